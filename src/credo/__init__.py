@@ -1,0 +1,1 @@
+"""Bayesian machine learning: beliefs, predictions with honest uncertainty, decisions."""
