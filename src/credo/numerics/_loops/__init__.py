@@ -1,0 +1,1 @@
+"""Fused numba loops; each module is imported only by its callers."""
