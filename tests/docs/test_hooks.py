@@ -1,0 +1,67 @@
+"""Examples on the pages are executed, and a broken one stops the build."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+from mkdocs.exceptions import PluginError
+
+ROOT = Path(__file__).resolve().parents[2]
+run_examples = runpy.run_path(str(ROOT / "docs" / "hooks.py"))["run_examples"]
+
+
+def page(*blocks):
+    return "\n\n".join(f"```python run\n{block}\n```" for block in blocks)
+
+
+def test_printed_output_stands_below_its_block():
+    shown, figures = run_examples(page("print(6 * 7)"), "a")
+    assert shown == (
+        '```python\nprint(6 * 7)\n```\n\n<div class="output"><pre>42\n</pre></div>'
+    )
+    assert figures == {}
+
+
+def test_blocks_of_one_page_share_a_namespace_and_pages_do_not():
+    shown, _ = run_examples(page("x = 20", "print(x + 1)"), "a")
+    assert "<pre>21\n</pre>" in shown
+    with pytest.raises(PluginError, match="NameError"):
+        run_examples(page("print(x)"), "b")
+
+
+def test_output_that_looks_like_markup_is_escaped():
+    shown, _ = run_examples(page("print('<b> & </b>')"), "a")
+    assert "&lt;b&gt; &amp; &lt;/b&gt;" in shown
+
+
+def test_a_block_without_the_mark_is_left_alone():
+    text = "```python\nraise ValueError\n```\n"
+    assert run_examples(text, "a") == (text, {})
+
+
+def test_figures_are_saved_next_to_the_page_and_numbered():
+    draw = "import matplotlib.pyplot as plt\nfig, ax = plt.subplots()\nax.plot([0, 1])"
+    shown, figures = run_examples(page(draw, draw), "deep/a")
+    assert list(figures) == ["deep/a_1.png", "deep/a_2.png"]
+    assert all(picture.startswith(b"\x89PNG") for picture in figures.values())
+    assert "](a_1.png)" in shown
+    assert "](a_2.png)" in shown
+
+
+@pytest.mark.parametrize(
+    ("code", "cause"),
+    [
+        ("1 / 0", "ZeroDivisionError"),
+        ("assert 1 == 2", "AssertionError"),
+        ("x =", "SyntaxError"),
+    ],
+)
+def test_an_example_that_raises_stops_the_build_and_is_named(code, cause):
+    with pytest.raises(PluginError, match=rf"one in a\.md that starts with .* raised {cause}"):
+        run_examples(page(code), "a")
+
+
+def test_an_example_that_warns_stops_the_build():
+    code = "import warnings\nwarnings.warn('careful')"
+    with pytest.raises(PluginError, match="UserWarning: careful"):
+        run_examples(page(code), "a")

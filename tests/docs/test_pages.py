@@ -1,0 +1,90 @@
+"""What the pages say about the code is so."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+SOURCE = ROOT / "src" / "credo"
+KINDS = {"added", "changed", "fixed", "removed", "faster"}
+
+
+def existing_rooms():
+    return {path.parent.name for path in SOURCE.glob("*/*.py")}
+
+
+def rooms_in_the_table():
+    """Return the rooms of the architecture page, each with whether it is marked as coming."""
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    table = text.split("## The rooms")[1].split("```")[0]
+    return {
+        name: bool(mark)
+        for name, mark in re.findall(r"^\| `(\w+)`( \*\(coming\)\*)? \|", table, flags=re.M)
+    }
+
+
+def test_every_existing_room_is_named_on_the_architecture_page():
+    open_rooms = {name for name, coming in rooms_in_the_table().items() if not coming}
+    assert existing_rooms() <= open_rooms
+
+
+def test_every_room_named_on_the_architecture_page_exists_or_is_marked_as_coming():
+    missing = {name for name in rooms_in_the_table() if name not in existing_rooms()}
+    assert missing == {name for name, coming in rooms_in_the_table().items() if coming}
+
+
+def test_the_diagram_shows_the_rooms_of_the_table():
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    diagram = text.split("```text")[1].split("```")[0]
+    shown = [word for line in diagram.splitlines() for word in re.findall(r"\w+", line[:32])]
+    assert set(rooms_in_the_table()) <= set(shown)
+
+
+def test_every_key_that_is_cited_is_in_the_bibliography():
+    keys = set(re.findall(r"@\w+\{(\w+),", (DOCS / "references.bib").read_text("utf-8")))
+    texts = [*DOCS.rglob("*.md"), *SOURCE.rglob("*.py")]
+    cited = {
+        key
+        for path in texts
+        for key in re.findall(r"\[([a-z]+(?:19|20)\d\d[a-z]*)\]", path.read_text("utf-8"))
+    }
+    assert cited <= keys, f"add to docs/references.bib: {sorted(cited - keys)}"
+
+
+def test_every_decision_says_why_what_and_what_would_change_it():
+    records = sorted((DOCS / "decisions").glob("*.md"))
+    assert [int(path.name[:4]) for path in records] == list(range(1, len(records) + 1))
+    for path in records:
+        text = path.read_text(encoding="utf-8")
+        assert text.startswith(f"# {int(path.name[:4])}. ")
+        assert re.findall(r"^## (.*)$", text, flags=re.M) == [
+            "Context",
+            "Decision",
+            "Consequences",
+            "What would change it",
+        ], path.name
+
+
+def test_no_word_of_the_glossary_is_defined_twice():
+    text = (DOCS / "glossary.md").read_text(encoding="utf-8")
+    words = [
+        word.strip()
+        for cell in re.findall(r"^\| ([^|]+) \|", text, flags=re.M)[2:]
+        for word in cell.split(",")
+    ]
+    assert len(words) > 40
+    assert sorted(words) == sorted(set(words))
+
+
+def test_changelog_fragments_are_one_sentence_of_a_known_kind():
+    for path in (ROOT / "changes").glob("*.md"):
+        if path.name == "README.md":
+            continue
+        _, kind, suffix = path.name.split(".")
+        assert (kind in KINDS, suffix) == (True, "md"), path.name
+        text = path.read_text(encoding="utf-8")
+        assert re.fullmatch(r"[^\n]+\.\n", text), f"{path.name} must be one line"
+
+
+def test_the_vision_has_five_lines():
+    assert len((ROOT / "VISION.md").read_text(encoding="utf-8").splitlines()) == 5
