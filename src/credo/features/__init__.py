@@ -1,0 +1,20 @@
+"""Functions of the inputs: basis functions, placed once on the training inputs."""
+
+from typing import TYPE_CHECKING
+
+import lazy_loader
+
+if TYPE_CHECKING:
+    from credo.features.basis import Basis as Basis
+    from credo.features.basis import ConcatenatedBasis as ConcatenatedBasis
+    from credo.features.linear import LinearBasis as LinearBasis
+    from credo.features.polynomial import PolynomialBasis as PolynomialBasis
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "basis": ["Basis", "ConcatenatedBasis"],
+        "linear": ["LinearBasis"],
+        "polynomial": ["PolynomialBasis"],
+    },
+)

@@ -1,0 +1,142 @@
+"""What a basis is: fixed functions of the inputs, placed once on the training inputs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from credo.numerics.array import Array, as_float
+
+__all__ = ["MAX_COLUMNS", "Basis", "ConcatenatedBasis", "n_distinct"]
+
+MAX_COLUMNS = 5000
+
+
+@dataclass(frozen=True, eq=False)
+class Basis(ABC):
+    """Functions ``b_1 ... b_m`` of the inputs, as a value that never changes.
+
+    The settings say how the functions are chosen; `place` fills in what depends on the
+    training inputs (centers, knots, ...) in fields named ``placed_*`` and returns a new basis
+    of the same type; `design` evaluates them, ``B[i, j] = b_j(x_i)``. Targets are never seen,
+    and no basis holds a constant: the intercept belongs to the model. ``a + b`` joins the
+    columns of two bases.
+    """
+
+    @abstractmethod
+    def place(self, X: ArrayLike) -> Self:
+        """Return this basis placed on the training inputs, shape (n_samples, n_features)."""
+
+    @abstractmethod
+    def design(self, X: ArrayLike) -> Array:
+        """Return the functions at each row of ``X``, shape (n_samples, n_columns)."""
+
+    @abstractmethod
+    def n_columns(self, n_features: int) -> int:
+        """Return the number of functions of ``n_features`` inputs."""
+
+    @abstractmethod
+    def names(self, feature_names: Sequence[str]) -> list[str]:
+        """Return one readable, unique name per column of `design`."""
+
+    def __add__(self, other: Basis) -> ConcatenatedBasis:
+        if not isinstance(other, Basis):
+            return NotImplemented
+        return ConcatenatedBasis(_parts(self) + _parts(other))
+
+    def _inputs(self, X: ArrayLike, n_features: int | None = None) -> Array:
+        """Return ``X`` as a float matrix with the expected number of columns."""
+        X = as_float(X)
+        if X.ndim != 2:
+            raise ValueError(
+                f"X must have shape (n_samples, n_features); found shape {X.shape}. "
+                "Reshape one column with X[:, None]."
+            )
+        if n_features is not None and X.shape[1] != n_features:
+            raise ValueError(
+                f"{type(self).__name__} is placed on {n_features} features; found "
+                f"{X.shape[1]}. Pass the columns it was placed on."
+            )
+        return X
+
+    def _training_inputs(self, X: ArrayLike) -> Array:
+        """Return ``X`` as a float matrix that has rows to learn from."""
+        X = self._inputs(X)
+        if len(X) == 0:
+            raise ValueError(
+                "X must have at least one row to place a basis; found none. "
+                "Pass the training inputs."
+            )
+        return X
+
+    def _require_placed(self, placed: Array | None) -> Array:
+        """Return a placed array, or say that `place` comes first."""
+        if placed is None:
+            name = type(self).__name__
+            raise ValueError(
+                f"{name} must be placed before it is used; found no training inputs. "
+                f"Call basis.place(X) first and use the basis it returns."
+            )
+        return placed
+
+    def _refuse_too_many(self, n_columns: int, advice: str) -> None:
+        """Raise if the basis would be larger than memory and sense allow."""
+        if n_columns > MAX_COLUMNS:
+            raise ValueError(
+                f"{type(self).__name__} must have at most {MAX_COLUMNS} columns; found "
+                f"{n_columns}. {advice}"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class ConcatenatedBasis(Basis):
+    """The columns of several bases side by side, in order.
+
+    Examples
+    --------
+    >>> from credo.features import LinearBasis, PolynomialBasis
+    >>> (LinearBasis() + PolynomialBasis(2)).names(["age"])
+    ['age', 'age#2', 'age^2']
+    """
+
+    parts: tuple[Basis, ...]
+
+    def place(self, X: ArrayLike) -> Self:
+        """Return the basis with every part placed on ``X``."""
+        placed = replace(self, parts=tuple(part.place(X) for part in self.parts))
+        n_columns = placed.n_columns(as_float(X).shape[1])
+        self._refuse_too_many(n_columns, "Leave out a part or make the parts smaller.")
+        return placed
+
+    def design(self, X: ArrayLike) -> Array:
+        """Return the columns of every part, shape (n_samples, n_columns)."""
+        X = self._inputs(X)
+        return np.hstack([np.empty((len(X), 0)), *(part.design(X) for part in self.parts)])
+
+    def n_columns(self, n_features: int) -> int:
+        """Return the total number of columns."""
+        return sum(part.n_columns(n_features) for part in self.parts)
+
+    def names(self, feature_names: Sequence[str]) -> list[str]:
+        """Return the names of all parts; a repeated name carries its count, as ``rbf[0]#2``."""
+        seen: Counter[str] = Counter()
+        unique = []
+        for name in (name for part in self.parts for name in part.names(feature_names)):
+            seen[name] += 1
+            unique.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
+        return unique
+
+
+def n_distinct(X: Array) -> list[int]:
+    """Return the number of distinct values in each column."""
+    return [len(np.unique(column)) for column in X.T]
+
+
+def _parts(basis: Basis) -> tuple[Basis, ...]:
+    return basis.parts if isinstance(basis, ConcatenatedBasis) else (basis,)
