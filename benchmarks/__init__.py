@@ -1,0 +1,1 @@
+"""credo beside named peers on the same data: seconds, ratio, quality, stored by commit."""

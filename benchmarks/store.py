@@ -1,0 +1,94 @@
+"""Keep outcomes by commit, together with the machine that produced them."""
+
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Sequence
+from dataclasses import asdict
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_info
+
+from benchmarks.harness import Outcome
+
+__all__ = ["RESULTS", "commit", "machine", "record", "store"]
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks" / "results"
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
+
+
+def store(name: str, run: dict[str, Any], folder: Path = RESULTS) -> Path:
+    """Append ``run`` to the file of benchmark ``name``; one of the same commit is replaced."""
+    path = folder / f"{name}.json"
+    runs = json.loads(path.read_text(encoding="utf-8"))["runs"] if path.exists() else []
+    kept = [old for old in runs if old["commit"] != run["commit"]]
+    text = json.dumps({"benchmark": name, "runs": [*kept, run]}, indent=1)
+    path.write_text(text + "\n", encoding="utf-8")
+    return path
+
+
+def record(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """Return what is stored of one run: commit, machine and outcomes, as plain JSON values."""
+    return {
+        "commit": commit(),
+        "machine": machine(),
+        "cases": [_plain(outcome) for outcome in outcomes],
+    }
+
+
+def machine() -> dict[str, Any]:
+    """Return the facts on which times depend: cores, BLAS, versions."""
+    pools = threadpool_info()
+    return {
+        "system": f"{platform.system()} {platform.machine()}",
+        "processor": _processor(),
+        "cores": len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count(),
+        "blas": sorted(
+            {f"{p['internal_api']} {p['version']} x{p['num_threads']}" for p in pools}
+        ),
+        "python": platform.python_version(),
+        "versions": {library: metadata.version(library) for library in LIBRARIES},
+    }
+
+
+def commit() -> str:
+    """Return the short commit, with a plus sign if tracked files have changed since."""
+    try:
+        name = _git("rev-parse", "--short", "HEAD")
+        return (
+            f"{name}+" if _git("status", "--porcelain", "--untracked-files=no", "src") else name
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def _git(*arguments: str) -> str:
+    answer = subprocess.run(
+        ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return answer.stdout.strip()
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return models[0] if models else platform.processor() or "unknown"
+
+
+def _plain(outcome: Outcome) -> dict[str, Any]:
+    plain = asdict(outcome)
+    for result in plain["results"]:
+        result["seconds"] = _rounded(result["seconds"])
+        result["ratio"] = _rounded(result["ratio"])
+    return plain
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.4g}")

@@ -1,0 +1,75 @@
+"""Write docs/benchmarks.md from the last stored run of each benchmark."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+__all__ = ["page", "read_results"]
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks" / "results"
+PAGE = ROOT / "docs" / "benchmarks.md"
+
+INTRODUCTION = """# Benchmarks
+
+<!-- Written by docs/write_benchmarks.py from benchmarks/results. -->
+
+Every number below was stored by `make bench`, which runs the contenders alternately on the same
+data and keeps the smallest time of each. Ratios compare within one run on one machine, and mean
+more than seconds. A plus sign after a commit says that the code had changed since.
+"""
+
+
+def read_results(folder: Path = RESULTS) -> list[dict[str, Any]]:
+    """Return the stored benchmarks in the order of their names."""
+    files = sorted(folder.glob("*.json"))
+    return [json.loads(path.read_text(encoding="utf-8")) for path in files]
+
+
+def page(benchmarks: list[dict[str, Any]]) -> str:
+    """Return the whole Markdown page."""
+    parts = [INTRODUCTION]
+    for benchmark in benchmarks:
+        run = benchmark["runs"][-1]
+        parts.append(f"## {benchmark['benchmark']}\n")
+        parts.extend(_case(case) for case in run["cases"])
+        parts.append(f"*{_machine(run)}*\n")
+    return "\n".join(parts)
+
+
+def _case(case: dict[str, Any]) -> str:
+    measures = list(case["results"][0]["quality"])
+    columns = ["contender", "seconds", f"times {case['reference']}", *measures]
+    lines = [
+        f"**{case['case']}**\n",
+        f"| {' | '.join(columns)} |",
+        f"|---|{'---:|' * (len(columns) - 1)}",
+        *(_row(result, measures) for result in case["results"]),
+        "",
+        *(
+            f"Goal: {goal}; {'reached' if is_reached else '**missed**'}.\n"
+            for goal, is_reached in case["goals"].items()
+        ),
+        *(f"Not installed, so not run: {name}.\n" for name in case["absent"]),
+    ]
+    return "\n".join(lines)
+
+
+def _row(result: dict[str, Any], measures: list[str]) -> str:
+    numbers = [f"{result['seconds']:.3g}", f"{result['ratio']:.2f}"]
+    quality = [f"{result['quality'][measure]:.6g}" for measure in measures]
+    cells = [f"{result['contender']} {result['version']}", *numbers, *quality]
+    return f"| {' | '.join(cells)} |"
+
+
+def _machine(run: dict[str, Any]) -> str:
+    facts = run["machine"]
+    versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
+    return (
+        f"Commit {run['commit']}; {facts['processor']}, {facts['cores']} cores, "
+        f"{', '.join(facts['blas'])}; Python {facts['python']}, {versions}."
+    )
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(read_results()), encoding="utf-8")
