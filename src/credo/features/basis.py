@@ -93,6 +93,14 @@ class Basis(ABC):
                 f"{n_columns}. {advice}"
             )
 
+    def _require_positive(self, **settings: ArrayLike) -> None:
+        """Raise if a setting that counts or measures is not positive."""
+        for name, setting in settings.items():
+            if not np.all(as_float(setting) > 0):
+                raise ValueError(
+                    f"{name} must be positive; found {setting!r}. Pass a larger value."
+                )
+
 
 @dataclass(frozen=True, eq=False)
 class ConcatenatedBasis(Basis):

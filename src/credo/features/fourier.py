@@ -1,0 +1,62 @@
+"""Sines and cosines of each input."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from credo.features.additive import AdditiveBasis
+from credo.numerics.array import Array, as_float
+
+__all__ = ["FourierBasis"]
+
+
+@dataclass(frozen=True, eq=False)
+class FourierBasis(AdditiveBasis):
+    """Harmonics of each input: ``sin(2 pi k x / period)`` and ``cos(2 pi k x / period)``.
+
+    Parameters
+    ----------
+    n_harmonics
+        Highest multiple k of the base frequency; 2 columns each.
+    period
+        A number for all features, or one per feature, in the units of X. If None, the range
+        of the training inputs, counted from its lower end; such a function has equal values at
+        both ends, so add a `LinearBasis` where that is not wanted.
+
+    Examples
+    --------
+    >>> basis = FourierBasis(1, period=4.0).place([[0.0], [1.0], [2.0]])
+    >>> basis.names(["hour"])
+    ['sin(1*hour)', 'cos(1*hour)']
+    >>> basis.design([[1.0]]).round(6) + 0.0
+    array([[1., 0.]])
+    """
+
+    n_harmonics: int = 3
+    period: ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        self._require_positive(n_harmonics=self.n_harmonics)
+        if self.period is not None:
+            self._require_positive(period=self.period)
+            period = as_float(self.period)
+            object.__setattr__(self, "period", period if period.ndim else float(period))
+
+    def _frame(self, X: Array) -> tuple[Array, Array]:
+        if self.period is None:
+            return super()._frame(X)
+        return np.zeros(X.shape[1]), np.broadcast_to(as_float(self.period), X.shape[1]).copy()
+
+    def _knots(self, u: Array) -> Array:
+        return np.arange(1.0, self.n_harmonics + 1)
+
+    def _columns(self, u: Array, knots: Array, extent: float) -> Array:
+        # Whole turns are taken off first: sines of huge angles lose their phase.
+        angles = 2 * np.pi * np.outer(u - np.floor(u), knots)
+        waves = np.stack([np.sin(angles), np.cos(angles)], axis=-1)
+        return waves.reshape(len(u), 2 * len(knots))
+
+    def _column_names(self, feature: str, n_knots: int) -> list[str]:
+        orders = range(1, n_knots + 1)
+        return [f"{wave}({k}*{feature})" for k in orders for wave in ("sin", "cos")]
