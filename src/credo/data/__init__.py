@@ -1,0 +1,36 @@
+"""Tables and model files, in and out; typed columns; embedded data sets."""
+
+from typing import TYPE_CHECKING
+
+import lazy_loader
+
+if TYPE_CHECKING:
+    from credo.data.columns import Column as Column
+    from credo.data.columns import TableSchema as TableSchema
+    from credo.data.columns import column_kinds as column_kinds
+    from credo.data.error import DataError as DataError
+    from credo.data.error import ModelFileError as ModelFileError
+    from credo.data.error import OutputError as OutputError
+    from credo.data.error import TableError as TableError
+    from credo.data.preparation import PreparedTable as PreparedTable
+    from credo.data.preparation import TablePreparation as TablePreparation
+    from credo.data.sets import load_set as load_set
+    from credo.data.sets import set_names as set_names
+    from credo.data.sets import set_path as set_path
+    from credo.data.table import Table as Table
+    from credo.data.table import as_table as as_table
+    from credo.data.table import read_table as read_table
+    from credo.data.target import Target as Target
+    from credo.data.target import prepare_target as prepare_target
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "columns": ["Column", "TableSchema", "column_kinds"],
+        "error": ["DataError", "ModelFileError", "OutputError", "TableError"],
+        "preparation": ["PreparedTable", "TablePreparation"],
+        "sets": ["load_set", "set_names", "set_path"],
+        "table": ["Table", "as_table", "read_table"],
+        "target": ["Target", "prepare_target"],
+    },
+)

@@ -1,0 +1,72 @@
+"""Names of columns in sentences: quoted, listed, and the nearest one to a misspelling."""
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+from credo.data.error import TableError
+
+__all__ = ["nearest_names", "quoted", "require_column", "require_unique"]
+
+
+def quoted(names: Iterable[object], limit: int = 5) -> str:
+    """Return ``names`` in quotes, joined by commas, with an ellipsis after ``limit``.
+
+    Examples
+    --------
+    >>> quoted(["age", "dose", "sex"], limit=2)
+    "'age', 'dose', ..."
+    """
+    listed = [repr(str(name)) for name in names]
+    return ", ".join(listed[:limit] + (["..."] if len(listed) > limit else []))
+
+
+def nearest_names(name: str, names: Sequence[str], n: int = 3) -> list[str]:
+    """Return up to ``n`` of ``names`` most like ``name``, ignoring case, best first.
+
+    Examples
+    --------
+    >>> nearest_names("strenght", ["age", "Strength", "water"])
+    ['Strength']
+    """
+    spelled: dict[str, list[str]] = {}
+    for candidate in names:
+        spelled.setdefault(candidate.lower(), []).append(candidate)
+    close = difflib.get_close_matches(name.strip().lower(), list(spelled), n=n, cutoff=0.5)
+    return [candidate for word in close for candidate in spelled[word]][:n]
+
+
+def require_column(column: str, names: Sequence[str], source: str, flag: str = "") -> None:
+    """Raise a `TableError` with the nearest names unless ``column`` is one of ``names``.
+
+    Parameters
+    ----------
+    column, names
+        The name asked for, and those that exist.
+    source
+        What the table is called in the message, usually its file name.
+    flag
+        Command-line option that gave the name; makes the column a target in the message.
+    """
+    if column in names:
+        return
+    role = "target column" if flag else "column"
+    nearest = nearest_names(column, names)
+    if nearest:
+        found = f"the nearest names are {quoted(nearest)}"
+    else:
+        found = f"its columns are {quoted(names)}"
+    choice = nearest[0] if nearest else "one of them"
+    advice = f"pass {flag} {choice}" if flag else "rename the column, or add it"
+    raise TableError(f"{role} {column!r} must be in {source}; {found}; {advice}.")
+
+
+def require_unique(names: Sequence[str], source: str) -> None:
+    """Raise a `TableError` that names the first repeated column."""
+    first: dict[str, int] = {}
+    for position, name in enumerate(names, start=1):
+        if name in first:
+            raise TableError(
+                f"column names of {source} must differ; found {name!r} as columns "
+                f"{first[name]} and {position}; rename one of them."
+            )
+        first[name] = position

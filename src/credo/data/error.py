@@ -1,0 +1,19 @@
+"""What the ``data`` room raises: each message is one sentence for the person with the file."""
+
+__all__ = ["DataError", "ModelFileError", "OutputError", "TableError"]
+
+
+class DataError(ValueError):
+    """A file or table that cannot be used; catch this one to answer for the whole room."""
+
+
+class TableError(DataError):
+    """A table that breaks a rule; the message says which, what was found and what to do."""
+
+
+class ModelFileError(DataError):
+    """A ``.credo`` file that is damaged, hostile, or of another version."""
+
+
+class OutputError(DataError):
+    """A place where a file cannot be written."""

@@ -1,0 +1,182 @@
+"""From a table to a design matrix, by rules learned on the training rows only."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import pandas as pd
+
+from credo.data import cell
+from credo.data.column_code import CategoryCode, ColumnCode, DateCode, NumberCode
+from credo.data.column_name import quoted, require_column
+from credo.data.columns import Column, TableSchema
+from credo.data.error import TableError
+from credo.data.table import Table, as_table
+from credo.numerics.array import Array
+
+__all__ = ["PreparedTable", "TablePreparation"]
+
+_CODES: Mapping[str, Callable[["pd.Series[Any]", str], ColumnCode]] = MappingProxyType(
+    {"number": NumberCode.learn, "category": CategoryCode.learn, "date": DateCode.learn}
+)
+
+
+class PreparedTable(NamedTuple):
+    """A design matrix, shape (n_rows, n_columns), its column names, and notes in sentences."""
+
+    X: Array
+    names: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TablePreparation:
+    """Rules that turn a table into a design matrix, learned from training rows alone.
+
+    A number stays itself, a date becomes days since the earliest training date, a category
+    one 0/1 column for each level. A missing number or date becomes the training mean; where
+    training had gaps, an indicator column marks them. See `NumberCode`, `DateCode` and
+    `CategoryCode` for what happens to values that training never showed.
+
+    Attributes
+    ----------
+    target
+        Name of the target column, which a table to predict may have or not; may be empty.
+    codes
+        One code for each column used, in the order of the training table.
+    left_out
+        Columns of the training table that are not used, each with its reason.
+    n_rows
+        Number of training rows.
+    training_notes
+        Plain sentences on what was filled and pooled in the training rows.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame(
+    ...     {"age": [20.0, None, 40.0], "sex": ["f", "m", "f"], "y": [1.0, 2.0, 3.0]}
+    ... )
+    >>> preparation = TablePreparation.learn(frame, target="y")
+    >>> X, names, notes = preparation.prepare(frame)
+    >>> names
+    ('age', 'age is missing', 'sex = f', 'sex = m')
+    >>> X
+    array([[20.,  0.,  1.,  0.],
+           [30.,  1.,  0.,  1.],
+           [40.,  0.,  1.,  0.]])
+    >>> notes
+    ("1 missing value of 'age' was filled with the training mean 30, and a column says where.",)
+    """
+
+    target: str
+    codes: tuple[NumberCode | CategoryCode | DateCode, ...]
+    left_out: tuple[Column, ...]
+    n_rows: int
+    training_notes: tuple[str, ...]
+
+    @classmethod
+    def learn(
+        cls,
+        table: Any,
+        target: str = "",
+        schema: TableSchema | None = None,
+        keep: Sequence[str] = (),
+    ) -> Self:
+        """Return the rules for a training table.
+
+        Parameters
+        ----------
+        table
+            The training rows: a `Table`, a path or a data frame.
+        target
+            Name of the target column, which is not an input.
+        schema
+            Kinds of the columns, found on the whole table before rows were held out; by
+            default they are found on the training rows.
+        keep
+            Columns to use even if they look like row numbers or free text; for when no
+            schema is given.
+        """
+        table = as_table(table)
+        schema = schema or TableSchema.of(table, leave_out=(target,), keep=keep)
+        columns = [_in_training(c, table) for c in schema.columns if c.name != target]
+        left_out = tuple(column for column in columns if not column.is_used)
+        codes: Any = tuple(
+            _CODES[column.kind](table.frame[column.name], table.name)
+            for column in columns
+            if column.is_used
+        )
+        _require_some(codes, left_out, table.name)
+        bare = cls(target, codes, left_out, len(table), ())
+        return cls(target, codes, left_out, len(table), bare.prepare(table).notes)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns of the design matrix."""
+        return tuple(name for code in self.codes for name in code.names)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the table's columns that must be there to predict."""
+        return tuple(code.name for code in self.codes)
+
+    @property
+    def text_columns(self) -> tuple[str, ...]:
+        """Columns that are text even if they look like numbers; pass them to `read_table`."""
+        return tuple(code.name for code in self.codes if isinstance(code, CategoryCode))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Plain sentences: what was left out and why, what was filled, what was pooled."""
+        return tuple(column.note for column in self.left_out) + self.training_notes
+
+    def prepare(self, table: Any) -> PreparedTable:
+        """Return the design matrix of a table, the names of its columns, and notes.
+
+        Parameters
+        ----------
+        table
+            A `Table`, a path or a data frame with the columns in `inputs`, in any order.
+            Columns that training did not have are ignored, and a note says so.
+        """
+        table = as_table(table, text_columns=self.text_columns)
+        for name in self.inputs:
+            require_column(name, table.columns, table.name)
+        parts = [code.code(table.frame[code.name], table.name) for code in self.codes]
+        notes = tuple(note for part in parts for note in part.notes)
+        X = np.concatenate([part.values for part in parts], axis=1)
+        return PreparedTable(X, self.names, notes + self._extra(table))
+
+    def _extra(self, table: Table) -> tuple[str, ...]:
+        known = {*self.inputs, *(column.name for column in self.left_out), self.target}
+        extra = [name for name in table.columns if name not in known]
+        if not extra:
+            return ()
+        what = "1 column was" if len(extra) == 1 else f"{len(extra)} columns were"
+        return (f"{what} not there in training and ignored: {quoted(extra)}.",)
+
+
+def _in_training(column: Column, table: Table) -> Column:
+    """Return ``column``, or its replacement if the training rows alone show nothing of it."""
+    require_column(column.name, table.columns, table.name)
+    if not column.is_used:
+        return column
+    words = cell.text(table.frame[column.name])
+    levels = pd.unique(words)
+    if len(levels) > 1:
+        return column
+    found = "missing" if levels[0] is None else repr(levels[0])
+    note = f"Column {column.name!r} is left out: all its training values are {found}."
+    return Column(column.name, "empty" if levels[0] is None else "constant", note)
+
+
+def _require_some(codes: Sequence[ColumnCode], left_out: Sequence[Column], source: str) -> None:
+    if not codes:
+        raise TableError(
+            f"{source} must have an input column to learn from; found "
+            f"{'none besides the target' if not left_out else 'none that can be used'}"
+            f"{''.join(f' ({column.note})' for column in left_out[:1])}; add a column of "
+            "numbers, categories or dates."
+        )

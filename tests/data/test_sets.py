@@ -1,0 +1,36 @@
+import pytest
+
+from credo.data import load_set, set_names, set_path
+
+
+def test_concrete_holds_the_published_rows():
+    concrete = load_set("concrete")
+    assert concrete.shape == (1030, 9)
+    assert concrete.iloc[0].tolist() == [540, 0, 0, 162, 2.5, 1040, 676, 28, 79.99]
+    # Published ranges: cement 102-540 kg, age 1-365 days, strength 2.3-82.6 MPa.
+    assert (concrete["cement"].min(), concrete["cement"].max()) == (102, 540)
+    assert (concrete["age_days"].min(), concrete["age_days"].max()) == (1, 365)
+    assert (concrete["strength"].min(), concrete["strength"].max()) == (2.33, 82.6)
+
+
+def test_concrete_columns_mean_what_they_say():
+    mixture = load_set("concrete").iloc[:, :7].sum(axis=1)
+    # The parts are kg in one cubic meter of concrete, which weighs 2.2 to 2.6 tons.
+    assert mixture.between(2150, 2600).all()
+    assert load_set("concrete")["strength"].corr(load_set("concrete")["cement"]) > 0.4
+
+
+def test_yacht_is_22_hulls_at_14_speeds():
+    yacht = load_set("yacht")
+    assert yacht.shape == (308, 7)
+    speeds = sorted(yacht["froude_number"].unique())
+    assert speeds == pytest.approx([0.125 + 0.025 * i for i in range(14)])
+    assert len(yacht.iloc[:, :5].drop_duplicates()) == 22
+    # Resistance grows with speed for every hull.
+    assert yacht["resistance"].corr(yacht["froude_number"], method="spearman") > 0.95
+
+
+def test_an_unknown_set_is_refused_with_the_known_ones():
+    assert set_names() == ["concrete", "yacht"]
+    with pytest.raises(ValueError, match=r"'concrete', 'yacht'; found 'iris'"):
+        set_path("iris")
