@@ -1,0 +1,198 @@
+"""Additive statistics of linear-Gaussian regression, in two forms.
+
+While there are fewer rows than columns the rows themselves are the smallest statistic, and
+``+`` stacks them; from then on it is the centered second-moment matrix of inputs and
+outputs side by side. Both forms pool, forget and weigh rows in the same way, so that no
+caller asks which one it holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from credo.numerics.array import Array, as_float
+from credo.numerics.moments import Moments
+
+__all__ = ["LinearStatistics"]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows kept as they are: inputs, outputs and weights."""
+
+    x: Array
+    y: Array
+    weight: Array
+
+    def __add__(self, other: Rows) -> Rows:
+        return Rows(
+            np.concatenate([self.x, other.x]),
+            np.concatenate([self.y, other.y]),
+            np.concatenate([self.weight, other.weight]),
+        )
+
+    def __sub__(self, other: Rows) -> Rows:
+        places: dict[bytes, list[int]] = {}
+        for i, row in enumerate(np.hstack([self.x, self.y])):
+            places.setdefault(row.tobytes(), []).append(i)
+        weight = self.weight.copy()
+        for row, amount in zip(np.hstack([other.x, other.y]), other.weight, strict=True):
+            _take(weight, places.get(row.tobytes(), []), float(amount))
+        kept = weight > 0
+        return Rows(self.x[kept], self.y[kept], weight[kept])
+
+
+@dataclass(frozen=True, eq=False)
+class LinearStatistics:
+    """All that linear regression needs of its data: rows, or their moments.
+
+    Attributes
+    ----------
+    n_features
+        Number of input columns d; the output columns follow them.
+    form
+        `Rows` while there are fewer than d of them, else the joint `Moments`.
+
+    Examples
+    --------
+    >>> x, t = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0.2, 0.9, 2.1, 2.8])
+    >>> total = LinearStatistics.of(x, t)
+    >>> half = total - LinearStatistics.of(x[:2], t[:2])
+    >>> float(half.weight), half.x_mean
+    (2.0, array([2.5]))
+    """
+
+    n_features: int
+    form: Rows | Moments
+
+    def __post_init__(self) -> None:
+        # One NaN among the rows makes the summary NaN, so that no extra pass is needed.
+        held = self.form.x if isinstance(self.form, Rows) else self.form.scatter
+        if np.isnan(held).any():
+            raise ValueError(
+                "x and y must be finite for linear regression; found NaN or infinity. Pairwise "
+                "moments are neither conjugate nor positive semi-definite: fill or drop first."
+            )
+
+    @classmethod
+    def of(cls, x: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> LinearStatistics:
+        """Summarize rows ``x`` (n, d) with outputs ``y`` (n,) or (n, k); NaN is refused."""
+        inputs, outputs, w = _checked(x, y, weight)
+        if len(inputs) < inputs.shape[1]:
+            filled = np.ones(len(inputs)) if w is None else w
+            return cls(inputs.shape[1], Rows(inputs, outputs, filled))
+        return cls(inputs.shape[1], Moments.of([inputs, outputs], w))
+
+    @classmethod
+    def by_group(
+        cls, x: ArrayLike, y: ArrayLike, label: ArrayLike, k: int, weight: ArrayLike | None = None
+    ) -> tuple[LinearStatistics, ...]:
+        """Return the statistics of each of ``k`` groups; every row is read once."""
+        inputs, outputs, w = _checked(x, y, weight)
+        labels = np.asarray(label, dtype=np.intp)
+        order = np.argsort(labels, kind="stable")
+        ends = np.cumsum(np.bincount(labels, minlength=k))
+        groups = np.split(order, ends[:-1])
+        if max(len(g) for g in groups) < inputs.shape[1]:
+            filled = np.ones(len(inputs)) if w is None else w
+            return tuple(
+                cls(inputs.shape[1], Rows(inputs[g], outputs[g], filled[g])) for g in groups
+            )
+        return tuple(
+            cls(inputs.shape[1], Moments.of([inputs, outputs], w, rows=g)) for g in groups
+        )
+
+    def __add__(self, other: LinearStatistics) -> LinearStatistics:
+        a, b = self.form, other.form
+        if isinstance(a, Rows) and isinstance(b, Rows):
+            if len(a.x) + len(b.x) < self.n_features:
+                return LinearStatistics(self.n_features, a + b)
+            a = a + b
+            return LinearStatistics(self.n_features, Moments.of([a.x, a.y], a.weight))
+        return LinearStatistics(self.n_features, self.moments + other.moments)
+
+    def __sub__(self, other: LinearStatistics) -> LinearStatistics:
+        a, b = self.form, other.form
+        if isinstance(a, Rows) and isinstance(b, Rows):
+            return LinearStatistics(self.n_features, a - b)
+        return LinearStatistics(self.n_features, self.moments - other.moments)
+
+    @cached_property
+    def moments(self) -> Moments:
+        """The joint moments of inputs and outputs, whichever form is held."""
+        if isinstance(self.form, Moments):
+            return self.form
+        return Moments.of([self.form.x, self.form.y], self.form.weight)
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of output columns."""
+        if isinstance(self.form, Rows):
+            return self.form.y.shape[1]
+        return len(self.form.mean) - self.n_features
+
+    @property
+    def weight(self) -> float:
+        """Sum of the row weights; a weight of two is a row given twice."""
+        return float(self.form.weight.sum()) if isinstance(self.form, Rows) else self.form.weight
+
+    @cached_property
+    def x_mean(self) -> Array:
+        """Weighted mean of the inputs, shape (d,)."""
+        if isinstance(self.form, Rows):
+            return np.asarray(self.form.weight @ self.form.x / max(self.weight, 1e-300))
+        return self.form.mean[: self.n_features]
+
+    @cached_property
+    def y_mean(self) -> Array:
+        """Weighted mean of the outputs, shape (k,)."""
+        if isinstance(self.form, Rows):
+            return np.asarray(self.form.weight @ self.form.y / max(self.weight, 1e-300))
+        return self.form.mean[self.n_features :]
+
+    @cached_property
+    def x_scatter_diagonal(self) -> Array:
+        """Centered sum of squares of each input, shape (d,)."""
+        if isinstance(self.form, Rows):
+            return np.asarray(self.form.weight @ (self.form.x - self.x_mean) ** 2)
+        return np.maximum(np.diagonal(self.form.scatter)[: self.n_features], 0.0)
+
+    @cached_property
+    def y_scatter_diagonal(self) -> Array:
+        """Centered sum of squares of each output, shape (k,)."""
+        if isinstance(self.form, Rows):
+            return np.asarray(self.form.weight @ (self.form.y - self.y_mean) ** 2)
+        return np.maximum(np.diagonal(self.form.scatter)[self.n_features :], 0.0)
+
+
+def _checked(
+    x: ArrayLike, y: ArrayLike, weight: ArrayLike | None
+) -> tuple[Array, Array, Array | None]:
+    inputs, outputs = as_float(x), as_float(y)
+    outputs = outputs[:, None] if outputs.ndim == 1 else outputs
+    if len(inputs) != len(outputs):
+        raise ValueError(
+            f"x and y must have as many rows as each other; found {len(inputs)} and "
+            f"{len(outputs)}. Pass one output row for each input row."
+        )
+    w = None if weight is None else np.broadcast_to(as_float(weight), (len(inputs),))
+    return inputs, outputs, w
+
+
+def _take(weight: Array, places: list[int], amount: float) -> None:
+    """Lower the weights at equal rows by ``amount`` in all."""
+    for i in places:
+        taken = min(float(weight[i]), amount)
+        weight[i] -= taken
+        amount -= taken
+    if amount > 1e-9:
+        raise ValueError(
+            "only rows that were added can be forgotten; found a row that is not there, or "
+            "with less weight. Subtract statistics of rows that are part of the total."
+        )
+
+

@@ -1,0 +1,201 @@
+"""Linear regression with independent weights, in the eigenbasis of its Gram matrix.
+
+``y = b + x^T w + noise``, ``w_j ~ N(0, scale_j^2 / (ratio * noise_precision))``. With the
+Gram matrix of the scaled columns written ``V diag(l) V^T`` and ``c = V^T X^T y``, every
+posterior, predictive and evidence costs one pass over the eigenvalues ``l``:
+
+    Q(ratio)     = y^T y - sum c^2 / (ratio + l)
+    log evidence = -1/2 sum log(1 + l / ratio) + log integral of the noise
+
+with ``n`` reduced by one, and ``-1/2 log n`` added, for a flat intercept [bishop2006]_.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from scipy import special
+
+from credo.distributions.gamma import Gamma
+from credo.families.linear import LinearStatistics, Rows
+from credo.numerics.array import Array
+
+__all__ = ["Intercept", "Noise", "Spectrum", "log_evidence", "scaled_products", "scaled_rows"]
+
+Intercept = Literal["flat", "penalized", "none"]
+Noise = float | Gamma | None
+"""A known precision, a belief about it, or None: flat in its logarithm, with density one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """Scaled Gram matrix, diagonalized, with what it says about each output.
+
+    Attributes
+    ----------
+    eigenvalues, vectors
+        Nonzero eigenvalues (r,) and their orthonormal vectors (n_columns, r).
+    projection
+        ``V^T X^T y`` for each output, shape (n_outputs, r).
+    residual
+        Sum of squares that no weights can explain, per output, shape (n_outputs,).
+    scale
+        Multiplier of each column, shape (n_columns,); a penalized intercept is the last one.
+    center, origin
+        Point of inputs and outputs about which moments were taken; zero without a flat
+        intercept.
+    weight
+        Total weight of the rows.
+    resolution
+        Sum of squares per output below which a residual is rounding error.
+    """
+
+    eigenvalues: Array
+    vectors: Array
+    projection: Array
+    residual: Array
+    scale: Array
+    center: Array
+    origin: Array
+    weight: float
+    resolution: Array
+    intercept: Intercept
+
+    @classmethod
+    def of(cls, statistics: LinearStatistics, scale: Array, intercept: Intercept) -> Spectrum:
+        """Diagonalize the smaller of the two Gram matrices, rows by rows or columns by columns."""
+        if isinstance(statistics.form, Rows):
+            parts = _from_rows(*scaled_rows(statistics, scale, intercept))
+        else:
+            parts = _from_products(*scaled_products(statistics, scale, intercept))
+        eigenvalues, vectors, projection, total = parts
+        residual = total - (projection**2 / eigenvalues).sum(axis=1)
+        flat = intercept == "flat"
+        # Outputs are known to one part in 2^52, so no noise can be seen below that.
+        squares = statistics.y_scatter_diagonal + statistics.weight * statistics.y_mean**2
+        resolution = np.finfo(float).eps ** 2 * np.maximum(squares, np.finfo(float).tiny)
+        return cls(
+            eigenvalues=eigenvalues,
+            vectors=vectors,
+            projection=projection,
+            residual=np.maximum(residual, resolution),
+            scale=scale,
+            center=statistics.x_mean if flat else np.zeros(statistics.n_features),
+            origin=statistics.y_mean if flat else np.zeros(statistics.n_outputs),
+            weight=statistics.weight,
+            resolution=resolution,
+            intercept=intercept,
+        )
+
+    def only(self, output: int) -> Spectrum:
+        """Return what the spectrum says about one output."""
+        chosen = slice(output, output + 1)
+        return replace(
+            self,
+            projection=self.projection[chosen],
+            residual=self.residual[chosen],
+            origin=self.origin[chosen],
+            resolution=self.resolution[chosen],
+        )
+
+    @property
+    def n_informative(self) -> float:
+        """Rows left to learn the noise from: one less where a flat intercept takes it up."""
+        return self.weight - (self.intercept == "flat")
+
+    @cached_property
+    def shares(self) -> Array:
+        """Explained sum of squares per eigenvector and output, ``c^2 / l``, shape (k, r)."""
+        return np.asarray(self.projection**2 / self.eigenvalues)
+
+    def quadratic(self, ratio: Array, output: int) -> Array:
+        """Return ``Q`` at each ratio: squared residuals plus the penalty on the weights."""
+        kept = ratio[..., None] / (ratio[..., None] + self.eigenvalues)
+        return np.asarray(self.residual[output] + kept @ self.shares[output])
+
+    def effective_parameters(self, ratio: Array) -> Array:
+        """Return how many weights the data determine, at each ratio."""
+        return np.asarray((self.eigenvalues / (ratio[..., None] + self.eigenvalues)).sum(axis=-1))
+
+
+def log_evidence(spectrum: Spectrum, output: int, ratio: Array, noise: Noise) -> Array:
+    """Return the log probability of one output, weights and unknown noise integrated out.
+
+    Parameters
+    ----------
+    ratio
+        Prior precision of the scaled weights over the noise precision, any shape.
+    """
+    n = spectrum.n_informative
+    shrinkage = -0.5 * np.log1p(spectrum.eigenvalues / ratio[..., None]).sum(axis=-1)
+    if spectrum.intercept == "flat":
+        shrinkage = shrinkage - 0.5 * np.log(spectrum.weight)
+    half_q = 0.5 * spectrum.quadratic(ratio, output)
+    if isinstance(noise, Gamma):
+        a, b = float(noise.shape), float(noise.rate)
+        power = a + 0.5 * n
+        constant = a * np.log(b) - special.gammaln(a) + special.gammaln(power)
+        return np.asarray(
+            shrinkage + constant - 0.5 * n * np.log(2 * np.pi) - power * np.log(b + half_q)
+        )
+    if noise is None:
+        constant = special.gammaln(0.5 * n) - 0.5 * n * np.log(2 * np.pi)
+        return np.asarray(shrinkage + constant - 0.5 * n * np.log(half_q))
+    precision = np.asarray(noise)
+    return np.asarray(shrinkage + 0.5 * n * np.log(precision / (2 * np.pi)) - precision * half_q)
+
+
+def scaled_rows(
+    statistics: LinearStatistics, scale: Array, intercept: Intercept
+) -> tuple[Array, Array]:
+    """Return the columns and outputs of kept rows, centered, scaled and weighted."""
+    rows = statistics.form
+    assert isinstance(rows, Rows)
+    x, y = rows.x, rows.y
+    if intercept == "flat":
+        x, y = x - statistics.x_mean, y - statistics.y_mean
+    if intercept == "penalized":
+        x = np.hstack([x, np.ones((len(x), 1))])
+    root = np.sqrt(rows.weight)[:, None]
+    return x * (root * scale), y * root
+
+
+def scaled_products(
+    statistics: LinearStatistics, scale: Array, intercept: Intercept
+) -> tuple[Array, Array, Array]:
+    """Return ``X^T X``, ``X^T y`` and the squares of ``y`` for centered, scaled columns."""
+    d = statistics.n_features
+    moments = statistics.moments
+    joint = moments.scatter if intercept == "flat" else moments.about_zero()
+    gram, cross, total = joint[:d, :d], joint[:d, d:], np.diagonal(joint)[d:]
+    if intercept == "penalized":
+        sums = moments.weight * moments.mean
+        corner = np.full((1, 1), moments.weight)
+        gram = np.block([[gram, sums[:d, None]], [sums[None, :d], corner]])
+        cross = np.vstack([cross, sums[None, d:]])
+    return gram * np.outer(scale, scale), cross * scale[:, None], np.maximum(total, 0.0)
+
+
+def _from_rows(x: Array, y: Array) -> tuple[Array, Array, Array, Array]:
+    total = (y**2).sum(axis=0)
+    if len(x) >= x.shape[1]:
+        # Kept rows are asked for where a Gram matrix would square the condition number.
+        left, singular, right = np.linalg.svd(x, full_matrices=False)
+        kept = singular > len(x) * np.finfo(float).eps * singular.max(initial=0.0)
+        left, singular = left[:, kept], singular[kept]
+        return singular**2, right[kept].T, (y.T @ left) * singular, total
+    values, vectors = np.linalg.eigh(x @ x.T)
+    kept = values > len(x) * np.finfo(float).eps * values.max(initial=0.0)
+    values, left = values[kept], vectors[:, kept]
+    singular = np.sqrt(values)
+    return values, x.T @ (left / singular), (y.T @ left) * singular, total
+
+
+def _from_products(gram: Array, cross: Array, total: Array) -> tuple[Array, Array, Array, Array]:
+    values, vectors = np.linalg.eigh(gram)
+    kept = values > len(gram) * np.finfo(float).eps * values.max(initial=0.0)
+    values, vectors = values[kept], vectors[:, kept]
+    return values, vectors, cross.T @ vectors, total

@@ -1,0 +1,189 @@
+"""The belief about linear weights that a `Spectrum` and its precisions define."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from credo.distributions.gamma import Gamma
+from credo.distributions.multivariate_normal import MultivariateNormal
+from credo.distributions.normal import Normal
+from credo.distributions.predictive import Predictive
+from credo.distributions.student_t import StudentT
+from credo.families.ridge import Spectrum
+from credo.numerics.array import Array
+
+__all__ = ["RidgeBelief"]
+
+
+@dataclass(frozen=True, eq=False)
+class RidgeBelief:
+    """Normal (or Student-t) belief about weights and intercept, one column per output.
+
+    Attributes
+    ----------
+    spectra
+        One `Spectrum` for all outputs, or one for each.
+    ratio
+        Prior precision of the scaled weights over the noise precision, shape (k,); zero is
+        least squares.
+    noise_precision
+        Noise precision, known or its posterior mean, shape (k,).
+    noise_shape
+        Shape of the Gamma belief about the noise precision, shape (k,); infinite if known.
+    is_point
+        Whether weights are taken as known (maximum likelihood, maximum a posteriori).
+    """
+
+    spectra: tuple[Spectrum, ...]
+    ratio: Array
+    noise_precision: Array
+    noise_shape: Array
+    is_point: bool = False
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs k."""
+        return len(self.ratio)
+
+    @cached_property
+    def columns(self) -> Array:
+        """Posterior mean of the weight of each column, shape (n_columns, k)."""
+        return np.column_stack([self._location(k) for k in range(self.n_outputs)])
+
+    @cached_property
+    def weights(self) -> Array:
+        """Posterior mean of the weights, in the units of the inputs, shape (d, k)."""
+        return self.columns[: len(self.spectra[0].center)]
+
+    @cached_property
+    def intercept(self) -> Array:
+        """Posterior mean of the intercept, shape (k,)."""
+        spectrum = self.spectra[0]
+        if spectrum.intercept == "penalized":
+            return self.columns[-1]
+        return np.asarray(spectrum.origin - spectrum.center @ self.weights)
+
+    def mean(self, x: Array) -> Array:
+        """Return the mean of the function at rows ``x``, shape (n, k)."""
+        spectrum = self.spectra[0]
+        return np.asarray(_columns(spectrum, x) @ self.columns + spectrum.origin)
+
+    def leverage(self, x: Array) -> Array:
+        """Return the variance of the function over that of the noise, shape (n, k)."""
+        if self.is_point:
+            return np.zeros((len(x), self.n_outputs))
+        return np.column_stack([self._leverage(k, x) for k in range(self.n_outputs)])
+
+    @property
+    def noise_variance(self) -> Array:
+        """Mean of the noise variance, shape (k,); infinite if the belief has none."""
+        with np.errstate(divide="ignore"):
+            excess = np.where(self.noise_shape > 1, 1 - 1 / self.noise_shape, 0.0)
+            return np.asarray(1 / (self.noise_precision * excess))
+
+    def predictive(self, x: Array) -> Predictive:
+        """Return the distribution of outputs at rows ``x``, batch shape (n, k)."""
+        return self.predictive_at(self.mean(x), self.leverage(x))
+
+    def predictive_at(self, mean: Array, leverage: Array) -> Predictive:
+        """Return the predictive with given means and leverages, both of shape (n, k)."""
+        scale = np.sqrt((1 + leverage) / self.noise_precision)
+        noise = np.broadcast_to(self.noise_variance, mean.shape)
+        epistemic, aleatoric = np.sqrt(leverage * noise), np.sqrt(noise)
+        if np.isinf(self.noise_shape).all():
+            return Predictive(Normal(mean, scale), epistemic, aleatoric)
+        return Predictive(StudentT(2 * self.noise_shape, mean, scale), epistemic, aleatoric)
+
+    @cached_property
+    def effective_parameters(self) -> Array:
+        """Number of parameters that the data determine, intercept included, shape (k,)."""
+        counts = [
+            self._spectrum(k).effective_parameters(self.ratio[k]) for k in range(self.n_outputs)
+        ]
+        return np.asarray(counts) + (self.spectra[0].intercept == "flat")
+
+    def weight_variance(self) -> Array:
+        """Return the posterior variance of each weight, shape (d, k)."""
+        size = len(self.spectra[0].center)
+        variances = [np.diagonal(self._spread(k, size)) for k in range(self.n_outputs)]
+        return np.column_stack(variances) * self.noise_variance
+
+    def marginal(self, output: int = 0) -> MultivariateNormal | None:
+        """Return the joint normal of one output's weights, or None for a point estimate."""
+        if self.is_point:
+            return None
+        size = len(self.spectra[0].center)
+        spread = self._spread(output, size) * self.noise_variance[output]
+        return MultivariateNormal(self.weights[:, output], spread)
+
+    def sample(self, rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+        """Return draws of the weights (n, k, d) and of the intercept (n, k)."""
+        draws = [self._draws(k, rng, n) for k in range(self.n_outputs)]
+        return np.stack([w for w, _ in draws], axis=1), np.stack([b for _, b in draws], axis=1)
+
+    def _spectrum(self, output: int) -> Spectrum:
+        return self.spectra[output] if len(self.spectra) > 1 else self.spectra[0]
+
+    def _index(self, output: int) -> int:
+        return 0 if len(self.spectra) > 1 else output
+
+    def _location(self, output: int) -> Array:
+        s = self._spectrum(output)
+        inner = s.projection[self._index(output)] / (self.ratio[output] + s.eigenvalues)
+        return np.asarray(s.scale * (s.vectors @ inner))
+
+    def _leverage(self, output: int, x: Array) -> Array:
+        s, ratio = self._spectrum(output), self.ratio[output]
+        z = _columns(s, x) * s.scale
+        inner = z @ s.vectors
+        flat = 1 / s.weight if s.intercept == "flat" else 0.0
+        spread = inner**2 @ (1 / (ratio + s.eigenvalues)) + flat
+        if s.vectors.shape[1] == len(s.scale):
+            return np.asarray(spread)
+        unseen = np.maximum((z**2).sum(axis=1) - (inner**2).sum(axis=1), 0.0)
+        return np.asarray(spread + unseen / ratio)
+
+    def _spread(self, output: int, size: int) -> Array:
+        """Return the covariance of the weights over the noise variance."""
+        if self.is_point:
+            return np.zeros((size, size))
+        s, ratio = self._spectrum(output), self.ratio[output]
+        gain = 1 / (ratio + s.eigenvalues)
+        spread = (s.vectors * gain) @ s.vectors.T
+        if s.vectors.shape[1] < len(s.scale):
+            spread += (np.eye(len(s.scale)) - s.vectors @ s.vectors.T) / ratio
+        return np.asarray((spread * np.outer(s.scale, s.scale))[:size, :size])
+
+    def _draws(self, output: int, rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+        s, ratio = self._spectrum(output), self.ratio[output]
+        noise = self._noise_draws(output, rng, n)
+        inner = rng.standard_normal((n, s.vectors.shape[1])) / np.sqrt(ratio + s.eigenvalues)
+        moves = inner @ s.vectors.T
+        if s.vectors.shape[1] < len(s.scale):
+            free = rng.standard_normal((n, len(s.scale)))
+            moves = moves + (free - (free @ s.vectors) @ s.vectors.T) / np.sqrt(ratio)
+        spread = 0.0 if self.is_point else noise[:, None]
+        columns = self.columns[:, output] + spread * moves * s.scale
+        if s.intercept == "penalized":
+            return columns[:, :-1], columns[:, -1]
+        shift = noise * rng.standard_normal(n) / np.sqrt(s.weight)
+        is_free = s.intercept == "flat" and not self.is_point
+        origin = s.origin[self._index(output)] + (shift if is_free else 0.0)
+        return columns, origin - columns @ s.center
+
+    def _noise_draws(self, output: int, rng: np.random.Generator, n: int) -> Array:
+        """Return draws of the noise standard deviation."""
+        shape, precision = self.noise_shape[output], self.noise_precision[output]
+        if np.isinf(shape):
+            return np.full(n, 1 / np.sqrt(precision))
+        return np.asarray(1 / np.sqrt(Gamma(shape, shape / precision).sample(rng, n)))
+
+
+def _columns(spectrum: Spectrum, x: Array) -> Array:
+    """Return the inputs about their center, with the penalized intercept's column if any."""
+    if spectrum.intercept == "penalized":
+        return np.hstack([x, np.ones((len(x), 1))])
+    return x - spectrum.center if spectrum.intercept == "flat" else x

@@ -1,0 +1,238 @@
+"""Precisions of a linear regression, learned by maximizing and integrating its evidence.
+
+One number is searched for. If the weight precision is learned it is ``t = log s``, where
+``s`` is the prior variance of the function, averaged over the data, over the noise variance;
+the noise is integrated in closed form at each ``s``. If only the noise precision is learned
+it is ``t = log noise_precision``.
+
+The maximum over ``t`` (type II maximum likelihood) gives the precisions that predict. The
+evidence is the integral over ``t`` around it, under the prior that makes ``s / (1 + s)``
+uniform on (0, 1) [liang2008]_, and flat with density one in the log noise precision. So a
+learned precision costs what it should, and units of inputs and output do not matter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import special
+
+from credo.distributions.gamma import Gamma
+from credo.families.ridge import Noise, Spectrum, log_evidence
+from credo.families.ridge_belief import RidgeBelief
+from credo.inference.engine import Info
+from credo.numerics.array import Array
+
+__all__ = ["EvidenceMaximization", "PrecisionProblem", "log_ratio_prior"]
+
+SEARCHED_RATIO = np.arange(-25.0, 60.0, 0.5)
+SEARCHED_NOISE = np.arange(-6.0, 76.0, 0.5)
+GRID = np.linspace(-1.0, 1.0, 121)
+
+
+@dataclass(frozen=True, eq=False)
+class PrecisionProblem:
+    """A linear regression whose precisions are given, believed or to be learned.
+
+    Attributes
+    ----------
+    spectrum
+        The data, diagonalized.
+    weight_precision
+        Precision of the scaled weights, or None to learn it. Under a `Gamma` belief about
+        the noise it is relative to the noise precision, which keeps the belief conjugate.
+    noise
+        Precision of the noise, a belief about it, or None to learn it.
+    """
+
+    spectrum: Spectrum
+    weight_precision: float | None
+    noise: Noise
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs; each has precisions of its own."""
+        return len(self.spectrum.residual)
+
+    @cached_property
+    def signal(self) -> float:
+        """Mean over the data of the squared length of a scaled row."""
+        return float(self.spectrum.eigenvalues.sum() / self.spectrum.weight)
+
+    @property
+    def learns_weights(self) -> bool:
+        """Whether the weight precision is searched for; without columns there is none."""
+        return self.weight_precision is None and self.signal > 0
+
+    @property
+    def learns_noise(self) -> bool:
+        """Whether the search is over the noise precision at a given weight precision."""
+        return self.noise is None and self.weight_precision is not None and self.signal > 0
+
+    def ratio(self, t: Array) -> Array:
+        """Return weight precision over noise precision at search coordinate ``t``."""
+        if self.learns_weights:
+            return np.asarray(self.signal * np.exp(-t))
+        given = 1.0 if self.weight_precision is None else self.weight_precision
+        if self.learns_noise:
+            return np.asarray(given * np.exp(-t))
+        divisor = self.noise if isinstance(self.noise, float) else 1.0
+        return np.full_like(t, given / divisor)
+
+    def objective(self, output: int, t: Array) -> Array:
+        """Return the log evidence of one output at each ``t``."""
+        noise = self.noise
+        if self.learns_noise:
+            return np.array(
+                [
+                    log_evidence(self.spectrum, output, self.ratio(u), float(np.exp(u)))
+                    for u in np.atleast_1d(t)
+                ]
+            )
+        return log_evidence(self.spectrum, output, self.ratio(t), noise)
+
+    def slope(self, output: int, t: float) -> float:
+        """Return the derivative of `objective` with respect to ``t``."""
+        s = self.spectrum
+        ratio = float(self.ratio(np.asarray(t)))
+        damped = ratio + s.eigenvalues
+        penalty = ratio * float((s.projection[output] ** 2 / damped**2).sum())
+        half_q = 0.5 * float(s.quadratic(np.asarray(ratio), output))
+        determined = float((s.eigenvalues / damped).sum())
+        if self.learns_noise:
+            along_ratio = 0.5 * (determined - np.exp(t) * penalty)
+            return float(0.5 * s.n_informative - np.exp(t) * half_q - along_ratio)
+        return -0.5 * (determined - self._mean_precision(half_q) * penalty)
+
+    def noise_precision(self, output: int, t: float) -> float:
+        """Return the noise precision that goes with ``t``: known, most probable or mean."""
+        if isinstance(self.noise, float):
+            return self.noise
+        if self.learns_noise:
+            return float(np.exp(t))
+        ratio = self.ratio(np.asarray(t))
+        return self._mean_precision(0.5 * float(self.spectrum.quadratic(ratio, output)))
+
+    def noise_shape(self) -> float:
+        """Return the shape of the belief about the noise precision; infinite if it is known."""
+        if isinstance(self.noise, Gamma):
+            return float(self.noise.shape) + 0.5 * self.spectrum.n_informative
+        return float("inf")
+
+    def log_prior(self, t: Array) -> Array:
+        """Return the log prior density of ``t``."""
+        return log_ratio_prior(t) if self.learns_weights else np.zeros_like(t)
+
+    def searched(self, output: int) -> Array:
+        """Return a grid of ``t`` wide enough to hold the maximum."""
+        if self.learns_weights:
+            return SEARCHED_RATIO
+        s = self.spectrum
+        total = float(s.residual[output] + s.shares[output].sum())
+        return SEARCHED_NOISE + np.log(s.n_informative / total)
+
+    def _mean_precision(self, half_q: float) -> float:
+        if isinstance(self.noise, float):
+            return self.noise
+        half_n = 0.5 * self.spectrum.n_informative
+        if isinstance(self.noise, Gamma):
+            return float((self.noise.shape + half_n) / (self.noise.rate + half_q))
+        return half_n / half_q
+
+
+@dataclass(frozen=True)
+class Brackets:
+    """Intervals that hold the maximum of each output, slopes at their ends, side moved last."""
+
+    left: Array
+    right: Array
+    left_slope: Array
+    right_slope: Array
+    best: Array
+    side: Array
+
+
+@dataclass(frozen=True)
+class EvidenceMaximization:
+    """Find the maximum of the evidence on a wide grid, polish it, integrate around it."""
+
+    tolerance: float = 1e-9
+    max_steps: int = 100
+
+    def init(self, problem: PrecisionProblem) -> Brackets:
+        """Bracket the highest point of a wide grid, so that no local maximum is mistaken."""
+        if not (problem.learns_weights or problem.learns_noise):
+            none = np.zeros(problem.n_outputs)
+            return Brackets(none, none, none, none, none, none)
+        brackets = [_bracket(problem, k) for k in range(problem.n_outputs)]
+        return Brackets(*np.array(brackets).T)
+
+    def step(self, problem: PrecisionProblem, state: Brackets) -> tuple[Brackets, Info]:
+        """Take one secant step on the slope of every output, kept inside its bracket."""
+        moved = np.array([_secant(problem, k, state) for k in range(problem.n_outputs)])
+        after = Brackets(*moved.T)
+        change = float(np.abs(after.best - state.best).max(initial=0.0))
+        value = sum(float(problem.objective(k, t[None])[0]) for k, t in enumerate(after.best))
+        return after, Info(value, change)
+
+    def posterior(
+        self, problem: PrecisionProblem, state: Brackets
+    ) -> tuple[RidgeBelief, float, str]:
+        """Return the belief at the maximum, and the evidence integrated around it."""
+        outputs = range(problem.n_outputs)
+        belief = RidgeBelief(
+            spectra=(problem.spectrum,),
+            ratio=problem.ratio(state.best),
+            noise_precision=np.array([problem.noise_precision(k, state.best[k]) for k in outputs]),
+            noise_shape=np.full(problem.n_outputs, problem.noise_shape()),
+        )
+        if not (problem.learns_weights or problem.learns_noise):
+            exact = sum(float(problem.objective(k, state.best[k][None])[0]) for k in outputs)
+            return belief, exact, "exact"
+        return belief, sum(_integral(problem, k, float(state.best[k])) for k in outputs), "grid"
+
+
+def log_ratio_prior(t: Array) -> Array:
+    """Return the log density of ``t = log s`` that makes ``s / (1 + s)`` uniform on (0, 1)."""
+    return np.asarray(special.log_expit(t) + special.log_expit(-t))
+
+
+def _bracket(problem: PrecisionProblem, output: int) -> tuple[float, ...]:
+    grid = problem.searched(output)
+    values = problem.objective(output, grid)
+    top = int(np.argmax(values))
+    left, right = grid[max(top - 1, 0)], grid[min(top + 1, len(grid) - 1)]
+    slopes = problem.slope(output, left), problem.slope(output, right)
+    return left, right, *slopes, grid[top], 0.0
+
+
+def _secant(problem: PrecisionProblem, output: int, state: Brackets) -> tuple[float, ...]:
+    """Take one step of the Illinois method; without a change of sign the best point stays."""
+    left, right, side = state.left[output], state.right[output], state.side[output]
+    at_left, at_right = state.left_slope[output], state.right_slope[output]
+    if not at_left > 0 > at_right:
+        return left, right, at_left, at_right, state.best[output], side
+    middle = (left * at_right - right * at_left) / (at_right - at_left)
+    slope = problem.slope(output, middle)
+    if slope > 0:
+        return middle, right, slope, at_right * (0.5 if side > 0 else 1.0), middle, 1.0
+    return left, middle, at_left * (0.5 if side < 0 else 1.0), slope, middle, -1.0
+
+
+def _integral(problem: PrecisionProblem, output: int, best: float) -> float:
+    """Return the log of the integral of evidence times prior over ``t``.
+
+    The grid is dense at the maximum and reaches far: nodes ``t = best + h sinh(u)`` with
+    ``u`` equally spaced, for which the trapezoid rule is very accurate on smooth integrands.
+    """
+    step = 1e-3
+    curvature = (problem.slope(output, best - step) - problem.slope(output, best + step)) / step
+    width = 1.0 / np.sqrt(max(0.5 * curvature, 1e-2))
+    reach = np.arcsinh(60.0 / width)
+    u = reach * GRID
+    t = best + width * np.sinh(u)
+    log_values = problem.objective(output, t) + problem.log_prior(t)
+    spacing = reach * (GRID[1] - GRID[0])
+    return float(special.logsumexp(log_values + np.log(width * spacing * np.cosh(u))))
