@@ -52,7 +52,8 @@ def require_column(column: str, names: Sequence[str], source: str, flag: str = "
     role = "target column" if flag else "column"
     nearest = nearest_names(column, names)
     if nearest:
-        found = f"the nearest names are {quoted(nearest)}"
+        noun = "name is" if len(nearest) == 1 else "names are"
+        found = f"the nearest {noun} {quoted(nearest)}"
     else:
         found = f"its columns are {quoted(names)}"
     choice = nearest[0] if nearest else "one of them"

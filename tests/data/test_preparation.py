@@ -1,0 +1,239 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from credo.data import TableError, TablePreparation, TableSchema, as_table, load_set, read_table
+
+TRAINING = pd.DataFrame(
+    {
+        "id": [101, 102, 103, 104, 105, 106],
+        "age": [20.0, None, 40.0, 60.0, None, 80.0],
+        "dose": [1, 2, 3, 4, 5, 7],
+        "site": ["a", "b", "a", "b", "rare", "odd"],
+        "seen": ["2024-03-01", "2024-01-31", None, "2024-02-29", "2024-03-01", "2024-03-02"],
+        "y": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
+    }
+)
+LEARNED = TablePreparation.learn(TRAINING, target="y")
+
+
+def new_rows(**columns):
+    base = {"age": [30.0], "dose": [2.5], "site": ["a"], "seen": ["2024-02-01"]}
+    return pd.DataFrame({**base, **columns})
+
+
+def cells(frame):
+    X, names, _ = LEARNED.prepare(frame)
+    return dict(zip(names, X[0].tolist(), strict=True))
+
+
+def test_the_design_matrix_of_a_worked_table():
+    X, names, notes = LEARNED.prepare(TRAINING)
+    assert names == (
+        "age",
+        "age is missing",
+        "dose",
+        "site = a",
+        "site = b",
+        "site = other",
+        "seen (days since 2024-01-31)",
+        "seen is missing",
+    )
+    assert_allclose(
+        X,
+        [
+            [20, 0, 1, 1, 0, 0, 30, 0],
+            [50, 1, 2, 0, 1, 0, 0, 0],
+            [40, 0, 3, 1, 0, 0, 24, 1],
+            [60, 0, 4, 0, 1, 0, 29, 0],
+            [50, 1, 5, 0, 0, 1, 30, 0],
+            [80, 0, 7, 0, 0, 1, 31, 0],
+        ],
+    )
+    assert X.dtype == np.float64
+    assert notes == (
+        "2 missing values of 'age' were filled with the training mean 50, and a column says "
+        "where.",
+        "2 values of 'site' were rare or new ('odd', 'rare') and counted as 'other'.",
+        "1 missing value of 'seen' was filled with the mean training date, and a column says "
+        "where.",
+    )
+    assert LEARNED.notes == ("Column 'id' is left out: it numbers the rows.", *notes)
+
+
+def test_nothing_is_learned_from_rows_to_predict():
+    alone = LEARNED.prepare(TRAINING.iloc[[3]]).X
+    assert_array_equal(alone, LEARNED.prepare(TRAINING).X[[3]])
+    shifted = TRAINING.assign(age=TRAINING["age"] * 100)
+    assert LEARNED.prepare(shifted).X[1, 0] == 50
+
+
+def test_a_new_level_counts_as_other():
+    row = cells(new_rows(site=["moon"]))
+    assert (row["site = a"], row["site = b"], row["site = other"]) == (0, 0, 1)
+    assert "1 value of 'site' was rare or new ('moon') and counted as 'other'." in (
+        LEARNED.prepare(new_rows(site=["moon"])).notes
+    )
+
+
+def test_a_new_level_is_the_average_level_where_training_had_nothing_rare():
+    learned = TablePreparation.learn(pd.DataFrame({"c": ["a", "b"] * 3}))
+    X, names, notes = learned.prepare(pd.DataFrame({"c": ["new", "b"]}))
+    assert names == ("c = a", "c = b")
+    assert_array_equal(X, [[0, 0], [0, 1]])
+    assert "predicted as the average level" in notes[0]
+
+
+def test_a_missing_category_is_a_level_if_training_had_it_and_other_if_not():
+    assert cells(new_rows(site=[None]))["site = other"] == 1
+    learned = TablePreparation.learn(pd.DataFrame({"c": ["a", None, "b"] * 3}))
+    X, names, _ = learned.prepare(pd.DataFrame({"c": [None, "b"]}))
+    assert names == ("c = a", "c = b", "c is missing")
+    assert_array_equal(X, [[0, 0, 1], [0, 1, 0]])
+
+
+def test_a_gap_that_training_never_had_is_filled_without_an_indicator_and_counted():
+    X, names, notes = LEARNED.prepare(new_rows(dose=[None]))
+    assert X[0, names.index("dose")] == pytest.approx(22 / 6)
+    assert "dose is missing" not in names
+    assert notes == ("1 missing value of 'dose' was filled with the training mean 3.66667.",)
+
+
+def test_a_category_keeps_its_most_frequent_levels():
+    counts = {f"level {i:02d}": 200 - i for i in range(60)}
+    frame = pd.DataFrame({"c": [level for level, n in counts.items() for _ in range(n)]})
+    code = TablePreparation.learn(frame).codes[0]
+    assert code.levels == tuple(f"level {i:02d}" for i in range(50))
+    assert code.has_other
+
+
+def test_a_single_rare_level_keeps_its_column():
+    learned = TablePreparation.learn(pd.DataFrame({"c": ["a", "a", "b", "b", "once"]}))
+    assert learned.names == ("c = a", "c = b", "c = once")
+
+
+def test_every_training_row_has_exactly_one_level():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"c": rng.choice([*"abcdefgh", None], 60)})
+    X = TablePreparation.learn(frame).prepare(frame).X
+    assert_array_equal(X.sum(axis=1), np.ones(60))
+    assert np.all(X.sum(axis=0) > 0)
+
+
+def test_categories_written_as_numbers_are_found_again(tmp_path):
+    (tmp_path / "new.csv").write_text("zip,x\n01,1.5\n02,2.5\n")
+    training = pd.DataFrame({"zip": ["01", "02", "A3"] * 3, "x": np.arange(9) ** 2.0})
+    learned = TablePreparation.learn(training)
+    assert learned.text_columns == ("zip",)
+    X, names, _ = learned.prepare(tmp_path / "new.csv")
+    assert names[:3] == ("zip = 01", "zip = 02", "zip = A3")
+    assert_array_equal(X, [[1, 0, 0, 1.5], [0, 1, 0, 2.5]])
+    whole = read_table(tmp_path / "new.csv", text_columns=learned.text_columns)
+    assert_array_equal(learned.prepare(whole).X, X)
+
+
+def test_a_number_is_the_same_level_with_and_without_a_decimal_point():
+    learned = TablePreparation.learn(pd.DataFrame({"c": pd.Categorical([1, 2, 1, 2])}))
+    assert_array_equal(learned.prepare(pd.DataFrame({"c": [2.0, 1.0]})).X, [[0, 1], [1, 0]])
+
+
+def test_booleans_are_numbers_in_any_spelling():
+    learned = TablePreparation.learn(pd.DataFrame({"b": [True, False, True, None]}))
+    X = learned.prepare(pd.DataFrame({"b": ["true", "False", None]})).X
+    assert_allclose(X, [[1, 0], [0, 0], [2 / 3, 1]])
+
+
+def test_times_of_day_are_fractions_of_days():
+    learned = TablePreparation.learn(pd.DataFrame({"t": ["2024-01-01 12:00", "2024-01-03"]}))
+    assert_allclose(learned.prepare(pd.DataFrame({"t": ["2024-01-02T00:00Z"]})).X, [[0.5]])
+    assert learned.names == ("t (days since 2024-01-01)",)
+
+
+def test_only_the_gaps_of_a_constant_column_are_used():
+    frame = pd.DataFrame({"pool": [1.0, None, 1.0, None], "x": [1.5, 2, 4, 8]})
+    learned = TablePreparation.learn(frame)
+    assert learned.names == ("pool is missing", "x")
+    assert_array_equal(learned.prepare(frame).X[:, 0], [0, 1, 0, 1])
+
+
+def test_the_order_of_columns_does_not_matter_and_extra_ones_are_ignored_with_a_note():
+    shuffled = TRAINING.iloc[:, ::-1].assign(extra=1)
+    X, _, notes = LEARNED.prepare(shuffled)
+    assert_array_equal(X, LEARNED.prepare(TRAINING).X)
+    assert notes[-1] == "1 column was not there in training and ignored: 'extra'."
+    assert len(notes) == len(LEARNED.prepare(TRAINING.drop(columns=["y", "id"])).notes) + 1
+
+
+def test_a_missing_column_is_refused_with_the_nearest_name():
+    renamed = TRAINING.rename(columns={"dose": "Doses"})
+    with pytest.raises(TableError, match=r"column 'dose' must be in the table; .* 'Doses'"):
+        LEARNED.prepare(renamed)
+
+
+def test_text_in_a_learned_number_column_is_refused():
+    with pytest.raises(TableError, match=r"column 'dose' .* found 'much' in row 2"):
+        LEARNED.prepare(pd.concat([new_rows(), new_rows(dose=["much"])]))
+
+
+def test_a_word_in_a_learned_date_column_is_refused():
+    with pytest.raises(TableError, match=r"column 'seen' .* found 'soon' in row 1"):
+        LEARNED.prepare(new_rows(seen=["soon"]))
+
+
+def test_infinite_values_to_predict_are_refused():
+    with pytest.raises(TableError, match=r"column 'age' .* found inf on row 1"):
+        LEARNED.prepare(new_rows(age=[np.inf]))
+
+
+def test_the_schema_of_the_whole_table_types_the_training_part():
+    table = as_table(pd.DataFrame({"n": range(20), "x": np.arange(20) ** 2, "y": range(20)}))
+    part = table.rows(np.random.default_rng(0).permutation(20)[:10])
+    assert TablePreparation.learn(part, "y").inputs == ("n", "x")
+    schema = TableSchema.of(table, leave_out=["y"])
+    assert TablePreparation.learn(part, "y", schema).inputs == ("x",)
+
+
+def test_a_column_without_variety_in_the_training_part_is_left_out():
+    table = as_table(
+        pd.DataFrame({"u": [1, 1, 1, 2], "v": [None, None, None, 3.0], "x": [1, 3, 2, 5]})
+    )
+    learned = TablePreparation.learn(table.rows([0, 1, 2]), schema=TableSchema.of(table))
+    assert learned.inputs == ("x",)
+    assert learned.notes == (
+        "Column 'u' is left out: all its training values are '1'.",
+        "Column 'v' is left out: all its training values are missing.",
+    )
+
+
+def test_a_table_without_inputs_is_refused():
+    with pytest.raises(TableError, match="none besides the target"):
+        TablePreparation.learn(pd.DataFrame({"y": [1, 2]}), "y")
+    with pytest.raises(TableError, match="Column 'c' is left out"):
+        TablePreparation.learn(pd.DataFrame({"y": [1, 2], "c": [3, 3]}), "y")
+
+
+def test_pandas_and_polars_prepare_alike():
+    polars = pl.DataFrame(
+        {
+            "x": [1.0, None, 3.0],
+            "c": ["a", "b", None],
+            "t": pl.Series(["2024-01-01", "2024-01-02", None]).str.to_date(),
+        }
+    )
+    pandas = pd.DataFrame(
+        {"x": [1.0, None, 3.0], "c": ["a", "b", None], "t": ["2024-01-01", "2024-01-02", None]}
+    )
+    learned = TablePreparation.learn(polars)
+    assert learned == TablePreparation.learn(pandas)
+    assert_array_equal(learned.prepare(polars).X, learned.prepare(pandas).X)
+
+
+def test_numbers_pass_through_untouched():
+    concrete = load_set("concrete")
+    learned = TablePreparation.learn(concrete, "strength")
+    X, names, notes = learned.prepare(concrete)
+    assert_array_equal(X, concrete.drop(columns="strength").to_numpy())
+    assert names == tuple(concrete.columns[:-1])
+    assert notes == learned.notes == ()

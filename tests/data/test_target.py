@@ -1,0 +1,60 @@
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+
+from credo.data import TableError, prepare_target, set_path
+
+
+def refused(frame, name="y"):
+    with pytest.raises(TableError) as caught:
+        prepare_target(frame, name)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_rows_without_a_target_are_left_out_with_a_note():
+    frame = pd.DataFrame({"x": range(5), "y": [1.0, None, 3.0, None, 5.0]})
+    target = prepare_target(frame, "y")
+    assert_array_equal(target.y, [1.0, 3.0, 5.0])
+    assert_array_equal(target.rows, [0, 2, 4])
+    assert target.notes == ("2 of 5 rows are left out: their target 'y' is missing.",)
+    assert prepare_target(frame, "x").notes == ()
+
+
+def test_a_misspelled_target_gets_the_nearest_names():
+    message = refused(set_path("concrete"), "strenght")
+    assert message == (
+        "target column 'strenght' must be in concrete.csv; the nearest name is 'strength'; "
+        "pass --target strength."
+    )
+    assert "pass --target water" in refused(set_path("concrete"), "Water")
+
+
+def test_a_target_like_nothing_gets_the_list_of_columns():
+    assert "its columns are 'x', 'y'" in refused(pd.DataFrame({"x": [1], "y": [2]}), "quality")
+
+
+@pytest.mark.parametrize(
+    ("values", "parts"),
+    [
+        (["red", "blue", "red"], ["must be a number column", "'red', 'blue'", "later version"]),
+        (["1", "2", "low"], ["found 'low'"]),
+        ([True, False, True], ["found 'True', 'False'"]),
+        (pd.Categorical([1, 2, 1]), ["found '1', '2'"]),
+        (pd.to_datetime(["2024", "2025", "2026"]), ["found dates"]),
+        ([7.0, 7.0, 7.0], ["must vary; found 7 in all 3 rows"]),
+        ([7.0, None, 7.0], ["must vary; found 7 in all 2 rows"]),
+        ([None, np.nan, None], ["at least 2 rows; found all its values missing"]),
+        ([1.0, None, None], ["at least 2 rows; found 1 row with a value"]),
+        ([1.0, np.inf, 2.0], ["must hold finite numbers; found inf on row 2"]),
+    ],
+)
+def test_a_target_that_cannot_be_learned_is_refused(values, parts):
+    message = refused(pd.DataFrame({"y": values, "x": range(3)}))
+    for part in parts:
+        assert part in message, message
+
+
+def test_one_row_is_refused():
+    assert "at least 2 rows" in refused(pd.DataFrame({"x": [1.0], "y": [2.0]}))
