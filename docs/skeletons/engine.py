@@ -1,0 +1,67 @@
+"""Laplace's approximation of a density of one number: a skeleton for a new engine.
+
+Copy it to ``src/credo/inference/<name>.py`` and export it from the room. An engine knows a
+problem, never a model: whatever can state the problem is served.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from credo.distributions.normal import Normal
+from credo.inference.engine import Info
+
+__all__ = ["NewtonLaplace", "SmoothDensity"]
+
+
+class SmoothDensity(Protocol):
+    """The problem: an unnormalized log density of one number, with two derivatives."""
+
+    def log_density(self, x: float) -> float:
+        """Return the log density, up to a constant if the evidence is not wanted."""
+        ...
+
+    def slope(self, x: float) -> float:
+        """Return its first derivative."""
+        ...
+
+    def curvature(self, x: float) -> float:
+        """Return its second derivative, which must be negative."""
+        ...
+
+
+@dataclass(frozen=True)
+class NewtonLaplace:
+    """Climb to the mode by Newton's steps, then fit a normal to the curvature there.
+
+    Exact, after one step and one to confirm it, where the log density is quadratic.
+
+    Attributes
+    ----------
+    start
+        Where to start.
+    tolerance
+        Length of step below which the mode is found.
+    max_steps
+        Steps after which it gives up, and says so.
+    """
+
+    start: float = 0.0
+    tolerance: float = 1e-9
+    max_steps: int = 50
+
+    def init(self, problem: SmoothDensity) -> float:
+        """Return the point to start from."""
+        return self.start
+
+    def step(self, problem: SmoothDensity, state: float) -> tuple[float, Info]:
+        """Return the maximum of the parabola that touches the log density at ``state``."""
+        moved = state - problem.slope(state) / problem.curvature(state)
+        return moved, Info(problem.log_density(moved), abs(moved - state))
+
+    def posterior(self, problem: SmoothDensity, state: float) -> tuple[Normal, float, str]:
+        """Return the normal at the mode, and the integral under its parabola."""
+        variance = -1.0 / problem.curvature(state)
+        log_evidence = problem.log_density(state) + 0.5 * np.log(2 * np.pi * variance)
+        return Normal(state, np.sqrt(variance)), float(log_evidence), "laplace"

@@ -1,0 +1,107 @@
+"""The files that CONTRIBUTING tells people to copy work as they are."""
+
+import doctest
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import integrate, stats
+
+from credo.inference.engine import ConvergenceWarning, Status, run
+
+FOLDER = Path(__file__).resolve().parents[2] / "docs" / "skeletons"
+
+
+def load(name):
+    """Import a skeleton under a name of its own, so that its objects can be pickled."""
+    full = f"skeleton_{name}"
+    spec = importlib.util.spec_from_file_location(full, FOLDER / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[full] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["distribution", "family", "engine", "model"])
+def test_examples_in_the_docstrings_print_what_they_say(name):
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    assert doctest.testmod(load(name), optionflags=flags).failed == 0
+
+
+def test_the_distribution_is_scipys_gumbel():
+    loc, scale = np.array([0.0, -3.0]), np.array([1.0, 0.2])
+    mine, oracle = load("distribution").Gumbel(loc, scale), stats.gumbel_r(loc, scale)
+    x, p = np.array([[-3.1], [0.0], [2.5]]), np.array([[0.01], [0.5], [0.999]])
+    assert_allclose(mine.log_prob(x), oracle.logpdf(x))
+    assert_allclose(mine.cdf(x), oracle.cdf(x))
+    assert_allclose(mine.survival(x), oracle.sf(x))
+    assert_allclose(mine.quantile(p), oracle.ppf(p))
+    assert_allclose(mine.upper_quantile(p), oracle.isf(p))
+    for answer, truth in [
+        (mine.mean(), oracle.mean()),
+        (mine.variance(), oracle.var()),
+        (mine.entropy(), oracle.entropy()),
+    ]:
+        assert_allclose(answer, truth)
+
+
+def test_the_family_has_the_evidence_that_integration_finds():
+    family = load("family")
+    x = np.array([[0.3], [-1.2], [2.0]])
+    prior = family.GammaError(1.5, 0.8)
+
+    def joint(precision):
+        likelihood = stats.norm(0, precision**-0.5).pdf(x).prod()
+        return likelihood * stats.gamma(1.5, scale=1 / 0.8).pdf(precision)
+
+    truth, _ = integrate.quad(joint, 0, np.inf)
+    assert_allclose(prior.log_evidence(family.ErrorStatistics.of(x)), np.log(truth), rtol=1e-7)
+
+
+class Quadratic:
+    """A normal density with mean 3 and variance 4, times 5."""
+
+    def log_density(self, x):
+        return np.log(5) + stats.norm(3, 2).logpdf(x)
+
+    def slope(self, x):
+        return -(x - 3) / 4
+
+    def curvature(self, x):
+        return -0.25
+
+
+class Skewed:
+    """A gamma density of a logarithm, whose mode is not found in one step."""
+
+    def log_density(self, x):
+        return 3 * x - np.exp(x)
+
+    def slope(self, x):
+        return 3 - np.exp(x)
+
+    def curvature(self, x):
+        return -np.exp(x)
+
+
+def test_the_engine_is_exact_on_a_quadratic_log_density():
+    found = run(load("engine").NewtonLaplace(), Quadratic())
+    assert_allclose([found.posterior.loc, found.posterior.scale], [3.0, 2.0])
+    assert_allclose(found.log_evidence, np.log(5))
+    assert (found.status, len(found.trace)) == (Status.CONVERGED, 2)
+
+
+def test_the_engine_finds_the_mode_of_a_skewed_density():
+    found = run(load("engine").NewtonLaplace(start=1.0), Skewed())
+    assert_allclose([found.posterior.loc, found.posterior.scale], [np.log(3), 3**-0.5])
+
+
+def test_the_engine_says_when_one_step_was_not_enough():
+    with pytest.warns(
+        ConvergenceWarning, match="NewtonLaplace reached max_steps after 1 steps"
+    ):
+        found = run(load("engine").NewtonLaplace(max_steps=1), Skewed())
+    assert found.status is Status.MAX_STEPS
