@@ -1,0 +1,262 @@
+"""Forms a covariance matrix can be stored in: dense, as a precision, low rank plus diagonal.
+
+Each form answers the same few questions in the way that is cheap and stable for it, so the
+Gaussian algebra above does not ask how its matrix is kept.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.distributions.batch import Batched
+from credo.numerics.array import Array
+from credo.numerics.linear_algebra import Cholesky, cholesky, solve_lower, symmetrize
+
+__all__ = ["Covariance", "DenseCovariance", "LowRankCovariance", "PrecisionForm"]
+
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Covariance(Batched, ABC):
+    """A covariance matrix of dimension ``d``, or a batch of them, in some form."""
+
+    @property
+    @abstractmethod
+    def dimension(self) -> int:
+        """Number of coordinates ``d``."""
+
+    @abstractmethod
+    def dense(self) -> Array:
+        """Return the matrix, shape (*batch, d, d)."""
+
+    @abstractmethod
+    def diagonal(self) -> Array:
+        """Return the variances, shape (*batch, d)."""
+
+    @abstractmethod
+    def log_det(self) -> Array:
+        """Return the log determinant, shape (*batch)."""
+
+    @abstractmethod
+    def whiten(self, residual: Array) -> Array:
+        """Return vectors of identity covariance from vectors of this one, shape (..., d)."""
+
+    @abstractmethod
+    def color(self, standard: Array) -> Array:
+        """Return vectors of this covariance from standard normal ones, shape (..., d)."""
+
+    @abstractmethod
+    def transform(self, a: Array) -> "Covariance":
+        """Return the covariance of ``a x``, for ``a`` of shape (m, d)."""
+
+    @abstractmethod
+    def marginal(self, kept: Indices) -> "Covariance":
+        """Return the covariance of some coordinates."""
+
+    @abstractmethod
+    def condition(
+        self, kept: Indices, given: Indices, shift: Array
+    ) -> tuple[Array, "Covariance"]:
+        """Return how the mean of ``kept`` moves with ``given``, and the covariance left."""
+
+
+@dataclass(frozen=True, eq=False)
+class DenseCovariance(Covariance):
+    """The matrix itself, shape (*batch, d, d), with its Cholesky factor when needed."""
+
+    matrix: Array
+    _event_dims: ClassVar[dict[str, int]] = {"matrix": 2}
+
+    @cached_property
+    def factor(self) -> Cholesky:
+        """Cholesky factor, with the jitter a semi-definite matrix needed."""
+        return cholesky(self.matrix)
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates."""
+        return self.matrix.shape[-1]
+
+    def dense(self) -> Array:
+        """Return the matrix."""
+        return self.matrix
+
+    def diagonal(self) -> Array:
+        """Return the variances."""
+        return np.diagonal(self.matrix, axis1=-2, axis2=-1)
+
+    def log_det(self) -> Array:
+        """Return the log determinant from the factor."""
+        return self.factor.log_det()
+
+    def whiten(self, residual: Array) -> Array:
+        """Return ``L^-1 residual``."""
+        return self.factor.whiten(residual)
+
+    def color(self, standard: Array) -> Array:
+        """Return ``L standard``."""
+        return np.einsum("...ij,...j->...i", self.factor.lower, standard)
+
+    def transform(self, a: Array) -> Covariance:
+        """Return ``a S a'``."""
+        return DenseCovariance(symmetrize(a @ self.matrix @ a.swapaxes(-1, -2)))
+
+    def marginal(self, kept: Indices) -> Covariance:
+        """Return the rows and columns ``kept``."""
+        return DenseCovariance(_block(self.matrix, kept, kept))
+
+    def condition(
+        self, kept: Indices, given: Indices, shift: Array
+    ) -> tuple[Array, Covariance]:
+        """Return ``S_ab S_bb^-1 shift`` and ``S_aa - S_ab S_bb^-1 S_ba``."""
+        factor = cholesky(_block(self.matrix, given, given))
+        half = solve_lower(factor.lower, _block(self.matrix, given, kept))
+        change = np.einsum("...ba,...b->...a", half, factor.whiten(shift))
+        remaining = _block(self.matrix, kept, kept) - half.swapaxes(-1, -2) @ half
+        return change, DenseCovariance(symmetrize(remaining))
+
+
+@dataclass(frozen=True, eq=False)
+class PrecisionForm(Covariance):
+    """The inverse of the covariance, shape (*batch, d, d); never inverted to be used."""
+
+    precision: Array
+    _event_dims: ClassVar[dict[str, int]] = {"precision": 2}
+
+    @cached_property
+    def factor(self) -> Cholesky:
+        """Cholesky factor of the precision."""
+        return cholesky(self.precision)
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates."""
+        return self.precision.shape[-1]
+
+    @cached_property
+    def _root(self) -> Array:
+        """A square root ``R`` of the covariance, ``R R' = P^-1``, upper triangular."""
+        identity = np.broadcast_to(np.eye(self.dimension), self.precision.shape)
+        return solve_lower(self.factor.lower, identity, transposed=True)
+
+    def dense(self) -> Array:
+        """Return the covariance, by solves with the factor."""
+        return symmetrize(self._root @ self._root.swapaxes(-1, -2))
+
+    def diagonal(self) -> Array:
+        """Return the variances."""
+        return (self._root**2).sum(axis=-1)
+
+    def log_det(self) -> Array:
+        """Return minus the log determinant of the precision."""
+        return -self.factor.log_det()
+
+    def whiten(self, residual: Array) -> Array:
+        """Return ``L' residual``, a product and not a solve."""
+        return np.einsum("...ji,...j->...i", self.factor.lower, residual)
+
+    def color(self, standard: Array) -> Array:
+        """Return ``L'^-1 standard``."""
+        return np.einsum("...ij,...j->...i", self._root, standard)
+
+    def transform(self, a: Array) -> Covariance:
+        """Return ``a P^-1 a'``."""
+        half = a @ self._root
+        return DenseCovariance(symmetrize(half @ half.swapaxes(-1, -2)))
+
+    def marginal(self, kept: Indices) -> Covariance:
+        """Return the dense covariance of some coordinates."""
+        return self.transform(np.eye(self.dimension)[kept])
+
+    def condition(
+        self, kept: Indices, given: Indices, shift: Array
+    ) -> tuple[Array, Covariance]:
+        """Return ``-P_aa^-1 P_ab shift`` and the precision ``P_aa``."""
+        remaining = PrecisionForm(_block(self.precision, kept, kept))
+        pull = np.einsum("...ab,...b->...a", _block(self.precision, kept, given), shift)
+        return -remaining.factor.solve(pull[..., None])[..., 0], remaining
+
+
+@dataclass(frozen=True, eq=False)
+class LowRankCovariance(Covariance):
+    """``W W' + diag(D)`` for a thin ``W``; every answer costs ``d r^2`` unless dense is asked.
+
+    With ``U = D^-1/2 W = Q sqrt(m) V'``, the scaled matrix is ``I + U U'``, whose powers differ
+    from the identity only on the ``r`` columns of ``U V``.
+    """
+
+    factor: Array
+    noise: Array
+    _event_dims: ClassVar[dict[str, int]] = {"factor": 2, "noise": 1}
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates."""
+        return self.factor.shape[-2]
+
+    @cached_property
+    def _axes(self) -> tuple[Array, Array]:
+        """The columns ``U V``, shape (*batch, d, r), and their squared lengths ``m``."""
+        scaled = self.factor / np.sqrt(self.noise)[..., None]
+        lengths, rotation = np.linalg.eigh(scaled.swapaxes(-1, -2) @ scaled)
+        return scaled @ rotation, np.maximum(lengths, 0.0)
+
+    def dense(self) -> Array:
+        """Return the matrix, at a cost of d squared."""
+        noise = self.noise[..., None] * np.eye(self.dimension)
+        return self.factor @ self.factor.swapaxes(-1, -2) + noise
+
+    def diagonal(self) -> Array:
+        """Return the variances."""
+        return (self.factor**2).sum(axis=-1) + self.noise
+
+    def log_det(self) -> Array:
+        """Return ``sum log D + sum log(1 + m)``."""
+        return np.log(self.noise).sum(axis=-1) + np.log1p(self._axes[1]).sum(axis=-1)
+
+    def whiten(self, residual: Array) -> Array:
+        """Return ``(I + U U')^-1/2 D^-1/2 residual``."""
+        root = np.sqrt(1.0 + self._axes[1])
+        return self._stretch(residual / np.sqrt(self.noise), -1.0 / (root * (1.0 + root)))
+
+    def color(self, standard: Array) -> Array:
+        """Return ``D^1/2 (I + U U')^1/2 standard``."""
+        root = np.sqrt(1.0 + self._axes[1])
+        return np.sqrt(self.noise) * self._stretch(standard, 1.0 / (1.0 + root))
+
+    def _stretch(self, x: Array, amount: Array) -> Array:
+        """Return ``x + (U V) diag(amount) (U V)' x``."""
+        columns = self._axes[0]
+        inner = amount * np.einsum("...dr,...d->...r", columns, x)
+        return x + np.einsum("...dr,...r->...d", columns, inner)
+
+    def transform(self, a: Array) -> Covariance:
+        """Return ``a (W W' + D) a'`` without the d x d matrix."""
+        halves = a @ self.factor, a * np.sqrt(self.noise)[..., None, :]
+        return DenseCovariance(symmetrize(sum(h @ h.swapaxes(-1, -2) for h in halves)))
+
+    def marginal(self, kept: Indices) -> Covariance:
+        """Return the same form for some coordinates."""
+        return LowRankCovariance(self.factor[..., kept, :], self.noise[..., kept])
+
+    def condition(
+        self, kept: Indices, given: Indices, shift: Array
+    ) -> tuple[Array, Covariance]:
+        """Return the same form, with the hidden vector conditioned on the given coordinates."""
+        seen, noise = self.factor[..., given, :], self.noise[..., given]
+        scaled = seen / noise[..., None]
+        hidden = PrecisionForm(np.eye(seen.shape[-1]) + seen.swapaxes(-1, -2) @ scaled)
+        pull = np.einsum("...dr,...d->...r", scaled, shift)
+        shown = self.factor[..., kept, :]
+        hidden_mean = hidden.factor.solve(pull[..., None])[..., 0]
+        change = np.einsum("...dr,...r->...d", shown, hidden_mean)
+        return change, LowRankCovariance(shown @ hidden._root, self.noise[..., kept])
+
+
+def _block(matrix: Array, rows: Indices, columns: Indices) -> Array:
+    return matrix[..., rows[:, None], columns]

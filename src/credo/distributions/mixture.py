@@ -1,0 +1,268 @@
+"""Mixtures of distributions."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from credo.distributions.distribution import Distribution
+from credo.distributions.normal import Normal
+from credo.distributions.parameter import simplex
+from credo.distributions.quadrature import NEGLIGIBLE, integers_between, panels
+from credo.distributions.search import first_integer, golden_maximum, increasing_root
+from credo.distributions.univariate import Univariate
+from credo.numerics.array import Array, as_float
+from credo.numerics.log_domain import log_sum_exp
+
+__all__ = ["Mixture"]
+
+# Integrals over outcomes use hundreds of nodes per row; this many rows at a time fit a cache.
+ROWS_AT_ONCE = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture(Univariate):
+    """One of several distributions, chosen at random: ``p(x) = sum_k weights_k p_k(x)``.
+
+    Distribution function, quantiles, intervals and scores exist where the components have
+    them, that is for components of one number; vectors may be mixed as well.
+
+    Attributes
+    ----------
+    weights
+        Non-negative, summing to one; shape (K,), or (*batch, K) for one set per row.
+    components
+        K distributions of one event shape whose batch shapes broadcast.
+
+    Examples
+    --------
+    >>> both = Mixture([0.5, 0.5], (Normal(-1.0, 1.0), Normal(1.0, 1.0)))
+    >>> float(both.mean()), float(both.variance()), float(both.quantile(0.5))
+    (0.0, 2.0, 0.0)
+    """
+
+    weights: Array
+    components: tuple[Distribution, ...]
+    _event_dims: ClassVar[dict[str, int]] = {"weights": 1}
+
+    def __init__(self, weights: ArrayLike, components: Sequence[Distribution]) -> None:
+        shares, parts = simplex("weights", weights), tuple(components)
+        if shares.shape[-1] != len(parts) or not parts:
+            raise ValueError(
+                "weights must have one entry per component along the last axis; found "
+                f"{shares.shape[-1]} weights and {len(parts)} components. Pass weights of "
+                "shape (K,) or (*batch, K)."
+            )
+        kinds = {(part.event_shape, part.is_discrete) for part in parts}
+        if len(kinds) > 1:
+            raise ValueError(
+                "components must share one event shape and be all discrete or all continuous; "
+                f"found {sorted(map(str, kinds))}. Mix densities with densities only."
+            )
+        self._set(weights=shares, components=parts)
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        """Shape of one outcome."""
+        return self.components[0].event_shape
+
+    @property
+    def is_discrete(self) -> bool:
+        """Whether single outcomes have positive probability."""
+        return self.components[0].is_discrete
+
+    def support(self) -> tuple[Array, Array]:
+        """Return the smallest and largest outcome of any component."""
+        ends = [part.support() for part in self._univariate()]
+        low = np.min(np.broadcast_arrays(*(e[0] for e in ends)), axis=0)
+        high = np.max(np.broadcast_arrays(*(e[1] for e in ends)), axis=0)
+        return self._full(low), self._full(high)
+
+    def log_prob(self, x: ArrayLike) -> Array:
+        """Return the log of the weighted sum of densities."""
+        terms = np.stack(np.broadcast_arrays(*(part.log_prob(x) for part in self.components)))
+        return log_sum_exp(terms, axis=0, weights=self._leading_weights(terms.ndim))
+
+    def responsibility(self, x: ArrayLike) -> Array:
+        """Return the probability of each component given an outcome, shape (..., K)."""
+        terms = np.stack(
+            np.broadcast_arrays(*(part.log_prob(x) for part in self.components)), axis=-1
+        )
+        with np.errstate(divide="ignore"):
+            return np.asarray(special.softmax(terms + np.log(self.weights), axis=-1))
+
+    def cdf(self, x: ArrayLike) -> Array:
+        """Return the probability of an outcome not above ``x``."""
+        return self._average([part.cdf(x) for part in self._univariate()])
+
+    def survival(self, x: ArrayLike) -> Array:
+        """Return the probability of an outcome above ``x``, without cancellation."""
+        return self._average([part.survival(x) for part in self._univariate()])
+
+    def quantile(self, p: ArrayLike) -> Array:
+        """Return the smallest outcome whose `cdf` reaches ``p``."""
+        ends = [part.quantile(p) for part in self._univariate()]
+        return self._invert(p, ends, lambda d, x, level: d.cdf(x) - level)
+
+    def upper_quantile(self, p: ArrayLike) -> Array:
+        """Return the outcome that is exceeded with probability ``p``, however small."""
+        ends = [part.upper_quantile(p) for part in self._univariate()]
+        return self._invert(p, ends, lambda d, x, level: level - d.survival(x))
+
+    def mean(self) -> Array:
+        """Return the weighted mean of the component means."""
+        return self._average([part.mean() for part in self.components], self.event_shape)
+
+    def variance(self) -> Array:
+        """Return the variance within components plus that between their means."""
+        center = self.mean()
+        second = [part.variance() + (part.mean() - center) ** 2 for part in self.components]
+        return self._average(second, self.event_shape)
+
+    def covariance(self) -> Array:
+        """Return the covariance matrix of a mixture of vectors, within plus between."""
+        center = self.mean()
+        shifts = [part.mean() - center for part in self.components]
+        second = [
+            cast(Any, part).covariance() + s[..., :, None] * s[..., None, :]
+            for part, s in zip(self.components, shifts, strict=True)
+        ]
+        return self._average(second, self.event_shape * 2)
+
+    def expected_distance(self, y: ArrayLike) -> Array:
+        """Return ``E|X - y|``, the expected absolute error of the guess ``y``."""
+        return self._average([part.expected_distance(y) for part in self._univariate()])
+
+    def mean_difference(self) -> Array:
+        """Return ``E|X - X'|``: exact for normal components, else by quadrature."""
+        if not all(isinstance(part, Normal) for part in self.components):
+            return self._by_rows(Univariate.mean_difference)
+        parts = cast(tuple[Normal, ...], self.components)
+        pairs = [self._average([_distance(a, b) for b in parts]) for a in parts]
+        return self._average(pairs)
+
+    def entropy(self) -> Array:
+        """Return the expectation of ``-log_prob`` by sum or quadrature; one number only."""
+        self._univariate()
+        return self._by_rows(Univariate.entropy)
+
+    def mode(self) -> NDArray[Any]:
+        """Return the most probable outcome.
+
+        For discrete outcomes by enumeration between the modes of the components; for densities
+        by a search that starts from a grid finer than any component, and so finds the
+        highest peak; for vectors the best among the modes of the components, which is close
+        when they are well apart.
+        """
+        peaks = np.stack(np.broadcast_arrays(*(part.mode() for part in self.components)))
+        if self.event_shape:
+            return self._best(
+                np.broadcast_to(peaks, (len(peaks), *self.batch_shape, *self.event_shape))
+            )
+        if self.is_discrete:
+            return self._best(integers_between(peaks.min(axis=0), peaks.max(axis=0)))
+        return self._by_rows(lambda rows: rows._highest_peak())
+
+    def _highest_peak(self) -> Array:
+        nodes, _ = self._outcomes()
+        best = self.log_prob(nodes).argmax(axis=0)[None]
+        last = len(nodes) - 1
+        low = np.take_along_axis(nodes, np.maximum(best - 1, 0), axis=0)[0]
+        high = np.take_along_axis(nodes, np.minimum(best + 1, last), axis=0)[0]
+        peaks = [self._full(part.mode()) for part in self.components]
+        return self._best(np.stack([golden_maximum(self.log_prob, low, high), *peaks]))
+
+    def _best(self, candidates: Array) -> Array:
+        """Return the most probable of candidates along the first axis, (n, *batch, *event)."""
+        full = np.broadcast_to(
+            candidates, (len(candidates), *self.batch_shape, *self.event_shape)
+        )
+        winner = self.log_prob(full).argmax(axis=0)
+        index = winner.reshape(1, *winner.shape, *[1] * len(self.event_shape))
+        return np.take_along_axis(full, index, axis=0)[0]
+
+    def _outcomes(self) -> tuple[Array, Array]:
+        if not self.is_discrete:
+            return panels(self._edges(), order=6)
+        nodes = integers_between(self.quantile(NEGLIGIBLE), self.upper_quantile(NEGLIGIBLE))
+        return nodes, np.ones_like(nodes)
+
+    def _edges(self) -> Array:
+        parts = [part._spread_to(self.batch_shape)._edges() for part in self._univariate()]
+        wide = [np.broadcast_to(e, (len(e), *self.batch_shape)) for e in parts]
+        return np.sort(np.concatenate(wide), axis=0)
+
+    def _by_rows(self, answer: Callable[["Mixture"], Array]) -> Array:
+        """Return an answer per row, computed for a limited number of rows at a time."""
+        if not self.batch_shape or len(self) <= ROWS_AT_ONCE:
+            return answer(self)
+        starts = range(0, len(self), ROWS_AT_ONCE)
+        return np.concatenate([answer(self[i : i + ROWS_AT_ONCE]) for i in starts])
+
+    def _invert(self, p: ArrayLike, ends: Sequence[Array], excess: "Excess") -> Array:
+        """Return where ``excess`` over a level turns non-negative, between component ends."""
+        shape = np.broadcast_shapes(np.shape(p), self.batch_shape)
+        wide = [np.broadcast_to(end, shape).ravel() for end in ends]
+        low, high = np.min(wide, axis=0), np.max(wide, axis=0)
+        level = np.broadcast_to(as_float(p), shape).ravel()
+        size = np.prod(self.batch_shape, dtype=int)
+        row = np.broadcast_to(np.arange(size).reshape(self.batch_shape), shape).ravel()
+        flat = self._flat()
+
+        def rows_at(active: NDArray[np.intp]) -> Mixture:
+            return flat[row[active]] if self.batch_shape else flat
+
+        def gap(x: Array, active: NDArray[np.intp]) -> Array:
+            return excess(rows_at(active), x, level[active])
+
+        if self.is_discrete:
+            return first_integer(gap, low, high).reshape(shape)
+        return increasing_root(
+            gap, lambda x, active: rows_at(active).prob(x), low, high
+        ).reshape(shape)
+
+    def _average(self, values: Sequence[Array], event: tuple[int, ...] = ()) -> Array:
+        """Return the weighted mean over components of arrays that broadcast over the batch."""
+        total: Array = np.zeros(self.batch_shape + event)
+        for k, value in enumerate(values):
+            share = self.weights[..., k].reshape(self.weights.shape[:-1] + (1,) * len(event))
+            # A component without weight says nothing, not even where its moment is infinite.
+            total = total + np.where(share > 0, share * value, 0.0)
+        return total
+
+    def _leading_weights(self, ndim: int) -> Array:
+        """Return the weights with the component axis first, ready for (K, ..., *batch)."""
+        shares = np.moveaxis(self.weights, -1, 0)
+        return shares.reshape(shares.shape[:1] + (1,) * (ndim - shares.ndim) + shares.shape[1:])
+
+    def _univariate(self) -> tuple[Univariate, ...]:
+        if all(isinstance(part, Univariate) for part in self.components):
+            return cast(tuple[Univariate, ...], self.components)
+        raise TypeError(
+            "distribution functions and quantiles need components of one number; found "
+            f"{type(self.components[0]).__name__}. Take a marginal first."
+        )
+
+    def _draw(self, rng: Generator, shape: tuple[int, ...]) -> NDArray[Any]:
+        edges = np.moveaxis(np.cumsum(self.weights, axis=-1)[..., :-1], -1, 0)
+        uniform = rng.uniform(size=shape)
+        choice = np.zeros(shape, dtype=np.intp)
+        for edge in edges:
+            choice += uniform > edge
+        choice = choice.reshape(shape + (1,) * len(self.event_shape))
+        parts = [
+            part._spread_to(self.batch_shape)._draw(rng, shape) for part in self.components
+        ]
+        return np.asarray(np.choose(choice, parts))
+
+
+Excess = Callable[[Mixture, Array, Array], Array]
+
+
+def _distance(a: Normal, b: Normal) -> Array:
+    """Return ``E|X - Y|`` for independent normals."""
+    return Normal(a.loc - b.loc, np.hypot(a.scale, b.scale)).expected_distance(0.0)

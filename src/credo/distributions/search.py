@@ -1,0 +1,96 @@
+"""Roots and peaks of functions of one number, for a whole batch at once."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.numerics.array import Array
+
+__all__ = ["RowFunction", "first_integer", "golden_maximum", "increasing_root"]
+
+# f(x, rows) is the value at x for those rows of the problem.
+RowFunction = Callable[[Array, NDArray[np.intp]], Array]
+
+MAX_STEPS = 200
+GOLDEN_STEPS = 60
+GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
+EPSILON = np.finfo(np.float64).eps
+
+
+def increasing_root(f: RowFunction, slope: RowFunction, low: Array, high: Array) -> Array:
+    """Return where an increasing function crosses zero in its bracket, row by row.
+
+    Newton's step where it lands inside the bracket and the bracket keeps shrinking, the
+    midpoint otherwise; rows leave the work as soon as they are done.
+
+    Parameters
+    ----------
+    f, slope
+        ``f(x, rows)`` is the value at ``x`` for those rows, ``slope(x, rows)`` its derivative;
+        the value must not be positive at ``low`` nor negative at ``high``.
+    low, high
+        Brackets, shape (n,).
+
+    Examples
+    --------
+    >>> cube, slope = lambda x, rows: x**3 - 8.0, lambda x, rows: 3 * x**2
+    >>> increasing_root(cube, slope, np.array([0.0]), np.array([10.0]))
+    array([2.])
+    """
+    low, high = low.copy(), high.copy()
+    x = 0.5 * (low + high)
+    width = high - low
+    # Relative to the point itself, with a floor for roots that happen to lie at zero.
+    floor = 1e-4 * EPSILON * np.where(np.isfinite(width), width, 0.0)
+    active = np.flatnonzero(low < high)
+    for _ in range(MAX_STEPS):
+        if not active.size:
+            break
+        here = x[active]
+        value, rise = f(here, active), slope(here, active)
+        low[active] = np.where(value <= 0, here, low[active])
+        high[active] = np.where(value >= 0, here, high[active])
+        step = np.divide(value, rise, out=np.full_like(value, np.inf), where=rise > 0)
+        x[active] = _next(here, step, low[active], high[active], width[active])
+        width[active] = high[active] - low[active]
+        moved = np.abs(x[active] - here) > 2.0 * EPSILON * np.abs(here) + floor[active]
+        active = active[moved & (width[active] > 0)]
+    return x
+
+
+def first_integer(f: RowFunction, low: Array, high: Array) -> Array:
+    """Return the smallest integer in each bracket where an increasing ``f`` is not negative."""
+    rows = np.arange(low.size)
+    low, high = low - 1.0, high.copy()
+    while np.any(high - low > 1.0):
+        middle = np.floor(0.5 * (low + high))
+        reached = f(middle, rows) >= 0
+        low, high = np.where(reached, low, middle), np.where(reached, middle, high)
+    return high
+
+
+def golden_maximum(f: Callable[[Array], Array], low: Array, high: Array) -> Array:
+    """Return where ``f`` peaks between ``low`` and ``high``, if it has one peak there.
+
+    Examples
+    --------
+    >>> peak = golden_maximum(lambda x: -((x - 1.0) ** 2), np.array(0.0), np.array(3.0))
+    >>> float(peak.round(6))
+    1.0
+    """
+    for _ in range(GOLDEN_STEPS):
+        inner = GOLDEN * (high - low)
+        left, right = high - inner, low + inner
+        rising = f(left) < f(right)
+        low, high = np.where(rising, left, low), np.where(rising, high, right)
+    return 0.5 * (low + high)
+
+
+def _next(here: Array, step: Array, low: Array, high: Array, last_width: Array) -> Array:
+    """Return Newton's point where it can be trusted, the middle of the bracket elsewhere."""
+    newton = here - step
+    # A step much smaller than the bracket is Newton converging; it may stay one-sided.
+    shrinking = (np.abs(step) < 0.25 * last_width) | (high - low < 0.5 * last_width)
+    usable = (newton >= low) & (newton <= high) & shrinking
+    return np.where(usable, newton, 0.5 * (low + high))
