@@ -79,7 +79,7 @@ def _printed_by(code: str, namespace: dict[str, Any], stem: str) -> str:
 
 def _open_figures() -> list[bytes]:
     """Return the open figures as PNG and close them."""
-    pyplot = sys.modules.get("matplotlib.pyplot")
+    pyplot: Any = sys.modules.get("matplotlib.pyplot")
     pictures = []
     for number in pyplot.get_fignums() if pyplot else []:
         picture = io.BytesIO()
