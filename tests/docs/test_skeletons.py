@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import integrate, stats
 
+from credo.evaluation.laws import check_distribution, check_family
 from credo.inference.engine import ConvergenceWarning, Status, run
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "skeletons"
@@ -59,6 +60,19 @@ def test_the_family_has_the_evidence_that_integration_finds():
 
     truth, _ = integrate.quad(joint, 0, np.inf)
     assert_allclose(prior.log_evidence(family.ErrorStatistics.of(x)), np.log(truth), rtol=1e-7)
+
+
+def test_the_distribution_obeys_the_laws():
+    gumbel = load("distribution").Gumbel([0.0, -3.0], [1.0, 0.2])
+    names = check_distribution(gumbel, np.random.default_rng(0))
+    assert "cdf_of_quantile_is_the_level" in names
+
+
+def test_the_family_obeys_the_laws():
+    family = load("family")
+    rows = np.random.default_rng(0).normal(size=(8, 2))
+    names = check_family(family.GammaError(1.5, 0.8), family.ErrorStatistics, rows)
+    assert "evidence_is_the_product_of_predictives" in names
 
 
 class Quadratic:
