@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from credo.data.error import ModelFileError as ModelFileError
     from credo.data.error import OutputError as OutputError
     from credo.data.error import TableError as TableError
+    from credo.data.model_file import ModelFileInfo as ModelFileInfo
+    from credo.data.model_file import load as load
+    from credo.data.model_file import model_file_info as model_file_info
+    from credo.data.model_file import save as save
+    from credo.data.output import atomic_file as atomic_file
+    from credo.data.output import require_writable as require_writable
     from credo.data.preparation import PreparedTable as PreparedTable
     from credo.data.preparation import TablePreparation as TablePreparation
     from credo.data.sets import load_set as load_set
@@ -28,6 +34,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "columns": ["Column", "TableSchema", "column_kinds"],
         "error": ["DataError", "ModelFileError", "OutputError", "TableError"],
+        "model_file": ["ModelFileInfo", "load", "model_file_info", "save"],
+        "output": ["atomic_file", "require_writable"],
         "preparation": ["PreparedTable", "TablePreparation"],
         "sets": ["load_set", "set_names", "set_path"],
         "table": ["Table", "as_table", "read_table"],
