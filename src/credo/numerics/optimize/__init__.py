@@ -1,0 +1,57 @@
+"""Minima of smooth functions: descent, Newton, L-BFGS-B, and checks of their gradients."""
+
+from typing import TYPE_CHECKING
+
+import lazy_loader
+
+if TYPE_CHECKING:
+    from credo.numerics.optimize.constraint import FreeCovariance as FreeCovariance
+    from credo.numerics.optimize.constraint import FreeSimplex as FreeSimplex
+    from credo.numerics.optimize.constraint import project_to_simplex as project_to_simplex
+    from credo.numerics.optimize.coordinate import coordinate_descent as coordinate_descent
+    from credo.numerics.optimize.descent import gradient_descent as gradient_descent
+    from credo.numerics.optimize.difference import GradientReport as GradientReport
+    from credo.numerics.optimize.difference import check_gradient as check_gradient
+    from credo.numerics.optimize.difference import (
+        finite_difference_gradient as finite_difference_gradient,
+    )
+    from credo.numerics.optimize.difference import separate as separate
+    from credo.numerics.optimize.least_squares import SumOfSquares as SumOfSquares
+    from credo.numerics.optimize.least_squares import (
+        iteratively_reweighted_least_squares as iteratively_reweighted_least_squares,
+    )
+    from credo.numerics.optimize.least_squares import sum_of_squares as sum_of_squares
+    from credo.numerics.optimize.minimum import Minimum as Minimum
+    from credo.numerics.optimize.minimum import Status as Status
+    from credo.numerics.optimize.minimum import StepInfo as StepInfo
+    from credo.numerics.optimize.minimum import Termination as Termination
+    from credo.numerics.optimize.quadratic import QuadraticForm as QuadraticForm
+    from credo.numerics.optimize.quadratic import taylor as taylor
+    from credo.numerics.optimize.quasi_newton import lbfgs as lbfgs
+    from credo.numerics.optimize.second_order import Root as Root
+    from credo.numerics.optimize.second_order import newton as newton
+    from credo.numerics.optimize.second_order import newton_root as newton_root
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "constraint": ["FreeCovariance", "FreeSimplex", "project_to_simplex"],
+        "coordinate": ["coordinate_descent"],
+        "descent": ["gradient_descent"],
+        "difference": [
+            "GradientReport",
+            "check_gradient",
+            "finite_difference_gradient",
+            "separate",
+        ],
+        "least_squares": [
+            "SumOfSquares",
+            "iteratively_reweighted_least_squares",
+            "sum_of_squares",
+        ],
+        "minimum": ["Minimum", "Status", "StepInfo", "Termination"],
+        "quadratic": ["QuadraticForm", "taylor"],
+        "quasi_newton": ["lbfgs"],
+        "second_order": ["Root", "newton", "newton_root"],
+    },
+)

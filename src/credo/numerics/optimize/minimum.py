@@ -1,0 +1,127 @@
+"""What a search for a minimum returns, and when it ends."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from credo.numerics.array import Array
+
+__all__ = ["Function", "Gradient", "Minimum", "Point", "Status", "StepInfo", "Termination"]
+
+Function = Callable[[Array], float]
+Gradient = Callable[[Array], Array]
+
+
+class Status(Enum):
+    """Why a search ended."""
+
+    GRADIENT_SMALL = "gradient below tolerance"
+    VALUE_STEADY = "change of the value below tolerance"
+    PARAMETERS_STEADY = "change of the parameters below tolerance"
+    ROOT_FOUND = "function zero within tolerance"
+    MAX_STEPS = "reached max_steps"
+    NO_DESCENT = "no step along the direction lowers the value"
+    DIVERGED = "value is no longer finite"
+
+    @property
+    def has_converged(self) -> bool:
+        """Whether the search ended because it had arrived."""
+        return self not in (Status.MAX_STEPS, Status.NO_DESCENT, Status.DIVERGED)
+
+
+@dataclass(frozen=True)
+class StepInfo:
+    """What one step tells a human: the new value and gradient, and the step length taken.
+
+    ``gradient_norm`` and ``step`` are NaN where a method has none or does not tell.
+    """
+
+    value: float
+    gradient_norm: float
+    step: float
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Parameters, and the value and gradient there; NaN for methods that use no gradient."""
+
+    x: Array
+    value: float
+    gradient: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Minimum:
+    """Where a search ended, and how it came there.
+
+    Attributes
+    ----------
+    x, value, gradient
+        The last parameters, and function value and gradient there; the gradient is NaN for
+        methods that use none.
+    status
+        Why the search ended.
+    n_steps
+        Steps taken.
+    trace
+        One `StepInfo` per step.
+    """
+
+    x: Array
+    value: float
+    gradient: Array
+    status: Status
+    n_steps: int
+    trace: tuple[StepInfo, ...]
+
+
+@dataclass(frozen=True)
+class Termination:
+    """Rules that end a search; the first that holds is named in the result.
+
+    Parameters
+    ----------
+    max_steps
+        Steps after which the search gives up.
+    value_change
+        Smallest change of the value, relative to ``max(1, |value|)``.
+    parameter_change
+        Smallest change of any parameter, relative to ``max(1, largest |parameter|)``.
+    gradient_norm
+        Largest gradient entry that counts as zero.
+
+    A tolerance of zero switches its rule off.
+    """
+
+    max_steps: int = 1000
+    value_change: float = 1e-12
+    parameter_change: float = 1e-12
+    gradient_norm: float = 1e-8
+
+    def __post_init__(self) -> None:
+        for name, setting in vars(self).items():
+            if not setting >= 0:
+                raise ValueError(
+                    f"{name} must be 0 or more; found {setting}. Use 0 to switch a rule off."
+                )
+
+    def status(self, before: Point, after: Point, gradient_norm: float) -> Status | None:
+        """Return the rule that holds after a step, or None to go on."""
+        if gradient_norm < self.gradient_norm:
+            return Status.GRADIENT_SMALL
+        if self.is_steady(before.value, after.value):
+            return Status.VALUE_STEADY
+        if largest(after.x - before.x) < self.parameter_change * max(1.0, largest(after.x)):
+            return Status.PARAMETERS_STEADY
+        return None
+
+    def is_steady(self, before: float, after: float) -> bool:
+        """Whether two values differ by less than the tolerance."""
+        return abs(after - before) < self.value_change * max(1.0, abs(after))
+
+
+def largest(x: Array) -> float:
+    """Return the largest absolute entry."""
+    return float(np.abs(x).max(initial=0.0))
