@@ -75,7 +75,7 @@ class AdditiveBasis(Basis):
         """Return the functions of each feature in turn, shape (n_samples, n_columns)."""
         origin = self._require_placed(self.placed_origin)
         extent = self._require_placed(self.placed_extent)
-        U = (self._inputs(X, len(origin)) - origin) / extent
+        U = np.asfortranarray((self._inputs(X, len(origin)) - origin) / extent)
         blocks = [
             self._columns(u, knots, width) if len(knots) else u[:, None]
             for u, knots, width in zip(U.T, self._knot_rows(), extent.tolist(), strict=True)

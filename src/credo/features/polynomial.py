@@ -76,8 +76,8 @@ class PolynomialBasis(Basis):
         """Return the products, shape (n_samples, n_columns)."""
         highest = self._highest()
         X = self._inputs(X, None if highest is None else len(highest))
-        powers = self._powers(X)
-        # Columns are written one by one, so they are the contiguous axis.
+        # Columns are read and written one by one, so they are the contiguous axis.
+        powers = self._powers(np.asfortranarray(X))
         design = np.empty((len(X), self.n_columns(X.shape[1])), order="F")
         for column, term in enumerate(_terms(X.shape[1], self.degree, highest)):
             design[:, column] = reduce(np.multiply, (powers[k][:, j] for j, k in term.items()))
