@@ -118,7 +118,9 @@ class Spectrum:
 
     def effective_parameters(self, ratio: Array) -> Array:
         """Return how many weights the data determine, at each ratio."""
-        return np.asarray((self.eigenvalues / (ratio[..., None] + self.eigenvalues)).sum(axis=-1))
+        return np.asarray(
+            (self.eigenvalues / (ratio[..., None] + self.eigenvalues)).sum(axis=-1)
+        )
 
 
 def log_evidence(spectrum: Spectrum, output: int, ratio: Array, noise: Noise) -> Array:
@@ -145,7 +147,9 @@ def log_evidence(spectrum: Spectrum, output: int, ratio: Array, noise: Noise) ->
         constant = special.gammaln(0.5 * n) - 0.5 * n * np.log(2 * np.pi)
         return np.asarray(shrinkage + constant - 0.5 * n * np.log(half_q))
     precision = np.asarray(noise)
-    return np.asarray(shrinkage + 0.5 * n * np.log(precision / (2 * np.pi)) - precision * half_q)
+    return np.asarray(
+        shrinkage + 0.5 * n * np.log(precision / (2 * np.pi)) - precision * half_q
+    )
 
 
 def scaled_rows(
@@ -194,7 +198,9 @@ def _from_rows(x: Array, y: Array) -> tuple[Array, Array, Array, Array]:
     return values, x.T @ (left / singular), (y.T @ left) * singular, total
 
 
-def _from_products(gram: Array, cross: Array, total: Array) -> tuple[Array, Array, Array, Array]:
+def _from_products(
+    gram: Array, cross: Array, total: Array
+) -> tuple[Array, Array, Array, Array]:
     values, vectors = np.linalg.eigh(gram)
     kept = values > len(gram) * np.finfo(float).eps * values.max(initial=0.0)
     values, vectors = values[kept], vectors[:, kept]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -97,6 +97,27 @@ class RidgeBelief:
             return Predictive(Normal(mean, scale), epistemic, aleatoric)
         return Predictive(StudentT(2 * self.noise_shape, mean, scale), epistemic, aleatoric)
 
+    def without_each(self, x: Array, y: Array, weight: Array) -> Predictive:
+        """Return the predictive of each training row after forgetting that row.
+
+        Parameters
+        ----------
+        x, y, weight
+            Training inputs (n, d), outputs (n, k) and row weights (n, 1).
+        """
+        leverage = replace(self, is_point=False).leverage(x)
+        kept = np.maximum(1 - weight * leverage, np.finfo(float).eps)
+        residual = (y - self.mean(x)) / kept
+        without = 0.0 if self.is_point else leverage / kept
+        shape = self.noise_shape - 0.5 * weight
+        rate = self.noise_shape / self.noise_precision - 0.5 * weight * kept * residual**2
+        is_known = np.isinf(shape)
+        precision = np.where(
+            is_known, self.noise_precision, shape / np.where(is_known, 1, rate)
+        )
+        row_wise = replace(self, noise_precision=precision, noise_shape=shape)
+        return row_wise.predictive_at(y - residual, np.broadcast_to(without, y.shape))
+
     @cached_property
     def effective_parameters(self) -> Array:
         """Number of parameters that the data determine, intercept included, shape (k,)."""
@@ -142,6 +163,8 @@ class RidgeBelief:
         flat = 1 / s.weight if s.intercept == "flat" else 0.0
         spread = inner**2 @ (1 / (ratio + s.eigenvalues)) + flat
         if s.vectors.shape[1] == len(s.scale):
+            return np.asarray(spread)
+        if ratio == 0:
             return np.asarray(spread)
         unseen = np.maximum((z**2).sum(axis=1) - (inner**2).sum(axis=1), 0.0)
         return np.asarray(spread + unseen / ratio)

@@ -46,8 +46,8 @@ class RelevanceProblem:
         The data; with fewer rows than columns only products of columns in use are formed.
     scale
         Multiplier of each column.
-    start
-        Ratio of weight to noise precision to start from, the same for all columns.
+    shared
+        Belief under one precision for all columns, from which the search starts.
     """
 
     statistics: LinearStatistics
@@ -55,7 +55,7 @@ class RelevanceProblem:
     intercept: Intercept
     noise: Noise
     output: int
-    start: float
+    shared: RidgeBelief
 
     @cached_property
     def rows(self) -> tuple[Array, Array] | None:
@@ -99,6 +99,20 @@ class RelevanceProblem:
         belief = 2 * float(self.noise.rate) if isinstance(self.noise, Gamma) else 0.0
         return self.products[2] + belief
 
+    @cached_property
+    def capacity(self) -> int | None:
+        """Number of columns that may be in use, None for any.
+
+        Where more columns than needed could interpolate the rows there is no noise left, and
+        the evidence has no bound; then half as many as there are independent rows may enter.
+        """
+        spectrum = self.shared.spectra[0]
+        rank = len(spectrum.eigenvalues)
+        is_interpolated = spectrum.residual[self.output] <= 1e-8 * self.products[2]
+        if is_interpolated and rank < (self.squares > 0).sum():
+            return max(rank // 2, 1)
+        return None
+
     @property
     def resolution(self) -> float:
         """Sum of squares below which a residual is rounding error."""
@@ -133,15 +147,15 @@ class RelevanceDetermination:
     max_steps: int = 500
 
     def init(self, problem: RelevanceProblem) -> Relevances:
-        """Start from equal ratios on all columns, or on the best ones if rows are few."""
+        """Start from equal ratios on all columns, or on the best ones where few may be in use."""
         squares = problem.squares
         gain = problem.products[1] ** 2 / np.where(squares > 0, squares, np.inf)
         size = int((squares > 0).sum())
-        if problem.rows is not None:
-            size = min(size, _room(problem, 0))
+        if problem.capacity is not None:
+            size = min(size, _room(problem.capacity, 0))
         working = np.sort(np.argsort(-gain, kind="stable")[:size])
         ratio = np.full(len(squares), np.inf)
-        ratio[working] = problem.start
+        ratio[working] = problem.shared.ratio[problem.output]
         return Relevances(ratio, working, -np.inf)
 
     def step(self, problem: RelevanceProblem, state: Relevances) -> tuple[Relevances, Info]:
@@ -184,7 +198,9 @@ def _solve(
     """Return spread, weights and quadratic from scratch, so that no rounding piles up."""
     used = np.flatnonzero(np.isfinite(ratio))
     spread, weights = np.zeros_like(gram), np.zeros(len(gram))
-    inverse = np.linalg.inv(gram[np.ix_(used, used)] + np.diag(ratio[used]))
+    # In units of the prior no eigenvalue is below one, however alike the columns are.
+    root = np.sqrt(np.outer(ratio[used], ratio[used]))
+    inverse = np.linalg.inv(gram[np.ix_(used, used)] / root + np.eye(len(used))) / root
     spread[np.ix_(used, used)] = 0.5 * (inverse + inverse.T)
     weights[used] = spread[np.ix_(used, used)] @ cross[used]
     return spread, weights, max(float(problem.total - cross @ weights), problem.resolution)
@@ -219,7 +235,7 @@ def _working(
     problem: RelevanceProblem, ratio: Array, working: Array
 ) -> tuple[Array, bool]:
     """Return the columns to sweep next: all, or those in use and the best of the others."""
-    if problem.rows is None:
+    if problem.capacity is None:
         return working, False
     outside = np.setdiff1d(np.flatnonzero(problem.squares > 0), working)
     if not len(outside):
@@ -233,18 +249,13 @@ def _working(
     if not len(wanted):
         return working, False
     used = np.flatnonzero(np.isfinite(ratio))
-    wanted = wanted[: _room(problem, len(used))]
+    wanted = wanted[: _room(problem.capacity, len(used))]
     return np.union1d(used, wanted), len(wanted) > 0
 
 
-def _room(problem: RelevanceProblem, n_used: int) -> int:
-    """Return how many columns may enter while rows are fewer than columns.
-
-    A column for every row would interpolate, with no noise and unbounded evidence; so they
-    enter a few at a time, and up to half as many as there are rows.
-    """
-    n = problem.freedom
-    return int(max(0, min(max(n // 10, 1), max(n // 2, 1) - n_used)))
+def _room(capacity: int, n_used: int) -> int:
+    """Return how many columns may enter next: a few at a time, so that the best come first."""
+    return max(0, min(max(capacity // 5, 1), capacity - n_used))
 
 
 def _log_evidence(problem: RelevanceProblem, state: Relevances, spectrum: Spectrum) -> float:
@@ -252,7 +263,8 @@ def _log_evidence(problem: RelevanceProblem, state: Relevances, spectrum: Spectr
     top = float(log_evidence(spectrum, 0, np.ones(1), problem.noise)[0])
     columns = np.flatnonzero(problem.squares > 0)
     s, q, without = _additions(problem, state.ratio, columns)
-    strength = problem.squares[columns] / problem.statistics.weight
+    # Together the columns are expected to explain as much as under one shared precision.
+    strength = problem.squares[columns] / problem.statistics.weight * len(columns)
     shares = [
         _log_share(problem, state.ratio[columns[i]], strength[i], s[i], q[i], without[i])
         for i in range(len(columns))

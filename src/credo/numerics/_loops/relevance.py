@@ -97,4 +97,4 @@ def _best_ratio(s: float, q: float, without: float, n: float, known_precision: f
     if pull <= 0.0 or n <= 1.0:
         return np.inf
     best = s * q * q * (n - 1.0) / pull - s
-    return max(best, 1e-12 * s)
+    return max(best, 1e-8 * s)

@@ -1,0 +1,96 @@
+"""Evidence of models: what it says about them, and three classical approximations to it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from credo.numerics.array import Array, as_float
+
+__all__ = ["bic_evidence", "laplace_evidence", "model_posterior", "width_evidence"]
+
+
+def model_posterior(log_evidence: ArrayLike, prior: ArrayLike | None = None) -> Array:
+    """Return the probability of each model, ``p(M) p(D | M)`` normalized.
+
+    Parameters
+    ----------
+    log_evidence
+        Log evidence of each model on the same data, shape (n_models,).
+    prior
+        Prior probability of each model; equal if not given.
+
+    Examples
+    --------
+    >>> model_posterior([-11.3968737, -4.8393921, -6.6779708, -8.4771021]).round(4)
+    array([0.0012, 0.8426, 0.134 , 0.0222])
+    """
+    evidences = as_float(log_evidence)
+    weights = np.ones(evidences.shape) if prior is None else as_float(prior)
+    if weights.shape != evidences.shape or (weights < 0).any() or not weights.sum() > 0:
+        raise ValueError(
+            "prior must hold one non-negative number per model, not all zero; found "
+            f"{weights.tolist()} for {len(evidences)} models. Pass probabilities."
+        )
+    if np.isnan(evidences).any():
+        raise ValueError(
+            f"every model must have a log evidence; found NaN at {np.isnan(evidences).tolist()}. "
+            "Maximum likelihood has none: choose another inference for that model."
+        )
+    with np.errstate(divide="ignore"):
+        return np.asarray(special.softmax(evidences + np.log(weights)))
+
+
+def laplace_evidence(log_joint: float, precision: ArrayLike) -> float:
+    """Return the log integral of a density approximated by a normal at its maximum.
+
+    ``log_joint + d/2 log(2 pi) - 1/2 log det(precision)``; exact if the density is normal.
+
+    Parameters
+    ----------
+    log_joint
+        Log likelihood plus log prior at the maximum.
+    precision
+        Negative second derivatives there, shape (d, d).
+
+    Examples
+    --------
+    >>> round(laplace_evidence(-0.6651272730, 34.7141742073), 6) == round(np.log(0.2187637758), 6)
+    True
+    """
+    matrix = np.atleast_2d(as_float(precision))
+    factor = np.linalg.cholesky(matrix)
+    log_det = 2 * np.log(np.diagonal(factor)).sum()
+    return float(log_joint + 0.5 * len(matrix) * np.log(2 * np.pi) - 0.5 * log_det)
+
+
+def bic_evidence(log_likelihood: float, n_parameters: float, n_rows: float) -> float:
+    """Return the Bayesian information criterion as a log evidence.
+
+    ``log_likelihood - n_parameters / 2 * log(n_rows)``, at the maximum of the likelihood;
+    terms that do not grow with the data are left out.
+
+    Examples
+    --------
+    >>> round(bic_evidence(-562.3351446188, 1, 1000), 6)
+    -565.789022
+    """
+    return float(log_likelihood - 0.5 * n_parameters * np.log(n_rows))
+
+
+def width_evidence(
+    log_likelihood: float, posterior_width: ArrayLike, prior_width: ArrayLike
+) -> float:
+    """Return the likelihood times the Occam factor, the share of prior width that is left.
+
+    Parameters
+    ----------
+    log_likelihood
+        At the most probable parameters.
+    posterior_width, prior_width
+        One width for each parameter; ``sqrt(2 pi)`` times the posterior standard deviation
+        against a flat prior gives the Laplace approximation.
+    """
+    shares = np.log(as_float(posterior_width)) - np.log(as_float(prior_width))
+    return float(log_likelihood + shares.sum())

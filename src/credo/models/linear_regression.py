@@ -1,0 +1,427 @@
+"""Bayesian linear regression on any basis, with precisions given, believed or learned."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    _check_sample_weight,
+    check_is_fitted,
+    validate_data,
+)
+
+from credo.distributions.gamma import Gamma
+from credo.distributions.normal import Normal
+from credo.distributions.predictive import Predictive
+from credo.distributions.student_t import StudentT
+from credo.families.linear import LinearStatistics, Rows
+from credo.families.ridge import Intercept, Noise, Spectrum, log_evidence
+from credo.families.ridge_belief import RidgeBelief
+from credo.features.basis import Basis
+from credo.inference.engine import Inference, Status, run
+from credo.inference.evidence import EvidenceMaximization, PrecisionProblem
+from credo.inference.relevance import RelevanceDetermination, RelevanceProblem
+from credo.models.regressor import PredictiveRegressor
+from credo.numerics.array import Array
+
+__all__ = ["LinearRegression"]
+
+
+class LinearRegression(PredictiveRegressor):
+    """Linear regression that knows how sure it is.
+
+    ``y = intercept + b(x)^T w + noise``, weights normal around zero, noise normal. One pass
+    over the data builds additive statistics; everything else is computed from them.
+
+    Parameters
+    ----------
+    basis
+        Functions of the inputs from `credo.features`; the inputs themselves if None. It is
+        placed once, on the inputs of the first fit, and never sees y.
+    inference
+        "exact" for the whole posterior, "map" for its most probable weights (ridge), "ml"
+        for least squares.
+    weight_precision
+        Inverse prior variance of the weights in the units of the data, or "evidence" to
+        learn one for all (columns scaled to unit variance inside), or "ard" to learn one for
+        each. Under a `Gamma` belief about the noise a number is relative to the noise
+        precision.
+    noise_precision
+        Inverse noise variance, or "evidence" to learn it, or a `Gamma` belief about it,
+        which is integrated out: predictions are then Student-t.
+    fit_intercept
+        Whether to add an intercept, with a flat prior of density one.
+    penalize_intercept
+        Whether the intercept is under the prior of the weights instead.
+
+    Attributes
+    ----------
+    coef_, intercept_
+        Posterior mean of weights and intercept, in the units of the data.
+    weight_precision_, noise_precision_
+        Prior precision of each weight, infinite if dropped; precision of the noise.
+    log_evidence_, evidence_method_
+        Log probability of y, parameters and learned precisions integrated out, summed over
+        outputs; and how: "exact", "grid" over learned precisions, "laplace" (one precision
+        at a time, for "ard"), or "none" for least squares.
+    evidence_flat_
+        Which unknowns have a flat prior of density one; evidences compare only among models
+        that agree in this.
+    n_effective_parameters_
+        How many parameters the data determine.
+    posterior_, inference_, statistics_, basis_
+        The belief, the whole answer of the engine, what is kept of the data, placed basis.
+
+    Examples
+    --------
+    >>> x, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0.2, 0.9, 2.1, 2.8])
+    >>> model = LinearRegression().fit(x, y)
+    >>> model.predict_interval([[1.5]], coverage=0.9).round(2)
+    array([[1.21, 1.79]])
+    """
+
+    def __init__(
+        self,
+        basis: Basis | None = None,
+        inference: str = "exact",
+        weight_precision: float | str = "evidence",
+        noise_precision: float | str | Gamma = "evidence",
+        fit_intercept: bool = True,
+        penalize_intercept: bool = False,
+    ):
+        self.basis = basis
+        self.inference = inference
+        self.weight_precision = weight_precision
+        self.noise_precision = noise_precision
+        self.fit_intercept = fit_intercept
+        self.penalize_intercept = penalize_intercept
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from ``X`` (n, d) and ``y`` (n,) or (n, k), forgetting earlier data."""
+        self._check_settings()
+        design, outputs, weight = self._validated(X, y, sample_weight, is_first=True)
+        statistics = LinearStatistics.of(design, outputs, weight)
+        if self.inference == "ml" and self._is_ill_conditioned(statistics):
+            filled = np.ones(len(design)) if weight is None else weight
+            kept = LinearStatistics(design.shape[1], Rows(design, outputs, filled))
+            return self._learn(statistics, kept)
+        return self._learn(statistics)
+
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn from one more chunk; the result equals a fit to all chunks together."""
+        self._check_settings()
+        is_first = not hasattr(self, "statistics_")
+        design, outputs, weight = self._validated(X, y, sample_weight, is_first)
+        chunk = LinearStatistics.of(design, outputs, weight)
+        return self._learn(chunk if is_first else self.statistics_ + chunk)
+
+    def summarize(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> LinearStatistics:
+        """Return the statistics of rows under the basis of a fitted model."""
+        check_is_fitted(self)
+        return LinearStatistics.of(*self._validated(X, y, sample_weight, is_first=False))
+
+    def summarize_groups(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        label: ArrayLike,
+        n_groups: int,
+        sample_weight: ArrayLike | None = None,
+    ) -> tuple[LinearStatistics, ...]:
+        """Return the statistics of each group of rows, in one pass."""
+        check_is_fitted(self)
+        design, outputs, weight = self._validated(X, y, sample_weight, is_first=False)
+        return LinearStatistics.by_group(design, outputs, label, n_groups, weight)
+
+    def fit_statistics(self, statistics: LinearStatistics) -> Self:
+        """Learn from statistics alone, such as ``total - fold``; the basis stays placed."""
+        check_is_fitted(self)
+        return self._learn(statistics)
+
+    def predict_dist(self, X: ArrayLike) -> Predictive:
+        """Return the distribution of the outcome, one entry per row (and output)."""
+        design = self._design(X)
+        return self._squeezed(self.posterior_.predictive(design))
+
+    def leave_one_out(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Predictive:
+        """Return what each training row would have been predicted as, had it been left out.
+
+        Closed form at the learned precisions: with leverage h the mean moves by
+        ``h / (1 - h)`` residuals and the leverage becomes ``h / (1 - h)``.
+        """
+        check_is_fitted(self)
+        design, outputs, weight = self._validated(X, y, sample_weight, is_first=False)
+        row_weight = np.ones((len(design), 1)) if weight is None else weight[:, None]
+        return self._squeezed(self.posterior_.without_each(design, outputs, row_weight))
+
+    def sample_posterior(self, n: int, random_state: Any = None) -> dict[str, Array]:
+        """Return ``n`` draws of "coef" and "intercept" from the posterior."""
+        check_is_fitted(self)
+        weights, intercept = self.posterior_.sample(_generator(random_state), n)
+        if self._is_single:
+            return {"coef": weights[:, 0], "intercept": intercept[:, 0]}
+        return {"coef": weights, "intercept": intercept}
+
+    def sample_functions(self, X: ArrayLike, n: int, random_state: Any = None) -> Array:
+        """Return ``n`` regression functions drawn from the posterior, at each row of ``X``."""
+        design = self._design(X)
+        weights, intercept = self.posterior_.sample(_generator(random_state), n)
+        values = np.einsum("skd,nd->snk", weights, design) + intercept[:, None]
+        return values[..., 0] if self._is_single else values
+
+    def coefficients(self, coverage: float = 0.9) -> pd.DataFrame:
+        """Return a table of the weights by name: mean, sd and central interval."""
+        check_is_fitted(self)
+        if not self._is_single:
+            raise ValueError(
+                f"coefficients needs one output; found {len(self.coef_)}. Read coef_ and "
+                "posterior_.weight_variance() instead."
+            )
+        mean, sd = np.asarray(self.coef_), np.sqrt(self.posterior_.weight_variance()[:, 0])
+        reach = np.zeros_like(sd)
+        reach[sd > 0] = self._weight_quantile(0.5 + 0.5 * coverage) * sd[sd > 0]
+        columns = {"mean": mean, "sd": sd, "low": mean - reach, "high": mean + reach}
+        return pd.DataFrame(columns, index=pd.Index(self.term_names(), name="term"))
+
+    def term_names(self) -> list[str]:
+        """Return the name of each column of the design."""
+        check_is_fitted(self)
+        names = [str(name) for name in _check_feature_names_in(self)]
+        return names if self.basis_ is None else self.basis_.names(names)
+
+    def log_evidence_at(self, weight_precision: ArrayLike, noise_precision: float) -> float:
+        """Return the log evidence at given precisions, exact, summed over outputs.
+
+        Parameters
+        ----------
+        weight_precision
+            One number, or one for each weight, in the units of the data; infinity drops one.
+        noise_precision
+            Inverse noise variance.
+        """
+        check_is_fitted(self)
+        size = self._n_columns(self.statistics_)
+        precision = np.broadcast_to(np.asarray(weight_precision, dtype=np.float64), (size,))
+        spectrum = Spectrum.of(self.statistics_, 1 / np.sqrt(precision), self._intercept)
+        ratio = np.asarray(1 / noise_precision)
+        outputs = range(self.statistics_.n_outputs)
+        return float(sum(log_evidence(spectrum, k, ratio, noise_precision) for k in outputs))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    @property
+    def _intercept(self) -> Intercept:
+        if not self.fit_intercept:
+            return "none"
+        return "penalized" if self.penalize_intercept else "flat"
+
+    @property
+    def _noise(self) -> Noise:
+        if isinstance(self.noise_precision, Gamma):
+            return self.noise_precision
+        return None if isinstance(self.noise_precision, str) else float(self.noise_precision)
+
+    def _check_settings(self) -> None:
+        _check_choice("inference", self.inference, ("exact", "map", "ml"))
+        _check_precision("weight_precision", self.weight_precision, ("evidence", "ard"))
+        if isinstance(self.noise_precision, Gamma):
+            if self.noise_precision.batch_shape != ():
+                raise ValueError(
+                    "noise_precision must be one Gamma belief; found a batch of shape "
+                    f"{self.noise_precision.batch_shape}. Pass a Gamma with scalar parameters."
+                )
+            return
+        _check_precision("noise_precision", self.noise_precision, ("evidence",))
+
+    def _validated(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, is_first: bool
+    ) -> tuple[Array, Array, Array | None]:
+        """Return design, outputs (n, k) and weights; the first call places the basis."""
+        inputs, outputs = validate_data(
+            self, X, y, reset=is_first, dtype=np.float64, y_numeric=True, multi_output=True
+        )
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(
+                sample_weight, inputs, dtype=np.float64, ensure_non_negative=True
+            )
+        if is_first:
+            self.basis_ = None if self.basis is None else self.basis.place(inputs)
+            self._is_single = np.ndim(outputs) == 1
+        design = inputs if self.basis_ is None else self.basis_.design(inputs)
+        outputs = np.asarray(outputs, dtype=np.float64)
+        return design, outputs.reshape(len(outputs), -1), weight
+
+    def _design(self, X: ArrayLike) -> Array:
+        check_is_fitted(self)
+        inputs = validate_data(self, X, reset=False, dtype=np.float64)
+        return inputs if self.basis_ is None else self.basis_.design(inputs)
+
+    def _n_columns(self, statistics: LinearStatistics) -> int:
+        return statistics.n_features + (self._intercept == "penalized")
+
+    def _scale(self, statistics: LinearStatistics) -> Array:
+        """Return what each column is multiplied by: one over its spread if that is learned."""
+        if self.inference != "ml" and not isinstance(self.weight_precision, str):
+            return np.ones(self._n_columns(statistics))
+        mean_square = statistics.x_mean**2
+        variance = statistics.x_scatter_diagonal / statistics.weight
+        # A column whose spread is rounding error is constant, and says nothing.
+        is_constant = variance <= (16 * np.finfo(float).eps) ** 2 * mean_square
+        variance = np.where(is_constant, 0.0, variance)
+        if self._intercept == "none":
+            variance = variance + mean_square
+        with np.errstate(divide="ignore"):
+            scale = np.where(variance > 0, 1 / np.sqrt(variance), 0.0)
+        return np.append(scale, 1.0) if self._intercept == "penalized" else scale
+
+    def _is_ill_conditioned(self, statistics: LinearStatistics) -> bool:
+        values = Spectrum.of(statistics, self._scale(statistics), self._intercept).eigenvalues
+        return bool(len(values) and values.min() < 1e-10 * values.max())
+
+    def _learn(self, statistics: LinearStatistics, rows: LinearStatistics | None = None) -> Self:
+        """Infer the posterior; ``rows`` are kept where moments would lose too many digits."""
+        self._check_size(statistics)
+        scale = self._scale(statistics)
+        spectrum = Spectrum.of(rows or statistics, scale, self._intercept)
+        if self.inference == "ml":
+            inference = _least_squares(spectrum, self._noise)
+        elif self.weight_precision == "ard":
+            inference = self._relevances(statistics, scale, spectrum)
+        else:
+            inference = run(EvidenceMaximization(), self._problem(spectrum))
+        if self.inference == "map":
+            point = replace(
+                inference.posterior,
+                is_point=True,
+                noise_shape=np.full(statistics.n_outputs, np.inf),
+            )
+            inference = replace(inference, posterior=point)
+        return self._hold(statistics, inference)
+
+    def _problem(self, spectrum: Spectrum) -> PrecisionProblem:
+        given = None if isinstance(self.weight_precision, str) else float(self.weight_precision)
+        return PrecisionProblem(spectrum, given, self._noise)
+
+    def _relevances(
+        self, statistics: LinearStatistics, scale: Array, spectrum: Spectrum
+    ) -> Inference:
+        """Run one search for each output, from the best shared precision."""
+        shared = run(EvidenceMaximization(), self._problem(spectrum)).posterior
+        parts = [
+            run(
+                RelevanceDetermination(),
+                RelevanceProblem(statistics, scale, self._intercept, self._noise, k, shared),
+            )
+            for k in range(statistics.n_outputs)
+        ]
+        if len(parts) == 1:
+            return parts[0]
+        belief = RidgeBelief(
+            spectra=tuple(part.posterior.spectra[0] for part in parts),
+            ratio=np.ones(len(parts)),
+            noise_precision=np.concatenate([p.posterior.noise_precision for p in parts]),
+            noise_shape=np.concatenate([p.posterior.noise_shape for p in parts]),
+        )
+        worst = max(parts, key=lambda part: part.status is not Status.CONVERGED)
+        total = sum(part.log_evidence for part in parts)
+        return replace(worst, posterior=belief, log_evidence=total)
+
+    def _check_size(self, statistics: LinearStatistics) -> None:
+        """Refuse data that leave nothing to learn the noise from."""
+        needed = 1 + (self._intercept == "flat") if self._noise is None else 1
+        if statistics.weight < needed:
+            raise ValueError(
+                f"at least {needed} samples are needed to learn the noise_precision with this "
+                f"intercept; found n_samples={statistics.weight:g}. Add rows, or give "
+                "noise_precision as a number."
+            )
+
+    def _hold(self, statistics: LinearStatistics, inference: Inference) -> Self:
+        belief: RidgeBelief = inference.posterior
+        precision = _weight_precision(belief)[:, : statistics.n_features]
+        noise, effective = belief.noise_precision, belief.effective_parameters
+        weights, intercept = belief.weights.T, belief.intercept
+        if self._is_single:
+            weights, precision = weights[0], precision[0]
+            intercept, noise, effective = float(intercept[0]), float(noise[0]), float(effective[0])
+        self.coef_, self.intercept_ = weights, intercept
+        self.weight_precision_, self.noise_precision_ = precision, noise
+        self.n_effective_parameters_ = effective
+        self.log_evidence_ = inference.log_evidence
+        self.evidence_method_ = inference.evidence_method
+        self.evidence_flat_ = self._flat_priors()
+        self.posterior_, self.inference_, self.statistics_ = belief, inference, statistics
+        return self
+
+    def _flat_priors(self) -> tuple[str, ...]:
+        named = {"intercept": self._intercept == "flat", "log noise": self._noise is None}
+        return tuple(name for name, is_flat in named.items() if is_flat)
+
+    def _weight_quantile(self, p: float) -> float:
+        shape = float(self.posterior_.noise_shape[0])
+        if np.isinf(shape):
+            return float(Normal(0.0, 1.0).quantile(p))
+        unit = StudentT(2 * shape, 0.0, 1.0)
+        return float(unit.quantile(p) / unit.std())
+
+    def _squeezed(self, predictive: Predictive) -> Predictive:
+        return predictive[:, 0] if self._is_single else predictive
+
+
+def _least_squares(spectrum: Spectrum, noise: Noise) -> Inference:
+    n_outputs = len(spectrum.residual)
+    precision = spectrum.weight / spectrum.residual
+    if isinstance(noise, float):
+        precision = np.full(n_outputs, noise)
+    none = np.zeros(n_outputs)
+    belief = RidgeBelief((spectrum,), none, precision, none + np.inf, is_point=True)
+    return Inference(belief, float("nan"), "none", Status.CONVERGED, ())
+
+
+def _weight_precision(belief: RidgeBelief) -> Array:
+    """Return the prior precision of each weight in the units of the data, shape (k, d)."""
+    rows = []
+    for k in range(belief.n_outputs):
+        scale = belief.spectra[k if len(belief.spectra) > 1 else 0].scale
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rows.append(belief.ratio[k] * belief.noise_precision[k] / scale**2)
+    return np.array(rows)
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if random_state is None or isinstance(random_state, int | np.integer):
+        return np.random.default_rng(random_state)
+    return np.random.default_rng(check_random_state(random_state).randint(2**31))
+
+
+def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {choices}; found {value!r}. Choose one of these.")
+
+
+def _check_precision(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    if isinstance(value, str):
+        _check_choice(name, value, choices)
+    elif not (np.isscalar(value) and 0 < float(value) < np.inf):  # type: ignore[arg-type]
+        raise ValueError(
+            f"{name} must be a positive number or one of {choices}; found {value!r}. "
+            "Pass an inverse variance."
+        )

@@ -1,0 +1,70 @@
+"""The verbs every regressor answers once it can give a predictive distribution."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, RegressorMixin
+
+from credo.distributions.predictive import Predictive
+from credo.numerics.array import Array
+
+__all__ = ["PredictiveRegressor"]
+
+
+class PredictiveRegressor(RegressorMixin, BaseEstimator):
+    """A regressor whose answers are all read off one predictive distribution."""
+
+    @abstractmethod
+    def predict_dist(self, X: ArrayLike) -> Predictive:
+        """Return the distribution of the outcome, one entry per row (and output)."""
+
+    def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
+        """Return the predictive mean, the best guess under squared loss.
+
+        Parameters
+        ----------
+        return_std
+            Whether to return the predictive standard deviation as well; it passes through a
+            `Pipeline`.
+        """
+        predictive = self.predict_dist(X)
+        if return_std:
+            return predictive.mean(), predictive.std()
+        return predictive.mean()
+
+    def predict_interval(self, X: ArrayLike, coverage: float = 0.9) -> Array:
+        """Return the central predictive interval, shape (n, 2), or (n, k, 2) for k outputs."""
+        return self.predict_dist(X).interval(coverage)
+
+    def predict_quantiles(self, X: ArrayLike, q: ArrayLike) -> Array:
+        """Return predictive quantiles, shape (n, len(q)), or (n, k, len(q)) for k outputs."""
+        predictive = self.predict_dist(X)
+        levels = np.atleast_1d(np.asarray(q, dtype=np.float64))
+        spread = levels.reshape(-1, *[1] * len(predictive.batch_shape))
+        return np.moveaxis(predictive.quantile(spread), 0, -1)
+
+    def predict_frame(self, X: Any, coverage: float = 0.9) -> Any:
+        """Return mean, sd and interval as a frame of the kind of ``X``, rows labeled alike.
+
+        pandas gives pandas with the same index, polars gives polars; an array gives pandas.
+        """
+        predictive = self.predict_dist(X)
+        if len(predictive.batch_shape) > 1:
+            raise ValueError(
+                f"predict_frame needs one output; found {predictive.batch_shape[1]}. Read "
+                "predict_dist(X), which has one entry per row and output."
+            )
+        low, high = predictive.interval(coverage).T
+        columns = {"mean": predictive.mean(), "sd": predictive.std(), "low": low, "high": high}
+        if isinstance(X, pd.DataFrame):
+            return pd.DataFrame(columns, index=X.index)
+        if nw.dependencies.is_into_dataframe(X):
+            native = nw.from_native(X, eager_only=True).implementation
+            return nw.from_dict(columns, backend=native).to_native()
+        return pd.DataFrame(columns)
