@@ -1,0 +1,155 @@
+"""Yes-or-no observations with unknown probability.
+
+The conjugate prior is the beta, one independent copy per feature: ``x ~ Bernoulli(p)``,
+``p ~ Beta(a, b)``; a and b count imagined successes and failures.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from credo.distributions.bernoulli import Bernoulli
+from credo.distributions.beta import Beta
+from credo.distributions.parameter import positive, require
+from credo.families.belief import Belief
+from credo.families.rows import as_label, as_rows, as_weight, weight_by_entry
+from credo.families.statistics import Sums
+from credo.numerics.array import Array, as_float
+from credo.numerics.grouped import group_totals
+
+__all__ = ["BernoulliStatistics", "BetaBernoulli"]
+
+
+@dataclass(frozen=True, eq=False)
+class BernoulliStatistics(Sums):
+    """Weight of ones and of zeros, feature by feature.
+
+    Attributes
+    ----------
+    successes, failures
+        Summed weight of the ones and of the zeros, shape (..., n_features).
+    """
+
+    successes: Array
+    failures: Array
+
+    @classmethod
+    def of(cls, x: ArrayLike, weight: ArrayLike = 1.0) -> BernoulliStatistics:
+        """Summarize rows of zeros and ones; a NaN is a missing value and carries no weight."""
+        rows = _as_binary_rows(x)
+        values, weights = weight_by_entry(rows, as_weight(weight, len(rows)))
+        successes = (weights * values).sum(axis=0)
+        return cls(successes, (weights * (1.0 - values)).sum(axis=0))
+
+    @classmethod
+    def by_group(
+        cls, x: ArrayLike, label: ArrayLike, k: int, weight: ArrayLike = 1.0
+    ) -> BernoulliStatistics:
+        """Summarize each of ``k`` groups in one pass; arrays get a leading group axis."""
+        rows = _as_binary_rows(x)
+        n, event = len(rows), rows.shape[1:]
+        total, successes = group_totals(
+            rows.reshape(n, -1), as_label(label, n, k), k, as_weight(weight, n)
+        )
+        return cls(successes.reshape(k, *event), (total - successes).reshape(k, *event))
+
+    @property
+    def weight(self) -> Array:
+        """Summed weight of all observations."""
+        return np.asarray(self.successes + self.failures)
+
+    def maximum_likelihood(self) -> Bernoulli:
+        """Return the observation distribution at the observed frequency of ones."""
+        require(
+            "weight",
+            self.weight,
+            lambda w: w > 0,
+            "positive for maximum likelihood",
+            "Use the mean of a belief, which is defined without data.",
+        )
+        return Bernoulli(self.successes / self.weight)
+
+
+@dataclass(frozen=True, eq=False)
+class BetaBernoulli(Belief):
+    """Belief about the probability of a one; prior and posterior alike.
+
+    Attributes
+    ----------
+    a, b
+        Pseudo-counts of ones and of zeros; (1, 1) is the uniform belief.
+
+    Examples
+    --------
+    >>> coin = BetaBernoulli(1.0, 1.0).update(BernoulliStatistics.of([[1], [1], [0]]))
+    >>> coin.mean().probability, coin.mode().probability.round(3)
+    (array([0.6]), array([0.667]))
+    """
+
+    a: Array
+    b: Array
+
+    def __init__(self, a: ArrayLike, b: ArrayLike) -> None:
+        self._fill(a=positive("a", a), b=positive("b", b))
+
+    def update(self, statistics: BernoulliStatistics) -> BetaBernoulli:
+        """Return the posterior; updating by parts equals updating by their sum."""
+        return BetaBernoulli(self.a + statistics.successes, self.b + statistics.failures)
+
+    def parameters(self) -> Beta:
+        """Return the belief as a distribution of the probability of a one."""
+        return Beta(self.a, self.b)
+
+    def mean(self) -> Bernoulli:
+        """Return the observation distribution at the mean probability, (a) / (a + b)."""
+        return Bernoulli(self.a / (self.a + self.b))
+
+    def mode(self) -> Bernoulli:
+        """Return the observation distribution at the most probable probability."""
+        a, b = np.maximum(self.a - 1.0, 0.0), np.maximum(self.b - 1.0, 0.0)
+        require(
+            "the larger of a and b",
+            np.maximum(self.a, self.b),
+            lambda larger: larger > 1,
+            "above 1 for the belief to have one mode",
+            "Use mean(), or a prior with pseudo-counts above 1.",
+        )
+        return Bernoulli(a / (a + b))
+
+    def sample(self, rng: np.random.Generator, n: int | None = None) -> Bernoulli:
+        """Return the observation distribution at ``n`` drawn probabilities."""
+        return Bernoulli(self.parameters().sample(rng, n))
+
+    def predictive(self) -> Bernoulli:
+        """Return the distribution of the next observation."""
+        return self.mean()
+
+    def log_evidence(self, statistics: BernoulliStatistics) -> Array:
+        """Return the log probability of the summarized data under this belief."""
+        after = self.update(statistics)
+        return np.asarray(special.betaln(after.a, after.b) - special.betaln(self.a, self.b))
+
+    def expected_log_density(self, x: ArrayLike) -> Array:
+        """Return the mean over this belief of ``log p(x | probability)``; NaN gives NaN."""
+        value = as_float(x)
+        log_yes, log_no = special.digamma(self.a), special.digamma(self.b)
+        total = special.digamma(self.a + self.b)
+        return np.asarray(value * log_yes + (1.0 - value) * log_no - total)
+
+    def kl(self, other: BetaBernoulli) -> Array:
+        """Return the divergence of ``other`` from this belief, in nats."""
+        return self.parameters().kl(other.parameters())
+
+
+def _as_binary_rows(x: ArrayLike) -> Array:
+    return require(
+        "x",
+        as_rows(x),
+        lambda v: (v == 0) | (v == 1) | np.isnan(v),
+        "0, 1 or NaN",
+        "Code the two outcomes as 0 and 1; for more outcomes use CategoricalStatistics.",
+    )

@@ -1,0 +1,301 @@
+"""Normal vectors with unknown mean and full covariance.
+
+The conjugate prior is the normal-inverse-Wishart [murphy2007]_: ``x ~ N(m, V)``,
+``m | V ~ N(location, V / strength)``, ``V ~ InvWishart(df, scale_matrix)``. In the usual
+notation (location, strength, df, scale_matrix) are (m0, kappa0, nu0, S0).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from credo.distributions.inverse_wishart import InverseWishart
+from credo.distributions.multivariate_normal import MultivariateNormal
+from credo.distributions.multivariate_student_t import MultivariateStudentT
+from credo.distributions.parameter import positive, real, require, square
+from credo.families.belief import Belief
+from credo.families.rows import as_complete_rows, as_label, as_weight
+from credo.families.statistics import Statistics, remaining
+from credo.numerics.array import Array
+from credo.numerics.grouped import group_scatter_matrices
+from credo.numerics.linear_algebra import cholesky
+from credo.numerics.moments import Moments
+
+__all__ = ["MultivariateNormalStatistics", "NormalInverseWishart"]
+
+
+@dataclass(frozen=True, eq=False)
+class MultivariateNormalStatistics(Statistics):
+    """Weight, mean and scatter matrix of rows; ``a + b`` pools, ``a - b`` forgets.
+
+    Attributes
+    ----------
+    weight
+        Summed weight of the rows, shape (...).
+    mean
+        Weighted mean, shape (..., n_features); zero without weight.
+    scatter
+        Weighted sum of outer products about the mean, shape (..., n_features, n_features).
+    """
+
+    weight: Array
+    mean: Array
+    scatter: Array
+    _event_dims: ClassVar[dict[str, int]] = {"mean": 1, "scatter": 2}
+
+    @classmethod
+    def of(cls, x: ArrayLike, weight: ArrayLike = 1.0) -> MultivariateNormalStatistics:
+        """Summarize rows ``x`` (n_samples, n_features); a missing value is refused."""
+        weights = as_weight(weight, len(np.asarray(x)))
+        rows = as_complete_rows(x, weights)
+        moments = Moments.of([rows], None if _all_one(weight) else weights)
+        return cls(np.array(moments.weight), moments.mean, moments.scatter)
+
+    @classmethod
+    def by_group(
+        cls, x: ArrayLike, label: ArrayLike, k: int, weight: ArrayLike = 1.0
+    ) -> MultivariateNormalStatistics:
+        """Summarize each of ``k`` groups, each row read once; arrays get a group axis."""
+        weights = as_weight(weight, len(np.asarray(x)))
+        rows = as_complete_rows(x, weights)
+        labels = as_label(label, len(rows), k)
+        return cls(
+            *group_scatter_matrices(rows, labels, k, None if _all_one(weight) else weights)
+        )
+
+    def __add__(self, other: MultivariateNormalStatistics) -> MultivariateNormalStatistics:
+        # Raw sums of squares would cancel when |mean| >> std; this form does not [chan1983]_.
+        weight = self.weight + other.weight
+        share = other.weight / np.where(weight > 0, weight, 1.0)
+        shift = other.mean - self.mean
+        scatter = self.scatter + other.scatter + _outer(self.weight * share, shift)
+        return MultivariateNormalStatistics(
+            weight, self.mean + share[..., None] * shift, scatter
+        )
+
+    def __sub__(self, other: MultivariateNormalStatistics) -> MultivariateNormalStatistics:
+        weight = remaining(self.weight, other.weight)
+        ratio = other.weight / np.where(weight > 0, weight, 1.0)
+        shift = self.mean - other.mean
+        mean = self.mean + ratio[..., None] * shift
+        scatter = self.scatter - other.scatter - _outer(self.weight * ratio, shift)
+        return MultivariateNormalStatistics(
+            weight,
+            np.where(weight[..., None] > 0, mean, 0.0),
+            np.where(weight[..., None, None] > 0, scatter, 0.0),
+        )
+
+    def pooled(self) -> MultivariateNormalStatistics:
+        """Return the statistics of all groups together."""
+        weight = self.weight.sum(axis=0)
+        share = self.weight / np.where(weight > 0, weight, 1.0)
+        mean = (share[..., None] * self.mean).sum(axis=0)
+        between = _outer(self.weight, self.mean - mean)
+        return MultivariateNormalStatistics(weight, mean, (self.scatter + between).sum(axis=0))
+
+    def covariance(self) -> Array:
+        """Return the maximum likelihood covariance, with 1/n; zero without observations."""
+        weight = np.where(self.weight > 0, self.weight, 1.0)
+        return np.asarray(self.scatter / weight[..., None, None])
+
+    def maximum_likelihood(self) -> MultivariateNormal:
+        """Return the observation distribution at the observed mean and covariance."""
+        return MultivariateNormal(self.mean, _definite(self.covariance()))
+
+    def tied_maximum_likelihood(self) -> MultivariateNormal:
+        """Return one observation distribution per group, with one covariance for all."""
+        within = self.scatter.sum(axis=0) / max(float(self.weight.sum()), 1e-300)
+        return MultivariateNormal(self.mean, _definite(within))
+
+
+@dataclass(frozen=True, eq=False)
+class NormalInverseWishart(Belief):
+    """Belief about the mean vector and covariance of a normal; prior and posterior alike.
+
+    Attributes
+    ----------
+    location, strength
+        Expected mean, shape (..., d), and the number of observations it is worth.
+    df, scale_matrix
+        Parameters of the inverse Wishart belief about the covariance: ``df > d - 1`` and a
+        positive definite matrix, shape (..., d, d).
+
+    Examples
+    --------
+    >>> prior = NormalInverseWishart([0.0, 0.0], 1.0, 4.0, np.eye(2))
+    >>> rows = MultivariateNormalStatistics.of([[1.0, 0.0], [2.0, 0.0], [3.0, 0.0]])
+    >>> posterior = prior.update(rows)
+    >>> posterior.location, float(posterior.df), posterior.scale_matrix
+    (array([1.5, 0. ]), 7.0, array([[6., 0.], [0., 1.]]))
+    """
+
+    location: Array
+    strength: Array
+    df: Array
+    scale_matrix: Array
+    _event_dims: ClassVar[dict[str, int]] = {"location": 1, "scale_matrix": 2}
+
+    def __init__(
+        self, location: ArrayLike, strength: ArrayLike, df: ArrayLike, scale_matrix: ArrayLike
+    ) -> None:
+        matrix = square("scale_matrix", scale_matrix)
+        self._fill(
+            location=np.atleast_1d(real("location", location)),
+            strength=positive("strength", strength),
+            df=degrees_of_freedom(df, matrix.shape[-1]),
+            scale_matrix=matrix,
+        )
+
+    @classmethod
+    def weak(cls, pooled: MultivariateNormalStatistics) -> NormalInverseWishart:
+        """Return a prior worth a hundredth of an observation, in the units of the data.
+
+        The expected covariance is the diagonal of the pooled one.
+        """
+        d = pooled.mean.shape[-1]
+        return cls(pooled.mean, 0.01, d + 2.0, diagonal_covariance(pooled))
+
+    def update(self, statistics: MultivariateNormalStatistics) -> NormalInverseWishart:
+        """Return the posterior; updating by parts equals updating by their sum."""
+        n, shift = statistics.weight, statistics.mean - self.location
+        strength = self.strength + n
+        between = _outer(self.strength * n / strength, shift)
+        return NormalInverseWishart(
+            location=self.location + (n / strength)[..., None] * shift,
+            strength=strength,
+            df=self.df + n,
+            scale_matrix=self.scale_matrix + statistics.scatter + between,
+        )
+
+    def marginal_mean(self) -> MultivariateStudentT:
+        """Return the belief about the mean vector, the covariance integrated out."""
+        return self._student_t(1.0 / self.strength)
+
+    def marginal_covariance(self) -> InverseWishart:
+        """Return the belief about the covariance."""
+        return InverseWishart(self.df, self.scale_matrix)
+
+    def mean(self) -> MultivariateNormal:
+        """Return the observation distribution at the expected mean and covariance."""
+        d = self.location.shape[-1]
+        excess = require(
+            "df",
+            self.df,
+            lambda df: df > d + 1,
+            f"above {d + 1} for the covariance to have an expectation",
+            "Use mode(), or a prior with more degrees of freedom.",
+        )
+        return MultivariateNormal(self.location, _over(self.scale_matrix, excess - d - 1.0))
+
+    def mode(self) -> MultivariateNormal:
+        """Return the observation distribution at the jointly most probable parameters."""
+        d = self.location.shape[-1]
+        return MultivariateNormal(self.location, _over(self.scale_matrix, self.df + d + 2.0))
+
+    def sample(self, rng: np.random.Generator, n: int | None = None) -> MultivariateNormal:
+        """Return the observation distribution at ``n`` drawn means and covariances."""
+        covariance = self.marginal_covariance().sample(rng, n)
+        means = MultivariateNormal(self.location, _over(covariance, self.strength))
+        return MultivariateNormal(means.sample(rng), covariance)
+
+    def predictive(self) -> MultivariateStudentT:
+        """Return the distribution of the next row."""
+        return self._student_t(1.0 + 1.0 / self.strength)
+
+    def log_evidence(self, statistics: MultivariateNormalStatistics) -> Array:
+        """Return the log density of the summarized data under this belief, shape (...)."""
+        d = self.location.shape[-1]
+        gain = self._log_normalizer() - self.update(statistics)._log_normalizer()
+        return np.asarray(gain - 0.5 * d * statistics.weight * np.log(2 * np.pi))
+
+    def expected_log_density(self, x: ArrayLike) -> Array:
+        """Return the mean over this belief of ``log p(row | mean, covariance)``."""
+        d = self.location.shape[-1]
+        half_df = 0.5 * (self.df[..., None] - np.arange(d))
+        log_gap = special.digamma(half_df).sum(axis=-1) - d * np.log(0.5 * self.df)
+        return np.asarray(
+            self.expected_precision().log_prob(x) + 0.5 * log_gap - 0.5 * d / self.strength
+        )
+
+    def kl(self, other: NormalInverseWishart) -> Array:
+        """Return the divergence of ``other`` from this belief, in nats."""
+        ratio = other.strength / self.strength
+        distance = (self.expected_precision().whiten(other.location) ** 2).sum(axis=-1)
+        d = self.location.shape[-1]
+        about_mean = 0.5 * (d * (ratio - 1.0 - np.log(ratio)) + other.strength * distance)
+        return about_mean + self.marginal_covariance().kl(other.marginal_covariance())
+
+    def expected_precision(self) -> MultivariateNormal:
+        """Return the observation distribution at the expected mean and inverse covariance."""
+        return MultivariateNormal(self.location, _over(self.scale_matrix, self.df))
+
+    def _student_t(self, factor: Array) -> MultivariateStudentT:
+        """Return the t whose scale matrix is the typical covariance times ``factor``."""
+        df = self.df - self.location.shape[-1] + 1.0
+        return MultivariateStudentT(df, self.location, _over(self.scale_matrix, df / factor))
+
+    def _log_normalizer(self) -> Array:
+        d = self.location.shape[-1]
+        return np.asarray(
+            log_inverse_wishart_normalizer(self.df, self.scale_matrix)
+            + 0.5 * d * np.log(self.strength)
+        )
+
+
+def degrees_of_freedom(df: ArrayLike, dimension: int) -> Array:
+    """Return ``df`` if it is enough for a matrix of ``dimension`` rows."""
+    return require(
+        "df",
+        df,
+        lambda v: (v > dimension - 1) & np.isfinite(v),
+        f"above n_features - 1 = {dimension - 1}",
+        f"Pass {dimension + 2} for a weak belief whose expected covariance is scale_matrix.",
+    )
+
+
+def diagonal_covariance(pooled: MultivariateNormalStatistics) -> Array:
+    """Return the observed variances as a diagonal matrix, one where nothing varies."""
+    variance = np.diagonal(pooled.covariance(), axis1=-2, axis2=-1)
+    d = variance.shape[-1]
+    return np.where(variance > 0, variance, 1.0)[..., None] * np.eye(d)
+
+
+def log_inverse_wishart_normalizer(df: Array, scale_matrix: Array) -> Array:
+    """Return the log of what makes an inverse Wishart density integrate to one."""
+    d = scale_matrix.shape[-1]
+    log_det = cholesky(scale_matrix, largest_jitter=0.0).log_det()
+    return np.asarray(
+        0.5 * df * (log_det - d * np.log(2.0)) - special.multigammaln(0.5 * df, d)
+    )
+
+
+def _all_one(weight: ArrayLike) -> bool:
+    return np.ndim(weight) == 0 and float(np.asarray(weight)) == 1.0
+
+
+def _outer(weight: Array, shift: Array) -> Array:
+    return np.asarray(weight[..., None, None] * shift[..., :, None] * shift[..., None, :])
+
+
+def _over(matrix: Array, divisor: Array) -> Array:
+    return np.asarray(matrix / divisor[..., None, None])
+
+
+def _definite(covariance: Array) -> Array:
+    """Return ``covariance`` unless some direction has no variance."""
+    std = np.sqrt(np.maximum(np.diagonal(covariance, axis1=-2, axis2=-1), 0.0))
+    unit = np.where(std > 0, std, 1.0)
+    correlation = covariance / (unit[..., :, None] * unit[..., None, :])
+    require(
+        "the smallest variance of any direction, in units of its features,",
+        np.linalg.eigvalsh(correlation)[..., 0],
+        lambda smallest: smallest > 1e-12,
+        "positive for maximum likelihood",
+        "Observe more rows than features, drop columns that repeat others, or use a belief.",
+    )
+    return covariance

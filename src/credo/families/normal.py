@@ -1,0 +1,227 @@
+"""Normal observations with unknown mean and variance.
+
+The conjugate prior is the normal-inverse-gamma [murphy2007]_: ``x ~ N(m, v)``,
+``m | v ~ N(location, v / strength)``, ``v ~ InvGamma(shape, rate)``, one independent copy
+per feature. In the usual notation (location, strength, shape, rate) are (m0, kappa0, a0, b0).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from credo.distributions.gamma import Gamma
+from credo.distributions.inverse_gamma import InverseGamma
+from credo.distributions.normal import Normal
+from credo.distributions.parameter import positive, real, require
+from credo.distributions.student_t import StudentT
+from credo.families.belief import Belief
+from credo.families.rows import as_label, as_rows, as_weight, weight_by_entry
+from credo.families.statistics import Statistics, remaining
+from credo.numerics.array import Array, as_float
+from credo.numerics.grouped import group_moments
+
+__all__ = ["NormalInverseGamma", "NormalStatistics"]
+
+
+@dataclass(frozen=True, eq=False)
+class NormalStatistics(Statistics):
+    """Weight, mean and scatter of a sample, feature by feature.
+
+    ``a + b`` describes the pooled sample, so one object serves a batch, a stream, a
+    map-reduce job and, with fractional weights, the E step of EM. ``a - b`` forgets
+    ``b``, as a sliding window or a collapsed Gibbs sweep must.
+
+    Attributes
+    ----------
+    weight, mean
+        Summed weight and weighted mean, shape (..., n_features); no weight, mean zero.
+    scatter
+        Weighted sum of squares about the mean.
+    """
+
+    weight: Array
+    mean: Array
+    scatter: Array
+
+    @classmethod
+    def of(cls, x: ArrayLike, weight: ArrayLike = 1.0) -> NormalStatistics:
+        """Summarize the rows of ``x``; a NaN is a missing value and carries no weight."""
+        rows = as_rows(x)
+        values, weights = weight_by_entry(rows, as_weight(weight, len(rows)))
+        total = weights.sum(axis=0)
+        share = weights / np.where(total > 0, total, 1.0)
+        mean = (share * values).sum(axis=0)
+        return cls(total, mean, (weights * (values - mean) ** 2).sum(axis=0))
+
+    @classmethod
+    def by_group(
+        cls, x: ArrayLike, label: ArrayLike, k: int, weight: ArrayLike = 1.0
+    ) -> NormalStatistics:
+        """Summarize each of ``k`` groups in one pass; arrays get a leading group axis."""
+        rows = as_rows(x)
+        n = len(rows)
+        sums = group_moments(
+            rows.reshape(n, -1), as_label(label, n, k), k, as_weight(weight, n)
+        )
+        return cls(*(part.reshape(k, *rows.shape[1:]) for part in sums))
+
+    def __add__(self, other: NormalStatistics) -> NormalStatistics:
+        # Raw sums of squares would cancel when |mean| >> std; this form does not [chan1983]_.
+        weight = self.weight + other.weight
+        share = other.weight / np.where(weight > 0, weight, 1.0)
+        shift = other.mean - self.mean
+        scatter = self.scatter + other.scatter + self.weight * share * shift**2
+        return NormalStatistics(weight, self.mean + share * shift, scatter)
+
+    def __sub__(self, other: NormalStatistics) -> NormalStatistics:
+        weight = remaining(self.weight, other.weight)
+        ratio = other.weight / np.where(weight > 0, weight, 1.0)
+        shift = self.mean - other.mean
+        scatter = self.scatter - other.scatter - self.weight * ratio * shift**2
+        # Rounding may leave a scatter just below zero, which no sample has.
+        return NormalStatistics(
+            weight,
+            np.where(weight > 0, self.mean + ratio * shift, 0.0),
+            np.where(weight > 0, np.maximum(scatter, 0.0), 0.0),
+        )
+
+    def pooled(self) -> NormalStatistics:
+        """Return the statistics of all groups together."""
+        weight = self.weight.sum(axis=0)
+        mean = (self.weight * self.mean).sum(axis=0) / np.where(weight > 0, weight, 1.0)
+        between = self.weight * (self.mean - mean) ** 2
+        return NormalStatistics(weight, mean, (self.scatter + between).sum(axis=0))
+
+    def variance(self) -> Array:
+        """Return the maximum likelihood variance, with 1/n; zero without observations."""
+        return np.asarray(self.scatter / np.where(self.weight > 0, self.weight, 1.0))
+
+    def maximum_likelihood(self) -> Normal:
+        """Return the observation distribution at the observed mean and variance."""
+        variance = require(
+            "scatter",
+            self.variance(),
+            lambda v: v > 0,
+            "positive for maximum likelihood",
+            "Observe two different values, or use the mode or mean of a belief.",
+        )
+        return Normal(self.mean, np.sqrt(variance))
+
+
+@dataclass(frozen=True, eq=False)
+class NormalInverseGamma(Belief):
+    """Belief about the mean and variance of a normal; prior and posterior alike.
+
+    Attributes
+    ----------
+    location, strength
+        Expected mean, and the number of observations that knowledge is worth.
+    shape, rate
+        Parameters of the inverse gamma belief about the variance.
+
+    Examples
+    --------
+    >>> prior = NormalInverseGamma(location=0.0, strength=1.0, shape=1.0, rate=1.0)
+    >>> posterior = prior.update(NormalStatistics.of([[1.0], [2.0], [3.0]]))
+    >>> float(posterior.location[0]), float(posterior.strength[0])
+    (1.5, 4.0)
+    """
+
+    location: Array
+    strength: Array
+    shape: Array
+    rate: Array
+
+    def __init__(
+        self, location: ArrayLike, strength: ArrayLike, shape: ArrayLike, rate: ArrayLike
+    ) -> None:
+        self._fill(
+            location=real("location", location),
+            strength=positive("strength", strength),
+            shape=positive("shape", shape),
+            rate=positive("rate", rate),
+        )
+
+    @classmethod
+    def weak(cls, pooled: NormalStatistics) -> NormalInverseGamma:
+        """Return a prior worth a hundredth of an observation, in the units of the data."""
+        variance = pooled.variance()
+        return cls(pooled.mean, 0.01, 1.0, np.where(variance > 0, variance, 1.0))
+
+    def update(self, statistics: NormalStatistics) -> NormalInverseGamma:
+        """Return the posterior; updating by parts equals updating by their sum."""
+        n, shift = statistics.weight, statistics.mean - self.location
+        strength = self.strength + n
+        scatter = statistics.scatter + self.strength * n / strength * shift**2
+        return NormalInverseGamma(
+            location=self.location + n / strength * shift,
+            strength=strength,
+            shape=self.shape + 0.5 * n,
+            rate=self.rate + 0.5 * scatter,
+        )
+
+    def marginal_mean(self) -> StudentT:
+        """Return the belief about the mean, the variance integrated out."""
+        return StudentT(
+            2.0 * self.shape, self.location, np.sqrt(self.rate / (self.shape * self.strength))
+        )
+
+    def marginal_variance(self) -> InverseGamma:
+        """Return the belief about the variance."""
+        return InverseGamma(self.shape, self.rate)
+
+    def mean(self) -> Normal:
+        """Return the observation distribution at the expected mean and variance."""
+        excess = require(
+            "shape - 1",
+            self.shape - 1.0,
+            lambda v: v > 0,
+            "positive for the variance to have an expectation",
+            "Use mode(), or a prior with a shape above 1.",
+        )
+        return Normal(self.location, np.sqrt(self.rate / excess))
+
+    def mode(self) -> Normal:
+        """Return the observation distribution at the jointly most probable parameters."""
+        return Normal(self.location, np.sqrt(self.rate / (self.shape + 1.5)))
+
+    def sample(self, rng: np.random.Generator, n: int | None = None) -> Normal:
+        """Return the observation distribution at ``n`` drawn means and variances."""
+        scale = np.sqrt(self.marginal_variance().sample(rng, n))
+        loc = Normal(self.location, scale / np.sqrt(self.strength)).sample(rng)
+        return Normal(loc, scale)
+
+    def predictive(self) -> StudentT:
+        """Return the distribution of the next observation."""
+        variance = self.rate * (self.strength + 1.0) / (self.shape * self.strength)
+        return StudentT(2.0 * self.shape, self.location, np.sqrt(variance))
+
+    def log_evidence(self, statistics: NormalStatistics) -> Array:
+        """Return the log density of the summarized data under this belief."""
+        gain = self._log_normalizer() - self.update(statistics)._log_normalizer()
+        return np.asarray(gain - 0.5 * statistics.weight * np.log(2 * np.pi))
+
+    def expected_log_density(self, x: ArrayLike) -> Array:
+        """Return the mean over this belief of ``log p(x | mean, variance)``; NaN gives NaN."""
+        log_variance = np.log(self.rate) - special.digamma(self.shape)
+        square = (as_float(x) - self.location) ** 2 * self.shape / self.rate
+        return np.asarray(
+            -0.5 * (np.log(2 * np.pi) + log_variance + square + 1.0 / self.strength)
+        )
+
+    def kl(self, other: NormalInverseGamma) -> Array:
+        """Return the divergence of ``other`` from this belief, in nats."""
+        precision = self.shape / self.rate
+        ratio = other.strength / self.strength
+        shift = other.strength * precision * (self.location - other.location) ** 2
+        about_mean = 0.5 * (ratio - 1.0 - np.log(ratio) + shift)
+        # A divergence does not change when both sides speak of 1 / v instead of v.
+        return about_mean + Gamma(self.shape, self.rate).kl(Gamma(other.shape, other.rate))
+
+    def _log_normalizer(self) -> Array:
+        log_power = self.shape * np.log(self.rate) + 0.5 * np.log(self.strength)
+        return np.asarray(log_power - special.gammaln(self.shape))

@@ -1,0 +1,87 @@
+"""Rows, weights and labels as they enter statistics, checked at the edge."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from credo.distributions.parameter import require
+from credo.numerics.array import Array, as_float
+
+__all__ = ["as_complete_rows", "as_label", "as_rows", "as_weight", "weight_by_entry"]
+
+
+def as_rows(x: ArrayLike) -> Array:
+    """Return ``x`` as float rows, shape (n_samples, ...); NaN passes, infinity does not."""
+    rows = as_float(x)
+    if rows.ndim == 0:
+        raise ValueError(
+            "x must hold rows along its first axis; found a single number. Pass [x], or [[x]] "
+            "for one row of one feature."
+        )
+    return require("x", rows, lambda v: ~np.isinf(v), "finite", "Write NaN for missing values.")
+
+
+def as_complete_rows(x: ArrayLike, weight: Array) -> Array:
+    """Return ``x`` as a matrix without missing values in any row that has weight."""
+    rows = as_float(x)
+    if rows.ndim != 2:
+        raise ValueError(
+            f"x must be a matrix of rows (n_samples, n_features); found shape {rows.shape}. "
+            "Reshape one row with x[None, :]."
+        )
+    # A sum meets every entry, and is not finite if one of them is not; it makes no copy.
+    if np.isfinite(rows.sum()):
+        return rows
+    return require(
+        "x",
+        np.where((weight > 0)[:, None], rows, 0.0),
+        np.isfinite,
+        "complete and finite for a full covariance",
+        "Scatter from the pairs that happen to be present is neither conjugate nor positive "
+        "semi-definite: fill or drop missing values, or use a family that is independent per "
+        "feature.",
+    )
+
+
+def as_weight(weight: ArrayLike, n_samples: int) -> Array:
+    """Return one weight per row, shape (n_samples,); a single number serves all rows."""
+    weights = as_float(weight)
+    if weights.shape not in ((), (n_samples,)):
+        raise ValueError(
+            f"weight must be one number or one per row, shape ({n_samples},); found shape "
+            f"{weights.shape}. Pass responsibility[:, k] for component k."
+        )
+    require(
+        "weight",
+        weights,
+        lambda v: (v >= 0) & (v < np.inf),
+        "non-negative and finite",
+        "Leave a row out with weight 0; forget rows with a - b.",
+    )
+    return np.broadcast_to(weights, (n_samples,))
+
+
+def as_label(label: ArrayLike, n_samples: int, k: int) -> NDArray[np.intp]:
+    """Return the group of each row, integers from 0 to ``k - 1``, shape (n_samples,)."""
+    labels = np.asarray(label)
+    if labels.shape != (n_samples,):
+        raise ValueError(
+            f"label must give one group per row, shape ({n_samples},); found shape "
+            f"{labels.shape}. Pass one integer for each row of x."
+        )
+    require(
+        "label",
+        labels,
+        lambda v: (v >= 0) & (v < k) & (v == np.floor(v)),
+        f"an integer from 0 to {k - 1}",
+        "Code groups with np.unique(names, return_inverse=True).",
+    )
+    return labels.astype(np.intp)
+
+
+def weight_by_entry(rows: Array, weight: Array) -> tuple[Array, Array]:
+    """Return rows with zeros for NaN, and the weight of each entry, zero where it was NaN."""
+    missing = np.isnan(rows)
+    column = weight.reshape(-1, *(1,) * (rows.ndim - 1))
+    return np.where(missing, 0.0, rows), np.where(missing, 0.0, column)
