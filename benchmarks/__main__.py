@@ -50,7 +50,7 @@ def table(name: str, outcome: Outcome) -> Table:
     absent = [f"not installed, not run: {other}" for other in outcome.absent]
     shown = Table(title=f"{name}: {outcome.case}", caption="\n".join([*goals, *absent]))
     measures = list(outcome.results[0].quality)
-    shown.add_column("contender")
+    shown.add_column("contender", no_wrap=True)
     for column in ["seconds", f"times {outcome.reference}", *measures]:
         shown.add_column(column, justify="right")
     for r in outcome.results:

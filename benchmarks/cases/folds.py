@@ -1,5 +1,7 @@
 """Ten-fold refits from statistics, against one fit."""
 
+from copy import copy
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
 
@@ -14,33 +16,44 @@ __all__ = ["CASES"]
 N_FOLDS = 10
 
 
-def one_fit(data: LinearData) -> list[LinearRegression]:
-    return [LinearRegression().fit(data.X, data.y)]
+@dataclass(frozen=True, eq=False)
+class Folded:
+    """Rows, the fold of each, and a model fitted to all of them."""
+
+    rows: LinearData
+    label: np.ndarray
+    model: LinearRegression
 
 
-def refits(data: LinearData) -> list[LinearRegression]:
-    folds = LinearRegression().summarize(data.X, data.y, groups=_labels(data), n_groups=N_FOLDS)
+def folded() -> Folded:
+    rows = linear_data(50_000, 100)
+    label = np.random.default_rng(1).permutation(np.arange(len(rows.y)) % N_FOLDS)
+    return Folded(rows, label, one_fit(Folded(rows, label, LinearRegression())))
+
+
+def one_fit(data: Folded) -> LinearRegression:
+    return LinearRegression().fit(data.rows.X, data.rows.y)
+
+
+def refits(data: Folded) -> list[LinearRegression]:
+    folds = data.model.summarize_groups(data.rows.X, data.rows.y, data.label, N_FOLDS)
     total = reduce(add, folds)
-    return [LinearRegression().fit_statistics(total - fold) for fold in folds]
+    return [copy(data.model).fit_statistics(total - fold) for fold in folds]
 
 
-def refits_with_scores(data: LinearData) -> tuple[list[LinearRegression], np.ndarray]:
-    models, labels = refits(data), _labels(data)
-    scores = np.empty(len(data.y))
-    for i, model in enumerate(models):
-        rows = labels == i
-        scores[rows] = model.predict_dist(data.X[rows]).log_prob(data.y[rows])
-    return models, scores
-
-
-def _labels(data: LinearData) -> np.ndarray:
-    return np.arange(len(data.y)) % N_FOLDS
+def refits_with_scores(data: Folded) -> np.ndarray:
+    scores = np.empty(len(data.label))
+    for i, model in enumerate(refits(data)):
+        rows = np.flatnonzero(data.label == i)
+        predictive = model.predict_dist(data.rows.X.take(rows, axis=0))
+        scores[rows] = predictive.log_prob(data.rows.y.take(rows))
+    return scores
 
 
 CASES = (
     Case(
         name="N=50,000 D=100, ten folds",
-        data=lambda: linear_data(50_000, 100),
+        data=folded,
         contenders={
             "one fit": Contender(one_fit),
             "ten refits": Contender(refits),

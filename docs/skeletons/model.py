@@ -1,7 +1,8 @@
 """Regression that ignores its inputs, the baseline to beat: a skeleton for a new model.
 
 Copy it to ``src/credo/models/<name>.py`` and export it from the room. A model validates data,
-states a problem, and asks what was learned; formulas live in the rooms below it.
+states a problem, and says what was learned as a distribution; `predict`, intervals and
+quantiles follow from that. Formulas live in the rooms below it.
 """
 
 from __future__ import annotations
@@ -10,18 +11,17 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from credo.distributions.predictive import Predictive
 from credo.families.normal import NormalInverseGamma, NormalStatistics
-from credo.numerics.array import Array
+from credo.models.regressor import PredictiveRegressor
 
 __all__ = ["ConstantRegression"]
 
 
-class ConstantRegression(RegressorMixin, BaseEstimator):
+class ConstantRegression(PredictiveRegressor):
     """Normal outcomes with one unknown mean and variance for all rows.
 
     Parameters
@@ -73,10 +73,6 @@ class ConstantRegression(RegressorMixin, BaseEstimator):
         predictive = each.predictive()
         epistemic = each.marginal_mean().std()
         return Predictive(predictive, epistemic, np.sqrt(predictive.variance() - epistemic**2))
-
-    def predict(self, X: ArrayLike) -> Array:
-        """Return the mean of the predictive, the best action under squared error."""
-        return self.predict_dist(X).mean()
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

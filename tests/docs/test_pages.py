@@ -1,7 +1,10 @@
 """What the pages say about the code is so."""
 
+import importlib
 import re
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -10,7 +13,7 @@ KINDS = {"added", "changed", "fixed", "removed", "faster"}
 
 
 def existing_rooms():
-    return {path.parent.name for path in SOURCE.glob("*/*.py")}
+    return {path.relative_to(SOURCE).parts[0] for path in SOURCE.glob("*/**/*.py")}
 
 
 def rooms_in_the_table():
@@ -88,3 +91,13 @@ def test_changelog_fragments_are_one_sentence_of_a_known_kind():
 
 def test_the_vision_has_five_lines():
     assert len((ROOT / "VISION.md").read_text(encoding="utf-8").splitlines()) == 5
+
+
+@pytest.mark.parametrize("page", ["choose.md", "notation.md", "architecture.md", "index.md"])
+def test_every_class_named_on_a_page_is_exported_by_a_room(page):
+    text = (DOCS / page).read_text(encoding="utf-8")
+    named = set(re.findall(r"`([A-Z][a-z]+[A-Z]?[A-Za-z]*)(?=[(`])", text))
+    rooms = [importlib.import_module(f"credo.{name}") for name in sorted(existing_rooms())]
+    exported = {name for room in rooms for name in getattr(room, "__all__", ())}
+    theirs = {"None", "Pipeline", "GridSearchCV", "TransformedTargetRegressor"}
+    assert named - exported - theirs == set()

@@ -27,7 +27,9 @@ def test_no_page_asks_another_host_for_anything(site):
         assert assets
         assert [tag for tag in assets if re.search(r"(?:https?:)?//", tag)] == [], page.name
     for sheet in site.rglob("*.css"):
-        assert not re.search(r"(?:url\(|@import)\s*['\"]?(?:https?:)?//", sheet.read_text("utf-8"))
+        assert not re.search(
+            r"(?:url\(|@import)\s*['\"]?(?:https?:)?//", sheet.read_text("utf-8")
+        )
 
 
 def test_the_tutorial_shows_what_its_examples_printed_and_drew(site):

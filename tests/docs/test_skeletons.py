@@ -10,7 +10,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import integrate, stats
 
-from credo.evaluation.laws import check_distribution, check_family
+from credo.evaluation.laws import check_distribution, check_estimator, check_family
+from credo.families.normal import NormalInverseGamma
 from credo.inference.engine import ConvergenceWarning, Status, run
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "skeletons"
@@ -119,3 +120,22 @@ def test_the_engine_says_when_one_step_was_not_enough():
     ):
         found = run(load("engine").NewtonLaplace(max_steps=1), Skewed())
     assert found.status is Status.MAX_STEPS
+
+
+def test_the_model_obeys_the_laws():
+    names = check_estimator(load("model").ConstantRegression())
+    assert {"chunks_equal_the_batch", "units_of_y_are_irrelevant"} <= set(names)
+
+
+def test_the_model_predicts_with_students_distribution():
+    y = np.array([1.0, 2.0, 4.0])
+    prior = NormalInverseGamma(0.0, 1.0, 2.0, 3.0)
+    predictive = (
+        load("model").ConstantRegression(prior).fit(np.zeros((3, 1)), y).predict_dist([[0.0]])
+    )
+    # Strength 4, mean 7/4, shape 7/2, rate 3 + (14/3 + 3/4 * 49/9) / 2.
+    rate = 3 + 0.5 * (14 / 3 + 0.75 * 49 / 9)
+    oracle = stats.t(7, 7 / 4, np.sqrt(rate * 5 / (3.5 * 4)))
+    assert_allclose(predictive.quantile([0.1, 0.9]), oracle.ppf([0.1, 0.9]))
+    assert_allclose(predictive.aleatoric_std**2, rate / 2.5)
+    assert_allclose(predictive.epistemic_std**2, rate / 2.5 / 4)

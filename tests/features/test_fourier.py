@@ -11,7 +11,7 @@ def test_columns_are_the_harmonics_that_their_names_say():
     t = 2 * np.pi * x / 7
     expected = np.column_stack([np.sin(t), np.cos(t), np.sin(2 * t), np.cos(2 * t)])
     assert_allclose(basis.design(x[:, None]), expected, atol=1e-12)
-    assert basis.names(["t"]) == ["sin(1*t)", "cos(1*t)", "sin(2*t)", "cos(2*t)"]
+    assert basis.names(["t"]) == ["sin(t)", "cos(t)", "sin(2*t)", "cos(2*t)"]
 
 
 def test_without_a_period_the_training_range_is_one_period():
@@ -36,6 +36,6 @@ def test_each_feature_may_have_its_own_period():
 
 
 @pytest.mark.parametrize("settings", [{"n_harmonics": 0}, {"period": 0.0}, {"period": [1, -1]}])
-def test_settings_must_be_positive(settings):
-    with pytest.raises(ValueError, match="must be positive"):
+def test_settings_that_cannot_be_are_refused(settings):
+    with pytest.raises(ValueError, match="must be"):
         FourierBasis(**settings)

@@ -143,3 +143,18 @@ def test_an_unplaced_basis_says_so(basis):
 def test_a_different_number_of_features_is_refused(basis):
     with pytest.raises(ValueError, match="placed on 2 features; found 3"):
         basis.place(inputs()).design(np.zeros((4, 3)))
+
+
+@pytest.mark.parametrize("basis", [FourierBasis(1), PolynomialBasis(2, orthogonal=True)])
+def test_names_for_another_number_of_features_are_refused(basis):
+    with pytest.raises(ValueError, match="placed on 2 features; found 1"):
+        basis.place(inputs()).names(["age"])
+
+
+def test_settings_are_kept_as_plain_numbers():
+    basis = RadialBasis(np.int64(3), width=np.float64(0.5), per_center=np.bool_(True))
+    assert [type(basis.n_centers), type(basis.width), type(basis.per_center)] == [
+        int,
+        float,
+        bool,
+    ]

@@ -111,11 +111,11 @@ def test_equal_rows_give_one_finite_column():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"centers": "grid"}, "centers must be one of"),
+        ({"centers": "grid"}, "centers must be given as numbers or as one of"),
         ({"centers": [0.0, 1.0, 0.0]}, "centers must be distinct; found 1 repeated"),
-        ({"width": "mean"}, "width must be one of"),
+        ({"width": "mean"}, "width must be given as numbers or as one of"),
         ({"width": -1.0}, "width must be positive"),
-        ({"n_centers": 0}, "n_centers must be positive"),
+        ({"n_centers": 0}, "n_centers must be a whole number, 1 or more"),
         ({"width_scale": 0.0}, "width_scale must be positive"),
     ],
 )

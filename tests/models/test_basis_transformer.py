@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator
 
 from credo.features import (
     FourierBasis,
@@ -31,9 +31,11 @@ BASES = [
 ]
 
 
-@parametrize_with_checks([BasisTransformer(basis) for basis in BASES])
-def test_scikit_learn_finds_nothing_wrong(estimator, check):
-    check(estimator)
+@pytest.mark.parametrize("basis", BASES)
+def test_scikit_learn_finds_nothing_wrong(basis):
+    results = check_estimator(BasisTransformer(basis), on_skip=None)
+    assert len(results) > 40
+    assert {result["status"] for result in results} <= {"passed", "skipped"}
 
 
 def table():
@@ -61,7 +63,7 @@ def test_tables_come_out_with_readable_names(library):
 
 def test_unnamed_inputs_get_numbered_names():
     transformer = BasisTransformer(FourierBasis(1)).fit(table().to_numpy())
-    assert transformer.get_feature_names_out()[0] == "sin(1*x0)"
+    assert transformer.get_feature_names_out()[0] == "sin(x0)"
 
 
 def test_pipeline_fits_what_the_basis_spans():

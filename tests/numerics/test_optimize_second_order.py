@@ -74,6 +74,16 @@ def test_an_indefinite_hessian_still_gives_descent():
     assert_allclose(np.abs(found.x), [2.5957390, np.sqrt(0.5)], atol=1e-6)
 
 
+@pytest.mark.parametrize("curvature", [0.0, 1e-320])
+def test_no_curvature_or_an_infinite_gradient_still_ends(curvature):
+    flat = newton(
+        lambda x: float(x[0]), lambda x: np.ones(1), lambda x: np.array([[curvature]]), [1.0]
+    )
+    assert flat.status is not None
+    steep = newton(lambda x: 0.0, lambda x: np.array([np.inf]), lambda x: np.eye(1), [1.0])
+    assert steep.status is Status.NO_DESCENT
+
+
 def test_a_rounding_floor_counts_as_steady_not_as_failure():
     found = newton(
         lambda x: 1e12 + float(x @ x),

@@ -7,6 +7,7 @@ All else is an object whose key ``$`` says what it is:
 ``float``      a float that JSON cannot write: nan, inf, -inf
 ``tuple``      its items
 ``dict``       its items; keys are text
+``bunch``      a registered kind of dict: its class and items
 ``array``      a place in the list of arrays
 ``text``       an array of Python strings: its shape and items
 ``scalar``     a NumPy scalar: its dtype and value
@@ -37,7 +38,9 @@ MAX_NDIM = 4
 MAX_DEPTH = 64
 MAX_BITS = 1024
 
-_FITTED_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*_")
+_FITTED_NAME = re.compile(r"(?!__)[A-Za-z_][A-Za-z0-9_]*")
+# How scikit-learn routes arguments to an estimator is a matter of the pipeline around it.
+_NOT_FITTED = frozenset(["_metadata_request"])
 _NUMBER_TYPES = frozenset(
     (np.dtype(code).newbyteorder("<" if is_little else ">")).str
     for code in "?bhilqBHILQefd"
@@ -51,6 +54,7 @@ _KEYS: Mapping[str, frozenset[str]] = MappingProxyType(
         "float": frozenset(["$", "value"]),
         "tuple": frozenset(["$", "items"]),
         "dict": frozenset(["$", "items"]),
+        "bunch": frozenset(["$", "class", "items"]),
         "array": frozenset(["$", "place"]),
         "text": frozenset(["$", "shape", "items"]),
         "scalar": frozenset(["$", "dtype", "value"]),
@@ -117,6 +121,8 @@ class Encoder:
         name = registered_name(type(value))
         if name is None:
             raise _unstorable(path, f"an object of class {type(value).__name__}")
+        if isinstance(value, dict):
+            return {"$": "bunch", "class": name, "items": self._named(value, path, depth)}
         if isinstance(value, Enum):
             return {"$": "member", "class": name, "name": value.name}
         if dataclasses.is_dataclass(value):
@@ -186,6 +192,12 @@ class Decoder:
     def _dict(self, tree: dict[str, Any], depth: int) -> dict[str, Any]:
         return self._named(tree["items"], depth)
 
+    def _bunch(self, tree: dict[str, Any], depth: int) -> dict[str, Any]:
+        cls = registered_class(tree["class"])
+        if not issubclass(cls, dict):
+            raise ModelFileError(f"must hold items of dicts only; found {cls.__name__}")
+        return cls(**self._named(tree["items"], depth))
+
     def _array(self, tree: dict[str, Any], depth: int) -> NDArray[Any]:
         place: int = _of_type(tree["place"], int)
         if not 0 <= place < len(self.arrays):
@@ -215,9 +227,9 @@ class Decoder:
             raise ModelFileError(f"must hold fields of values only; found {cls.__name__}")
         fields = self._named(tree["fields"], depth)
         _require_names(cls, fields, [f.name for f in dataclasses.fields(cls) if f.init])
-        # A class whose constructor takes something else than its fields offers this instead.
-        build = cls if set(_parameters(cls)) == set(fields) else getattr(cls, "_of", cls)
-        return build(**fields)
+        if set(_parameters(cls)) == set(fields):
+            return cls(**fields)
+        return _filled(cls, fields)
 
     def _member(self, tree: dict[str, Any], depth: int) -> Any:
         cls = registered_class(tree["class"])
@@ -233,7 +245,7 @@ class Decoder:
         _require_names(cls, settings, _parameters(cls))
         estimator = cls(**settings)
         for name, value in self._named(tree["fitted"], depth).items():
-            if not _FITTED_NAME.fullmatch(name) or hasattr(cls, name):
+            if not _FITTED_NAME.fullmatch(name) or hasattr(cls, name) or name in settings:
                 raise ModelFileError(f"must hold fitted attributes; found {name!r}")
             setattr(estimator, name, value)
         return estimator
@@ -243,7 +255,16 @@ class Decoder:
 
 
 def _fitted(estimator: Any) -> dict[str, Any]:
-    return {name: v for name, v in vars(estimator).items() if _FITTED_NAME.fullmatch(name)}
+    settings = _NOT_FITTED.union(_parameters(type(estimator)))
+    return {name: v for name, v in vars(estimator).items() if name not in settings}
+
+
+def _filled(cls: type, fields: Mapping[str, Any]) -> Any:
+    """Return a value whose constructor takes other arguments than its fields."""
+    value: Any = object.__new__(cls)
+    for name, field in fields.items():
+        object.__setattr__(value, name, field)
+    return value
 
 
 def _parameters(cls: type) -> list[str]:

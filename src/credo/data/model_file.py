@@ -62,7 +62,7 @@ class ModelFileInfo:
 def save(value: Any, path: str | PathLike[str], fingerprint: str | None = None) -> None:
     """Write a model, or any value made of credo's own, to a file; all of it or nothing.
 
-    Estimators keep their settings and the fitted attributes whose names end in ``_``.
+    Estimators keep their settings and all that fitting gave them.
 
     Parameters
     ----------

@@ -13,12 +13,13 @@ __all__ = ["Batched"]
 class Batched:
     """A frozen value with one entry per index of its batch.
 
-    Fields are arrays, other batched values, or tuples of them; anything else belongs to the
-    whole batch. Subclasses list in ``_event_dims`` how many trailing axes of an array field
-    belong to one entry, where that is not zero.
+    Fields are arrays, other batched values, or tuples of them. Subclasses list in
+    ``_event_dims`` how many trailing axes of an array field belong to one entry, where that is
+    not zero, and in ``_shared`` the fields that belong to the batch as a whole.
     """
 
     _event_dims: ClassVar[dict[str, int]] = {}
+    _shared: ClassVar[frozenset[str]] = frozenset()
 
     @cached_property
     def batch_shape(self) -> tuple[int, ...]:
@@ -66,22 +67,19 @@ class Batched:
 
     def _shapes(self, name: str) -> list[tuple[int, ...]]:
         value = getattr(self, name)
-        if isinstance(value, Batched):
-            return [value.batch_shape]
-        if isinstance(value, tuple):
-            return [part.batch_shape for part in value if isinstance(part, Batched)]
+        if name in self._shared:
+            return []
         if isinstance(value, np.ndarray):
             return [value.shape[: value.ndim - self._event_dims.get(name, 0)]]
-        return []
+        return [part.batch_shape for part in _parts(value)]
 
     def _take(self, name: str, index: tuple[Any, ...]) -> Any:
         value = getattr(self, name)
-        if isinstance(value, Batched):
-            return value._spread_to(self.batch_shape)[index]
-        if isinstance(value, tuple):
-            return tuple(part._spread_to(self.batch_shape)[index] for part in value)
-        if not isinstance(value, np.ndarray):
+        if name in self._shared:
             return value
+        if not isinstance(value, np.ndarray):
+            taken = tuple(part._spread_to(self.batch_shape)[index] for part in _parts(value))
+            return taken if isinstance(value, tuple) else taken[0]
         event_dims = self._event_dims.get(name, 0)
         event = value.shape[value.ndim - event_dims :]
         array = np.broadcast_to(value, self.batch_shape + event)
@@ -102,3 +100,7 @@ class Batched:
         wide = self._rebuild(**{f.name: getattr(self, f.name) for f in fields(self)})
         object.__setattr__(wide, "batch_shape", batch_shape)
         return wide
+
+
+def _parts(value: Batched | tuple[Batched, ...]) -> tuple[Batched, ...]:
+    return value if isinstance(value, tuple) else (value,)

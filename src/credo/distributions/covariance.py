@@ -30,6 +30,11 @@ class Covariance(Batched, ABC):
     def dimension(self) -> int:
         """Number of coordinates ``d``."""
 
+    @property
+    def jitter(self) -> float:
+        """What had to be added to the diagonal to factor the stored matrix."""
+        return 0.0
+
     @abstractmethod
     def dense(self) -> Array:
         """Return the matrix, shape (*batch, d, d)."""
@@ -78,9 +83,14 @@ class DenseCovariance(Covariance):
         return cholesky(self.matrix)
 
     @property
+    def jitter(self) -> float:
+        """What had to be added to the diagonal to factor the matrix."""
+        return self.factor.jitter
+
+    @property
     def dimension(self) -> int:
         """Number of coordinates."""
-        return self.matrix.shape[-1]
+        return int(self.matrix.shape[-1])
 
     def dense(self) -> Array:
         """Return the matrix."""
@@ -88,7 +98,7 @@ class DenseCovariance(Covariance):
 
     def diagonal(self) -> Array:
         """Return the variances."""
-        return np.diagonal(self.matrix, axis1=-2, axis2=-1)
+        return np.asarray(np.diagonal(self.matrix, axis1=-2, axis2=-1))
 
     def log_det(self) -> Array:
         """Return the log determinant from the factor."""
@@ -100,7 +110,7 @@ class DenseCovariance(Covariance):
 
     def color(self, standard: Array) -> Array:
         """Return ``L standard``."""
-        return np.einsum("...ij,...j->...i", self.factor.lower, standard)
+        return np.asarray(np.einsum("...ij,...j->...i", self.factor.lower, standard))
 
     def transform(self, a: Array) -> Covariance:
         """Return ``a S a'``."""
@@ -134,9 +144,14 @@ class PrecisionForm(Covariance):
         return cholesky(self.precision)
 
     @property
+    def jitter(self) -> float:
+        """What had to be added to the diagonal to factor the precision."""
+        return self.factor.jitter
+
+    @property
     def dimension(self) -> int:
         """Number of coordinates."""
-        return self.precision.shape[-1]
+        return int(self.precision.shape[-1])
 
     @cached_property
     def _root(self) -> Array:
@@ -150,7 +165,7 @@ class PrecisionForm(Covariance):
 
     def diagonal(self) -> Array:
         """Return the variances."""
-        return (self._root**2).sum(axis=-1)
+        return np.asarray((self._root**2).sum(axis=-1))
 
     def log_det(self) -> Array:
         """Return minus the log determinant of the precision."""
@@ -158,11 +173,11 @@ class PrecisionForm(Covariance):
 
     def whiten(self, residual: Array) -> Array:
         """Return ``L' residual``, a product and not a solve."""
-        return np.einsum("...ji,...j->...i", self.factor.lower, residual)
+        return np.asarray(np.einsum("...ji,...j->...i", self.factor.lower, residual))
 
     def color(self, standard: Array) -> Array:
         """Return ``L'^-1 standard``."""
-        return np.einsum("...ij,...j->...i", self._root, standard)
+        return np.asarray(np.einsum("...ij,...j->...i", self._root, standard))
 
     def transform(self, a: Array) -> Covariance:
         """Return ``a P^-1 a'``."""
@@ -197,7 +212,7 @@ class LowRankCovariance(Covariance):
     @property
     def dimension(self) -> int:
         """Number of coordinates."""
-        return self.factor.shape[-2]
+        return int(self.factor.shape[-2])
 
     @cached_property
     def _axes(self) -> tuple[Array, Array]:
@@ -213,11 +228,12 @@ class LowRankCovariance(Covariance):
 
     def diagonal(self) -> Array:
         """Return the variances."""
-        return (self.factor**2).sum(axis=-1) + self.noise
+        return np.asarray((self.factor**2).sum(axis=-1) + self.noise)
 
     def log_det(self) -> Array:
         """Return ``sum log D + sum log(1 + m)``."""
-        return np.log(self.noise).sum(axis=-1) + np.log1p(self._axes[1]).sum(axis=-1)
+        extra = np.log1p(self._axes[1]).sum(axis=-1)
+        return np.asarray(np.log(self.noise).sum(axis=-1) + extra)
 
     def whiten(self, residual: Array) -> Array:
         """Return ``(I + U U')^-1/2 D^-1/2 residual``."""
@@ -233,12 +249,13 @@ class LowRankCovariance(Covariance):
         """Return ``x + (U V) diag(amount) (U V)' x``."""
         columns = self._axes[0]
         inner = amount * np.einsum("...dr,...d->...r", columns, x)
-        return x + np.einsum("...dr,...r->...d", columns, inner)
+        return np.asarray(x + np.einsum("...dr,...r->...d", columns, inner))
 
     def transform(self, a: Array) -> Covariance:
         """Return ``a (W W' + D) a'`` without the d x d matrix."""
-        halves = a @ self.factor, a * np.sqrt(self.noise)[..., None, :]
-        return DenseCovariance(symmetrize(sum(h @ h.swapaxes(-1, -2) for h in halves)))
+        thin, wide = a @ self.factor, a * np.sqrt(self.noise)[..., None, :]
+        matrix = thin @ thin.swapaxes(-1, -2) + wide @ wide.swapaxes(-1, -2)
+        return DenseCovariance(symmetrize(matrix))
 
     def marginal(self, kept: Indices) -> Covariance:
         """Return the same form for some coordinates."""

@@ -59,7 +59,7 @@ class Distribution(Batched, ABC):
 
     @abstractmethod
     def mode(self) -> NDArray[Any]:
-        """Return the most probable outcome, the smallest if several are equally probable."""
+        """Return the most probable outcome; NaN where a density has no single one."""
 
     @abstractmethod
     def entropy(self) -> Array:

@@ -9,6 +9,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from credo.distributions.categorical import random_index
 from credo.distributions.distribution import Distribution
 from credo.distributions.normal import Normal
 from credo.distributions.parameter import simplex
@@ -160,9 +161,7 @@ class Mixture(Univariate):
         """
         peaks = np.stack(np.broadcast_arrays(*(part.mode() for part in self.components)))
         if self.event_shape:
-            return self._best(
-                np.broadcast_to(peaks, (len(peaks), *self.batch_shape, *self.event_shape))
-            )
+            return self._best(peaks)
         if self.is_discrete:
             return self._best(integers_between(peaks.min(axis=0), peaks.max(axis=0)))
         return self._by_rows(lambda rows: rows._highest_peak())
@@ -181,9 +180,10 @@ class Mixture(Univariate):
         full = np.broadcast_to(
             candidates, (len(candidates), *self.batch_shape, *self.event_shape)
         )
-        winner = self.log_prob(full).argmax(axis=0)
+        log_prob = self.log_prob(full)
+        winner = np.where(np.isnan(log_prob), -np.inf, log_prob).argmax(axis=0)
         index = winner.reshape(1, *winner.shape, *[1] * len(self.event_shape))
-        return np.take_along_axis(full, index, axis=0)[0]
+        return np.asarray(np.take_along_axis(full, index, axis=0)[0])
 
     def _outcomes(self) -> tuple[Array, Array]:
         if not self.is_discrete:
@@ -209,6 +209,12 @@ class Mixture(Univariate):
         wide = [np.broadcast_to(end, shape).ravel() for end in ends]
         low, high = np.min(wide, axis=0), np.max(wide, axis=0)
         level = np.broadcast_to(as_float(p), shape).ravel()
+        if self.is_discrete:
+            wide_level, ends_shape = (
+                level.reshape(shape),
+                (low.reshape(shape), high.reshape(shape)),
+            )
+            return first_integer(lambda x: excess(self, x, wide_level), *ends_shape)
         size = np.prod(self.batch_shape, dtype=int)
         row = np.broadcast_to(np.arange(size).reshape(self.batch_shape), shape).ravel()
         flat = self._flat()
@@ -219,8 +225,6 @@ class Mixture(Univariate):
         def gap(x: Array, active: NDArray[np.intp]) -> Array:
             return excess(rows_at(active), x, level[active])
 
-        if self.is_discrete:
-            return first_integer(gap, low, high).reshape(shape)
         return increasing_root(
             gap, lambda x, active: rows_at(active).prob(x), low, high
         ).reshape(shape)
@@ -248,11 +252,7 @@ class Mixture(Univariate):
         )
 
     def _draw(self, rng: Generator, shape: tuple[int, ...]) -> NDArray[Any]:
-        edges = np.moveaxis(np.cumsum(self.weights, axis=-1)[..., :-1], -1, 0)
-        uniform = rng.uniform(size=shape)
-        choice = np.zeros(shape, dtype=np.intp)
-        for edge in edges:
-            choice += uniform > edge
+        choice = random_index(rng, self.weights, shape)
         choice = choice.reshape(shape + (1,) * len(self.event_shape))
         parts = [
             part._spread_to(self.batch_shape)._draw(rng, shape) for part in self.components

@@ -54,7 +54,8 @@ class Normal(SymmetricLocationScale):
         return 0.5 + LOG_ROOT_TWO_PI
 
     def _standard_distance(self, z: Array) -> Array:
-        return z * special.erf(z / np.sqrt(2)) + 2.0 * np.exp(self._standard_log_prob(z))
+        peak = 2.0 * np.exp(self._standard_log_prob(z))
+        return np.asarray(z * special.erf(z / np.sqrt(2.0)) + peak)
 
     def _standard_difference(self) -> float:
         return float(2.0 / np.sqrt(np.pi))

@@ -67,7 +67,7 @@ def simplex(name: str, values: ArrayLike) -> Array:
         "a vector that sums to 1 along its last axis",
         "Divide by the sum first.",
     )
-    return array / total
+    return np.asarray(array / total)
 
 
 def square(name: str, values: ArrayLike) -> Array:

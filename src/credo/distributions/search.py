@@ -59,13 +59,18 @@ def increasing_root(f: RowFunction, slope: RowFunction, low: Array, high: Array)
     return x
 
 
-def first_integer(f: RowFunction, low: Array, high: Array) -> Array:
-    """Return the smallest integer in each bracket where an increasing ``f`` is not negative."""
-    rows = np.arange(low.size)
-    low, high = low - 1.0, high.copy()
+def first_integer(f: Callable[[Array], Array], low: Array, high: Array) -> Array:
+    """Return the smallest integer in each bracket where an increasing ``f`` is not negative.
+
+    Examples
+    --------
+    >>> float(first_integer(lambda x: x - 2.5, np.array(0.0), np.array(9.0)))
+    3.0
+    """
+    low = low - 1.0
     while np.any(high - low > 1.0):
         middle = np.floor(0.5 * (low + high))
-        reached = f(middle, rows) >= 0
+        reached = f(middle) >= 0
         low, high = np.where(reached, low, middle), np.where(reached, middle, high)
     return high
 

@@ -70,7 +70,7 @@ class StudentT(SymmetricLocationScale):
     def _standard_entropy(self) -> Array:
         half = 0.5 * self.df
         spread = special.digamma(half + 0.5) - special.digamma(half)
-        return (half + 0.5) * spread + self._log_normalizer()
+        return np.asarray((half + 0.5) * spread + self._log_normalizer())
 
     def _standard_distance(self, z: Array) -> Array:
         df = np.where(self.df > 1, self.df, np.nan)
@@ -80,7 +80,7 @@ class StudentT(SymmetricLocationScale):
     def _standard_difference(self) -> Array:
         df = np.where(self.df > 1, self.df, np.nan)
         log_ratio = special.betaln(0.5, df - 0.5) - 2.0 * special.betaln(0.5, 0.5 * df)
-        return 4.0 * np.sqrt(df) / (df - 1) * np.exp(log_ratio)
+        return np.asarray(4.0 * np.sqrt(df) / (df - 1) * np.exp(log_ratio))
 
     def _standard_draw(self, rng: Generator, shape: tuple[int, ...]) -> Array:
         return rng.standard_t(np.broadcast_to(self.df, shape))

@@ -91,7 +91,7 @@ class Univariate(Distribution):
         levels, weights = np.append(levels, 1.0 - levels), np.append(weights, weights)
         below = self.cdf(x)
         nodes = self.quantile(levels.reshape(-1, *[1] * below.ndim) * below)
-        return below * np.einsum("i...,i->...", nodes, weights)
+        return np.asarray(below * np.einsum("i...,i->...", nodes, weights))
 
     def _draw(self, rng: Generator, shape: tuple[int, ...]) -> Array:
         return self.quantile(rng.uniform(size=shape))

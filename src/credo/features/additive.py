@@ -88,9 +88,11 @@ class AdditiveBasis(Basis):
 
     def names(self, feature_names: Sequence[str]) -> list[str]:
         """Return the names of the functions; a feature that enters linearly keeps its name."""
+        rows = self._knot_rows()
+        self._require_features(len(feature_names), len(rows))
         return [
             name
-            for feature, knots in zip(feature_names, self._knot_rows(), strict=True)
+            for feature, knots in zip(feature_names, rows, strict=True)
             for name in (self._column_names(feature, len(knots)) if len(knots) else [feature])
         ]
 

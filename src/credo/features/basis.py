@@ -29,6 +29,16 @@ class Basis(ABC):
     columns of two bases.
     """
 
+    def __post_init__(self) -> None:
+        # Settings are written to model files, which hold plain numbers.
+        for name, setting in vars(self).items():
+            if isinstance(setting, np.generic):
+                object.__setattr__(self, name, setting.item())
+        self._check_settings()
+
+    def _check_settings(self) -> None:
+        """Raise if a setting cannot be; bring given arrays into shape."""
+
     @abstractmethod
     def place(self, X: ArrayLike) -> Self:
         """Return this basis placed on the training inputs, shape (n_samples, n_features)."""
@@ -58,12 +68,17 @@ class Basis(ABC):
                 f"X must have shape (n_samples, n_features); found shape {X.shape}. "
                 "Reshape one column with X[:, None]."
             )
-        if n_features is not None and X.shape[1] != n_features:
-            raise ValueError(
-                f"{type(self).__name__} is placed on {n_features} features; found "
-                f"{X.shape[1]}. Pass the columns it was placed on."
-            )
+        if n_features is not None:
+            self._require_features(X.shape[1], n_features)
         return X
+
+    def _require_features(self, found: int, placed: int) -> None:
+        """Raise if the number of features is not the one the basis was placed on."""
+        if found != placed:
+            raise ValueError(
+                f"{type(self).__name__} is placed on {placed} features; found {found}. "
+                "Pass the features it was placed on."
+            )
 
     def _training_inputs(self, X: ArrayLike) -> Array:
         """Return ``X`` as a float matrix that has rows to learn from."""
@@ -93,8 +108,17 @@ class Basis(ABC):
                 f"{n_columns}. {advice}"
             )
 
+    def _require_count(self, at_least: int = 1, **settings: float) -> None:
+        """Raise if a setting that counts is not a whole number of at least ``at_least``."""
+        for name, setting in settings.items():
+            if setting != int(setting) or setting < at_least:
+                raise ValueError(
+                    f"{name} must be a whole number, {at_least} or more; found {setting!r}. "
+                    "Pass such a number."
+                )
+
     def _require_positive(self, **settings: ArrayLike) -> None:
-        """Raise if a setting that counts or measures is not positive."""
+        """Raise if a setting that measures is not positive."""
         for name, setting in settings.items():
             if not np.all(as_float(setting) > 0):
                 raise ValueError(

@@ -28,7 +28,7 @@ class FourierBasis(AdditiveBasis):
     --------
     >>> basis = FourierBasis(1, period=4.0).place([[0.0], [1.0], [2.0]])
     >>> basis.names(["hour"])
-    ['sin(1*hour)', 'cos(1*hour)']
+    ['sin(hour)', 'cos(hour)']
     >>> basis.design([[1.0]]).round(6) + 0.0
     array([[1., 0.]])
     """
@@ -36,8 +36,8 @@ class FourierBasis(AdditiveBasis):
     n_harmonics: int = 3
     period: ArrayLike | None = None
 
-    def __post_init__(self) -> None:
-        self._require_positive(n_harmonics=self.n_harmonics)
+    def _check_settings(self) -> None:
+        self._require_count(n_harmonics=self.n_harmonics)
         if self.period is not None:
             self._require_positive(period=self.period)
             period = as_float(self.period)
@@ -61,4 +61,5 @@ class FourierBasis(AdditiveBasis):
 
     def _column_names(self, feature: str, n_knots: int) -> list[str]:
         orders = range(1, n_knots + 1)
-        return [f"{wave}({k}*{feature})" for k in orders for wave in ("sin", "cos")]
+        angles = [feature if k == 1 else f"{k}*{feature}" for k in orders]
+        return [f"{wave}({angle})" for angle in angles for wave in ("sin", "cos")]

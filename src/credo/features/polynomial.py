@@ -55,11 +55,8 @@ class PolynomialBasis(Basis):
     placed_shift: Array | None = field(default=None, repr=False)
     placed_norm: Array | None = field(default=None, repr=False)
 
-    def __post_init__(self) -> None:
-        if self.degree < 0 or self.degree != int(self.degree):
-            raise ValueError(
-                f"degree must be a whole number, 0 or more; found {self.degree}. Pass an int."
-            )
+    def _check_settings(self) -> None:
+        self._require_count(0, degree=self.degree)
 
     def place(self, X: ArrayLike) -> Self:
         """Return the basis, with its recurrences placed on ``X`` if it is orthogonal."""
@@ -88,6 +85,7 @@ class PolynomialBasis(Basis):
         highest = self._highest()
         if highest is None:
             return comb(n_features + self.degree, self.degree) - 1
+        self._require_features(n_features, len(highest))
         return sum(1 for _ in _terms(n_features, self.degree, highest))
 
     def names(self, feature_names: Sequence[str]) -> list[str]:
@@ -99,7 +97,10 @@ class PolynomialBasis(Basis):
                 return f"P{k}({name})"
             return name if k == 1 else f"{name}^{k}"
 
-        terms = _terms(len(feature_names), self.degree, self._highest())
+        highest = self._highest()
+        if highest is not None:
+            self._require_features(len(feature_names), len(highest))
+        terms = _terms(len(feature_names), self.degree, highest)
         return ["*".join(power(j, k) for j, k in term.items()) for term in terms]
 
     def _powers(self, X: Array) -> list[Array]:

@@ -62,17 +62,6 @@ class RadialBasis(Basis):
     placed_widths: Array | None = field(default=None, repr=False)
     placed_scale: Array | None = field(default=None, repr=False)
 
-    def __post_init__(self) -> None:
-        self._check_settings()
-        if isinstance(self.centers, str):
-            return
-        centers = _distinct_rows(self.centers)
-        object.__setattr__(self, "centers", centers)
-        if not isinstance(self.width, str) and self.placed_centers is None:
-            object.__setattr__(self, "placed_centers", centers)
-            object.__setattr__(self, "placed_widths", np.array(self.width * self.width_scale))
-            object.__setattr__(self, "placed_scale", np.ones(centers.shape[1]))
-
     def place(self, X: ArrayLike) -> Self:
         """Return the basis with centers, widths and column scales found from ``X``."""
         X = self._training_inputs(X)
@@ -149,19 +138,33 @@ class RadialBasis(Basis):
         return np.where(widths > 0, widths, 1.0) * self.width_scale
 
     def _check_settings(self) -> None:
-        if isinstance(self.centers, str) and self.centers not in _CENTER_RULES:
-            raise ValueError(
-                f"centers must be one of {_CENTER_RULES} or an array; found {self.centers!r}. "
-                "Name a rule or pass the centers."
-            )
-        if isinstance(self.width, str) and self.width not in _WIDTH_RULES:
-            raise ValueError(
-                f"width must be one of {_WIDTH_RULES} or a number; found {self.width!r}. "
-                "Name a rule or pass the width."
-            )
-        self._require_positive(n_centers=self.n_centers, width_scale=self.width_scale)
-        if not isinstance(self.width, str):
+        self._require_count(n_centers=self.n_centers)
+        self._require_positive(width_scale=self.width_scale)
+        if isinstance(self.width, str):
+            _require_rule("width", self.width, _WIDTH_RULES)
+        else:
             self._require_positive(width=self.width)
+        if isinstance(self.centers, str):
+            _require_rule("centers", self.centers, _CENTER_RULES)
+        else:
+            object.__setattr__(self, "centers", _distinct_rows(self.centers))
+            self._place_given()
+
+    def _place_given(self) -> None:
+        """Centers and width given as numbers need no training inputs."""
+        if not isinstance(self.width, str) and self.placed_centers is None:
+            centers = as_float(self.centers)
+            object.__setattr__(self, "placed_centers", centers)
+            object.__setattr__(self, "placed_widths", np.array(self.width * self.width_scale))
+            object.__setattr__(self, "placed_scale", np.ones(centers.shape[1]))
+
+
+def _require_rule(name: str, found: str, rules: tuple[str, ...]) -> None:
+    if found not in rules:
+        raise ValueError(
+            f"{name} must be given as numbers or as one of {rules}; found {found!r}. "
+            "Name a rule or pass numbers."
+        )
 
 
 def _distinct_rows(centers: ArrayLike) -> Array:
@@ -185,7 +188,8 @@ def _in_fixed_order(Z: Array, at_most: int) -> Array:
     """
     direction = np.random.default_rng(0).normal(size=Z.shape[1])
     order = np.argsort((Z * direction).sum(axis=1), kind="stable")
-    picks = np.linspace(0, len(Z) - 1, min(len(Z), at_most)).astype(np.intp)
+    n_picks = min(len(Z), at_most)
+    picks = np.arange(n_picks) * len(Z) // n_picks
     return Z[order[picks]]
 
 

@@ -46,12 +46,8 @@ class SplineBasis(AdditiveBasis):
     n_knots: int = 8
     placement: str = "quantile"
 
-    def __post_init__(self) -> None:
-        if self.n_knots < 2:
-            raise ValueError(
-                f"n_knots must be 2 or more, for the two ends; found {self.n_knots}. "
-                "Pass a larger value."
-            )
+    def _check_settings(self) -> None:
+        self._require_count(2, n_knots=self.n_knots)
         if self.placement not in _PLACEMENTS:
             raise ValueError(
                 f"placement must be one of {_PLACEMENTS}; found {self.placement!r}. Name one."

@@ -33,7 +33,7 @@ from credo.numerics.array import Array
 
 __all__ = ["RelevanceDetermination", "RelevanceProblem"]
 
-GRID = np.arange(-30.0, 40.0, 0.1)
+GRID = np.arange(-30.0, 40.0, 0.25)
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,20 +265,16 @@ def _log_evidence(problem: RelevanceProblem, state: Relevances, spectrum: Spectr
     s, q, without = _additions(problem, state.ratio, columns)
     # Together the columns are expected to explain as much as under one shared precision.
     strength = problem.squares[columns] / problem.statistics.weight * len(columns)
-    shares = [
-        _log_share(problem, state.ratio[columns[i]], strength[i], s[i], q[i], without[i])
-        for i in range(len(columns))
-    ]
-    return top + float(np.sum(shares))
+    ratio = strength[:, None] * np.exp(-GRID)
+    best = state.ratio[columns, None]
+    parts = s[:, None], q[:, None], without[:, None]
+    gain = _curve(problem, ratio, *parts) - _curve(problem, best, *parts) + log_ratio_prior(GRID)
+    shares = special.logsumexp(gain, axis=1) + np.log(GRID[1] - GRID[0])
+    return top + float(shares.sum())
 
 
-def _log_share(
-    problem: RelevanceProblem, best: float, strength: float, s: float, q: float, without: float
-) -> float:
-    """Return the log integral of prior times evidence over one log ratio, relative to its top."""
-    ratio = strength * np.exp(-GRID)
-    curve = -0.5 * np.log1p(s / ratio) + problem.fit(without - q**2 / (ratio + s))
-    top = float(problem.fit(without))
-    if np.isfinite(best):
-        top = float(-0.5 * np.log1p(s / best) + problem.fit(without - q**2 / (best + s)))
-    return float(special.logsumexp(curve - top + log_ratio_prior(GRID)) + np.log(GRID[1] - GRID[0]))
+def _curve(
+    problem: RelevanceProblem, ratio: Array, s: Array, q: Array, without: Array
+) -> Array:
+    """Return the log evidence as a function of one column's ratio, up to a constant."""
+    return np.asarray(-0.5 * np.log1p(s / ratio) + problem.fit(without - q**2 / (ratio + s)))

@@ -47,7 +47,8 @@ class Cholesky:
 
     def log_det(self) -> Array:
         """Return the log determinant of the factored matrix, shape (...)."""
-        return 2.0 * np.log(np.diagonal(self.lower, axis1=-2, axis2=-1)).sum(axis=-1)
+        diagonal = np.diagonal(self.lower, axis1=-2, axis2=-1)
+        return np.asarray(2.0 * np.log(diagonal).sum(axis=-1))
 
     def whiten(self, x: ArrayLike) -> Array:
         """Return ``L^-1 x`` for each vector along the last axis of ``x``, shape (..., d)."""
@@ -59,9 +60,10 @@ class Cholesky:
 
     def solve(self, b: ArrayLike) -> Array:
         """Return ``A^-1 b`` for columns ``b``, shape (..., d, m)."""
-        if self.lower.ndim == 2 and np.ndim(b) == 2:
-            return np.asarray(linalg.cho_solve((self.lower, True), b, check_finite=False))
-        return solve_lower(self.lower, solve_lower(self.lower, as_float(b)), transposed=True)
+        columns = as_float(b)
+        if self.lower.ndim == columns.ndim == 2:
+            return np.asarray(linalg.cho_solve((self.lower, True), columns, check_finite=False))
+        return solve_lower(self.lower, solve_lower(self.lower, columns), transposed=True)
 
     def inverse(self) -> Array:
         """Return ``A^-1`` itself, for the rare caller who wants to look at it."""
@@ -125,10 +127,10 @@ def solve_lower(lower: Array, b: Array, transposed: bool = False) -> Array:
     if lower.ndim == b.ndim == 2:
         return np.asarray(
             linalg.solve_triangular(
-                lower, b, lower=True, trans=int(transposed), check_finite=False
+                lower, b, lower=True, trans="T" if transposed else "N", check_finite=False
             )
         )
-    return np.linalg.solve(lower.swapaxes(-1, -2) if transposed else lower, b)
+    return as_float(np.linalg.solve(lower.swapaxes(-1, -2) if transposed else lower, b))
 
 
 def block_inverse(a: Array, b: Array, c: Array, d: Array) -> tuple[Array, Array, Array, Array]:
@@ -145,10 +147,10 @@ def block_inverse(a: Array, b: Array, c: Array, d: Array) -> tuple[Array, Array,
     """
     d_c = np.linalg.solve(d, c)
     b_d = np.linalg.solve(d.T, b.T).T
-    top_left = np.linalg.inv(a - b @ d_c)
-    bottom_left = -d_c @ top_left
-    bottom_right = np.linalg.inv(d) - bottom_left @ b_d
-    return top_left, -top_left @ b_d, bottom_left, bottom_right
+    top_left = as_float(np.linalg.inv(a - b @ d_c))
+    bottom_left = as_float(-d_c @ top_left)
+    bottom_right = as_float(np.linalg.inv(d) - bottom_left @ b_d)
+    return top_left, as_float(-top_left @ b_d), bottom_left, bottom_right
 
 
 def log_gaussian_integral(a: ArrayLike, b: ArrayLike, c: float = 0.0) -> float:
@@ -165,12 +167,13 @@ def log_gaussian_integral(a: ArrayLike, b: ArrayLike, c: float = 0.0) -> float:
     factor = cholesky(a, largest_jitter=0.0)
     slope = factor.whiten(b)
     exponent = -0.5 * (c - 0.25 * float(np.sum(slope**2)))
-    return 0.5 * slope.size * np.log(2 * np.pi) - 0.5 * float(factor.log_det()) + exponent
+    scale = 0.5 * slope.size * float(np.log(2 * np.pi)) - 0.5 * float(factor.log_det())
+    return scale + exponent
 
 
 def _lower_factor(matrix: Array) -> Array:
     if matrix.ndim > 2:
-        return np.linalg.cholesky(matrix)
+        return as_float(np.linalg.cholesky(matrix))
     return np.asarray(linalg.cholesky(matrix, lower=True, check_finite=False))
 
 

@@ -8,7 +8,7 @@ from credo.numerics.array import Array
 __all__ = ["relevance_sweep"]
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, fastmath={"reassoc", "contract"})
 def relevance_sweep(
     gram: Array,
     cross: Array,
@@ -43,7 +43,7 @@ def relevance_sweep(
                 if np.isfinite(ratio[a]):
                     q -= gram[j, a] * weights[a]
                     for b in range(d):
-                        v[a] += spread[a, b] * gram[b, j]
+                        v[a] += spread[a, b] * gram[j, b]
                     s -= gram[j, a] * v[a]
             without = quadratic
         best = _best_ratio(s, q, without, n, known_precision)

@@ -116,7 +116,7 @@ def back_track(
     step = search.first_step
     smallest = np.finfo(np.float64).eps * max(1.0, largest(point.x))
     promise = -float(np.vdot(point.gradient, direction)) * step
-    while step * largest(direction) > smallest:
+    while smallest < step * largest(direction) < np.inf:
         x = search.projection(point.x + step * direction)
         value = float(function(x))
         rise = float(np.vdot(point.gradient, x - point.x))

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from typing import SupportsFloat
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from credo.numerics.array import Array
 
 __all__ = ["Function", "Gradient", "Minimum", "Point", "Status", "StepInfo", "Termination"]
 
-Function = Callable[[Array], float]
+Function = Callable[[Array], SupportsFloat]
 Gradient = Callable[[Array], Array]
 
 

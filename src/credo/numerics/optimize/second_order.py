@@ -20,7 +20,7 @@ from credo.numerics.optimize.minimum import (
 
 __all__ = ["Root", "newton", "newton_root"]
 
-_SMALLEST_CURVATURE = 1e-8
+_SMALLEST_CURVATURE = 1e-14
 
 
 def newton(
@@ -66,9 +66,7 @@ def _descent_direction(gradient: Array, hessian: Array) -> Array:
     values, vectors = np.linalg.eigh(symmetrize(hessian))
     sizes = np.abs(values)
     floor = _SMALLEST_CURVATURE * sizes.max() if sizes.max() > 0 else 1.0
-    # A small positive curvature is real information; only a negative or zero one is raised.
-    curvature = np.where(values > 0, values, np.maximum(sizes, floor))
-    return np.asarray(-vectors @ ((vectors.T @ gradient) / curvature))
+    return np.asarray(-vectors @ ((vectors.T @ gradient) / np.maximum(sizes, floor)))
 
 
 @dataclass(frozen=True)
@@ -122,10 +120,8 @@ def _closer(
     function: Callable[[float], float], x: float, value: float, slope: float
 ) -> tuple[float, float] | None:
     """Return a damped Newton step and the value there, or None if none comes closer."""
-    if slope == 0 or not np.isfinite(slope):
-        return None
-    step = -value / slope
-    while abs(step) > np.finfo(np.float64).eps * max(1.0, abs(x)):
+    step = -value / slope if slope else np.inf
+    while np.finfo(np.float64).eps * max(1.0, abs(x)) < abs(step) < np.inf:
         there = float(function(x + step))
         if abs(there) < abs(value):
             return x + step, there
