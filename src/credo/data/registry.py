@@ -27,6 +27,7 @@ CLASSES: Mapping[str, str] = MappingProxyType(
         "DenseCovariance": "credo.distributions.covariance",
         "Dirichlet": "credo.distributions.dirichlet",
         "DirichletCategorical": "credo.families.categorical",
+        "Empirical": "credo.distributions.empirical",
         "EvidenceMaximization": "credo.inference.evidence",
         "Exponential": "credo.distributions.exponential",
         "ExponentialStatistics": "credo.families.exponential",

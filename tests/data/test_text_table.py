@@ -1,0 +1,94 @@
+import csv
+import io
+
+import numpy as np
+import pandas as pd
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from credo.data import TableError, read_table
+from credo.data.text_table import TextTable
+
+RELAXED = settings(
+    max_examples=100,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+plain_rows = st.lists(st.lists(st.sampled_from("abc123"), min_size=1, max_size=4), min_size=1)
+words = st.text(st.sampled_from("ab ,;\t\"\n'é1"), min_size=1).map(lambda w: f"x{w}x")
+
+
+def written(rows, separator=",", **settings):
+    text = io.StringIO(newline="")
+    csv.writer(text, delimiter=separator, lineterminator="\n", **settings).writerows(rows)
+    return text.getvalue().encode()
+
+
+@RELAXED
+@given(rows=plain_rows)
+def test_rows_are_refused_exactly_if_one_has_another_length(rows):
+    header = ["p", "q", "r"]
+    table = TextTable.of(written([header, *rows]), "d.csv")
+    wrong = [(i, len(row)) for i, row in enumerate(rows, start=2) if len(row) != 3]
+    try:
+        frame = table.frame()
+    except TableError as error:
+        line, found = wrong[0]
+        assert f"found {found} on line {line};" in str(error)
+    else:
+        assert not wrong
+        assert frame.shape == (len(rows), 3)
+
+
+@RELAXED
+@given(
+    rows=st.lists(st.tuples(words, words), min_size=1, max_size=5),
+    separator=st.sampled_from(",;\t"),
+)
+def test_any_text_that_was_quoted_comes_back(rows, separator, tmp_path):
+    path = tmp_path / "d.csv"
+    path.write_bytes(written([("first", "second"), *rows], separator))
+    frame = read_table(path, text_columns=["first", "second"]).frame
+    assert list(frame.itertuples(index=False, name=None)) == rows
+
+
+@RELAXED
+@given(rows=st.lists(st.tuples(words, words), min_size=1, max_size=5), row=st.data())
+def test_the_line_of_a_row_is_where_it_begins_in_the_file(rows, row):
+    raw = written([("first", "second"), *rows])
+    index = row.draw(st.integers(0, len(rows) - 1))
+    before = written([("first", "second"), *rows[:index]])
+    assert TextTable.of(raw, "d.csv").line_of(index) == before.count(b"\n") + 1
+
+
+@settings(RELAXED, max_examples=300)
+@given(raw=st.binary(max_size=60) | st.text(st.sampled_from('a1,;\t\n\r" ?.-e'), max_size=60))
+def test_no_bytes_make_anything_but_a_table_or_a_table_error(raw, tmp_path):
+    path = tmp_path / "d.csv"
+    path.write_bytes(raw if isinstance(raw, bytes) else raw.encode())
+    try:
+        table = read_table(path)
+    except TableError as error:
+        assert "\n" not in str(error)
+        return
+    assert len(table) > 0
+    assert len(set(table.columns)) == len(table.columns)
+
+
+@RELAXED
+@given(
+    st.lists(
+        st.tuples(
+            st.floats(allow_infinity=False),
+            st.integers(-(2**53), 2**53),
+            st.sampled_from("uvw"),
+        ),
+        min_size=1,
+    )
+)
+def test_numbers_come_back_to_the_last_digit(rows):
+    frame = pd.DataFrame(rows, columns=["x", "n", "c"])
+    text = frame.to_csv(index=False).encode()
+    again = TextTable.of(text, "d.csv").frame()
+    np.testing.assert_allclose(again["x"], frame["x"], rtol=4e-16, atol=5e-324)
+    assert again["n"].tolist() == frame["n"].tolist()
