@@ -34,10 +34,6 @@ class Basis(ABC):
         for name, setting in vars(self).items():
             if isinstance(setting, np.generic):
                 object.__setattr__(self, name, setting.item())
-        self._check_settings()
-
-    def _check_settings(self) -> None:
-        """Raise if a setting cannot be; bring given arrays into shape."""
 
     @abstractmethod
     def place(self, X: ArrayLike) -> Self:

@@ -36,7 +36,8 @@ class FourierBasis(AdditiveBasis):
     n_harmonics: int = 3
     period: ArrayLike | None = None
 
-    def _check_settings(self) -> None:
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._require_count(n_harmonics=self.n_harmonics)
         if self.period is not None:
             self._require_positive(period=self.period)

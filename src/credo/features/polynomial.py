@@ -55,7 +55,8 @@ class PolynomialBasis(Basis):
     placed_shift: Array | None = field(default=None, repr=False)
     placed_norm: Array | None = field(default=None, repr=False)
 
-    def _check_settings(self) -> None:
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._require_count(0, degree=self.degree)
 
     def place(self, X: ArrayLike) -> Self:

@@ -62,6 +62,20 @@ class RadialBasis(Basis):
     placed_widths: Array | None = field(default=None, repr=False)
     placed_scale: Array | None = field(default=None, repr=False)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._require_count(n_centers=self.n_centers)
+        self._require_positive(width_scale=self.width_scale)
+        if isinstance(self.width, str):
+            _require_rule("width", self.width, _WIDTH_RULES)
+        else:
+            self._require_positive(width=self.width)
+        if isinstance(self.centers, str):
+            _require_rule("centers", self.centers, _CENTER_RULES)
+        else:
+            object.__setattr__(self, "centers", _distinct_rows(self.centers))
+            self._place_given()
+
     def place(self, X: ArrayLike) -> Self:
         """Return the basis with centers, widths and column scales found from ``X``."""
         X = self._training_inputs(X)
@@ -136,19 +150,6 @@ class RadialBasis(Basis):
             widths = np.asarray(np.sqrt(squares.mean(axis=axis)))
         # Training rows that are all alike have no distances; any width is right for them.
         return np.where(widths > 0, widths, 1.0) * self.width_scale
-
-    def _check_settings(self) -> None:
-        self._require_count(n_centers=self.n_centers)
-        self._require_positive(width_scale=self.width_scale)
-        if isinstance(self.width, str):
-            _require_rule("width", self.width, _WIDTH_RULES)
-        else:
-            self._require_positive(width=self.width)
-        if isinstance(self.centers, str):
-            _require_rule("centers", self.centers, _CENTER_RULES)
-        else:
-            object.__setattr__(self, "centers", _distinct_rows(self.centers))
-            self._place_given()
 
     def _place_given(self) -> None:
         """Centers and width given as numbers need no training inputs."""

@@ -34,7 +34,8 @@ class SigmoidBasis(AdditiveBasis):
     n_centers: int = 5
     slope: float | None = None
 
-    def _check_settings(self) -> None:
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._require_count(n_centers=self.n_centers)
         if self.slope is not None:
             self._require_positive(slope=self.slope)

@@ -46,7 +46,8 @@ class SplineBasis(AdditiveBasis):
     n_knots: int = 8
     placement: str = "quantile"
 
-    def _check_settings(self) -> None:
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._require_count(2, n_knots=self.n_knots)
         if self.placement not in _PLACEMENTS:
             raise ValueError(

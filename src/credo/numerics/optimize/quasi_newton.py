@@ -53,12 +53,15 @@ def lbfgs(
     rules = termination or Termination()
     trace: list[StepInfo] = []
 
+    def value(x: Array) -> float:
+        return float(function(x))
+
     def record(intermediate_result: scipy.optimize.OptimizeResult) -> None:
         trace.append(StepInfo(float(intermediate_result.fun), np.nan, np.nan))
 
     # SciPy loads this submodule on first use, which costs more than many small fits.
     found = scipy.optimize.minimize(
-        function,
+        value,
         np.atleast_1d(as_float(start)),
         jac=gradient,
         method="L-BFGS-B",

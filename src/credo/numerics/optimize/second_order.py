@@ -21,6 +21,7 @@ from credo.numerics.optimize.minimum import (
 __all__ = ["Root", "newton", "newton_root"]
 
 _SMALLEST_CURVATURE = 1e-14
+_NO_CURVATURE = 1e-150
 
 
 def newton(
@@ -65,7 +66,7 @@ def _descent_direction(gradient: Array, hessian: Array) -> Array:
     """Return ``-|H|^-1 g``, which is ``-H^-1 g`` where H is positive definite."""
     values, vectors = np.linalg.eigh(symmetrize(hessian))
     sizes = np.abs(values)
-    floor = _SMALLEST_CURVATURE * sizes.max() if sizes.max() > 0 else 1.0
+    floor = _SMALLEST_CURVATURE * sizes.max() if sizes.max() > _NO_CURVATURE else 1.0
     return np.asarray(-vectors @ ((vectors.T @ gradient) / np.maximum(sizes, floor)))
 
 
