@@ -51,7 +51,9 @@ class TextTable:
 
     def header(self) -> list[str]:
         """Return the column names; a nameless column gets one from its position."""
-        _, cells = next(self._records())
+        _, cells = next(self._records(), (0, []))
+        if not cells:
+            raise TableError(_empty(self.name))
         return [cell.strip() or f"unnamed_{i}" for i, cell in enumerate(cells, start=1)]
 
     def frame(self, text_columns: Sequence[str] = ()) -> pd.DataFrame:
@@ -137,10 +139,7 @@ def _require_text(raw: bytes, name: str) -> None:
             "save the file as 'CSV UTF-8'."
         )
     if not raw.strip():
-        raise TableError(
-            f"{name} must hold a header line and rows; found an empty file; "
-            "check that it was written to the end."
-        )
+        raise TableError(_empty(name))
 
 
 def _separator(raw: bytes) -> str:
@@ -184,6 +183,13 @@ def _first_unequal(raw: bytes, separator: str, expected: int) -> tuple[int, int]
                 return n_before + int(index) + 1, int(counts[index])
         n_before += len(ends)
     return None
+
+
+def _empty(name: str) -> str:
+    return (
+        f"{name} must hold a header line and rows; found an empty file; check that it was "
+        "written to the end."
+    )
 
 
 def _unreadable(name: str, error: Exception) -> str:
