@@ -1,0 +1,140 @@
+"""The categorical distribution of a label."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from credo.distributions.distribution import Distribution
+from credo.distributions.parameter import simplex
+from credo.numerics.array import Array, as_float
+
+__all__ = ["Categorical", "random_index"]
+
+
+@dataclass(frozen=True, eq=False)
+class Categorical(Distribution):
+    """One of finitely many labels, each with its probability.
+
+    Attributes
+    ----------
+    probability
+        Probabilities that sum to one along the last axis, shape (*batch, K).
+    labels
+        K distinct names or numbers; 0 to K - 1 if not given. Outcomes are labels.
+
+    Examples
+    --------
+    >>> weather = Categorical([0.2, 0.8], labels=["rain", "sun"])
+    >>> str(weather.mode()), float(weather.prob("rain").round(2))
+    ('sun', 0.2)
+    """
+
+    probability: Array
+    labels: NDArray[Any]
+    _event_dims: ClassVar[dict[str, int]] = {"probability": 1}
+    _shared: ClassVar[frozenset[str]] = frozenset({"labels"})
+
+    def __init__(
+        self, probability: ArrayLike, labels: Sequence[Any] | NDArray[Any] | None = None
+    ) -> None:
+        shares = simplex("probability", probability)
+        names = np.arange(shares.shape[-1]) if labels is None else _label_array(labels)
+        if names.shape != shares.shape[-1:] or len(np.unique(names)) < names.size:
+            raise ValueError(
+                f"labels must be {shares.shape[-1]} distinct values, one per probability; "
+                f"found {names.tolist()}. Name every state once."
+            )
+        self._set(probability=shares, labels=names)
+
+    @property
+    def is_discrete(self) -> bool:
+        """Whether single outcomes have positive probability: yes."""
+        return True
+
+    def log_prob(self, x: ArrayLike) -> Array:
+        """Return the log probability of labels; -inf for a label that is not one of these."""
+        index = self._index(np.asarray(x))
+        shape = np.broadcast_shapes(index.shape, self.batch_shape)
+        shares = np.broadcast_to(self.probability, shape + self.labels.shape)
+        wide = np.broadcast_to(index, shape)[..., None]
+        chosen = np.take_along_axis(shares, np.maximum(wide, 0), axis=-1)
+        with np.errstate(divide="ignore"):
+            return np.log(np.where(wide < 0, 0.0, chosen)[..., 0])
+
+    def mean(self) -> Array:
+        """Return the mean label, for labels that are numbers."""
+        return np.asarray(self.probability @ self._numbers())
+
+    def variance(self) -> Array:
+        """Return the variance of the label, for labels that are numbers."""
+        distance = self._numbers() - self.mean()[..., None]
+        return np.asarray((self.probability * distance**2).sum(axis=-1))
+
+    def mode(self) -> NDArray[Any]:
+        """Return the most probable label, the first if several are equally probable."""
+        return np.asarray(self.labels[self.probability.argmax(axis=-1)])
+
+    def entropy(self) -> Array:
+        """Return the expectation of ``-log_prob``, in nats."""
+        return np.asarray(special.entr(self.probability).sum(axis=-1))
+
+    def _numbers(self) -> Array:
+        if self.labels.dtype.kind in "biuf":
+            return as_float(self.labels)
+        raise TypeError(
+            f"a mean needs labels that are numbers; found {self.labels[:3].tolist()}. "
+            "Read `probability`, or take the mode."
+        )
+
+    def _index(self, x: NDArray[Any]) -> NDArray[np.intp]:
+        """Return the position of each label, -1 where it is none of these."""
+        if (x.dtype.kind in "US") != (self.labels.dtype.kind in "US"):
+            raise TypeError(
+                f"outcomes must be labels such as {self.labels[:3].tolist()}; found values of "
+                f"type {x.dtype}. Pass labels, not positions."
+            )
+        order = np.argsort(self.labels)
+        place = np.searchsorted(self.labels, x, sorter=order)
+        candidate = order[np.minimum(place, len(order) - 1)]
+        return np.where(self.labels[candidate] == x, candidate, -1)
+
+    def _draw(self, rng: Generator, shape: tuple[int, ...]) -> NDArray[Any]:
+        return np.asarray(self.labels[random_index(rng, self.probability, shape)])
+
+    def _kl(self, other: Self) -> Array:
+        if not np.array_equal(self.labels, other.labels):
+            raise ValueError(
+                f"kl needs equal labels in equal order; found {self.labels[:3].tolist()} and "
+                f"{other.labels[:3].tolist()}. Reorder one of them."
+            )
+        return np.asarray(special.rel_entr(self.probability, other.probability).sum(axis=-1))
+
+
+def random_index(
+    rng: Generator, probability: Array, shape: tuple[int, ...]
+) -> NDArray[np.intp]:
+    """Return random positions, shape ``shape``, from probabilities along the last axis."""
+    edges = np.cumsum(probability, axis=-1)
+    uniform = rng.uniform(size=shape)
+    if probability.ndim == 1:
+        return np.searchsorted(edges[:-1] / edges[-1], uniform, side="right")
+    index = np.zeros(shape, dtype=np.intp)
+    for k in range(probability.shape[-1] - 1):
+        # Relative to the last edge, so that rounding cannot select an impossible last state.
+        index += uniform * edges[..., -1] >= edges[..., k]
+    return index
+
+
+def _label_array(labels: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
+    texts = [isinstance(label, str) for label in labels]
+    if any(texts) and not all(texts):
+        raise ValueError(
+            f"labels must be all text or all numbers; found {list(labels)[:5]}. "
+            "Turn the numbers into text."
+        )
+    return np.asarray(labels)

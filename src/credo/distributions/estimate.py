@@ -1,0 +1,191 @@
+"""Numbers estimated from draws, with the error they carry."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike
+from scipy import special
+
+from credo.distributions.distribution import Distribution
+from credo.distributions.mixture import Mixture
+from credo.distributions.parameter import non_negative, probability
+from credo.distributions.quadrature import tail_levels
+from credo.distributions.univariate import Univariate
+from credo.numerics.array import Array, as_float
+
+__all__ = [
+    "Estimate",
+    "box_muller",
+    "clt_interval",
+    "expectation",
+    "monte_carlo",
+    "polynomial_regression_data",
+    "sample_covariance",
+    "sample_mean",
+    "sample_variance",
+    "standardize",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """A value and its standard error.
+
+    Examples
+    --------
+    >>> Estimate(np.array(2.0), np.array(0.5)).interval(0.95).round(2)
+    array([1.02, 2.98])
+    """
+
+    value: Array
+    standard_error: Array
+
+    def interval(self, coverage: float = 0.95) -> Array:
+        """Return the normal interval around the value, shape (*shape, 2)."""
+        reach = special.ndtri(0.5 + 0.5 * probability("coverage", coverage))
+        step = reach * as_float(self.standard_error)
+        return np.stack([self.value - step, self.value + step], axis=-1)
+
+
+def sample_mean(values: ArrayLike) -> Estimate:
+    """Return the mean along the first axis with its standard error, ``std / sqrt(n)``.
+
+    The error is NaN for a single value, which says nothing about its own spread.
+    """
+    rows = as_float(values)
+    n = rows.shape[0]
+    variance = sample_variance(rows) if n > 1 else np.full(rows.shape[1:], np.nan)
+    return Estimate(np.asarray(rows.mean(axis=0)), np.sqrt(variance / n))
+
+
+def sample_variance(values: ArrayLike, ddof: int = 1) -> Array:
+    """Return the variance along the first axis by two passes.
+
+    Parameters
+    ----------
+    ddof
+        The divisor is ``n - ddof``: 1 is unbiased, 0 the maximum of the normal likelihood.
+    """
+    rows = as_float(values)
+    if rows.shape[0] <= ddof:
+        raise ValueError(
+            f"values must hold more than ddof={ddof} rows; found {rows.shape[0]}. "
+            "Pass more values or ddof=0."
+        )
+    return np.asarray(((rows - rows.mean(axis=0)) ** 2).sum(axis=0) / (rows.shape[0] - ddof))
+
+
+def sample_covariance(values: ArrayLike, ddof: int = 0) -> Array:
+    """Return the covariance matrix of rows, shape (d, d); singular when n <= d."""
+    rows = as_float(values)
+    centered = rows - rows.mean(axis=0)
+    return np.asarray(centered.T @ centered / (rows.shape[0] - ddof))
+
+
+def standardize(
+    values: ArrayLike, mean: ArrayLike | None = None, std: ArrayLike | None = None
+) -> Array:
+    """Return ``(values - mean) / std``; by default those of the sample, with divisor n."""
+    rows = as_float(values)
+    center = rows.mean(axis=0) if mean is None else as_float(mean)
+    spread = np.sqrt(sample_variance(rows, ddof=0)) if std is None else as_float(std)
+    return np.asarray((rows - center) / spread)
+
+
+def clt_interval(values: ArrayLike, coverage: float = 0.95) -> Array:
+    """Return the interval for a mean that the central limit theorem gives, along axis 0.
+
+    Trust it from about thirty values on.
+
+    Examples
+    --------
+    >>> clt_interval([1.0, 2.0, 3.0, 4.0]).round(4)
+    array([1.2348, 3.7652])
+    """
+    return sample_mean(values).interval(coverage)
+
+
+def monte_carlo(
+    function: Callable[[Array], ArrayLike], distribution: Distribution, rng: Generator, n: int
+) -> Estimate:
+    """Return the mean of ``function`` over ``n`` draws, with its standard error.
+
+    Unbiased, with an error that falls like ``1 / sqrt(n)`` whatever the dimension.
+
+    Parameters
+    ----------
+    function
+        Takes draws of shape (n, *batch, *event) and keeps the first axis.
+    """
+    return sample_mean(function(distribution.sample(rng, n)))
+
+
+def expectation(function: Callable[[Array], ArrayLike], distribution: Univariate) -> Array:
+    """Return the mean of a function under a distribution of one number, without randomness.
+
+    A sum over outcomes if discrete, else a quadrature over quantiles that bears integrable
+    singularities at the ends; a jump or a kink inside costs digits.
+
+    Parameters
+    ----------
+    function
+        Takes outcomes of shape (n, *batch) and returns the same shape.
+
+    Examples
+    --------
+    >>> from credo.distributions.normal import Normal
+    >>> float(expectation(np.square, Normal(1.0, 2.0)).round(10))
+    5.0
+    """
+    if isinstance(distribution, Mixture):
+        parts = [expectation(function, part) for part in distribution._univariate()]
+        return distribution._average(parts)
+    if distribution.is_discrete:
+        nodes, weights = distribution._outcomes()
+        shares = weights * distribution.prob(nodes)
+    else:
+        levels, weights = tail_levels()
+        column = levels.reshape(-1, *[1] * len(distribution.batch_shape))
+        tails = distribution.quantile(column), distribution.upper_quantile(column)
+        nodes = np.concatenate(
+            [np.broadcast_to(t, (len(levels), *distribution.batch_shape)) for t in tails]
+        )
+        shares = np.tile(weights, 2).reshape(-1, *[1] * len(distribution.batch_shape))
+    return np.asarray((shares * as_float(function(nodes))).sum(axis=0))
+
+
+def box_muller(rng: Generator, n: int) -> Array:
+    """Return ``n`` standard normal numbers, two from each pair of uniform ones.
+
+    ``sqrt(-2 log u) cos(2 pi v)`` and ``sqrt(-2 log u) sin(2 pi v)``: a transformation of a
+    point in the square, which rejects nothing.
+    """
+    u, v = rng.uniform(size=(2, (n + 1) // 2))
+    # 1 - u lies in (0, 1], where the logarithm is finite.
+    radius, angle = np.sqrt(-2.0 * np.log1p(-u)), 2.0 * np.pi * v
+    return np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])[:n]
+
+
+def polynomial_regression_data(
+    rng: Generator, n: int, weights: ArrayLike, noise_variance: float = 0.1
+) -> tuple[Array, Array]:
+    """Return inputs uniform on (0, 3) and noisy values of a polynomial at them.
+
+    Parameters
+    ----------
+    weights
+        Coefficients, the constant first.
+    noise_variance
+        Variance, not standard deviation, of the normal noise.
+
+    Returns
+    -------
+    x, y
+        Each of shape (n,).
+    """
+    scale = np.sqrt(non_negative("noise_variance", noise_variance, "Pass a variance."))
+    x = rng.uniform(0.0, 3.0, size=n)
+    curve = np.polynomial.polynomial.polyval(x, as_float(weights))
+    return x, np.asarray(curve + scale * rng.standard_normal(n))

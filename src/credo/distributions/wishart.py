@@ -1,0 +1,160 @@
+"""The Wishart distribution of a positive definite matrix, such as a precision."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike
+from scipy import special
+
+from credo.distributions.covariance import Covariance
+from credo.distributions.distribution import Distribution
+from credo.distributions.elliptical import dense_form
+from credo.distributions.parameter import real
+from credo.numerics.array import Array
+from credo.numerics.linear_algebra import cholesky
+
+__all__ = ["MatrixDistribution", "Wishart", "pair_products"]
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixDistribution(Distribution):
+    """A distribution of symmetric positive definite matrices with a scale matrix.
+
+    Attributes
+    ----------
+    df
+        Degrees of freedom, above ``d - 1``, shape (*batch).
+    form
+        The scale matrix as it is stored, shape (*batch, d, d).
+    """
+
+    df: Array
+    form: Covariance
+
+    def __init__(self, df: ArrayLike, scale_matrix: ArrayLike) -> None:
+        form = dense_form("scale_matrix", scale_matrix)
+        degrees = real("df", df)
+        if np.any(degrees <= form.dimension - 1):
+            raise ValueError(
+                f"df must be above {form.dimension - 1}, one less than the size of the matrix; "
+                f"found {degrees.min():g}. Raise df."
+            )
+        self._set(df=degrees, form=form)
+
+    @property
+    def scale_matrix(self) -> Array:
+        """The scale matrix, shape (*batch, d, d)."""
+        return self.form.dense()
+
+    @property
+    def dimension(self) -> int:
+        """Number of rows of an outcome."""
+        return self.form.dimension
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        """Shape of one outcome, (d, d)."""
+        return (self.dimension, self.dimension)
+
+    def variance(self) -> Array:
+        """Return the variance of each entry, shape (*batch, d, d)."""
+        return np.array(np.einsum("...ijij->...ij", self.covariance()))
+
+    @abstractmethod
+    def covariance(self) -> Array:
+        """Return the covariance of entries (i, j) and (k, l), shape (*batch, d, d, d, d)."""
+
+    def _log_gamma(self) -> Array:
+        """Return the log of the multivariate gamma function at half the degrees of freedom."""
+        return np.asarray(special.multigammaln(0.5 * self.df, self.dimension))
+
+    def _digamma(self) -> Array:
+        """Return the multivariate digamma function at half the degrees of freedom."""
+        steps = 0.5 * (self.df[..., None] - np.arange(self.dimension))
+        return np.asarray(special.digamma(steps).sum(axis=-1))
+
+    def _times(self, factor: Array) -> Array:
+        """Return the scale matrix times one number per entry of the batch."""
+        matrix = factor[..., None, None] * self.scale_matrix
+        return np.array(np.broadcast_to(matrix, self.batch_shape + self.event_shape))
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Wishart(MatrixDistribution):
+    """Wishart: the scatter of ``df`` normal vectors whose covariance is the scale matrix.
+
+    ``|X|^((df - d - 1) / 2) exp(-trace(V^-1 X) / 2)``, normalized; the mean is ``df V``.
+
+    Examples
+    --------
+    >>> Wishart(df=4.0, scale_matrix=np.eye(2)).mean()
+    array([[4., 0.],
+           [0., 4.]])
+    """
+
+    def log_prob(self, x: ArrayLike) -> Array:
+        """Return the log density of matrices in the last two axes of ``x``."""
+        factor = cholesky(x, largest_jitter=0.0)
+        columns = factor.lower.swapaxes(-1, -2)
+        trace = (self.form[..., None].whiten(columns) ** 2).sum(axis=(-2, -1))
+        power = (self.df - self.dimension - 1.0) * factor.log_det()
+        return np.asarray(0.5 * (power - trace) - self._log_normalizer())
+
+    def _log_normalizer(self) -> Array:
+        log_scale = self.dimension * np.log(2.0) + self.form.log_det()
+        return np.asarray(0.5 * self.df * log_scale + self._log_gamma())
+
+    def mean(self) -> Array:
+        """Return ``df V``."""
+        return self._times(self.df)
+
+    def mode(self) -> Array:
+        """Return ``(df - d - 1) V``; NaN where ``df < d + 1`` and the density has no peak."""
+        excess = self.df - self.dimension - 1.0
+        return self._times(np.where(excess >= 0, excess, np.nan))
+
+    def covariance(self) -> Array:
+        """Return ``df (V_ik V_jl + V_il V_jk)``, shape (*batch, d, d, d, d)."""
+        scale = self._times(np.ones(()))
+        return np.asarray(self.df[..., None, None, None, None] * pair_products(scale))
+
+    def mean_log_det(self) -> Array:
+        """Return the expected log determinant."""
+        log_scale = self.dimension * np.log(2.0) + self.form.log_det()
+        return self._full(self._digamma() + log_scale)
+
+    def entropy(self) -> Array:
+        """Return the expectation of ``-log_prob``, in nats."""
+        power = 0.5 * (self.df - self.dimension - 1.0) * self.mean_log_det()
+        return self._full(self._log_normalizer() - power + 0.5 * self.df * self.dimension)
+
+    def _draw(self, rng: Generator, shape: tuple[int, ...]) -> Array:
+        # Bartlett: a triangle of normals with chi variables on its diagonal [bartlett1933]_.
+        triangle = np.tril(rng.standard_normal(shape + self.event_shape), -1)
+        degrees = self.df[..., None] - np.arange(self.dimension)
+        index = np.arange(self.dimension)
+        triangle[..., index, index] = np.sqrt(
+            rng.chisquare(degrees, size=(*shape, self.dimension))
+        )
+        rows = self.form[..., None].color(triangle.swapaxes(-1, -2))
+        return np.asarray(rows.swapaxes(-1, -2) @ rows)
+
+    def _kl(self, other: Self) -> Array:
+        size = self.dimension
+        roots = self.form[..., None].color(np.eye(size))
+        trace = (other.form[..., None].whiten(roots) ** 2).sum(axis=(-2, -1))
+        log_ratio = other.form.log_det() - self.form.log_det()
+        gain = other._log_gamma() - self._log_gamma()
+        slope = 0.5 * (self.df - other.df) * self._digamma()
+        return np.asarray(
+            0.5 * (other.df * log_ratio + self.df * (trace - size)) + gain + slope
+        )
+
+
+def pair_products(matrix: Array) -> Array:
+    """Return ``M_ik M_jl + M_il M_jk``."""
+    crossed = np.einsum("...ik,...jl->...ijkl", matrix, matrix)
+    return np.asarray(crossed + crossed.swapaxes(-1, -2))
