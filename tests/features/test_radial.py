@@ -86,6 +86,13 @@ def test_widths_follow_the_neighbor_distances(rule, per_center, expected):
     assert_allclose(basis.placed_widths * X.std(), 0.5 * np.array(expected))
 
 
+def test_only_the_two_nearest_centers_along_a_line_are_neighbors():
+    # Distances of 0, 1, 3, 7 to two neighbors: (1, 3), (1, 2), (2, 3), (4, 6).
+    X = np.array([[0.0], [4.0], [6.0], [1.0]])
+    basis = RadialBasis(centers=[0.0, 1.0, 3.0, 7.0], width="mean_square").place(X)
+    assert_allclose(basis.placed_widths * X.std(), np.sqrt(80 / 8))
+
+
 def test_a_lone_center_takes_its_width_from_the_data():
     X = np.array([[0.0], [4.0], [6.0], [2.0]])
     basis = RadialBasis(1, centers="uniform", width="mean_square").place(X)

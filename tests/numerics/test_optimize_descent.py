@@ -149,6 +149,17 @@ def test_armijo_steps_fall_by_a_sure_part_of_the_promise():
     assert_allclose(found.x, 0.0, atol=1e-5)
 
 
+def test_armijo_refuses_a_fall_that_is_too_small_for_its_step():
+    # This step almost mirrors the start: the value falls by 4e-6 of itself.
+    rules, step = Termination(max_steps=1), 1 - 1e-6
+    first = {
+        method: gradient_descent(lambda x: x @ x, lambda x: 2 * x, [1.0], method, step, rules)
+        for method in ("backtracking", "armijo")
+    }
+    assert first["backtracking"].trace[0].step == step
+    assert first["armijo"].trace[0].step == step / 2
+
+
 def test_projected_descent_stays_on_the_simplex_and_finds_the_nearest_point():
     target = np.array([0.9, 0.6, -0.4])
     visited = []

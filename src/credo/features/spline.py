@@ -68,7 +68,6 @@ class SplineBasis(AdditiveBasis):
         beyond = u - nearest
         low, high = 3 / knots[1], 3 / (1 - knots[-2])
         below, above = np.minimum(beyond, 0.0), np.maximum(beyond, 0.0)
-        design[:, 0] -= low * below
         design[:, 1] += low * below
         design[:, -2] -= high * above
         design[:, -1] += high * above
