@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from credo.numerics.array import Array, as_float
 from credo.numerics.moments import Moments
@@ -79,7 +79,9 @@ class LinearStatistics:
             )
 
     @classmethod
-    def of(cls, x: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> LinearStatistics:
+    def of(
+        cls, x: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None
+    ) -> LinearStatistics:
         """Summarize rows ``x`` (n, d) with outputs ``y`` (n,) or (n, k); NaN is refused."""
         inputs, outputs, w = _checked(x, y, weight)
         if len(inputs) < inputs.shape[1]:
@@ -89,7 +91,12 @@ class LinearStatistics:
 
     @classmethod
     def by_group(
-        cls, x: ArrayLike, y: ArrayLike, label: ArrayLike, k: int, weight: ArrayLike | None = None
+        cls,
+        x: ArrayLike,
+        y: ArrayLike,
+        label: ArrayLike,
+        k: int,
+        weight: ArrayLike | None = None,
     ) -> tuple[LinearStatistics, ...]:
         """Return the statistics of each of ``k`` groups; every row is read once."""
         inputs, outputs, w = _checked(x, y, weight)
@@ -132,13 +139,15 @@ class LinearStatistics:
     def n_outputs(self) -> int:
         """Number of output columns."""
         if isinstance(self.form, Rows):
-            return self.form.y.shape[1]
+            return int(self.form.y.shape[1])
         return len(self.form.mean) - self.n_features
 
     @property
     def weight(self) -> float:
         """Sum of the row weights; a weight of two is a row given twice."""
-        return float(self.form.weight.sum()) if isinstance(self.form, Rows) else self.form.weight
+        return (
+            float(self.form.weight.sum()) if isinstance(self.form, Rows) else self.form.weight
+        )
 
     @cached_property
     def x_mean(self) -> Array:
@@ -194,5 +203,3 @@ def _take(weight: Array, places: list[int], amount: float) -> None:
             "only rows that were added can be forgotten; found a row that is not there, or "
             "with less weight. Subtract statistics of rows that are part of the total."
         )
-
-

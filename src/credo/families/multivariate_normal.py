@@ -228,7 +228,8 @@ class NormalInverseWishart(Belief):
         distance = (self.expected_precision().whiten(other.location) ** 2).sum(axis=-1)
         d = self.location.shape[-1]
         about_mean = 0.5 * (d * (ratio - 1.0 - np.log(ratio)) + other.strength * distance)
-        return about_mean + self.marginal_covariance().kl(other.marginal_covariance())
+        about_covariance = self.marginal_covariance().kl(other.marginal_covariance())
+        return np.asarray(about_mean + about_covariance)
 
     def expected_precision(self) -> MultivariateNormal:
         """Return the observation distribution at the expected mean and inverse covariance."""

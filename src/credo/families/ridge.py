@@ -66,7 +66,7 @@ class Spectrum:
 
     @classmethod
     def of(cls, statistics: LinearStatistics, scale: Array, intercept: Intercept) -> Spectrum:
-        """Diagonalize the smaller of the two Gram matrices, rows by rows or columns by columns."""
+        """Diagonalize the smaller Gram matrix, of rows or of columns."""
         if isinstance(statistics.form, Rows):
             parts = _from_rows(*scaled_rows(statistics, scale, intercept))
         else:

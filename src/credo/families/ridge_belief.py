@@ -63,7 +63,7 @@ class RidgeBelief:
         """Posterior mean of the intercept, shape (k,)."""
         spectrum = self.spectra[0]
         if spectrum.intercept == "penalized":
-            return self.columns[-1]
+            return np.asarray(self.columns[-1])
         return np.asarray(spectrum.origin - spectrum.center @ self.weights)
 
     def mean(self, x: Array) -> Array:
@@ -122,7 +122,7 @@ class RidgeBelief:
     def effective_parameters(self) -> Array:
         """Number of parameters that the data determine, intercept included, shape (k,)."""
         counts = [
-            self._spectrum(k).effective_parameters(self.ratio[k]) for k in range(self.n_outputs)
+            self.spectrum(k).effective_parameters(self.ratio[k]) for k in range(self.n_outputs)
         ]
         return np.asarray(counts) + (self.spectra[0].intercept == "flat")
 
@@ -145,19 +145,20 @@ class RidgeBelief:
         draws = [self._draws(k, rng, n) for k in range(self.n_outputs)]
         return np.stack([w for w, _ in draws], axis=1), np.stack([b for _, b in draws], axis=1)
 
-    def _spectrum(self, output: int) -> Spectrum:
+    def spectrum(self, output: int) -> Spectrum:
+        """Return the spectrum that one output is read off."""
         return self.spectra[output] if len(self.spectra) > 1 else self.spectra[0]
 
     def _index(self, output: int) -> int:
         return 0 if len(self.spectra) > 1 else output
 
     def _location(self, output: int) -> Array:
-        s = self._spectrum(output)
+        s = self.spectrum(output)
         inner = s.projection[self._index(output)] / (self.ratio[output] + s.eigenvalues)
         return np.asarray(s.scale * (s.vectors @ inner))
 
     def _leverage(self, output: int, x: Array) -> Array:
-        s, ratio = self._spectrum(output), self.ratio[output]
+        s, ratio = self.spectrum(output), self.ratio[output]
         z = _columns(s, x) * s.scale
         inner = z @ s.vectors
         flat = 1 / s.weight if s.intercept == "flat" else 0.0
@@ -173,7 +174,7 @@ class RidgeBelief:
         """Return the covariance of the weights over the noise variance."""
         if self.is_point:
             return np.zeros((size, size))
-        s, ratio = self._spectrum(output), self.ratio[output]
+        s, ratio = self.spectrum(output), self.ratio[output]
         gain = 1 / (ratio + s.eigenvalues)
         spread = (s.vectors * gain) @ s.vectors.T
         if s.vectors.shape[1] < len(s.scale):
@@ -181,7 +182,7 @@ class RidgeBelief:
         return np.asarray((spread * np.outer(s.scale, s.scale))[:size, :size])
 
     def _draws(self, output: int, rng: np.random.Generator, n: int) -> tuple[Array, Array]:
-        s, ratio = self._spectrum(output), self.ratio[output]
+        s, ratio = self.spectrum(output), self.ratio[output]
         noise = self._noise_draws(output, rng, n)
         inner = rng.standard_normal((n, s.vectors.shape[1])) / np.sqrt(ratio + s.eigenvalues)
         moves = inner @ s.vectors.T

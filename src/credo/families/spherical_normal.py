@@ -138,7 +138,8 @@ class SphericalNormalInverseGamma(Belief):
         ratio = other.strength / self.strength
         shift = other.strength * precision * (self.location - other.location) ** 2
         about_means = 0.5 * (ratio - 1.0 - np.log(ratio) + shift).sum(axis=-1)
-        return about_means + Gamma(self.shape, self.rate).kl(Gamma(other.shape, other.rate))
+        about_variance = Gamma(self.shape, self.rate).kl(Gamma(other.shape, other.rate))
+        return np.asarray(about_means + about_variance)
 
     def _observation(self, loc: Array, variance: Array) -> MultivariateNormal:
         return MultivariateNormal(loc, variance[..., None, None] * np.eye(loc.shape[-1]))

@@ -131,7 +131,7 @@ class PrecisionProblem:
             return SEARCHED_RATIO
         s = self.spectrum
         total = float(s.residual[output] + s.shares[output].sum())
-        return SEARCHED_NOISE + np.log(s.n_informative / total)
+        return np.asarray(SEARCHED_NOISE + np.log(s.n_informative / total))
 
     def _mean_precision(self, half_q: float) -> float:
         if isinstance(self.noise, float):
@@ -185,7 +185,9 @@ class EvidenceMaximization:
         belief = RidgeBelief(
             spectra=(problem.spectrum,),
             ratio=problem.ratio(state.best),
-            noise_precision=np.array([problem.noise_precision(k, state.best[k]) for k in outputs]),
+            noise_precision=np.array(
+                [problem.noise_precision(k, state.best[k]) for k in outputs]
+            ),
             noise_shape=np.full(problem.n_outputs, problem.noise_shape()),
         )
         if not (problem.learns_weights or problem.learns_noise):

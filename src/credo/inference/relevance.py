@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from credo.distributions.gamma import Gamma
@@ -33,6 +34,7 @@ from credo.numerics.array import Array
 
 __all__ = ["RelevanceDetermination", "RelevanceProblem"]
 
+Columns = NDArray[np.intp]
 GRID = np.arange(-30.0, 40.0, 0.25)
 
 
@@ -67,17 +69,17 @@ class RelevanceProblem:
 
     @cached_property
     def products(self) -> tuple[Array, Array, float]:
-        """Products of columns (only if there are more rows), with the output, and its squares."""
+        """Gram matrix (if there are more rows than columns), and products with the output."""
         if self.rows is not None:
             x, y = self.rows
             return np.empty((0, 0)), x.T @ y, float(y @ y)
         gram, cross, total = scaled_products(self.statistics, self.scale, self.intercept)
         return gram, cross[:, self.output], float(total[self.output])
 
-    def gram(self, left: Array, right: Array) -> Array:
+    def gram(self, left: Columns, right: Columns) -> Array:
         """Return the products of the columns ``left`` with the columns ``right``."""
         if self.rows is None:
-            return self.products[0][np.ix_(left, right)]
+            return np.asarray(self.products[0][np.ix_(left, right)])
         return np.asarray(self.rows[0][:, left].T @ self.rows[0][:, right])
 
     @cached_property
@@ -135,7 +137,7 @@ class Relevances:
     """Ratio of each column, infinite if dropped, and the columns that the sweeps look at."""
 
     ratio: Array
-    working: Array
+    working: Columns
     objective: float
 
 
@@ -167,7 +169,14 @@ class RelevanceDetermination:
         # Compiled loops load numba, which only those who ask for relevances should wait for.
         loops = importlib.import_module("credo.numerics._loops.relevance")
         quadratic = loops.relevance_sweep(
-            gram, cross, ratio, spread, weights, quadratic, problem.freedom, problem.known_precision
+            gram,
+            cross,
+            ratio,
+            spread,
+            weights,
+            quadratic,
+            problem.freedom,
+            problem.known_precision,
         )
         full = np.full(len(state.ratio), np.inf)
         full[state.working] = ratio
@@ -181,7 +190,9 @@ class RelevanceDetermination:
     ) -> tuple[RidgeBelief, float, str]:
         """Return the belief, and the evidence integrated over each log precision in turn."""
         scale = problem.scale / np.sqrt(state.ratio)
-        spectrum = Spectrum.of(problem.statistics, scale, problem.intercept).only(problem.output)
+        spectrum = Spectrum.of(problem.statistics, scale, problem.intercept).only(
+            problem.output
+        )
         quadratic = spectrum.quadratic(np.ones(1), 0)[0]
         shape, precision = np.inf, problem.known_precision
         if isinstance(problem.noise, Gamma):
@@ -213,7 +224,7 @@ def _objective(problem: RelevanceProblem, gram: Array, ratio: Array, quadratic: 
     return float(problem.fit(quadratic) - 0.5 * log_det)
 
 
-def _additions(problem: RelevanceProblem, ratio: Array, columns: Array) -> tuple[Array, ...]:
+def _additions(problem: RelevanceProblem, ratio: Array, columns: Columns) -> tuple[Array, ...]:
     """Return ``s``, ``q`` and the quadratic without the column, for each of ``columns``."""
     used = np.flatnonzero(np.isfinite(ratio))
     gram, cross = problem.gram(used, used), problem.products[1]
@@ -231,9 +242,7 @@ def _additions(problem: RelevanceProblem, ratio: Array, columns: Array) -> tuple
     return np.maximum(s, 1e-300), q, without
 
 
-def _working(
-    problem: RelevanceProblem, ratio: Array, working: Array
-) -> tuple[Array, bool]:
+def _working(problem: RelevanceProblem, ratio: Array, working: Columns) -> tuple[Columns, bool]:
     """Return the columns to sweep next: all, or those in use and the best of the others."""
     if problem.capacity is None:
         return working, False
@@ -268,7 +277,9 @@ def _log_evidence(problem: RelevanceProblem, state: Relevances, spectrum: Spectr
     ratio = strength[:, None] * np.exp(-GRID)
     best = state.ratio[columns, None]
     parts = s[:, None], q[:, None], without[:, None]
-    gain = _curve(problem, ratio, *parts) - _curve(problem, best, *parts) + log_ratio_prior(GRID)
+    gain = (
+        _curve(problem, ratio, *parts) - _curve(problem, best, *parts) + log_ratio_prior(GRID)
+    )
     shares = special.logsumexp(gain, axis=1) + np.log(GRID[1] - GRID[0])
     return top + float(shares.sum())
 

@@ -123,7 +123,9 @@ class ModelAverage(PredictiveRegressor, _BaseComposition):
         self.log_evidences_ = np.array([model.log_evidence_ for model in models])
         self.probability_ = model_posterior(self.log_evidences_, self.prior)
         best = int(np.argmax(self.log_evidences_))
-        prior = np.ones(len(names)) if self.prior is None else np.asarray(self.prior, dtype=float)
+        prior = (
+            np.ones(len(names)) if self.prior is None else np.asarray(self.prior, dtype=float)
+        )
         share = prior[best] / prior.sum() / self.probability_[best]
         self.log_evidence_ = float(self.log_evidences_[best] + np.log(share))
         methods = sorted({model.evidence_method_ for model in models})

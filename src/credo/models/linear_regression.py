@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -24,9 +23,8 @@ from credo.families.linear import LinearStatistics, Rows
 from credo.families.ridge import Intercept, Noise, Spectrum, log_evidence
 from credo.families.ridge_belief import RidgeBelief
 from credo.features.basis import Basis
-from credo.inference.engine import Inference, Status, run
-from credo.inference.evidence import EvidenceMaximization, PrecisionProblem
-from credo.inference.relevance import RelevanceDetermination, RelevanceProblem
+from credo.inference.engine import Inference
+from credo.inference.linear import LinearProblem, WeightPrecision, infer, prior_precision
 from credo.models.regressor import PredictiveRegressor
 from credo.numerics.array import Array
 
@@ -107,7 +105,7 @@ class LinearRegression(PredictiveRegressor):
         self._check_settings()
         design, outputs, weight = self._validated(X, y, sample_weight, is_first=True)
         statistics = LinearStatistics.of(design, outputs, weight)
-        if self.inference == "ml" and self._is_ill_conditioned(statistics):
+        if self.inference == "ml" and self._problem(statistics).is_ill_conditioned:
             filled = np.ones(len(design)) if weight is None else weight
             kept = LinearStatistics(design.shape[1], Rows(design, outputs, filled))
             return self._learn(statistics, kept)
@@ -179,7 +177,7 @@ class LinearRegression(PredictiveRegressor):
         design = self._design(X)
         weights, intercept = self.posterior_.sample(_generator(random_state), n)
         values = np.einsum("skd,nd->snk", weights, design) + intercept[:, None]
-        return values[..., 0] if self._is_single else values
+        return np.asarray(values[..., 0] if self._is_single else values)
 
     def coefficients(self, coverage: float = 0.9) -> pd.DataFrame:
         """Return a table of the weights by name: mean, sd and central interval."""
@@ -212,7 +210,7 @@ class LinearRegression(PredictiveRegressor):
             Inverse noise variance.
         """
         check_is_fitted(self)
-        size = self._n_columns(self.statistics_)
+        size = self.statistics_.n_features + (self._intercept == "penalized")
         precision = np.broadcast_to(np.asarray(weight_precision, dtype=np.float64), (size,))
         spectrum = Spectrum.of(self.statistics_, 1 / np.sqrt(precision), self._intercept)
         ratio = np.asarray(1 / noise_precision)
@@ -272,75 +270,21 @@ class LinearRegression(PredictiveRegressor):
         inputs = validate_data(self, X, reset=False, dtype=np.float64)
         return inputs if self.basis_ is None else self.basis_.design(inputs)
 
-    def _n_columns(self, statistics: LinearStatistics) -> int:
-        return statistics.n_features + (self._intercept == "penalized")
+    def _problem(
+        self, statistics: LinearStatistics, rows: LinearStatistics | None = None
+    ) -> LinearProblem:
+        given: Any = self.weight_precision
+        if not isinstance(given, str):
+            given = float(given)
+        precision: WeightPrecision = "none" if self.inference == "ml" else given
+        return LinearProblem(statistics, self._intercept, precision, self._noise, rows)
 
-    def _scale(self, statistics: LinearStatistics) -> Array:
-        """Return what each column is multiplied by: one over its spread if that is learned."""
-        if self.inference != "ml" and not isinstance(self.weight_precision, str):
-            return np.ones(self._n_columns(statistics))
-        mean_square = statistics.x_mean**2
-        variance = statistics.x_scatter_diagonal / statistics.weight
-        # A column whose spread is rounding error is constant, and says nothing.
-        is_constant = variance <= (16 * np.finfo(float).eps) ** 2 * mean_square
-        variance = np.where(is_constant, 0.0, variance)
-        if self._intercept == "none":
-            variance = variance + mean_square
-        with np.errstate(divide="ignore"):
-            scale = np.where(variance > 0, 1 / np.sqrt(variance), 0.0)
-        return np.append(scale, 1.0) if self._intercept == "penalized" else scale
-
-    def _is_ill_conditioned(self, statistics: LinearStatistics) -> bool:
-        values = Spectrum.of(statistics, self._scale(statistics), self._intercept).eigenvalues
-        return bool(len(values) and values.min() < 1e-10 * values.max())
-
-    def _learn(self, statistics: LinearStatistics, rows: LinearStatistics | None = None) -> Self:
-        """Infer the posterior; ``rows`` are kept where moments would lose too many digits."""
+    def _learn(
+        self, statistics: LinearStatistics, rows: LinearStatistics | None = None
+    ) -> Self:
         self._check_size(statistics)
-        scale = self._scale(statistics)
-        spectrum = Spectrum.of(rows or statistics, scale, self._intercept)
-        if self.inference == "ml":
-            inference = _least_squares(spectrum, self._noise)
-        elif self.weight_precision == "ard":
-            inference = self._relevances(statistics, scale, spectrum)
-        else:
-            inference = run(EvidenceMaximization(), self._problem(spectrum))
-        if self.inference == "map":
-            point = replace(
-                inference.posterior,
-                is_point=True,
-                noise_shape=np.full(statistics.n_outputs, np.inf),
-            )
-            inference = replace(inference, posterior=point)
+        inference = infer(self._problem(statistics, rows), is_point=self.inference == "map")
         return self._hold(statistics, inference)
-
-    def _problem(self, spectrum: Spectrum) -> PrecisionProblem:
-        given = None if isinstance(self.weight_precision, str) else float(self.weight_precision)
-        return PrecisionProblem(spectrum, given, self._noise)
-
-    def _relevances(
-        self, statistics: LinearStatistics, scale: Array, spectrum: Spectrum
-    ) -> Inference:
-        """Run one search for each output, from the best shared precision."""
-        shared = run(EvidenceMaximization(), self._problem(spectrum)).posterior
-        parts = [
-            run(
-                RelevanceDetermination(),
-                RelevanceProblem(statistics, scale, self._intercept, self._noise, k, shared),
-            )
-            for k in range(statistics.n_outputs)
-        ]
-        if len(parts) == 1:
-            return parts[0]
-        belief = RidgeBelief(
-            spectra=tuple(part.posterior.spectra[0] for part in parts),
-            ratio=np.ones(len(parts)),
-            noise_precision=np.concatenate([p.posterior.noise_precision for p in parts]),
-            noise_shape=np.concatenate([p.posterior.noise_shape for p in parts]),
-        )
-        worst = max(parts, key=lambda part: part.status is not Status.CONVERGED)
-        total = sum(part.log_evidence for part in parts)
-        return replace(worst, posterior=belief, log_evidence=total)
 
     def _check_size(self, statistics: LinearStatistics) -> None:
         """Refuse data that leave nothing to learn the noise from."""
@@ -354,15 +298,11 @@ class LinearRegression(PredictiveRegressor):
 
     def _hold(self, statistics: LinearStatistics, inference: Inference) -> Self:
         belief: RidgeBelief = inference.posterior
-        precision = _weight_precision(belief)[:, : statistics.n_features]
-        noise, effective = belief.noise_precision, belief.effective_parameters
-        weights, intercept = belief.weights.T, belief.intercept
-        if self._is_single:
-            weights, precision = weights[0], precision[0]
-            intercept, noise, effective = float(intercept[0]), float(noise[0]), float(effective[0])
-        self.coef_, self.intercept_ = weights, intercept
-        self.weight_precision_, self.noise_precision_ = precision, noise
-        self.n_effective_parameters_ = effective
+        self.coef_ = self._per_output(belief.weights.T)
+        self.intercept_ = self._per_output(belief.intercept)
+        self.weight_precision_ = self._per_output(prior_precision(belief))
+        self.noise_precision_ = self._per_output(belief.noise_precision)
+        self.n_effective_parameters_ = self._per_output(belief.effective_parameters)
         self.log_evidence_ = inference.log_evidence
         self.evidence_method_ = inference.evidence_method
         self.evidence_flat_ = self._flat_priors()
@@ -380,28 +320,14 @@ class LinearRegression(PredictiveRegressor):
         unit = StudentT(2 * shape, 0.0, 1.0)
         return float(unit.quantile(p) / unit.std())
 
+    def _per_output(self, values: Array) -> Any:
+        """Return the only entry for one output, a float if it is one number; all otherwise."""
+        if not self._is_single:
+            return values
+        return values[0] if values.ndim > 1 else float(values[0])
+
     def _squeezed(self, predictive: Predictive) -> Predictive:
         return predictive[:, 0] if self._is_single else predictive
-
-
-def _least_squares(spectrum: Spectrum, noise: Noise) -> Inference:
-    n_outputs = len(spectrum.residual)
-    precision = spectrum.weight / spectrum.residual
-    if isinstance(noise, float):
-        precision = np.full(n_outputs, noise)
-    none = np.zeros(n_outputs)
-    belief = RidgeBelief((spectrum,), none, precision, none + np.inf, is_point=True)
-    return Inference(belief, float("nan"), "none", Status.CONVERGED, ())
-
-
-def _weight_precision(belief: RidgeBelief) -> Array:
-    """Return the prior precision of each weight in the units of the data, shape (k, d)."""
-    rows = []
-    for k in range(belief.n_outputs):
-        scale = belief.spectra[k if len(belief.spectra) > 1 else 0].scale
-        with np.errstate(divide="ignore", invalid="ignore"):
-            rows.append(belief.ratio[k] * belief.noise_precision[k] / scale**2)
-    return np.array(rows)
 
 
 def _generator(random_state: Any) -> np.random.Generator:
@@ -414,7 +340,9 @@ def _generator(random_state: Any) -> np.random.Generator:
 
 def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
     if value not in choices:
-        raise ValueError(f"{name} must be one of {choices}; found {value!r}. Choose one of these.")
+        raise ValueError(
+            f"{name} must be one of {choices}; found {value!r}. Choose from these."
+        )
 
 
 def _check_precision(name: str, value: Any, choices: tuple[str, ...]) -> None:

@@ -1,0 +1,242 @@
+"""Conjugate beliefs about the weights of a linear-Gaussian regression.
+
+``y = x^T w + noise`` with any normal prior on the weights. `LinearGaussian` knows the noise
+precision; `LinearGaussianGamma` does not, and keeps the prior of the weights in units of the
+noise [murphy2007]_. Both update by parts, so that the posterior of one batch is the prior of
+the next. A column of ones in ``x`` is an intercept under the prior; `RidgeBelief` has flat
+intercepts and learned precisions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from credo.distributions.gamma import Gamma
+from credo.distributions.multivariate_normal import MultivariateNormal
+from credo.distributions.normal import Normal
+from credo.distributions.student_t import StudentT
+from credo.families.linear import LinearStatistics
+from credo.numerics.array import Array, as_float
+
+__all__ = ["LinearGaussian", "LinearGaussianGamma", "LinearResponse", "least_squares"]
+
+
+@dataclass(frozen=True, eq=False)
+class LinearResponse:
+    """Outputs that are normal around a linear function with known weights."""
+
+    weights: Array
+    noise_precision: float
+
+    def given(self, x: ArrayLike) -> Normal:
+        """Return the distribution of the output at each row of ``x``."""
+        return Normal(as_float(x) @ self.weights, 1 / np.sqrt(self.noise_precision))
+
+
+def least_squares(statistics: LinearStatistics) -> LinearResponse:
+    """Return the response of highest likelihood: least squares, noise from the residuals."""
+    gram, cross = _products(statistics)
+    weights = as_float(np.linalg.lstsq(gram, cross, rcond=None)[0])
+    return LinearResponse(weights, statistics.weight / _residual(statistics, weights))
+
+
+@dataclass(frozen=True, eq=False)
+class LinearGaussian:
+    """Normal belief about the weights, noise precision known.
+
+    Attributes
+    ----------
+    location, precision
+        Mean (d,) and inverse covariance (d, d) of the weights.
+    noise_precision
+        Inverse variance of the output around the line.
+
+    Examples
+    --------
+    >>> design = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [1.0, 3.0]])
+    >>> prior = LinearGaussian(np.zeros(2), 0.5 * np.eye(2), noise_precision=4.0)
+    >>> posterior = prior.update(LinearStatistics.of(design, [0.2, 0.9, 2.1, 2.8]))
+    >>> posterior.location.round(6)
+    array([0.168421, 0.884211])
+    """
+
+    location: Array
+    precision: Array
+    noise_precision: float
+
+    def update(self, statistics: LinearStatistics) -> LinearGaussian:
+        """Return the posterior; updating by parts equals updating by their sum."""
+        gram, cross = _products(statistics)
+        precision = self.precision + self.noise_precision * gram
+        pull = self.precision @ self.location + self.noise_precision * cross
+        location = as_float(np.linalg.solve(precision, pull))
+        return LinearGaussian(location, precision, self.noise_precision)
+
+    def weights(self) -> MultivariateNormal:
+        """Return the distribution of the weights."""
+        return MultivariateNormal.from_precision(self.location, self.precision)
+
+    def mean(self) -> LinearResponse:
+        """Return the response at the mean of the weights."""
+        return LinearResponse(self.location, self.noise_precision)
+
+    def mode(self) -> LinearResponse:
+        """Return the response at the most probable weights, here their mean."""
+        return self.mean()
+
+    def sample(self, rng: np.random.Generator) -> LinearResponse:
+        """Return the response at weights drawn from the belief."""
+        return LinearResponse(self.weights().sample(rng), self.noise_precision)
+
+    def predictive(self, x: ArrayLike) -> Normal:
+        """Return the distribution of the output at each row of ``x``."""
+        rows = as_float(x)
+        variance = 1 / self.noise_precision + _spread(self.precision, rows)
+        return Normal(rows @ self.location, np.sqrt(variance))
+
+    def log_evidence(self, statistics: LinearStatistics) -> float:
+        """Return the log probability of the outputs under this belief."""
+        after = self.update(statistics)
+        penalty = _penalty(self, after) + self.noise_precision * _residual(
+            statistics, after.location
+        )
+        scale = statistics.weight * np.log(self.noise_precision / (2 * np.pi))
+        shrinkage = _log_det(self.precision) - _log_det(after.precision)
+        return float(0.5 * (shrinkage + scale - penalty))
+
+    def expected_log_density(self, x: ArrayLike, y: ArrayLike) -> Array:
+        """Return the log density of outputs, averaged over the belief."""
+        rows = as_float(x)
+        spread = self.noise_precision * _spread(self.precision, rows)
+        return self.mean().given(rows).log_prob(y) - 0.5 * spread
+
+    def kl(self, other: LinearGaussian) -> float:
+        """Return the divergence between the two beliefs about the weights."""
+        return float(self.weights().kl(other.weights()))
+
+
+@dataclass(frozen=True, eq=False)
+class LinearGaussianGamma:
+    """Belief about weights and noise: ``w | b ~ N(location, (b precision)^-1)``, b Gamma.
+
+    Attributes
+    ----------
+    location, precision
+        Mean (d,) of the weights, and their inverse covariance over the noise precision.
+    noise
+        Belief about the noise precision.
+    """
+
+    location: Array
+    precision: Array
+    noise: Gamma
+
+    def update(self, statistics: LinearStatistics) -> LinearGaussianGamma:
+        """Return the posterior; updating by parts equals updating by their sum."""
+        gram, cross = _products(statistics)
+        precision = self.precision + gram
+        pull = self.precision @ self.location + cross
+        location = as_float(np.linalg.solve(precision, pull))
+        after = LinearGaussianGamma(location, precision, self.noise)
+        misfit = _residual(statistics, location) + _penalty(self, after)
+        noise = Gamma(
+            self.noise.shape + 0.5 * statistics.weight, self.noise.rate + 0.5 * misfit
+        )
+        return LinearGaussianGamma(location, precision, noise)
+
+    def weights(self, noise_precision: ArrayLike) -> MultivariateNormal:
+        """Return the distribution of the weights at one noise precision."""
+        return MultivariateNormal.from_precision(
+            self.location, self.precision * as_float(noise_precision)
+        )
+
+    def mean(self) -> LinearResponse:
+        """Return the response at the mean weights and the mean noise precision."""
+        return LinearResponse(self.location, float(self.noise.mean()))
+
+    def mode(self) -> LinearResponse:
+        """Return the response where weights and noise precision are jointly most probable."""
+        # The density of the weights at their mean grows with the noise precision, too.
+        shape = self.noise.shape + 0.5 * len(self.location)
+        return LinearResponse(self.location, float(Gamma(shape, self.noise.rate).mode()))
+
+    def sample(self, rng: np.random.Generator) -> LinearResponse:
+        """Return the response at weights and noise drawn from the belief."""
+        noise_precision = float(self.noise.sample(rng))
+        return LinearResponse(self.weights(noise_precision).sample(rng), noise_precision)
+
+    def predictive(self, x: ArrayLike) -> StudentT:
+        """Return the distribution of the output at each row of ``x``."""
+        rows = as_float(x)
+        variance = (1 + _spread(self.precision, rows)) / self.noise.mean()
+        return StudentT(2 * self.noise.shape, rows @ self.location, np.sqrt(variance))
+
+    def log_evidence(self, statistics: LinearStatistics) -> float:
+        """Return the log probability of the outputs under this belief."""
+        after = self.update(statistics)
+        gain = _log_normalizer(self.noise) - _log_normalizer(after.noise)
+        scale = statistics.weight * np.log(2 * np.pi)
+        shrinkage = _log_det(self.precision) - _log_det(after.precision)
+        return float(0.5 * (shrinkage - scale) + gain)
+
+    def expected_log_density(self, x: ArrayLike, y: ArrayLike) -> Array:
+        """Return the log density of outputs, averaged over the belief."""
+        rows = as_float(x)
+        log_precision = special.digamma(self.noise.shape) - np.log(self.noise.rate)
+        squares = self.noise.mean() * (as_float(y) - rows @ self.location) ** 2
+        return np.asarray(
+            0.5 * (log_precision - np.log(2 * np.pi) - squares - _spread(self.precision, rows))
+        )
+
+    def kl(self, other: LinearGaussianGamma) -> float:
+        """Return the divergence between the two beliefs about weights and noise."""
+        step = self.location - other.location
+        shape = np.trace(np.linalg.solve(self.precision, other.precision)) - len(self.location)
+        spread = shape + _log_det(self.precision) - _log_det(other.precision)
+        shift = float(self.noise.mean()) * _distance(step, other.precision)
+        return float(self.noise.kl(other.noise) + 0.5 * (spread + shift))
+
+
+def _products(statistics: LinearStatistics) -> tuple[Array, Array]:
+    if statistics.n_outputs != 1:
+        raise ValueError(
+            f"statistics must have one output for this belief; found {statistics.n_outputs}. "
+            "Keep one belief per output."
+        )
+    d = statistics.n_features
+    joint = statistics.moments.about_zero()
+    return joint[:d, :d], joint[:d, d]
+
+
+def _residual(statistics: LinearStatistics, weights: Array) -> float:
+    """Return the sum of squared residuals, from centered moments so that nothing cancels."""
+    moments = statistics.moments
+    signed = np.append(-weights, 1.0)
+    spread = float(signed @ moments.scatter @ signed)
+    return max(spread, 0.0) + moments.weight * float(signed @ moments.mean) ** 2
+
+
+def _penalty(
+    before: LinearGaussian | LinearGaussianGamma, after: LinearGaussian | LinearGaussianGamma
+) -> float:
+    return _distance(after.location - before.location, before.precision)
+
+
+def _distance(step: Array, precision: Array) -> float:
+    return float(step @ precision @ step)
+
+
+def _spread(precision: Array, rows: Array) -> Array:
+    return np.asarray(np.einsum("ij,ji->i", rows, np.linalg.solve(precision, rows.T)))
+
+
+def _log_det(precision: Array) -> float:
+    return 2 * float(np.log(np.diagonal(np.linalg.cholesky(precision))).sum())
+
+
+def _log_normalizer(noise: Gamma) -> float:
+    return float(noise.shape * np.log(noise.rate) - special.gammaln(noise.shape))
