@@ -9,7 +9,7 @@ from rich.table import Table
 
 from benchmarks import cases
 from benchmarks.harness import Outcome, run_case
-from benchmarks.store import record, store
+from benchmarks.store import machine, record, store
 
 __all__ = ["main", "table"]
 
@@ -35,13 +35,14 @@ def main(arguments: list[str] | None = None) -> None:
 def run(name: str, *, is_stored: bool) -> None:
     """Run one benchmark, print its tables, and store its numbers if asked to."""
     console = Console()
+    facts = machine()
     outcomes = []
     for case in import_module(f"benchmarks.cases.{name}").CASES:
         with console.status(f"{name}: {case.name}"):
             outcomes.append(run_case(case))
         console.print(table(name, outcomes[-1]))
     if is_stored:
-        console.print(f"stored in {store(name, record(outcomes)).name}")
+        console.print(f"stored in {store(name, record(outcomes, facts)).name}")
 
 
 def table(name: str, outcome: Outcome) -> Table:
@@ -54,11 +55,15 @@ def table(name: str, outcome: Outcome) -> Table:
     for column in ["seconds", f"times {outcome.reference}", *measures]:
         shown.add_column(column, justify="right")
     for r in outcome.results:
-        quality = [f"{r.quality[measure]:.6g}" for measure in measures]
+        quality = [_number(r.quality[measure]) for measure in measures]
         shown.add_row(
             f"{r.contender} {r.version}", f"{r.seconds:.4g}", f"{r.ratio:.2f}", *quality
         )
     return shown
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 if __name__ == "__main__":

@@ -31,17 +31,25 @@ def store(name: str, run: dict[str, Any], folder: Path = RESULTS) -> Path:
     return path
 
 
-def record(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """Return what is stored of one run: commit, machine and outcomes, as plain JSON values."""
+def record(outcomes: Sequence[Outcome], facts: dict[str, Any]) -> dict[str, Any]:
+    """Return what is stored of one run: commit, machine and outcomes, as plain JSON values.
+
+    Parameters
+    ----------
+    outcomes
+        One for each case.
+    facts
+        What `machine` said before the first case began.
+    """
     return {
         "commit": commit(),
-        "machine": machine(),
+        "machine": facts,
         "cases": [_plain(outcome) for outcome in outcomes],
     }
 
 
 def machine() -> dict[str, Any]:
-    """Return the facts on which times depend: cores, BLAS, versions."""
+    """Return the facts on which times depend: cores, load, BLAS, versions."""
     pools = threadpool_info()
     return {
         "system": f"{platform.system()} {platform.machine()}",
@@ -52,6 +60,7 @@ def machine() -> dict[str, Any]:
         "blas": sorted(
             {f"{p['internal_api']} {p['version']} x{p['num_threads']}" for p in pools}
         ),
+        "load": round(os.getloadavg()[0], 1),
         "python": platform.python_version(),
         "versions": {library: metadata.version(library) for library in LIBRARIES},
     }

@@ -16,7 +16,8 @@ INTRODUCTION = """# Benchmarks
 
 Every number below was stored by `make bench`, which runs the contenders alternately on the same
 data and keeps the smallest time of each. Ratios compare within one run on one machine, and mean
-more than seconds. A plus sign after a commit says that the code had changed since.
+more than seconds. A plus sign after a commit says that the code had changed since; load is the
+number of processes that wanted to run when the benchmark began.
 """
 
 
@@ -57,9 +58,13 @@ def _case(case: dict[str, Any]) -> str:
 
 def _row(result: dict[str, Any], measures: list[str]) -> str:
     numbers = [f"{result['seconds']:.3g}", f"{result['ratio']:.2f}"]
-    quality = [f"{result['quality'][measure]:.6g}" for measure in measures]
+    quality = [_number(result["quality"][measure]) for measure in measures]
     cells = [f"{result['contender']} {result['version']}", *numbers, *quality]
     return f"| {' | '.join(cells)} |"
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def _machine(run: dict[str, Any]) -> str:
@@ -67,7 +72,8 @@ def _machine(run: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
     return (
         f"Commit {run['commit']}; {facts['processor']}, {facts['cores']} cores, "
-        f"{', '.join(facts['blas'])}; Python {facts['python']}, {versions}."
+        f"{', '.join(facts['blas'])}, load {facts['load']}; "
+        f"Python {facts['python']}, {versions}."
     )
 
 

@@ -43,6 +43,9 @@ class ConstantRegression(PredictiveRegressor):
     array([2.])
     """
 
+    statistics_: NormalStatistics
+    posterior_: NormalInverseGamma
+
     def __init__(self, prior: NormalInverseGamma | None = None) -> None:
         self.prior = prior
 

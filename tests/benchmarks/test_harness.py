@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from benchmarks.__main__ import main, table
 from benchmarks.harness import Case, Contender, Goal, Result, run_case
-from benchmarks.store import record, store
+from benchmarks.store import machine, record, store
 from rich.console import Console
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -111,7 +111,7 @@ def test_goals_read_as_sentences():
 
 def test_results_are_stored_by_commit_and_a_second_run_replaces_the_first(tmp_path):
     clock = Clock()
-    run = record([run_case(two(clock), clock)])
+    run = record([run_case(two(clock), clock)], machine())
     store("tiny", run | {"commit": "one"}, tmp_path)
     store("tiny", run | {"commit": "two"}, tmp_path)
     path = store("tiny", run | {"commit": "one", "cases": []}, tmp_path)
@@ -122,7 +122,7 @@ def test_results_are_stored_by_commit_and_a_second_run_replaces_the_first(tmp_pa
 
 def test_the_record_says_on_which_machine_it_was_made():
     clock = Clock()
-    run = record([run_case(two(clock), clock)])
+    run = record([run_case(two(clock), clock)], machine())
     assert run["machine"]["cores"] >= 1
     assert set(run["machine"]["versions"]) >= {"numpy", "scipy", "scikit-learn"}
     assert run["cases"][0]["results"][1]["ratio"] == 4.5
@@ -131,7 +131,7 @@ def test_the_record_says_on_which_machine_it_was_made():
 def test_the_page_quotes_the_last_stored_run(tmp_path):
     clock = Clock()
     goals = (Goal("peer", at_least=4), Goal("peer", at_least=100))
-    run = record([run_case(two(clock, goals=goals), clock)])
+    run = record([run_case(two(clock, goals=goals), clock)], machine())
     store("tiny", run | {"commit": "old1234", "cases": []}, tmp_path)
     store("tiny", run | {"commit": "new1234"}, tmp_path)
     page = script["page"](script["read_results"](tmp_path))
