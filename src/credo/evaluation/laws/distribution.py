@@ -31,7 +31,7 @@ def check_distribution(
     ----------
     distribution
         One distribution or a batch of them. Laws about ``cdf`` and ``quantile`` run if it
-        has them.
+        has them; laws about sums over discrete outcomes if these are whole numbers.
     rng
         Source of the draws that densities and moments are compared with.
     other
@@ -70,6 +70,11 @@ class Subject:
         """Whether outcomes are numbers, or vectors of them."""
         return bool(np.issubdtype(self.draws.dtype, np.number))
 
+    def require_steps_of_one(self) -> None:
+        """Leave the law out if outcomes are discrete, but not whole numbers."""
+        if self.it.is_discrete and not np.array_equal(self.draws, np.floor(self.draws)):
+            raise NotApplicable
+
     @cached_property
     def points(self) -> Array:
         """Outcomes at several levels, shape (n_levels, *batch)."""
@@ -93,6 +98,7 @@ class Subject:
 
     def integral(self, f: Callable[[Array], Array], cuts: Array | None = None) -> Array:
         """Return the sum or integral of ``f`` over (nearly) all outcomes, for the batch."""
+        self.require_steps_of_one()
         low, high = self.it.quantile(TAIL), self.it.upper_quantile(TAIL)
         if self.it.is_discrete:
             n = int(np.max(high - low)) + 1
@@ -132,6 +138,7 @@ def integrates_to_one(case: Subject) -> None:
 def density_is_the_slope_of_cdf(case: Subject) -> None:
     """Check that the distribution function rises as the density says."""
     case.require("quantile", "cdf")
+    case.require_steps_of_one()
     x = case.points
     if case.it.is_discrete:
         rise = case.it.cdf(x) - case.it.cdf(x - 1.0)
