@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 
 from credo.features.additive import AdditiveBasis
 from credo.numerics.array import Array
+from credo.numerics.log_domain import sigmoid
 
 __all__ = ["SigmoidBasis"]
 
@@ -45,7 +45,7 @@ class SigmoidBasis(AdditiveBasis):
 
     def _columns(self, u: Array, knots: Array, extent: float) -> Array:
         rise = 1 / (self.n_centers + 1) if self.slope is None else self.slope / extent
-        return np.asarray(special.expit((u[:, None] - knots) / rise))
+        return sigmoid((u[:, None] - knots) / rise)
 
     def _column_names(self, feature: str, n_knots: int) -> list[str]:
         return [f"sigmoid({feature})[{k}]" for k in range(n_knots)]
