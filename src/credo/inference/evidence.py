@@ -25,7 +25,7 @@ from credo.families.ridge_belief import RidgeBelief
 from credo.inference.engine import Info
 from credo.numerics.array import Array
 
-__all__ = ["EvidenceMaximization", "PrecisionProblem", "log_ratio_prior"]
+__all__ = ["EvidenceMaximization", "PrecisionProblem", "curvature", "log_ratio_prior"]
 
 SEARCHED_RATIO = np.arange(-25.0, 60.0, 0.5)
 SEARCHED_NOISE = np.arange(-6.0, 76.0, 0.5)
@@ -80,6 +80,12 @@ class PrecisionProblem:
             return np.asarray(given * np.exp(-t))
         divisor = self.noise if isinstance(self.noise, float) else 1.0
         return np.full_like(t, given / divisor)
+
+    def coordinate(self, ratio: float, noise_precision: float) -> float:
+        """Return the search coordinate at which these precisions stand."""
+        if self.learns_weights:
+            return float(np.log(self.signal / ratio))
+        return float(np.log(noise_precision))
 
     def objective(self, output: int, t: Array) -> Array:
         """Return the log evidence of one output at each ``t``."""
@@ -201,6 +207,13 @@ def log_ratio_prior(t: Array) -> Array:
     return np.asarray(special.log_expit(t) + special.log_expit(-t))
 
 
+def curvature(problem: PrecisionProblem, output: int, t: float) -> float:
+    """Return minus the second derivative of `PrecisionProblem.objective` at ``t``."""
+    step = 1e-4
+    slopes = problem.slope(output, t - step), problem.slope(output, t + step)
+    return (slopes[0] - slopes[1]) / (2 * step)
+
+
 def _bracket(problem: PrecisionProblem, output: int) -> tuple[float, ...]:
     grid = problem.searched(output)
     values = problem.objective(output, grid)
@@ -229,9 +242,7 @@ def _integral(problem: PrecisionProblem, output: int, best: float) -> float:
     The grid is dense at the maximum and reaches far: nodes ``t = best + h sinh(u)`` with
     ``u`` equally spaced, for which the trapezoid rule is very accurate on smooth integrands.
     """
-    step = 1e-3
-    curvature = (problem.slope(output, best - step) - problem.slope(output, best + step)) / step
-    width = 1.0 / np.sqrt(max(0.5 * curvature, 1e-2))
+    width = 1.0 / np.sqrt(max(curvature(problem, output, best), 1e-2))
     reach = np.arcsinh(60.0 / width)
     u = reach * GRID
     t = best + width * np.sinh(u)

@@ -13,11 +13,18 @@ from credo.families.linear import LinearStatistics
 from credo.families.ridge import Intercept, Noise, Spectrum
 from credo.families.ridge_belief import RidgeBelief
 from credo.inference.engine import Inference, Status, run
-from credo.inference.evidence import EvidenceMaximization, PrecisionProblem
+from credo.inference.evidence import EvidenceMaximization, PrecisionProblem, curvature
+from credo.inference.model_evidence import bic_evidence, laplace_evidence, width_evidence
 from credo.inference.relevance import RelevanceDetermination, RelevanceProblem
 from credo.numerics.array import Array
 
-__all__ = ["LinearProblem", "WeightPrecision", "infer", "prior_precision"]
+__all__ = [
+    "LinearProblem",
+    "WeightPrecision",
+    "evidence_approximations",
+    "infer",
+    "prior_precision",
+]
 
 WeightPrecision = float | Literal["evidence", "ard", "none"]
 """A number in the units of the data, one learned for all, one for each, or no prior at all."""
@@ -96,6 +103,61 @@ def infer(problem: LinearProblem, is_point: bool = False) -> Inference:
     return replace(
         inference, posterior=replace(inference.posterior, is_point=True, noise_shape=known)
     )
+
+
+def evidence_approximations(problem: LinearProblem, inference: Inference) -> dict[str, float]:
+    """Return the log evidence beside three classical approximations to it, by name.
+
+    "laplace" puts a normal at the maximum over learned precisions (and is exact without
+    them), "bic" penalizes the least-squares likelihood by the number of parameters, "width"
+    multiplies the likelihood of the most probable weights by the share of prior width left.
+    """
+    belief, spectrum = inference.posterior, problem.spectrum
+    outputs = range(problem.statistics.n_outputs)
+    least = _least_squares(problem).posterior
+    return {
+        inference.evidence_method: inference.log_evidence,
+        "laplace": sum(_laplace(problem.precisions, belief, k) for k in outputs),
+        "bic": sum(
+            bic_evidence(
+                _log_likelihood(spectrum, k, 0.0, least.noise_precision[k]),
+                len(spectrum.eigenvalues)
+                + (spectrum.intercept == "flat")
+                + (problem.noise is None),
+                spectrum.weight,
+            )
+            for k in outputs
+        ),
+        "width": sum(_width(spectrum, belief, k) for k in outputs),
+    }
+
+
+def _log_likelihood(spectrum: Spectrum, output: int, ratio: float, precision: float) -> float:
+    """Return the log likelihood at the most probable weights for a ratio."""
+    kept = ratio / (ratio + spectrum.eigenvalues)
+    squares = float(spectrum.residual[output] + kept**2 @ spectrum.shares[output])
+    return float(
+        0.5 * spectrum.weight * np.log(precision / (2 * np.pi)) - 0.5 * precision * squares
+    )
+
+
+def _width(spectrum: Spectrum, belief: RidgeBelief, output: int) -> float:
+    ratio, precision = float(belief.ratio[output]), float(belief.noise_precision[output])
+    posterior = 1 / np.sqrt(ratio + spectrum.eigenvalues)
+    prior = np.full_like(posterior, 1 / np.sqrt(ratio))
+    if spectrum.intercept == "flat":
+        posterior = np.append(posterior, np.sqrt(2 * np.pi / (precision * spectrum.weight)))
+        prior = np.append(prior, 1.0)
+    return width_evidence(_log_likelihood(spectrum, output, ratio, precision), posterior, prior)
+
+
+def _laplace(problem: PrecisionProblem, belief: RidgeBelief, output: int) -> float:
+    if not (problem.learns_weights or problem.learns_noise):
+        return float(problem.objective(output, np.zeros(1))[0])
+    t = problem.coordinate(float(belief.ratio[output]), float(belief.noise_precision[output]))
+    here = np.array([t])
+    log_joint = float((problem.objective(output, here) + problem.log_prior(here))[0])
+    return laplace_evidence(log_joint, max(curvature(problem, output, t), 1e-300))
 
 
 def prior_precision(belief: RidgeBelief) -> Array:

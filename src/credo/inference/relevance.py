@@ -149,7 +149,7 @@ class RelevanceDetermination:
     max_steps: int = 500
 
     def init(self, problem: RelevanceProblem) -> Relevances:
-        """Start from equal ratios on all columns, or on the best ones where few may be in use."""
+        """Start from equal ratios on all columns, or on the best where few may be in use."""
         squares = problem.squares
         gain = problem.products[1] ** 2 / np.where(squares > 0, squares, np.inf)
         size = int((squares > 0).sum())

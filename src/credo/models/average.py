@@ -55,8 +55,8 @@ class ModelAverage(PredictiveRegressor, _BaseComposition):
     >>> from credo.models import LinearRegression
     >>> x, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0.2, 0.9, 2.1, 2.8])
     >>> fixed = {"weight_precision": 0.5, "noise_precision": 4.0, "penalize_intercept": True}
-    >>> family = [(f"degree {k}", LinearRegression(PolynomialBasis(k), **fixed)) for k in range(4)]
-    >>> average = ModelAverage(family).fit(x, y)
+    >>> models = [LinearRegression(PolynomialBasis(k), **fixed) for k in range(4)]
+    >>> average = ModelAverage([(f"degree {k}", m) for k, m in enumerate(models)]).fit(x, y)
     >>> average.probability_.round(4)
     array([0.0012, 0.8426, 0.134 , 0.0222])
     >>> average.predict([[4.0]]).round(6)

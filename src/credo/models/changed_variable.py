@@ -19,7 +19,7 @@ Change = Callable[[Array], Array]
 
 @dataclass(frozen=True, eq=False)
 class ChangedVariable(Univariate):
-    """Distribution of ``inverse(z)`` for ``z`` with a known distribution, monotone ``inverse``."""
+    """Distribution of ``inverse(z)``, monotone in ``z``, whose distribution is known."""
 
     base: Univariate
     forward: Change
@@ -39,7 +39,7 @@ class ChangedVariable(Univariate):
         points = self._spread(x)
         step = 1e-5 * np.maximum(np.abs(points), 1e-5 * np.abs(points).max(initial=1e-300))
         slope = (self.forward(points + step) - self.forward(points - step)) / (2 * step)
-        return self.base.log_prob(self.forward(points)) + np.log(np.abs(slope))
+        return np.asarray(self.base.log_prob(self.forward(points)) + np.log(np.abs(slope)))
 
     def cdf(self, x: ArrayLike) -> Array:
         """Return the probability of an outcome not above ``x``."""

@@ -24,7 +24,14 @@ from credo.families.ridge import Intercept, Noise, Spectrum, log_evidence
 from credo.families.ridge_belief import RidgeBelief
 from credo.features.basis import Basis
 from credo.inference.engine import Inference
-from credo.inference.linear import LinearProblem, WeightPrecision, infer, prior_precision
+from credo.inference.linear import (
+    LinearProblem,
+    WeightPrecision,
+    evidence_approximations,
+    infer,
+    prior_precision,
+)
+from credo.models.diagnosis import Diagnosis, diagnose_linear
 from credo.models.regressor import PredictiveRegressor
 from credo.numerics.array import Array
 
@@ -136,9 +143,14 @@ class LinearRegression(PredictiveRegressor):
         n_groups: int,
         sample_weight: ArrayLike | None = None,
     ) -> tuple[LinearStatistics, ...]:
-        """Return the statistics of each group of rows, in one pass."""
-        check_is_fitted(self)
-        design, outputs, weight = self._validated(X, y, sample_weight, is_first=False)
+        """Return the statistics of each group of rows, in one pass.
+
+        On a model that has seen no data yet this places the basis, after which
+        `fit_statistics` can learn from any sum or difference of groups.
+        """
+        self._check_settings()
+        is_first = not hasattr(self, "basis_")
+        design, outputs, weight = self._validated(X, y, sample_weight, is_first)
         return LinearStatistics.by_group(design, outputs, label, n_groups, weight)
 
     def fit_statistics(self, statistics: LinearStatistics) -> Self:
@@ -216,6 +228,22 @@ class LinearRegression(PredictiveRegressor):
         ratio = np.asarray(1 / noise_precision)
         outputs = range(self.statistics_.n_outputs)
         return float(sum(log_evidence(spectrum, k, ratio, noise_precision) for k in outputs))
+
+    def evidence_approximations(self) -> dict[str, float]:
+        """Return the log evidence beside its Laplace, BIC and width approximations."""
+        check_is_fitted(self)
+        if self.inference == "ml" or self.weight_precision == "ard":
+            raise ValueError(
+                "evidence_approximations needs one prior precision for all weights; found "
+                f"inference={self.inference!r}, weight_precision={self.weight_precision!r}. "
+                "Use 'exact' or 'map' with a number or 'evidence'."
+            )
+        return evidence_approximations(self._problem(self.statistics_), self.inference_)
+
+    def diagnose(self) -> Diagnosis:
+        """Return whether the posterior can be relied on, and why not."""
+        check_is_fitted(self)
+        return diagnose_linear(self.inference_)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

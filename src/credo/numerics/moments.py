@@ -22,7 +22,7 @@ BLOCK_BYTES = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Total weight, weighted mean and centered scatter of rows; ``a + b`` pools, ``a - b`` forgets.
+    """Total weight, mean and centered scatter of rows; ``a + b`` pools, ``a - b`` forgets.
 
     Attributes
     ----------
@@ -96,9 +96,7 @@ class Moments:
         return np.asarray(self.scatter + self.weight * np.outer(self.mean, self.mean))
 
 
-def _copy_rows(
-    matrices: Sequence[Array], chosen: slice | NDArray[np.intp], out: Array
-) -> None:
+def _copy_rows(matrices: Sequence[Array], chosen: slice | NDArray[np.intp], out: Array) -> None:
     first = 0
     for matrix in matrices:
         out[:, first : first + matrix.shape[1]] = matrix[chosen]

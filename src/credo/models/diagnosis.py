@@ -1,0 +1,73 @@
+"""One verdict on a posterior, with the numbers behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from credo.inference.engine import Inference, Status
+
+__all__ = ["Diagnosis", "diagnose_linear"]
+
+NOT_CONVERGED = (
+    "The search for precisions did not converge: raise its limit or read inference_.trace."
+)
+NO_NOISE = (
+    "The noise is down at rounding error: the outputs are constant or exactly determined."
+)
+SCARCE = (
+    "There are fewer than two rows for each parameter that the data determine: intervals may "
+    "be too narrow where precisions were learned."
+)
+COLLINEAR = (
+    "Columns nearly repeat each other: single weights mean little, predictions are fine."
+)
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Whether a posterior can be relied on.
+
+    Attributes
+    ----------
+    is_sound
+        True if nothing below gives cause for doubt.
+    findings
+        Sentences on what gives cause for doubt.
+    numbers
+        The measurements behind the verdict.
+    """
+
+    is_sound: bool
+    findings: tuple[str, ...]
+    numbers: dict[str, float]
+
+    def __str__(self) -> str:
+        head = "sound" if self.is_sound else "doubtful"
+        figures = ", ".join(f"{name} {value:.3g}" for name, value in self.numbers.items())
+        return "\n".join([f"{head}: {figures}", *self.findings])
+
+
+def diagnose_linear(inference: Inference) -> Diagnosis:
+    """Return the verdict on the posterior of a linear regression."""
+    belief = inference.posterior
+    spectrum = belief.spectra[0]
+    values = spectrum.eigenvalues
+    numbers = {
+        "steps": float(len(inference.trace)),
+        "condition": float(np.sqrt(values.max() / values.min())) if len(values) else 1.0,
+        "rows": spectrum.weight,
+        "effective_parameters": float(np.max(belief.effective_parameters)),
+        "noise_std": float(np.max(1 / np.sqrt(belief.noise_precision))),
+    }
+    rounding = spectrum.weight / spectrum.resolution
+    is_scarce = numbers["rows"] < 2 * numbers["effective_parameters"]
+    checks = (
+        (inference.status is not Status.CONVERGED, NOT_CONVERGED),
+        (bool((belief.noise_precision > 1e-4 * rounding).any()), NO_NOISE),
+        (is_scarce, SCARCE),
+        (numbers["condition"] > 1e6, COLLINEAR),
+    )
+    findings = tuple(text for is_found, text in checks if is_found)
+    return Diagnosis(not findings, findings, numbers)

@@ -1,0 +1,72 @@
+import itertools
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import special
+
+from credo.inference.model_evidence import (
+    bic_evidence,
+    laplace_evidence,
+    model_posterior,
+    width_evidence,
+)
+
+COIN = -562.3351446188
+QUARTIC_TOP, QUARTIC_CURVATURE = 0.6651272730, 34.7141742073
+
+
+def test_posterior_over_degrees_matches_the_worked_example():
+    found = model_posterior([-11.3968737368, -4.8393921148, -6.6779707628, -8.4771021410])
+    assert_allclose(found, [0.0011960612, 0.8426194859, 0.1340130023, 0.0221714505], atol=1e-9)
+
+
+def test_prior_of_models_multiplies_their_evidence():
+    assert_allclose(model_posterior([0.0, np.log(2)], prior=[0.8, 0.2]), [2 / 3, 1 / 3])
+    assert_allclose(model_posterior([-1e5, -1e5 + 1]), [1 / (1 + np.e), np.e / (1 + np.e)])
+
+
+@pytest.mark.parametrize("prior", [[0.5], [-1, 2], [0, 0]])
+def test_impossible_prior_of_models_is_refused(prior):
+    with pytest.raises(ValueError, match="prior must hold one non-negative number"):
+        model_posterior([0.0, 1.0], prior)
+
+
+def test_model_without_evidence_is_refused():
+    with pytest.raises(ValueError, match="found NaN for model 1"):
+        model_posterior([0.0, np.nan])
+
+
+def test_bic_of_the_coin_has_half_a_log_per_parameter():
+    assert_allclose(bic_evidence(COIN, 1, 1000), -565.7890222583, atol=1e-9)
+
+
+def test_laplace_of_the_coin_is_the_width_approximation_with_unit_prior():
+    variance = 0.75 * 0.25 / 1000
+    laplace = laplace_evidence(COIN, 1 / variance)
+    assert_allclose(laplace, -565.7070719419, atol=1e-9)
+    assert_allclose(width_evidence(COIN, np.sqrt(2 * np.pi * variance), 1.0), laplace)
+    assert abs(laplace - special.betaln(751, 251)) < 1e-3
+
+
+def test_laplace_of_the_quartic_matches_the_worked_example():
+    assert_allclose(
+        np.exp(laplace_evidence(-QUARTIC_TOP, QUARTIC_CURVATURE)), 0.2187637758, atol=1e-9
+    )
+
+
+def test_laplace_is_exact_for_a_normal_density():
+    precision = np.array([[2.0, 0.5], [0.5, 1.0]])
+    log_top = 0.3 + 0.5 * np.log(np.linalg.det(precision)) - np.log(2 * np.pi)
+    assert_allclose(laplace_evidence(log_top, precision), 0.3)
+
+
+def test_flexible_models_spread_their_evidence_over_more_data_sets():
+    """Over all sequences of six flips each model's evidence sums to one: Occam's razor."""
+    flips = list(itertools.product([0, 1], repeat=6))
+    heads = np.array([sum(flip) for flip in flips])
+    fair = np.full(len(flips), 6 * np.log(0.5))
+    unknown = special.betaln(heads + 1, 7 - heads)
+    assert_allclose([np.exp(fair).sum(), np.exp(unknown).sum()], 1.0)
+    assert (unknown[heads == 3] < fair[heads == 3]).all()
+    assert (unknown[heads == 6] > fair[heads == 6]).all()
