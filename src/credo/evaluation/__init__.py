@@ -1,0 +1,54 @@
+"""Scores, splits, calibration and comparison of answers; the laws every part must obey."""
+
+from typing import TYPE_CHECKING
+
+import lazy_loader
+
+if TYPE_CHECKING:
+    from credo.evaluation import laws as laws
+    from credo.evaluation.calibration import CoverageCurve as CoverageCurve
+    from credo.evaluation.calibration import coverage_curve as coverage_curve
+    from credo.evaluation.calibration import (
+        probability_integral_transform as probability_integral_transform,
+    )
+    from credo.evaluation.cross_validation import CrossValidation as CrossValidation
+    from credo.evaluation.cross_validation import cross_validate as cross_validate
+    from credo.evaluation.cross_validation import refit_folds as refit_folds
+    from credo.evaluation.proportion import proportion_interval as proportion_interval
+    from credo.evaluation.scorer import crps_scorer as crps_scorer
+    from credo.evaluation.scorer import log_score_scorer as log_score_scorer
+    from credo.evaluation.scores import Evaluation as Evaluation
+    from credo.evaluation.scores import absolute_error as absolute_error
+    from credo.evaluation.scores import crps_score as crps_score
+    from credo.evaluation.scores import evaluate as evaluate
+    from credo.evaluation.scores import interval_score as interval_score
+    from credo.evaluation.scores import is_covered as is_covered
+    from credo.evaluation.scores import log_score as log_score
+    from credo.evaluation.scores import needed_coverage as needed_coverage
+    from credo.evaluation.scores import squared_error as squared_error
+    from credo.evaluation.splits import fold_labels as fold_labels
+    from credo.evaluation.splits import hold_out as hold_out
+    from credo.evaluation.splits import leave_one_out_labels as leave_one_out_labels
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submodules=["laws"],
+    submod_attrs={
+        "calibration": ["CoverageCurve", "coverage_curve", "probability_integral_transform"],
+        "cross_validation": ["CrossValidation", "cross_validate", "refit_folds"],
+        "proportion": ["proportion_interval"],
+        "scorer": ["crps_scorer", "log_score_scorer"],
+        "scores": [
+            "Evaluation",
+            "absolute_error",
+            "crps_score",
+            "evaluate",
+            "interval_score",
+            "is_covered",
+            "log_score",
+            "needed_coverage",
+            "squared_error",
+        ],
+        "splits": ["fold_labels", "hold_out", "leave_one_out_labels"],
+    },
+)

@@ -1,0 +1,96 @@
+"""Whether predictive distributions mean what they say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from credo.distributions.parameter import probability
+from credo.distributions.univariate import Univariate
+from credo.evaluation.proportion import proportion_interval
+from credo.evaluation.scores import log_score, needed_coverage
+from credo.numerics.array import Array, as_float
+
+__all__ = ["CoverageCurve", "coverage_curve", "probability_integral_transform"]
+
+LEVELS = np.linspace(0.05, 0.95, 19)
+
+
+@dataclass(frozen=True, eq=False)
+class CoverageCurve:
+    """Share of outcomes inside central intervals, against what the intervals claim.
+
+    Attributes
+    ----------
+    levels
+        Probabilities that the intervals claim, shape (n_levels,).
+    observed
+        Share of outcomes inside; equal to ``levels`` if calibrated, below if too sure.
+    low, high
+        Exact interval of each share, point by point: how far it may be off by chance.
+    n_rows
+        Number of outcomes.
+    """
+
+    levels: Array
+    observed: Array
+    low: Array
+    high: Array
+    n_rows: int
+
+
+def coverage_curve(
+    predictive: Univariate,
+    y: ArrayLike,
+    levels: ArrayLike | None = None,
+    confidence: float = 0.95,
+) -> CoverageCurve:
+    """Return how often central intervals of many sizes held the outcome.
+
+    Parameters
+    ----------
+    predictive
+        One distribution per row.
+    y
+        Outcomes, of the same shape.
+    levels
+        Coverages to ask about; every twentieth if None.
+    confidence
+        Probability with which each band from ``low`` to ``high`` holds the true share.
+
+    Examples
+    --------
+    >>> from credo.distributions import Normal
+    >>> curve = coverage_curve(Normal([0.0] * 4, 1.0), [-0.5, 0.1, 0.8, 3.0], levels=[0.5, 0.9])
+    >>> curve.observed, curve.low.round(2), curve.high.round(2)
+    (array([0.5 , 0.75]), array([0.07, 0.19]), array([0.93, 0.99]))
+    """
+    asked = np.atleast_1d(probability("levels", LEVELS if levels is None else levels))
+    needed = np.ravel(needed_coverage(predictive, y))
+    if not len(needed) or np.isnan(needed).any():
+        raise ValueError(
+            f"y must hold at least one outcome and no NaN; found {np.isnan(needed).sum()} NaN "
+            f"among {len(needed)}. Leave out rows without an outcome."
+        )
+    hits = (needed[:, None] <= asked).sum(axis=0)
+    low, high = proportion_interval(hits, len(needed), confidence).T
+    return CoverageCurve(asked, hits / len(needed), low, high, len(needed))
+
+
+def probability_integral_transform(predictive: Univariate, y: ArrayLike) -> Array:
+    """Return the predictive probability of not exceeding each outcome.
+
+    Uniform on (0, 1) if predictions are calibrated; piled up at the ends if too sure, in the
+    middle if too cautious. Half the probability of ``y`` itself is left out if discrete.
+
+    Examples
+    --------
+    >>> from credo.distributions import Normal
+    >>> probability_integral_transform(Normal([0.0, 0.0], 1.0), [0.0, 1.0]).round(3)
+    array([0.5  , 0.841])
+    """
+    score = log_score(predictive, y)
+    below = predictive.cdf(as_float(y))
+    return np.asarray(below - 0.5 * np.exp(score)) if predictive.is_discrete else below

@@ -1,0 +1,198 @@
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+
+from credo.distributions import Gamma, Normal, Predictive
+from credo.evaluation import cross_validate, fold_labels, leave_one_out_labels, refit_folds
+from credo.features import PolynomialBasis, RadialBasis
+from credo.models import LinearRegression, ModelAverage
+
+
+class MeanRegressor(RegressorMixin, BaseEstimator):
+    """A regressor without additive statistics: it predicts the mean and spread of y."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.n_rows_ = len(X)
+        self.loc_ = np.average(y, weights=sample_weight)
+        return self
+
+    def predict_dist(self, X):
+        n = len(X)
+        return Predictive(Normal(np.full(n, self.loc_), 1.0), np.zeros(n), np.ones(n))
+
+
+def rows(n, d, n_outputs=None):
+    """Return columns of many scales, and outcomes with enough noise for it to be learned."""
+    rng = np.random.default_rng(1)
+    z = rng.normal(size=(n, d))
+    y = z @ rng.normal(size=(d, n_outputs or 1)) / np.sqrt(d)
+    y = y + rng.normal(size=(n, n_outputs or 1))
+    X = z * rng.uniform(0.1, 10, d) + rng.normal(size=d)
+    return X, (y if n_outputs else y[:, 0])
+
+
+def naive(estimator, X, y, labels, sample_weight=None):
+    """Refit to the other folds, one fold after the other."""
+    log_score, mean = np.empty(len(y)), np.empty(y.shape)
+    for i in np.unique(labels):
+        inside, kept = labels == i, labels != i
+        weight = None if sample_weight is None else sample_weight[kept]
+        model = clone(estimator).fit(X[kept], y[kept], sample_weight=weight)
+        predictive = model.predict_dist(X[inside])
+        entries = predictive.log_prob(y[inside])
+        log_score[inside] = entries.reshape(len(entries), -1).sum(axis=1)
+        mean[inside] = predictive.mean()
+    return log_score, mean
+
+
+ESTIMATORS = {
+    "evidence": LinearRegression(),
+    "ridge": LinearRegression(inference="map", weight_precision=0.3, noise_precision=2.0),
+    "least squares": LinearRegression(inference="ml"),
+    "student": LinearRegression(weight_precision=0.1, noise_precision=Gamma(2.0, 1.0)),
+    "ard": LinearRegression(weight_precision="ard"),
+    "penalized": LinearRegression(penalize_intercept=True),
+    "polynomial": LinearRegression(PolynomialBasis(2)),
+}
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_folds_from_statistics_equal_naive_refits(name):
+    X, y = rows(60, 3)
+    labels = fold_labels(60, 5, np.random.default_rng(0))
+    result = cross_validate(ESTIMATORS[name], X, y, labels=labels)
+    log_score, mean = naive(ESTIMATORS[name], X, y, labels)
+    assert_allclose(result.log_score, log_score, rtol=1e-8, atol=1e-8)
+    assert_allclose(result.mean, mean, rtol=1e-8, atol=1e-8)
+
+
+# 25 rows stay rows in every fit; 34 become moments together, and rows again without a fold.
+@pytest.mark.parametrize("n", [25, 34])
+@pytest.mark.parametrize("name", ["evidence", "ridge", "student"])
+def test_folds_of_wide_data_equal_naive_refits(n, name):
+    X, y = rows(n, 31)
+    labels = fold_labels(n, 5, np.random.default_rng(0))
+    result = cross_validate(ESTIMATORS[name], X, y, labels=labels)
+    log_score, mean = naive(ESTIMATORS[name], X, y, labels)
+    assert_allclose(result.log_score, log_score, rtol=1e-8, atol=1e-8)
+    assert_allclose(result.mean, mean, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize(("n", "d"), [(40, 3), (20, 30)])
+def test_folds_of_weighted_rows_equal_naive_refits(n, d):
+    X, y = rows(n, d)
+    weight = np.random.default_rng(2).uniform(0.5, 3.0, n)
+    labels = fold_labels(n, 4, np.random.default_rng(0))
+    result = cross_validate(LinearRegression(), X, y, labels=labels, sample_weight=weight)
+    log_score, mean = naive(LinearRegression(), X, y, labels, weight)
+    assert_allclose(result.log_score, log_score, rtol=1e-8, atol=1e-8)
+    assert_allclose(result.mean, mean, rtol=1e-8, atol=1e-8)
+
+
+def test_leaving_one_out_equals_naive_refits():
+    X, y = rows(12, 2)
+    labels = leave_one_out_labels(12)
+    result = cross_validate(LinearRegression(), X, y, labels=labels)
+    assert_allclose(result.log_score, naive(LinearRegression(), X, y, labels)[0], rtol=1e-8)
+
+
+def test_the_score_of_several_outputs_is_their_sum():
+    X, y = rows(40, 3, n_outputs=2)
+    labels = fold_labels(40, 4, np.random.default_rng(0))
+    both = cross_validate(LinearRegression(), X, y, labels=labels)
+    each = [cross_validate(LinearRegression(), X, y[:, k], labels=labels) for k in range(2)]
+    assert_allclose(both.log_score, each[0].log_score + each[1].log_score, rtol=1e-8)
+    assert_allclose(both.mean, np.column_stack([part.mean for part in each]), rtol=1e-8)
+
+
+def test_a_model_without_statistics_is_refitted():
+    X, y = rows(30, 2)
+    weight = np.random.default_rng(2).uniform(0.5, 3.0, 30)
+    labels = fold_labels(30, 3, np.random.default_rng(0))
+    result = cross_validate(MeanRegressor(), X, y, labels=labels, sample_weight=weight)
+    for i in range(3):
+        expected = np.average(y[labels != i], weights=weight[labels != i])
+        assert_allclose(result.mean[labels == i], expected)
+    assert np.isnan(result.log_evidence).all()
+
+
+@pytest.mark.parametrize("prior", [None, [1.0, 2.0, 5.0]])
+def test_an_average_is_scored_through_its_parts(prior):
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-1, 1, size=(30, 1))
+    y = X[:, 0] ** 2 + 0.3 * rng.normal(size=30)
+    family = [(f"degree {k}", LinearRegression(PolynomialBasis(k))) for k in range(3)]
+    average = ModelAverage(family, prior=prior)
+    labels = fold_labels(30, 5, rng)
+    result = cross_validate(average, X, y, labels=labels)
+    log_score, mean = naive(average, X, y, labels)
+    assert_allclose(result.log_score, log_score, rtol=1e-8, atol=1e-8)
+    assert_allclose(result.mean, mean, rtol=1e-8, atol=1e-8)
+    whole = [clone(average).fit(X[labels != i], y[labels != i]) for i in range(5)]
+    assert_allclose(result.log_evidence, [model.log_evidence_ for model in whole], rtol=1e-8)
+
+
+def test_the_score_is_the_mean_of_row_scores_with_its_error():
+    X, y = rows(50, 2)
+    result = cross_validate(LinearRegression(), X, y)
+    assert_allclose(result.score.value, result.log_score.mean())
+    assert_allclose(result.score.standard_error, stats.sem(result.log_score))
+
+
+def test_rows_of_no_weight_change_nothing():
+    X, y = rows(40, 2)
+    labels = fold_labels(40, 4, np.random.default_rng(0))
+    plain = cross_validate(LinearRegression(), X[:30], y[:30], labels=labels[:30])
+    y = np.append(y[:30], y[30:] + 100)
+    weight = np.append(np.ones(30), np.zeros(10))
+    result = cross_validate(LinearRegression(), X, y, labels=labels, sample_weight=weight)
+    assert_allclose(result.score.value, plain.score.value, rtol=1e-8)
+    assert_allclose(result.score.standard_error, plain.score.standard_error, rtol=1e-8)
+
+
+def test_models_meet_the_same_folds_unless_a_generator_is_given():
+    X, y = rows(30, 2)
+    first, second = (
+        cross_validate(LinearRegression(), X, y),
+        cross_validate(MeanRegressor(), X, y),
+    )
+    assert_array_equal(first.fold, second.fold)
+    other = cross_validate(LinearRegression(), X, y, rng=np.random.default_rng(5))
+    assert (other.fold != first.fold).any()
+
+
+def test_labels_may_be_names_and_rows_a_frame():
+    X, y = rows(30, 2)
+    names = np.array(["north", "south", "west"])[np.arange(30) % 3]
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    result = cross_validate(LinearRegression(), frame, y, labels=names)
+    assert_array_equal(result.fold, np.arange(30) % 3)
+    assert_allclose(result.mean, naive(LinearRegression(), X, y, names)[1], rtol=1e-8)
+
+
+def test_a_basis_is_placed_once_on_all_inputs():
+    X, y = rows(40, 1)
+    labels = fold_labels(40, 4, np.random.default_rng(0))
+    estimator = LinearRegression(RadialBasis(5))
+    placed = estimator.basis.place(X)
+    for model in refit_folds(estimator, X, y, labels):
+        assert_array_equal(model.basis_.design(X), placed.design(X))
+    assert not hasattr(estimator, "basis_")
+
+
+def test_refitted_models_are_those_of_the_other_folds():
+    X, y = rows(40, 3)
+    labels = fold_labels(40, 4, np.random.default_rng(0))
+    for i, model in enumerate(refit_folds(LinearRegression(), X, y, labels)):
+        expected = LinearRegression().fit(X[labels != i], y[labels != i])
+        assert_allclose(model.coef_, expected.coef_, rtol=1e-8)
+        assert_allclose(model.log_evidence_, expected.log_evidence_, rtol=1e-8)
+
+
+@pytest.mark.parametrize("labels", [[0, 1, 0], [0, 0, 0, 0]])
+def test_labels_that_make_no_folds_are_refused(labels):
+    with pytest.raises(ValueError, match="each of the 4 rows one of at least 2 folds"):
+        cross_validate(LinearRegression(), np.zeros((4, 1)), np.arange(4.0), labels=labels)
