@@ -70,9 +70,12 @@ def test_an_outcome_is_covered_where_it_lies_in_the_interval(predictive, coverag
     assert_array_equal(is_covered(predictive, Y, coverage), (low <= Y) & (high >= Y))
 
 
-def test_a_count_is_covered_where_it_lies_in_the_interval():
+@pytest.mark.parametrize("is_wrapped", [False, True])
+def test_a_count_is_covered_where_it_lies_in_the_interval(is_wrapped):
     counts = np.arange(15.0)
     predictive = Poisson(np.full(15, 4.3))
+    if is_wrapped:
+        predictive = Predictive(predictive, np.zeros(15), predictive.std())
     for coverage in (0.5, 0.8, 0.95):
         low, high = predictive.interval(coverage).T
         inside = (low <= counts) & (counts <= high)

@@ -50,6 +50,11 @@ class Predictive(Univariate):
             aleatoric_std=_spread("aleatoric_std", aleatoric_std, advice),
         )
 
+    @property
+    def is_discrete(self) -> bool:
+        """Whether single outcomes have positive probability."""
+        return self.marginal.is_discrete
+
     def support(self) -> tuple[Array, Array]:
         """Return the smallest and largest outcome."""
         return self.marginal.support()
