@@ -16,7 +16,7 @@ from credo.distributions.bernoulli import Bernoulli
 from credo.distributions.beta import Beta
 from credo.distributions.parameter import positive, require
 from credo.families.belief import Belief
-from credo.families.rows import as_label, as_rows, as_weight, weight_by_entry
+from credo.families.rows import as_label, as_rows, as_weight, weight_by_entry, weighted_sum
 from credo.families.statistics import Sums
 from credo.numerics.array import Array, as_float
 from credo.numerics.grouped import group_totals
@@ -42,8 +42,8 @@ class BernoulliStatistics(Sums):
         """Summarize rows of zeros and ones; a NaN is a missing value and carries no weight."""
         rows = _as_binary_rows(x)
         values, weights = weight_by_entry(rows, as_weight(weight, len(rows)))
-        successes = (weights * values).sum(axis=0)
-        return cls(successes, (weights * (1.0 - values)).sum(axis=0))
+        successes = weighted_sum(weights, values)
+        return cls(successes, weights.sum(axis=0) - successes)
 
     @classmethod
     def by_group(

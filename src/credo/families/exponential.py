@@ -17,7 +17,7 @@ from credo.distributions.gamma import Gamma
 from credo.distributions.lomax import Lomax
 from credo.distributions.parameter import positive, require
 from credo.families.belief import Belief
-from credo.families.rows import as_label, as_rows, as_weight, weight_by_entry
+from credo.families.rows import as_label, as_rows, as_weight, weight_by_entry, weighted_sum
 from credo.families.statistics import Sums
 from credo.numerics.array import Array, as_float
 from credo.numerics.grouped import group_totals
@@ -45,7 +45,7 @@ class ExponentialStatistics(Sums):
         """Summarize rows of waiting times; a NaN is missing and carries no weight."""
         rows = _as_waiting_rows(x)
         values, weights = weight_by_entry(rows, as_weight(weight, len(rows)))
-        return cls(weights.sum(axis=0), (weights * values).sum(axis=0))
+        return cls(weights.sum(axis=0), weighted_sum(weights, values))
 
     @classmethod
     def by_group(

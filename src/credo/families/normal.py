@@ -19,7 +19,7 @@ from credo.distributions.normal import Normal
 from credo.distributions.parameter import positive, real, require
 from credo.distributions.student_t import StudentT
 from credo.families.belief import Belief
-from credo.families.rows import as_label, as_rows, as_weight, weight_by_entry
+from credo.families.rows import as_label, as_rows, as_weight, weight_by_entry, weighted_sum
 from credo.families.statistics import Statistics, remaining
 from credo.numerics.array import Array, as_float
 from credo.numerics.grouped import group_moments
@@ -53,9 +53,13 @@ class NormalStatistics(Statistics):
         rows = as_rows(x)
         values, weights = weight_by_entry(rows, as_weight(weight, len(rows)))
         total = weights.sum(axis=0)
-        share = weights / np.where(total > 0, total, 1.0)
-        mean = (share * values).sum(axis=0)
-        return cls(total, mean, (weights * (values - mean) ** 2).sum(axis=0))
+        divisor = np.where(total > 0, total, 1.0)
+        guess = weighted_sum(weights, values) / divisor
+        shift = values - guess
+        # The first mean of many rows has lost digits; what is left about it corrects both.
+        rest = weighted_sum(weights, shift) / divisor
+        scatter = np.einsum("i...,i...,i...->...", weights, shift, shift) - total * rest**2
+        return cls(total, guess + rest, np.maximum(scatter, 0.0))
 
     @classmethod
     def by_group(

@@ -17,7 +17,7 @@ from credo.distributions.negative_binomial import NegativeBinomial
 from credo.distributions.parameter import positive, require
 from credo.distributions.poisson import Poisson
 from credo.families.belief import Belief
-from credo.families.rows import as_label, as_rows, as_weight, weight_by_entry
+from credo.families.rows import as_label, as_rows, as_weight, weight_by_entry, weighted_sum
 from credo.families.statistics import Sums
 from credo.numerics.array import Array, as_float
 from credo.numerics.grouped import group_log_factorials
@@ -48,8 +48,8 @@ class PoissonStatistics(Sums):
         """Summarize rows of counts; a NaN is a missing value and carries no weight."""
         rows = _as_count_rows(x)
         values, weights = weight_by_entry(rows, as_weight(weight, len(rows)))
-        log_factorial = (weights * special.gammaln(values + 1.0)).sum(axis=0)
-        return cls(weights.sum(axis=0), (weights * values).sum(axis=0), log_factorial)
+        log_factorial = weighted_sum(weights, special.gammaln(values + 1.0))
+        return cls(weights.sum(axis=0), weighted_sum(weights, values), log_factorial)
 
     @classmethod
     def by_group(

@@ -8,7 +8,14 @@ from numpy.typing import ArrayLike, NDArray
 from credo.distributions.parameter import require
 from credo.numerics.array import Array, as_float
 
-__all__ = ["as_complete_rows", "as_label", "as_rows", "as_weight", "weight_by_entry"]
+__all__ = [
+    "as_complete_rows",
+    "as_label",
+    "as_rows",
+    "as_weight",
+    "weight_by_entry",
+    "weighted_sum",
+]
 
 
 def as_rows(x: ArrayLike) -> Array:
@@ -19,6 +26,8 @@ def as_rows(x: ArrayLike) -> Array:
             "x must hold rows along its first axis; found a single number. Pass [x], or [[x]] "
             "for one row of one feature."
         )
+    if _is_surely_finite(rows):
+        return rows
     return require("x", rows, lambda v: ~np.isinf(v), "finite", "Write NaN for missing values.")
 
 
@@ -30,8 +39,7 @@ def as_complete_rows(x: ArrayLike, weight: Array) -> Array:
             f"x must be a matrix of rows (n_samples, n_features); found shape {rows.shape}. "
             "Reshape one row with x[None, :]."
         )
-    # A sum meets every entry, and is not finite if one of them is not; it makes no copy.
-    if np.isfinite(rows.sum()):
+    if _is_surely_finite(rows):
         return rows
     return require(
         "x",
@@ -83,5 +91,19 @@ def as_label(label: ArrayLike, n_samples: int, k: int) -> NDArray[np.intp]:
 def weight_by_entry(rows: Array, weight: Array) -> tuple[Array, Array]:
     """Return rows with zeros for NaN, and the weight of each entry, zero where it was NaN."""
     missing = np.isnan(rows)
-    column = weight.reshape(-1, *(1,) * (rows.ndim - 1))
-    return np.where(missing, 0.0, rows), np.where(missing, 0.0, column)
+    weights = np.broadcast_to(weight.reshape(-1, *(1,) * (rows.ndim - 1)), rows.shape)
+    if not missing.any():
+        return rows, weights
+    return np.where(missing, 0.0, rows), np.where(missing, 0.0, weights)
+
+
+def weighted_sum(weights: Array, values: Array) -> Array:
+    """Return the sum over rows of weight times value, without a product array."""
+    return np.asarray(np.einsum("i...,i...->...", weights, values))
+
+
+def _is_surely_finite(rows: Array) -> bool:
+    """Return True only if no entry is NaN or infinite."""
+    # A sum meets every entry and makes no copy; it is finite only if all entries are.
+    with np.errstate(invalid="ignore", over="ignore"):
+        return bool(np.isfinite(rows.sum()))
