@@ -18,6 +18,7 @@ CLASSES: Mapping[str, str] = MappingProxyType(
         "Binomial": "credo.distributions.binomial",
         "Brackets": "credo.inference.evidence",
         "Bunch": "sklearn.utils._bunch",
+        "CandidateScore": "credo.app.table_regression",
         "Categorical": "credo.distributions.categorical",
         "CategoricalStatistics": "credo.families.categorical",
         "CategoryCode": "credo.data.column_code",
@@ -79,8 +80,10 @@ CLASSES: Mapping[str, str] = MappingProxyType(
         "StudentT": "credo.distributions.student_t",
         "Sums": "credo.families.statistics",
         "TablePreparation": "credo.data.preparation",
+        "TableRegression": "credo.app.table_regression",
         "TableSchema": "credo.data.columns",
         "TiedNormalInverseWishart": "credo.families.tied_normal",
+        "TrainingRange": "credo.app.training_range",
         "Uniform": "credo.distributions.uniform",
         "Wishart": "credo.distributions.wishart",
     }

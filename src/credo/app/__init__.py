@@ -1,0 +1,25 @@
+"""Command line and report: read files, call the rooms, write pages."""
+
+from typing import TYPE_CHECKING
+
+import lazy_loader
+
+if TYPE_CHECKING:
+    from credo.app.finding import Finding as Finding
+    from credo.app.finding import findings as findings
+    from credo.app.job import fit_table as fit_table
+    from credo.app.result import FitSettings as FitSettings
+    from credo.app.result import RegressionResult as RegressionResult
+    from credo.app.slate import regression_slate as regression_slate
+    from credo.app.table_regression import TableRegression as TableRegression
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "finding": ["Finding", "findings"],
+        "job": ["fit_table"],
+        "result": ["FitSettings", "RegressionResult"],
+        "slate": ["regression_slate"],
+        "table_regression": ["TableRegression"],
+    },
+)

@@ -1,0 +1,173 @@
+"""Plain sentences: what the result says, what to believe of it, and what not to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from credo.app.result import RegressionResult
+from credo.app.wording import count, number, percent
+from credo.evaluation.proportion import proportion_interval
+from credo.evaluation.scores import is_covered
+
+__all__ = ["Finding", "findings", "headline"]
+
+Tone = Literal["answer", "fact", "good", "caution"]
+
+CONFIDENCE = 0.95
+FEW_TEST_ROWS = 30
+ROWS_PER_TERM = 3.0
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A sentence and its tone: the answer, a fact, good news, or a caution."""
+
+    tone: Tone
+    text: str
+
+
+def findings(result: RegressionResult) -> tuple[Finding, ...]:
+    """Return all sentences on a result, the answer first and cautions after facts."""
+    found = [
+        Finding("answer", headline(result)),
+        *_models(result),
+        *_moves(result),
+        *_noise(result),
+        *_calibration(result),
+        *_amount(result),
+        *(Finding("caution", note) for note in result.held_out.notes),
+        _use(result),
+    ]
+    return tuple(sorted(found, key=lambda finding: finding.tone == "caution"))
+
+
+def headline(result: RegressionResult) -> str:
+    """Return the answer in one sentence."""
+    target, average, alone = result.data.target, result.average, result.constant
+    low = float(result.held_out.gain.interval(CONFIDENCE)[0])
+    if not low > 0:
+        return (
+            f"The columns say nothing certain about {target!r}: on "
+            f"{count(result.data.n_test, 'test row')} predictions are off by "
+            f"{number(average.rmse)}, and the mean alone by {number(alone.rmse)}."
+        )
+    explained = f"explaining {percent(average.r_squared)} of its variance"
+    return (
+        f"Predictions of {target!r} are off by {number(average.rmse)} on rows never seen "
+        f"before, where the mean alone is off by {number(alone.rmse)}, {explained}."
+    )
+
+
+def _models(result: RegressionResult) -> Iterator[Finding]:
+    winner, best = result.winner, result.cv_winner
+    share = f"with probability {percent(winner.probability)} among {len(result.candidates)}"
+    yield Finding("fact", f"The most probable candidate is {winner.name}, {share}.")
+    if best.name == winner.name:
+        text = f"Cross-validation agrees with the evidence that {winner.name} is best."
+        yield Finding("good", text)
+        return
+    gain, error = float(result.cv_gain.value), float(result.cv_gain.standard_error)
+    is_clear = float(result.cv_gain.interval(CONFIDENCE)[0]) > 0
+    verdict = (
+        f"more than chance explains, so the assumptions behind {winner.name} deserve doubt"
+        if is_clear
+        else "which may be chance"
+    )
+    yield Finding(
+        "caution" if is_clear else "fact",
+        f"Evidence prefers {winner.name}, cross-validation {best.name}, by "
+        f"{number(gain, 2)} ± {number(error, 2)} of log score per row, {verdict}.",
+    )
+
+
+def _moves(result: RegressionResult) -> Iterator[Finding]:
+    """Say which columns move the prediction, if it is worth anything."""
+    if result.winner.name == result.constant.name:
+        yield Finding("fact", "The most probable candidate uses no column at all.")
+        return
+    moved = [profile for profile in result.profiles[:3] if profile.sure_reach > 0]
+    if moved:
+        parts = [f"{profile.name!r} by {number(profile.reach)}" for profile in moved]
+        joined = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+        yield Finding(
+            "fact",
+            f"Over its range, other columns as in a typical row, {joined} "
+            f"{'moves' if len(parts) == 1 else 'move'} the prediction most.",
+        )
+
+
+def _noise(result: RegressionResult) -> Iterator[Finding]:
+    predictive = result.held_out.predictive
+    noise, doubt = (
+        float(np.median(part)) for part in (predictive.aleatoric_std, predictive.epistemic_std)
+    )
+    yield Finding(
+        "fact",
+        f"Of the spread of a typical prediction, {number(noise)} is noise that more rows would "
+        f"not remove, and {number(doubt)} is doubt that they would.",
+    )
+
+
+def _calibration(result: RegressionResult) -> Iterator[Finding]:
+    held_out, level = result.held_out, result.settings.coverage
+    is_hit = is_covered(held_out.predictive, held_out.y, level)
+    said = (
+        f"{percent(level)} intervals held {int(is_hit.sum())} of {len(is_hit)} test rows "
+        f"({percent(is_hit.mean())})"
+    )
+    verdict = _verdict(is_hit, level)
+    if verdict:
+        yield Finding("caution", f"Intervals are too {verdict}: {said}, which chance excludes.")
+    else:
+        yield Finding("good", f"The intervals keep their promise: {said}.")
+    is_high = held_out.predictive.mean() > np.median(held_out.predictive.mean())
+    low, high = (_verdict(is_hit[rows], level) for rows in (~is_high, is_high))
+    if low != high:
+        ends = [
+            f"too {verdict} where predictions are {where}"
+            for verdict, where in ((low, "low"), (high, "high"))
+            if verdict
+        ]
+        yield Finding(
+            "caution",
+            f"The noise is not the same everywhere, as the candidates assume: intervals are "
+            f"{' and '.join(ends)}.",
+        )
+
+
+def _verdict(is_hit: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], level: float) -> str:
+    """Return "narrow" or "wide" if the share of hits excludes the level, else nothing."""
+    if not len(is_hit):
+        return ""
+    low, high = proportion_interval(int(is_hit.sum()), len(is_hit), CONFIDENCE)
+    return "narrow" if high < level else "wide" if low > level else ""
+
+
+def _amount(result: RegressionResult) -> Iterator[Finding]:
+    n_test, n_train = result.data.n_test, result.data.n_train
+    if n_test < FEW_TEST_ROWS:
+        yield Finding(
+            "caution",
+            f"Only {count(n_test, 'row')} served as a test: the figures are rough, and another "
+            "seed may give others.",
+        )
+    winner = result.training.named_estimators_[result.winner.name]
+    n_effective = float(winner.n_effective_parameters_)
+    if n_effective * ROWS_PER_TERM > n_train:
+        yield Finding(
+            "caution",
+            f"The data are few for the freedom of {result.winner.name}: {n_train} training "
+            f"rows determine about {n_effective:.0f} of its parameters.",
+        )
+
+
+def _use(result: RegressionResult) -> Finding:
+    return Finding(
+        "fact",
+        f"The saved model is the same average fitted to all {result.data.n_rows:,} rows; the "
+        "scores were measured before that, on rows it had not seen.",
+    )

@@ -1,0 +1,176 @@
+"""What the main job answers, as values that the terminal and the report both read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.app.profile import Profile
+from credo.app.table_regression import CandidateScore, TableRegression
+from credo.data.columns import TableSchema
+from credo.distributions.estimate import Estimate
+from credo.distributions.predictive import Predictive
+from credo.models.average import ModelAverage
+from credo.numerics.array import Array
+
+__all__ = ["DataSummary", "FitSettings", "HeldOut", "RegressionResult"]
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """How the main job is done.
+
+    Parameters
+    ----------
+    test_share
+        Part of the rows that is held out of training.
+    seed
+        Of the random choice of test rows and folds.
+    coverage
+        Probability of the intervals.
+    n_folds
+        Folds of the cross-validation within the training rows.
+
+    Examples
+    --------
+    >>> FitSettings(coverage=90)
+    Traceback (most recent call last):
+    ValueError: coverage must be above 0 and below 1; found 90; pass a share such as 0.9.
+    """
+
+    test_share: float = 0.2
+    seed: int = 0
+    coverage: float = 0.9
+    n_folds: int = 10
+
+    def __post_init__(self) -> None:
+        for name, example in (("test_share", 0.2), ("coverage", 0.9)):
+            value = getattr(self, name)
+            if not 0 < value < 1:
+                raise ValueError(
+                    f"{name} must be above 0 and below 1; found {value:g}; pass a share such "
+                    f"as {example}."
+                )
+        if self.seed < 0:
+            raise ValueError(f"seed must not be negative; found {self.seed}; pass 0 or more.")
+
+
+@dataclass(frozen=True)
+class DataSummary:
+    """The table in numbers.
+
+    Attributes
+    ----------
+    name, target
+        What the table and its target are called.
+    n_rows
+        Rows with a target.
+    n_train, n_test
+        Rows learned from, and rows held out.
+    schema
+        Kinds of all columns but the target.
+    n_missing
+        Missing values by column, where there are any.
+    notes
+        Plain sentences on what was left out and filled.
+    fingerprint
+        SHA-256 of the table.
+    """
+
+    name: str
+    target: str
+    n_rows: int
+    n_train: int
+    n_test: int
+    schema: TableSchema
+    n_missing: dict[str, int]
+    notes: tuple[str, ...]
+    fingerprint: str
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """The test rows, and what the average of the training fits said about them.
+
+    Attributes
+    ----------
+    y
+        What came true, shape (n_test,).
+    predictive
+        What was predicted.
+    is_outside
+        Whether each row lies outside the range of the training rows.
+    gain
+        Mean log score above that of the constant candidate, with its standard error.
+    notes
+        Plain sentences on the rows outside.
+    """
+
+    y: Array
+    predictive: Predictive
+    is_outside: NDArray[np.bool_]
+    gain: Estimate
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class RegressionResult:
+    """Candidates weighed by evidence and by cross-validation, averaged and judged.
+
+    Attributes
+    ----------
+    settings, data
+        How it was done, and on what.
+    training
+        The candidates fitted to the training rows, and their average.
+    scores
+        One for each candidate, simplest first, and then the average.
+    cv_gain
+        Mean cross-validated log score of the candidate that is best by it above that of the
+        most probable one, with its standard error; zero if they are the same.
+    held_out
+        The test rows.
+    profiles
+        How the average's prediction moves with the columns that move it most.
+    slate_notes
+        A sentence for each candidate that was left out.
+    model
+        The same candidates fitted to all rows, to be saved.
+    """
+
+    settings: FitSettings
+    data: DataSummary
+    training: ModelAverage
+    scores: tuple[CandidateScore, ...]
+    cv_gain: Estimate
+    held_out: HeldOut
+    profiles: tuple[Profile, ...]
+    slate_notes: tuple[str, ...]
+    model: TableRegression
+
+    @property
+    def candidates(self) -> tuple[CandidateScore, ...]:
+        """The scores of the candidates."""
+        return self.scores[:-1]
+
+    @property
+    def average(self) -> CandidateScore:
+        """The scores of the average."""
+        return self.scores[-1]
+
+    @property
+    def constant(self) -> CandidateScore:
+        """The scores of the mean alone."""
+        return self.scores[0]
+
+    @property
+    def winner(self) -> CandidateScore:
+        """The most probable candidate."""
+        return max(self.candidates, key=lambda score: score.probability)
+
+    @property
+    def cv_winner(self) -> CandidateScore:
+        """The candidate with the highest cross-validated log score."""
+        return max(self.candidates, key=lambda score: score.cv_log_score)

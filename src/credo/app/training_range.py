@@ -1,0 +1,65 @@
+"""Where the training rows were, and which other rows are somewhere else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.data.preparation import PreparedTable
+from credo.numerics.array import Array
+
+__all__ = ["TrainingRange"]
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRange:
+    """The lowest and the highest value of each column of the design matrix in training.
+
+    Attributes
+    ----------
+    names
+        Names of the columns.
+    lowest, highest
+        Their ranges, shape (n_columns,).
+
+    Examples
+    --------
+    >>> train = PreparedTable(np.array([[1.0, 0.0], [2.0, 5.0]]), ("age", "dose"), ())
+    >>> new = PreparedTable(np.array([[1.5, 2.0], [3.0, 6.0]]), ("age", "dose"), ())
+    >>> TrainingRange.of(train).notes(new)
+    ("1 of 2 rows lies outside the range of the training rows (by 'age' 1, 'dose' 1): its
+    prediction is an extrapolation, which the interval may understate.",)
+    """
+
+    names: tuple[str, ...]
+    lowest: Array
+    highest: Array
+
+    @classmethod
+    def of(cls, prepared: PreparedTable) -> Self:
+        """Return the range of training rows."""
+        return cls(prepared.names, prepared.X.min(axis=0), prepared.X.max(axis=0))
+
+    def is_outside(self, prepared: PreparedTable) -> NDArray[np.bool_]:
+        """Return whether each entry is outside the range of its column, same shape as ``X``."""
+        return np.asarray((self.lowest > prepared.X) | (self.highest < prepared.X))
+
+    def notes(self, prepared: PreparedTable) -> tuple[str, ...]:
+        """Return a sentence that counts the rows outside, if there are any."""
+        is_outside = self.is_outside(prepared)
+        n_rows = int(is_outside.any(axis=1).sum())
+        if n_rows == 0:
+            return ()
+        counts = is_outside.sum(axis=0)
+        worst = [i for i in np.argsort(-counts, kind="stable")[:3] if counts[i]]
+        columns = ", ".join(f"{self.names[i]!r} {counts[i]}" for i in worst)
+        verb, whose = ("lies", "its prediction is an extrapolation")
+        if n_rows > 1:
+            verb, whose = ("lie", "their predictions are extrapolations")
+        return (
+            f"{n_rows} of {len(is_outside)} rows {verb} outside the range of the training rows "
+            f"(by {columns}): {whose}, which the interval may understate.",
+        )

@@ -1,0 +1,67 @@
+"""Numbers as people read them in a sentence."""
+
+from __future__ import annotations
+
+import math
+
+__all__ = ["count", "number", "percent", "plus_minus"]
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Return ``value`` with ``digits`` significant digits and no needless exponent.
+
+    Examples
+    --------
+    >>> number(16.7189), number(10234.6), number(0.000123456), number(0.0)
+    ('16.7', '10,235', '0.000123', '0')
+    """
+    if not math.isfinite(value):
+        return str(value)
+    size = math.floor(math.log10(abs(value))) if value else 0
+    if -5 < size < digits:
+        text = f"{value:.{digits - 1 - size}f}"
+        return (
+            text.rstrip("0").rstrip(".") if size < digits - 1 and value == int(value) else text
+        )
+    return f"{value:,.0f}" if 0 <= size < 9 else f"{value:.{digits - 1}e}"
+
+
+def percent(share: float) -> str:
+    """Return a share in percent; one that is nearly all or nothing does not round to it.
+
+    Examples
+    --------
+    >>> percent(0.914), percent(0.99996), percent(1e-5), percent(0.0)
+    ('91 %', 'over 99 %', 'under 1 %', '0 %')
+    """
+    if 0.995 <= share < 1:
+        return "over 99 %"
+    if 0 < share < 0.005:
+        return "under 1 %"
+    return f"{100 * share:.0f} %"
+
+
+def plus_minus(value: float, error: float, digits: int = 2) -> str:
+    """Return a value with its standard error, both to the same decimals; NaN is a dash.
+
+    Examples
+    --------
+    >>> plus_minus(-3.0512, 0.0432), plus_minus(float("nan"), float("nan"))
+    ('-3.05 ± 0.04', '-')
+    """
+    if math.isnan(value):
+        return "-"
+    if math.isnan(error):
+        return f"{value:.{digits}f}"
+    return f"{value:.{digits}f} ± {error:.{digits}f}"
+
+
+def count(n: int, noun: str) -> str:
+    """Return how many of something there are.
+
+    Examples
+    --------
+    >>> count(1, "row"), count(1030, "row")
+    ('1 row', '1,030 rows')
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
