@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from credo.evaluation.laws.distribution import check_distribution as check_distribution
     from credo.evaluation.laws.estimator import check_estimator as check_estimator
     from credo.evaluation.laws.family import check_family as check_family
-    from credo.evaluation.laws.family import check_statistics as check_statistics
+    from credo.evaluation.laws.statistics import check_statistics as check_statistics
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
@@ -21,6 +21,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "broken": ["LawBroken"],
         "distribution": ["check_distribution"],
         "estimator": ["check_estimator"],
-        "family": ["check_family", "check_statistics"],
+        "family": ["check_family"],
+        "statistics": ["check_statistics"],
     },
 )
