@@ -3,9 +3,9 @@
 import numpy as np
 from sklearn.model_selection import train_test_split
 
+from credo import LinearRegression
 from credo.data import load_set
 from credo.features import SplineBasis
-from credo.models import LinearRegression
 
 table = load_set("concrete")
 X, y = table.drop(columns="strength").to_numpy(), table["strength"].to_numpy()

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from credo import LinearRegression, ModelAverage
 from credo.features import PolynomialBasis
-from credo.models import LinearRegression, ModelAverage
 
 rng = np.random.default_rng(1)
 x = np.sort(rng.uniform(0, 1, 25))[:, None]

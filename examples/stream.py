@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from credo.models import LinearRegression
+from credo import LinearRegression
 
 N_CHUNKS, CHUNK, N_FEATURES = 20, 50_000, 5
 

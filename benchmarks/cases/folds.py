@@ -1,53 +1,42 @@
-"""Ten-fold refits from statistics, against one fit."""
+"""Ten-fold cross-validation from statistics, against one fit."""
 
-from copy import copy
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
+from typing import Any
 
 import numpy as np
 
 from benchmarks.harness import Case, Contender, Goal
 from benchmarks.linear_data import LinearData, linear_data
+from credo.evaluation.cross_validation import cross_validate, refit_folds
+from credo.evaluation.splits import fold_labels
 from credo.models.linear_regression import LinearRegression
 
 __all__ = ["CASES"]
 
-N_FOLDS = 10
-
 
 @dataclass(frozen=True, eq=False)
 class Folded:
-    """Rows, the fold of each, and a model fitted to all of them."""
+    """Rows, and the fold of each."""
 
     rows: LinearData
-    label: np.ndarray
-    model: LinearRegression
+    labels: np.ndarray
 
 
 def folded() -> Folded:
     rows = linear_data(50_000, 100)
-    label = np.random.default_rng(1).permutation(np.arange(len(rows.y)) % N_FOLDS)
-    return Folded(rows, label, one_fit(Folded(rows, label, LinearRegression())))
+    return Folded(rows, fold_labels(len(rows.y), 10, np.random.default_rng(0)))
 
 
-def one_fit(data: Folded) -> LinearRegression:
+def one_fit(data: Folded) -> Any:
     return LinearRegression().fit(data.rows.X, data.rows.y)
 
 
-def refits(data: Folded) -> list[LinearRegression]:
-    folds = data.model.summarize_groups(data.rows.X, data.rows.y, data.label, N_FOLDS)
-    total = reduce(add, folds)
-    return [copy(data.model).fit_statistics(total - fold) for fold in folds]
+def refits(data: Folded) -> Any:
+    return refit_folds(LinearRegression(), data.rows.X, data.rows.y, data.labels)
 
 
-def refits_with_scores(data: Folded) -> np.ndarray:
-    scores = np.empty(len(data.label))
-    for i, model in enumerate(refits(data)):
-        rows = np.flatnonzero(data.label == i)
-        predictive = model.predict_dist(data.rows.X.take(rows, axis=0))
-        scores[rows] = predictive.log_prob(data.rows.y.take(rows))
-    return scores
+def with_row_scores(data: Folded) -> Any:
+    return cross_validate(LinearRegression(), data.rows.X, data.rows.y, labels=data.labels)
 
 
 CASES = (
@@ -57,7 +46,7 @@ CASES = (
         contenders={
             "one fit": Contender(one_fit),
             "ten refits": Contender(refits),
-            "ten refits and row log scores": Contender(refits_with_scores),
+            "ten refits and row log scores": Contender(with_row_scores),
         },
         reference="one fit",
         goals=(
