@@ -187,7 +187,8 @@ def _folds(n: int, n_folds: int, rng: Generator | None, labels: ArrayLike | None
 
 
 def _members(fold: Rows) -> list[Rows]:
-    order = np.argsort(fold, kind="stable")
+    # Stable sorts of short integers are linear in the number of rows.
+    order = np.argsort(fold.astype(np.min_scalar_type(fold.max())), kind="stable")
     return np.split(order, np.cumsum(np.bincount(fold))[:-1])
 
 

@@ -24,6 +24,7 @@ from credo.families.ridge import Noise, Spectrum, log_evidence
 from credo.families.ridge_belief import RidgeBelief
 from credo.inference.engine import Info
 from credo.numerics.array import Array
+from credo.numerics.log_domain import log_sum_exp
 
 __all__ = ["EvidenceMaximization", "PrecisionProblem", "curvature", "log_ratio_prior"]
 
@@ -248,4 +249,4 @@ def _integral(problem: PrecisionProblem, output: int, best: float) -> float:
     t = best + width * np.sinh(u)
     log_values = problem.objective(output, t) + problem.log_prior(t)
     spacing = reach * (GRID[1] - GRID[0])
-    return float(special.logsumexp(log_values + np.log(width * spacing * np.cosh(u))))
+    return float(log_sum_exp(log_values + np.log(width * spacing * np.cosh(u))))
