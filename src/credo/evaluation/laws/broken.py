@@ -32,7 +32,9 @@ def expect(law: str, holds: bool, expected: str, found: object) -> None:
 def expect_close(
     law: str, found: ArrayLike, expected: ArrayLike, rtol: float = 1e-7, atol: ArrayLike = 1e-9
 ) -> None:
-    """Raise `LawBroken` unless two arrays agree; NaN and infinities must be in equal places.
+    """Raise `LawBroken` unless two arrays agree; ``expected`` broadcasts to ``found``.
+
+    NaN and infinities must be in equal places.
 
     Examples
     --------
@@ -43,13 +45,13 @@ def expect_close(
     ...     print(broken)
     law broken: one is two. Expected 2; found 1 at index 0.
     """
+    left, right, slack = as_float(found), as_float(expected), as_float(atol)
+    right, slack = (part.reshape(()) if part.size == 1 else part for part in (right, slack))
     try:
-        left, right, slack = np.broadcast_arrays(as_float(found), as_float(expected), atol)
+        right, slack = (np.broadcast_to(part, left.shape) for part in (right, slack))
     except ValueError:
-        shapes = f"shape {np.shape(expected)}", f"shape {np.shape(found)}"
-        raise LawBroken(
-            f"law broken: {law}. Expected {shapes[0]}; found {shapes[1]}."
-        ) from None
+        fits, shape = f"shape {right.shape}", f"shape {left.shape}"
+        raise LawBroken(f"law broken: {law}. Expected {fits}; found {shape}.") from None
     with np.errstate(invalid="ignore"):
         near = np.abs(left - right) <= slack + rtol * np.abs(right)
     bad = np.argwhere(~(near | (left == right) | (np.isnan(left) & np.isnan(right))))

@@ -78,9 +78,9 @@ def cdf_of_quantile_is_the_level(case: Subject) -> None:
     if not case.it.is_discrete:
         expect_close(law, reached, level, rtol=1e-7)
         return
-    expect(law, bool((reached >= level - 1e-12).all()), "cdf(quantile(p)) >= p", reached)
+    expect(law, bool(np.all(reached >= level - 1e-12)), "cdf(quantile(p)) >= p", reached)
     before = case.it.cdf(case.points - 1.0)
-    expect(law, bool((before < level).all()), "cdf(quantile(p) - 1) < p", before)
+    expect(law, bool(np.all(before < level)), "cdf(quantile(p) - 1) < p", before)
 
 
 def survival_completes_cdf(case: Subject) -> None:
@@ -99,7 +99,7 @@ def interval_covers(case: Subject) -> None:
         law = f"interval({coverage}) covers {coverage}"
         if case.it.is_discrete:
             inside = case.it.cdf(high) - case.it.cdf(low - 1.0)
-            expect(law, bool((inside >= coverage - 1e-9).all()), f">= {coverage}", inside)
+            expect(law, bool(np.all(inside >= coverage - 1e-9)), f">= {coverage}", inside)
         else:
             expect_close(law, case.it.cdf(high) - case.it.cdf(low), coverage, rtol=1e-6)
             expect_close("intervals are central", case.it.cdf(low), 0.5 - 0.5 * coverage)
@@ -170,7 +170,7 @@ def mode_is_the_most_probable(case: Subject) -> None:
         raise NotApplicable
     best = case.it.log_prob(mode)
     found = case.it.log_prob(case.draws).max(axis=0)
-    expect("no outcome beats mode()", bool((best >= found - 1e-9).all()), f"<= {best}", found)
+    expect("no outcome beats mode()", bool(np.all(best >= found - 1e-9)), f"<= {best}", found)
 
 
 def prob_is_the_exponential_of_log_prob(case: Subject) -> None:
@@ -189,7 +189,7 @@ def kl_is_an_expected_log_ratio(case: Subject) -> None:
     if case.other is None:
         return
     found = case.it.kl(case.other)
-    expect("kl is not negative", bool((found >= 0).all()), ">= 0", found)
+    expect("kl is not negative", bool(np.all(found >= 0)), ">= 0", found)
     ratio = case.it.log_prob(case.draws) - case.other.log_prob(case.draws)
     error = ratio.std(axis=0) / np.sqrt(N_DRAWS)
     law = "kl is the expected log ratio of densities"
@@ -201,7 +201,7 @@ def crps_is_the_integrated_squared_error_of_cdf(case: Subject) -> None:
     case.require("quantile", "cdf", "crps")
     for y in case.points[[0, 3, 6]]:
         score = case.it.crps(y)
-        expect("crps is not negative", bool((score >= 0).all()), ">= 0", score)
+        expect("crps is not negative", bool(np.all(score >= 0)), ">= 0", score)
 
         def error(x: Array, y: Array = y) -> Array:
             return np.asarray((case.it.cdf(x) - (x >= y)) ** 2)

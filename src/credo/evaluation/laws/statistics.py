@@ -161,6 +161,9 @@ def groups_are_separate(case: Summary) -> None:
         # Few rows may be kept in another form than many; with all rows added, forms agree.
         law = "by_group equals one summary per group"
         same(law, grouped[group] + case.total, alone + case.total)
+    plain = case.statistics.by_group(case.rows, label, 4, **case.settings)
+    law = "without weights every row counts once, in groups as well"
+    same(law, plain[0] + case.total, case.of(case.rows[label == 0]) + case.total)
     if hasattr(grouped, "pooled"):
         same("groups pool to the whole", grouped.pooled(), case.total)
 
