@@ -94,7 +94,7 @@ def test_belief_equals_the_dense_conjugate_belief(intercept, form):
     assert_allclose(found.weight_variance()[:, 0], np.diagonal(expected), rtol=1e-7)
     new = RNG.normal(size=(4, 3))
     row = np.hstack([new, np.ones((4, 1))]) if intercept == "penalized" else new
-    predictive = dense.predictive(row)
+    predictive = dense.predictive().given(row)
     assert_allclose(found.predictive(new).mean()[:, 0], predictive.mean(), rtol=1e-7)
     assert_allclose(found.predictive(new).variance()[:, 0], predictive.variance(), rtol=1e-7)
 
@@ -107,7 +107,7 @@ def test_belief_about_unknown_noise_equals_the_dense_conjugate_belief(form):
     found = belief("none", noise=float(noise.mean()), shape=float(noise.shape), form=form)
     new = RNG.normal(size=(4, 3))
     points = np.linspace(-5, 5, 4)
-    expected = dense.predictive(new).log_prob(points)
+    expected = dense.predictive().given(new).log_prob(points)
     assert_allclose(found.predictive(new).log_prob(points[:, None])[:, 0], expected, rtol=1e-8)
     total = found.predictive(new)
     both = total.epistemic_std**2 + total.aleatoric_std**2
@@ -148,7 +148,9 @@ def test_wide_belief_equals_the_dense_one():
     new = rng.normal(size=(3, 12))
     assert_allclose(found.weights[:, 0], dense.location, rtol=1e-8)
     assert_allclose(
-        found.predictive(new).variance()[:, 0], dense.predictive(new).variance(), rtol=1e-8
+        found.predictive(new).variance()[:, 0],
+        dense.predictive().given(new).variance(),
+        rtol=1e-8,
     )
     assert_allclose(found.marginal().covariance(), dense.weights().covariance(), atol=1e-8)
     prior = LinearGaussian(np.zeros(12), 0.6 * np.eye(12), 2.0)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 if TYPE_CHECKING:
+    from credo.app import terminal_job as terminal_job
     from credo.app.finding import Finding as Finding
     from credo.app.finding import findings as findings
     from credo.app.job import fit_table as fit_table
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
+    submodules=["terminal_job"],
     submod_attrs={
         "finding": ["Finding", "findings"],
         "job": ["fit_table"],

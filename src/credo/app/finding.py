@@ -8,8 +8,9 @@ from typing import Literal
 
 import numpy as np
 
+from credo.app.effect import N_EFFECTS, strongest_effects
 from credo.app.result import RegressionResult
-from credo.app.wording import count, number, percent
+from credo.app.wording import count, number, percent, probability
 from credo.evaluation.proportion import proportion_interval
 from credo.evaluation.scores import is_covered
 
@@ -36,6 +37,7 @@ def findings(result: RegressionResult) -> tuple[Finding, ...]:
         Finding("answer", headline(result)),
         *_models(result),
         *_moves(result),
+        *_weights(result),
         *_noise(result),
         *_calibration(result),
         *_amount(result),
@@ -64,7 +66,7 @@ def headline(result: RegressionResult) -> str:
 
 def _models(result: RegressionResult) -> Iterator[Finding]:
     winner, best = result.winner, result.cv_winner
-    share = f"with probability {percent(winner.probability)} among {len(result.candidates)}"
+    share = f"with probability {probability(winner.probability)}"
     yield Finding("fact", f"The most probable candidate is {winner.name}, {share}.")
     if best.name == winner.name:
         text = f"Cross-validation agrees with the evidence that {winner.name} is best."
@@ -98,6 +100,12 @@ def _moves(result: RegressionResult) -> Iterator[Finding]:
             f"Over its range, other columns as in a typical row, {joined} "
             f"{'moves' if len(parts) == 1 else 'move'} the prediction most.",
         )
+
+
+def _weights(result: RegressionResult) -> Iterator[Finding]:
+    weights = strongest_effects(result.training, N_EFFECTS, result.settings.coverage)
+    if weights.effects:
+        yield Finding("fact", weights.sentence())
 
 
 def _noise(result: RegressionResult) -> Iterator[Finding]:

@@ -33,8 +33,8 @@ from credo.numerics.array import Array
 
 __all__ = ["MIN_ROWS", "N_PROFILES", "Progress", "fit_table"]
 
-MIN_ROWS = 5
-"""With fewer rows there is nothing to hold out."""
+MIN_ROWS = 10
+"""With fewer rows there is nothing to hold out and judge by."""
 
 N_PROFILES = 6
 """Columns whose effect on the prediction is described."""
@@ -78,8 +78,8 @@ def fit_table(
     one_thread = len(labeled) <= _ONE_THREAD_ROWS
     with threadpool_limits(limits=1 if one_thread else None, user_api="blas"):
         result = _judged(table, labeled, wanted, settings, progress)
-    notes = result.data.notes + tuple(finding.text for finding in findings(result))
-    return replace(result, model=replace(result.model, notes=notes))
+    kept = [found.text for found in findings(result) if found.tone in ("answer", "caution")]
+    return replace(result, model=replace(result.model, notes=(*result.data.notes, *kept)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +110,7 @@ def _judged(
     split_rng, fold_rng = np.random.default_rng(settings.seed).spawn(2)
     progress(0.0, "typing the columns")
     split = _split(labeled, target, settings.test_share, split_rng)
+    _require_variety(split, target.name, table.name)
     slate = regression_slate(split.train.prepared.X)
     progress(0.05, "fitting the candidates")
     average = ModelAverage(list(slate.candidates)).fit(split.train.inputs, split.train.y)
@@ -118,9 +119,11 @@ def _judged(
     folds = []
     for i, (name, candidate) in enumerate(slate.candidates):
         progress(0.2 + 0.5 * i / len(slate.candidates), f"cross-validating {name}")
-        folds.append(
-            cross_validate(candidate, split.train.inputs, split.train.y, labels=labels)
-        )
+        # Without one fold a target may be constant: infinitely sure, and infinitely wrong.
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            folds.append(
+                cross_validate(candidate, split.train.inputs, split.train.y, labels=labels)
+            )
     progress(0.7, "judging on the test rows")
     scores = _scores(average, folds, split.test, settings.coverage)
     held_out = _held_out(average, split)
@@ -152,6 +155,15 @@ def _split(labeled: Table, target: Target, share: float, rng: Generator) -> _Spl
         _Part(preparation.prepare(rows), target.y[train]),
         _Part(preparation.prepare(labeled.rows(test)), target.y[test]),
     )
+
+
+def _require_variety(split: _Split, target: str, source: str) -> None:
+    y = split.train.y
+    if np.all(y == y[0]):
+        raise TableError(
+            f"target {target!r} of {source} must vary in the training rows; found {y[0]:g} in "
+            f"all {len(y)}; add rows with other values, or pass another --seed."
+        )
 
 
 def _scores(

@@ -22,6 +22,7 @@ __all__ = [
     "LINEAR",
     "MAX_CENTERS",
     "MAX_TERMS",
+    "READABLE",
     "Slate",
     "regression_slate",
 ]
@@ -29,6 +30,8 @@ __all__ = [
 AVERAGE = "average"
 CONSTANT = "constant"
 LINEAR = "linear"
+READABLE = (CONSTANT, LINEAR, "quadratic", "cubic")
+"""Candidates whose terms mean something to people."""
 
 MAX_TERMS = 600
 """No candidate has more terms than this, nor more than there are training rows."""

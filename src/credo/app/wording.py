@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["count", "number", "percent", "plus_minus"]
+__all__ = ["count", "number", "percent", "plus_minus", "probability"]
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -65,3 +65,16 @@ def count(n: int, noun: str) -> str:
     ('1 row', '1,030 rows')
     """
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def probability(share: float) -> str:
+    """Return a probability to three decimals, or as a bound if it is smaller.
+
+    Examples
+    --------
+    >>> probability(0.84262), probability(2e-9), probability(0.99999)
+    ('0.843', '<0.001', '>0.999')
+    """
+    if 0 <= share < 0.0005:
+        return "<0.001"
+    return ">0.999" if share > 0.9995 else f"{share:.3f}"

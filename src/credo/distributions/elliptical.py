@@ -98,7 +98,7 @@ class Elliptical(Distribution):
         self, given: Given, values: ArrayLike | None
     ) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
         """Return the free and the known coordinates, and by how much the known ones are off."""
-        if isinstance(given, Mapping):
+        if isinstance(given, Mapping) and given:
             values = np.stack(np.broadcast_arrays(*map(as_float, given.values())), axis=-1)
         known = np.array(list(given), dtype=np.intp)
         if values is None or not 0 < len(np.unique(known)) == known.size < self.dimension:

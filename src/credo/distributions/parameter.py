@@ -97,4 +97,5 @@ def require(
         return array
     index = tuple(int(i) for i in np.argwhere(~good)[0])
     place = f" at index {index[0] if len(index) == 1 else index}" if index else ""
-    raise ValueError(f"{name} must be {requirement}; found {array[index]:g}{place}. {advice}")
+    found = np.broadcast_to(array, good.shape)[index]
+    raise ValueError(f"{name} must be {requirement}; found {found:g}{place}. {advice}")

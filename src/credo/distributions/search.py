@@ -40,7 +40,7 @@ def increasing_root(f: RowFunction, slope: RowFunction, low: Array, high: Array)
     """
     low, high = low.copy(), high.copy()
     x = 0.5 * (low + high)
-    width = high - low
+    width = np.subtract(high, low, out=np.zeros_like(x), where=low < high)
     # Relative to the point itself, with a floor for roots that happen to lie at zero.
     floor = 1e-4 * EPSILON * np.where(np.isfinite(width), width, 0.0)
     active = np.flatnonzero(low < high)
@@ -62,17 +62,21 @@ def increasing_root(f: RowFunction, slope: RowFunction, low: Array, high: Array)
 def first_integer(f: Callable[[Array], Array], low: Array, high: Array) -> Array:
     """Return the smallest integer in each bracket where an increasing ``f`` is not negative.
 
+    Where an end of the bracket is not finite there is nothing to search, and ``high`` returns.
+
     Examples
     --------
     >>> float(first_integer(lambda x: x - 2.5, np.array(0.0), np.array(9.0)))
     3.0
     """
-    low = low - 1.0
-    while np.any(high - low > 1.0):
-        middle = np.floor(0.5 * (low + high))
+    finite = np.isfinite(low) & np.isfinite(high)
+    below, found = np.where(finite, low - 1.0, -1.0), np.where(finite, high, 0.0)
+    while np.any(apart := found - below > 1.0):
+        middle = np.floor(0.5 * (below + found))
         reached = f(middle) >= 0
-        low, high = np.where(reached, low, middle), np.where(reached, middle, high)
-    return high
+        below = np.where(apart & ~reached, middle, below)
+        found = np.where(apart & reached, middle, found)
+    return np.where(finite, found, high)
 
 
 def golden_maximum(f: Callable[[Array], Array], low: Array, high: Array) -> Array:

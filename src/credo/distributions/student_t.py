@@ -65,7 +65,8 @@ class StudentT(SymmetricLocationScale):
         return np.asarray(special.stdtr(self.df, z))
 
     def _standard_quantile(self, p: Array) -> Array:
-        return np.asarray(special.stdtrit(self.df, p))
+        # SciPy answers +inf at probability zero.
+        return np.where(p == 0, -np.inf, special.stdtrit(self.df, p))
 
     def _standard_entropy(self) -> Array:
         half = 0.5 * self.df

@@ -33,7 +33,7 @@ class Uniform(Univariate):
         require(
             "high",
             self.high,
-            lambda high: np.broadcast_to(high > self.low, self.batch_shape),
+            lambda high: high > self.low,
             "above low",
             "Exchange the two.",
         )

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from credo.families.categorical import DirichletCategorical as DirichletCategorical
     from credo.families.exponential import ExponentialStatistics as ExponentialStatistics
     from credo.families.exponential import GammaExponential as GammaExponential
+    from credo.families.linear import LinearResponse as LinearResponse
+    from credo.families.linear import LinearStatistics as LinearStatistics
+    from credo.families.linear_gaussian import LinearGaussian as LinearGaussian
+    from credo.families.linear_gaussian import LinearGaussianGamma as LinearGaussianGamma
     from credo.families.multivariate_normal import (
         MultivariateNormalStatistics as MultivariateNormalStatistics,
     )
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
     from credo.families.normal_known_variance import NormalKnownVariance as NormalKnownVariance
     from credo.families.poisson import GammaPoisson as GammaPoisson
     from credo.families.poisson import PoissonStatistics as PoissonStatistics
+    from credo.families.ridge_belief import RidgeBelief as RidgeBelief
     from credo.families.spherical_normal import (
         SphericalNormalInverseGamma as SphericalNormalInverseGamma,
     )
@@ -31,10 +36,13 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "bernoulli": ["BernoulliStatistics", "BetaBernoulli"],
         "categorical": ["CategoricalStatistics", "DirichletCategorical"],
         "exponential": ["ExponentialStatistics", "GammaExponential"],
+        "linear": ["LinearResponse", "LinearStatistics"],
+        "linear_gaussian": ["LinearGaussian", "LinearGaussianGamma"],
         "multivariate_normal": ["MultivariateNormalStatistics", "NormalInverseWishart"],
         "normal": ["NormalInverseGamma", "NormalStatistics"],
         "normal_known_variance": ["NormalKnownVariance"],
         "poisson": ["GammaPoisson", "PoissonStatistics"],
+        "ridge_belief": ["RidgeBelief"],
         "spherical_normal": ["SphericalNormalInverseGamma"],
         "tied_normal": ["TiedNormalInverseWishart"],
     },

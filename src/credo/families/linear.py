@@ -10,14 +10,42 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from credo.distributions.normal import Normal
 from credo.numerics.array import Array, as_float
 from credo.numerics.moments import Moments
 
-__all__ = ["LinearStatistics"]
+__all__ = ["LinearResponse", "LinearStatistics"]
+
+
+@dataclass(frozen=True, eq=False)
+class LinearResponse:
+    """Outputs that are normal around a linear function with known weights.
+
+    Attributes
+    ----------
+    weights
+        Shape (d,), or (n, d) for n such responses.
+    noise_precision
+        Inverse variance around the line, shape () or (n,).
+    """
+
+    weights: Array
+    noise_precision: Array
+
+    def given(self, x: ArrayLike) -> Normal:
+        """Return the distribution of the output at one row ``x`` (d,) or at each of (m, d)."""
+        rows = as_float(x)
+        scale = 1 / np.sqrt(as_float(self.noise_precision))
+        return Normal(self.weights @ rows.T, scale[..., None] if rows.ndim > 1 else scale)
+
+    def log_prob(self, x: ArrayLike, y: ArrayLike) -> Array:
+        """Return the log density of outputs ``y`` at rows ``x``."""
+        return self.given(x).log_prob(y)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,10 +112,7 @@ class LinearStatistics:
     ) -> LinearStatistics:
         """Summarize rows ``x`` (n, d) with outputs ``y`` (n,) or (n, k); NaN is refused."""
         inputs, outputs, w = _checked(x, y, weight)
-        if len(inputs) < inputs.shape[1]:
-            filled = np.ones(len(inputs)) if w is None else w
-            return cls(inputs.shape[1], Rows(inputs, outputs, filled))
-        return cls(inputs.shape[1], Moments.of([inputs, outputs], w))
+        return cls._summary(inputs, outputs, w)
 
     @classmethod
     def by_group(
@@ -104,14 +129,19 @@ class LinearStatistics:
         order = np.argsort(labels, kind="stable")
         ends = np.cumsum(np.bincount(labels, minlength=k))
         groups = np.split(order, ends[:-1])
-        if max(len(g) for g in groups) < inputs.shape[1]:
-            filled = np.ones(len(inputs)) if w is None else w
-            return tuple(
-                cls(inputs.shape[1], Rows(inputs[g], outputs[g], filled[g])) for g in groups
-            )
-        return tuple(
-            cls(inputs.shape[1], Moments.of([inputs, outputs], w, rows=g)) for g in groups
-        )
+        return tuple(cls._summary(inputs, outputs, w, group) for group in groups)
+
+    @classmethod
+    def _summary(
+        cls, x: Array, y: Array, weight: Array | None, rows: NDArray[np.intp] | None = None
+    ) -> LinearStatistics:
+        """Summarize all rows, or the given ones, in the smaller of the two forms."""
+        n_rows, d = len(x) if rows is None else len(rows), x.shape[1]
+        if n_rows >= d:
+            return cls(d, Moments.of([x, y], weight, rows))
+        chosen: Any = slice(None) if rows is None else rows
+        filled = np.ones(len(x)) if weight is None else weight
+        return cls(d, Rows(x[chosen], y[chosen], filled[chosen]))
 
     def __add__(self, other: LinearStatistics) -> LinearStatistics:
         a, b = self.form, other.form
@@ -127,6 +157,32 @@ class LinearStatistics:
         if isinstance(a, Rows) and isinstance(b, Rows):
             return LinearStatistics(self.n_features, a - b)
         return LinearStatistics(self.n_features, self.moments - other.moments)
+
+    def maximum_likelihood(self) -> LinearResponse:
+        """Return least squares through the origin, with the noise of its residuals.
+
+        Add a column of ones for an intercept. Needs one output.
+        """
+        gram, cross = self.products()
+        weights = as_float(np.linalg.lstsq(gram, cross, rcond=None)[0])
+        return LinearResponse(weights, as_float(self.weight / self.residual(weights)))
+
+    def products(self) -> tuple[Array, Array]:
+        """Return ``X^T X`` and ``X^T y`` about zero, for statistics of one output."""
+        if self.n_outputs != 1:
+            raise ValueError(
+                f"statistics must have one output here; found {self.n_outputs}. "
+                "Keep one belief per output."
+            )
+        joint = self.moments.about_zero()
+        return joint[: self.n_features, : self.n_features], joint[: self.n_features, -1]
+
+    def residual(self, weights: Array) -> float:
+        """Return the sum of squared residuals of one output under given weights."""
+        signed = np.append(-weights, 1.0)
+        # Centered moments first: squares about zero would cancel.
+        spread = max(float(signed @ self.moments.scatter @ signed), 0.0)
+        return spread + self.weight * float(signed @ self.moments.mean) ** 2
 
     @cached_property
     def moments(self) -> Moments:

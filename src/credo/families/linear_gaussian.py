@@ -19,29 +19,30 @@ from credo.distributions.gamma import Gamma
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.distributions.normal import Normal
 from credo.distributions.student_t import StudentT
-from credo.families.linear import LinearStatistics
+from credo.families.linear import LinearResponse, LinearStatistics
 from credo.numerics.array import Array, as_float
 
-__all__ = ["LinearGaussian", "LinearGaussianGamma", "LinearResponse", "least_squares"]
+__all__ = ["LinearGaussian", "LinearGaussianGamma", "LinearPredictive"]
 
 
 @dataclass(frozen=True, eq=False)
-class LinearResponse:
-    """Outputs that are normal around a linear function with known weights."""
+class LinearPredictive:
+    """Distribution of outputs at any inputs, weights integrated out."""
 
-    weights: Array
-    noise_precision: float
+    belief: LinearGaussian | LinearGaussianGamma
 
-    def given(self, x: ArrayLike) -> Normal:
+    def given(self, x: ArrayLike) -> Normal | StudentT:
         """Return the distribution of the output at each row of ``x``."""
-        return Normal(as_float(x) @ self.weights, 1 / np.sqrt(self.noise_precision))
+        rows = np.atleast_2d(as_float(x))
+        spread, location = _spread(self.belief.precision, rows), rows @ self.belief.location
+        if isinstance(self.belief, LinearGaussian):
+            return Normal(location, np.sqrt(1 / self.belief.noise_precision + spread))
+        noise = self.belief.noise
+        return StudentT(2 * noise.shape, location, np.sqrt((1 + spread) / noise.mean()))
 
-
-def least_squares(statistics: LinearStatistics) -> LinearResponse:
-    """Return the response of highest likelihood: least squares, noise from the residuals."""
-    gram, cross = _products(statistics)
-    weights = as_float(np.linalg.lstsq(gram, cross, rcond=None)[0])
-    return LinearResponse(weights, statistics.weight / _residual(statistics, weights))
+    def log_prob(self, x: ArrayLike, y: ArrayLike) -> Array:
+        """Return the log density of outputs ``y`` at rows ``x``."""
+        return self.given(x).log_prob(y)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +71,7 @@ class LinearGaussian:
 
     def update(self, statistics: LinearStatistics) -> LinearGaussian:
         """Return the posterior; updating by parts equals updating by their sum."""
-        gram, cross = _products(statistics)
+        gram, cross = statistics.products()
         precision = self.precision + self.noise_precision * gram
         pull = self.precision @ self.location + self.noise_precision * cross
         location = as_float(np.linalg.solve(precision, pull))
@@ -82,37 +83,35 @@ class LinearGaussian:
 
     def mean(self) -> LinearResponse:
         """Return the response at the mean of the weights."""
-        return LinearResponse(self.location, self.noise_precision)
+        return LinearResponse(self.location, as_float(self.noise_precision))
 
     def mode(self) -> LinearResponse:
         """Return the response at the most probable weights, here their mean."""
         return self.mean()
 
-    def sample(self, rng: np.random.Generator) -> LinearResponse:
-        """Return the response at weights drawn from the belief."""
-        return LinearResponse(self.weights().sample(rng), self.noise_precision)
+    def sample(self, rng: np.random.Generator, n: int | None = None) -> LinearResponse:
+        """Return the response at weights drawn from the belief, or ``n`` of them."""
+        weights = self.weights().sample(rng, n)
+        return LinearResponse(weights, np.full(weights.shape[:-1], self.noise_precision))
 
-    def predictive(self, x: ArrayLike) -> Normal:
-        """Return the distribution of the output at each row of ``x``."""
-        rows = as_float(x)
-        variance = 1 / self.noise_precision + _spread(self.precision, rows)
-        return Normal(rows @ self.location, np.sqrt(variance))
+    def predictive(self) -> LinearPredictive:
+        """Return the distribution of the next output, at any inputs."""
+        return LinearPredictive(self)
 
     def log_evidence(self, statistics: LinearStatistics) -> float:
         """Return the log probability of the outputs under this belief."""
         after = self.update(statistics)
-        penalty = _penalty(self, after) + self.noise_precision * _residual(
-            statistics, after.location
-        )
+        residual = statistics.residual(after.location)
+        penalty = _penalty(self, after) + self.noise_precision * residual
         scale = statistics.weight * np.log(self.noise_precision / (2 * np.pi))
         shrinkage = _log_det(self.precision) - _log_det(after.precision)
         return float(0.5 * (shrinkage + scale - penalty))
 
     def expected_log_density(self, x: ArrayLike, y: ArrayLike) -> Array:
         """Return the log density of outputs, averaged over the belief."""
-        rows = as_float(x)
+        rows = np.atleast_2d(as_float(x))
         spread = self.noise_precision * _spread(self.precision, rows)
-        return self.mean().given(rows).log_prob(y) - 0.5 * spread
+        return np.asarray(self.mean().log_prob(rows, y) - 0.5 * spread)
 
     def kl(self, other: LinearGaussian) -> float:
         """Return the divergence between the two beliefs about the weights."""
@@ -137,12 +136,12 @@ class LinearGaussianGamma:
 
     def update(self, statistics: LinearStatistics) -> LinearGaussianGamma:
         """Return the posterior; updating by parts equals updating by their sum."""
-        gram, cross = _products(statistics)
+        gram, cross = statistics.products()
         precision = self.precision + gram
         pull = self.precision @ self.location + cross
         location = as_float(np.linalg.solve(precision, pull))
         after = LinearGaussianGamma(location, precision, self.noise)
-        misfit = _residual(statistics, location) + _penalty(self, after)
+        misfit = statistics.residual(location) + _penalty(self, after)
         noise = Gamma(
             self.noise.shape + 0.5 * statistics.weight, self.noise.rate + 0.5 * misfit
         )
@@ -156,24 +155,24 @@ class LinearGaussianGamma:
 
     def mean(self) -> LinearResponse:
         """Return the response at the mean weights and the mean noise precision."""
-        return LinearResponse(self.location, float(self.noise.mean()))
+        return LinearResponse(self.location, self.noise.mean())
 
     def mode(self) -> LinearResponse:
         """Return the response where weights and noise precision are jointly most probable."""
         # The density of the weights at their mean grows with the noise precision, too.
         shape = self.noise.shape + 0.5 * len(self.location)
-        return LinearResponse(self.location, float(Gamma(shape, self.noise.rate).mode()))
+        return LinearResponse(self.location, as_float(Gamma(shape, self.noise.rate).mode()))
 
-    def sample(self, rng: np.random.Generator) -> LinearResponse:
-        """Return the response at weights and noise drawn from the belief."""
-        noise_precision = float(self.noise.sample(rng))
-        return LinearResponse(self.weights(noise_precision).sample(rng), noise_precision)
+    def sample(self, rng: np.random.Generator, n: int | None = None) -> LinearResponse:
+        """Return the response at weights and noise drawn from the belief, or ``n`` of them."""
+        noise_precision = as_float(self.noise.sample(rng, n))
+        around = MultivariateNormal.from_precision(np.zeros(len(self.location)), self.precision)
+        moves = around.sample(rng, n) / np.sqrt(noise_precision)[..., None]
+        return LinearResponse(self.location + moves, noise_precision)
 
-    def predictive(self, x: ArrayLike) -> StudentT:
-        """Return the distribution of the output at each row of ``x``."""
-        rows = as_float(x)
-        variance = (1 + _spread(self.precision, rows)) / self.noise.mean()
-        return StudentT(2 * self.noise.shape, rows @ self.location, np.sqrt(variance))
+    def predictive(self) -> LinearPredictive:
+        """Return the distribution of the next output, at any inputs."""
+        return LinearPredictive(self)
 
     def log_evidence(self, statistics: LinearStatistics) -> float:
         """Return the log probability of the outputs under this belief."""
@@ -185,7 +184,7 @@ class LinearGaussianGamma:
 
     def expected_log_density(self, x: ArrayLike, y: ArrayLike) -> Array:
         """Return the log density of outputs, averaged over the belief."""
-        rows = as_float(x)
+        rows = np.atleast_2d(as_float(x))
         log_precision = special.digamma(self.noise.shape) - np.log(self.noise.rate)
         squares = self.noise.mean() * (as_float(y) - rows @ self.location) ** 2
         return np.asarray(
@@ -199,25 +198,6 @@ class LinearGaussianGamma:
         spread = shape + _log_det(self.precision) - _log_det(other.precision)
         shift = float(self.noise.mean()) * _distance(step, other.precision)
         return float(self.noise.kl(other.noise) + 0.5 * (spread + shift))
-
-
-def _products(statistics: LinearStatistics) -> tuple[Array, Array]:
-    if statistics.n_outputs != 1:
-        raise ValueError(
-            f"statistics must have one output for this belief; found {statistics.n_outputs}. "
-            "Keep one belief per output."
-        )
-    d = statistics.n_features
-    joint = statistics.moments.about_zero()
-    return joint[:d, :d], joint[:d, d]
-
-
-def _residual(statistics: LinearStatistics, weights: Array) -> float:
-    """Return the sum of squared residuals, from centered moments so that nothing cancels."""
-    moments = statistics.moments
-    signed = np.append(-weights, 1.0)
-    spread = float(signed @ moments.scatter @ signed)
-    return max(spread, 0.0) + moments.weight * float(signed @ moments.mean) ** 2
 
 
 def _penalty(

@@ -13,11 +13,27 @@ if TYPE_CHECKING:
     from credo.inference.engine import run as run
     from credo.inference.evidence import EvidenceMaximization as EvidenceMaximization
     from credo.inference.evidence import PrecisionProblem as PrecisionProblem
+    from credo.inference.linear import LinearProblem as LinearProblem
+    from credo.inference.linear import infer as infer
+    from credo.inference.model_evidence import bic_evidence as bic_evidence
+    from credo.inference.model_evidence import laplace_evidence as laplace_evidence
+    from credo.inference.model_evidence import model_posterior as model_posterior
+    from credo.inference.model_evidence import width_evidence as width_evidence
+    from credo.inference.relevance import RelevanceDetermination as RelevanceDetermination
+    from credo.inference.relevance import RelevanceProblem as RelevanceProblem
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
         "engine": ["ConvergenceWarning", "Engine", "Inference", "Info", "Status", "run"],
         "evidence": ["EvidenceMaximization", "PrecisionProblem"],
+        "linear": ["LinearProblem", "infer"],
+        "model_evidence": [
+            "bic_evidence",
+            "laplace_evidence",
+            "model_posterior",
+            "width_evidence",
+        ],
+        "relevance": ["RelevanceDetermination", "RelevanceProblem"],
     },
 )

@@ -23,6 +23,7 @@ from credo.families.linear import LinearStatistics, Rows
 from credo.families.ridge import Intercept, Noise, Spectrum, log_evidence
 from credo.families.ridge_belief import RidgeBelief
 from credo.features.basis import Basis
+from credo.features.placement import distinct_rows
 from credo.inference.engine import Inference
 from credo.inference.linear import (
     LinearProblem,
@@ -287,7 +288,9 @@ class LinearRegression(PredictiveRegressor):
                 sample_weight, inputs, dtype=np.float64, ensure_non_negative=True
             )
         if is_first:
-            self.basis_ = None if self.basis is None else self.basis.place(inputs)
+            self.basis_ = None
+            if self.basis is not None:
+                self.basis_ = self.basis.place(distinct_rows(inputs, weight))
             self._is_single = np.ndim(outputs) == 1
         design = inputs if self.basis_ is None else self.basis_.design(inputs)
         outputs = np.asarray(outputs, dtype=np.float64)

@@ -1,0 +1,73 @@
+"""Every estimator of the room obeys the laws, in each of the ways it can be set."""
+
+import inspect
+import warnings
+
+import pytest
+from sklearn.base import BaseEstimator
+
+import credo.models
+from credo import BasisTransformer, LinearRegression, ModelAverage
+from credo.distributions import Gamma
+from credo.evaluation import laws
+from credo.features import (
+    FourierBasis,
+    LinearBasis,
+    PolynomialBasis,
+    RadialBasis,
+    SigmoidBasis,
+    SplineBasis,
+)
+
+GIVEN = {"weight_precision": 1.0, "noise_precision": 2.0}
+EXAMPLES = {
+    "LinearRegression": [
+        (LinearRegression(), True),
+        (LinearRegression(inference="ml"), True),
+        (LinearRegression(inference="map"), True),
+        (LinearRegression(weight_precision="ard"), True),
+        (LinearRegression(fit_intercept=False), False),
+        (LinearRegression(penalize_intercept=True), False),
+        (LinearRegression(**GIVEN), False),
+        (LinearRegression(noise_precision=Gamma(1.0, 1.0)), False),
+        (LinearRegression(PolynomialBasis(2, orthogonal=True)), True),
+        (LinearRegression(SplineBasis(5)), True),
+        (LinearRegression(RadialBasis(6) + LinearBasis()), True),
+        (LinearRegression(FourierBasis(2)), True),
+        (LinearRegression(SigmoidBasis(4)), True),
+    ],
+    "ModelAverage": [
+        (
+            ModelAverage(
+                [
+                    ("constant", LinearRegression(PolynomialBasis(0))),
+                    ("line", LinearRegression()),
+                    ("spline", LinearRegression(SplineBasis(5))),
+                ]
+            ),
+            True,
+        )
+    ],
+    "BasisTransformer": [(BasisTransformer(SplineBasis(5)), True)],
+}
+CASES = [case for cases in EXAMPLES.values() for case in cases]
+
+
+def estimators():
+    found = [getattr(credo.models, name) for name in credo.models.__all__]
+    return {e.__name__ for e in found if inspect.isclass(e) and issubclass(e, BaseEstimator)}
+
+
+def test_every_estimator_of_the_room_has_an_example():
+    assert estimators() == set(EXAMPLES)
+
+
+@pytest.mark.parametrize(("estimator", "unit_free"), CASES, ids=lambda case: str(case)[:60])
+def test_estimator_obeys_the_laws(estimator, unit_free):
+    is_placed = getattr(estimator, "basis", None) is not None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        names = laws.check_estimator(estimator, unit_free=unit_free, streams=not is_placed)
+    assert "passes_the_checks_of_scikit_learn" in names
+    if hasattr(estimator, "partial_fit") and not is_placed:
+        assert "chunks_equal_the_batch" in names
