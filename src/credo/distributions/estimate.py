@@ -140,7 +140,8 @@ def expectation(function: Callable[[Array], ArrayLike], distribution: Univariate
     5.0
     """
     if isinstance(distribution, Mixture):
-        parts = [expectation(function, part) for part in distribution._univariate()]
+        shape = distribution.batch_shape
+        parts = [expectation(function, p._spread_to(shape)) for p in distribution._univariate()]
         return distribution._average(parts)
     if distribution.is_discrete:
         nodes, weights = distribution._outcomes()

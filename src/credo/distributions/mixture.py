@@ -107,12 +107,12 @@ class Mixture(Univariate):
     def quantile(self, p: ArrayLike) -> Array:
         """Return the smallest outcome whose `cdf` reaches ``p``."""
         ends = [part.quantile(p) for part in self._univariate()]
-        return self._invert(p, ends, lambda d, x, level: d.cdf(x) - level)
+        return self._invert(p, ends, Mixture.cdf, 1.0)
 
     def upper_quantile(self, p: ArrayLike) -> Array:
         """Return the outcome that is exceeded with probability ``p``, however small."""
         ends = [part.upper_quantile(p) for part in self._univariate()]
-        return self._invert(p, ends, lambda d, x, level: level - d.survival(x))
+        return self._invert(p, ends, Mixture.survival, -1.0)
 
     def mean(self) -> Array:
         """Return the weighted mean of the component means."""
@@ -203,31 +203,28 @@ class Mixture(Univariate):
         starts = range(0, len(self), ROWS_AT_ONCE)
         return np.concatenate([answer(self[i : i + ROWS_AT_ONCE]) for i in starts])
 
-    def _invert(self, p: ArrayLike, ends: Sequence[Array], excess: "Excess") -> Array:
-        """Return where ``excess`` over a level turns non-negative, between component ends."""
+    def _invert(
+        self, p: ArrayLike, ends: Sequence[Array], mass: "TailMass", direction: float
+    ) -> Array:
+        """Return where a tail probability is ``p``, between the answers of the components."""
         shape = np.broadcast_shapes(np.shape(p), self.batch_shape)
-        wide = [np.broadcast_to(end, shape).ravel() for end in ends]
+        wide = [np.broadcast_to(end, shape) for end in ends]
         low, high = np.min(wide, axis=0), np.max(wide, axis=0)
-        level = np.broadcast_to(as_float(p), shape).ravel()
+        level = np.broadcast_to(as_float(p), shape)
         if self.is_discrete:
-            wide_level, ends_shape = (
-                level.reshape(shape),
-                (low.reshape(shape), high.reshape(shape)),
-            )
-            return first_integer(lambda x: excess(self, x, wide_level), *ends_shape)
+            return first_integer(lambda x: direction * (mass(self, x) - level), low, high)
         size = np.prod(self.batch_shape, dtype=int)
         row = np.broadcast_to(np.arange(size).reshape(self.batch_shape), shape).ravel()
-        flat = self._flat()
+        flat, flat_level = self._flat(), level.ravel()
 
-        def rows_at(active: NDArray[np.intp]) -> Mixture:
-            return flat[row[active]] if self.batch_shape else flat
+        # In logs Newton's method is as quick in the tails as in the middle.
+        def log_ratio(x: Array, active: NDArray[np.intp]) -> tuple[Array, Array]:
+            rows = flat[row[active]] if self.batch_shape else flat
+            tail = mass(rows, x)
+            return direction * np.log(tail / flat_level[active]), rows.prob(x) / tail
 
-        def gap(x: Array, active: NDArray[np.intp]) -> Array:
-            return excess(rows_at(active), x, level[active])
-
-        return increasing_root(
-            gap, lambda x, active: rows_at(active).prob(x), low, high
-        ).reshape(shape)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            return increasing_root(log_ratio, low.ravel(), high.ravel()).reshape(shape)
 
     def _average(self, values: Sequence[Array], event: tuple[int, ...] = ()) -> Array:
         """Return the weighted mean over components of arrays that broadcast over the batch."""
@@ -235,7 +232,7 @@ class Mixture(Univariate):
         for k, value in enumerate(values):
             share = self.weights[..., k].reshape(self.weights.shape[:-1] + (1,) * len(event))
             # A component without weight says nothing, not even where its moment is infinite.
-            total = total + np.where(share > 0, share * value, 0.0)
+            total = total + share * np.where(share > 0, value, 0.0)
         return total
 
     def _leading_weights(self, ndim: int) -> Array:
@@ -260,7 +257,7 @@ class Mixture(Univariate):
         return np.asarray(np.choose(choice, parts))
 
 
-Excess = Callable[[Mixture, Array, Array], Array]
+TailMass = Callable[[Mixture, Array], Array]
 
 
 def _distance(a: Normal, b: Normal) -> Array:

@@ -9,8 +9,8 @@ from credo.numerics.array import Array
 
 __all__ = ["RowFunction", "first_integer", "golden_maximum", "increasing_root"]
 
-# f(x, rows) is the value at x for those rows of the problem.
-RowFunction = Callable[[Array, NDArray[np.intp]], Array]
+# f(x, rows) is the value and the slope at x for those rows of the problem.
+RowFunction = Callable[[Array, NDArray[np.intp]], tuple[Array, Array]]
 
 MAX_STEPS = 200
 GOLDEN_STEPS = 60
@@ -18,7 +18,7 @@ GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 EPSILON = np.finfo(np.float64).eps
 
 
-def increasing_root(f: RowFunction, slope: RowFunction, low: Array, high: Array) -> Array:
+def increasing_root(f: RowFunction, low: Array, high: Array) -> Array:
     """Return where an increasing function crosses zero in its bracket, row by row.
 
     Newton's step where it lands inside the bracket and the bracket keeps shrinking, the
@@ -26,16 +26,17 @@ def increasing_root(f: RowFunction, slope: RowFunction, low: Array, high: Array)
 
     Parameters
     ----------
-    f, slope
-        ``f(x, rows)`` is the value at ``x`` for those rows, ``slope(x, rows)`` its derivative;
-        the value must not be positive at ``low`` nor negative at ``high``.
+    f
+        ``f(x, rows)`` is the value and the slope at ``x`` for those rows; the value must not
+        be positive at ``low`` nor negative at ``high``.
     low, high
         Brackets, shape (n,).
 
     Examples
     --------
-    >>> cube, slope = lambda x, rows: x**3 - 8.0, lambda x, rows: 3 * x**2
-    >>> increasing_root(cube, slope, np.array([0.0]), np.array([10.0]))
+    >>> def cube(x, rows):
+    ...     return x**3 - 8.0, 3.0 * x**2
+    >>> increasing_root(cube, np.array([0.0]), np.array([10.0]))
     array([2.])
     """
     low, high = low.copy(), high.copy()
@@ -48,10 +49,10 @@ def increasing_root(f: RowFunction, slope: RowFunction, low: Array, high: Array)
         if not active.size:
             break
         here = x[active]
-        value, rise = f(here, active), slope(here, active)
+        value, slope = f(here, active)
         low[active] = np.where(value <= 0, here, low[active])
         high[active] = np.where(value >= 0, here, high[active])
-        step = np.divide(value, rise, out=np.full_like(value, np.inf), where=rise > 0)
+        step = np.divide(value, slope, out=np.full_like(value, np.inf), where=slope > 0)
         x[active] = _next(here, step, low[active], high[active], width[active])
         width[active] = high[active] - low[active]
         moved = np.abs(x[active] - here) > 2.0 * EPSILON * np.abs(here) + floor[active]
