@@ -21,6 +21,8 @@ Tone = Literal["answer", "fact", "good", "caution"]
 CONFIDENCE = 0.95
 FEW_TEST_ROWS = 30
 ROWS_PER_TERM = 3.0
+OFTEN_OUTSIDE = 0.1
+EXACT = 1 - 1e-9
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ def findings(result: RegressionResult) -> tuple[Finding, ...]:
         *_noise(result),
         *_calibration(result),
         *_amount(result),
-        *(Finding("caution", note) for note in result.held_out.notes),
+        *_extrapolation(result),
         _use(result),
     ]
     return tuple(sorted(found, key=lambda finding: finding.tone == "caution"))
@@ -71,6 +73,9 @@ def _models(result: RegressionResult) -> Iterator[Finding]:
     if best.name == winner.name:
         text = f"Cross-validation agrees with the evidence that {winner.name} is best."
         yield Finding("good", text)
+        return
+    if result.average.r_squared > EXACT:
+        yield Finding("fact", f"The columns determine {result.data.target!r} exactly.")
         return
     gain, error = float(result.cv_gain.value), float(result.cv_gain.standard_error)
     is_clear = float(result.cv_gain.interval(CONFIDENCE)[0]) > 0
@@ -130,6 +135,8 @@ def _calibration(result: RegressionResult) -> Iterator[Finding]:
     verdict = _verdict(is_hit, level)
     if verdict:
         yield Finding("caution", f"Intervals are too {verdict}: {said}, which chance excludes.")
+    elif len(is_hit) < FEW_TEST_ROWS:
+        yield Finding("fact", f"{said}, too few rows to judge the intervals by.")
     else:
         yield Finding("good", f"The intervals keep their promise: {said}.")
     is_high = held_out.predictive.mean() > np.median(held_out.predictive.mean())
@@ -171,6 +178,13 @@ def _amount(result: RegressionResult) -> Iterator[Finding]:
             f"The data are few for the freedom of {result.winner.name}: {n_train} training "
             f"rows determine about {n_effective:.0f} of its parameters.",
         )
+
+
+def _extrapolation(result: RegressionResult) -> Iterator[Finding]:
+    held_out = result.held_out
+    is_often = held_out.is_outside.mean() > OFTEN_OUTSIDE
+    for note in held_out.notes:
+        yield Finding("caution" if is_often else "fact", f"On the test, {note}")
 
 
 def _use(result: RegressionResult) -> Finding:

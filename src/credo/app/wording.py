@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["count", "number", "percent", "plus_minus", "probability"]
+from credo.app.slate import AVERAGE
+from credo.app.table_regression import CandidateScore
+
+__all__ = ["count", "number", "percent", "plus_minus", "probability", "score_cells"]
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -51,8 +54,8 @@ def plus_minus(value: float, error: float, digits: int = 2) -> str:
     """
     if math.isnan(value):
         return "-"
-    if math.isnan(error):
-        return f"{value:.{digits}f}"
+    if abs(value) >= 1000 or math.isnan(error):
+        return number(value)
     return f"{value:.{digits}f} ± {error:.{digits}f}"
 
 
@@ -78,3 +81,17 @@ def probability(share: float) -> str:
     if 0 <= share < 0.0005:
         return "<0.001"
     return ">0.999" if share > 0.9995 else f"{share:.3f}"
+
+
+def score_cells(score: CandidateScore) -> tuple[str, ...]:
+    """Return a row of the table: name, evidence, probability and scores."""
+    is_average = score.name == AVERAGE
+    return (
+        score.name,
+        f"{score.log_evidence:,.1f}",
+        "" if is_average else probability(score.probability),
+        plus_minus(score.cv_log_score, score.cv_log_score_error),
+        plus_minus(score.log_score, score.log_score_error),
+        number(score.rmse),
+        percent(score.coverage),
+    )

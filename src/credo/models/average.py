@@ -86,6 +86,11 @@ class ModelAverage(PredictiveRegressor, _BaseComposition):
         doubt = np.array([part.epistemic_std**2 + (part.mean() - mean) ** 2 for part in parts])
         return Predictive(mixture, np.sqrt((weights * doubt).sum(axis=0)), np.sqrt(noise))
 
+    @property
+    def named_estimators_(self) -> Bunch:
+        """The fitted models by name."""
+        return Bunch(**dict(zip(self.names_, self.estimators_, strict=True)))
+
     def table(self) -> pd.DataFrame:
         """Return evidence and probability of each model, by name."""
         check_is_fitted(self)
@@ -118,7 +123,6 @@ class ModelAverage(PredictiveRegressor, _BaseComposition):
 
     def _weigh(self, names: list[str], models: list[Any]) -> Self:
         self.names_, self.estimators_ = names, models
-        self.named_estimators_ = Bunch(**dict(zip(names, models, strict=True)))
         _warn_if_incomparable(names, models)
         self.log_evidences_ = np.array([model.log_evidence_ for model in models])
         self.probability_ = model_posterior(self.log_evidences_, self.prior)
