@@ -138,3 +138,28 @@ def test_outputs_without_noise_give_a_finite_answer():
     assert_allclose(belief.weights, 2.0, rtol=1e-6)
     assert np.isfinite(belief.noise_precision).all()
     assert belief.noise_precision[0] > 1e10
+
+
+def test_most_probable_precision_maximizes_evidence_times_prior():
+    rng = np.random.default_rng(7)
+    x = rng.normal(size=(12, 3))
+    s = spectrum(x, x[:, 0] + rng.normal(size=12))
+    problem = PrecisionProblem(s, None, None)
+    t = np.linspace(-10, 10, 200_001)
+    joint = problem.objective(0, t) + problem.log_prior(t)
+    found = run(EvidenceMaximization(with_prior=True), problem)
+    assert_allclose(found.state.best[0], t[np.argmax(joint)], atol=2e-4)
+    plain = run(EvidenceMaximization(), problem)
+    assert abs(found.state.best[0]) < abs(plain.state.best[0])
+    assert_allclose(found.log_evidence, plain.log_evidence, atol=1e-6)
+
+
+def test_most_probable_precision_tends_to_the_maximum_of_the_evidence_with_many_columns():
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=(3000, 200))
+    s = spectrum(x, x @ rng.normal(size=200) + rng.normal(size=3000))
+    problem = PrecisionProblem(s, None, None)
+    best = [
+        run(EvidenceMaximization(with_prior=w), problem).state.best[0] for w in (True, False)
+    ]
+    assert_allclose(best[0], best[1], atol=0.02)

@@ -531,3 +531,27 @@ def test_diagnosis_says_what_is_doubtful():
     assert "rounding error" in str(constant)
     wide = LinearRegression().fit(np.random.default_rng(0).normal(size=(10, 30)), y[:10])
     assert np.isfinite(list(wide.diagnose().numbers.values())).all()
+
+
+def test_learned_prior_shrinks_normal_means_as_stein_does():
+    rng = np.random.default_rng(0)
+    truth = 0.8 * rng.normal(size=60)
+    y = truth + rng.normal(size=60)
+    model = LinearRegression(noise_precision=1.0, fit_intercept=False).fit(np.eye(60), y)
+    assert_allclose(model.coef_, (1 - 1 / np.mean(y**2)) * y, rtol=1e-6)
+    assert np.sum((model.coef_ - truth) ** 2) < np.sum((y - truth) ** 2)
+
+
+def test_ways_to_control_complexity_agree_where_the_answer_is_clear():
+    rng = np.random.default_rng(4)
+    x = rng.uniform(-1, 1, (200, 1))
+    y = 1 + 2 * x[:, 0] - 3 * x[:, 0] ** 2 + 0.2 * rng.normal(size=200)
+    models = [LinearRegression(PolynomialBasis(k, orthogonal=True)).fit(x, y) for k in range(6)]
+    by_evidence = np.argmax([m.log_evidence_ for m in models])
+    by_bic = np.argmax([m.evidence_approximations()["bic"] for m in models])
+    left_out = [m.leave_one_out(x, y).log_prob(y) for m in models]
+    gain = left_out[2] - np.array(left_out)
+    error = gain.std(axis=1) / np.sqrt(200)
+    assert by_evidence == by_bic == 2
+    assert (gain.mean(axis=1)[:2] > 5 * error[:2]).all()
+    assert (gain.mean(axis=1)[3:] > -3 * error[3:]).all()

@@ -132,6 +132,10 @@ class PrecisionProblem:
         """Return the log prior density of ``t``."""
         return log_ratio_prior(t) if self.learns_weights else np.zeros_like(t)
 
+    def log_prior_slope(self, t: float) -> float:
+        """Return the derivative of `log_prior`."""
+        return float(1 - 2 * special.expit(t)) if self.learns_weights else 0.0
+
     def searched(self, output: int) -> Array:
         """Return a grid of ``t`` wide enough to hold the maximum."""
         if self.learns_weights:
@@ -163,26 +167,39 @@ class Brackets:
 
 @dataclass(frozen=True)
 class EvidenceMaximization:
-    """Find the maximum of the evidence on a wide grid, polish it, integrate around it."""
+    """Find the maximum of the evidence on a wide grid, polish it, integrate around it.
+
+    Attributes
+    ----------
+    with_prior
+        Whether to maximize evidence times prior (most probable precisions) instead of the
+        evidence alone (type II maximum likelihood).
+    """
 
     tolerance: float = 1e-9
     max_steps: int = 100
+    with_prior: bool = False
 
     def init(self, problem: PrecisionProblem) -> Brackets:
         """Bracket the highest point of a wide grid, so that no local maximum is mistaken."""
         if not (problem.learns_weights or problem.learns_noise):
             none = np.zeros(problem.n_outputs)
             return Brackets(none, none, none, none, none, none)
-        brackets = [_bracket(problem, k) for k in range(problem.n_outputs)]
+        brackets = [_bracket(self, problem, k) for k in range(problem.n_outputs)]
         return Brackets(*np.array(brackets).T)
 
     def step(self, problem: PrecisionProblem, state: Brackets) -> tuple[Brackets, Info]:
         """Take one secant step on the slope of every output, kept inside its bracket."""
-        moved = np.array([_secant(problem, k, state) for k in range(problem.n_outputs)])
+        moved = np.array([_secant(self, problem, k, state) for k in range(problem.n_outputs)])
         after = Brackets(*moved.T)
         change = float(np.abs(after.best - state.best).max(initial=0.0))
         value = sum(float(problem.objective(k, t[None])[0]) for k, t in enumerate(after.best))
         return after, Info(value, change)
+
+    def slope(self, problem: PrecisionProblem, output: int, t: float) -> float:
+        """Return the derivative of what is maximized."""
+        prior = problem.log_prior_slope(t) if self.with_prior else 0.0
+        return problem.slope(output, t) + prior
 
     def posterior(
         self, problem: PrecisionProblem, state: Brackets
@@ -215,23 +232,29 @@ def curvature(problem: PrecisionProblem, output: int, t: float) -> float:
     return (slopes[0] - slopes[1]) / (2 * step)
 
 
-def _bracket(problem: PrecisionProblem, output: int) -> tuple[float, ...]:
+def _bracket(
+    engine: EvidenceMaximization, problem: PrecisionProblem, output: int
+) -> tuple[float, ...]:
     grid = problem.searched(output)
     values = problem.objective(output, grid)
+    if engine.with_prior:
+        values = values + problem.log_prior(grid)
     top = int(np.argmax(values))
     left, right = grid[max(top - 1, 0)], grid[min(top + 1, len(grid) - 1)]
-    slopes = problem.slope(output, left), problem.slope(output, right)
+    slopes = engine.slope(problem, output, left), engine.slope(problem, output, right)
     return left, right, *slopes, grid[top], 0.0
 
 
-def _secant(problem: PrecisionProblem, output: int, state: Brackets) -> tuple[float, ...]:
+def _secant(
+    engine: EvidenceMaximization, problem: PrecisionProblem, output: int, state: Brackets
+) -> tuple[float, ...]:
     """Take one step of the Illinois method; without a change of sign the best point stays."""
     left, right, side = state.left[output], state.right[output], state.side[output]
     at_left, at_right = state.left_slope[output], state.right_slope[output]
     if not at_left > 0 > at_right:
         return left, right, at_left, at_right, state.best[output], side
     middle = (left * at_right - right * at_left) / (at_right - at_left)
-    slope = problem.slope(output, middle)
+    slope = engine.slope(problem, output, middle)
     if slope > 0:
         return middle, right, slope, at_right * (0.5 if side > 0 else 1.0), middle, 1.0
     return left, middle, at_left * (0.5 if side < 0 else 1.0), slope, middle, -1.0
