@@ -148,7 +148,11 @@ def test_weak_prior_moves_with_the_units_of_the_data():
 
 def test_weak_prior_survives_a_constant_column():
     s = NormalStatistics.of(np.full((3, 1), 2.0))
-    assert_allclose(NormalInverseGamma.weak(s).update(s).mode().loc, [2.0])
+    weak = NormalInverseGamma.weak(s)
+    assert_allclose(
+        (weak.location, weak.strength, weak.shape, weak.rate), [[2], [0.01], [1], [1]]
+    )
+    assert_allclose(weak.update(s).mode().loc, [2.0])
 
 
 def test_statistics_know_the_groups_they_hold():

@@ -72,6 +72,12 @@ def test_weak_prior_moves_with_the_common_unit():
     assert_allclose(log_density(1000.0), log_density(1.0), rtol=1e-9)
 
 
+def test_weak_prior_survives_constant_columns():
+    weak = SphericalNormalInverseGamma.weak(NormalStatistics.of(np.full((3, 2), 2.0)))
+    assert_allclose((weak.shape, weak.rate), 1.0)
+    assert_allclose(weak.strength, 0.01)
+
+
 def test_beliefs_broadcast_over_groups():
     groups = NormalStatistics.by_group(ROWS, np.arange(6) % 2, 2)
     posterior = PRIOR.update(groups)
