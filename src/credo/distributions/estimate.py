@@ -9,9 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from credo.distributions.distribution import Distribution
-from credo.distributions.mixture import Mixture
 from credo.distributions.parameter import non_negative, probability
-from credo.distributions.quadrature import tail_levels
 from credo.distributions.univariate import Univariate
 from credo.numerics.array import Array, as_float
 
@@ -123,15 +121,7 @@ def monte_carlo(
 
 
 def expectation(function: Callable[[Array], ArrayLike], distribution: Univariate) -> Array:
-    """Return the mean of a function under a distribution of one number, without randomness.
-
-    A sum over outcomes if discrete, else a quadrature over quantiles that bears integrable
-    singularities at the ends; a jump or a kink inside costs digits.
-
-    Parameters
-    ----------
-    function
-        Takes outcomes of shape (n, *batch) and returns the same shape.
+    """Return the mean of a function of one number, by sum or quadrature and not by draws.
 
     Examples
     --------
@@ -139,22 +129,7 @@ def expectation(function: Callable[[Array], ArrayLike], distribution: Univariate
     >>> float(expectation(np.square, Normal(1.0, 2.0)).round(10))
     5.0
     """
-    if isinstance(distribution, Mixture):
-        shape = distribution.batch_shape
-        parts = [expectation(function, p._spread_to(shape)) for p in distribution._univariate()]
-        return distribution._average(parts)
-    if distribution.is_discrete:
-        nodes, weights = distribution._outcomes()
-        shares = weights * distribution.prob(nodes)
-    else:
-        levels, weights = tail_levels()
-        column = levels.reshape(-1, *[1] * len(distribution.batch_shape))
-        tails = distribution.quantile(column), distribution.upper_quantile(column)
-        nodes = np.concatenate(
-            [np.broadcast_to(t, (len(levels), *distribution.batch_shape)) for t in tails]
-        )
-        shares = np.tile(weights, 2).reshape(-1, *[1] * len(distribution.batch_shape))
-    return np.asarray((shares * as_float(function(nodes))).sum(axis=0))
+    return distribution.expectation(function)
 
 
 def box_muller(rng: Generator, n: int) -> Array:

@@ -23,6 +23,7 @@ __all__ = ["Mixture"]
 
 # Integrals over outcomes use hundreds of nodes per row; this many rows at a time fit a cache.
 ROWS_AT_ONCE = 1024
+PAIR_ORDER = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,13 +139,26 @@ class Mixture(Univariate):
         """Return ``E|X - y|``, the expected absolute error of the guess ``y``."""
         return self._average([part.expected_distance(y) for part in self._univariate()])
 
+    def expectation(self, function: Callable[[Array], ArrayLike], order: int = 8) -> Array:
+        """Return the mean of ``function`` of the outcome, component by component."""
+        parts = [part._spread_to(self.batch_shape) for part in self._univariate()]
+        return self._average([part.expectation(function, order) for part in parts])
+
     def mean_difference(self) -> Array:
         """Return ``E|X - X'|``: exact for normal components, else by quadrature."""
-        if not all(isinstance(part, Normal) for part in self.components):
+        if self.is_discrete:
             return self._by_rows(Univariate.mean_difference)
-        parts = cast(tuple[Normal, ...], self.components)
-        pairs = [self._average([_distance(a, b) for b in parts]) for a in parts]
-        return self._average(pairs)
+        return self._by_rows(Mixture._mean_pair_distance)
+
+    def _mean_pair_distance(self) -> Array:
+        parts = [part._spread_to(self.batch_shape) for part in self._univariate()]
+        total: Array = np.zeros(self.batch_shape)
+        for k, a in enumerate(parts):
+            for j, b in enumerate(parts[: k + 1]):
+                share = self.weights[..., k] * self.weights[..., j]
+                distance = a.mean_difference() if j == k else 2.0 * _mean_distance(a, b)
+                total = total + share * np.where(share > 0, distance, 0.0)
+        return total
 
     def entropy(self) -> Array:
         """Return the expectation of ``-log_prob`` by sum or quadrature; one number only."""
@@ -260,6 +274,19 @@ class Mixture(Univariate):
 TailMass = Callable[[Mixture, Array], Array]
 
 
-def _distance(a: Normal, b: Normal) -> Array:
-    """Return ``E|X - Y|`` for independent normals."""
-    return Normal(a.loc - b.loc, np.hypot(a.scale, b.scale)).expected_distance(0.0)
+def _mean_distance(a: Univariate, b: Univariate) -> Array:
+    """Return ``E|X - Y|`` for independent variables of equal batch shape."""
+    if isinstance(a, Normal) and isinstance(b, Normal):
+        return Normal(a.loc - b.loc, np.hypot(a.scale, b.scale)).expected_distance(0.0)
+    # The distance from a wide variable is smooth at the scale of a narrow one.
+    is_narrow = _half_width(a) <= _half_width(b)
+    answer = np.empty(a.batch_shape)
+    for rows, inner, outer in ((is_narrow, a, b), (~is_narrow, b, a)):
+        if rows.any():
+            distance = outer[rows].expected_distance
+            answer[rows] = inner[rows].expectation(distance, PAIR_ORDER)
+    return answer
+
+
+def _half_width(d: Univariate) -> Array:
+    return d._full(d.upper_quantile(0.25) - d.quantile(0.25))

@@ -41,13 +41,13 @@ def panels(edges: Array, order: int) -> tuple[Array, Array]:
 
 
 @cache
-def tail_levels() -> tuple[Array, Array]:
+def tail_levels(order: int = 8) -> tuple[Array, Array]:
     """Return nodes ``u`` and weights for integrals over probabilities ``u`` in (0, 1/2).
 
     Gauss-Legendre in ``-log u``, panel by panel, so that functions of a quantile that grow
     like a power of ``u`` towards the tail are integrated as well as smooth ones.
     """
-    depth, weights = panels(DEPTHS, order=8)
+    depth, weights = panels(DEPTHS, order)
     levels = np.exp(-depth)
     return levels, weights * levels
 

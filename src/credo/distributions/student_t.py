@@ -76,7 +76,7 @@ class StudentT(SymmetricLocationScale):
     def _standard_distance(self, z: Array) -> Array:
         df = np.where(self.df > 1, self.df, np.nan)
         slope = (df + z * z) / (df - 1) * np.exp(self._standard_log_prob(z))
-        return np.asarray(z * (self._standard_cdf(z) - self._standard_cdf(-z)) + 2.0 * slope)
+        return np.asarray(z * (2.0 * self._standard_cdf(z) - 1.0) + 2.0 * slope)
 
     def _standard_difference(self) -> Array:
         df = np.where(self.df > 1, self.df, np.nan)

@@ -1,6 +1,7 @@
 """What distributions of one number can do beyond those of anything."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,6 +75,30 @@ class Univariate(Distribution):
         log_prob = self.log_prob(nodes)
         bounded = np.where(np.isneginf(log_prob), 0.0, log_prob)
         return self._full(-(weights * np.exp(log_prob) * bounded).sum(axis=0))
+
+    def expectation(self, function: Callable[[Array], ArrayLike], order: int = 8) -> Array:
+        """Return the mean of ``function`` of the outcome, without randomness.
+
+        A sum over outcomes if discrete, else a quadrature over quantiles that bears integrable
+        singularities at the ends; a jump or a kink inside costs digits.
+
+        Parameters
+        ----------
+        function
+            Takes outcomes of shape (n_nodes, *batch) and returns the same shape.
+        order
+            Nodes in each of the two dozen pieces of a density.
+        """
+        if self.is_discrete:
+            nodes, weights = self._outcomes()
+            shares = weights * self.prob(nodes)
+            return np.asarray((shares * as_float(function(nodes))).sum(axis=0))
+        levels, weights = tail_levels(order)
+        column = levels.reshape(-1, *[1] * len(self.batch_shape))
+        nodes = np.concatenate([self.quantile(column), self.upper_quantile(column)])
+        nodes = np.broadcast_to(nodes, (len(nodes), *self.batch_shape))
+        values = np.broadcast_to(as_float(function(nodes)), nodes.shape)
+        return np.asarray(np.tensordot(np.tile(weights, 2), values, axes=1))
 
     def _outcomes(self) -> tuple[Array, Array]:
         """Return nodes and weights for integrals over outcomes, shape (n_nodes, *batch)."""
