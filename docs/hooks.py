@@ -2,15 +2,22 @@
 
 A fenced block opened by ```` ```python run ```` is executed; the blocks of one page share one
 namespace. Its printed output is placed below it, and each figure it leaves open is saved next
-to the page. An example that raises, or warns, stops the build.
+to the page. In a block opened by ```` ```console run ```` each line ``$ credo ...`` runs the
+command line; a line that must fail ends in ``# exits with 2``. All blocks of a page run in one
+new folder. An example that raises, warns or exits otherwise than it says stops the build.
 """
 
 import contextlib
 import io
+import os
 import re
+import shlex
+import subprocess
 import sys
+import tempfile
 import warnings
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -21,7 +28,9 @@ from mkdocs.structure.pages import Page
 
 __all__ = ["on_page_markdown", "run_examples"]
 
-BLOCK = re.compile(r"^```python run\n(?P<code>.*?)^```$", flags=re.M | re.S)
+BLOCK = re.compile(
+    r"^```(?P<language>python|console) run\n(?P<code>.*?)^```$", flags=re.M | re.S
+)
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
@@ -47,9 +56,10 @@ def run_examples(markdown: str, stem: str) -> tuple[str, dict[str, bytes]]:
     figures: dict[str, bytes] = {}
 
     def shown(match: re.Match[str]) -> str:
-        code = match["code"]
-        printed = _printed_by(code, namespace, stem)
-        parts = [f"```python\n{code}```"]
+        language, code = match["language"], match["code"]
+        is_python = language == "python"
+        printed = _printed(code, namespace, stem) if is_python else _answered(code, stem)
+        parts = [f"```{language}\n{code}```"]
         if printed:
             parts.append(f'<div class="output"><pre>{escape(printed)}</pre></div>')
         for picture in _open_figures():
@@ -58,10 +68,11 @@ def run_examples(markdown: str, stem: str) -> tuple[str, dict[str, bytes]]:
             parts.append(f"![figure drawn by the example above]({path.rpartition('/')[2]})")
         return "\n\n".join(parts)
 
-    return BLOCK.sub(shown, markdown), figures
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        return BLOCK.sub(shown, markdown), figures
 
 
-def _printed_by(code: str, namespace: dict[str, Any], stem: str) -> str:
+def _printed(code: str, namespace: dict[str, Any], stem: str) -> str:
     mpl.use("Agg")
     out = io.StringIO()
     try:
@@ -75,6 +86,28 @@ def _printed_by(code: str, namespace: dict[str, Any], stem: str) -> str:
             f"{type(error).__name__}: {error}. Correct the example or the code it shows."
         ) from error
     return out.getvalue()
+
+
+def _answered(code: str, stem: str) -> str:
+    """Return what the commands after ``$`` print, errors included."""
+    answers = []
+    for line in code.splitlines():
+        _, program, *arguments = shlex.split(line, comments=True)
+        expected = int(line.partition("# exits with ")[2] or 0)
+        answer = subprocess.run(
+            [str(Path(sys.executable).with_name(program)), *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=os.environ | {"COLUMNS": "100"},
+        )
+        if answer.returncode != expected:
+            raise PluginError(
+                f"commands must exit with {expected}; in {stem}.md '{line}' exited with "
+                f"{answer.returncode}: {answer.stdout}. Correct the example, or what it runs."
+            )
+        answers.append(answer.stdout)
+    return "".join(answers)
 
 
 def _open_figures() -> list[bytes]:

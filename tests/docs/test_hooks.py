@@ -65,3 +65,33 @@ def test_an_example_that_warns_stops_the_build():
     code = "import warnings\nwarnings.warn('careful')"
     with pytest.raises(PluginError, match="UserWarning: careful"):
         run_examples(page(code), "a")
+
+
+def console(*lines):
+    return "```console run\n" + "\n".join(lines) + "\n```"
+
+
+def test_commands_run_and_their_answer_stands_below():
+    shown, _ = run_examples(console('$ python -c "print(6 * 7)"'), "a")
+    assert shown.startswith("```console\n$ python -c")
+    assert '<div class="output"><pre>42\n</pre></div>' in shown
+
+
+def test_a_command_that_fails_stops_the_build_unless_it_says_so():
+    failing = '$ python -c "import sys; print(7); sys.exit(2)"'
+    with pytest.raises(PluginError, match="exited with 2"):
+        run_examples(console(failing), "a")
+    shown, _ = run_examples(console(f"{failing}  # exits with 2"), "a")
+    assert "<pre>7\n</pre>" in shown
+    with pytest.raises(PluginError, match="must exit with 2"):
+        run_examples(console("$ python -c pass  # exits with 2"), "a")
+
+
+def test_blocks_of_one_page_share_a_folder_that_is_gone_afterwards(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write = page("from pathlib import Path\nPath('note.txt').write_text('kept')")
+    read = console("$ python -c \"print(open('note.txt').read())\"")
+    shown, _ = run_examples(f"{write}\n\n{read}", "a")
+    assert "<pre>kept\n</pre>" in shown
+    assert Path.cwd() == tmp_path
+    assert list(tmp_path.iterdir()) == []

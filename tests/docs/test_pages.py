@@ -5,6 +5,9 @@ import re
 from pathlib import Path
 
 import pytest
+import typer
+
+from credo.app.command_line import command_line
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -101,3 +104,14 @@ def test_every_class_named_on_a_page_is_exported_by_a_room(page):
     exported = {name for room in rooms for name in getattr(room, "__all__", ())}
     theirs = {"None", "Pipeline", "GridSearchCV", "TransformedTargetRegressor"}
     assert named - exported - theirs == set()
+
+
+def test_the_command_line_page_lists_every_option_of_every_command():
+    text = (DOCS / "cli.md").read_text(encoding="utf-8")
+    commands = typer.main.get_command(command_line).commands
+    sections = dict(re.findall(r"^## `credo (\w+)`\n(.*?)(?=^## |\Z)", text, flags=re.M | re.S))
+    assert set(sections) == set(commands)
+    for name, command in commands.items():
+        options = {o for p in command.params for o in p.opts if o.startswith("--")}
+        listed = set(re.findall(r"^\| `(--[\w-]+)` \|", sections[name], flags=re.M))
+        assert listed == options - {"--help"}, name
