@@ -123,13 +123,15 @@ class Spectrum:
         )
 
 
-def log_evidence(spectrum: Spectrum, output: int, ratio: Array, noise: Noise) -> Array:
+def log_evidence(spectrum: Spectrum, output: int, ratio: Array, noise: Noise | Array) -> Array:
     """Return the log probability of one output, weights and unknown noise integrated out.
 
     Parameters
     ----------
     ratio
         Prior precision of the scaled weights over the noise precision, any shape.
+    noise
+        What is known of the noise; as an array, one precision for each ratio.
     """
     n = spectrum.n_informative
     shrinkage = -0.5 * np.log1p(spectrum.eigenvalues / ratio[..., None]).sum(axis=-1)

@@ -90,14 +90,7 @@ class PrecisionProblem:
 
     def objective(self, output: int, t: Array) -> Array:
         """Return the log evidence of one output at each ``t``."""
-        noise = self.noise
-        if self.learns_noise:
-            return np.array(
-                [
-                    log_evidence(self.spectrum, output, self.ratio(u), float(np.exp(u)))
-                    for u in np.atleast_1d(t)
-                ]
-            )
+        noise = np.exp(t) if self.learns_noise else self.noise
         return log_evidence(self.spectrum, output, self.ratio(t), noise)
 
     def slope(self, output: int, t: float) -> float:
