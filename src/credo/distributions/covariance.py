@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.distributions.batch import Batched
-from credo.numerics.array import Array
+from credo.numerics.array import Array, as_float
 from credo.numerics.linear_algebra import Cholesky, cholesky, solve_lower, symmetrize
 
 __all__ = ["Covariance", "DenseCovariance", "LowRankCovariance", "PrecisionForm"]
@@ -110,7 +110,7 @@ class DenseCovariance(Covariance):
 
     def color(self, standard: Array) -> Array:
         """Return ``L standard``."""
-        return np.asarray(np.einsum("...ij,...j->...i", self.factor.lower, standard))
+        return _rows_times(standard, self.factor.lower.swapaxes(-1, -2))
 
     def transform(self, a: Array) -> Covariance:
         """Return ``a S a'``."""
@@ -126,7 +126,7 @@ class DenseCovariance(Covariance):
         """Return ``S_ab S_bb^-1 shift`` and ``S_aa - S_ab S_bb^-1 S_ba``."""
         factor = cholesky(_block(self.matrix, given, given))
         half = solve_lower(factor.lower, _block(self.matrix, given, kept))
-        change = np.einsum("...ba,...b->...a", half, factor.whiten(shift))
+        change = _rows_times(factor.whiten(shift), half)
         remaining = _block(self.matrix, kept, kept) - half.swapaxes(-1, -2) @ half
         return change, DenseCovariance(symmetrize(remaining))
 
@@ -173,11 +173,11 @@ class PrecisionForm(Covariance):
 
     def whiten(self, residual: Array) -> Array:
         """Return ``L' residual``, a product and not a solve."""
-        return np.asarray(np.einsum("...ji,...j->...i", self.factor.lower, residual))
+        return _rows_times(residual, self.factor.lower)
 
     def color(self, standard: Array) -> Array:
         """Return ``L'^-1 standard``."""
-        return np.asarray(np.einsum("...ij,...j->...i", self._root, standard))
+        return _rows_times(standard, self._root.swapaxes(-1, -2))
 
     def transform(self, a: Array) -> Covariance:
         """Return ``a P^-1 a'``."""
@@ -193,7 +193,7 @@ class PrecisionForm(Covariance):
     ) -> tuple[Array, Covariance]:
         """Return ``-P_aa^-1 P_ab shift`` and the precision ``P_aa``."""
         remaining = PrecisionForm(_block(self.precision, kept, kept))
-        pull = np.einsum("...ab,...b->...a", _block(self.precision, kept, given), shift)
+        pull = _rows_times(shift, _block(self.precision, given, kept))
         return -remaining.factor.solve(pull[..., None])[..., 0], remaining
 
 
@@ -248,8 +248,8 @@ class LowRankCovariance(Covariance):
     def _stretch(self, x: Array, amount: Array) -> Array:
         """Return ``x + (U V) diag(amount) (U V)' x``."""
         columns = self._axes[0]
-        inner = amount * np.einsum("...dr,...d->...r", columns, x)
-        return np.asarray(x + np.einsum("...dr,...r->...d", columns, inner))
+        inner = amount * _rows_times(x, columns)
+        return x + _rows_times(inner, columns.swapaxes(-1, -2))
 
     def transform(self, a: Array) -> Covariance:
         """Return ``a (W W' + D) a'`` without the d x d matrix."""
@@ -268,11 +268,18 @@ class LowRankCovariance(Covariance):
         seen, noise = self.factor[..., given, :], self.noise[..., given]
         scaled = seen / noise[..., None]
         hidden = PrecisionForm(np.eye(seen.shape[-1]) + seen.swapaxes(-1, -2) @ scaled)
-        pull = np.einsum("...dr,...d->...r", scaled, shift)
+        pull = _rows_times(shift, scaled)
         shown = self.factor[..., kept, :]
         hidden_mean = hidden.factor.solve(pull[..., None])[..., 0]
-        change = np.einsum("...dr,...r->...d", shown, hidden_mean)
+        change = _rows_times(hidden_mean, shown.swapaxes(-1, -2))
         return change, LowRankCovariance(shown @ hidden._root, self.noise[..., kept])
+
+
+def _rows_times(x: Array, matrix: Array) -> Array:
+    """Return ``x matrix`` for vectors along the last axis, by BLAS if there is one matrix."""
+    if matrix.ndim == 2:
+        return as_float(x @ matrix)
+    return as_float((x[..., None, :] @ matrix)[..., 0, :])
 
 
 def _block(matrix: Array, rows: Indices, columns: Indices) -> Array:
