@@ -22,6 +22,7 @@ CONFIDENCE = 0.95
 FEW_TEST_ROWS = 30
 ROWS_PER_TERM = 3.0
 OFTEN_OUTSIDE = 0.1
+MIDDLE = 0.5
 EXACT = 1 - 1e-9
 
 
@@ -59,10 +60,10 @@ def headline(result: RegressionResult) -> str:
             f"{count(result.data.n_test, 'test row')} predictions are off by "
             f"{number(average.rmse)}, and the mean alone by {number(alone.rmse)}."
         )
-    explained = f"explaining {percent(average.r_squared)} of its variance"
     return (
         f"Predictions of {target!r} are off by {number(average.rmse)} on rows never seen "
-        f"before, where the mean alone is off by {number(alone.rmse)}, {explained}."
+        f"before, where the mean alone is off by {number(alone.rmse)}, explaining "
+        f"{percent(average.r_squared)} of its variance."
     )
 
 
@@ -139,6 +140,15 @@ def _calibration(result: RegressionResult) -> Iterator[Finding]:
         yield Finding("fact", f"{said}, too few rows to judge the intervals by.")
     else:
         yield Finding("good", f"The intervals keep their promise: {said}.")
+    middle = is_covered(held_out.predictive, held_out.y, MIDDLE)
+    if not verdict and _verdict(middle, MIDDLE):
+        size = "smaller" if _verdict(middle, MIDDLE) == "wide" else "larger"
+        yield Finding(
+            "caution",
+            "Errors are not shaped like the normal noise that the candidates assume: "
+            f"{percent(middle.mean())} of the test rows are in their {percent(MIDDLE)} "
+            f"interval, so that most errors are {size} than the intervals suggest.",
+        )
     is_high = held_out.predictive.mean() > np.median(held_out.predictive.mean())
     low, high = (_verdict(is_hit[rows], level) for rows in (~is_high, is_high))
     if low != high:

@@ -30,13 +30,15 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share in percent; one that is nearly all or nothing does not round to it.
+    """Return a share in percent, nearly all or nothing not rounded to it; NaN is a dash.
 
     Examples
     --------
     >>> percent(0.914), percent(0.99996), percent(1e-5), percent(0.0)
     ('91 %', 'over 99 %', 'under 1 %', '0 %')
     """
+    if math.isnan(share):
+        return "-"
     if 0.995 <= share < 1:
         return "over 99 %"
     if 0 < share < 0.005:

@@ -1,0 +1,139 @@
+"""The command ``credo``; it reads its arguments before it loads anything heavy."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+import credo
+from credo import app
+from credo.data.error import DataError
+
+__all__ = ["command_line", "main"]
+
+USER_ERROR = 2
+
+# Typer brings its own copy of click in some versions; this is the class in either.
+_UsageError: Any = typer.BadParameter.__mro__[1]
+
+
+class _OneSentence(TyperGroup):
+    """Commands whose user errors are one sentence and exit code 2; bugs keep a traceback."""
+
+    def main(self, *args: Any, **settings: Any) -> Any:
+        """Run a command; where it stands alone, end the process with its exit code."""
+        stands_alone = settings.pop("standalone_mode", True)
+        settings["standalone_mode"] = False
+        if not stands_alone:
+            return super().main(*args, **settings)
+        try:
+            sys.exit(super().main(*args, **settings) or 0)
+        except DataError as error:
+            _fail(str(error))
+        except _UsageError as error:
+            command = error.ctx.command_path if error.ctx else "credo"
+            _fail(f"{error.format_message().rstrip('.')}; see {command} --help.")
+        except typer.Abort:
+            _fail("stopped before anything was written.")
+
+
+def _fail(sentence: str) -> NoReturn:
+    typer.echo(f"credo: {' '.join(sentence.split())}", err=True)
+    sys.exit(USER_ERROR)
+
+
+command_line = typer.Typer(
+    cls=_OneSentence,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Predictions with honest uncertainty, from a table of numbers, categories and dates.",
+)
+
+
+def _share(value: float | None) -> float | None:
+    if value is not None and not 0 < value < 1:
+        raise typer.BadParameter(
+            f"it must be above 0 and below 1; found {value:g}; pass a share such as 0.9"
+        )
+    return value
+
+
+TablePath = Annotated[Path, typer.Argument(help="CSV or Parquet file with one header line.")]
+ModelPath = Annotated[Path, typer.Argument(help="Model file written by credo fit.")]
+TestShare = Annotated[
+    float, typer.Option(callback=_share, help="Share of the rows held out as a test.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the choice of test rows.")]
+Coverage = Annotated[float, typer.Option(callback=_share, help="Probability of the intervals.")]
+OwnCoverage = Annotated[
+    float | None,
+    typer.Option(
+        callback=_share, help="Probability of the intervals; that of training if not given."
+    ),
+]
+
+
+@command_line.callback(invoke_without_command=True)
+def start(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Predictions with honest uncertainty, from a table of numbers, categories and dates."""
+    if version:
+        typer.echo(f"credo {credo.__version__}")
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@command_line.command()
+def fit(
+    table: TablePath,
+    target: Annotated[str, typer.Option(help="Name of the column to predict.")],
+    out: Annotated[Path | None, typer.Option(help="Where to save the model.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Where to write an HTML report.")] = None,
+    test_share: TestShare = 0.2,
+    seed: Seed = 0,
+    coverage: Coverage = 0.9,
+) -> None:
+    """Learn to predict a column, and say how well and how surely."""
+    settings = app.FitSettings(test_share=test_share, seed=seed, coverage=coverage)
+    app.terminal_job.fit(table, target, settings, out, report)
+
+
+@command_line.command()
+def predict(
+    model: ModelPath,
+    table: TablePath,
+    out: Annotated[Path | None, typer.Option(help="Where to write a CSV file.")] = None,
+    coverage: OwnCoverage = None,
+) -> None:
+    """Predict each row of a table: mean, sd, and the interval from low to high."""
+    app.terminal_job.predict(model, table, out, coverage)
+
+
+@command_line.command()
+def inspect(model: ModelPath) -> None:
+    """Say what a model file holds and how good it was."""
+    app.terminal_job.inspect(model)
+
+
+@command_line.command()
+def demo(
+    folder: Annotated[Path, typer.Option(help="Where the results go.")] = Path("credo-demo"),
+) -> None:
+    """Fit the strength of concrete from its mixture and age, on data that come with credo."""
+    app.terminal_job.demo(folder)
+
+
+def main() -> None:
+    """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    command_line()

@@ -1,0 +1,65 @@
+"""Weights in one currency: how far a prediction moves per standard deviation of a term."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from credo.app.slate import CONSTANT, LINEAR, READABLE
+from credo.app.wording import number, percent
+from credo.models.average import ModelAverage
+from credo.models.linear_regression import LinearRegression
+
+__all__ = ["N_EFFECTS", "Effect", "EffectList", "strongest_effects"]
+
+N_EFFECTS = 5
+"""As many fit into a sentence."""
+
+
+class Effect(NamedTuple):
+    """Change of the prediction when a term rises by one standard deviation: mean, interval."""
+
+    term: str
+    mean: float
+    low: float
+    high: float
+
+
+class EffectList(NamedTuple):
+    """Effects, the strongest first, the candidate they are of, and the intervals' coverage."""
+
+    candidate: str
+    effects: tuple[Effect, ...]
+    coverage: float
+
+    def sentence(self) -> str:
+        """Return all effects in one sentence."""
+        told = ", ".join(
+            f"{term!r} {number(mean)} ({number(low)} to {number(high)})"
+            for term, mean, low, high in self.effects
+        )
+        return (
+            f"The strongest weights of {self.candidate}, as change of the prediction per "
+            f"standard deviation of a term, with {percent(self.coverage)} intervals: {told}."
+        )
+
+
+def strongest_effects(average: ModelAverage, at_most: int, coverage: float = 0.9) -> EffectList:
+    """Return the strongest effects of the most probable candidate, if it can be read.
+
+    Terms of splines and radial functions have no meaning of their own; where they win, the
+    effects are those of the linear candidate, a coarser story of the same data.
+    """
+    winner = average.names_[int(np.argmax(average.probability_))]
+    candidate = winner if winner in READABLE else LINEAR
+    if winner == CONSTANT:
+        return EffectList(winner, (), coverage)
+    model: LinearRegression = average.named_estimators_[candidate]
+    table = model.coefficients(coverage)
+    statistics = model.statistics_
+    spread = np.sqrt(statistics.x_scatter_diagonal / statistics.weight)
+    scaled = table[["mean", "low", "high"]].to_numpy() * spread[:, None]
+    order = np.argsort(-np.abs(scaled[:, 0]), kind="stable")[:at_most]
+    effects = tuple(Effect(str(table.index[i]), *map(float, scaled[i])) for i in order)
+    return EffectList(candidate, effects, coverage)

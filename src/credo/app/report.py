@@ -1,0 +1,206 @@
+"""The report: one HTML file that says what was found and how far to trust it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from html import escape
+
+import numpy as np
+
+import credo
+from credo.app import picture
+from credo.app.effect import strongest_effects
+from credo.app.finding import findings, headline
+from credo.app.page import card, figure, list_of, page, section, table, tile
+from credo.app.result import DataSummary, RegressionResult
+from credo.app.slate import AVERAGE
+from credo.app.wording import count, number, percent, score_cells
+
+__all__ = ["report_page"]
+
+N_WEIGHTS = 12
+N_EXAMPLES = 9
+
+
+def report_page(result: RegressionResult) -> str:
+    """Return the report as the text of a self-contained HTML file."""
+    parts = [
+        _header(result),
+        _belief(result),
+        _models(result),
+        _predictions(result),
+        _columns(result),
+        _data(result.data, result.slate_notes),
+        _footer(result),
+    ]
+    return page(f"{result.data.target}: credo report", parts)
+
+
+def _header(result: RegressionResult) -> str:
+    data, average = result.data, result.average
+    tiles = [
+        tile(
+            number(average.rmse),
+            f"typical error (RMSE); {number(result.constant.rmse)} for the mean alone",
+        ),
+        tile(percent(max(average.r_squared, 0.0)), "of the variance explained"),
+        tile(
+            percent(average.coverage),
+            f"of test rows inside their {percent(result.settings.coverage)} interval",
+        ),
+        tile(f"{data.n_test:,}", f"test rows; {data.n_train:,} rows to learn from"),
+    ]
+    kicker = f"credo report on {data.name}"
+    return (
+        f'<header><p class="kicker">{escape(kicker)}</p><h1>{escape(headline(result))}</h1>'
+        f'<div class="tiles">{"".join(tiles)}</div></header>\n'
+    )
+
+
+def _belief(result: RegressionResult) -> str:
+    order = ("caution", "good", "fact")
+    said = [
+        (found.tone, found.text)
+        for tone in order
+        for found in findings(result)
+        if found.tone == tone
+    ]
+    lead = "Cautions are marked; all scores are of rows that no candidate had seen."
+    body = f'<div class="card">{list_of(said)}</div>'
+    return section("What to believe, and what not to", lead, body)
+
+
+def _models(result: RegressionResult) -> str:
+    headings = [
+        "model",
+        "log evidence",
+        "probability",
+        "cv log score",
+        "test log score",
+        "test RMSE",
+        f"{percent(result.settings.coverage)} coverage",
+    ]
+    strong = (result.winner.name, AVERAGE)
+    rows = [score_cells(score) for score in result.scores]
+    lead = (
+        "The evidence is the probability of the training rows under a candidate, all its "
+        "unknowns averaged over: it rewards a good fit and charges for freedom. Predictions "
+        "average over the candidates by their probability."
+    )
+    chart = figure(
+        "Log score of each candidate",
+        "Test rows, and cross-validation within the training rows; further right is better; "
+        "bars are one standard error.",
+        picture.comparison(result),
+    )
+    evidence = figure(
+        "Evidence of each candidate",
+        "How many natural logarithms more probable it makes the training rows than the mean "
+        "alone does; 3 more are already a factor of 20.",
+        picture.evidence(result),
+    )
+    numbers = table(headings, rows, strong)
+    scores = card("All numbers", "± is one standard error.", numbers, is_wide=True)
+    return section("The candidates", lead, f'<div class="grid">{evidence}{chart}{scores}</div>')
+
+
+def _predictions(result: RegressionResult) -> str:
+    level = percent(result.settings.coverage)
+    figures = [
+        figure(
+            "Predicted and true",
+            f"Each test row with its {level} interval; the line is a perfect prediction.",
+            picture.truth(result),
+        ),
+        figure(
+            "Do intervals keep their promise?",
+            "Share of test rows inside intervals of every "
+            "size; the band is what chance allows.",
+            picture.coverage(result),
+        ),
+        figure(
+            "What is left over",
+            "Truth minus prediction; a pattern here is something that no candidate caught.",
+            picture.residuals(result),
+        ),
+        card(
+            "What a prediction looks like",
+            f"Test rows from the lowest prediction to the highest, with {level} intervals.",
+            _examples(result),
+        ),
+    ]
+    lead = f"All {result.data.n_test:,} rows below were held out of training."
+    return section(
+        "Predictions on test rows", lead, f'<div class="grid">{"".join(figures)}</div>'
+    )
+
+
+def _examples(result: RegressionResult) -> str:
+    """Return a table of test rows spread over the range of predictions."""
+    held_out = result.held_out
+    mean = held_out.predictive.mean()
+    spread = np.linspace(0, len(mean) - 1, min(N_EXAMPLES, len(mean))).astype(int)
+    rows = np.argsort(mean, kind="stable")[spread]
+    low, high = held_out.predictive[rows].interval(result.settings.coverage).T
+    cells = [
+        [number(value, 4) for value in values]
+        for values in zip(mean[rows], low, high, held_out.y[rows], strict=True)
+    ]
+    return table(["predicted", "low", "high", "true"], cells)
+
+
+def _columns(result: RegressionResult) -> str:
+    weights = strongest_effects(result.training, N_WEIGHTS, result.settings.coverage)
+    if not weights.effects:
+        return ""
+    figures = [
+        figure(
+            "One column at a time",
+            "Prediction when one column moves over its range and all "
+            "others stay as in the most typical row; the band is the doubt about the mean.",
+            picture.profiles(result),
+            is_wide=True,
+        ),
+        figure(
+            f"Strongest weights of {weights.candidate}",
+            "Change of the prediction when a term "
+            f"rises by one standard deviation, with {percent(weights.coverage)} intervals.",
+            picture.weights(weights),
+            is_wide=True,
+        ),
+    ]
+    lead = "These describe the models, not what would happen if someone changed a column."
+    return section(
+        "What moves the prediction", lead, f'<div class="grid">{"".join(figures)}</div>'
+    )
+
+
+def _data(data: DataSummary, slate_notes: tuple[str, ...]) -> str:
+    kinds = Counter(column.kind for column in data.schema.columns)
+    told = ", ".join(f"{n} {kind}" for kind, n in kinds.items())
+    rows = [
+        (
+            column.name,
+            column.kind,
+            f"{data.n_missing.get(column.name, 0):,}",
+            "used" if column.is_used else "left out",
+        )
+        for column in data.schema.columns
+    ]
+    notes = [("fact", note) for note in (*data.notes, *slate_notes)]
+    listed = card("Columns", "", table(["column", "kind", "missing", ""], rows, is_words=True))
+    said = card("What was done to the table", "", list_of(notes)) if notes else ""
+    lead = (
+        f"{count(data.n_rows, 'row')} with a target, and besides it "
+        f"{count(len(data.schema.columns), 'column')}: {told}."
+    )
+    return section("The data", lead, f'<div class="grid">{listed}{said}</div>')
+
+
+def _footer(result: RegressionResult) -> str:
+    settings = result.settings
+    return (
+        f"<footer>credo {credo.__version__}; test share {settings.test_share:g}, seed "
+        f"{settings.seed}, {settings.n_folds} folds; data fingerprint "
+        f"{escape(result.data.fingerprint)}.</footer>\n"
+    )

@@ -1,0 +1,159 @@
+"""What each command does: check the outputs, work, write whole files, and tell."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from credo.app import terminal
+from credo.app.effect import N_EFFECTS, strongest_effects
+from credo.app.job import fit_table
+from credo.app.report import report_page
+from credo.app.result import FitSettings, RegressionResult
+from credo.app.table_regression import TableRegression
+from credo.app.wording import count, probability
+from credo.data.error import ModelFileError, OutputError
+from credo.data.model_file import ModelFileInfo, load, model_file_info, save
+from credo.data.output import atomic_file, require_writable
+from credo.data.sets import set_path
+
+__all__ = ["demo", "fit", "inspect", "predict"]
+
+
+def fit(
+    table: Path, target: str, settings: FitSettings, out: Path | None, report: Path | None
+) -> None:
+    """Fit a table, print what was found, and write the model and the report if asked to."""
+    _require_places(table, out, report)
+    result = _written(table, target, settings, out, report)
+    console = terminal.stdout()
+    terminal.print_result(console, result)
+    places = {"model": out, "report": report}
+    _print_places(console, {what: path for what, path in places.items() if path})
+    if out is None:
+        console.print(Text("Add --out model.credo to keep the model for credo predict.", "dim"))
+
+
+def predict(model: Path, table: Path, out: Path | None, coverage: float | None) -> None:
+    """Write the predictions of a table as CSV, to a file or to standard output."""
+    if out is not None:
+        _require_places(table, out, None)
+        _require_apart(model, out)
+    prediction = _loaded(model).predict(table, coverage)
+    text = prediction.frame.to_csv(index=False, float_format="%.8g", lineterminator="\n")
+    if out is None:
+        sys.stdout.write(text)
+    else:
+        with atomic_file(out) as file:
+            file.write(text.encode())
+    console = terminal.stderr()
+    terminal.print_notes(console, prediction.notes)
+    if out is not None:
+        _print_places(console, {"predictions": out})
+
+
+def inspect(model: Path) -> None:
+    """Print what a model file says of itself, and what the model in it says."""
+    info = model_file_info(model)
+    value = load(model)
+    console = terminal.stdout()
+    _print_info(console, model, info)
+    if isinstance(value, TableRegression):
+        _print_regression(console, value)
+
+
+def demo(folder: Path) -> None:
+    """Do the main job on the concrete set, and leave model and report in ``folder``."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"{folder} must be a folder that can be made; found that it cannot "
+            f"({error.strerror}); choose another with --folder."
+        ) from error
+    fit(
+        set_path("concrete"),
+        "strength",
+        FitSettings(),
+        folder / "concrete.credo",
+        folder / "concrete.html",
+    )
+
+
+def _written(
+    table: Path, target: str, settings: FitSettings, out: Path | None, report: Path | None
+) -> RegressionResult:
+    with terminal.progress_bar(terminal.stderr()) as progress:
+        result = fit_table(table, target, settings, progress)
+        if report is not None:
+            progress(1.0, "drawing the report")
+            page = report_page(result).encode()
+    if out is not None:
+        save(result.model, out, fingerprint=result.data.fingerprint)
+    if report is not None:
+        with atomic_file(report) as file:
+            file.write(page)
+    return result
+
+
+def _require_places(table: Path, out: Path | None, report: Path | None) -> None:
+    """Raise an `OutputError` for an output that cannot be written, before any work."""
+    for place in (out, report):
+        if place is not None:
+            require_writable(place)
+            _require_apart(table, place)
+    if out is not None and report is not None:
+        _require_apart(out, report)
+
+
+def _require_apart(taken: Path, place: Path) -> None:
+    if place.resolve() == taken.resolve():
+        raise OutputError(
+            f"{place} must not be written over; found it in use as another file of this "
+            "command; choose another path."
+        )
+
+
+def _loaded(path: Path) -> TableRegression:
+    value = load(path)
+    if not isinstance(value, TableRegression):
+        raise ModelFileError(
+            f"{path.name} must hold a model that takes tables; found a "
+            f"{type(value).__name__}; use a file that credo fit wrote."
+        )
+    return value
+
+
+def _print_places(console: Console, places: dict[str, Path]) -> None:
+    if places:
+        console.print()
+    for what, path in places.items():
+        console.print(Text(f"{what}: {path}", "bold"), soft_wrap=True)
+
+
+def _print_info(console: Console, path: Path, info: ModelFileInfo) -> None:
+    libraries = ", ".join(f"{name} {version}" for name, version in info.libraries.items())
+    console.print(Text(f"{path.name}: a {info.class_name} written {info.created}", "bold"))
+    console.print(
+        Text(f"{count(info.n_arrays, 'array')} in {info.n_bytes:,} bytes, by {libraries}")
+    )
+    console.print(Text(f"data fingerprint: {info.fingerprint or 'none'}"))
+
+
+def _print_regression(console: Console, model: TableRegression) -> None:
+    inputs = ", ".join(repr(name) for name in model.preparation.inputs)
+    console.print(
+        Text(f"predicts {model.target!r} from {inputs}; learned from {model.n_rows:,} rows")
+    )
+    winner = max(model.scores[:-1], key=lambda score: score.probability)
+    terminal.print_scores(console, model.scores, model.coverage, winner.name)
+    console.print()
+    shares = zip(model.average.names_, model.average.probability_, strict=True)
+    told = ", ".join(f"{name} {probability(share)}" for name, share in shares)
+    terminal.print_notes(console, [f"Probabilities after all rows: {told}."])
+    weights = strongest_effects(model.average, N_EFFECTS, model.coverage)
+    terminal.print_notes(console, [weights.sentence()] if weights.effects else [])
+    terminal.print_notes(console, model.notes)
