@@ -89,3 +89,14 @@ def test_gaussian_integral_matches_cubature():
 def test_symmetric_part_has_no_skew():
     a = np.arange(4.0).reshape(2, 2)
     assert_allclose(symmetrize(a), [[0.0, 1.5], [1.5, 3.0]])
+
+
+def test_whitening_many_vectors_by_a_few_factors_equals_one_solve_each():
+    rng = np.random.default_rng(0)
+    roots = rng.normal(size=(3, 4, 4))
+    factor = cholesky(roots @ roots.swapaxes(-1, -2) + 0.1 * np.eye(4))
+    vectors = rng.normal(size=(2, 5, 3, 4))
+    found = factor.whiten(vectors)
+    for i in np.ndindex(2, 5, 3):
+        expected = np.linalg.solve(factor.lower[i[2]], vectors[i])
+        assert_allclose(found[i], expected, rtol=1e-9, atol=1e-12)

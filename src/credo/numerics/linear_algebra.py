@@ -56,7 +56,16 @@ class Cholesky:
         if self.lower.ndim == 2:
             rows = vectors.reshape(-1, vectors.shape[-1])
             return solve_lower(self.lower, rows.T).T.reshape(vectors.shape)
-        return solve_lower(self.lower, vectors[..., None])[..., 0]
+        n_leading = vectors.ndim + 1 - self.lower.ndim
+        if n_leading < 1:
+            return solve_lower(self.lower, vectors[..., None])[..., 0]
+        # Many vectors for each of a few factors: one triangular inverse per factor, then
+        # products in bulk, instead of one solve per vector.
+        leading = vectors.shape[:n_leading]
+        rows = np.moveaxis(vectors.reshape(-1, *vectors.shape[n_leading:]), 0, -2)
+        inverse = np.linalg.inv(self.lower)
+        found = np.moveaxis(rows @ inverse.swapaxes(-1, -2), -2, 0)
+        return as_float(found.reshape(*leading, *found.shape[1:]))
 
     def solve(self, b: ArrayLike) -> Array:
         """Return ``A^-1 b`` for columns ``b``, shape (..., d, m)."""
