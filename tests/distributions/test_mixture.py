@@ -107,11 +107,22 @@ def test_indexing_a_mixture_keeps_weights_with_their_rows():
 
 
 def test_mixture_of_draws_is_the_pooled_set_of_draws():
-    a, b = Empirical([1.0, 2.0]), Empirical([2.0, 5.0, 7.0])
-    pooled = Empirical([1.0, 2.0, 2.0, 5.0, 7.0], [0.2, 0.2, 0.2, 0.2, 0.2])
+    a, b = Empirical([1.1, 2.3]), Empirical([2.3, 5.0, 7.7])
+    pooled = Empirical([1.1, 2.3, 2.3, 5.0, 7.7], [0.2, 0.2, 0.2, 0.2, 0.2])
     d = Mixture([0.4, 0.6], (a, b))
-    assert_allclose(d.cdf([0.0, 1.0, 2.0, 5.5]), pooled.cdf([0.0, 1.0, 2.0, 5.5]))
-    assert_allclose(d.mean(), pooled.mean())
+    points = np.array([0.0, 1.1, 2.3, 5.5])
+    for name in ("cdf", "log_prob", "crps"):
+        assert_allclose(getattr(d, name)(points), getattr(pooled, name)(points))
+    for name in ("mean", "variance", "mode", "entropy", "interval"):
+        assert_allclose(getattr(d, name)(), getattr(pooled, name)())
+    assert_allclose(d.quantile([0.1, 0.5, 0.9]), [1.1, 2.3, 7.7])
+
+
+def test_draws_between_whole_numbers_do_not_mix_with_counts():
+    with pytest.raises(ValueError, match="must be whole numbers"):
+        Mixture([0.5, 0.5], (Empirical([0.5, 1.0]), Poisson(2.0)))
+    d = Mixture([0.5, 0.5], (Empirical([0.0, 4.0]), Poisson(2.0)))
+    assert_allclose(d.cdf(d.quantile(0.6)), 0.5 * 0.5 + 0.5 * Poisson(2.0).cdf(3.0), rtol=1e-9)
 
 
 def test_discrete_quantiles_of_a_batch_of_mixtures_reach_their_level():

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy import special
 
 from credo.distributions.categorical import random_index
 from credo.distributions.distribution import Distribution
+from credo.distributions.empirical import Empirical
 from credo.distributions.normal import Normal
 from credo.distributions.parameter import simplex
 from credo.distributions.quadrature import NEGLIGIBLE, integers_between, panels
@@ -66,6 +68,18 @@ class Mixture(Univariate):
                 f"found {sorted(map(str, kinds))}. Mix densities with densities only."
             )
         self._set(weights=shares, components=parts)
+        if self._pooled is None:
+            _refuse_fractions(parts)
+
+    @cached_property
+    def _pooled(self) -> Empirical | None:
+        """All draws as one set, where the components are draws with common weights."""
+        draws = [part for part in self.components if isinstance(part, Empirical)]
+        if len(draws) < len(self.components) or self.weights.ndim > 1:
+            return None
+        wide = [part._spread_to(self.batch_shape) for part in draws]
+        shares = [w * part.weights for w, part in zip(self.weights, wide, strict=True)]
+        return Empirical(np.concatenate([p.draws for p in wide]), np.concatenate(shares))
 
     @property
     def event_shape(self) -> tuple[int, ...]:
@@ -107,11 +121,15 @@ class Mixture(Univariate):
 
     def quantile(self, p: ArrayLike) -> Array:
         """Return the smallest outcome whose `cdf` reaches ``p``."""
+        if self._pooled is not None:
+            return self._pooled.quantile(p)
         ends = [part.quantile(p) for part in self._univariate()]
         return self._invert(p, ends, Mixture.cdf, 1.0)
 
     def upper_quantile(self, p: ArrayLike) -> Array:
         """Return the outcome that is exceeded with probability ``p``, however small."""
+        if self._pooled is not None:
+            return self._pooled.upper_quantile(p)
         ends = [part.upper_quantile(p) for part in self._univariate()]
         return self._invert(p, ends, Mixture.survival, -1.0)
 
@@ -145,7 +163,9 @@ class Mixture(Univariate):
         return self._average([part.expectation(function, order) for part in parts])
 
     def mean_difference(self) -> Array:
-        """Return ``E|X - X'|``: exact for normal components, else by quadrature."""
+        """Return ``E|X - X'|``: exact for normal components and draws, else by quadrature."""
+        if self._pooled is not None:
+            return self._pooled.mean_difference()
         if self.is_discrete:
             return self._by_rows(Univariate.mean_difference)
         return self._by_rows(Mixture._mean_pair_distance)
@@ -162,6 +182,8 @@ class Mixture(Univariate):
 
     def entropy(self) -> Array:
         """Return the expectation of ``-log_prob`` by sum or quadrature; one number only."""
+        if self._pooled is not None:
+            return self._pooled.entropy()
         self._univariate()
         return self._by_rows(Univariate.entropy)
 
@@ -173,6 +195,8 @@ class Mixture(Univariate):
         highest peak; for vectors the best among the modes of the components, which is close
         when they are well apart.
         """
+        if self._pooled is not None:
+            return self._pooled.mode()
         peaks = np.stack(np.broadcast_arrays(*(part.mode() for part in self.components)))
         if self.event_shape:
             return self._best(peaks)
@@ -272,6 +296,17 @@ class Mixture(Univariate):
 
 
 TailMass = Callable[[Mixture, Array], Array]
+
+
+def _refuse_fractions(parts: tuple[Distribution, ...]) -> None:
+    """Refuse draws between the whole numbers that other discrete components live on."""
+    draws = [part.draws for part in parts if isinstance(part, Empirical)]
+    if any((values != np.floor(values)).any() for values in draws):
+        raise ValueError(
+            "draws mixed with other discrete components, or with weights per row, must be "
+            "whole numbers; found fractions. Mix Empirical with Empirical by weights of "
+            "shape (K,), or smooth the draws first."
+        )
 
 
 def _mean_distance(a: Univariate, b: Univariate) -> Array:
