@@ -1,0 +1,31 @@
+import contextlib
+import io
+import re
+from pathlib import Path
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+
+
+def lines(text):
+    return [line.rstrip() for line in text.strip().splitlines()]
+
+
+def test_the_example_prints_what_the_page_says():
+    code = re.search(r"```python\n(.*?)```", README, re.DOTALL).group(1)
+    shown = re.search(r"```text\n(.*?)```", README, re.DOTALL).group(1)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code, "README.md", "exec"), {})
+    assert lines(printed.getvalue()) == lines(shown)
+    assert len([line for line in lines(code) if line]) <= 15
+
+
+def test_the_headline_is_that_of_the_capability_table():
+    table = (Path(__file__).parents[2] / "docs" / "capabilities.md").read_text(encoding="utf-8")
+    headline = re.search(r"\*\*(\d+ of 290 capabilities are done)", table).group(1)
+    assert headline in README
+
+
+def test_every_file_it_links_to_exists():
+    for target in re.findall(r"\]\(([^)#]+)\)", README):
+        assert (Path(__file__).parents[2] / target).exists(), target
