@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from credo.app.slate import CONSTANT, LINEAR, READABLE
 from credo.app.wording import number, percent
@@ -18,10 +19,11 @@ N_EFFECTS = 5
 
 
 class Effect(NamedTuple):
-    """Change of the prediction when a term rises by one standard deviation: mean, interval."""
+    """Change of the prediction when a term rises by one standard deviation of its own."""
 
     term: str
     mean: float
+    sd: float
     low: float
     high: float
 
@@ -33,11 +35,15 @@ class EffectList(NamedTuple):
     effects: tuple[Effect, ...]
     coverage: float
 
+    def table(self) -> pd.DataFrame:
+        """Return the effects as a table by term."""
+        return pd.DataFrame(self.effects).set_index("term")
+
     def sentence(self) -> str:
         """Return all effects in one sentence."""
         told = ", ".join(
             f"{term!r} {number(mean)} ({number(low)} to {number(high)})"
-            for term, mean, low, high in self.effects
+            for term, mean, _, low, high in self.effects
         )
         return (
             f"The strongest weights of {self.candidate}, as change of the prediction per "
@@ -59,7 +65,7 @@ def strongest_effects(average: ModelAverage, at_most: int, coverage: float = 0.9
     table = model.coefficients(coverage)
     statistics = model.statistics_
     spread = np.sqrt(statistics.x_scatter_diagonal / statistics.weight)
-    scaled = table[["mean", "low", "high"]].to_numpy() * spread[:, None]
+    scaled = table[["mean", "sd", "low", "high"]].to_numpy() * spread[:, None]
     order = np.argsort(-np.abs(scaled[:, 0]), kind="stable")[:at_most]
     effects = tuple(Effect(str(table.index[i]), *map(float, scaled[i])) for i in order)
     return EffectList(candidate, effects, coverage)

@@ -9,7 +9,7 @@ __all__ = ["card", "figure", "list_of", "page", "paragraph", "section", "table",
 
 _STYLE = """
 :root{color-scheme:light;--ink:#1d2733;--soft:#5b6875;--line:#dfe5ea;--paper:#fff;
---ground:#f4f6f8;--accent:#22577a;--good:#2b7a4b;--caution:#a85b00}
+--ground:#f4f6f8;--accent:#0072b2;--good:#2b7a4b;--caution:#a85b00}
 *{box-sizing:border-box}
 body{margin:0;background:var(--ground);color:var(--ink);
 font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
@@ -24,6 +24,8 @@ h2+p.lead{margin:.1rem 0 1rem;color:var(--soft);max-width:46em}
 .card,.tile{background:var(--paper);border:1px solid var(--line);border-radius:10px;
 padding:1rem 1.1rem;min-width:0}
 .card.wide{grid-column:1/-1}
+.card.wide>svg{max-width:44rem;margin:0 auto}
+.small{display:grid;gap:.6rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,17rem),1fr))}
 .tile b{display:block;font-size:1.7rem;line-height:1.2;font-weight:650;color:var(--accent)}
 .tile span{color:var(--soft);font-size:.88rem}
 .card h3{margin:0 0 .15rem;font-size:1rem}

@@ -88,20 +88,20 @@ def _models(result: RegressionResult) -> str:
         "average over the candidates by their probability."
     )
     chart = figure(
+        "Probability of each candidate",
+        "Written beside it is its log evidence, for all but the best as the difference from "
+        "it; 3 less are already 20 times less probable.",
+        picture.probabilities(result),
+    )
+    judged = figure(
         "Log score of each candidate",
         "Test rows, and cross-validation within the training rows; further right is better; "
         "bars are one standard error.",
-        picture.comparison(result),
-    )
-    evidence = figure(
-        "Evidence of each candidate",
-        "How many natural logarithms more probable it makes the training rows than the mean "
-        "alone does; 3 more are already a factor of 20.",
-        picture.evidence(result),
+        picture.log_scores(result),
     )
     numbers = table(headings, rows, strong)
     scores = card("All numbers", "± is one standard error.", numbers, is_wide=True)
-    return section("The candidates", lead, f'<div class="grid">{evidence}{chart}{scores}</div>')
+    return section("The candidates", lead, f'<div class="grid">{chart}{judged}{scores}</div>')
 
 
 def _predictions(result: RegressionResult) -> str:
@@ -120,7 +120,8 @@ def _predictions(result: RegressionResult) -> str:
         ),
         figure(
             "What is left over",
-            "Truth minus prediction; a pattern here is something that no candidate caught.",
+            "Truth minus prediction, in units of its sd; a pattern is something that no "
+            "candidate caught.",
             picture.residuals(result),
         ),
         card(
@@ -154,11 +155,11 @@ def _columns(result: RegressionResult) -> str:
     if not weights.effects:
         return ""
     figures = [
-        figure(
+        card(
             "One column at a time",
-            "Prediction when one column moves over its range and all "
-            "others stay as in the most typical row; the band is the doubt about the mean.",
-            picture.profiles(result),
+            "Prediction when one column moves over its range and all others stay as in the "
+            "most typical row; the band is the doubt about the mean.",
+            f'<div class="small">{"".join(picture.profiles(result))}</div>',
             is_wide=True,
         ),
         figure(
@@ -177,7 +178,7 @@ def _columns(result: RegressionResult) -> str:
 
 def _data(data: DataSummary, slate_notes: tuple[str, ...]) -> str:
     kinds = Counter(column.kind for column in data.schema.columns)
-    told = ", ".join(f"{n} {kind}" for kind, n in kinds.items())
+    told = ", ".join(f"{kind} {n}" for kind, n in kinds.items())
     rows = [
         (
             column.name,
@@ -192,7 +193,7 @@ def _data(data: DataSummary, slate_notes: tuple[str, ...]) -> str:
     said = card("What was done to the table", "", list_of(notes)) if notes else ""
     lead = (
         f"{count(data.n_rows, 'row')} with a target, and besides it "
-        f"{count(len(data.schema.columns), 'column')}: {told}."
+        f"{count(len(data.schema.columns), 'column')}, by kind: {told}."
     )
     return section("The data", lead, f'<div class="grid">{listed}{said}</div>')
 

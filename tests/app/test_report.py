@@ -1,0 +1,127 @@
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from credo.app.job import fit_table
+from credo.app.report import report_page
+
+HOSTILE = "<script>alert('x')</script>"
+VOID = {"meta", "br", "img", "hr", "input", "link"}
+
+
+class Tags(HTMLParser):
+    """Collects tags, and checks that each one opened is closed in order."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen, self.open, self.text = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def parsed(page):
+    tags = Tags()
+    tags.feed(page)
+    assert tags.open == []
+    return tags
+
+
+@pytest.fixture(scope="module")
+def page(result):
+    return report_page(result)
+
+
+def test_the_page_is_well_formed_and_answers_in_its_title(page, result):
+    tags = parsed(page)
+    text = " ".join(" ".join(tags.text).split())
+    assert "Predictions of 'outcome' are off by" in text
+    for part in (
+        "What to believe, and what not to",
+        "The candidates",
+        "Predictions on test rows",
+        "What moves the prediction",
+        "The data",
+        "Column 'patient_id' is left out: it numbers the rows.",
+        "missing values of 'age' were filled",
+        result.data.fingerprint,
+    ):
+        assert part in text
+    for score in result.scores:
+        assert f"{score.log_evidence:,.1f}" in text
+
+
+def test_the_page_loads_nothing_from_elsewhere(page):
+    names = re.findall(r"(?:https?:)?//[^\s\"'<>)]+", page)
+    # Namespaces are names, not places.
+    assert set(names) <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+    for tag, attributes in parsed(page).seen:
+        assert tag not in ("link", "script", "iframe", "img", "object", "embed")
+        for name in ("href", "xlink:href", "src"):
+            assert attributes.get(name, "#").startswith("#")
+    assert "@import" not in page
+    assert not re.search(r"url\((?!#)", page)
+
+
+def test_every_picture_has_a_name_and_ids_of_its_own(page):
+    seen = parsed(page).seen
+    pictures = [attributes for tag, attributes in seen if tag == "svg"]
+    assert len(pictures) >= 7
+    ids = [attributes["id"] for _, attributes in seen if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    links = {a["xlink:href"][1:] for _, a in seen if "xlink:href" in a}
+    assert links <= set(ids)
+    assert set(re.findall(r"url\(#([^)]+)\)", page)) <= set(ids)
+
+
+def test_names_that_hold_html_or_formulas_are_shown_as_they_are():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 2))
+    frame = pd.DataFrame(
+        {
+            HOSTILE: x[:, 0],
+            '"onload="x" & $x_{1$': x[:, 1],
+            "kind": np.where(x[:, 0] > 0, "<b>bold</b>", "]]><svg>"),
+            "constant </td>": 1.0,
+            "target <i>": x[:, 0] + 0.1 * rng.normal(size=60),
+        }
+    )
+    page = report_page(fit_table(frame, "target <i>"))
+    tags = parsed(page)
+    assert not {"script", "b", "i"} & {tag for tag, _ in tags.seen}
+    assert not any("onload" in attributes for _, attributes in tags.seen)
+    text = "".join(tags.text)
+    for name in (HOSTILE, '"onload="x" & $x_{1$', "target <i>", "constant </td>"):
+        assert name in text
+
+
+def test_the_same_result_gives_the_same_page(result, page):
+    assert report_page(result) == page
+
+
+def test_a_target_nothing_explains_gets_a_page_that_says_so():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=list("abc"))
+    text = " ".join(parsed(report_page(fit_table(frame, "c"))).text)
+    assert "The columns say nothing certain about 'c'" in text
+
+
+def test_a_page_of_many_test_rows_stays_small():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.uniform(size=8000)})
+    page = report_page(fit_table(frame.assign(y=frame["x"] + rng.normal(size=8000)), "y"))
+    assert len(page) < 600_000

@@ -1,0 +1,63 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose
+
+import credo
+from credo.app.table_regression import TableRegression
+
+
+def test_a_saved_model_predicts_as_it_did(result, table, tmp_path):
+    credo.save(result.model, tmp_path / "model.credo", fingerprint=result.data.fingerprint)
+    loaded = credo.load(tmp_path / "model.credo")
+    assert isinstance(loaded, TableRegression)
+    before, after = result.model.predict(table), loaded.predict(table)
+    pd.testing.assert_frame_equal(before.frame, after.frame)
+    assert before.notes == after.notes
+    assert loaded.notes == result.model.notes
+    for one, two in zip(loaded.scores, result.scores, strict=True):
+        assert repr(one) == repr(two)
+
+
+def test_each_row_is_predicted_for_itself(result, table):
+    whole = result.model.predict(table).frame
+    part = result.model.predict(table.iloc[[5, 3]]).frame
+    numbers = ["mean", "sd", "low", "high"]
+    assert_allclose(part[numbers], whole.iloc[[5, 3]][numbers], rtol=1e-9)
+
+
+def test_any_kind_of_frame_gives_the_same_predictions(result, table):
+    told = result.model.predict(pl.from_pandas(table)).frame
+    assert_allclose(told["mean"], result.model.predict(table).frame["mean"])
+
+
+def test_intervals_are_those_of_the_mixture(result, table):
+    frame = result.model.predict(table, coverage=0.5).frame
+    prepared = result.model.preparation.prepare(table)
+    X = pd.DataFrame(prepared.X, columns=list(prepared.names))
+    predictive = result.model.average.predict_dist(X)
+    assert_allclose(predictive.cdf(frame["low"]), 0.25, atol=1e-6)
+    assert_allclose(predictive.cdf(frame["high"]), 0.75, atol=1e-6)
+    assert_allclose(frame["sd"], predictive.std())
+
+
+def test_a_column_that_numbers_rows_is_handed_through(result, table):
+    frame = result.model.predict(table).frame
+    assert frame["patient_id"].tolist() == [str(i) for i in table["patient_id"]]
+    without = result.model.predict(table.drop(columns="patient_id")).frame
+    assert list(without.columns) == ["mean", "sd", "low", "high"]
+
+
+@pytest.mark.parametrize(("dose", "is_told"), [(5.0, False), (11.0, True), (-1.0, True)])
+def test_only_rows_outside_the_training_range_are_told(result, table, dose, is_told):
+    row = table.head(1).assign(dose=dose)
+    notes = " ".join(result.model.predict(row).notes)
+    assert ("outside the range of the training rows (by 'dose' 1)" in notes) is is_told
+
+
+def test_doubt_grows_outside_the_training_range(result, table):
+    doses = np.array([5.0, 30.0])
+    rows = pd.concat([table.iloc[[0]].assign(dose=dose) for dose in doses])
+    frame = result.model.predict(rows).frame
+    assert frame["sd"].iloc[1] > 2 * frame["sd"].iloc[0]
