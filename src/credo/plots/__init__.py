@@ -1,0 +1,34 @@
+"""One figure for each thing a person would rather look at than read.
+
+Each function draws on the ``ax`` it is given and returns it; none touches pyplot or global
+settings.
+"""
+
+from typing import TYPE_CHECKING
+
+import lazy_loader
+
+if TYPE_CHECKING:
+    from credo.plots.band import predictive_band as predictive_band
+    from credo.plots.calibration import coverage_curve as coverage_curve
+    from credo.plots.comparison import (
+        evidence_against_complexity as evidence_against_complexity,
+    )
+    from credo.plots.comparison import model_comparison as model_comparison
+    from credo.plots.distribution import density as density
+    from credo.plots.distribution import prior_posterior as prior_posterior
+    from credo.plots.prediction import predictions_against_truth as predictions_against_truth
+    from credo.plots.prediction import residuals as residuals
+    from credo.plots.weight import weights as weights
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "band": ["predictive_band"],
+        "calibration": ["coverage_curve"],
+        "comparison": ["evidence_against_complexity", "model_comparison"],
+        "distribution": ["density", "prior_posterior"],
+        "prediction": ["predictions_against_truth", "residuals"],
+        "weight": ["weights"],
+    },
+)

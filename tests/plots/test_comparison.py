@@ -1,0 +1,65 @@
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+from credo.plots import evidence_against_complexity, model_comparison
+
+EVIDENCES = np.array([-12.0, -8.0, -9.0, -30.0])
+
+
+@pytest.mark.parametrize("prior", [None, [1.0, 1.0, 4.0, 1.0]])
+def test_evidence_is_a_line_and_probability_are_bars(prior, ax):
+    assert evidence_against_complexity(range(4), EVIDENCES, ax, prior=prior) is ax
+    assert_allclose(ax.lines[0].get_ydata(), EVIDENCES)
+    assert_allclose(ax.lines[1].get_data(), [[1], [-8.0]])
+    (bars,) = [other for other in ax.figure.axes if other is not ax]
+    share = np.exp(EVIDENCES) * (1.0 if prior is None else prior)
+    assert_allclose([bar.get_height() for bar in bars.patches], share / share.sum())
+    assert ax.get_zorder() > bars.get_zorder()
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["0", "1", "2", "3"]
+
+
+def test_every_evidence_needs_a_label(ax):
+    with pytest.raises(ValueError, match="found 3 labels for 4"):
+        evidence_against_complexity(range(3), EVIDENCES, ax)
+
+
+def test_models_are_bars_with_their_numbers_beside_them(ax):
+    table = pd.DataFrame(
+        {"log_evidence": [-10.25, -9.0], "probability": [0.2227, 0.7773]},
+        index=["line", "a curve with a name too long to fit beside the axis"],
+    )
+    model_comparison(table, ax)
+    assert_allclose([bar.get_width() for bar in ax.patches], table["probability"])
+    assert [text.get_text() for text in ax.texts] == [
+        "22.3 %, log evidence -10.2",
+        "77.7 %, log evidence -9.0",
+    ]
+    names = [text.get_text() for text in ax.get_yticklabels()]
+    assert names[0] == "line"
+    assert len(names[1]) == 28
+    assert ax.yaxis_inverted()
+
+
+def test_log_scores_are_written_where_there_are_some(ax):
+    table = pd.DataFrame(
+        {
+            "log_evidence": [-9.0],
+            "probability": [1.0],
+            "log_score": [-1.25],
+            "log_score_error": [0.1],
+        },
+        index=["line"],
+    )
+    model_comparison(table, ax)
+    assert ax.texts[0].get_text() == "100 %, log evidence -9.0, log score -1.250 ± 0.100"
+
+
+@pytest.mark.parametrize(
+    "table",
+    [pd.DataFrame({"score": [1.0]}), pd.DataFrame({"log_evidence": [], "probability": []})],
+)
+def test_a_table_without_models_is_refused(table, ax):
+    with pytest.raises(ValueError, match="table must have rows"):
+        model_comparison(table, ax)

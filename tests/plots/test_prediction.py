@@ -1,0 +1,48 @@
+import numpy as np
+from numpy.testing import assert_allclose
+from scipy import stats
+
+from credo.distributions import Normal
+from credo.plots import predictions_against_truth, residuals
+
+PREDICTIVE = Normal([0.0, 1.0, 2.0], [1.0, 2.0, 0.1])
+Y = np.array([0.5, -1.0, 3.0])
+
+
+def test_hits_and_misses_have_points_and_intervals_of_their_own(ax):
+    assert predictions_against_truth(PREDICTIVE, Y, ax) is ax
+    _, inside, outside = ax.lines
+    assert_allclose(inside.get_data(), [[0.5, -1.0], [0.0, 1.0]])
+    assert_allclose(outside.get_data(), [[3.0], [2.0]])
+    segments = np.concatenate([lines.get_segments() for lines in ax.collections])
+    low, high = PREDICTIVE.interval(0.9).T
+    assert_allclose(segments[:, 0, 1], low)
+    assert_allclose(segments[:, 1, 1], high)
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["as predicted", "inside 90 % interval: 2", "outside: 1"]
+
+
+def test_the_diagonal_spans_outcomes_and_predictions(ax):
+    predictions_against_truth(PREDICTIVE, Y, ax)
+    assert_allclose(ax.lines[0].get_data(), [[-1.0, 3.0], [-1.0, 3.0]])
+
+
+def test_of_many_rows_some_are_shown_and_all_are_counted(ax):
+    y = np.random.default_rng(0).normal(size=5000)
+    predictions_against_truth(Normal(np.zeros(5000), 1.0), y, ax)
+    assert sum(len(line.get_xdata()) for line in ax.lines[1:]) == 1000
+    n_inside = (np.abs(y) <= stats.norm.ppf(0.95)).sum()
+    assert ax.get_legend().get_texts()[1].get_text() == f"inside 90 % interval: {n_inside:,}"
+    assert ax.get_xlabel() == "outcome (1,000 of 5,000 rows shown)"
+
+
+def test_residuals_are_in_predictive_standard_deviations(ax):
+    residuals(PREDICTIVE, Y, ax, coverage=0.8)
+    points = ax.lines[1]
+    assert_allclose(points.get_data(), [[0.0, 1.0, 2.0], [0.5, -1.0, 10.0]])
+    band = ax.patches[0]
+    assert_allclose(
+        [band.get_y(), band.get_y() + band.get_height()], stats.norm.ppf([0.1, 0.9])
+    )
+    assert ax.get_ylim()[1] > 10.0
+    assert ax.get_ylabel() == "residual / predictive sd"
