@@ -453,6 +453,8 @@ def test_duplicate_rows_constant_and_repeated_columns_work(settings):
 def test_one_row_needs_a_known_noise():
     with pytest.raises(ValueError, match="found n_samples=1"):
         LinearRegression().fit([[1.0, 2.0]], [3.0])
+    with pytest.raises(ValueError, match="counts copies of a row"):
+        LinearRegression().fit(X, T, sample_weight=np.full(4, 0.25))
     model = LinearRegression(weight_precision=1.0, noise_precision=4.0).fit([[1.0, 2.0]], [3.0])
     assert_allclose(model.predict([[1.0, 2.0]]), 3.0)
     assert_allclose(model.predict_dist([[1.0, 2.0]]).variance(), 0.25 + 0.25)

@@ -319,12 +319,13 @@ class LinearRegression(PredictiveRegressor):
 
     def _check_size(self, statistics: LinearStatistics) -> None:
         """Refuse data that leave nothing to learn the noise from."""
-        needed = 1 + (self._intercept == "flat") if self._noise is None else 1
-        if statistics.weight < needed:
+        taken = float(self._noise is None and self._intercept == "flat")
+        if statistics.weight <= taken:
             raise ValueError(
-                f"at least {needed} samples are needed to learn the noise_precision with this "
-                f"intercept; found n_samples={statistics.weight:g}. Add rows, or give "
-                "noise_precision as a number."
+                f"samples must weigh more than {taken:g} together to learn from them with these "
+                f"settings; found n_samples={statistics.weight:g}. Add rows, give "
+                "noise_precision as a number, or scale sample_weight, which counts copies of a "
+                "row, to sum to the number of rows."
             )
 
     def _hold(self, statistics: LinearStatistics, inference: Inference) -> Self:
