@@ -322,7 +322,7 @@ class LinearRegression(PredictiveRegressor):
         taken = float(self._noise is None and self._intercept == "flat")
         if statistics.weight <= taken:
             raise ValueError(
-                f"samples must weigh more than {taken:g} together to learn from them with these "
+                f"samples must weigh more than {taken:g} together to learn with these "
                 f"settings; found n_samples={statistics.weight:g}. Add rows, give "
                 "noise_precision as a number, or scale sample_weight, which counts copies of a "
                 "row, to sum to the number of rows."
