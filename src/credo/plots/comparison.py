@@ -51,7 +51,7 @@ def evidence_against_complexity(
     ax.plot(x, evidences, "o-", color=INK, lw=1.5, ms=4.5)
     best = int(np.argmax(evidences))
     ax.plot(x[best], evidences[best], "o", color=ORANGE, ms=7.5, label="highest evidence")
-    ax.set_xticks(x, [shortened(str(label), 16) for label in labels])
+    ax.set_xticks(x, [shortened(str(label), 16) for label in labels], parse_math=False)
     # The line lies above the bars, which belong to the axes that are drawn last by default.
     ax.set_zorder(bars.get_zorder() + 1)
     ax.patch.set_visible(False)
@@ -67,8 +67,8 @@ def model_comparison(table: pd.DataFrame, ax: Axes) -> Axes:
     ----------
     table
         One row for each model, by name, with "log_evidence" and "probability", as
-        `ModelAverage.table` gives; with "log_score" (and "log_score_error") too, that is
-        written beside the bar.
+        `ModelAverage.table` gives; a "log_score" (and "log_score_error") is written under
+        the name of its model as well.
     """
     missing = [name for name in ("log_evidence", "probability") if name not in table]
     if missing or table.empty:
@@ -81,20 +81,19 @@ def model_comparison(table: pd.DataFrame, ax: Axes) -> Axes:
     colors = [BLUE if p == probability.max() else GRAY for p in probability]
     ax.barh(y, probability, height=0.6, color=colors, alpha=0.75)
     for row, share in enumerate(probability):
-        ax.text(share + 0.015, row, _beside(table.iloc[row]), va="center", color=INK)
-    ax.set_yticks(y, [shortened(str(name)) for name in table.index])
+        ax.text(share + 0.015, row, percent(share), va="center", color=INK)
+    ax.set_yticks(y, [_words(table.iloc[row]) for row in y], linespacing=1.4, parse_math=False)
     ax.invert_yaxis()
-    # Room for the words beside the longest bar.
-    ax.set_xlim(0, max(1.0, float(probability.max()) + 0.75))
+    ax.set_xlim(0, 1.14)
     ax.set_xticks(np.linspace(0, 1, 5), [percent(share) for share in np.linspace(0, 1, 5)])
-    ax.xaxis.set_label_coords(0.5 / ax.get_xlim()[1], -0.1)
     return tidy(ax, "posterior probability")
 
 
-def _beside(row: pd.Series[float]) -> str:
-    words = f"{percent(row['probability'])}, log evidence {row['log_evidence']:.1f}"
+def _words(row: pd.Series[float]) -> str:
+    """Return the name of a model, and its numbers on a line below."""
+    words = f"{shortened(str(row.name))}\nlog evidence {row['log_evidence']:.1f}"
     if "log_score" in row:
-        words += f", log score {row['log_score']:.3f}"
+        words += f"\nlog score {row['log_score']:.3f}"
     if "log_score_error" in row:
         words += f" ± {row['log_score_error']:.3f}"
     return words

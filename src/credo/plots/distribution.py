@@ -42,7 +42,7 @@ def density(
     if isinstance(one, Categorical):
         _stems(np.arange(float(len(one.labels))), one.probability, ax, label, color)
         names = [shortened(str(name), 16) for name in one.labels]
-        ax.set_xticks(np.arange(len(names)), names)
+        ax.set_xticks(np.arange(len(names)), names, parse_math=False)
         return tidy(ax, y="probability")
     low, high = between or _range(one, TAIL)
     if isinstance(one, Empirical):

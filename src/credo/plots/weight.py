@@ -45,7 +45,7 @@ def weights(table: pd.DataFrame, ax: Axes, n_terms: int = 15) -> Axes:
     ax.axvline(0.0, color=INK, lw=1.0)
     ax.hlines(y, low, high, colors=colors, lw=2.2)
     ax.scatter(mean, y, c=colors, s=26, zorder=3)
-    ax.set_yticks(y, [shortened(str(name)) for name in shown.index])
+    ax.set_yticks(y, [shortened(str(name)) for name in shown.index], parse_math=False)
     ax.set_ylim(len(shown) - 0.4, -0.6)
     tidy(ax, _scaled(ax, np.maximum(np.abs(low), np.abs(high))))
     ax.grid(axis="x", color=GRAY, alpha=0.25, lw=0.6)
@@ -77,6 +77,6 @@ def _decades(linear: float, largest: float) -> list[float]:
     """Return zero and powers of ten on both sides, few enough to be read."""
     top = int(np.floor(np.log10(largest)))
     n_decades = top - np.log10(linear)
-    step = max(1, int(np.ceil(n_decades / 3)))
-    powers = [10.0 ** (top - k * step) for k in range(3) if k * step < n_decades - 0.5 * step]
+    step = max(1, int(np.ceil(n_decades / 2)))
+    powers = [10.0 ** (top - k * step) for k in range(2) if k * step < n_decades - 0.5 * step]
     return [-power for power in powers] + [0.0] + powers[::-1]
