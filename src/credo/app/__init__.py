@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from credo.app.finding import Finding as Finding
     from credo.app.finding import findings as findings
     from credo.app.job import fit_table as fit_table
+    from credo.app.report import report_page as report_page
     from credo.app.result import FitSettings as FitSettings
     from credo.app.result import RegressionResult as RegressionResult
     from credo.app.slate import regression_slate as regression_slate
@@ -20,6 +21,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "finding": ["Finding", "findings"],
         "job": ["fit_table"],
+        "report": ["report_page"],
         "result": ["FitSettings", "RegressionResult"],
         "slate": ["regression_slate"],
         "table_regression": ["TableRegression"],

@@ -9,24 +9,26 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.random import Generator
+from numpy.typing import NDArray
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from credo.app.data_summary import DataSummary
 from credo.app.finding import findings
+from credo.app.judgment import candidate_scores, cross_validation_gain
 from credo.app.profile import profiles
-from credo.app.result import DataSummary, FitSettings, HeldOut, RegressionResult
-from credo.app.slate import AVERAGE, CONSTANT, regression_slate
-from credo.app.table_regression import CandidateScore, TableRegression, named_inputs
+from credo.app.result import FitSettings, HeldOut, RegressionResult
+from credo.app.slate import CONSTANT, Slate, regression_slate
+from credo.app.table_regression import TableRegression, named_inputs
 from credo.app.training_range import TrainingRange
-from credo.data import cell
 from credo.data.columns import TableSchema
 from credo.data.error import TableError
 from credo.data.preparation import PreparedTable, TablePreparation
 from credo.data.table import Table, as_table
 from credo.data.target import Target, prepare_target
-from credo.distributions.estimate import Estimate, sample_mean
+from credo.distributions.estimate import sample_mean
 from credo.evaluation.cross_validation import CrossValidation, cross_validate
-from credo.evaluation.scores import evaluate, log_score
+from credo.evaluation.scores import log_score
 from credo.evaluation.splits import fold_labels, hold_out
 from credo.models.average import ModelAverage
 from credo.numerics.array import Array
@@ -73,11 +75,10 @@ def fit_table(
     settings = settings or FitSettings()
     table = as_table(source)
     wanted = prepare_target(table, target)
-    labeled = table.rows(wanted.rows)
-    _require_rows(labeled)
-    one_thread = len(labeled) <= _ONE_THREAD_ROWS
-    with threadpool_limits(limits=1 if one_thread else None, user_api="blas"):
-        result = _judged(table, labeled, wanted, settings, progress)
+    _require_rows(wanted, table.name)
+    n_threads = 1 if len(wanted.y) <= _ONE_THREAD_ROWS else None
+    with threadpool_limits(limits=n_threads, user_api="blas"):
+        result = _judged(table, wanted, settings, progress)
     kept = [found.text for found in findings(result) if found.tone in ("answer", "caution")]
     return replace(result, model=replace(result.model, notes=(*result.data.notes, *kept)))
 
@@ -105,38 +106,31 @@ class _Split:
 
 
 def _judged(
-    table: Table, labeled: Table, target: Target, settings: FitSettings, progress: Progress
+    table: Table, target: Target, settings: FitSettings, progress: Progress
 ) -> RegressionResult:
     split_rng, fold_rng = np.random.default_rng(settings.seed).spawn(2)
     progress(0.0, "typing the columns")
-    split = _split(labeled, target, settings.test_share, split_rng)
-    _require_variety(split, target.name, table.name)
-    slate = regression_slate(split.train.prepared.X)
+    split = _split(table, target, settings.test_share, split_rng)
+    train, test = split.train, split.test
+    slate = regression_slate(train.prepared.X)
     progress(0.05, "fitting the candidates")
-    average = ModelAverage(list(slate.candidates)).fit(split.train.inputs, split.train.y)
-    n_folds = min(settings.n_folds, len(split.train.y))
-    labels = fold_labels(len(split.train.y), n_folds, fold_rng)
-    folds = []
-    for i, (name, candidate) in enumerate(slate.candidates):
-        progress(0.2 + 0.5 * i / len(slate.candidates), f"cross-validating {name}")
-        # Without one fold a target may be constant: infinitely sure, and infinitely wrong.
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            folds.append(
-                cross_validate(candidate, split.train.inputs, split.train.y, labels=labels)
-            )
+    average = ModelAverage(list(slate.candidates)).fit(train.inputs, train.y)
+    n_folds = min(settings.n_folds, len(train.y))
+    labels = fold_labels(len(train.y), n_folds, fold_rng)
+    folds = _cross_validated(slate, train, labels, progress)
     progress(0.7, "judging on the test rows")
-    scores = _scores(average, folds, split.test, settings.coverage)
+    scores = candidate_scores(average, folds, test.inputs, test.y, settings.coverage)
     held_out = _held_out(average, split)
-    moves = profiles(average, split.train.prepared, N_PROFILES)
+    moves = profiles(average, train.prepared, N_PROFILES)
     progress(0.8, "fitting to all rows")
-    model = _refitted(labeled, target, split, average, settings.coverage)
+    model = _refitted(table.rows(target.rows), target, split, average, settings.coverage)
     progress(1.0, "done")
     return RegressionResult(
         settings=settings,
-        data=_summary(table, labeled, target, split),
+        data=DataSummary.of(table, target, split.schema, split.preparation),
         training=average,
         scores=scores,
-        cv_gain=_cv_gain(average, folds),
+        cv_gain=cross_validation_gain(average, folds),
         held_out=held_out,
         profiles=tuple(moves),
         slate_notes=slate.notes,
@@ -144,8 +138,10 @@ def _judged(
     )
 
 
-def _split(labeled: Table, target: Target, share: float, rng: Generator) -> _Split:
+def _split(table: Table, target: Target, share: float, rng: Generator) -> _Split:
+    labeled = table.rows(target.rows)
     train, test = hold_out(len(labeled), share, rng)
+    _require_variety(target.y[train], target.name, table.name)
     schema = TableSchema.of(labeled, leave_out=(target.name,))
     rows = labeled.rows(train)
     preparation = TablePreparation.learn(rows, target.name, schema)
@@ -157,45 +153,16 @@ def _split(labeled: Table, target: Target, share: float, rng: Generator) -> _Spl
     )
 
 
-def _require_variety(split: _Split, target: str, source: str) -> None:
-    y = split.train.y
-    if np.all(y == y[0]):
-        raise TableError(
-            f"target {target!r} of {source} must vary in the training rows; found {y[0]:g} in "
-            f"all {len(y)}; add rows with other values, or pass another --seed."
-        )
-
-
-def _scores(
-    average: ModelAverage, folds: list[CrossValidation], test: _Part, coverage: float
-) -> tuple[CandidateScore, ...]:
-    """Return the scores of each candidate, and then of the average."""
-    nothing = Estimate(np.array(np.nan), np.array(np.nan))
-    cross_validated = [*(fold.score for fold in folds), nothing]
-    names = [*average.names_, AVERAGE]
-    models = [*average.estimators_, average]
-    probability = [*average.probability_, 1.0]
-    found = []
-    for name, model, share, folded in zip(
-        names, models, probability, cross_validated, strict=True
-    ):
-        judged = evaluate(model.predict_dist(test.inputs), test.y, coverage)
-        found.append(
-            CandidateScore(
-                name=name,
-                n_terms=sum(len(part.coef_) for part in getattr(model, "estimators_", [model])),
-                log_evidence=float(model.log_evidence_),
-                probability=float(share),
-                cv_log_score=float(folded.value),
-                cv_log_score_error=float(folded.standard_error),
-                log_score=float(judged.log_score.value),
-                log_score_error=float(judged.log_score.standard_error),
-                rmse=float(judged.rmse.value),
-                coverage=float(judged.coverage.value),
-                r_squared=judged.r_squared,
-            )
-        )
-    return tuple(found)
+def _cross_validated(
+    slate: Slate, train: _Part, labels: NDArray[np.intp], progress: Progress
+) -> list[CrossValidation]:
+    folds = []
+    for i, (name, candidate) in enumerate(slate.candidates):
+        progress(0.2 + 0.5 * i / len(slate.candidates), f"cross-validating {name}")
+        # Without one fold a target may be constant: infinitely sure, and infinitely wrong.
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            folds.append(cross_validate(candidate, train.inputs, train.y, labels=labels))
+    return folds
 
 
 def _held_out(average: ModelAverage, split: _Split) -> HeldOut:
@@ -206,12 +173,6 @@ def _held_out(average: ModelAverage, split: _Split) -> HeldOut:
     seen = TrainingRange.of(split.train.prepared)
     is_outside = np.asarray(seen.is_outside(test.prepared).any(axis=1))
     return HeldOut(test.y, predictive, is_outside, gain, seen.notes(test.prepared))
-
-
-def _cv_gain(average: ModelAverage, folds: list[CrossValidation]) -> Estimate:
-    probable = int(np.argmax(average.probability_))
-    best = max(range(len(folds)), key=lambda i: folds[i].score.value)
-    return sample_mean(folds[best].log_score - folds[probable].log_score)
 
 
 def _refitted(
@@ -232,27 +193,17 @@ def _refitted(
     )
 
 
-def _summary(table: Table, labeled: Table, target: Target, split: _Split) -> DataSummary:
-    n_missing = {
-        column.name: int(pd.isna(cell.text(labeled.frame[column.name])).sum())
-        for column in split.schema.columns
-    }
-    return DataSummary(
-        name=table.name,
-        target=target.name,
-        n_rows=len(labeled),
-        n_train=len(split.train.y),
-        n_test=len(split.test.y),
-        schema=split.schema,
-        n_missing={name: n for name, n in n_missing.items() if n},
-        notes=target.notes + split.preparation.notes,
-        fingerprint=table.fingerprint(),
-    )
-
-
-def _require_rows(labeled: Table) -> None:
-    if len(labeled) < MIN_ROWS:
+def _require_rows(target: Target, source: str) -> None:
+    if len(target.y) < MIN_ROWS:
         raise TableError(
-            f"{labeled.name} must have at least {MIN_ROWS} rows with a target, to learn from "
-            f"some and test on others; found {len(labeled)}; add rows."
+            f"{source} must have at least {MIN_ROWS} rows with a target, to learn from some "
+            f"and test on others; found {len(target.y)}; add rows."
+        )
+
+
+def _require_variety(y: Array, target: str, source: str) -> None:
+    if np.all(y == y[0]):
+        raise TableError(
+            f"target {target!r} of {source} must vary in the training rows; found {y[0]:g} in "
+            f"all {len(y)}; add rows with other values, or pass another --seed."
         )

@@ -9,10 +9,11 @@ import numpy as np
 
 import credo
 from credo.app import picture
+from credo.app.data_summary import DataSummary
 from credo.app.effect import strongest_effects
 from credo.app.finding import findings, headline
 from credo.app.page import card, figure, list_of, page, section, table, tile
-from credo.app.result import DataSummary, RegressionResult
+from credo.app.result import RegressionResult
 from credo.app.slate import AVERAGE
 from credo.app.wording import count, number, percent, score_cells
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.app.data_summary import DataSummary
 from credo.app.profile import Profile
 from credo.app.table_regression import CandidateScore, TableRegression
-from credo.data.columns import TableSchema
 from credo.distributions.estimate import Estimate
 from credo.distributions.predictive import Predictive
 from credo.models.average import ModelAverage
 from credo.numerics.array import Array
 
-__all__ = ["DataSummary", "FitSettings", "HeldOut", "RegressionResult"]
+__all__ = ["FitSettings", "HeldOut", "RegressionResult"]
 
 
 @dataclass(frozen=True)
@@ -55,39 +55,6 @@ class FitSettings:
                 )
         if self.seed < 0:
             raise ValueError(f"seed must not be negative; found {self.seed}; pass 0 or more.")
-
-
-@dataclass(frozen=True)
-class DataSummary:
-    """The table in numbers.
-
-    Attributes
-    ----------
-    name, target
-        What the table and its target are called.
-    n_rows
-        Rows with a target.
-    n_train, n_test
-        Rows learned from, and rows held out.
-    schema
-        Kinds of all columns but the target.
-    n_missing
-        Missing values by column, where there are any.
-    notes
-        Plain sentences on what was left out and filled.
-    fingerprint
-        SHA-256 of the table.
-    """
-
-    name: str
-    target: str
-    n_rows: int
-    n_train: int
-    n_test: int
-    schema: TableSchema
-    n_missing: dict[str, int]
-    notes: tuple[str, ...]
-    fingerprint: str
 
 
 @dataclass(frozen=True, eq=False)

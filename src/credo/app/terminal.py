@@ -11,9 +11,10 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from credo.app.data_summary import DataSummary
 from credo.app.finding import Finding, findings
 from credo.app.job import Progress as Told
-from credo.app.result import DataSummary, RegressionResult
+from credo.app.result import RegressionResult
 from credo.app.slate import AVERAGE
 from credo.app.table_regression import CandidateScore
 from credo.app.wording import count, percent, score_cells

@@ -8,10 +8,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from credo import app
 from credo.app import terminal
 from credo.app.effect import N_EFFECTS, strongest_effects
 from credo.app.job import fit_table
-from credo.app.report import report_page
 from credo.app.result import FitSettings, RegressionResult
 from credo.app.table_regression import TableRegression
 from credo.app.wording import count, probability
@@ -90,7 +90,7 @@ def _written(
         result = fit_table(table, target, settings, progress)
         if report is not None:
             progress(1.0, "drawing the report")
-            page = report_page(result).encode()
+            page = app.report_page(result).encode()
     if out is not None:
         save(result.model, out, fingerprint=result.data.fingerprint)
     if report is not None:

@@ -1,0 +1,71 @@
+"""A table in numbers: rows, kinds of columns, gaps, and what was done about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import pandas as pd
+
+from credo.data import cell
+from credo.data.columns import TableSchema
+from credo.data.preparation import TablePreparation
+from credo.data.table import Table
+from credo.data.target import Target
+
+__all__ = ["DataSummary"]
+
+
+@dataclass(frozen=True)
+class DataSummary:
+    """What a report says of the data.
+
+    Attributes
+    ----------
+    name, target
+        What the table and its target are called.
+    n_rows
+        Rows with a target.
+    n_train, n_test
+        Rows learned from, and rows held out.
+    schema
+        Kinds of all columns but the target.
+    n_missing
+        Missing values by column, where there are any.
+    notes
+        Plain sentences on what was left out and filled.
+    fingerprint
+        SHA-256 of the table.
+    """
+
+    name: str
+    target: str
+    n_rows: int
+    n_train: int
+    n_test: int
+    schema: TableSchema
+    n_missing: dict[str, int]
+    notes: tuple[str, ...]
+    fingerprint: str
+
+    @classmethod
+    def of(
+        cls, table: Table, target: Target, schema: TableSchema, preparation: TablePreparation
+    ) -> Self:
+        """Return the summary of a table whose training rows gave the preparation."""
+        frame = table.rows(target.rows).frame
+        n_missing = {
+            column.name: int(pd.isna(cell.text(frame[column.name])).sum())
+            for column in schema.columns
+        }
+        return cls(
+            name=table.name,
+            target=target.name,
+            n_rows=len(frame),
+            n_train=preparation.n_rows,
+            n_test=len(frame) - preparation.n_rows,
+            schema=schema,
+            n_missing={name: n for name, n in n_missing.items() if n},
+            notes=target.notes + preparation.notes,
+            fingerprint=table.fingerprint(),
+        )
