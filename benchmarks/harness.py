@@ -5,6 +5,7 @@ machine that slows down slows all of them; the smallest time of each is kept, be
 only ever adds. Quality is measured on the last answer, outside the clock.
 """
 
+import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from gc import collect
@@ -27,7 +28,8 @@ class Contender:
     run
         Called with the data of the case; what it returns is its answer.
     package
-        Distribution that must be installed, and whose version is stored; None for credo.
+        Distribution that must be installed, and whose version is stored, or "python"; None
+        for credo.
     """
 
     run: Callable[[Any], Any]
@@ -36,6 +38,8 @@ class Contender:
     @property
     def version(self) -> str | None:
         """Installed version, or None if the package is absent."""
+        if self.package == "python":
+            return platform.python_version()
         try:
             return metadata.version(self.package or "credo-bayes")
         except metadata.PackageNotFoundError:

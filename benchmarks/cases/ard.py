@@ -46,6 +46,7 @@ def case(n_samples: int, n_features: int) -> Case:
         },
         quality={"log evidence": evidence, "test rmse": rmse, "weights used": n_used},
         goals=(Goal("ARDRegression", at_least=4.0),),
+        repeats=12,
     )
 
 

@@ -25,8 +25,8 @@ def table() -> Path:
     return path
 
 
-def python(code: str) -> Contender:
-    return Contender(lambda path: _succeed([sys.executable, "-c", code]))
+def python(code: str, package: str | None = None) -> Contender:
+    return Contender(lambda path: _succeed([sys.executable, "-c", code]), package)
 
 
 def fit(path: Path) -> None:
@@ -46,8 +46,8 @@ CASES = (
         name=f"new process; credo fit reads {N_SAMPLES:,} rows x {N_FEATURES} columns",
         data=table,
         contenders={
-            "python alone": python("pass"),
-            "import numpy": python("import numpy"),
+            "python alone": python("pass", "python"),
+            "import numpy": python("import numpy", "numpy"),
             "import credo": python("import credo"),
             "credo fit": Contender(fit),
         },
