@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from credo.distributions.normal import Normal
+from credo.families.rows import as_label
 from credo.numerics.array import Array, as_float
 from credo.numerics.moments import Moments
 
@@ -125,8 +126,9 @@ class LinearStatistics:
     ) -> tuple[LinearStatistics, ...]:
         """Return the statistics of each of ``k`` groups; every row is read once."""
         inputs, outputs, w = _checked(x, y, weight)
-        labels = np.asarray(label, dtype=np.intp)
-        order = np.argsort(labels, kind="stable")
+        labels = as_label(label, len(inputs), k)
+        # Stable sorts of short integers are linear in the number of rows.
+        order = np.argsort(labels.astype(np.min_scalar_type(k)), kind="stable")
         ends = np.cumsum(np.bincount(labels, minlength=k))
         groups = np.split(order, ends[:-1])
         return tuple(cls._summary(inputs, outputs, w, group) for group in groups)

@@ -17,7 +17,7 @@ from credo.numerics.array import Array
 
 __all__ = ["Moments"]
 
-BLOCK_BYTES = 1 << 20
+BLOCK_BYTES = 1 << 19
 
 
 @dataclass(frozen=True, eq=False)
