@@ -153,6 +153,21 @@ def test_rows_of_no_weight_change_nothing():
     assert_allclose(result.score.standard_error, plain.score.standard_error, rtol=1e-8)
 
 
+@pytest.mark.parametrize("estimator", [LinearRegression(), MeanRegressor()])
+def test_one_weight_serves_all_rows(estimator):
+    X, y = rows(20, 2)
+    single = cross_validate(estimator, X, y, sample_weight=2.0)
+    each = cross_validate(estimator, X, y, sample_weight=np.full(20, 2.0))
+    assert_allclose(single.log_score, each.log_score)
+    assert_allclose(single.score.value, each.score.value)
+
+
+def test_groups_that_do_not_exist_are_refused():
+    X, y = rows(4, 1)
+    with pytest.raises(ValueError, match="label must be an integer from 0 to 1; found 5"):
+        LinearRegression().summarize_groups(X, y, [0, 1, 5, 0], 2)
+
+
 def test_models_meet_the_same_folds_unless_a_generator_is_given():
     X, y = rows(30, 2)
     first, second = (

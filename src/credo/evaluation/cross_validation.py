@@ -98,8 +98,8 @@ def cross_validate(
     fold = _folds(len(outcomes), n_folds, rng, labels)
     scored = _scored(estimator, X, outcomes, fold, sample_weight)
     row_score = scored.log_prob.reshape(len(outcomes), -1).sum(axis=1)
-    weight = np.ones(len(outcomes)) if sample_weight is None else as_float(sample_weight)
-    score = _weighted_mean(row_score, weight)
+    weight = np.broadcast_to(1.0 if sample_weight is None else sample_weight, fold.shape)
+    score = _weighted_mean(row_score, as_float(weight))
     return CrossValidation(row_score, scored.mean, fold, score, scored.log_evidence)
 
 
@@ -169,7 +169,7 @@ def _fitted(
 ) -> Any:
     weight = {}
     if sample_weight is not None:
-        weight = {"sample_weight": as_float(sample_weight)[rows]}
+        weight = {"sample_weight": np.broadcast_to(as_float(sample_weight), len(y))[rows]}
     return clone(estimator).fit(_safe_indexing(X, rows), y[rows], **weight)
 
 
