@@ -147,3 +147,14 @@ def test_a_target_that_is_constant_in_training_is_refused(table):
     rare = table.assign(outcome=np.where(table.index == split_of(table)[1][0], 1.0, 0.0))
     with pytest.raises(TableError, match="must vary"):
         fit_table(rare, "outcome")
+
+
+def test_test_rows_that_repeat_training_rows_are_counted(result, table):
+    assert result.held_out.n_repeated == 0
+    twice = pd.concat([table, table], ignore_index=True)
+    again = fit_table(twice, "outcome")
+    train, test = split_of(twice)
+    assert again.held_out.n_repeated == sum(
+        (row + len(table)) % len(twice) in set(train) for row in test
+    )
+    assert any("have the same inputs as a training row" in note for note in again.model.notes)

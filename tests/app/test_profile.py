@@ -1,46 +1,78 @@
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
 from credo.app.profile import profiles
 from credo.app.table_regression import named_inputs
-from credo.data.preparation import PreparedTable
+from credo.data.preparation import TablePreparation
 from credo.models import LinearRegression, ModelAverage
 
 RNG = np.random.default_rng(0)
-X = np.column_stack([RNG.uniform(0, 4, 80), RNG.normal(size=80), RNG.random(80) < 0.5])
-TRAINING = PreparedTable(X, ("slope", "nothing", "flag"), ())
+FRAME = pd.DataFrame(
+    {
+        "slope": RNG.uniform(0, 4, 90),
+        "nothing": RNG.normal(size=90),
+        "site": np.resize(["a", "b", "c"], 90),
+        "flag": np.resize([0.0, 1.0], 90),
+    }
+)
+FRAME.loc[::9, "slope"] = np.nan
+PREPARATION = TablePreparation.learn(FRAME)
+PREPARED = PREPARATION.prepare(FRAME)
 
 
 @pytest.fixture(scope="module")
 def average():
-    y = 3 * X[:, 0] + 5 * X[:, 2] + 0.1 * RNG.normal(size=80)
-    return ModelAverage([("linear", LinearRegression())]).fit(named_inputs(TRAINING), y)
+    slope, flag = PREPARED.X[:, 0], FRAME["flag"].to_numpy()
+    y = 3 * slope + 5 * (FRAME["site"] == "b") + flag + 0.01 * RNG.normal(size=90)
+    return ModelAverage([("linear", LinearRegression())]).fit(named_inputs(PREPARED), y)
 
 
-def test_a_profile_of_a_line_is_the_line(average):
-    slope = profiles(average, TRAINING, 3)[0]
-    assert slope.name == "slope"
+@pytest.fixture(scope="module")
+def found(average):
+    return {profile.name: profile for profile in profiles(average, PREPARATION, PREPARED.X, 9)}
+
+
+def test_a_profile_of_a_line_is_the_line(average, found):
+    slope = found["slope"]
     weight = average.estimators_[0].coef_[0]
     assert_allclose(np.diff(slope.predictive.mean()), weight * np.diff(slope.x))
-    assert slope.reach == pytest.approx(weight * np.ptp(X[:, 0]))
-    assert_allclose(slope.x[[0, -1]], [X[:, 0].min(), X[:, 0].max()])
+    assert slope.reach == pytest.approx(weight * np.ptp(PREPARED.X[:, 0]))
+    assert_allclose(slope.x[[0, -1]], [PREPARED.X[:, 0].min(), PREPARED.X[:, 0].max()])
 
 
-def test_columns_are_ordered_by_how_surely_they_move_the_prediction(average):
-    found = profiles(average, TRAINING, 3)
-    assert [profile.name for profile in found] == ["slope", "flag", "nothing"]
-    assert found[1].reach == pytest.approx(5, abs=0.2)
-    assert found[2].sure_reach == 0
-    assert len(profiles(average, TRAINING, 2)) == 2
+def test_columns_are_ordered_by_how_surely_they_move_the_prediction(average, found):
+    assert list(found) == ["slope", "site", "flag", "nothing"]
+    assert found["nothing"].sure_reach == pytest.approx(0, abs=0.01)
+    assert len(profiles(average, PREPARATION, PREPARED.X, 2)) == 2
 
 
-def test_an_indicator_is_tried_at_its_two_values_only(average):
-    flag = profiles(average, TRAINING, 3)[1]
-    assert flag.x.tolist() == [0, 1]
+def test_a_category_moves_from_level_to_level_and_is_never_two_at_once(found):
+    site = found["site"]
+    assert site.labels == ("a", "b", "c")
+    mean = site.predictive.mean()
+    assert_allclose(mean - mean[0], [0, 5, 0], atol=0.02)
+    assert site.sure_reach == pytest.approx(5, abs=0.1)
 
 
-def test_the_band_is_the_doubt_about_the_mean_without_the_noise(average):
-    profile = profiles(average, TRAINING, 1)[0]
-    half = 1.6448536269514722 * profile.predictive.epistemic_std
-    assert_allclose(np.diff(profile.band(0.9), axis=1)[:, 0], 2 * half)
+def test_an_indicator_is_tried_at_its_two_values_only(found):
+    assert found["flag"].x.tolist() == [0, 1]
+    assert found["flag"].reach == pytest.approx(1, abs=0.02)
+
+
+def test_the_band_is_the_doubt_about_the_mean_without_the_noise(found):
+    slope = found["slope"]
+    half = 1.6448536269514722 * slope.predictive.epistemic_std
+    assert_allclose(np.diff(slope.band(0.9), axis=1)[:, 0], 2 * half)
+
+
+def test_a_column_that_tells_only_by_its_absence_is_tried_both_ways():
+    y = np.resize([0.0, 1.0, 0.1, 0.9], 40)
+    frame = pd.DataFrame({"gap": np.where(y < 0.5, 7.0, np.nan), "z": RNG.normal(size=40)})
+    preparation = TablePreparation.learn(frame)
+    prepared = preparation.prepare(frame)
+    average = ModelAverage([("linear", LinearRegression())]).fit(named_inputs(prepared), y)
+    first = profiles(average, preparation, prepared.X, 2)[0]
+    assert (first.name, first.labels) == ("gap", ("present", "missing"))
+    assert_allclose(first.predictive.mean(), [0.05, 0.95], atol=0.1)

@@ -22,6 +22,7 @@ CONFIDENCE = 0.95
 FEW_TEST_ROWS = 30
 ROWS_PER_TERM = 3.0
 OFTEN_OUTSIDE = 0.1
+OFTEN_REPEATED = 0.05
 MIDDLE = 0.5
 EXACT = 1 - 1e-9
 
@@ -44,7 +45,7 @@ def findings(result: RegressionResult) -> tuple[Finding, ...]:
         *_noise(result),
         *_calibration(result),
         *_amount(result),
-        *_extrapolation(result),
+        *_places(result),
         _use(result),
     ]
     return tuple(sorted(found, key=lambda finding: finding.tone == "caution"))
@@ -103,8 +104,8 @@ def _moves(result: RegressionResult) -> Iterator[Finding]:
         joined = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
         yield Finding(
             "fact",
-            f"Over its range, other columns as in a typical row, {joined} "
-            f"{'moves' if len(parts) == 1 else 'move'} the prediction most.",
+            f"What most surely moves the prediction, over the range of a column with all "
+            f"others as in a typical row, is {joined}.",
         )
 
 
@@ -190,9 +191,15 @@ def _amount(result: RegressionResult) -> Iterator[Finding]:
         )
 
 
-def _extrapolation(result: RegressionResult) -> Iterator[Finding]:
+def _places(result: RegressionResult) -> Iterator[Finding]:
     held_out = result.held_out
     is_often = held_out.is_outside.mean() > OFTEN_OUTSIDE
+    if held_out.n_repeated > OFTEN_REPEATED * len(held_out.y):
+        yield Finding(
+            "caution",
+            f"{held_out.n_repeated} of {len(held_out.y)} test rows have the same inputs as a "
+            "training row, which makes the test easier than new rows may be.",
+        )
     for note in held_out.notes:
         yield Finding("caution" if is_often else "fact", f"On the test, {note}")
 

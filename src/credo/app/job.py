@@ -121,7 +121,7 @@ def _judged(
     progress(0.7, "judging on the test rows")
     scores = candidate_scores(average, folds, test.inputs, test.y, settings.coverage)
     held_out = _held_out(average, split)
-    moves = profiles(average, train.prepared, N_PROFILES)
+    moves = profiles(average, split.preparation, train.prepared.X, N_PROFILES)
     progress(0.8, "fitting to all rows")
     model = _refitted(table.rows(target.rows), target, split, average, settings.coverage)
     progress(1.0, "done")
@@ -172,7 +172,10 @@ def _held_out(average: ModelAverage, split: _Split) -> HeldOut:
     gain = sample_mean(log_score(predictive, test.y) - log_score(alone, test.y))
     seen = TrainingRange.of(split.train.prepared)
     is_outside = np.asarray(seen.is_outside(test.prepared).any(axis=1))
-    return HeldOut(test.y, predictive, is_outside, gain, seen.notes(test.prepared))
+    known = {row.tobytes() for row in split.train.prepared.X}
+    n_repeated = sum(row.tobytes() in known for row in test.prepared.X)
+    notes = seen.notes(test.prepared)
+    return HeldOut(test.y, predictive, is_outside, n_repeated, gain, notes)
 
 
 def _refitted(

@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 MAX_POINTS = 600
+MAX_LETTERS = 32
 SQUARE = (5.2, 4.3)
 
 
@@ -106,16 +107,23 @@ def profiles(result: RegressionResult) -> list[str]:
 
 def _draw_profile(ax: Axes, profile: Profile, band: Array) -> None:
     mean = profile.predictive.mean()
-    if len(profile.x) <= 2:
+    if profile.labels or len(profile.x) <= 2:
         ax.vlines(profile.x, *band.T, color=BLUE, lw=2.2, alpha=0.5)
         ax.plot(profile.x, mean, "o", color=BLUE)
-        ax.set_xticks(profile.x)
-        ax.margins(x=0.4)
+        _name_places(ax, profile)
+        ax.margins(x=0.25)
     else:
         ax.fill_between(profile.x, *band.T, color=BLUE, alpha=0.25, lw=0)
         ax.plot(profile.x, mean, color=BLUE, lw=1.8)
     ax.tick_params(colors=INK)
     tidy(ax, shortened(profile.name, 40))
+
+
+def _name_places(ax: Axes, profile: Profile) -> None:
+    """Write the levels below the axis, or upright where there are too many."""
+    names = [shortened(label, 12) for label in profile.labels] or None
+    is_tight = len("".join(names or ())) > MAX_LETTERS
+    ax.set_xticks(profile.x, names, rotation=90 if is_tight else 0)
 
 
 def _list_size(rows: pd.DataFrame | tuple[object, ...]) -> tuple[float, float]:

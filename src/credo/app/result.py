@@ -69,6 +69,8 @@ class HeldOut:
         What was predicted.
     is_outside
         Whether each row lies outside the range of the training rows.
+    n_repeated
+        Number of rows whose inputs are those of a training row.
     gain
         Mean log score above that of the constant candidate, with its standard error.
     notes
@@ -78,6 +80,7 @@ class HeldOut:
     y: Array
     predictive: Predictive
     is_outside: NDArray[np.bool_]
+    n_repeated: int
     gain: Estimate
     notes: tuple[str, ...]
 

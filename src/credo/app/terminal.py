@@ -69,7 +69,13 @@ def print_scores(
     console: Console, scores: Iterable[CandidateScore], coverage: float, winner: str
 ) -> None:
     """Print the candidates, the most probable one in bold, and their average last."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
+    table = Table(
+        box=SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+        header_style="dim",
+    )
     table.add_column("\nmodel", no_wrap=True)
     for heading in (*_HEADINGS, f"{percent(coverage)}\ncoverage"):
         table.add_column(heading, justify="right", no_wrap=True)
