@@ -28,9 +28,9 @@ from credo.numerics.log_domain import log_sum_exp
 
 __all__ = ["EvidenceMaximization", "PrecisionProblem", "curvature", "log_ratio_prior"]
 
-SEARCHED_RATIO = np.arange(-25.0, 60.0, 0.5)
-SEARCHED_NOISE = np.arange(-6.0, 76.0, 0.5)
-GRID = np.linspace(-1.0, 1.0, 121)
+SEARCHED_RATIO = np.arange(-25.0, 60.0)
+SEARCHED_NOISE = np.arange(-6.0, 76.0)
+GRID = np.linspace(-1.0, 1.0, 81)
 
 
 @dataclass(frozen=True, eq=False)

@@ -58,17 +58,15 @@ class Moments:
             return cls(0.0, np.zeros(n_columns), np.zeros((n_columns, n_columns)))
         block = max(256, BLOCK_BYTES // (8 * max(n_columns, 1)))
         buffer = np.empty((min(block, n_rows), n_columns))
-        shift = np.zeros(n_columns)
+        first = slice(0, block) if rows is None else rows[:block]
+        shift = np.concatenate([_rows(matrix, first).mean(axis=0) for matrix in matrices])
         total, sums, products = 0.0, np.zeros(n_columns), np.zeros((n_columns, n_columns))
         for start in range(0, n_rows, block):
             chosen: slice | NDArray[np.intp] = slice(start, min(start + block, n_rows))
             if rows is not None:
                 chosen = rows[chosen]
             part = buffer[: min(block, n_rows - start)]
-            _copy_rows(matrices, chosen, part)
-            if start == 0:
-                shift = part.mean(axis=0)
-            part -= shift
+            _shift_rows(matrices, chosen, shift, part)
             if weight is None:
                 total += len(part)
                 sums += np.ones(len(part)) @ part
@@ -96,8 +94,16 @@ class Moments:
         return np.asarray(self.scatter + self.weight * np.outer(self.mean, self.mean))
 
 
-def _copy_rows(matrices: Sequence[Array], chosen: slice | NDArray[np.intp], out: Array) -> None:
+def _rows(matrix: Array, chosen: slice | NDArray[np.intp]) -> Array:
+    return matrix[chosen] if isinstance(chosen, slice) else matrix.take(chosen, axis=0)
+
+
+def _shift_rows(
+    matrices: Sequence[Array], chosen: slice | NDArray[np.intp], shift: Array, out: Array
+) -> None:
+    """Write the chosen rows of all matrices side by side, shifted, into ``out``."""
     first = 0
     for matrix in matrices:
-        out[:, first : first + matrix.shape[1]] = matrix[chosen]
+        columns = slice(first, first + matrix.shape[1])
+        np.subtract(_rows(matrix, chosen), shift[columns], out=out[:, columns])
         first += matrix.shape[1]
