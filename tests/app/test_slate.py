@@ -19,6 +19,7 @@ def test_many_rows_and_few_columns_meet_every_candidate():
         "cubic",
         "spline",
         "radial",
+        "spline + quadratic",
         "spline + radial",
     ]
     assert slate.notes == ()
@@ -32,7 +33,7 @@ def test_no_candidate_but_the_linear_one_has_more_terms_than_rows_or_than_the_li
         for name, estimator in slate.candidates:
             n_terms = len(estimator.fit(X, y).coef_)
             assert name == "linear" or n_terms <= min(n, MAX_TERMS)
-        assert len(slate.candidates) + len(slate.notes) == 7
+        assert len(slate.candidates) + len(slate.notes) == 8
 
 
 def test_a_candidate_left_out_is_named_with_its_number_of_terms():
@@ -58,3 +59,10 @@ def test_the_number_of_radial_centers_grows_with_the_rows_to_a_limit(n, expected
 
 def test_more_than_any_basis_allows_still_gives_the_two_simplest():
     assert names(RNG.normal(size=(5, 700))) == ["constant", "linear"]
+
+
+def test_one_column_has_no_products_to_add_to_its_spline():
+    notes = regression_slate(RNG.normal(size=(60, 1))).notes
+    assert notes == (
+        "spline + quadratic was left out: on these columns it is the same as spline.",
+    )

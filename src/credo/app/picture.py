@@ -25,6 +25,7 @@ __all__ = [
     "probabilities",
     "profiles",
     "residuals",
+    "row_step",
     "truth",
     "weights",
 ]
@@ -63,7 +64,7 @@ def log_scores(result: RegressionResult) -> str:
 
 def truth(result: RegressionResult) -> str:
     """Return predictions with intervals against what came true."""
-    rows, level = _some(result), result.settings.coverage
+    rows, level = slice(None, None, row_step(result)), result.settings.coverage
     predictive, y = result.held_out.predictive[rows], result.held_out.y[rows]
     return svg_picture(
         "truth", SQUARE, lambda ax: predictions_against_truth(predictive, y, ax, level)
@@ -78,7 +79,7 @@ def coverage(result: RegressionResult) -> str:
 
 def residuals(result: RegressionResult) -> str:
     """Return truth minus prediction against the prediction."""
-    rows, level = _some(result), result.settings.coverage
+    rows, level = slice(None, None, row_step(result)), result.settings.coverage
     predictive, y = result.held_out.predictive[rows], result.held_out.y[rows]
     return svg_picture("residuals", SQUARE, lambda ax: draw_residuals(predictive, y, ax, level))
 
@@ -130,7 +131,6 @@ def _list_size(rows: pd.DataFrame | tuple[object, ...]) -> tuple[float, float]:
     return 5.2, 0.7 + 0.4 * len(rows)
 
 
-def _some(result: RegressionResult) -> slice:
-    """Return every row, or every second, third ... of many; rows are in random order."""
-    step = -(-len(result.held_out.y) // MAX_POINTS)
-    return slice(None, None, step)
+def row_step(result: RegressionResult) -> int:
+    """Return 1 if every test row is drawn, 2 if every second of many is, and so on."""
+    return -(-len(result.held_out.y) // MAX_POINTS)

@@ -106,17 +106,18 @@ def _models(result: RegressionResult) -> str:
 
 
 def _predictions(result: RegressionResult) -> str:
-    level = percent(result.settings.coverage)
+    level, step = percent(result.settings.coverage), picture.row_step(result)
+    who = "Each test row" if step == 1 else f"One of {step} test rows"
     figures = [
         figure(
             "Predicted and true",
-            f"Each test row with its {level} interval; the line is a perfect prediction.",
+            f"{who} with its {level} interval; the line is a perfect prediction.",
             picture.truth(result),
         ),
         figure(
             "Do intervals keep their promise?",
-            "Share of test rows inside intervals of every "
-            "size; the band is what chance allows.",
+            "Share of test rows inside intervals of every size; the band is what chance "
+            "allows.",
             picture.coverage(result),
         ),
         figure(
@@ -165,8 +166,9 @@ def _columns(result: RegressionResult) -> str:
         ),
         figure(
             f"Strongest weights of {weights.candidate}",
-            "Change of the prediction when a term "
-            f"rises by one standard deviation, with {percent(weights.coverage)} intervals.",
+            "Change of the prediction when a term rises by one standard deviation, with "
+            f"{percent(weights.coverage)} intervals; levels of a category are better known "
+            "against each other than each alone.",
             picture.weights(weights),
             is_wide=True,
         ),

@@ -48,12 +48,12 @@ class Slate(NamedTuple):
 
 
 class _Proposal(NamedTuple):
-    """A basis, its number of terms on the training inputs, and one that it contains."""
+    """A basis, its number of terms on these inputs, and what it is the same as, if so."""
 
     name: str
     basis: Basis | None
     n_terms: int
-    contains: str = ""
+    same_as: str = ""
 
 
 def regression_slate(X: ArrayLike) -> Slate:
@@ -65,20 +65,19 @@ def regression_slate(X: ArrayLike) -> Slate:
 
     Examples
     --------
-    >>> slate = regression_slate(np.random.default_rng(0).normal(size=(20, 3)))
+    >>> slate = regression_slate(np.random.default_rng(0).normal(size=(40, 3)))
     >>> [name for name, _ in slate.candidates]
-    ['constant', 'linear', 'quadratic', 'cubic', 'radial']
+    ['constant', 'linear', 'quadratic', 'cubic', 'spline', 'radial', 'spline + quadratic']
     >>> slate.notes
-    ('spline was left out: its 27 terms are more than the 20 training rows allow.',
-    'spline + radial was left out: its 39 terms are more than the 20 training rows allow.')
+    ('spline + radial was left out: its 51 terms are more than the 40 training rows allow.',)
     """
     rows = np.asarray(X, dtype=np.float64)
-    proposals = {proposal.name: proposal for proposal in _proposals(rows)}
     candidates, notes = [], []
-    for name, basis, n_terms, simpler in proposals.values():
-        if simpler and n_terms == proposals[simpler].n_terms:
-            notes.append(f"{name} was left out: on these columns it is the same as {simpler}.")
-        elif simpler and n_terms > min(len(rows), MAX_TERMS):
+    for name, basis, n_terms, same_as in _proposals(rows):
+        is_needed = name in (CONSTANT, LINEAR)
+        if same_as:
+            notes.append(f"{name} was left out: on these columns it is the same as {same_as}.")
+        elif n_terms > min(len(rows), MAX_TERMS) and not is_needed:
             notes.append(f"{name} was left out: {_excess(n_terms, len(rows))}.")
         else:
             candidates.append((name, LinearRegression(basis)))
@@ -87,23 +86,31 @@ def regression_slate(X: ArrayLike) -> Slate:
 
 def _proposals(X: Array) -> Iterator[_Proposal]:
     n_rows, n_columns = X.shape
-    n_centers = max(1, min(MAX_CENTERS, 3 * n_rows // 5))
-    spline, radial = SplineBasis(), RadialBasis(n_centers)
     # Orthogonal columns do not depend on where the zero of an input lies.
     quadratic, cubic = (PolynomialBasis(degree, orthogonal=True) for degree in (2, 3))
-    at_most = (spline.n_knots + 1) * n_columns
-    n_spline = _n_terms(spline, X, at_most)
+    spline = SplineBasis()
+    n_centers = max(1, min(MAX_CENTERS, 3 * n_rows // 5))
+    radial = RadialBasis(n_centers)
+    n_quadratic = _n_terms(quadratic, X, PolynomialBasis(2).n_columns(n_columns))
+    n_cubic = _n_terms(cubic, X, PolynomialBasis(3).n_columns(n_columns))
+    n_spline = _n_terms(spline, X, (spline.n_knots + 1) * n_columns)
+    no_curve = n_spline == n_columns
+    curve = "" if n_columns > 1 else "spline"
     yield _Proposal(CONSTANT, PolynomialBasis(0), 0)
     yield _Proposal(LINEAR, None, n_columns)
-    for name, basis, simpler in (
-        ("quadratic", quadratic, LINEAR),
-        ("cubic", cubic, "quadratic"),
-    ):
-        at_most = PolynomialBasis(basis.degree).n_columns(n_columns)
-        yield _Proposal(name, basis, _n_terms(basis, X, at_most), simpler)
-    yield _Proposal("spline", spline, n_spline, LINEAR)
-    yield _Proposal("radial", LinearBasis() + radial, n_columns + n_centers, LINEAR)
-    yield _Proposal("spline + radial", spline + radial, n_spline + n_centers, "radial")
+    yield _Proposal("quadratic", quadratic, n_quadratic, LINEAR * (n_quadratic == n_columns))
+    yield _Proposal("cubic", cubic, n_cubic, "quadratic" * (n_cubic == n_quadratic))
+    yield _Proposal("spline", spline, n_spline, LINEAR * no_curve)
+    yield _Proposal("radial", LinearBasis() + radial, n_columns + n_centers)
+    yield _Proposal(
+        "spline + quadratic",
+        spline + quadratic,
+        n_spline + n_quadratic,
+        "quadratic" if no_curve else curve,
+    )
+    yield _Proposal(
+        "spline + radial", spline + radial, n_spline + n_centers, "radial" * no_curve
+    )
 
 
 def _n_terms(basis: Basis, X: Array, at_most: int) -> int:

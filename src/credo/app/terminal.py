@@ -77,7 +77,7 @@ def print_scores(
         header_style="dim",
     )
     table.add_column("\nmodel", no_wrap=True)
-    for heading in (*_HEADINGS, f"{percent(coverage)}\ncoverage"):
+    for heading in (*_HEADINGS, f"{percent(coverage)}\ncover"):
         table.add_column(heading, justify="right", no_wrap=True)
     for score in scores:
         if score.name == AVERAGE:
