@@ -158,3 +158,12 @@ def test_test_rows_that_repeat_training_rows_are_counted(result, table):
         (row + len(table)) % len(twice) in set(train) for row in test
     )
     assert any("have the same inputs as a training row" in note for note in again.model.notes)
+
+
+def test_progress_rises_from_nothing_to_all(table):
+    told = []
+    fit_table(table, "outcome", progress=lambda share, step: told.append((share, step)))
+    shares = [share for share, _ in told]
+    assert (shares[0], shares[-1]) == (0.0, 1.0)
+    assert shares == sorted(shares)
+    assert ("cross-validating spline") in [step for _, step in told]
