@@ -7,12 +7,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from credo.app.job import MIN_ROWS, fit_table
 from credo.app.result import FitSettings
-from credo.app.table_regression import named_inputs
 from credo.data.columns import TableSchema
 from credo.data.error import TableError
 from credo.data.preparation import TablePreparation
 from credo.data.sets import load_set
 from credo.data.table import as_table
+from credo.data.table_regression import named_inputs
 from credo.evaluation.splits import hold_out
 from credo.inference.model_evidence import model_posterior
 

@@ -4,8 +4,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from credo.app.profile import profiles
-from credo.app.table_regression import named_inputs
 from credo.data.preparation import TablePreparation
+from credo.data.table_regression import named_inputs
 from credo.models import LinearRegression, ModelAverage
 
 RNG = np.random.default_rng(0)

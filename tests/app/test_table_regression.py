@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import credo
-from credo.app.table_regression import TableRegression
+from credo.data.table_regression import TableRegression
 
 
 def test_a_saved_model_predicts_as_it_did(result, table, tmp_path):

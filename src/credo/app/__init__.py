@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from credo.app.result import FitSettings as FitSettings
     from credo.app.result import RegressionResult as RegressionResult
     from credo.app.slate import regression_slate as regression_slate
-    from credo.app.table_regression import TableRegression as TableRegression
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
@@ -24,6 +23,5 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "report": ["report_page"],
         "result": ["FitSettings", "RegressionResult"],
         "slate": ["regression_slate"],
-        "table_regression": ["TableRegression"],
     },
 )

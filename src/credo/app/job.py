@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.random import Generator
 from numpy.typing import NDArray
 from sklearn.base import clone
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from credo.app.data_summary import DataSummary
 from credo.app.finding import findings
@@ -19,13 +19,13 @@ from credo.app.judgment import candidate_scores, cross_validation_gain
 from credo.app.profile import profiles
 from credo.app.result import FitSettings, HeldOut, RegressionResult
 from credo.app.slate import CONSTANT, Slate, regression_slate
-from credo.app.table_regression import TableRegression, named_inputs
-from credo.app.training_range import TrainingRange
 from credo.data.columns import TableSchema
 from credo.data.error import TableError
 from credo.data.preparation import PreparedTable, TablePreparation
 from credo.data.table import Table, as_table
+from credo.data.table_regression import TableRegression, named_inputs
 from credo.data.target import Target, prepare_target
+from credo.data.training_range import TrainingRange
 from credo.distributions.estimate import sample_mean
 from credo.evaluation.cross_validation import CrossValidation, cross_validate
 from credo.evaluation.scores import log_score

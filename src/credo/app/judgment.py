@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from credo.app.slate import AVERAGE
-from credo.app.table_regression import CandidateScore
+from credo.data.table_regression import CandidateScore
 from credo.distributions.estimate import Estimate, sample_mean
 from credo.evaluation.cross_validation import CrossValidation
 from credo.evaluation.scores import evaluate

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from credo.app.table_regression import named_inputs
 from credo.data.column_code import CategoryCode, DateCode, NumberCode
 from credo.data.preparation import PreparedTable, TablePreparation
+from credo.data.table_regression import named_inputs
 from credo.distributions.estimate import Estimate
 from credo.distributions.predictive import Predictive
 from credo.models.average import ModelAverage

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from credo.app.data_summary import DataSummary
 from credo.app.profile import Profile
-from credo.app.table_regression import CandidateScore, TableRegression
+from credo.data.table_regression import CandidateScore, TableRegression
 from credo.distributions.estimate import Estimate
 from credo.distributions.predictive import Predictive
 from credo.models.average import ModelAverage

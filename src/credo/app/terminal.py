@@ -16,8 +16,8 @@ from credo.app.finding import Finding, findings
 from credo.app.job import Progress as Told
 from credo.app.result import RegressionResult
 from credo.app.slate import AVERAGE
-from credo.app.table_regression import CandidateScore
 from credo.app.wording import count, percent, score_cells
+from credo.data.table_regression import CandidateScore
 
 __all__ = [
     "print_notes",

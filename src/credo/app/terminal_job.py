@@ -13,12 +13,12 @@ from credo.app import terminal
 from credo.app.effect import N_EFFECTS, strongest_effects
 from credo.app.job import fit_table
 from credo.app.result import FitSettings, RegressionResult
-from credo.app.table_regression import TableRegression
 from credo.app.wording import count, probability
 from credo.data.error import ModelFileError, OutputError
 from credo.data.model_file import ModelFileInfo, load, model_file_info, save
 from credo.data.output import atomic_file, require_writable
 from credo.data.sets import set_path
+from credo.data.table_regression import TableRegression
 
 __all__ = ["demo", "fit", "inspect", "predict"]
 

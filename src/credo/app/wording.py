@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from credo.app.slate import AVERAGE
-from credo.app.table_regression import CandidateScore
+from credo.data.table_regression import CandidateScore
 
 __all__ = ["count", "number", "percent", "plus_minus", "probability", "score_cells"]
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from credo.data.table import Table as Table
     from credo.data.table import as_table as as_table
     from credo.data.table import read_table as read_table
+    from credo.data.table_regression import TableRegression as TableRegression
     from credo.data.target import Target as Target
     from credo.data.target import prepare_target as prepare_target
 
@@ -39,6 +40,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "preparation": ["PreparedTable", "TablePreparation"],
         "sets": ["load_set", "set_names", "set_path"],
         "table": ["Table", "as_table", "read_table"],
+        "table_regression": ["TableRegression"],
         "target": ["Target", "prepare_target"],
     },
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -380,7 +381,7 @@ def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
 def _check_precision(name: str, value: Any, choices: tuple[str, ...]) -> None:
     if isinstance(value, str):
         _check_choice(name, value, choices)
-    elif not (np.isscalar(value) and 0 < float(value) < np.inf):  # type: ignore[arg-type]
+    elif not (isinstance(value, Real) and 0 < value < np.inf):
         raise ValueError(
             f"{name} must be a positive number or one of {choices}; found {value!r}. "
             "Pass an inverse variance."

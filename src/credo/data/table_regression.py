@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from credo.app.training_range import TrainingRange
 from credo.data import cell
 from credo.data.preparation import PreparedTable, TablePreparation
 from credo.data.table import as_table
+from credo.data.training_range import TrainingRange
 from credo.models.average import ModelAverage
 
 __all__ = ["CandidateScore", "TablePrediction", "TableRegression", "named_inputs"]
