@@ -381,7 +381,7 @@ def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
 def _check_precision(name: str, value: Any, choices: tuple[str, ...]) -> None:
     if isinstance(value, str):
         _check_choice(name, value, choices)
-    elif not (isinstance(value, Real) and 0 < value < np.inf):
+    elif not (isinstance(value, Real) and 0 < float(value) < np.inf):
         raise ValueError(
             f"{name} must be a positive number or one of {choices}; found {value!r}. "
             "Pass an inverse variance."
