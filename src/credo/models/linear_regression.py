@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.validation import (
     _check_feature_names_in,
     _check_sample_weight,
@@ -35,6 +34,7 @@ from credo.inference.linear import (
 )
 from credo.models.diagnosis import Diagnosis, diagnose_linear
 from credo.models.regressor import PredictiveRegressor
+from credo.models.setting import generator, require_choice, require_precision
 from credo.numerics.array import Array
 
 __all__ = ["LinearRegression"]
@@ -181,7 +181,7 @@ class LinearRegression(PredictiveRegressor):
     def sample_posterior(self, n: int, random_state: Any = None) -> dict[str, Array]:
         """Return ``n`` draws of "coef" and "intercept" from the posterior."""
         check_is_fitted(self)
-        weights, intercept = self.posterior_.sample(_generator(random_state), n)
+        weights, intercept = self.posterior_.sample(generator(random_state), n)
         if self._is_single:
             return {"coef": weights[:, 0], "intercept": intercept[:, 0]}
         return {"coef": weights, "intercept": intercept}
@@ -189,7 +189,7 @@ class LinearRegression(PredictiveRegressor):
     def sample_functions(self, X: ArrayLike, n: int, random_state: Any = None) -> Array:
         """Return ``n`` regression functions drawn from the posterior, at each row of ``X``."""
         design = self._design(X)
-        weights, intercept = self.posterior_.sample(_generator(random_state), n)
+        weights, intercept = self.posterior_.sample(generator(random_state), n)
         values = np.einsum("skd,nd->snk", weights, design) + intercept[:, None]
         return np.asarray(values[..., 0] if self._is_single else values)
 
@@ -265,8 +265,8 @@ class LinearRegression(PredictiveRegressor):
         return None if isinstance(self.noise_precision, str) else float(self.noise_precision)
 
     def _check_settings(self) -> None:
-        _check_choice("inference", self.inference, ("exact", "map", "ml"))
-        _check_precision("weight_precision", self.weight_precision, ("evidence", "ard"))
+        require_choice("inference", self.inference, ("exact", "map", "ml"))
+        require_precision("weight_precision", self.weight_precision, ("evidence", "ard"))
         if isinstance(self.noise_precision, Gamma):
             if self.noise_precision.batch_shape != ():
                 raise ValueError(
@@ -274,7 +274,7 @@ class LinearRegression(PredictiveRegressor):
                     f"{self.noise_precision.batch_shape}. Pass a Gamma with scalar parameters."
                 )
             return
-        _check_precision("noise_precision", self.noise_precision, ("evidence",))
+        require_precision("noise_precision", self.noise_precision, ("evidence",))
 
     def _validated(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, is_first: bool
@@ -361,28 +361,3 @@ class LinearRegression(PredictiveRegressor):
 
     def _squeezed(self, predictive: Predictive) -> Predictive:
         return predictive[:, 0] if self._is_single else predictive
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if random_state is None or isinstance(random_state, int | np.integer):
-        return np.random.default_rng(random_state)
-    return np.random.default_rng(check_random_state(random_state).randint(2**31))
-
-
-def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(
-            f"{name} must be one of {choices}; found {value!r}. Choose from these."
-        )
-
-
-def _check_precision(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    if isinstance(value, str):
-        _check_choice(name, value, choices)
-    elif not (isinstance(value, Real) and 0 < float(value) < np.inf):
-        raise ValueError(
-            f"{name} must be a positive number or one of {choices}; found {value!r}. "
-            "Pass an inverse variance."
-        )
