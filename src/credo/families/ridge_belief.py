@@ -131,9 +131,23 @@ class RidgeBelief:
 
     def weight_variance(self) -> Array:
         """Return the posterior variance of each weight, shape (d, k)."""
+        return self._weight_leverage() * self.noise_variance
+
+    def weight_interval(self, coverage: float) -> Array:
+        """Return the central interval of each weight, shape (d, k, 2)."""
+        scale = np.sqrt(self._weight_leverage() / self.noise_precision)
+        if np.isinf(self.noise_shape).all():
+            unit = Normal(0.0, 1.0).interval(coverage)
+        else:
+            unit = StudentT(2 * self.noise_shape, 0.0, 1.0).interval(coverage)
+        return np.asarray(self.weights[..., None] + scale[..., None] * unit)
+
+    def _weight_leverage(self) -> Array:
+        """Return the variance of each weight over that of the noise, shape (d, k)."""
         size = len(self.spectra[0].center)
-        variances = [np.diagonal(self._spread(k, size)) for k in range(self.n_outputs)]
-        return np.column_stack(variances) * self.noise_variance
+        return np.column_stack(
+            [np.diagonal(self._spread(k, size)) for k in range(self.n_outputs)]
+        )
 
     def marginal(self, output: int = 0) -> MultivariateNormal | None:
         """Return the joint normal of one output's weights, or None for a point estimate."""

@@ -7,22 +7,24 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from credo.distributions.gamma import Gamma
 from credo.families.linear import LinearStatistics
-from credo.families.ridge import Intercept, Noise, Spectrum
+from credo.families.ridge import Intercept, Noise, Spectrum, log_evidence
 from credo.families.ridge_belief import RidgeBelief
 from credo.inference.engine import Inference, Status, run
 from credo.inference.evidence import EvidenceMaximization, PrecisionProblem, curvature
 from credo.inference.model_evidence import bic_evidence, laplace_evidence, width_evidence
 from credo.inference.relevance import RelevanceDetermination, RelevanceProblem
-from credo.numerics.array import Array
+from credo.numerics.array import Array, as_float
 
 __all__ = [
     "LinearProblem",
     "WeightPrecision",
     "evidence_approximations",
     "infer",
+    "log_evidence_at",
     "prior_precision",
 ]
 
@@ -103,6 +105,24 @@ def infer(problem: LinearProblem, is_point: bool = False) -> Inference:
     return replace(
         inference, posterior=replace(inference.posterior, is_point=True, noise_shape=known)
     )
+
+
+def log_evidence_at(
+    statistics: LinearStatistics,
+    intercept: Intercept,
+    weight_precision: ArrayLike,
+    noise_precision: float,
+) -> float:
+    """Return the log evidence at given precisions, exact, summed over outputs.
+
+    ``weight_precision`` is one number, or one for each column, in the units of the data.
+    """
+    size = statistics.n_features + (intercept == "penalized")
+    precision = np.broadcast_to(as_float(weight_precision), (size,))
+    spectrum = Spectrum.of(statistics, 1 / np.sqrt(precision), intercept)
+    ratio = np.asarray(1 / noise_precision)
+    outputs = range(statistics.n_outputs)
+    return float(sum(log_evidence(spectrum, k, ratio, noise_precision) for k in outputs))
 
 
 def evidence_approximations(problem: LinearProblem, inference: Inference) -> dict[str, float]:

@@ -16,11 +16,9 @@ from sklearn.utils.validation import (
 )
 
 from credo.distributions.gamma import Gamma
-from credo.distributions.normal import Normal
 from credo.distributions.predictive import Predictive
-from credo.distributions.student_t import StudentT
 from credo.families.linear import LinearStatistics, Rows
-from credo.families.ridge import Intercept, Noise, Spectrum, log_evidence
+from credo.families.ridge import Intercept, Noise
 from credo.families.ridge_belief import RidgeBelief
 from credo.features.basis import Basis
 from credo.features.placement import distinct_rows
@@ -30,6 +28,7 @@ from credo.inference.linear import (
     WeightPrecision,
     evidence_approximations,
     infer,
+    log_evidence_at,
     prior_precision,
 )
 from credo.models.diagnosis import Diagnosis, diagnose_linear
@@ -201,10 +200,9 @@ class LinearRegression(PredictiveRegressor):
                 f"coefficients needs one output; found {len(self.coef_)}. Read coef_ and "
                 "posterior_.weight_variance() instead."
             )
-        mean, sd = np.asarray(self.coef_), np.sqrt(self.posterior_.weight_variance()[:, 0])
-        reach = np.zeros_like(sd)
-        reach[sd > 0] = self._weight_quantile(0.5 + 0.5 * coverage) * sd[sd > 0]
-        columns = {"mean": mean, "sd": sd, "low": mean - reach, "high": mean + reach}
+        low, high = self.posterior_.weight_interval(coverage)[:, 0].T
+        sd = np.sqrt(self.posterior_.weight_variance()[:, 0])
+        columns = {"mean": self.coef_, "sd": sd, "low": low, "high": high}
         return pd.DataFrame(columns, index=pd.Index(self.term_names(), name="term"))
 
     def term_names(self) -> list[str]:
@@ -224,12 +222,9 @@ class LinearRegression(PredictiveRegressor):
             Inverse noise variance.
         """
         check_is_fitted(self)
-        size = self.statistics_.n_features + (self._intercept == "penalized")
-        precision = np.broadcast_to(np.asarray(weight_precision, dtype=np.float64), (size,))
-        spectrum = Spectrum.of(self.statistics_, 1 / np.sqrt(precision), self._intercept)
-        ratio = np.asarray(1 / noise_precision)
-        outputs = range(self.statistics_.n_outputs)
-        return float(sum(log_evidence(spectrum, k, ratio, noise_precision) for k in outputs))
+        return log_evidence_at(
+            self.statistics_, self._intercept, weight_precision, noise_precision
+        )
 
     def evidence_approximations(self) -> dict[str, float]:
         """Return the log evidence beside its Laplace, BIC and width approximations."""
@@ -345,13 +340,6 @@ class LinearRegression(PredictiveRegressor):
     def _flat_priors(self) -> tuple[str, ...]:
         named = {"intercept": self._intercept == "flat", "log noise": self._noise is None}
         return tuple(name for name, is_flat in named.items() if is_flat)
-
-    def _weight_quantile(self, p: float) -> float:
-        shape = float(self.posterior_.noise_shape[0])
-        if np.isinf(shape):
-            return float(Normal(0.0, 1.0).quantile(p))
-        unit = StudentT(2 * shape, 0.0, 1.0)
-        return float(unit.quantile(p) / unit.std())
 
     def _per_output(self, values: Array) -> Any:
         """Return the only entry for one output, a float if it is one number; all otherwise."""
