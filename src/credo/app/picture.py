@@ -10,6 +10,7 @@ from credo.app.effect import EffectList
 from credo.app.profile import Profile
 from credo.app.result import RegressionResult
 from credo.app.svg import svg_picture
+from credo.app.wording import number
 from credo.evaluation.calibration import coverage_curve
 from credo.numerics.array import Array
 from credo.plots.calibration import coverage_curve as draw_coverage
@@ -121,9 +122,10 @@ def _draw_profile(ax: Axes, profile: Profile, band: Array) -> None:
 
 
 def _name_places(ax: Axes, profile: Profile) -> None:
-    """Write the levels below the axis, or upright where there are too many."""
-    names = [shortened(label, 12) for label in profile.labels] or None
-    is_tight = len("".join(names or ())) > MAX_LETTERS
+    """Write the levels or numbers below the axis, or upright where there are too many."""
+    labels = profile.labels or [number(float(value), 4) for value in profile.x]
+    names = [shortened(label, 12) for label in labels]
+    is_tight = len("".join(names)) > MAX_LETTERS
     ax.set_xticks(profile.x, names, rotation=90 if is_tight else 0)
 
 
