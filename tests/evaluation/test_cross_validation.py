@@ -211,3 +211,15 @@ def test_refitted_models_are_those_of_the_other_folds():
 def test_labels_that_make_no_folds_are_refused(labels):
     with pytest.raises(ValueError, match="each of the 4 rows one of at least 2 folds"):
         cross_validate(LinearRegression(), np.zeros((4, 1)), np.arange(4.0), labels=labels)
+
+
+def test_an_outlier_in_a_fold_leaves_no_trace_in_the_fit_without_it():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 2))
+    y = x @ [1.0, -2.0] + 0.1 * rng.normal(size=60)
+    x[3], y[3] = 1e9, -1e9
+    labels = np.arange(60) % 5
+    found = cross_validate(LinearRegression(), x, y, labels=labels)
+    rows = labels == 3
+    naive = LinearRegression().fit(x[~rows], y[~rows]).predict_dist(x[rows])
+    assert_allclose(found.log_score[rows], naive.log_prob(y[rows]), rtol=1e-8)

@@ -198,3 +198,21 @@ def test_posterior_variance_narrows_like_one_over_the_number_of_rows():
         for n in (100.0, 1000.0)
     ]
     assert_allclose(spread[0] / spread[1], 10, rtol=0.01)
+
+
+def test_a_row_without_weight_leaves_no_trace_however_far_out():
+    rng = np.random.default_rng(5)
+    x, y, weight = rng.normal(size=(300, 2)), rng.normal(size=300), np.ones(300)
+    x[0], y[0], weight[0] = 1e12, -1e12, 0.0
+    found, expected = LinearStatistics.of(x, y, weight), LinearStatistics.of(x[1:], y[1:])
+    assert_allclose(found.moments.scatter, expected.moments.scatter, rtol=1e-12)
+    assert_allclose(found.moments.mean, expected.moments.mean, atol=1e-12)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("n_rows", [3, 9])
+def test_outputs_that_are_not_numbers_are_refused_in_both_forms(n_rows, bad):
+    y = np.ones(n_rows)
+    y[1] = bad
+    with pytest.raises(ValueError, match="must be finite"), np.errstate(invalid="ignore"):
+        LinearStatistics.of(np.ones((n_rows, 5)), y)

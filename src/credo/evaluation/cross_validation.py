@@ -1,15 +1,16 @@
 """Cross-validation by proper scores, from statistics alone where a model's statistics add.
 
 Such a model reads the data once: the statistics of every fold are found in one pass, and the
-fit without a fold is the fit to ``total - fold``. A basis is placed once, on all inputs;
-it never sees an outcome.
+fit without a fold is the fit to the sum of the others. A basis is placed once, on all
+inputs; it never sees an outcome.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import reduce
+from itertools import accumulate
 from operator import add
 from typing import Any
 
@@ -120,8 +121,7 @@ def refit_folds(
     if hasattr(estimator, "summarize_groups") and hasattr(estimator, "fit_statistics"):
         model = clone(estimator)
         parts = model.summarize_groups(X, outcomes, fold, fold.max() + 1, sample_weight)
-        total = reduce(add, parts)
-        return [copy(model).fit_statistics(total - part) for part in parts]
+        return [copy(model).fit_statistics(others) for others in _sums_of_others(parts)]
     return [
         _fitted(estimator, X, outcomes, np.flatnonzero(fold != i), sample_weight)
         for i in range(fold.max() + 1)
@@ -162,6 +162,18 @@ def _averaged(parts: list[_Scored], fold: Rows, prior: ArrayLike | None) -> _Sco
     share = model_posterior(np.zeros(len(parts)), prior)
     log_evidence = special.logsumexp(evidences, axis=0, b=share[:, None])
     return _Scored(np.asarray(log_prob), mean, np.asarray(log_evidence))
+
+
+def _sums_of_others(parts: Sequence[Any]) -> list[Any]:
+    """Return, for each part, the sum of all others.
+
+    From sums of those before and those after: ``total - part`` would lose what an outlier in
+    the part has drowned.
+    """
+    before = list(accumulate(parts[:-1], add))
+    after = list(accumulate(reversed(parts[1:]), add))[::-1]
+    middle = [a + b for a, b in zip(before[:-1], after[1:], strict=True)]
+    return [after[0], *middle, before[-1]]
 
 
 def _fitted(

@@ -99,9 +99,10 @@ class LinearStatistics:
     form: Rows | Moments
 
     def __post_init__(self) -> None:
-        # One NaN among the rows makes the summary NaN, so that no extra pass is needed.
-        held = self.form.x if isinstance(self.form, Rows) else self.form.scatter
-        if np.isnan(held).any():
+        # One NaN among many rows makes their summary NaN, so that no extra pass is needed.
+        form = self.form
+        held = [form.x, form.y] if isinstance(form, Rows) else [form.scatter]
+        if not all(np.isfinite(part).all() for part in held):
             raise ValueError(
                 "x and y must be finite for linear regression; found NaN or infinity. Pairwise "
                 "moments are neither conjugate nor positive semi-definite: fill or drop first."

@@ -1,8 +1,8 @@
 """Weight, mean and scatter matrix of the rows of one or more matrices, in one blocked pass.
 
-Raw sums of squares cancel when a mean is large against its spread; so each block is shifted
-by a first guess of the mean while it is in cache, and moments merge by Chan's formula
-[chan1983]_.
+Raw sums of squares cancel when a mean is large against its spread; so each block is centered
+while it is in cache, and blocks merge by Chan's formula [chan1983]_. An outlier then costs
+digits in its own block only, and a row without weight leaves no trace.
 """
 
 from __future__ import annotations
@@ -57,27 +57,30 @@ class Moments:
         if n_rows == 0:
             return cls(0.0, np.zeros(n_columns), np.zeros((n_columns, n_columns)))
         block = max(256, BLOCK_BYTES // (8 * max(n_columns, 1)))
+        starts = range(0, n_rows, block)
         buffer = np.empty((min(block, n_rows), n_columns))
-        first = slice(0, block) if rows is None else rows[:block]
-        shift = np.concatenate([_rows(matrix, first).mean(axis=0) for matrix in matrices])
-        total, sums, products = 0.0, np.zeros(n_columns), np.zeros((n_columns, n_columns))
-        for start in range(0, n_rows, block):
+        weights, means = np.zeros(len(starts)), np.zeros((len(starts), n_columns))
+        scatter = np.zeros((n_columns, n_columns))
+        for i, start in enumerate(starts):
             chosen: slice | NDArray[np.intp] = slice(start, min(start + block, n_rows))
             if rows is not None:
                 chosen = rows[chosen]
-            part = buffer[: min(block, n_rows - start)]
-            _shift_rows(matrices, chosen, shift, part)
-            if weight is None:
-                total += len(part)
-                sums += np.ones(len(part)) @ part
-            else:
-                w = weight[chosen]
-                total += float(w.sum())
-                sums += w @ part
+            w = np.ones(min(block, n_rows - start)) if weight is None else weight[chosen]
+            weights[i] = w.sum()
+            part = buffer[: len(w)]
+            _center(matrices, chosen, w / (weights[i] or 1.0), means[i], part)
+            if weight is not None:
                 part *= np.sqrt(w)[:, None]
-            products += part.T @ part
-        offset = sums / total if total > 0 else np.zeros(n_columns)
-        return cls(total, shift + offset, products - total * np.outer(offset, offset))
+            scatter += part.T @ part
+        return cls._pooled(weights, means, scatter)
+
+    @classmethod
+    def _pooled(cls, weights: Array, means: Array, scatter: Array) -> Moments:
+        """Merge blocks: to the scatter within them add that of their means."""
+        total = float(weights.sum())
+        mean = weights @ means / (total or 1.0)
+        between = (means - mean) * np.sqrt(weights)[:, None]
+        return cls(total, mean, scatter + between.T @ between)
 
     def __add__(self, other: Moments) -> Moments:
         weight = self.weight + other.weight
@@ -94,16 +97,18 @@ class Moments:
         return np.asarray(self.scatter + self.weight * np.outer(self.mean, self.mean))
 
 
-def _rows(matrix: Array, chosen: slice | NDArray[np.intp]) -> Array:
-    return matrix[chosen] if isinstance(chosen, slice) else matrix.take(chosen, axis=0)
-
-
-def _shift_rows(
-    matrices: Sequence[Array], chosen: slice | NDArray[np.intp], shift: Array, out: Array
+def _center(
+    matrices: Sequence[Array],
+    chosen: slice | NDArray[np.intp],
+    share: Array,
+    mean: Array,
+    out: Array,
 ) -> None:
-    """Write the chosen rows of all matrices side by side, shifted, into ``out``."""
+    """Write the chosen rows side by side, less their weighted mean, which is filled in too."""
     first = 0
     for matrix in matrices:
         columns = slice(first, first + matrix.shape[1])
-        np.subtract(_rows(matrix, chosen), shift[columns], out=out[:, columns])
+        rows = matrix[chosen] if isinstance(chosen, slice) else matrix.take(chosen, axis=0)
+        mean[columns] = share @ rows
+        np.subtract(rows, mean[columns], out=out[:, columns])
         first += matrix.shape[1]
