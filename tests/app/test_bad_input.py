@@ -16,6 +16,13 @@ from credo.models import LinearRegression
 
 ROWS = "".join(f"{i},{2 * i + (i % 3)}\n" for i in range(20))
 
+
+def scaled(x, y):
+    """Return a table whose columns are in other units."""
+    rows = "".join(f"{i * x},{(2 * i + i % 3) * y}\n" for i in range(20))
+    return f"x,y\n{rows}".encode()
+
+
 TABLES = {
     "empty file": (b"", "found none|found an empty|must have a header|empty"),
     "header only": (b"x,y\n", "must have rows below its header"),
@@ -28,6 +35,10 @@ TABLES = {
     "infinite value": (f"x,y\n{ROWS}inf,3\n".encode(), "must hold finite numbers; found inf"),
     "duplicate column names": (b"x,x,y\n1,2,3\n", "must differ; found 'x' as columns 1 and 2"),
     "rows of unequal length": (f"x,y\n{ROWS}1,2,3\n".encode(), "line 22"),
+    "huge target": (scaled(1, 1e200), "'y' of data.csv must hold numbers within 1e.70 of 0"),
+    "tiny target": (scaled(1, 1e-200), "'y' of data.csv must .*found a range of .*; change"),
+    "huge input": (scaled(-1e160, 1), "found -1e.160 on line 3; change the unit"),
+    "target of zeros": (scaled(1, 0), "'y' of data.csv must vary; found 0 in all 20 rows"),
     "constant target": (
         ("x,y\n" + "".join(f"{i},7\n" for i in range(20))).encode(),
         "'y' of data.csv must vary; found 7 in all 20 rows",
@@ -95,6 +106,38 @@ def test_a_bad_table_is_refused_in_one_sentence(case, work):
     sentence = refusal(["fit", "data.csv", "--target", "y", *outputs])
     assert re.search(pattern, sentence), sentence
     assert os.listdir(work) == ["data.csv"]
+
+
+@pytest.mark.parametrize("x", [1e-69, 1.0, 1e67])
+@pytest.mark.parametrize("y", [1e-69, 1e67])
+def test_extreme_units_within_the_limits_give_the_same_answer(x, y, work):
+    (work / "usual.csv").write_bytes(scaled(1, 1))
+    (work / "odd.csv").write_bytes(scaled(x, y))
+    means = {}
+    for name in ("usual", "odd"):
+        for arguments in (
+            ["fit", f"{name}.csv", "--target", "y", "--out", "m.credo", "--report", "r.html"],
+            ["predict", "m.credo", f"{name}.csv", "--out", "p.csv"],
+        ):
+            ran = CliRunner().invoke(command_line, arguments)
+            assert ran.exit_code == 0, ran.output
+        means[name] = np.genfromtxt("p.csv", delimiter=",", skip_header=1)[:, 0]
+    np.testing.assert_allclose(means["odd"] / y, means["usual"], rtol=1e-5)
+
+
+def test_a_column_whose_differences_vanish_is_left_out_with_a_note(work):
+    table = "".join(f"{i},{i % 7}e-200,{2 * i + i % 3}\n" for i in range(20))
+    (work / "data.csv").write_text("x,tiny,y\n" + table)
+    ran = CliRunner().invoke(command_line, ["fit", "data.csv", "--target", "y"])
+    assert ran.exit_code == 0, ran.output
+    assert "Column 'tiny' is left out: its values differ by less than 1e-70" in ran.stdout
+
+
+def test_every_line_of_a_single_column_is_predicted(model):
+    Path("new.csv").write_text("x\n1\n\n3\n")
+    ran = CliRunner().invoke(command_line, ["predict", str(model), "new.csv"])
+    assert len(ran.stdout.splitlines()) == 4
+    assert "1 missing value of 'x' was filled" in ran.stderr
 
 
 def test_a_misspelled_target_is_answered_with_the_nearest_names(work):

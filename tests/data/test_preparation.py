@@ -237,3 +237,18 @@ def test_numbers_pass_through_untouched():
     assert_array_equal(X, concrete.drop(columns="strength").to_numpy())
     assert names == tuple(concrete.columns[:-1])
     assert notes == learned.notes == ()
+
+
+def test_numbers_that_differ_too_little_in_training_are_left_out_or_only_marked():
+    frame = pd.DataFrame(
+        {
+            "x": [1.0, 2.0, 3.0, 4.0],
+            "tiny": [1e-200, 2e-200, 3e-200, 1.0],
+            "gappy": [1e-200, None, 3e-200, 1.0],
+        }
+    )
+    schema = TableSchema.of(frame)
+    assert schema.kinds == {"x": "number", "tiny": "number", "gappy": "number"}
+    preparation = TablePreparation.learn(frame.head(3), schema=schema)
+    assert preparation.names == ("x", "gappy is missing")
+    assert "'tiny' is left out: its training values differ by less than" in preparation.notes[0]

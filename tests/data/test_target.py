@@ -47,7 +47,11 @@ def test_a_target_like_nothing_gets_the_list_of_columns():
         ([7.0, None, 7.0], ["must vary; found 7 in all 2 rows"]),
         ([None, np.nan, None], ["at least 2 rows; found all its values missing"]),
         ([1.0, None, None], ["at least 2 rows; found 1 row with a value"]),
+        ([0.0, 0.0, 0.0], ["must vary; found 0 in all 3 rows"]),
         ([1.0, np.inf, 2.0], ["must hold finite numbers; found inf on row 2"]),
+        ([1.0, -2e150, 2.0], ["within 1e+70", "found -2e+150 on row 2", "unit"]),
+        ([1e-200, 2e-200, 0.0], ["at least 1e-70", "found a range of 2e-200", "unit"]),
+        ([5e-324, 0.0, 0.0], ["at least 1e-70", "found a range of 4.94066e-324"]),
     ],
 )
 def test_a_target_that_cannot_be_learned_is_refused(values, parts):
@@ -58,3 +62,9 @@ def test_a_target_that_cannot_be_learned_is_refused(values, parts):
 
 def test_one_row_is_refused():
     assert "at least 2 rows" in refused(pd.DataFrame({"x": [1.0], "y": [2.0]}))
+
+
+@pytest.mark.parametrize("size", [1e-69, 1e69])
+def test_a_target_within_the_limits_is_kept_as_it_is(size):
+    y = prepare_target(pd.DataFrame({"y": [size, 3 * size, 2 * size]}), "y").y
+    assert_array_equal(y, [size, 3 * size, 2 * size])

@@ -75,6 +75,30 @@ def test_no_bytes_make_anything_but_a_table_or_a_table_error(raw, tmp_path):
 
 @RELAXED
 @given(
+    cells=st.lists(st.sampled_from(["1", "2.5", "", "  ", "NA", '""']), min_size=1),
+    before=st.sampled_from(["", "\n", " \n\n"]),
+    end=st.sampled_from(["\n", "\r\n"]),
+)
+def test_every_line_below_a_single_name_is_a_row(cells, before, end):
+    table = TextTable.of((before + end.join(["x", *cells]) + end).encode(), "d.csv")
+    column = table.frame()["x"]
+    assert [None if pd.isna(value) else float(value) for value in column] == [
+        float(cell) if cell[:1].isdigit() else None for cell in cells
+    ]
+    first_line = before.count("\n") + 2
+    assert [table.line_of(row) for row in range(len(cells))] == [
+        first_line + row for row in range(len(cells))
+    ]
+
+
+def test_blank_lines_between_rows_of_two_cells_are_no_rows():
+    table = TextTable.of(b"x,y\n1,2\n\n3,4\n\n", "d.csv")
+    assert table.frame()["x"].tolist() == [1, 3]
+    assert table.line_of(1) == 4
+
+
+@RELAXED
+@given(
     st.lists(
         st.tuples(
             st.floats(allow_infinity=False),

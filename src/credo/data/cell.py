@@ -14,7 +14,22 @@ from pandas.api import types
 
 from credo.numerics.array import Array
 
-__all__ = ["MISSING_MARKERS", "days", "is_date_text", "numbers", "text"]
+__all__ = [
+    "MAX_NUMBER",
+    "MIN_SPREAD",
+    "MISSING_MARKERS",
+    "days",
+    "is_date_text",
+    "numbers",
+    "text",
+    "varies",
+]
+
+MAX_NUMBER = 1e70
+"""No number may be larger: squares of ratios of two columns must still be numbers."""
+
+MIN_SPREAD = 1e-70
+"""Numbers that differ by less are taken as equal, for the same reason."""
 
 MISSING_MARKERS = frozenset(
     ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-NaN", "-nan", "NaT")
@@ -64,6 +79,18 @@ def numbers(series: "pd.Series[Any]") -> tuple[Array, NDArray[np.bool_]]:
     parsed = _numbers_of_words(words)
     values = np.append(parsed, np.nan)[codes]
     return values, np.append(np.isnan(parsed), False)[codes]
+
+
+def varies(values: Array) -> bool:
+    """Whether numbers, NaN apart, differ by more than arithmetic can lose.
+
+    Examples
+    --------
+    >>> varies(np.array([1.0, np.nan, 2.0])), varies(np.array([1e-200, 2e-200]))
+    (True, False)
+    """
+    present = values[~np.isnan(values)]
+    return bool(len(present) and np.ptp(present) >= MIN_SPREAD)
 
 
 def days(series: "pd.Series[Any]") -> tuple[Array, NDArray[np.bool_]]:

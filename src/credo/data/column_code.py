@@ -80,10 +80,8 @@ class NumberCode:
         """Return the code of a number column that is not all missing."""
         values = _numbers(series, source)
         present = values[~np.isnan(values)]
-        is_constant = bool(np.all(present == present[0]))
-        return cls(
-            str(series.name), float(present.mean()), is_constant, len(present) < len(values)
-        )
+        has_gap = len(present) < len(values)
+        return cls(str(series.name), float(present.mean()), not cell.varies(values), has_gap)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -13,13 +13,23 @@ from credo.data import cell
 from credo.data.column_name import quoted
 from credo.data.table import as_table
 
-__all__ = ["MIN_TEXT_LEVELS", "Column", "ColumnKind", "TableSchema", "column_kinds"]
+__all__ = [
+    "MIN_TEXT_LEVELS",
+    "VANISHING",
+    "Column",
+    "ColumnKind",
+    "TableSchema",
+    "column_kinds",
+]
 
 ColumnKind = Literal["number", "category", "date", "id", "constant", "text", "empty"]
 """Number, category and date are used; the other kinds are left out with a note."""
 
 MIN_TEXT_LEVELS = 10
 """Up to this many different values, text is a category however few rows there are."""
+
+VANISHING = f"differ by less than {cell.MIN_SPREAD:g}, so that its unit must be changed"
+"""Said of numbers that are not equal but count as such."""
 
 _USED = ("number", "category", "date")
 _ID_NAME = re.compile(
@@ -146,6 +156,8 @@ def _column(series: "pd.Series[Any]", is_kept: bool) -> Column:
 
 
 def _number_column(name: str, values: "np.ndarray[Any, Any]", is_kept: bool) -> Column:
+    if not cell.varies(values) and not np.isnan(values).any():
+        return _left_out(name, "constant", f"its values {VANISHING}")
     is_whole = bool(np.all(np.mod(values, 1) == 0))
     if is_kept or not is_whole:
         return Column(name, "number")

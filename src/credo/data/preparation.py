@@ -11,7 +11,7 @@ import pandas as pd
 from credo.data import cell
 from credo.data.column_code import CategoryCode, ColumnCode, DateCode, NumberCode
 from credo.data.column_name import quoted, require_column
-from credo.data.columns import Column, TableSchema
+from credo.data.columns import VANISHING, Column, TableSchema
 from credo.data.error import TableError
 from credo.data.table import Table, as_table
 from credo.numerics.array import Array
@@ -163,13 +163,21 @@ def _in_training(column: Column, table: Table) -> Column:
     require_column(column.name, table.columns, table.name)
     if not column.is_used:
         return column
-    words = cell.text(table.frame[column.name])
-    levels = pd.unique(words)
-    if len(levels) > 1:
+    series = table.frame[column.name]
+    levels = pd.unique(cell.text(series))
+    if len(levels) == 1:
+        found = "missing" if levels[0] is None else repr(levels[0])
+        why = f"all its training values are {found}"
+    elif column.kind == "number" and None not in levels and not _varies(series):
+        why = f"its training values {VANISHING}"
+    else:
         return column
-    found = "missing" if levels[0] is None else repr(levels[0])
-    note = f"Column {column.name!r} is left out: all its training values are {found}."
+    note = f"Column {column.name!r} is left out: {why}."
     return Column(column.name, "empty" if levels[0] is None else "constant", note)
+
+
+def _varies(series: "pd.Series[Any]") -> bool:
+    return cell.varies(cell.numbers(series)[0])
 
 
 def _require_some(codes: Sequence[ColumnCode], left_out: Sequence[Column], source: str) -> None:

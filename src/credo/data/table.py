@@ -20,6 +20,7 @@ from credo.data import cell
 from credo.data.column_name import nearest_names, require_unique
 from credo.data.error import TableError
 from credo.data.text_table import TextTable
+from credo.numerics.array import Array
 
 __all__ = ["NUMBER_SHARE", "Table", "as_table", "read_table"]
 
@@ -85,7 +86,7 @@ def read_table(path: str | PathLike[str], text_columns: Sequence[str] = ()) -> T
     ------
     TableError
         If the file is absent, empty, not UTF-8 text, has no rows, repeats a column name, has
-        rows of unequal length, infinite values, or text in a column of numbers.
+        rows of unequal length, infinite or huge values, or text in a column of numbers.
 
     Examples
     --------
@@ -220,7 +221,6 @@ def _column(series: "pd.Series[Any]", source: str, place: Place) -> "pd.Series[A
     if isinstance(series.dtype, pd.CategoricalDtype):
         return series
     values, is_text = cell.numbers(series)
-    is_infinite = np.isinf(values)
     n_numbers = int(np.sum(~np.isnan(values)))
     n_present = n_numbers + int(is_text.sum())
     if n_numbers < NUMBER_SHARE * n_present:
@@ -233,15 +233,28 @@ def _column(series: "pd.Series[Any]", source: str, place: Place) -> "pd.Series[A
             f"{cell.text(series)[row]!r} on {place(row)}; correct it, leave it empty if it is "
             "missing, or read the column as text."
         )
-    if is_infinite.any():
-        row = int(np.flatnonzero(is_infinite)[0])
-        raise TableError(
-            f"column {series.name!r} of {source} must hold finite numbers; found "
-            f"{values[row]} on {place(row)}; correct it, or leave it empty if it is missing."
-        )
+    _require_size(values, str(series.name), source, place)
     if n_present == 0 or types.is_numeric_dtype(series.dtype):
         return series
     return pd.Series(values, index=series.index, name=series.name)
+
+
+def _require_size(values: Array, column: str, source: str, place: Place) -> None:
+    """Raise a `TableError` for a number that is infinite, or too large to be squared."""
+    for is_wrong, rule, advice in (
+        (np.isinf(values), "finite numbers", "correct it, or leave it empty if it is missing"),
+        (
+            np.abs(values) > cell.MAX_NUMBER,
+            f"numbers within {cell.MAX_NUMBER:g} of 0",
+            "change the unit, or leave it empty if it is missing",
+        ),
+    ):
+        if is_wrong.any():
+            row = int(np.flatnonzero(is_wrong)[0])
+            raise TableError(
+                f"column {column!r} of {source} must hold {rule}; found {values[row]:g} on "
+                f"{place(row)}; {advice}."
+            )
 
 
 def _require_plain(series: "pd.Series[Any]", source: str) -> None:

@@ -108,3 +108,8 @@ def _require_variety(y: Array, name: str, table: Table) -> None:
             f"target {name!r} of {table.name} must vary; found {y[0]:g} in all {len(y)} rows; "
             "choose another target, for there is nothing to learn."
         )
+    if not cell.varies(y):
+        raise TableError(
+            f"target {name!r} of {table.name} must have a range of at least "
+            f"{cell.MIN_SPREAD:g}; found a range of {np.ptp(y):g}; change the unit."
+        )

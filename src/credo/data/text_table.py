@@ -63,7 +63,7 @@ class TextTable:
         self._require_equal_lengths(len(names))
         try:
             frame = pd.read_csv(
-                io.BytesIO(self.raw),
+                io.BytesIO(self.raw.lstrip(b"\r\n ") if len(names) == 1 else self.raw),
                 sep=self.separator,
                 header=0,
                 names=names,
@@ -72,6 +72,7 @@ class TextTable:
                 na_values=sorted(MISSING_MARKERS),
                 keep_default_na=False,
                 skipinitialspace=True,
+                skip_blank_lines=len(names) > 1,
                 decimal=self._decimal(),
                 low_memory=False,
                 encoding="utf-8",
@@ -88,14 +89,15 @@ class TextTable:
         raise IndexError(f"row must be below the number of rows; found {row}.")
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the first line and the cells of every record that is not blank."""
+        """Yield first line and cells of every record; a blank one counts in a single column."""
         lines = io.TextIOWrapper(io.BytesIO(self.raw), encoding="utf-8", newline="")
         reader = csv.reader(lines, delimiter=self.separator, skipinitialspace=True)
-        line = 1
+        line, n_columns = 1, 0
         try:
             for cells in reader:
-                if len(cells) > 1 or (cells and cells[0].strip()):
-                    yield line, cells
+                if n_columns == 1 or len(cells) > 1 or (cells and cells[0].strip()):
+                    n_columns = n_columns or len(cells)
+                    yield line, cells or [""]
                 line = reader.line_num + 1
         except csv.Error as error:
             raise TableError(_unreadable(self.name, error)) from error
