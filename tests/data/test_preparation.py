@@ -242,7 +242,7 @@ def test_numbers_pass_through_untouched():
 def test_numbers_that_differ_too_little_in_training_are_left_out_or_only_marked():
     frame = pd.DataFrame(
         {
-            "x": [1.0, 2.0, 3.0, 4.0],
+            "x": [1.0, 2.5, 3.0, 4.0],
             "tiny": [1e-200, 2e-200, 3e-200, 1.0],
             "gappy": [1e-200, None, 3e-200, 1.0],
         }
