@@ -232,6 +232,23 @@ def test_text_in_a_number_column_of_new_rows_is_refused(model):
     assert "column 'x' of new.csv must hold finite numbers" in sentence
 
 
+@pytest.mark.parametrize("x", ["1e60", "-3e69"])
+def test_a_number_that_no_model_can_extrapolate_to_is_refused(x, model):
+    Path("new.csv").write_text(f"x\n1\n{x}\n")
+    sentence = refusal(["predict", model, "new.csv"])
+    assert "'x' of new.csv must lie within 1e+20 times the range of" in sentence
+    assert f"found {float(x):g} in row 2; correct it" in sentence
+
+
+def test_a_number_far_outside_is_predicted_with_doubt(model):
+    Path("new.csv").write_text("x\n1\n1e19\n-1e19\n")
+    ran = CliRunner().invoke(command_line, ["predict", str(model), "new.csv"])
+    assert ran.exit_code == 0, ran.output
+    rows = np.genfromtxt(ran.stdout.splitlines(), delimiter=",", skip_header=1)
+    assert np.isfinite(rows).all()
+    assert (rows[1:, 1] > 1e9 * rows[0, 1]).all()
+
+
 def test_a_model_that_takes_no_tables_is_refused_at_prediction(good):
     save(LinearRegression().fit(np.eye(4), [1.0, 2.0, 3.0, 5.0]), "plain.credo")
     sentence = refusal(["predict", "plain.credo", "good.csv"])

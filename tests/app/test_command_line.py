@@ -97,6 +97,7 @@ def test_inspect_tells_what_the_file_holds(fitted, csv_file):
         f"credo-bayes {credo.__version__}",
         "Probabilities after all rows: constant <0.001",
         "learned from 120 rows",
+        "Too improbable to take part in predictions, below 1e-06: constant",
         "The strongest weights of",
         "Predictions of 'outcome' are off by",
     ):

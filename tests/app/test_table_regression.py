@@ -1,3 +1,6 @@
+import copy
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -5,7 +8,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import credo
-from credo.data.table_regression import TableRegression
+from credo.data.table_regression import TableRegression, named_inputs
+from credo.distributions.mixture import Mixture
 
 
 def test_a_saved_model_predicts_as_it_did(result, table, tmp_path):
@@ -32,14 +36,43 @@ def test_any_kind_of_frame_gives_the_same_predictions(result, table):
     assert_allclose(told["mean"], result.model.predict(table).frame["mean"])
 
 
-def test_intervals_are_those_of_the_mixture(result, table):
-    frame = result.model.predict(table, coverage=0.5).frame
-    prepared = result.model.preparation.prepare(table)
-    X = pd.DataFrame(prepared.X, columns=list(prepared.names))
-    predictive = result.model.average.predict_dist(X)
-    assert_allclose(predictive.cdf(frame["low"]), 0.25, atol=1e-6)
-    assert_allclose(predictive.cdf(frame["high"]), 0.75, atol=1e-6)
-    assert_allclose(frame["sd"], predictive.std())
+def weighed(model, **shares):
+    """Return the model as if its candidates had these probabilities, and all others none."""
+    average = copy.copy(model.average)
+    average.probability_ = np.array([shares.get(name, 0.0) for name in average.names_])
+    return dataclasses.replace(model, average=average)
+
+
+def test_intervals_are_those_of_the_mixture_of_candidates_that_count(result, table):
+    model = weighed(result.model, linear=0.7, spline=0.3 - 9e-7, cubic=9e-7)
+    prepared = model.preparation.prepare(table)
+    linear, spline = (
+        model.average.named_estimators_[name].predict_dist(named_inputs(prepared)).marginal
+        for name in ("linear", "spline")
+    )
+    mixture = Mixture([0.7 / (1 - 9e-7), (0.3 - 9e-7) / (1 - 9e-7)], (linear, spline))
+    frame = model.predict(table, coverage=0.5).frame
+    assert_allclose(frame["mean"], mixture.mean())
+    assert_allclose(frame["sd"], mixture.std())
+    assert_allclose(mixture.cdf(frame["low"]), 0.25, atol=1e-6)
+    assert_allclose(mixture.cdf(frame["high"]), 0.75, atol=1e-6)
+    assert {"cubic", "radial"} <= set(model.left_out)
+    assert not {"linear", "spline"} & set(model.left_out)
+
+
+def test_a_candidate_out_of_the_question_does_not_carry_the_mean_away(result, table):
+    far = table.head(3).assign(dose=[5.0, 1e4, 1e6])
+    for share, is_carried in ((1e-3, True), (9e-7, False)):
+        told = weighed(result.model, linear=1 - share, cubic=share).predict(far)
+        inside = told.frame["mean"].between(told.frame["low"], told.frame["high"])
+        assert inside.tolist() == [True, not is_carried, not is_carried]
+        assert is_carried == any(
+            note.startswith(
+                "In 2 of 3 rows the mean lies outside the interval, because cubic, a candidate "
+                "of probability 0.001, is far from all others there"
+            )
+            for note in told.notes
+        )
 
 
 def test_a_column_that_numbers_rows_is_handed_through(result, table):

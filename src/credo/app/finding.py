@@ -11,6 +11,7 @@ import numpy as np
 from credo.app.effect import N_EFFECTS, strongest_effects
 from credo.app.result import RegressionResult
 from credo.app.wording import count, number, percent, probability
+from credo.data.table_regression import MIN_PROBABILITY
 from credo.evaluation.proportion import proportion_interval
 from credo.evaluation.scores import is_covered
 
@@ -207,6 +208,7 @@ def _places(result: RegressionResult) -> Iterator[Finding]:
 def _use(result: RegressionResult) -> Finding:
     return Finding(
         "fact",
-        f"The saved model is the same average fitted to all {result.data.n_rows:,} rows; the "
-        "scores were measured before that, on rows it had not seen.",
+        f"The saved model is the same average fitted to all {result.data.n_rows:,} rows, "
+        f"candidates of probability below {MIN_PROBABILITY:g} left out; the scores were "
+        "measured before that, on rows it had not seen.",
     )

@@ -18,7 +18,7 @@ from credo.data.error import ModelFileError, OutputError
 from credo.data.model_file import ModelFileInfo, load, model_file_info, save
 from credo.data.output import atomic_file, require_writable
 from credo.data.sets import set_path
-from credo.data.table_regression import TableRegression
+from credo.data.table_regression import MIN_PROBABILITY, TableRegression
 
 __all__ = ["demo", "fit", "inspect", "predict"]
 
@@ -154,6 +154,9 @@ def _print_regression(console: Console, model: TableRegression) -> None:
     shares = zip(model.average.names_, model.average.probability_, strict=True)
     told = ", ".join(f"{name} {probability(share)}" for name, share in shares)
     terminal.print_notes(console, [f"Probabilities after all rows: {told}."])
+    if model.left_out:
+        said = f"Too improbable to take part in predictions, below {MIN_PROBABILITY:g}"
+        terminal.print_notes(console, [f"{said}: {', '.join(model.left_out)}."])
     weights = strongest_effects(model.average, N_EFFECTS, model.coverage)
     terminal.print_notes(console, [weights.sentence()] if weights.effects else [])
     terminal.print_notes(console, model.notes)

@@ -5,15 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from credo.data import cell
 from credo.data.preparation import PreparedTable, TablePreparation
 from credo.data.table import as_table
 from credo.data.training_range import TrainingRange
+from credo.distributions.mixture import Mixture
 from credo.models.average import ModelAverage
 
-__all__ = ["CandidateScore", "TablePrediction", "TableRegression", "named_inputs"]
+__all__ = [
+    "MIN_PROBABILITY",
+    "CandidateScore",
+    "TablePrediction",
+    "TableRegression",
+    "named_inputs",
+]
+
+MIN_PROBABILITY = 1e-6
+"""A candidate less probable takes no part in predictions: far from the training rows it could
+outweigh all others, on a probability that is finer than the assumptions behind it."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +75,8 @@ class TableRegression:
     """A preparation and an average of models, fitted together to a table.
 
     The models have learned from all rows; ``scores`` were measured before, by a fit that had
-    not seen the test rows.
+    not seen the test rows. Predictions average over the models whose probability is at least
+    `MIN_PROBABILITY`.
 
     Attributes
     ----------
@@ -108,7 +122,8 @@ class TableRegression:
         """
         checked = as_table(table, text_columns=self.preparation.text_columns)
         prepared = self.preparation.prepare(checked)
-        predictive = self.average.predict_dist(named_inputs(prepared))
+        self.training_range.require_near(prepared, checked.name)
+        predictive = self.predict_dist(prepared)
         low, high = predictive.interval(self.coverage if coverage is None else coverage).T
         columns = {"mean": predictive.mean(), "sd": predictive.std(), "low": low, "high": high}
         numbering = {
@@ -117,7 +132,42 @@ class TableRegression:
             if column.kind == "id" and column.name in set(checked.columns) - set(columns)
         }
         frame = pd.DataFrame(numbering | columns)
-        return TablePrediction(frame, prepared.notes + self.training_range.notes(prepared))
+        is_torn = (columns["mean"] < low) | (columns["mean"] > high)
+        notes = prepared.notes + self.training_range.notes(prepared)
+        return TablePrediction(frame, notes + self._torn_notes(predictive, is_torn))
+
+    def predict_dist(self, prepared: PreparedTable) -> Mixture:
+        """Return the mixture of the candidates that count, one entry per row."""
+        X = named_inputs(prepared)
+        parts = [self.average.estimators_[i].predict_dist(X).marginal for i in self._counted]
+        share = self.average.probability_[self._counted]
+        return Mixture(share / share.sum(), parts)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Names of the candidates that are too improbable to take part in predictions."""
+        counted = set(self._counted.tolist())
+        return tuple(name for i, name in enumerate(self.average.names_) if i not in counted)
+
+    @property
+    def _counted(self) -> NDArray[np.intp]:
+        return np.flatnonzero(self.average.probability_ >= MIN_PROBABILITY)
+
+    def _torn_notes(self, predictive: Mixture, is_torn: NDArray[np.bool_]) -> tuple[str, ...]:
+        """Return a sentence on rows whose mean an improbable candidate has carried away."""
+        if not is_torn.any():
+            return ()
+        torn = predictive[is_torn]
+        pull = np.array([part.mean() for part in torn.components]) - torn.quantile(0.5)
+        share = self.average.probability_[self._counted]
+        culprit = int(np.argmax((share[:, None] * np.abs(pull)).max(axis=1)))
+        name = self.average.names_[self._counted[culprit]]
+        n_rows, n_torn = len(is_torn), int(is_torn.sum())
+        return (
+            f"In {n_torn} of {n_rows} row{'s' * (n_rows > 1)} the mean lies outside the "
+            f"interval, because {name}, a candidate of probability {share[culprit]:.2g}, is "
+            "far from all others there: trust the interval, and neither mean nor sd.",
+        )
 
 
 def named_inputs(prepared: PreparedTable) -> pd.DataFrame:

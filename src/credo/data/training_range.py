@@ -8,10 +8,14 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.data.error import TableError
 from credo.data.preparation import PreparedTable
 from credo.numerics.array import Array
 
-__all__ = ["TrainingRange"]
+__all__ = ["MAX_SPANS", "TrainingRange"]
+
+MAX_SPANS = 1e20
+"""How many times its training range a value may lie outside of it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +50,19 @@ class TrainingRange:
     def is_outside(self, prepared: PreparedTable) -> NDArray[np.bool_]:
         """Return whether each entry is outside the range of its column, same shape as ``X``."""
         return np.asarray((self.lowest > prepared.X) | (self.highest < prepared.X))
+
+    def require_near(self, prepared: PreparedTable, source: str) -> None:
+        """Raise a `TableError` for a value so far outside that powers of it overflow."""
+        span = self.highest - self.lowest
+        is_far = np.abs(prepared.X - self.lowest) > MAX_SPANS * np.where(span > 0, span, np.inf)
+        if is_far.any():
+            row, column = np.argwhere(is_far)[0]
+            ends = f"{self.lowest[column]:g} to {self.highest[column]:g}"
+            raise TableError(
+                f"{self.names[column]!r} of {source} must lie within {MAX_SPANS:g} times the "
+                f"range of the training rows, {ends}; found {prepared.X[row, column]:g} in row "
+                f"{row + 1}; correct it, or leave it empty if it is missing."
+            )
 
     def notes(self, prepared: PreparedTable) -> tuple[str, ...]:
         """Return a sentence that counts the rows outside, if there are any."""
