@@ -194,3 +194,29 @@ def test_point_estimate_has_no_doubt_about_the_function():
     assert (predictive.epistemic_std == 0).all()
     assert_allclose(predictive.std(), 1 / np.sqrt(2.5))
     assert_allclose(predictive.mean(), belief("flat").predictive(X).mean())
+
+
+@pytest.mark.parametrize("intercept", ["none", "flat", "penalized"])
+@pytest.mark.parametrize("n_rows", [60, 4])
+def test_columns_of_very_different_size_are_all_seen(intercept, n_rows):
+    rng = np.random.default_rng(9)
+    size = np.array([1e6, 1e-5, 1.0, 1e-9, 1e3, 1.0])
+    unit = rng.normal(size=(n_rows, 6))
+    y = unit @ [1.0, 2.0, -1.0, 0.5, 0.0, 1.0] + 0.1 * rng.normal(size=n_rows) + 3
+    graded = LinearStatistics.of(unit * size, y)
+    tail = [1.0] if intercept == "penalized" else []
+    spectrum = Spectrum.of(graded, np.append(np.ones(6), tail), intercept)
+    one = np.ones(1)
+    found = RidgeBelief((spectrum,), 1e-8 * one, 50.0 * one, np.inf * one)
+    # The same problem with columns of equal size, whose prior is then unequal.
+    columns = unit - unit.mean(axis=0) if intercept == "flat" else unit
+    target = y - y.mean() if intercept == "flat" else y
+    if intercept == "penalized":
+        columns, size = np.hstack([columns, np.ones((n_rows, 1))]), np.append(size, 1.0)
+    prior = LinearGaussian(np.zeros(len(size)), 50e-8 * np.diag(size**-2.0), 50.0)
+    dense = prior.update(LinearStatistics.of(columns, target))
+    assert_allclose(found.columns[:, 0] * size, dense.location, rtol=1e-5, atol=1e-7)
+    expected = prior.log_evidence(LinearStatistics.of(columns, target))
+    if intercept == "flat":
+        expected += 0.5 * np.log(2 * np.pi / (50.0 * n_rows))
+    assert_allclose(log_evidence(spectrum, 0, 1e-8 * one, 50.0), expected, rtol=1e-7)

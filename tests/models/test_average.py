@@ -79,3 +79,17 @@ def test_settings_of_parts_are_reached_by_name():
     average.set_params(**{"degree 1__weight_precision": 3.0})
     assert average.estimators[1][1].weight_precision == 3.0
     assert average.get_params()["degree 1__weight_precision"] == 3.0
+
+
+def test_a_model_that_the_prior_rules_out_has_no_say():
+    average = ModelAverage(degrees(2, **FIXED), prior=[1.0, 0.0]).fit(X, T)
+    assert_allclose(average.probability_, [1.0, 0.0])
+    assert_allclose(average.log_evidence_, average.log_evidences_[0])
+
+
+def test_method_of_the_average_is_that_of_its_least_exact_part():
+    mixed = [
+        ("known", LinearRegression(**FIXED)),
+        ("learned", LinearRegression(**{**FIXED, "weight_precision": "evidence"})),
+    ]
+    assert ModelAverage(mixed).fit(X, T).evidence_method_ == "grid"

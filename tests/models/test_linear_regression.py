@@ -258,6 +258,8 @@ def test_several_outputs_have_relevances_of_their_own():
     joint = LinearRegression(weight_precision="ard").fit(x, y)
     parts = [LinearRegression(weight_precision="ard").fit(x, y[:, k]) for k in range(2)]
     for k, part in enumerate(parts):
+        assert_allclose(joint.predict(x)[:, k], part.predict(x), rtol=1e-7)
+        assert_allclose(joint.intercept_[k], part.intercept_, rtol=1e-6)
         assert_allclose(joint.coef_[k], part.coef_, rtol=1e-6)
         assert_allclose(
             joint.predict_dist(x).std()[:, k], part.predict_dist(x).std(), rtol=1e-6
@@ -557,3 +559,99 @@ def test_ways_to_control_complexity_agree_where_the_answer_is_clear():
     assert by_evidence == by_bic == 2
     assert (gain.mean(axis=1)[:2] > 5 * error[:2]).all()
     assert (gain.mean(axis=1)[3:] > -3 * error[3:]).all()
+
+
+def test_evidence_at_the_learned_precisions_is_below_its_integral_only_by_the_prior_width():
+    x, y = data(k=2)
+    joint = LinearRegression().fit(x, y)
+    parts = [LinearRegression().fit(x, y[:, k]) for k in range(2)]
+    found = joint.log_evidence_at(joint.weight_precision_, joint.noise_precision_)
+    expected = [m.log_evidence_at(m.weight_precision_, m.noise_precision_) for m in parts]
+    assert_allclose(found, sum(expected), rtol=1e-10)
+    penalized = LinearRegression(**FIXED).fit(X, T)
+    assert_allclose(penalized.log_evidence_at([0.5, 0.5], 4.0), penalized.log_evidence_)
+
+
+@pytest.mark.parametrize("settings", [s for s in SETTINGS if s.get("inference") != "ml"])
+def test_outputs_of_zero_work_alone_and_beside_others(settings):
+    x, y = data()
+    zero = LinearRegression(**settings).fit(x, np.zeros(80))
+    assert_allclose(zero.predict(x), 0.0, atol=1e-9)
+    assert np.isfinite(zero.predict_dist(x).std()).all()
+    both = LinearRegression(**settings).fit(x, np.column_stack([y, np.zeros(80)]))
+    assert_allclose(both.predict(x)[:, 1], 0.0, atol=1e-9)
+
+
+def test_tiny_and_huge_units_of_y_change_nothing_but_the_unit():
+    x, y = data()
+    expected = LinearRegression().fit(x, y).predict_dist(x)
+    for unit in (1e-100, 1e100):
+        found = LinearRegression().fit(x, unit * y).predict_dist(x)
+        assert_allclose(found.mean() / unit, expected.mean(), rtol=1e-8)
+        assert_allclose(found.std() / unit, expected.std(), rtol=1e-6)
+
+
+def test_given_precision_sees_columns_of_any_size():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 2)) * [1e5, 1e-4]
+    y = 1e-5 * x[:, 0] + 1e5 * x[:, 1] + 0.1 * rng.normal(size=200)
+    model = LinearRegression(weight_precision=1e-12, noise_precision=100.0).fit(x, y)
+    assert_allclose(model.coef_, [1e-5, 1e5], rtol=0.05)
+    expected = LinearRegression(inference="ml").fit(x, y)
+    assert_allclose(model.predict(x), expected.predict(x), atol=1e-3)
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e4])
+def test_evidence_of_outputs_without_noise_depends_on_no_unit(unit):
+    x = np.linspace(0, 1, 30)[:, None]
+    y = 2 * x[:, 0] + 1
+    here = LinearRegression(PolynomialBasis(2, orthogonal=True)).fit(x, y)
+    there = LinearRegression(PolynomialBasis(2, orthogonal=True)).fit(x * unit, y)
+    # The noise stops at rounding error, which differs a little from unit to unit.
+    assert_allclose(there.log_evidence_, here.log_evidence_, atol=0.5)
+    line = LinearRegression().fit(x * unit, y)
+    assert line.log_evidence_ > there.log_evidence_
+
+
+def test_interpolated_rows_with_a_given_precision_take_the_least_sure_noise():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(6, 10)), rng.normal(size=6)
+    model = LinearRegression(weight_precision=1.0).fit(x, y)
+    # Halving the noise from here on changes the evidence by nothing that can be seen.
+    top = model.log_evidence_at(1.0, model.noise_precision_)
+    assert model.log_evidence_at(1.0, 2 * model.noise_precision_) <= top + 1e-5
+    assert np.isfinite(model.log_evidence_)
+    assert not model.diagnose().is_sound
+
+
+def test_laplace_is_the_normal_approximation_at_the_most_probable_precision():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(30, 3))
+    y = x @ [1.0, 0.5, 0.0] + rng.normal(size=30)
+    model = LinearRegression().fit(x, y)
+    problem = model._problem(model.statistics_).precisions
+    t = np.linspace(-8, 8, 320_001)
+    joint = problem.objective(0, t) + problem.log_prior(t)
+    top = int(np.argmax(joint))
+    step = t[1] - t[0]
+    curve = (2 * joint[top] - joint[top - 200] - joint[top + 200]) / (200 * step) ** 2
+    expected = joint[top] + 0.5 * np.log(2 * np.pi / curve)
+    assert_allclose(model.evidence_approximations()["laplace"], expected, atol=1e-4)
+
+
+def test_joint_distribution_of_the_weights_is_student_where_the_noise_is_believed():
+    model = LinearRegression(weight_precision=0.5, noise_precision=Gamma(1.0, 1.0)).fit(X, T)
+    marginal = model.posterior_.marginal()
+    assert_allclose(marginal.df, 2 * (1.0 + 1.5))
+    low, high = model.coefficients(0.99).loc["x0", ["low", "high"]]
+    scale = np.sqrt(marginal.scale_matrix[0, 0])
+    assert_allclose([low, high], stats.t(5.0, model.coef_[0], scale).interval(0.99), rtol=1e-9)
+
+
+def test_many_columns_and_few_rows_by_relevance_are_called_doubtful():
+    rng = np.random.default_rng(2)
+    x, y = rng.normal(size=(12, 20)), rng.normal(size=12)
+    model = LinearRegression(weight_precision="ard").fit(x, y)
+    assert not model.diagnose().is_sound
+    few = LinearRegression(weight_precision="ard").fit(x[:6, :5], y[:6])
+    assert np.isfinite(few.weight_precision_).sum() <= 2

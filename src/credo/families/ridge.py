@@ -18,13 +18,15 @@ from typing import Literal
 
 import numpy as np
 from scipy import special
+from scipy.linalg import lapack
 
 from credo.distributions.gamma import Gamma
 from credo.families.linear import LinearStatistics, Rows
-from credo.numerics.array import Array
+from credo.numerics.array import Array, as_float
 
 __all__ = ["Intercept", "Noise", "Spectrum", "log_evidence", "scaled_products", "scaled_rows"]
 
+SMALLEST_SQUARES = 1e-280
 Intercept = Literal["flat", "penalized", "none"]
 Noise = float | Gamma | None
 """A known precision, a belief about it, or None: flat in its logarithm, with density one."""
@@ -40,8 +42,8 @@ class Spectrum:
         Nonzero eigenvalues (r,) and their orthonormal vectors (n_columns, r).
     projection
         ``V^T X^T y`` for each output, shape (n_outputs, r).
-    residual
-        Sum of squares that no weights can explain, per output, shape (n_outputs,).
+    total
+        Sum of squares of each output, shape (n_outputs,).
     scale
         Multiplier of each column, shape (n_columns,); a penalized intercept is the last one.
     center, origin
@@ -56,7 +58,7 @@ class Spectrum:
     eigenvalues: Array
     vectors: Array
     projection: Array
-    residual: Array
+    total: Array
     scale: Array
     center: Array
     origin: Array
@@ -72,21 +74,17 @@ class Spectrum:
         else:
             parts = _from_products(*scaled_products(statistics, scale, intercept))
         eigenvalues, vectors, projection, total = parts
-        residual = total - (projection**2 / eigenvalues).sum(axis=1)
         flat = intercept == "flat"
-        # Outputs are known to one part in 2^52, so no noise can be seen below that.
-        squares = statistics.y_scatter_diagonal + statistics.weight * statistics.y_mean**2
-        resolution = np.finfo(float).eps ** 2 * np.maximum(squares, np.finfo(float).tiny)
         return cls(
             eigenvalues=eigenvalues,
             vectors=vectors,
             projection=projection,
-            residual=np.maximum(residual, resolution),
+            total=total,
             scale=scale,
             center=statistics.x_mean if flat else np.zeros(statistics.n_features),
             origin=statistics.y_mean if flat else np.zeros(statistics.n_outputs),
             weight=statistics.weight,
-            resolution=resolution,
+            resolution=_resolution(statistics, total),
             intercept=intercept,
         )
 
@@ -96,7 +94,7 @@ class Spectrum:
         return replace(
             self,
             projection=self.projection[chosen],
-            residual=self.residual[chosen],
+            total=self.total[chosen],
             origin=self.origin[chosen],
             resolution=self.resolution[chosen],
         )
@@ -107,14 +105,16 @@ class Spectrum:
         return self.weight - (self.intercept == "flat")
 
     @cached_property
-    def shares(self) -> Array:
-        """Explained sum of squares per eigenvector and output, ``c^2 / l``, shape (k, r)."""
-        return np.asarray(self.projection**2 / self.eigenvalues)
+    def residual(self) -> Array:
+        """Sum of squares that no weights can explain, per output, shape (n_outputs,)."""
+        explained = (self.projection**2 / self.eigenvalues).sum(axis=1)
+        return np.asarray(np.maximum(self.total - explained, self.resolution))
 
     def quadratic(self, ratio: Array, output: int) -> Array:
         """Return ``Q`` at each ratio: squared residuals plus the penalty on the weights."""
-        kept = ratio[..., None] / (ratio[..., None] + self.eigenvalues)
-        return np.asarray(self.residual[output] + kept @ self.shares[output])
+        explained = (1 / (ratio[..., None] + self.eigenvalues)) @ self.projection[output] ** 2
+        quadratic = np.maximum(self.total[output] - explained, self.resolution[output])
+        return np.asarray(quadratic)
 
     def effective_parameters(self, ratio: Array) -> Array:
         """Return how many weights the data determine, at each ratio."""
@@ -185,8 +185,22 @@ def scaled_products(
     return gram * np.outer(scale, scale), cross * scale[:, None], np.maximum(total, 0.0)
 
 
+def _resolution(statistics: LinearStatistics, total: Array) -> Array:
+    """Return the sum of squares that rounding leaves of an exact fit.
+
+    Products of rows are good to one part in 2^52 of their sum, and outputs themselves to one
+    part in 2^52 of their size.
+    """
+    eps = np.finfo(float).eps
+    level = statistics.weight * statistics.y_mean**2
+    return np.asarray(np.maximum(100 * eps * total + eps**2 * level, SMALLEST_SQUARES))
+
+
 def _from_rows(x: Array, y: Array) -> tuple[Array, Array, Array, Array]:
     total = (y**2).sum(axis=0)
+    if _is_graded((x**2).sum(axis=0)):
+        vectors, singular, left = _graded_svd(x.T) if len(x) < x.shape[1] else _swapped(x)
+        return singular**2, vectors, (y.T @ left) * singular, total
     if len(x) >= x.shape[1]:
         # Kept rows are asked for where a Gram matrix would square the condition number.
         left, singular, right = np.linalg.svd(x, full_matrices=False)
@@ -203,7 +217,37 @@ def _from_rows(x: Array, y: Array) -> tuple[Array, Array, Array, Array]:
 def _from_products(
     gram: Array, cross: Array, total: Array
 ) -> tuple[Array, Array, Array, Array]:
-    values, vectors = np.linalg.eigh(gram)
+    squares = np.diagonal(gram)
+    size = np.sqrt(np.where(squares > 0, squares, 1.0)) if _is_graded(squares) else None
+    values, vectors = np.linalg.eigh(gram if size is None else gram / np.outer(size, size))
     kept = values > len(gram) * np.finfo(float).eps * values.max(initial=0.0)
     values, vectors = values[kept], vectors[:, kept]
+    if size is not None:
+        vectors, singular, _ = _graded_svd(size[:, None] * vectors * np.sqrt(values))
+        values = singular**2
     return values, vectors, cross.T @ vectors, total
+
+
+def _is_graded(squares: Array) -> bool:
+    """Return whether columns differ so much in size that small ones drown in large ones."""
+    used = squares[squares > 0]
+    return bool(len(used) and used.max() > 1e8 * used.min())
+
+
+def _graded_svd(a: Array) -> tuple[Array, Array, Array]:
+    """Return ``u, s, v`` with ``a = u diag(s) v^T``, each to its own relative accuracy.
+
+    By one-sided Jacobi rotations, for a tall matrix whose rows or columns are of very different
+    size; the usual algorithms are accurate relative to the largest only.
+    """
+    if 0 in a.shape:
+        return a, np.zeros(a.shape[1]), np.eye(a.shape[1])
+    s, u, v, work, _, _ = lapack.dgejsv(a, joba=2, jobu=0, jobv=0, jobr=0, jobt=0, jobp=0)
+    singular = as_float(s) * (work[0] / work[1])
+    kept = singular > 0
+    return as_float(u)[:, kept], singular[kept], as_float(v)[:, kept]
+
+
+def _swapped(x: Array) -> tuple[Array, Array, Array]:
+    left, singular, right = _graded_svd(x)
+    return right, singular, left

@@ -9,6 +9,7 @@ import numpy as np
 
 from credo.distributions.gamma import Gamma
 from credo.distributions.multivariate_normal import MultivariateNormal
+from credo.distributions.multivariate_student_t import MultivariateStudentT
 from credo.distributions.normal import Normal
 from credo.distributions.predictive import Predictive
 from credo.distributions.student_t import StudentT
@@ -61,18 +62,25 @@ class RidgeBelief:
         return self.columns[: len(self.spectra[0].center)]
 
     @cached_property
+    def origin(self) -> Array:
+        """Point of the outputs about which moments were taken, shape (k,)."""
+        if len(self.spectra) == 1:
+            return self.spectra[0].origin
+        return np.concatenate([spectrum.origin for spectrum in self.spectra])
+
+    @cached_property
     def intercept(self) -> Array:
         """Posterior mean of the intercept, shape (k,)."""
         spectrum = self.spectra[0]
         if spectrum.intercept == "penalized":
             return np.asarray(self.columns[-1])
-        return np.asarray(spectrum.origin - spectrum.center @ self.weights)
+        return np.asarray(self.origin - spectrum.center @ self.weights)
 
     def mean(self, x: Array) -> Array:
         """Return the mean of the function at rows ``x``, shape (n, k)."""
         spectrum = self.spectra[0]
         parts = [_columns(spectrum, x[rows]) @ self.columns for rows in _blocks(x)]
-        return np.concatenate(parts) + spectrum.origin
+        return np.concatenate(parts) + self.origin
 
     def leverage(self, x: Array) -> Array:
         """Return the variance of the function over that of the noise, shape (n, k)."""
@@ -149,13 +157,19 @@ class RidgeBelief:
             [np.diagonal(self._spread(k, size)) for k in range(self.n_outputs)]
         )
 
-    def marginal(self, output: int = 0) -> MultivariateNormal | None:
-        """Return the joint normal of one output's weights, or None for a point estimate."""
+    def marginal(self, output: int = 0) -> MultivariateNormal | MultivariateStudentT:
+        """Return the joint distribution of one output's weights."""
         if self.is_point:
-            return None
+            raise ValueError(
+                "a point estimate has no distribution of its weights; found is_point=True. "
+                "Use inference='exact'."
+            )
         size = len(self.spectra[0].center)
-        spread = self._spread(output, size) * self.noise_variance[output]
-        return MultivariateNormal(self.weights[:, output], spread)
+        spread = self._spread(output, size) / self.noise_precision[output]
+        if np.isinf(self.noise_shape[output]):
+            return MultivariateNormal(self.weights[:, output], spread)
+        freedom = 2 * self.noise_shape[output]
+        return MultivariateStudentT(freedom, self.weights[:, output], spread)
 
     def sample(self, rng: np.random.Generator, n: int) -> tuple[Array, Array]:
         """Return draws of the weights (n, k, d) and of the intercept (n, k)."""

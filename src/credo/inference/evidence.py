@@ -29,8 +29,8 @@ from credo.numerics.log_domain import log_sum_exp
 __all__ = ["EvidenceMaximization", "PrecisionProblem", "curvature", "log_ratio_prior"]
 
 SEARCHED_RATIO = np.arange(-25.0, 60.0)
-SEARCHED_NOISE = np.arange(-6.0, 76.0)
-GRID = np.linspace(-1.0, 1.0, 81)
+MARGIN = 20.0
+N_NODES = 81
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class PrecisionProblem:
     @property
     def n_outputs(self) -> int:
         """Number of outputs; each has precisions of its own."""
-        return len(self.spectrum.residual)
+        return len(self.spectrum.total)
 
     @cached_property
     def signal(self) -> float:
@@ -81,12 +81,6 @@ class PrecisionProblem:
             return np.asarray(given * np.exp(-t))
         divisor = self.noise if isinstance(self.noise, float) else 1.0
         return np.full_like(t, given / divisor)
-
-    def coordinate(self, ratio: float, noise_precision: float) -> float:
-        """Return the search coordinate at which these precisions stand."""
-        if self.learns_weights:
-            return float(np.log(self.signal / ratio))
-        return float(np.log(noise_precision))
 
     def objective(self, output: int, t: Array) -> Array:
         """Return the log evidence of one output at each ``t``."""
@@ -134,8 +128,9 @@ class PrecisionProblem:
         if self.learns_weights:
             return SEARCHED_RATIO
         s = self.spectrum
-        total = float(s.residual[output] + s.shares[output].sum())
-        return np.asarray(SEARCHED_NOISE + np.log(s.n_informative / total))
+        level, rounding = s.total[output], s.resolution[output]
+        low, high = np.log(s.n_informative / np.array([max(level, rounding), rounding]))
+        return np.append(np.arange(low - 6.0, high), high)
 
     def _mean_precision(self, half_q: float) -> float:
         if isinstance(self.noise, float):
@@ -218,10 +213,12 @@ def log_ratio_prior(t: Array) -> Array:
     return np.asarray(special.log_expit(t) + special.log_expit(-t))
 
 
-def curvature(problem: PrecisionProblem, output: int, t: float) -> float:
-    """Return minus the second derivative of `PrecisionProblem.objective` at ``t``."""
-    step = 1e-4
-    slopes = problem.slope(output, t - step), problem.slope(output, t + step)
+def curvature(
+    problem: PrecisionProblem, output: int, t: float, with_prior: bool = False
+) -> float:
+    """Return minus the second derivative of the log evidence (and prior) at ``t``."""
+    engine, step = EvidenceMaximization(with_prior=with_prior), 1e-4
+    slopes = [engine.slope(problem, output, t + move) for move in (-step, step)]
     return (slopes[0] - slopes[1]) / (2 * step)
 
 
@@ -233,6 +230,9 @@ def _bracket(
     if engine.with_prior:
         values = values + problem.log_prior(grid)
     top = int(np.argmax(values))
+    if problem.learns_noise:
+        # Where interpolated rows leave the evidence flat, take the most noise of equals.
+        top = int(np.argmax(values >= values.max() - 1e-6))
     left, right = grid[max(top - 1, 0)], grid[min(top + 1, len(grid) - 1)]
     slopes = engine.slope(problem, output, left), engine.slope(problem, output, right)
     return left, right, *slopes, grid[top], 0.0
@@ -256,13 +256,18 @@ def _secant(
 def _integral(problem: PrecisionProblem, output: int, best: float) -> float:
     """Return the log of the integral of evidence times prior over ``t``.
 
-    The grid is dense at the maximum and reaches far: nodes ``t = best + h sinh(u)`` with
-    ``u`` equally spaced, for which the trapezoid rule is very accurate on smooth integrands.
+    The grid is dense at the maximum and covers all that is searched: nodes
+    ``t = best + h sinh(u)`` with ``u`` equally spaced, for which the trapezoid rule is very
+    accurate on smooth integrands. A noise below rounding cannot be told from none, so that
+    there the integral ends.
     """
+    grid = problem.searched(output)
     width = 1.0 / np.sqrt(max(curvature(problem, output, best), 1e-2))
-    reach = np.arcsinh(60.0 / width)
-    u = reach * GRID
+    beyond = MARGIN if problem.learns_weights else 0.0
+    ends = np.arcsinh((grid[[0, -1]] + [-MARGIN, beyond] - best) / width)
+    u = np.linspace(ends[0], ends[1], N_NODES)
     t = best + width * np.sinh(u)
     log_values = problem.objective(output, t) + problem.log_prior(t)
-    spacing = reach * (GRID[1] - GRID[0])
+    spacing = np.full(N_NODES, u[1] - u[0])
+    spacing[[0, -1]] *= 0.5
     return float(log_sum_exp(log_values + np.log(width * spacing * np.cosh(u))))

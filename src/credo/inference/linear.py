@@ -111,18 +111,27 @@ def log_evidence_at(
     statistics: LinearStatistics,
     intercept: Intercept,
     weight_precision: ArrayLike,
-    noise_precision: float,
+    noise_precision: ArrayLike,
 ) -> float:
     """Return the log evidence at given precisions, exact, summed over outputs.
 
-    ``weight_precision`` is one number, or one for each column, in the units of the data.
+    Parameters
+    ----------
+    weight_precision
+        In the units of the data: one number, or one for each column (a penalized intercept is
+        the last), or such a row for each output.
+    noise_precision
+        One number, or one for each output.
     """
-    size = statistics.n_features + (intercept == "penalized")
-    precision = np.broadcast_to(as_float(weight_precision), (size,))
-    spectrum = Spectrum.of(statistics, 1 / np.sqrt(precision), intercept)
-    ratio = np.asarray(1 / noise_precision)
-    outputs = range(statistics.n_outputs)
-    return float(sum(log_evidence(spectrum, k, ratio, noise_precision) for k in outputs))
+    k, size = statistics.n_outputs, statistics.n_features + (intercept == "penalized")
+    weights = np.broadcast_to(as_float(weight_precision), (k, size))
+    noise = np.broadcast_to(as_float(noise_precision), (k,))
+    total = 0.0
+    for output in range(k):
+        spectrum = Spectrum.of(statistics, 1 / np.sqrt(weights[output]), intercept)
+        ratio, precision = np.asarray(1 / noise[output]), float(noise[output])
+        total += float(log_evidence(spectrum, output, ratio, precision))
+    return total
 
 
 def evidence_approximations(problem: LinearProblem, inference: Inference) -> dict[str, float]:
@@ -137,7 +146,7 @@ def evidence_approximations(problem: LinearProblem, inference: Inference) -> dic
     least = _least_squares(problem).posterior
     return {
         inference.evidence_method: inference.log_evidence,
-        "laplace": sum(_laplace(problem.precisions, belief, k) for k in outputs),
+        "laplace": _laplace(problem.precisions),
         "bic": sum(
             bic_evidence(
                 _log_likelihood(spectrum, k, 0.0, least.noise_precision[k]),
@@ -154,8 +163,9 @@ def evidence_approximations(problem: LinearProblem, inference: Inference) -> dic
 
 def _log_likelihood(spectrum: Spectrum, output: int, ratio: float, precision: float) -> float:
     """Return the log likelihood at the most probable weights for a ratio."""
-    kept = ratio / (ratio + spectrum.eigenvalues)
-    squares = float(spectrum.residual[output] + kept**2 @ spectrum.shares[output])
+    shrunk = ratio / (ratio + spectrum.eigenvalues)
+    shares = spectrum.projection[output] ** 2 / spectrum.eigenvalues
+    squares = float(spectrum.residual[output] + shrunk**2 @ shares)
     return float(
         0.5 * spectrum.weight * np.log(precision / (2 * np.pi)) - 0.5 * precision * squares
     )
@@ -171,13 +181,21 @@ def _width(spectrum: Spectrum, belief: RidgeBelief, output: int) -> float:
     return width_evidence(_log_likelihood(spectrum, output, ratio, precision), posterior, prior)
 
 
-def _laplace(problem: PrecisionProblem, belief: RidgeBelief, output: int) -> float:
+def _laplace(problem: PrecisionProblem) -> float:
+    """Return the normal approximation at the most probable precisions."""
+    outputs = range(problem.n_outputs)
+    best = run(EvidenceMaximization(with_prior=True), problem).state.best
+    log_joint = [
+        float((problem.objective(k, t[None]) + problem.log_prior(t[None]))[0])
+        for k, t in enumerate(best)
+    ]
     if not (problem.learns_weights or problem.learns_noise):
-        return float(problem.objective(output, np.zeros(1))[0])
-    t = problem.coordinate(float(belief.ratio[output]), float(belief.noise_precision[output]))
-    here = np.array([t])
-    log_joint = float((problem.objective(output, here) + problem.log_prior(here))[0])
-    return laplace_evidence(log_joint, max(curvature(problem, output, t), 1e-300))
+        return sum(log_joint)
+    curvatures = [curvature(problem, k, float(best[k]), with_prior=True) for k in outputs]
+    return sum(
+        laplace_evidence(joint, max(curve, 1e-300))
+        for joint, curve in zip(log_joint, curvatures, strict=True)
+    )
 
 
 def prior_precision(belief: RidgeBelief) -> Array:

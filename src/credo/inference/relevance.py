@@ -106,19 +106,23 @@ class RelevanceProblem:
         """Number of columns that may be in use, None for any.
 
         Where more columns than needed could interpolate the rows there is no noise left, and
-        the evidence has no bound; then half as many as there are independent rows may enter.
+        the evidence has no bound; and with few rows for each column their noise is fitted
+        column by column. Then half as many columns as there are independent rows may enter,
+        unless all columns together, under one precision, show outputs without noise.
         """
-        spectrum = self.shared.spectra[0]
+        spectrum, size = self.shared.spectra[0], int((self.squares > 0).sum())
         rank = len(spectrum.eigenvalues)
-        is_interpolated = spectrum.residual[self.output] <= 1e-8 * self.products[2]
-        if is_interpolated and rank < (self.squares > 0).sum():
+        if spectrum.residual[self.output] <= 1e-8 * self.products[2] and rank < size:
             return max(rank // 2, 1)
+        noise = self.freedom / float(self.shared.noise_precision[self.output])
+        if self.freedom < 2 * size and noise > 1e-6 * self.products[2]:
+            return max(int(self.freedom) // 2, 1)
         return None
 
     @property
     def resolution(self) -> float:
         """Sum of squares below which a residual is rounding error."""
-        return float(max(np.finfo(float).eps * self.total, np.finfo(float).tiny))
+        return float(self.shared.spectra[0].resolution[self.output])
 
     @property
     def known_precision(self) -> float:

@@ -17,8 +17,11 @@ from credo.distributions.mixture import Mixture
 from credo.distributions.predictive import Predictive
 from credo.inference.model_evidence import model_posterior
 from credo.models.regressor import PredictiveRegressor
+from credo.numerics.log_domain import log_sum_exp
 
 __all__ = ["EvidenceWarning", "ModelAverage"]
+
+FROM_EXACT_TO_NONE = ("exact", "grid", "laplace", "bic", "bound", "none")
 
 
 class EvidenceWarning(UserWarning):
@@ -47,7 +50,7 @@ class ModelAverage(PredictiveRegressor, _BaseComposition):
     names_, log_evidences_, probability_
         Name, log evidence and posterior probability of each.
     log_evidence_, evidence_method_
-        Log evidence of the average, and how the parts were found.
+        Log evidence of the average, and how the least exact of its parts was found.
 
     Examples
     --------
@@ -126,14 +129,10 @@ class ModelAverage(PredictiveRegressor, _BaseComposition):
         _warn_if_incomparable(names, models)
         self.log_evidences_ = np.array([model.log_evidence_ for model in models])
         self.probability_ = model_posterior(self.log_evidences_, self.prior)
-        best = int(np.argmax(self.log_evidences_))
-        prior = (
-            np.ones(len(names)) if self.prior is None else np.asarray(self.prior, dtype=float)
-        )
-        share = prior[best] / prior.sum() / self.probability_[best]
-        self.log_evidence_ = float(self.log_evidences_[best] + np.log(share))
-        methods = sorted({model.evidence_method_ for model in models})
-        self.evidence_method_ = methods[0] if len(methods) == 1 else "laplace"
+        prior = model_posterior(np.zeros(len(names)), self.prior)
+        self.log_evidence_ = float(log_sum_exp(self.log_evidences_, weights=prior))
+        methods = {model.evidence_method_ for model in models}
+        self.evidence_method_ = max(methods, key=FROM_EXACT_TO_NONE.index)
         return self
 
 

@@ -62,7 +62,11 @@ def diagnose_linear(inference: Inference) -> Diagnosis:
         "noise_std": float(np.max(1 / np.sqrt(belief.noise_precision))),
     }
     rounding = spectrum.weight / spectrum.resolution
-    is_scarce = numbers["rows"] < 2 * numbers["effective_parameters"]
+    # One precision per weight is a choice among all columns, also those it drops.
+    n_free = numbers["effective_parameters"]
+    if inference.evidence_method == "laplace":
+        n_free = float(len(spectrum.center))
+    is_scarce = numbers["rows"] < 2 * n_free
     checks = (
         (inference.status is not Status.CONVERGED, NOT_CONVERGED),
         (bool((belief.noise_precision > 1e-4 * rounding).any()), NO_NOISE),

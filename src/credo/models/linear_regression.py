@@ -122,7 +122,11 @@ class LinearRegression(PredictiveRegressor):
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn from one more chunk; the result equals a fit to all chunks together."""
+        """Learn from one more chunk; the result equals a fit to all chunks together.
+
+        A basis is placed on the first chunk. Least squares ("ml") on nearly collinear columns
+        keeps fewer digits than one `fit`, which has the rows at hand.
+        """
         self._check_settings()
         is_first = not hasattr(self, "statistics_")
         design, outputs, weight = self._validated(X, y, sample_weight, is_first)
@@ -211,15 +215,16 @@ class LinearRegression(PredictiveRegressor):
         names = [str(name) for name in _check_feature_names_in(self)]
         return names if self.basis_ is None else self.basis_.names(names)
 
-    def log_evidence_at(self, weight_precision: ArrayLike, noise_precision: float) -> float:
+    def log_evidence_at(self, weight_precision: ArrayLike, noise_precision: ArrayLike) -> float:
         """Return the log evidence at given precisions, exact, summed over outputs.
 
         Parameters
         ----------
         weight_precision
-            One number, or one for each weight, in the units of the data; infinity drops one.
+            One number, or one for each weight (and a penalized intercept last), or a row of
+            these for each output; in the units of the data. Infinity drops a weight.
         noise_precision
-            Inverse noise variance.
+            Inverse noise variance, or one for each output.
         """
         check_is_fitted(self)
         return log_evidence_at(
