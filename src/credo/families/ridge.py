@@ -107,14 +107,24 @@ class Spectrum:
     @cached_property
     def residual(self) -> Array:
         """Sum of squares that no weights can explain, per output, shape (n_outputs,)."""
-        explained = (self.projection**2 / self.eigenvalues).sum(axis=1)
-        return np.asarray(np.maximum(self.total - explained, self.resolution))
+        return np.asarray(np.maximum(self._left_over, self.resolution))
+
+    @cached_property
+    def _shares(self) -> Array:
+        """Sum of squares that each eigenvector explains, ``c^2 / l``, shape (k, r)."""
+        return np.asarray(self.projection**2 / self.eigenvalues)
+
+    @cached_property
+    def _left_over(self) -> Array:
+        """What no eigenvector explains; below zero where a share is too large by rounding."""
+        left_over = self.total - self._shares.sum(axis=1)
+        return np.where(np.abs(left_over) <= self.resolution, 0.0, left_over)
 
     def quadratic(self, ratio: Array, output: int) -> Array:
         """Return ``Q`` at each ratio: squared residuals plus the penalty on the weights."""
-        explained = (1 / (ratio[..., None] + self.eigenvalues)) @ self.projection[output] ** 2
-        quadratic = np.maximum(self.total[output] - explained, self.resolution[output])
-        return np.asarray(quadratic)
+        shrunk = ratio[..., None] / (ratio[..., None] + self.eigenvalues)
+        quadratic = self._left_over[output] + shrunk @ self._shares[output]
+        return np.asarray(np.maximum(quadratic, self.resolution[output]))
 
     def effective_parameters(self, ratio: Array) -> Array:
         """Return how many weights the data determine, at each ratio."""
