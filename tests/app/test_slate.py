@@ -1,7 +1,10 @@
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from credo.app.slate import MAX_CENTERS, MAX_TERMS, regression_slate
+from credo.features import LinearBasis, PolynomialBasis, RadialBasis
+from credo.models import LinearRegression
 
 RNG = np.random.default_rng(0)
 
@@ -47,6 +50,56 @@ def test_columns_of_two_values_leave_no_spline_apart_from_the_linear_candidate()
     slate = regression_slate(X)
     assert "spline" not in names(X)
     assert "spline was left out: on these columns it is the same as linear." in slate.notes
+
+
+def indicators(n_levels, n_rows=90):
+    return np.eye(n_levels)[RNG.integers(0, n_levels, n_rows)]
+
+
+def curve(n_values, n_rows=90):
+    return RNG.integers(0, n_values, (n_rows, 1)).astype(float)
+
+
+@pytest.mark.parametrize(
+    ("X", "expected"),
+    [
+        (indicators(2), ["constant", "linear"]),
+        (indicators(3), ["constant", "linear"]),
+        (curve(2), ["constant", "linear"]),
+        (curve(3), ["constant", "linear", "quadratic"]),
+        (curve(4), ["constant", "linear", "quadratic", "cubic"]),
+        # Two categories may act together: a product says what no sum can.
+        (np.hstack([indicators(3), indicators(2)]), ["constant", "linear", "quadratic"]),
+    ],
+    ids=["2 levels", "3 levels", "2 numbers", "3 numbers", "4 numbers", "3 x 2 levels"],
+)
+def test_a_candidate_that_says_the_same_as_a_simpler_one_is_left_out(X, expected):
+    slate = regression_slate(X)
+    assert [name for name, _ in slate.candidates] == expected
+    assert len(slate.notes) == 8 - len(expected)
+    assert all("on these columns it is the same as" in note for note in slate.notes)
+
+
+def test_what_is_left_out_as_the_same_predicts_the_same():
+    X = indicators(3)
+    y = X @ [1.0, 2.0, 4.0] + RNG.normal(size=len(X))
+    simple = LinearRegression().fit(X, y)
+    for basis in (PolynomialBasis(3, orthogonal=True), LinearBasis() + RadialBasis(54)):
+        other = LinearRegression(basis).fit(X, y)
+        assert other.log_evidence_ == pytest.approx(simple.log_evidence_, abs=1e-6)
+        assert_allclose(other.predict(np.eye(3)), simple.predict(np.eye(3)), rtol=1e-6)
+
+
+def test_curves_through_a_few_different_rows_are_not_the_same():
+    assert names(RNG.normal(size=(10, 3))) == ["constant", "linear", "quadratic", "radial"]
+
+
+def test_candidates_that_differ_in_a_few_of_many_rows_are_not_the_same():
+    X = RNG.integers(0, 2, (3000, 2)).astype(float)
+    X[X.all(axis=1)] = 0.0
+    assert names(X) == ["constant", "linear"]
+    X[7] = 1.0
+    assert names(X) == ["constant", "linear", "quadratic"]
 
 
 @pytest.mark.parametrize(("n", "expected"), [(10, 6), (1000, MAX_CENTERS)])

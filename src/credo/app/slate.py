@@ -8,8 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from credo.app.span import Span
 from credo.features.basis import MAX_COLUMNS, Basis
 from credo.features.linear import LinearBasis
+from credo.features.placement import distinct_rows
 from credo.features.polynomial import PolynomialBasis
 from credo.features.radial import RadialBasis
 from credo.features.spline import SplineBasis
@@ -21,6 +23,7 @@ __all__ = [
     "CONSTANT",
     "LINEAR",
     "MAX_CENTERS",
+    "MAX_COMPARED",
     "MAX_TERMS",
     "READABLE",
     "Slate",
@@ -39,6 +42,9 @@ MAX_TERMS = 600
 MAX_CENTERS = 200
 """Radial centers, where three fifths of the training rows allow as many."""
 
+MAX_COMPARED = 2000
+"""Rows, chosen at random, on which candidates are compared with each other."""
+
 
 class Slate(NamedTuple):
     """Names and unfitted regressions, simplest first, and a sentence for each one left out."""
@@ -48,12 +54,11 @@ class Slate(NamedTuple):
 
 
 class _Proposal(NamedTuple):
-    """A basis, its number of terms on these inputs, and what it is the same as, if so."""
+    """A basis, None for the inputs themselves, and its number of terms on these inputs."""
 
     name: str
     basis: Basis | None
     n_terms: int
-    same_as: str = ""
 
 
 def regression_slate(X: ArrayLike) -> Slate:
@@ -61,7 +66,8 @@ def regression_slate(X: ArrayLike) -> Slate:
 
     Each is a linear regression whose precisions are learned by evidence. The constant and
     the linear one are always there; one with more terms than rows, or than `MAX_TERMS`, is
-    left out with a note, and so is one that is the same as a simpler one on these inputs.
+    left out with a note, and so is one that can say no more and no less about these inputs
+    than a simpler one: twice the same candidate would have twice its probability.
 
     Examples
     --------
@@ -72,16 +78,47 @@ def regression_slate(X: ArrayLike) -> Slate:
     ('spline + radial was left out: its 51 terms are more than the 40 training rows allow.',)
     """
     rows = np.asarray(X, dtype=np.float64)
+    comparison = _Comparison(rows)
     candidates, notes = [], []
-    for name, basis, n_terms, same_as in _proposals(rows):
+    for name, basis, n_terms in _proposals(rows):
         is_needed = name in (CONSTANT, LINEAR)
-        if same_as:
-            notes.append(f"{name} was left out: on these columns it is the same as {same_as}.")
-        elif n_terms > min(len(rows), MAX_TERMS) and not is_needed:
+        if n_terms > min(len(rows), MAX_TERMS) and not is_needed:
             notes.append(f"{name} was left out: {_excess(n_terms, len(rows))}.")
+            continue
+        same_as = comparison.add(name, basis)
+        if same_as and not is_needed:
+            notes.append(f"{name} was left out: on these columns it is the same as {same_as}.")
         else:
             candidates.append((name, LinearRegression(basis)))
     return Slate(tuple(candidates), tuple(notes))
+
+
+class _Comparison:
+    """Remembers what each candidate can say about the distinct rows of the inputs."""
+
+    def __init__(self, X: Array) -> None:
+        distinct = distinct_rows(X)
+        # Curves through all of a few rows differ between them, unless rows repeat: then
+        # there is nothing between.
+        self._is_discrete = 2 * len(distinct) <= len(X)
+        kept = np.random.default_rng(0).permutation(len(distinct))[:MAX_COMPARED]
+        self._placed_on, self._rows = distinct, distinct[np.sort(kept)]
+        self._spans: dict[str, Span] = {}
+
+    def add(self, name: str, basis: Basis | None) -> str:
+        """Return the name of the first candidate that has the same span, or nothing."""
+        span = self._span(basis)
+        is_through_all = span.rank >= len(self._rows) - 1
+        if self._is_discrete or not is_through_all:
+            for simpler, other in self._spans.items():
+                if span.equals(other):
+                    return simpler
+        self._spans[name] = span
+        return ""
+
+    def _span(self, basis: Basis | None) -> Span:
+        placed = (LinearBasis() if basis is None else basis).place(self._placed_on)
+        return Span.of(placed.design(self._rows))
 
 
 def _proposals(X: Array) -> Iterator[_Proposal]:
@@ -94,23 +131,14 @@ def _proposals(X: Array) -> Iterator[_Proposal]:
     n_quadratic = _n_terms(quadratic, X, PolynomialBasis(2).n_columns(n_columns))
     n_cubic = _n_terms(cubic, X, PolynomialBasis(3).n_columns(n_columns))
     n_spline = _n_terms(spline, X, (spline.n_knots + 1) * n_columns)
-    no_curve = n_spline == n_columns
-    curve = "" if n_columns > 1 else "spline"
     yield _Proposal(CONSTANT, PolynomialBasis(0), 0)
     yield _Proposal(LINEAR, None, n_columns)
-    yield _Proposal("quadratic", quadratic, n_quadratic, LINEAR * (n_quadratic == n_columns))
-    yield _Proposal("cubic", cubic, n_cubic, "quadratic" * (n_cubic == n_quadratic))
-    yield _Proposal("spline", spline, n_spline, LINEAR * no_curve)
+    yield _Proposal("quadratic", quadratic, n_quadratic)
+    yield _Proposal("cubic", cubic, n_cubic)
+    yield _Proposal("spline", spline, n_spline)
     yield _Proposal("radial", LinearBasis() + radial, n_columns + n_centers)
-    yield _Proposal(
-        "spline + quadratic",
-        spline + quadratic,
-        n_spline + n_quadratic,
-        "quadratic" if no_curve else curve,
-    )
-    yield _Proposal(
-        "spline + radial", spline + radial, n_spline + n_centers, "radial" * no_curve
-    )
+    yield _Proposal("spline + quadratic", spline + quadratic, n_spline + n_quadratic)
+    yield _Proposal("spline + radial", spline + radial, n_spline + n_centers)
 
 
 def _n_terms(basis: Basis, X: Array, at_most: int) -> int:
