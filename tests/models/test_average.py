@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.linear_model import Ridge
 
 from credo import LinearRegression, ModelAverage
 from credo.features import PolynomialBasis, RadialBasis
@@ -70,8 +71,11 @@ def test_averaging_models_with_and_without_flat_intercept_warns():
 def test_models_without_evidence_and_empty_lists_are_refused():
     with pytest.raises(ValueError, match="found NaN for model 0"):
         ModelAverage([("ml", LinearRegression(inference="ml"))]).fit(X, T)
-    with pytest.raises(ValueError, match="at least one model"):
-        ModelAverage([]).fit(X, T)
+    for estimators in ([], [LinearRegression()], {"line": LinearRegression()}):
+        with pytest.raises(ValueError, match="list of \\(name, estimator\\) pairs"):
+            ModelAverage(estimators).fit(X, T)
+    with pytest.raises(TypeError, match="found none in \\['ridge'\\]"):
+        ModelAverage([("ridge", Ridge())]).fit(X, T)
 
 
 def test_settings_of_parts_are_reached_by_name():

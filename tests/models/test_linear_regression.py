@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from credo import LinearRegression
-from credo.distributions import Gamma
+from credo.distributions import Gamma, Normal
 from credo.features import LinearBasis, PolynomialBasis, RadialBasis, SplineBasis
 
 X = np.array([[0.0], [1.0], [2.0], [3.0]])
@@ -655,3 +655,62 @@ def test_many_columns_and_few_rows_by_relevance_are_called_doubtful():
     assert not model.diagnose().is_sound
     few = LinearRegression(weight_precision="ard").fit(x[:6, :5], y[:6])
     assert np.isfinite(few.weight_precision_).sum() <= 2
+
+
+def test_rows_may_come_one_at_a_time_from_the_first():
+    x, y = data(n=10, d=2)
+    model = LinearRegression()
+    model.partial_fit(x[:1], y[:1])
+    with pytest.raises(NotFittedError):
+        model.predict(x)
+    for i in range(1, 10):
+        model.partial_fit(x[i : i + 1], y[i : i + 1])
+    assert_allclose(model.predict(x), LinearRegression().fit(x, y).predict(x), rtol=1e-7)
+
+
+def test_leave_one_out_of_other_rows_is_refused():
+    x, y = data()
+    model = LinearRegression().fit(x[:60], y[:60])
+    for rows in (slice(60, 80), slice(20, 80)):
+        with pytest.raises(ValueError, match="rows and weights of training"):
+            model.leave_one_out(x[rows], y[rows])
+
+
+def test_a_basis_that_is_none_is_refused_by_name():
+    for basis in ("spline", SplineBasis):
+        with pytest.raises(TypeError, match="Pass an instance"):
+            LinearRegression(basis).fit(X, T)
+
+
+def test_predictions_with_learned_noise_are_student_with_the_rows_left():
+    x, y = data(n=12, d=2)
+    model = LinearRegression().fit(x, y)
+    marginal = model.predict_dist(x).marginal
+    assert_allclose(marginal.df, 11)
+    belief = model.posterior_
+    spread = (1 + belief.leverage(x)) / belief.noise_precision
+    assert_allclose(marginal.scale, np.sqrt(spread[:, 0]))
+    known = LinearRegression(noise_precision=2.0).fit(x, y)
+    assert isinstance(known.predict_dist(x).marginal, Normal)
+    plenty = LinearRegression().fit(x, y, sample_weight=np.full(12, 1e4))
+    assert isinstance(plenty.predict_dist(x).marginal, Normal)
+
+
+def test_noise_learned_at_a_given_precision_has_the_doubt_of_its_curvature():
+    x, y = data(n=40, d=2)
+    x = x / x.std(axis=0)
+    alone = LinearRegression(weight_precision=1e-6).fit(x, y)
+    # With hardly any prior two weights and the intercept take up three rows.
+    assert_allclose(alone.posterior_.noise_shape, (40 - 3) / 2, rtol=0.02)
+
+
+@pytest.mark.parametrize(("n", "low"), [(5, 0.8), (8, 0.85), (12, 0.87)])
+def test_intervals_of_few_rows_are_wide_enough(n, low):
+    rng = np.random.default_rng(3)
+    hits = []
+    for _ in range(400):
+        x = rng.normal(size=(n + 5, 2))
+        y = x @ rng.normal(size=2) + rng.normal(size=n + 5)
+        ends = LinearRegression().fit(x[:n], y[:n]).predict_interval(x[n:], 0.9).T
+        hits.append(((ends[0] < y[n:]) & (y[n:] < ends[1])).mean())
+    assert np.mean(hits) > low

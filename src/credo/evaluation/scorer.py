@@ -23,7 +23,7 @@ def log_score_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
     >>> x = np.arange(8.0)[:, None]
     >>> y = 2.0 * x[:, 0] + np.array([0.1, -0.2, 0.0, 0.3, -0.1, -0.1, 0.2, -0.2])
     >>> cross_val_score(LinearRegression(), x, y, cv=2, scoring=log_score_scorer).round(1)
-    array([-0.3, -0.6])
+    array([-0.4, -0.7])
     """
     return float(np.mean(log_score(_predictive(estimator, X), y)))
 

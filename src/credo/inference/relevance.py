@@ -29,7 +29,7 @@ from credo.families.ridge import (
 )
 from credo.families.ridge_belief import RidgeBelief
 from credo.inference.engine import Info
-from credo.inference.evidence import log_ratio_prior
+from credo.inference.evidence import log_ratio_prior, settled_shape
 from credo.numerics.array import Array
 
 __all__ = ["RelevanceDetermination", "RelevanceProblem"]
@@ -199,9 +199,8 @@ class RelevanceDetermination:
         )
         quadratic = spectrum.quadratic(np.ones(1), 0)[0]
         shape, precision = np.inf, problem.known_precision
-        if isinstance(problem.noise, Gamma):
-            shape = 0.5 * problem.freedom
         if not precision:
+            shape = settled_shape(0.5 * problem.freedom)
             precision = problem.freedom / (quadratic + problem.total - problem.products[2])
         belief = RidgeBelief((spectrum,), np.ones(1), np.array([precision]), np.array([shape]))
         return belief, _log_evidence(problem, state, spectrum), "laplace"

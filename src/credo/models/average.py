@@ -115,16 +115,26 @@ class ModelAverage(PredictiveRegressor, _BaseComposition):
         return tags
 
     def _checked(self) -> tuple[list[str], list[Any]]:
-        if not self.estimators:
+        pairs = list(self.estimators) if isinstance(self.estimators, list | tuple) else []
+        if not pairs or not all(isinstance(p, tuple | list) and len(p) == 2 for p in pairs):
             raise ValueError(
-                "estimators must name at least one model; found none. Pass a list of "
-                "(name, estimator) pairs."
+                "estimators must be a list of (name, estimator) pairs with at least one model; "
+                f"found {type(self.estimators).__name__} {self.estimators!r}. Write "
+                "[('line', LinearRegression()), ...]."
             )
-        names, models = zip(*self.estimators, strict=True)
+        names, models = zip(*pairs, strict=True)
         self._validate_names(names)
         return list(names), list(models)
 
     def _weigh(self, names: list[str], models: list[Any]) -> Self:
+        silent = [
+            n for n, m in zip(names, models, strict=True) if not hasattr(m, "log_evidence_")
+        ]
+        if silent:
+            raise TypeError(
+                f"every model must have a log_evidence_ to be weighed; found none in {silent}. "
+                "Average credo estimators; put steps of a Pipeline around the average."
+            )
         self.names_, self.estimators_ = names, models
         _warn_if_incomparable(names, models)
         self.log_evidences_ = np.array([model.log_evidence_ for model in models])

@@ -59,8 +59,9 @@ class LinearRegression(PredictiveRegressor):
         each. Under a `Gamma` belief about the noise a number is relative to the noise
         precision.
     noise_precision
-        Inverse noise variance, or "evidence" to learn it, or a `Gamma` belief about it,
-        which is integrated out: predictions are then Student-t.
+        Inverse noise variance, or "evidence" to learn it from the data alone, or a `Gamma`
+        belief about it. Unless it is known, predictions are Student-t, with the degrees of
+        freedom that the rows leave, and few rows give wide intervals.
     fit_intercept
         Whether to add an intercept, with a flat prior of density one.
     penalize_intercept
@@ -89,7 +90,7 @@ class LinearRegression(PredictiveRegressor):
     >>> x, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0.2, 0.9, 2.1, 2.8])
     >>> model = LinearRegression().fit(x, y)
     >>> model.predict_interval([[1.5]], coverage=0.9).round(2)
-    array([[1.21, 1.79]])
+    array([[1.08, 1.92]])
     """
 
     def __init__(
@@ -125,19 +126,22 @@ class LinearRegression(PredictiveRegressor):
         """Learn from one more chunk; the result equals a fit to all chunks together.
 
         A basis is placed on the first chunk. Least squares ("ml") on nearly collinear columns
-        keeps fewer digits than one `fit`, which has the rows at hand.
+        keeps fewer digits than one `fit`, which has the rows at hand. Rows too few to learn
+        from are kept until more come.
         """
         self._check_settings()
         is_first = not hasattr(self, "statistics_")
         design, outputs, weight = self._validated(X, y, sample_weight, is_first)
         chunk = LinearStatistics.of(design, outputs, weight)
-        return self._learn(chunk if is_first else self.statistics_ + chunk)
+        statistics = chunk if is_first else self.statistics_ + chunk
+        self.statistics_ = statistics
+        return self._learn(statistics) if self._is_enough(statistics) else self
 
     def summarize(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> LinearStatistics:
         """Return the statistics of rows under the basis of a fitted model."""
-        check_is_fitted(self)
+        check_is_fitted(self, "basis_")
         return LinearStatistics.of(*self._validated(X, y, sample_weight, is_first=False))
 
     def summarize_groups(
@@ -160,7 +164,7 @@ class LinearRegression(PredictiveRegressor):
 
     def fit_statistics(self, statistics: LinearStatistics) -> Self:
         """Learn from statistics alone, such as ``total - fold``; the basis stays placed."""
-        check_is_fitted(self)
+        check_is_fitted(self, "basis_")
         return self._learn(statistics)
 
     def predict_dist(self, X: ArrayLike) -> Predictive:
@@ -179,6 +183,7 @@ class LinearRegression(PredictiveRegressor):
         check_is_fitted(self)
         design, outputs, weight = self._validated(X, y, sample_weight, is_first=False)
         row_weight = np.ones((len(design), 1)) if weight is None else weight[:, None]
+        self._check_same_rows(outputs, row_weight)
         return self._squeezed(self.posterior_.without_each(design, outputs, row_weight))
 
     def sample_posterior(self, n: int, random_state: Any = None) -> dict[str, Array]:
@@ -265,6 +270,11 @@ class LinearRegression(PredictiveRegressor):
         return None if isinstance(self.noise_precision, str) else float(self.noise_precision)
 
     def _check_settings(self) -> None:
+        if not (self.basis is None or isinstance(self.basis, Basis)):
+            raise TypeError(
+                "basis must be None or a basis from credo.features, such as SplineBasis(); "
+                f"found {self.basis!r}. Pass an instance."
+            )
         require_choice("inference", self.inference, ("exact", "map", "ml"))
         require_precision("weight_precision", self.weight_precision, ("evidence", "ard"))
         if isinstance(self.noise_precision, Gamma):
@@ -318,15 +328,39 @@ class LinearRegression(PredictiveRegressor):
         inference = infer(self._problem(statistics, rows), is_point=self.inference == "map")
         return self._hold(statistics, inference)
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "posterior_")
+
+    @property
+    def _takes_a_row(self) -> bool:
+        """Whether a flat intercept uses up a row before the noise can be learned."""
+        return self._noise is None and self._intercept == "flat"
+
+    def _is_enough(self, statistics: LinearStatistics) -> bool:
+        return statistics.weight > self._takes_a_row
+
     def _check_size(self, statistics: LinearStatistics) -> None:
         """Refuse data that leave nothing to learn the noise from."""
-        taken = float(self._noise is None and self._intercept == "flat")
-        if statistics.weight <= taken:
+        if not self._is_enough(statistics):
+            taken = float(self._takes_a_row)
             raise ValueError(
                 f"samples must weigh more than {taken:g} together to learn with these "
                 f"settings; found n_samples={statistics.weight:g}. Add rows, give "
                 "noise_precision as a number, or scale sample_weight, which counts copies of a "
                 "row, to sum to the number of rows."
+            )
+
+    def _check_same_rows(self, outputs: Array, weight: Array) -> None:
+        """Refuse rows that are not those of training, as far as weight and mean can tell."""
+        known = self.statistics_
+        mean = (weight * outputs).sum(axis=0) / weight.sum()
+        spread = np.sqrt(known.y_scatter_diagonal / known.weight) + np.abs(known.y_mean)
+        is_same = np.isclose(weight.sum(), known.weight, rtol=1e-9)
+        if not is_same or (np.abs(mean - known.y_mean) > 1e-6 * spread).any():
+            raise ValueError(
+                "leave_one_out needs the rows and weights of training; found "
+                f"{weight.sum():g} rows with other outputs, against {known.weight:g}. Pass the "
+                "training data, and predict_dist for new rows."
             )
 
     def _hold(self, statistics: LinearStatistics, inference: Inference) -> Self:

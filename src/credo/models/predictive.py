@@ -33,7 +33,7 @@ def predict_dist(obj: Any, X: ArrayLike) -> Predictive:
     >>> x, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0.2, 0.9, 2.1, 2.8])
     >>> model = make_pipeline(StandardScaler(), LinearRegression()).fit(x, y)
     >>> predict_dist(model, [[1.5]]).interval(0.9).round(2)
-    array([[1.21, 1.79]])
+    array([[1.08, 1.92]])
     """
     if isinstance(obj, Pipeline):
         return predict_dist(obj.steps[-1][1], obj[:-1].transform(X) if len(obj) > 1 else X)

@@ -27,6 +27,8 @@ class PredictiveRegressor(RegressorMixin, BaseEstimator):
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
         """Return the predictive mean, the best guess under squared loss.
 
+        Where two rows leave the noise so open that there is no mean, it is the median.
+
         Parameters
         ----------
         return_std
@@ -34,9 +36,10 @@ class PredictiveRegressor(RegressorMixin, BaseEstimator):
             `Pipeline`.
         """
         predictive = self.predict_dist(X)
-        if return_std:
-            return predictive.mean(), predictive.std()
-        return predictive.mean()
+        mean = predictive.mean()
+        if np.isnan(mean).any():
+            mean = np.where(np.isnan(mean), predictive.quantile(0.5), mean)
+        return (mean, predictive.std()) if return_std else mean
 
     def predict_interval(self, X: ArrayLike, coverage: float = 0.9) -> Array:
         """Return the central predictive interval, shape (n, 2), or (n, k, 2) for k outputs."""
