@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import cached_property
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from credo.distributions.quadrature import tail_levels
+from credo.distributions.search import golden_maximum
 from credo.distributions.univariate import Univariate
 from credo.numerics.array import Array, as_float
 
@@ -16,10 +18,29 @@ __all__ = ["Change", "ChangedVariable"]
 
 Change = Callable[[Array], Array]
 
+TOLERANCE = 1e-6
+# Where the image ends, moments leave out this probability: the change may have a pole there.
+TRIMMED = 1e-9
+DEPTHS = np.concatenate([np.linspace(np.log(2.0), 5.0, 24), np.linspace(6.0, 40.0, 18)])
+
+
+class Image(NamedTuple):
+    """The interval of ``z`` that the change reaches, and its value at some ``z`` inside."""
+
+    low: float
+    high: float
+    is_increasing: bool
+    inside: float
+
 
 @dataclass(frozen=True, eq=False)
 class ChangedVariable(Univariate):
-    """Distribution of ``inverse(z)``, monotone in ``z``, whose distribution is known."""
+    """Distribution of ``inverse(z)``, monotone in ``z``, whose distribution is known.
+
+    Where ``forward`` does not reach every ``z``, as the square root reaches no negative
+    number, the distribution of ``z`` is that given a ``z`` within reach; `unreachable` is the
+    probability that this leaves out.
+    """
 
     base: Univariate
     forward: Change
@@ -29,34 +50,39 @@ class ChangedVariable(Univariate):
     def __init__(self, base: Univariate, forward: Change, inverse: Change) -> None:
         self._set(base=base, forward=forward, inverse=inverse)
 
-    @property
-    def _is_increasing(self) -> bool:
-        low, high = self.inverse(np.quantile(self.base.interval(0.5), [0.0, 1.0]))
-        return bool(high > low)
+    def unreachable(self) -> Array:
+        """Return the probability under the base of values that no outcome is changed into."""
+        below, above = self._left_out
+        return self._full(below + above)
+
+    def support(self) -> tuple[Array, Array]:
+        """Return the outcomes at both ends of the image."""
+        return self._full(self.quantile(0.0)), self._full(self.upper_quantile(0.0))
 
     def log_prob(self, x: ArrayLike) -> Array:
-        """Return the log density, with the slope of the change by central differences."""
+        """Return the log density, -inf for outcomes that cannot be; slopes by differences."""
         points = self._spread(x)
-        step = 1e-5 * np.maximum(np.abs(points), 1e-5 * np.abs(points).max(initial=1e-300))
-        slope = (self.forward(points + step) - self.forward(points - step)) / (2 * step)
-        return np.asarray(self.base.log_prob(self.forward(points)) + np.log(np.abs(slope)))
+        z, is_possible = self._locate(points)
+        inner = self.base.log_prob(z) - np.log1p(-self.unreachable())
+        with np.errstate(divide="ignore"):
+            density = inner + np.log(np.abs(self._slope(np.where(is_possible, points, np.nan))))
+        return np.where(is_possible, density, np.where(np.isnan(points), np.nan, -np.inf))
 
     def cdf(self, x: ArrayLike) -> Array:
         """Return the probability of an outcome not above ``x``."""
-        z = self.forward(self._spread(x))
-        return self.base.cdf(z) if self._is_increasing else self.base.survival(z)
+        return self._tail(x, of_cdf=True)
+
+    def survival(self, x: ArrayLike) -> Array:
+        """Return the probability of an outcome above ``x``, without cancellation."""
+        return self._tail(x, of_cdf=False)
 
     def quantile(self, p: ArrayLike) -> Array:
         """Return the outcome whose `cdf` is ``p``."""
-        if self._is_increasing:
-            return self.inverse(self.base.quantile(p))
-        return self.inverse(self.base.upper_quantile(p))
+        return self._at_level(as_float(p), from_low=self._image.is_increasing)
 
     def upper_quantile(self, p: ArrayLike) -> Array:
         """Return the outcome that is exceeded with probability ``p``."""
-        if self._is_increasing:
-            return self.inverse(self.base.upper_quantile(p))
-        return self.inverse(self.base.quantile(p))
+        return self._at_level(as_float(p), from_low=not self._image.is_increasing)
 
     def mean(self) -> Array:
         """Return the expectation, by quadrature over the quantiles."""
@@ -68,12 +94,132 @@ class ChangedVariable(Univariate):
         return self._average(lambda y: (y - mean) ** 2)
 
     def mode(self) -> Array:
-        """Return the image of the mode of the base, exact for a linear change."""
-        return self.inverse(np.asarray(self.base.mode(), dtype=np.float64))
+        """Return the most probable outcome, by a search between quantiles of the base."""
+        levels = np.exp(-DEPTHS).reshape(-1, *[1] * len(self.batch_shape))
+        grid = np.concatenate(
+            [self._level_of_base(levels, True)[::-1], self._level_of_base(levels, False)]
+        )
+        grid = np.array(np.broadcast_to(grid, (len(grid), *self.batch_shape)))
+        best = _finite_or_lowest(self.log_prob(self.inverse(grid))).argmax(axis=0)[None]
+        low = np.take_along_axis(grid, np.maximum(best - 1, 0), axis=0)[0]
+        high = np.take_along_axis(grid, np.minimum(best + 1, len(grid) - 1), axis=0)[0]
+
+        def height(z: Array) -> Array:
+            return _finite_or_lowest(self.log_prob(self.inverse(z)))
+
+        return self.inverse(np.asarray(golden_maximum(height, low, high)))
 
     def entropy(self) -> Array:
         """Return the expectation of ``-log_prob``, by quadrature over the quantiles."""
         return self._average(lambda y: -self.log_prob(y))
+
+    @cached_property
+    def _image(self) -> Image:
+        z = self._candidates()
+        reached = z[self._is_reached(z)]
+        if z.size and not reached.size:
+            raise ValueError(
+                "the change of variable must undo its inverse where predictions lie; found no "
+                "such prediction. Check that inverse_func undoes func, or use a transformer "
+                "that reaches every number."
+            )
+        if not z.size:
+            return Image(-np.inf, np.inf, True, 0.0)
+        low, high = float(reached[0]), float(reached[-1])
+        ends = [low, high] if high > low else [low, low + TOLERANCE]
+        first, last = self.inverse(np.array(ends))
+        return Image(
+            -np.inf if low == z[0] else self._edge(low, z[z < low].max()),
+            np.inf if high == z[-1] else self._edge(high, z[z > high].min()),
+            bool(last >= first),
+            float(self.inverse(np.array([np.median(reached)]))[0]),
+        )
+
+    def _candidates(self) -> Array:
+        """Return values of the base, from one far tail to the other, in increasing order."""
+        levels = np.exp(-np.append(DEPTHS, 100.0)).reshape(-1, *[1] * len(self.batch_shape))
+        both = [self.base.quantile(levels), self.base.upper_quantile(levels)]
+        rows = np.concatenate(both).reshape(2 * len(levels), -1)
+        # The extremes over rows at each level are enough to bracket where the image ends.
+        middle = np.median(rows, axis=1) if rows.size else rows.ravel()
+        found = (
+            np.concatenate([rows.min(axis=1), middle, rows.max(axis=1)])
+            if rows.size
+            else middle
+        )
+        return np.unique(found[np.isfinite(found)])
+
+    def _is_reached(self, z: Array) -> NDArray[np.bool_]:
+        spread = np.ptp(z) if z.size else 1.0
+        back = self.forward(self.inverse(z))
+        return np.asarray(np.abs(back - z) <= TOLERANCE * np.maximum(spread, np.abs(z)))
+
+    def _edge(self, inside: float, outside: float) -> float:
+        """Return the last value within reach, between one that is and one that is not."""
+        for _ in range(12):
+            grid = np.linspace(inside, outside, 34)
+            good = np.append(self._strictly_reached(grid[:-1]), False)
+            good[0] = True
+            last = int(np.flatnonzero(good)[-1])
+            inside, outside = float(grid[last]), float(grid[last + 1])
+        return inside
+
+    def _strictly_reached(self, z: Array) -> NDArray[np.bool_]:
+        back = self.forward(self.inverse(z))
+        return np.asarray(np.abs(back - z) <= 1e-9 * np.maximum(1e-3, np.abs(z)))
+
+    @cached_property
+    def _left_out(self) -> tuple[Array, Array]:
+        """Probability of the base below and above the image."""
+        return self.base.cdf(self._image.low), self.base.survival(self._image.high)
+
+    def _locate(self, points: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """Return the value of the base at each outcome, and whether there is one."""
+        z, image = self.forward(points), self._image
+        back = self.inverse(z)
+        size = np.maximum(np.abs(points), np.abs(image.inside))
+        with np.errstate(invalid="ignore"):
+            is_close = np.abs(back - points) <= TOLERANCE * size
+        is_possible = np.isfinite(z) & (z >= image.low) & (z <= image.high) & is_close
+        return np.where(is_possible, z, 0.0), is_possible
+
+    def _slope(self, points: Array) -> Array:
+        """Return the slope of the change, from one side at the ends of the image."""
+        largest = np.nanmax(np.abs(points), initial=1e-300)
+        step = 1e-5 * np.maximum(np.abs(points), 1e-5 * largest)
+        before, here, after = (self.forward(points + s) for s in (-step, 0.0, step))
+        sides = [(after - before) / (2.0 * step), (after - here) / step, (here - before) / step]
+        answer = sides[2]
+        for side in sides[1::-1]:
+            answer = np.where(np.isfinite(side), side, answer)
+        return answer
+
+    def _tail(self, x: ArrayLike, of_cdf: bool) -> Array:
+        points = self._spread(x)
+        z, is_possible = self._locate(points)
+        below, above = self._left_out
+        if of_cdf == self._image.is_increasing:
+            part = self.base.cdf(z) - below
+        else:
+            part = self.base.survival(z) - above
+        share = np.clip(part / (1.0 - below - above), 0.0, 1.0)
+        # Outside of the image everything lies on one side.
+        is_above = (points >= self._image.inside) == of_cdf
+        outside = np.where(np.isnan(points), np.nan, np.where(is_above, 1.0, 0.0))
+        return np.where(is_possible, share, outside)
+
+    def _at_level(self, p: Array, from_low: bool) -> Array:
+        return self.inverse(self._level_of_base(p, from_low))
+
+    def _level_of_base(self, p: Array, from_low: bool) -> Array:
+        """Return where the base, given the image, has ``p`` on one side of it."""
+        below, above = self._left_out
+        inside = 1.0 - below - above
+        if from_low:
+            z = self.base.quantile(below + p * inside)
+        else:
+            z = self.base.upper_quantile(above + p * inside)
+        return np.clip(z, self._image.low, self._image.high)
 
     def _spread(self, x: ArrayLike) -> Array:
         points = as_float(x)
@@ -84,8 +230,18 @@ class ChangedVariable(Univariate):
     def _average(self, function: Change) -> Array:
         levels, weights = tail_levels()
         levels = levels.reshape(-1, *[1] * len(self.batch_shape))
-        ends = [function(self.quantile(levels)), function(self.upper_quantile(levels))]
-        return np.asarray(sum(np.einsum("i...,i->...", end, weights) for end in ends))
+        total: Array = np.zeros(self.batch_shape)
+        for from_low, left_out in zip((True, False), self._left_out, strict=True):
+            kept = np.where(left_out > 0, np.maximum(levels, TRIMMED), levels)
+            values = function(self._at_level(kept, from_low))
+            total = total + np.einsum("i...,i->...", values, weights)
+        return total
 
     def _draw(self, rng: Generator, shape: tuple[int, ...]) -> Array:
+        if np.any(self.unreachable() > 0):
+            return self.quantile(rng.uniform(size=shape))
         return self.inverse(np.asarray(self.base._draw(rng, shape), dtype=np.float64))
+
+
+def _finite_or_lowest(values: Array) -> Array:
+    return np.where(np.isnan(values), -np.inf, values)

@@ -93,6 +93,8 @@ class LinearRegression(PredictiveRegressor):
     array([[1.08, 1.92]])
     """
 
+    statistics_: LinearStatistics
+
     def __init__(
         self,
         basis: Basis | None = None,

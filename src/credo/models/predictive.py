@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -18,12 +19,16 @@ from credo.numerics.array import Array
 
 __all__ = ["predict_dist"]
 
+# Probability that may be lost to values that no target is transformed into, unmentioned.
+NOTABLE = 1e-3
+
 
 def predict_dist(obj: Any, X: ArrayLike) -> Predictive:
     """Return the predictive distribution of a fitted object, however it is wrapped.
 
     Reaches through `Pipeline`, `GridSearchCV` and its relatives, and
-    `TransformedTargetRegressor`, whose change of variable is carried out exactly.
+    `TransformedTargetRegressor`, whose change of variable is carried out exactly where the
+    transformer can be undone; a warning tells if predictions lie elsewhere.
 
     Examples
     --------
@@ -61,17 +66,47 @@ def _back_transformed(obj: TransformedTargetRegressor, X: ArrayLike) -> Predicti
             f"{inner.batch_shape[1]}. Fit one regressor per output."
         )
 
-    def column(change: Callable[[Any], Any]) -> Change:
-        def apply(values: Array) -> Array:
-            flat = np.asarray(change(values.reshape(-1, 1)), dtype=np.float64)
-            return flat.reshape(values.shape)
-
-        return apply
-
     transformer = obj.transformer_
-    forward, inverse = column(transformer.transform), column(transformer.inverse_transform)
+    forward, inverse = _column(transformer.transform), _column(transformer.inverse_transform)
     moved = ChangedVariable(inner.marginal, forward, inverse)
+    _warn_of_unreachable(float(moved.unreachable().max(initial=0.0)))
     # The noise and the doubt are stretched alike, to first order in their size.
     total = np.sqrt(inner.epistemic_std**2 + inner.aleatoric_std**2)
     stretch = moved.std() / total
     return Predictive(moved, stretch * inner.epistemic_std, stretch * inner.aleatoric_std)
+
+
+def _column(change: Callable[[Any], Any]) -> Change:
+    """Return a transformer's change of any array, NaN where the transformer has no answer."""
+
+    def apply(values: Array) -> Array:
+        answer = np.full(values.shape, np.nan)
+        finite = np.isfinite(values)
+        with np.errstate(all="ignore"):
+            answer[finite] = _changed(change, values[finite])
+        return answer
+
+    return apply
+
+
+def _changed(change: Callable[[Any], Any], values: Array) -> Array:
+    if not values.size:
+        return values
+    try:
+        return np.asarray(change(values.reshape(-1, 1)), dtype=np.float64).ravel()
+    except ValueError:
+        # Some transformers refuse all values for the sake of one; halving finds the culprits.
+        if values.size == 1:
+            return np.array([np.nan])
+        half = values.size // 2
+        return np.append(_changed(change, values[:half]), _changed(change, values[half:]))
+
+
+def _warn_of_unreachable(mass: float) -> None:
+    if mass > NOTABLE:
+        warnings.warn(
+            "predictions should lie where the transformer of the target can be undone; found "
+            f"up to {mass:.2g} of their probability elsewhere, which is left out. Use a "
+            "transformer that reaches every number, such as a logarithm or StandardScaler.",
+            stacklevel=4,
+        )
