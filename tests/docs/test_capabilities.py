@@ -80,3 +80,10 @@ def test_a_row_done_without_a_test_is_named():
     row = {key: value for key, value in GOOD.items() if key != "test"}
     (problem,) = script["claims_that_fail"]({"AAA-01": row})
     assert "is done but has the keys" in problem
+
+
+def test_every_row_marked_done_is_proven_where_its_symbol_is_used():
+    for key, row in TABLE["rows"].items():
+        if row.get("done"):
+            source = (ROOT / row["test"].split("::")[0]).read_text(encoding="utf-8")
+            assert row["symbol"].rsplit(".", 1)[-1] in source, key
