@@ -42,6 +42,15 @@ def test_fit_prints_one_table_and_what_the_winner_says(fitted):
     assert fitted.stderr == ""
 
 
+def test_the_table_fits_into_eighty_columns(fitted):
+    lines = fitted.stdout.splitlines()
+    start = next(i for i, line in enumerate(lines) if "bility" in line) - 1
+    end = next(i for i, line in enumerate(lines) if line.startswith("average"))
+    assert all(len(line.rstrip()) <= 80 for line in lines[start : end + 3])
+    assert "±" in lines[end]
+    assert not any("…" in line for line in lines[start : end + 1])
+
+
 def test_fit_without_outputs_writes_nothing(csv_file, monkeypatch):
     monkeypatch.chdir(csv_file.parent)
     ran = run(

@@ -24,6 +24,7 @@ FEW_TEST_ROWS = 30
 ROWS_PER_TERM = 3.0
 OFTEN_OUTSIDE = 0.1
 OFTEN_REPEATED = 0.05
+LEAST_WEIGHT = 0.01
 MIDDLE = 0.5
 EXACT = 1 - 1e-9
 
@@ -83,7 +84,9 @@ def _models(result: RegressionResult) -> Iterator[Finding]:
     gain, error = float(result.cv_gain.value), float(result.cv_gain.standard_error)
     is_clear = float(result.cv_gain.interval(CONFIDENCE)[0]) > 0
     verdict = (
-        f"more than chance explains, so the assumptions behind {winner.name} deserve doubt"
+        f"more than chance explains, so the assumptions behind {winner.name} deserve doubt; "
+        f"predictions are weighed by evidence, where cross-validation would take "
+        f"{_cv_weights(result)}"
         if is_clear
         else "which may be chance"
     )
@@ -92,6 +95,13 @@ def _models(result: RegressionResult) -> Iterator[Finding]:
         f"Evidence prefers {winner.name}, cross-validation {best.name}, by "
         f"{number(gain, 2)} ± {number(error, 2)} of log score per row, {verdict}.",
     )
+
+
+def _cv_weights(result: RegressionResult) -> str:
+    """Return the candidates by their weight in cross-validation, leaving out the smallest."""
+    ranked = sorted(result.candidates, key=lambda score: -score.cv_weight)
+    told = [f"{s.name} {s.cv_weight:.2f}" for s in ranked if s.cv_weight >= LEAST_WEIGHT]
+    return ", ".join(told)
 
 
 def _moves(result: RegressionResult) -> Iterator[Finding]:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy import special
 
 from credo.app.slate import AVERAGE
 from credo.data.table_regression import CandidateScore
 from credo.distributions.estimate import Estimate, sample_mean
 from credo.evaluation.cross_validation import CrossValidation
 from credo.evaluation.scores import evaluate
+from credo.evaluation.stacking import stacking_weights
+from credo.inference.model_evidence import model_posterior
 from credo.models.average import ModelAverage
 from credo.numerics.array import Array
 
-__all__ = ["candidate_scores", "cross_validation_gain"]
+__all__ = ["averaged_log_score", "candidate_scores", "cross_validation_gain"]
 
-_UNKNOWN = Estimate(np.array(np.nan), np.array(np.nan))
+_HUGE = 1e300
 
 
 def candidate_scores(
@@ -35,45 +38,77 @@ def candidate_scores(
     average
         The candidates fitted to the training rows.
     folds
-        Their cross-validations within the training rows.
+        Their cross-validations within the training rows, all by the same folds.
     X, y
         The test rows.
     coverage
         Probability of the intervals whose hits are counted.
     """
-    named = zip(average.names_, average.estimators_, average.probability_, strict=True)
-    parts = [
-        _score(name, model, float(share), fold.score, X, y, coverage)
-        for (name, model, share), fold in zip(named, folds, strict=True)
+    stacked = stacking_weights([fold.log_score for fold in folds])
+    weighed = [
+        _Weighed(name, float(share), float(weight), fold.score)
+        for name, share, weight, fold in zip(
+            average.names_, average.probability_, stacked, folds, strict=True
+        )
     ]
-    return (*parts, _score(AVERAGE, average, 1.0, _UNKNOWN, X, y, coverage))
+    parts = [
+        _score(part, model, X, y, coverage)
+        for part, model in zip(weighed, average.estimators_, strict=True)
+    ]
+    whole = _Weighed(AVERAGE, 1.0, 1.0, _mean(averaged_log_score(folds)))
+    return (*parts, _score(whole, average, X, y, coverage))
+
+
+def averaged_log_score(folds: Sequence[CrossValidation]) -> Array:
+    """Return the log score of each row under the average that its folds would have given.
+
+    As `cross_validate` of a `ModelAverage`: the parts are weighed by their evidence without
+    the row's fold. A fold whose evidences are infinite weighs its parts alike.
+    """
+    evidences = np.nan_to_num(
+        [part.log_evidence for part in folds], nan=-_HUGE, posinf=_HUGE, neginf=-_HUGE
+    )
+    with np.errstate(divide="ignore"):
+        weights = np.log([model_posterior(column) for column in evidences.T]).T
+    scores = np.array([part.log_score for part in folds])
+    return np.asarray(special.logsumexp(scores + weights[:, folds[0].fold], axis=0))
 
 
 def cross_validation_gain(average: ModelAverage, folds: Sequence[CrossValidation]) -> Estimate:
     """Return the mean log score of the best candidate by folds above the most probable one."""
     probable = int(np.argmax(average.probability_))
     best = max(range(len(folds)), key=lambda i: float(folds[i].score.value))
-    return sample_mean(folds[best].log_score - folds[probable].log_score)
+    return _mean(folds[best].log_score - folds[probable].log_score)
+
+
+class _Weighed(NamedTuple):
+    """A name, its probability by evidence, its weight and its score by cross-validation."""
+
+    name: str
+    probability: float
+    cv_weight: float
+    cv_score: Estimate
+
+
+def _mean(row_scores: Array) -> Estimate:
+    # An impossible outcome scores minus infinity, and so does the mean; it has no error.
+    with np.errstate(invalid="ignore"):
+        return sample_mean(row_scores)
 
 
 def _score(
-    name: str,
-    model: Any,
-    probability: float,
-    folded: Estimate,
-    X: pd.DataFrame,
-    y: Array,
-    coverage: float,
+    weighed: _Weighed, model: Any, X: pd.DataFrame, y: Array, coverage: float
 ) -> CandidateScore:
     judged = evaluate(model.predict_dist(X), y, coverage)
     parts = getattr(model, "estimators_", [model])
     return CandidateScore(
-        name=name,
+        name=weighed.name,
         n_terms=sum(len(part.coef_) for part in parts),
         log_evidence=float(model.log_evidence_),
-        probability=probability,
-        cv_log_score=float(folded.value),
-        cv_log_score_error=float(folded.standard_error),
+        probability=weighed.probability,
+        cv_weight=weighed.cv_weight,
+        cv_log_score=float(weighed.cv_score.value),
+        cv_log_score_error=float(weighed.cv_score.standard_error),
         log_score=float(judged.log_score.value),
         log_score_error=float(judged.log_score.standard_error),
         rmse=float(judged.rmse.value),

@@ -43,8 +43,8 @@ def probabilities(result: RegressionResult) -> str:
 
 
 def log_scores(result: RegressionResult) -> str:
-    """Return the log scores of all candidates with their standard errors."""
-    scores = result.candidates
+    """Return the log scores of candidates and average with their standard errors."""
+    scores = result.scores
     place = np.arange(len(scores))[::-1]
 
     def draw(ax: Axes) -> None:

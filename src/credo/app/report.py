@@ -76,6 +76,7 @@ def _models(result: RegressionResult) -> str:
         "model",
         "log evidence",
         "probability",
+        "cv weight",
         "cv log score",
         "test log score",
         "test RMSE",
@@ -86,7 +87,8 @@ def _models(result: RegressionResult) -> str:
     lead = (
         "The evidence is the probability of the training rows under a candidate, all its "
         "unknowns averaged over: it rewards a good fit and charges for freedom. Predictions "
-        "average over the candidates by their probability."
+        "average over the candidates by their probability. The cv weight is what a candidate "
+        "would have in the average that cross-validation likes best."
     )
     chart = figure(
         "Probability of each candidate",
@@ -95,7 +97,7 @@ def _models(result: RegressionResult) -> str:
         picture.probabilities(result),
     )
     judged = figure(
-        "Log score of each candidate",
+        "Log score of each candidate, and of their average",
         "Test rows, and cross-validation within the training rows; further right is better; "
         "bars are one standard error.",
         picture.log_scores(result),

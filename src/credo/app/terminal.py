@@ -30,7 +30,8 @@ __all__ = [
 
 _HEADINGS = (
     "log\nevidence",
-    "prob-\nability",
+    "proba-\nbility",
+    "cv\nweight",
     "cv\nlog score",
     "test\nlog score",
     "test\nRMSE",
@@ -73,7 +74,7 @@ def print_scores(
         box=SIMPLE_HEAD,
         show_edge=False,
         pad_edge=False,
-        padding=(0, 1, 0, 0),
+        padding=0,
         header_style="dim",
     )
     table.add_column("\nmodel", no_wrap=True)
@@ -83,12 +84,15 @@ def print_scores(
         if score.name == AVERAGE:
             table.add_section()
         style = "bold" if score.name in (winner, AVERAGE) else ""
-        table.add_row(*score_cells(score), style=style)
+        # Blanks around the sign would make the table wider than most terminals.
+        cells = [cell.replace(" ± ", "±") for cell in score_cells(score)]
+        table.add_row(*cells, style=style)
     console.print(table)
     explained = (
-        "Evidence and cv are of training rows, the others of test rows; ± standard error."
+        "Evidence and cv are of training rows, the others of test rows; ± standard error.",
+        "Probability is by evidence and weighs the average; cv weight is by cv log score.",
     )
-    console.print(Text(explained, "dim"))
+    console.print(Text("\n".join(explained), "dim"))
 
 
 def stdout() -> Console:

@@ -86,14 +86,15 @@ def probability(share: float) -> str:
 
 
 def score_cells(score: CandidateScore) -> tuple[str, ...]:
-    """Return a row of the table: name, evidence, probability and scores."""
+    """Return a row of the table: name, evidence, probability, weight and scores."""
     is_average = score.name == AVERAGE
     return (
         score.name,
-        f"{score.log_evidence:,.1f}",
+        f"{score.log_evidence:,.{int(abs(score.log_evidence) < 10_000)}f}",
         "" if is_average else probability(score.probability),
+        "" if is_average else probability(score.cv_weight),
         plus_minus(score.cv_log_score, score.cv_log_score_error),
         plus_minus(score.log_score, score.log_score_error),
         number(score.rmse),
-        percent(score.coverage),
+        percent(score.coverage).replace("over ", ">").replace("under ", "<"),
     )

@@ -39,9 +39,11 @@ class CandidateScore:
         What it is called, and how many terms it has besides the intercept.
     log_evidence, probability
         On the training rows; equal prior probabilities.
+    cv_weight
+        Its share in the mixture of candidates with the highest cross-validated log score.
     cv_log_score, cv_log_score_error
         Mean log score of training rows in folds that the fit had not seen, and its standard
-        error; NaN for the average.
+        error.
     log_score, log_score_error, rmse, coverage, r_squared
         On the test rows: the mean log score and its standard error, the root mean squared
         error, the share of rows inside their interval, the share of variance explained.
@@ -51,6 +53,7 @@ class CandidateScore:
     n_terms: int
     log_evidence: float
     probability: float
+    cv_weight: float
     cv_log_score: float
     cv_log_score_error: float
     log_score: float

@@ -1,0 +1,46 @@
+import dataclasses
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from credo.app.judgment import averaged_log_score, candidate_scores
+from credo.app.slate import regression_slate
+from credo.evaluation import cross_validate, fold_labels, stacking_weights
+from credo.models import ModelAverage
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(-2, 2, size=(70, 2))
+Y = np.sin(2 * X[:, 0]) + 0.3 * X[:, 1] + RNG.normal(0, 0.3, 70)
+LABELS = fold_labels(70, 5, np.random.default_rng(1))
+
+
+@pytest.fixture(scope="module")
+def average():
+    return ModelAverage(list(regression_slate(X).candidates)).fit(X, Y)
+
+
+@pytest.fixture(scope="module")
+def folds(average):
+    return [cross_validate(part, X, Y, labels=LABELS) for _, part in average.estimators]
+
+
+def test_the_score_of_the_average_is_that_of_its_own_cross_validation(average, folds):
+    whole = cross_validate(average, X, Y, labels=LABELS)
+    assert_allclose(averaged_log_score(folds), whole.log_score, rtol=1e-9)
+    score = candidate_scores(average, folds, X, Y, 0.9)[-1]
+    assert score.cv_log_score == pytest.approx(float(whole.score.value))
+    assert score.cv_log_score_error == pytest.approx(float(whole.score.standard_error))
+
+
+def test_weights_by_cross_validation_are_those_of_stacking(average, folds):
+    weights = [score.cv_weight for score in candidate_scores(average, folds, X, Y, 0.9)]
+    assert_allclose(weights[:-1], stacking_weights([fold.log_score for fold in folds]))
+    assert sum(weights[:-1]) == pytest.approx(1)
+
+
+def test_folds_with_infinite_evidence_still_give_scores(folds):
+    evidence = np.array([np.inf, *folds[0].log_evidence[1:]])
+    sure = [dataclasses.replace(folds[0], log_evidence=evidence), *folds[1:]]
+    inside = folds[0].fold == 0
+    assert_allclose(averaged_log_score(sure)[inside], folds[0].log_score[inside])
