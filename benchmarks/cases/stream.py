@@ -66,7 +66,9 @@ CASES = (
         contenders={"10^6 rows": in_process(10**6), "10^7 rows": in_process(10**7)},
         reference="10^6 rows",
         quality={
-            "million rows per second, fitting alone": lambda data, numbers: numbers["rows per second"] / 1e6,
+            "million rows per second, fitting alone": lambda data, numbers: (
+                numbers["rows per second"] / 1e6
+            ),
             "peak megabytes": lambda data, numbers: numbers["peak megabytes"],
             "largest weight error": lambda data, numbers: numbers["error"],
         },

@@ -163,3 +163,8 @@ def test_rows_that_cannot_be_judged_are_refused(predictive, y, message):
 def test_an_interval_score_needs_a_coverage_inside_zero_and_one(coverage):
     with pytest.raises(ValueError, match="above 0 and below 1"):
         interval_score(PREDICTIVE, Y, coverage)
+
+
+def test_a_model_in_place_of_its_predictions_is_refused_with_what_to_pass():
+    with pytest.raises(TypeError, match="Pass model.predict_dist"):
+        evaluate(object(), [1.0])

@@ -191,6 +191,11 @@ def evaluate(predictive: Univariate, y: ArrayLike, coverage: float = 0.9) -> Eva
 
 
 def _outcomes(predictive: Distribution, y: ArrayLike) -> Array:
+    if not isinstance(predictive, Distribution):
+        raise TypeError(
+            "predictions must be distributions; found "
+            f"{type(predictive).__name__}. Pass model.predict_dist(X)."
+        )
     outcomes = as_float(y)
     if outcomes.shape != predictive.batch_shape:
         raise ValueError(
