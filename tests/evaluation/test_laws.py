@@ -214,6 +214,7 @@ def test_every_distribution_of_the_room_obeys_the_laws(name):
     assert "entropy_is_the_mean_of_minus_log_prob" in run
     if isinstance(subject, d.Univariate):
         assert "crps_is_the_integrated_squared_error_of_cdf" in run
+        assert "nothing_lies_beyond_the_support" in run
     if other is not None:
         assert "kl_is_an_expected_log_ratio" in run
 
@@ -315,6 +316,20 @@ class NormalWithHalfCrps(d.Normal):
         return self.expected_distance(y)
 
 
+class NormalWithoutEnds(d.Normal):
+    """A density that is unknown at infinity."""
+
+    def log_prob(self, x):
+        return np.where(np.isinf(x), np.nan, super().log_prob(x))
+
+
+class UniformThatLeaks(d.Uniform):
+    """A distribution function that goes on beyond the support."""
+
+    def cdf(self, x):
+        return np.where(np.isinf(x), super().cdf(x), (x - self.low) / (self.high - self.low))
+
+
 class NormalWithWideInterval(d.Normal):
     """An interval of more than its coverage."""
 
@@ -333,6 +348,7 @@ class NormalWithWideInterval(d.Normal):
         (NormalWithWrongMode, r"no outcome beats mode\(\)"),
         (NormalWithReversedKl, "kl is the expected log ratio"),
         (NormalWithHalfCrps, "crps is the integrated squared error"),
+        (NormalWithoutEnds, "nothing lies beyond the support"),
         (NormalWithWideInterval, r"interval\(0.5\) covers 0.5"),
     ],
 )
@@ -340,6 +356,11 @@ def test_a_broken_distribution_is_caught(broken, law):
     subject, other = broken([0.5, 1.0], 2.0), broken(1.0, 1.0)
     with pytest.raises(laws.LawBroken, match=f"law broken: {law}.*Expected .*; found "):
         laws.check_distribution(subject, np.random.default_rng(0), other)
+
+
+def test_a_distribution_function_that_leaves_the_support_is_caught():
+    with pytest.raises(laws.LawBroken, match="nothing lies beyond the support"):
+        laws.check_distribution(UniformThatLeaks([0.0, 1.0], 3.0), np.random.default_rng(0))
 
 
 class WeightForgotten(f.NormalStatistics):

@@ -166,5 +166,5 @@ def test_an_interval_score_needs_a_coverage_inside_zero_and_one(coverage):
 
 
 def test_a_model_in_place_of_its_predictions_is_refused_with_what_to_pass():
-    with pytest.raises(TypeError, match="Pass model.predict_dist"):
+    with pytest.raises(TypeError, match="Pass model"):
         evaluate(object(), [1.0])
