@@ -68,6 +68,34 @@ def test_symptoms_depend_on_each_other_but_not_given_the_disease():
     assert HEART.is_independent("CP", ["SB"], given=["HD"])
 
 
+def test_dependence_between_rare_events_is_dependence():
+    disease = JointTable([1e-9, 1.0 - 1e-9], {"d": YES_NO})
+    table = JointTable.from_conditional(disease, "t", YES_NO, [[0.999, 0.001], [0.001, 0.999]])
+    assert not table.is_independent("d", "t")
+    same = JointTable.from_conditional(disease, "t", YES_NO, [[0.3, 0.7], [0.3, 0.7]])
+    assert same.is_independent("d", "t")
+
+
+def test_dependence_given_a_rare_condition_is_that_after_conditioning():
+    rare = JointTable([1e-5, 1.0 - 1e-5], {"c": [1, 0]})
+    both = JointTable.from_conditional(rare, "a", [0, 1], [[0.5, 0.5], [0.5, 0.5]])
+    equal, free = np.eye(2), np.full((2, 2), 0.5)
+    table = JointTable.from_conditional(both, "b", [0, 1], [equal, free])
+    assert not table.is_independent("a", "b", given="c")
+    assert not table.condition({"c": 1}).is_independent("a", "b")
+    assert table.condition({"c": 0}).is_independent("a", "b")
+
+
+def test_impossible_and_rounded_cells_do_not_hide_independence():
+    prior = JointTable([0.3, 0.0, 0.7], {"a": "xyz"})
+    nearly_zero = 1.0 - 0.3 - 0.7
+    rows = [[0.3, 0.7, 0.0], [1.0, 0.0, 0.0], [0.3, 0.7, abs(nearly_zero)]]
+    assert JointTable.from_conditional(prior, "b", "uvw", rows).is_independent("a", "b")
+    assert not JointTable([[0.5, 0.0], [0.25, 0.25]], {"a": "xy", "b": "uv"}).is_independent(
+        "a", "b"
+    )
+
+
 def test_queries_equal_brute_force_sums_over_a_random_table():
     rng = np.random.default_rng(0)
     table = rng.dirichlet(np.ones(24)).reshape(2, 3, 4)

@@ -91,6 +91,25 @@ def test_gamma_mixture_with_singular_density_keeps_its_entropy():
     assert_allclose(d.entropy(), left + right, rtol=1e-4)
 
 
+def test_draws_come_from_each_of_two_hundred_components():
+    n_parts, n = 200, 100_000
+    d = Mixture(
+        np.full(n_parts, 1.0 / n_parts), [Normal(10.0 * k, 0.1) for k in range(n_parts)]
+    )
+    x = d.sample(np.random.default_rng(0), n)
+    counts = np.bincount(np.rint(x / 10.0).astype(int), minlength=n_parts)
+    assert len(counts) == n_parts
+    assert np.abs(counts - n / n_parts).max() < 5 * np.sqrt(n / n_parts)
+    assert abs((x - 10.0 * np.rint(x / 10.0)).std() - 0.1) < 0.002
+
+
+def test_support_and_extreme_levels_leave_out_components_without_weight():
+    d = Mixture([0.3, 0.7, 0.0], (Uniform(0, 1), Uniform(2, 3), Normal(0, 1)))
+    assert_allclose(d.support(), [0.0, 3.0])
+    assert d.quantile([0.0, 1.0]).tolist() == [0.0, 3.0]
+    assert d.upper_quantile([0.0, 1.0]).tolist() == [3.0, 0.0]
+
+
 def test_responsibility_is_bayes_rule():
     d = Mixture([0.3, 0.7], (Normal(0.0, 1.0), Normal(2.0, 1.0)))
     joint = np.array([0.3 * Normal(0, 1).prob(0.4), 0.7 * Normal(2, 1).prob(0.4)])

@@ -250,3 +250,24 @@ def test_mixture_of_vectors_sums_densities_and_refuses_quantiles():
     assert_allclose(d.mode(), -LOC)
     with pytest.raises(TypeError, match="components of one number"):
         d.cdf(x)
+
+
+def test_missing_label_among_numbers_has_an_unknown_probability():
+    d = Categorical([0.2, 0.8], labels=[1.0, 2.0])
+    assert_allclose(d.log_prob([1.0, np.nan, 7.0]), [np.log(0.2), np.nan, -np.inf])
+    assert np.isnan(Categorical([0.2, 0.8]).log_prob(np.nan))
+    assert Categorical([0.2, 0.8]).log_prob(np.inf) == -np.inf
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3, 4])
+@pytest.mark.parametrize("df", [5.0, 1e6, 1e12, 1e15])
+def test_multivariate_t_with_many_degrees_of_freedom_is_normal(dimension, df):
+    loc, matrix = np.zeros(dimension), np.eye(dimension)
+    t, n = MultivariateStudentT(df, loc, matrix), MultivariateNormal(loc, matrix)
+    if df < 10:
+        half, size = 0.5 * df, 0.5 * dimension
+        growth = special.digamma(half + size) - special.digamma(half)
+        assert_allclose(t.entropy() + t.log_prob(loc), (half + size) * growth, rtol=1e-12)
+        return
+    assert_allclose(t.entropy(), n.entropy(), atol=20.0 / df + 1e-13)
+    assert_allclose(t.log_prob(loc + 0.7), n.log_prob(loc + 0.7), atol=20.0 / df + 1e-13)

@@ -18,9 +18,12 @@ from credo.distributions import (
     Gamma,
     InverseGamma,
     Laplace,
+    Lomax,
     Mixture,
+    NegativeBinomial,
     Normal,
     Poisson,
+    Predictive,
     StudentT,
     Uniform,
     Univariate,
@@ -444,3 +447,156 @@ def test_a_family_that_supplies_only_quantiles_gets_scores_entropy_and_draws():
     assert_allclose(d.mean_difference(), 4 / 15, rtol=1e-8)
     assert_allclose(d.entropy(), 0.5 - np.log(2), rtol=1e-6)
     assert abs(d.sample(np.random.default_rng(0), 10_000).mean() - 2 / 3) < 0.012
+
+
+EDGES = {
+    **{name: case.ours for name, case in CASES.items()},
+    "gamma two": Gamma(2.0, 3.0),
+    "inverse gamma heavy": InverseGamma(0.001, 3.0),
+    "cauchy": StudentT(1.0, 0.0, 1.0),
+    "negative binomial": NegativeBinomial(2.0, 0.3),
+    "lomax": Lomax(0.8, 2.0),
+    "no trials": Binomial(0, 0.3),
+    "never": Binomial(5, 0.0),
+    "always": Binomial(5, 1.0),
+    "certain": NegativeBinomial(2.0, 1.0),
+    "no events": Poisson(0.0),
+    "impossible": Bernoulli(0.0),
+    "tiny scale": Normal(0.0, 1e-300),
+    "huge scale": Laplace(0.0, 1e300),
+    "tiny t": StudentT(3.0, 0.0, 1e-300),
+    "beta arcsine": Beta(0.5, 0.5),
+    "predictive": Predictive(Normal(0.0, 1.0), 0.6, 0.8),
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_nothing_is_possible_beyond_the_support_and_at_infinity(name):
+    d = EDGES[name]
+    low, high = d.support()
+    for x in (-np.inf, np.nextafter(low, -np.inf)):
+        assert (d.log_prob(x), d.cdf(x), d.survival(x)) == (-np.inf, 0.0, 1.0)
+    for x in (np.inf, np.nextafter(high, np.inf)):
+        assert (d.log_prob(x), d.cdf(x), d.survival(x)) == (-np.inf, 1.0, 0.0)
+    assert (d.cdf(high), d.survival(high)) == (1.0, 0.0)
+    assert not np.isnan(d.log_prob([low, high])).any()
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_levels_outside_of_zero_and_one_have_no_quantile(name):
+    d = EDGES[name]
+    bad = np.array([-0.1, 1.1, np.nan, -np.inf, np.inf])
+    assert np.isnan(d.quantile(bad)).all()
+    assert np.isnan(d.upper_quantile(bad)).all()
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_an_infinite_outcome_scores_infinitely_badly_if_there_is_a_score(name):
+    d = EDGES[name]
+    score = d.crps(0.0)
+    expected = np.nan if np.isnan(score) else np.inf
+    assert_allclose(d.crps([np.inf, -np.inf]), [expected, expected])
+
+
+@pytest.mark.parametrize("df", [1e4, 1e6, 1e9, 1e12, 1e15, 1e100])
+def test_student_t_with_many_degrees_of_freedom_is_normal_to_first_order(df):
+    t, n = StudentT(df, 2.0, 0.5), Normal(2.0, 0.5)
+    slack = 30.0 / df
+    assert_allclose(t.entropy() - n.entropy(), 1.0 / df, rtol=1e-3, atol=1e-14)
+    x = np.array([0.0, 1.3, 2.0, 2.7, 4.5])
+    assert_allclose(t.log_prob(x), n.log_prob(x), rtol=1e-13, atol=10 * slack)
+    assert_allclose(t.cdf(x), n.cdf(x), rtol=1e-12 + 10 * slack)
+    assert_allclose(t.quantile(LEVELS), n.quantile(LEVELS), rtol=1e-12, atol=10 * slack)
+    assert_allclose(t.crps(x), n.crps(x), rtol=1e-13, atol=slack)
+    assert_allclose(t.variance(), n.variance(), rtol=1e-14 + slack)
+    assert_allclose(t.mean_difference(), n.mean_difference(), rtol=1e-13 + slack)
+
+
+@pytest.mark.parametrize("df", [90.0, 99.999, 100.0, 100.001, 130.0])
+def test_student_t_formulas_for_few_and_many_degrees_of_freedom_agree(df):
+    t, theirs = StudentT(df, 0.0, 1.0), stats.t(df)
+    assert_allclose(t.entropy(), theirs.entropy(), rtol=1e-12)
+    assert_allclose(t.log_prob(1.7), theirs.logpdf(1.7), rtol=1e-12)
+
+
+def test_entropy_of_a_gamma_with_a_large_shape_is_that_of_a_normal():
+    shape = np.array([1e6, 1e9, 1e12, 1e15])
+    d = Gamma(shape, 2.0)
+    expected = Normal(0.0, np.sqrt(shape) / 2.0).entropy() - 1.0 / (3.0 * shape)
+    assert_allclose(d.entropy(), expected, rtol=1e-13)
+    near = np.array([49.9, 50.0, 50.1])
+    assert_allclose(Gamma(near, 1.0).entropy(), stats.gamma(near).entropy(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e300])
+@pytest.mark.parametrize(
+    "family",
+    [
+        lambda s: Normal(0.0, s),
+        lambda s: Laplace(0.0, s),
+        lambda s: StudentT(5.0, 0.0, s),
+        lambda s: Uniform(0.0, s),
+        lambda s: Gamma(3.0, 1.0 / s),
+        lambda s: Exponential(1.0 / s),
+    ],
+)
+def test_extreme_units_keep_their_standard_deviation_and_score(family, size):
+    extreme, plain = family(size), family(1.0)
+    assert_allclose(extreme.std() / size, plain.std(), rtol=1e-12)
+    assert extreme.variance() in (0.0, np.inf)
+    assert_allclose(extreme.interval(0.9) / size, plain.interval(0.9), rtol=1e-9)
+    assert_allclose(extreme.crps(0.3 * size) / size, plain.crps(0.3), rtol=1e-9)
+    shift = extreme.log_prob(0.3 * size) - plain.log_prob(0.3)
+    assert_allclose(shift, -np.log(size), rtol=1e-12)
+
+
+def test_far_tail_of_student_t_is_a_power_even_where_squares_overflow():
+    t = StudentT(3.0, 0.0, 1.0)
+    rise = t.log_prob(1e200) - t.log_prob(1e90)
+    assert_allclose(rise, -4.0 * np.log(1e110), rtol=1e-12)
+    assert Normal(0.0, 1e-200).log_prob(1.0) == -np.inf
+    assert t.quantile(1e-310) < 0 < t.upper_quantile(1e-310)
+
+
+def test_batches_of_length_zero_give_answers_of_length_zero():
+    empty = np.empty(0)
+    batches = [
+        Normal(empty, 1.0),
+        StudentT(3.0, empty, 1.0),
+        Gamma(empty, 1.0),
+        Beta(empty, 2.0),
+        Poisson(empty),
+        Binomial(3, empty),
+        Mixture([0.5, 0.5], (Normal(empty, 1.0), Normal(0.0, 2.0))),
+        Empirical(np.empty((4, 0))),
+    ]
+    for d in batches:
+        for name in ("mean", "variance", "std", "mode", "entropy", "mean_difference"):
+            assert getattr(d, name)().shape == (0,), (d, name)
+        for name in ("log_prob", "cdf", "survival", "quantile", "crps"):
+            assert getattr(d, name)(0.5).shape == (0,), (d, name)
+        assert d.interval(0.9).shape == (0, 2)
+        assert d.sample(np.random.default_rng(0), 3).shape == (3, 0)
+
+
+@every
+def test_whole_numbers_and_booleans_are_outcomes_like_any_other(name):
+    d = CASES[name].ours
+    assert_allclose(d.log_prob(True), d.log_prob(1.0))
+    assert_allclose(d.cdf(np.array([0, 1], dtype=np.int8)), d.cdf([0.0, 1.0]))
+    assert_allclose(d.crps(np.array([False, True])), d.crps([0.0, 1.0]))
+
+
+def test_uniform_wider_than_the_floats_is_refused():
+    with pytest.raises(ValueError, match="high - low must be a finite number"):
+        Uniform(-1.7e308, 1.7e308)
+
+
+def test_density_without_a_peak_has_no_mode_and_ties_of_counts_give_the_smallest():
+    assert np.isnan(Uniform(0.0, 1.0).mode())
+    assert np.isnan(Beta([1.0, 0.5], [1.0, 0.5]).mode()).all()
+    assert Poisson(3.0).mode() == 2.0
+    assert Binomial(3, 0.5).mode() == 1.0
+    assert Bernoulli(0.5).mode() == 0.0
+    assert NegativeBinomial(3.0, 0.5).mode() == 1.0
+    assert Empirical([3.0, 1.0]).mode() == 1.0

@@ -57,14 +57,15 @@ class Categorical(Distribution):
         return True
 
     def log_prob(self, x: ArrayLike) -> Array:
-        """Return the log probability of labels; -inf for a label that is not one of these."""
+        """Return the log probability of labels; -inf for a label that is none of these."""
         index = self._index(np.asarray(x))
         shape = np.broadcast_shapes(index.shape, self.batch_shape)
         shares = np.broadcast_to(self.probability, shape + self.labels.shape)
         wide = np.broadcast_to(index, shape)[..., None]
         chosen = np.take_along_axis(shares, np.maximum(wide, 0), axis=-1)
         with np.errstate(divide="ignore"):
-            return np.log(np.where(wide < 0, 0.0, chosen)[..., 0])
+            answer = np.log(np.where(wide < 0, 0.0, chosen)[..., 0])
+        return np.where(_is_nan(np.asarray(x)), np.nan, answer)
 
     def mean(self) -> Array:
         """Return the mean label, for labels that are numbers."""
@@ -128,6 +129,10 @@ def random_index(
         # Relative to the last edge, so that rounding cannot select an impossible last state.
         index += uniform * edges[..., -1] >= edges[..., k]
     return index
+
+
+def _is_nan(x: NDArray[Any]) -> NDArray[np.bool_]:
+    return np.isnan(x) if x.dtype.kind == "f" else np.zeros(x.shape, dtype=bool)
 
 
 def _label_array(labels: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:

@@ -32,8 +32,9 @@ class Discrete(Univariate):
         """Return the log probability; -inf at anything that is not a possible count."""
         value = as_float(x)
         low, high = self.support()
-        possible = (value == np.floor(value)) & (value >= low) & (value <= high)
-        inside = self._log_mass(np.where(possible & np.isfinite(value), value, low))
+        within = (value >= low) & (value <= high) & np.isfinite(value)
+        possible = within & (value == np.floor(value))
+        inside = self._log_mass(np.where(possible, value, low))
         outside = np.where(np.isnan(value), np.nan, -np.inf)
         return np.where(possible, inside, outside)
 

@@ -59,7 +59,11 @@ class Distribution(Batched, ABC):
 
     @abstractmethod
     def mode(self) -> NDArray[Any]:
-        """Return the most probable outcome; NaN where a density has no single one."""
+        """Return the most probable outcome.
+
+        Of equally probable counts or labels the first. NaN for a density without a peak of
+        its own: one that is flat, or infinite at both ends.
+        """
 
     @abstractmethod
     def entropy(self) -> Array:

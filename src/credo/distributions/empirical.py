@@ -96,6 +96,10 @@ class Empirical(Univariate):
         """Return the total weight of the draws not above ``x``."""
         return self._total(x, np.less_equal)
 
+    def survival(self, x: ArrayLike) -> Array:
+        """Return the total weight of the draws above ``x``."""
+        return self._total(x, np.greater)
+
     def quantile(self, p: ArrayLike) -> Array:
         """Return the smallest draw whose `cdf` reaches ``p``."""
         level = as_float(p)
@@ -158,7 +162,8 @@ class Empirical(Univariate):
         value = as_float(x)
         shape = np.broadcast_shapes(value.shape, self.batch_shape)
         hits = relation(self.draws.reshape(self._aligned(shape)), value)
-        total = self._weighted(hits.astype(np.float64))
+        # All draws together weigh one, whatever the rounding of their sum.
+        total = np.where(hits.all(axis=0), 1.0, self._weighted(hits.astype(np.float64)))
         return np.where(np.isnan(value), np.nan, np.minimum(total, 1.0))
 
     def _draw(self, rng: Generator, shape: tuple[int, ...]) -> Array:

@@ -6,8 +6,9 @@ from typing import Self
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
+from scipy import special
 
-from credo.distributions.parameter import positive
+from credo.distributions.parameter import level, positive
 from credo.distributions.univariate import Univariate
 from credo.numerics.array import Array, as_float
 
@@ -53,13 +54,13 @@ class Exponential(Univariate):
 
     def quantile(self, p: ArrayLike) -> Array:
         """Return the outcome whose `cdf` is ``p``."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return -np.log1p(-as_float(p)) / self.rate
+        with np.errstate(divide="ignore"):
+            return -np.log1p(-level(p)) / self.rate
 
     def upper_quantile(self, p: ArrayLike) -> Array:
         """Return the outcome that is exceeded with probability ``p``, however small."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return -np.log(as_float(p)) / self.rate
+        with np.errstate(divide="ignore"):
+            return -np.log(level(p)) / self.rate
 
     def mean(self) -> Array:
         """Return ``1 / rate``."""
@@ -67,7 +68,12 @@ class Exponential(Univariate):
 
     def variance(self) -> Array:
         """Return ``1 / rate^2``."""
-        return self._full(self.rate**-2.0)
+        with np.errstate(over="ignore"):
+            return self._full(self.rate**-2.0)
+
+    def std(self) -> Array:
+        """Return ``1 / rate``."""
+        return self.mean()
 
     def mode(self) -> Array:
         """Return 0, where the density is highest."""
@@ -82,8 +88,7 @@ class Exponential(Univariate):
         return self.mean()
 
     def _partial_mean(self, x: Array) -> Array:
-        unit = self._unit(x)
-        return (-np.expm1(-unit) - unit * np.exp(-unit)) / self.rate
+        return np.asarray(special.gammainc(2.0, self._unit(x)) / self.rate)
 
     def _unit(self, x: ArrayLike) -> Array:
         return self.rate * np.maximum(as_float(x), 0.0)

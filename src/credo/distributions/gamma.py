@@ -8,11 +8,18 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 from scipy import special
 
-from credo.distributions.parameter import positive
+from credo.distributions.parameter import level, positive
 from credo.distributions.univariate import Univariate
 from credo.numerics.array import Array, as_float
 
 __all__ = ["Gamma"]
+
+LARGE = 50.0
+# Coefficients of powers of 1 / a in the entropy minus half of log a.
+ENTROPY_SERIES = (
+    0.5 * np.log(2.0 * np.pi) + 0.5,
+    *(-1 / 3, -1 / 12, -1 / 90, 1 / 120, 1 / 210, -1 / 252),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +51,13 @@ class Gamma(Univariate):
         return self._full(0.0), self._full(np.inf)
 
     def log_prob(self, x: ArrayLike) -> Array:
-        """Return the log density; -inf below zero."""
+        """Return the log density; -inf below zero and at infinity."""
         x = as_float(x)
-        inside = np.where(x < 0, np.nan, x)
+        outside = (x < 0) | np.isposinf(x)
+        inside = np.where(outside, 1.0, x)
         power = special.xlogy(self.shape - 1.0, inside) - self.rate * inside
         constant = self.shape * np.log(self.rate) - special.gammaln(self.shape)
-        return np.where(x < 0, -np.inf, power + constant)
+        return np.where(outside, -np.inf, power + constant)
 
     def cdf(self, x: ArrayLike) -> Array:
         """Return the probability of an outcome not above ``x``."""
@@ -61,11 +69,11 @@ class Gamma(Univariate):
 
     def quantile(self, p: ArrayLike) -> Array:
         """Return the outcome whose `cdf` is ``p``."""
-        return special.gammaincinv(self.shape, as_float(p)) / self.rate
+        return special.gammaincinv(self.shape, level(p)) / self.rate
 
     def upper_quantile(self, p: ArrayLike) -> Array:
         """Return the outcome that is exceeded with probability ``p``, however small."""
-        return special.gammainccinv(self.shape, as_float(p)) / self.rate
+        return special.gammainccinv(self.shape, level(p)) / self.rate
 
     def mean(self) -> Array:
         """Return ``shape / rate``."""
@@ -73,7 +81,12 @@ class Gamma(Univariate):
 
     def variance(self) -> Array:
         """Return ``shape / rate^2``."""
-        return self._full(self.shape / self.rate**2)
+        with np.errstate(over="ignore"):
+            return self._full(self.shape / self.rate / self.rate)
+
+    def std(self) -> Array:
+        """Return ``sqrt(shape) / rate``, also where its square leaves the range of floats."""
+        return self._full(np.sqrt(self.shape) / self.rate)
 
     def mode(self) -> Array:
         """Return ``(shape - 1) / rate``, or 0 where the density only falls."""
@@ -81,8 +94,7 @@ class Gamma(Univariate):
 
     def entropy(self) -> Array:
         """Return the expectation of ``-log_prob``, in nats."""
-        slope = (1.0 - self.shape) * special.digamma(self.shape)
-        return self._full(self.shape - np.log(self.rate) + special.gammaln(self.shape) + slope)
+        return self._full(_unit_entropy(self.shape) - np.log(self.rate))
 
     def mean_log(self) -> Array:
         """Return the expectation of the logarithm."""
@@ -106,3 +118,12 @@ class Gamma(Univariate):
         normalizer = special.gammaln(other.shape) - special.gammaln(self.shape)
         slope = (self.shape - other.shape) * special.digamma(self.shape)
         return slope + normalizer - other.shape * np.log(ratio) + self.shape * (ratio - 1.0)
+
+
+def _unit_entropy(shape: Array) -> Array:
+    """Return the entropy at rate one, ``a + log Gamma(a) + (1 - a) digamma(a)``."""
+    # Terms that grow like a log a cancel to half a log; their series has nothing to cancel.
+    few, many = np.minimum(shape, LARGE), np.maximum(shape, LARGE)
+    exact = few + special.gammaln(few) + (1.0 - few) * special.digamma(few)
+    series = np.polynomial.polynomial.polyval(1.0 / many, ENTROPY_SERIES)
+    return np.where(shape < LARGE, exact, 0.5 * np.log(many) + series)

@@ -50,13 +50,14 @@ class InverseGamma(Univariate):
         return self._full(0.0), self._full(np.inf)
 
     def log_prob(self, x: ArrayLike) -> Array:
-        """Return the log density; -inf at zero and below."""
+        """Return the log density; -inf at zero, below, and at infinity."""
         x = as_float(x)
-        inverse = self._inverse(x)
-        finite = np.where(np.isinf(inverse), 1.0, inverse)
-        with np.errstate(divide="ignore"):
-            density = self.reciprocal().log_prob(finite) + 2.0 * np.log(finite)
-        return np.where(np.isinf(inverse), -np.inf, density)
+        outside = (x <= 0) | np.isposinf(x)
+        inside = np.where(outside, 1.0, x)
+        constant = self.shape * np.log(self.rate) - special.gammaln(self.shape)
+        with np.errstate(over="ignore"):
+            density = constant - (self.shape + 1.0) * np.log(inside) - self.rate / inside
+        return np.where(outside, -np.inf, density)
 
     def cdf(self, x: ArrayLike) -> Array:
         """Return the probability of an outcome not above ``x``."""
@@ -80,7 +81,8 @@ class InverseGamma(Univariate):
 
     def variance(self) -> Array:
         """Return the variance: infinite where ``shape <= 2``, NaN without a finite mean."""
-        finite = (self.rate / self._above(1.0)) ** 2 / self._above(2.0)
+        with np.errstate(over="ignore"):
+            finite = (self.rate / self._above(1.0)) ** 2 / self._above(2.0)
         none = np.where(self.shape > 1, np.inf, np.nan)
         return self._full(np.where(self.shape > 2, finite, none))
 
@@ -107,11 +109,12 @@ class InverseGamma(Univariate):
 
     @staticmethod
     def _inverse(x: ArrayLike) -> Array:
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):
             return 1.0 / np.maximum(as_float(x), 0.0)
 
     def _draw(self, rng: Generator, shape: tuple[int, ...]) -> Array:
-        return 1.0 / self.reciprocal()._spread_to(self.batch_shape)._draw(rng, shape)
+        # Draws beyond the largest float are infinite.
+        return self._inverse(self.reciprocal()._spread_to(self.batch_shape)._draw(rng, shape))
 
     def _kl(self, other: Self) -> Array:
         # A divergence does not change when both variables are replaced by their reciprocals.

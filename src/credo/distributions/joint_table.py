@@ -19,6 +19,8 @@ __all__ = ["JointTable"]
 State = Any
 Names = str | Sequence[str]
 
+ROUNDING = float(np.finfo(np.float64).eps)
+
 
 @dataclass(frozen=True, eq=False)
 class JointTable:
@@ -156,28 +158,35 @@ class JointTable:
         return table.marginal(names)
 
     def update(self, name: str, likelihood: Mapping[State, float]) -> "JointTable":
-        """Return the belief after evidence about one variable, by Bayes' rule.
+        """Return the belief after an observation about one variable, by Bayes' rule.
 
         Parameters
         ----------
         likelihood
             Probability of what was observed under each state of ``name``; only ratios matter.
-            Independent pieces of evidence may be given one after the other or multiplied.
+            Independent observations may be given one after the other or multiplied.
         """
         values = [likelihood[state] for state in self.states[self._known(name)]]
-        factor = non_negative("likelihood", values, "Pass probabilities of the evidence.")
+        factor = non_negative("likelihood", values, "Pass probabilities of what was observed.")
         axis = self._axis(name)
         shape = [-1 if i == axis else 1 for i in range(self.probability.ndim)]
         table = self.probability * (factor / max(factor.max(), 1e-300)).reshape(shape)
         if table.sum() <= 0:
             raise ValueError(
-                "likelihood must allow some possible state; found none. The evidence "
-                "contradicts the belief."
+                "likelihood must allow some possible state; found none. What was "
+                "observed contradicts the belief."
             )
         return JointTable(table / table.sum(), self.states)
 
     def is_independent(self, a: Names, b: Names, given: Names = (), tol: float = 1e-9) -> bool:
-        """Return whether ``P(a, b | given) = P(a | given) P(b | given)`` up to ``tol``."""
+        """Return whether ``P(a, b | given) = P(a | given) P(b | given)``, cell by cell.
+
+        Parameters
+        ----------
+        tol
+            Largest relative difference of the two sides; rare events count as much as
+            frequent ones. Differences below the rounding of a probability are none.
+        """
         first, second, known = (
             (group,) if isinstance(group, str) else tuple(group) for group in (a, b, given)
         )
@@ -188,11 +197,9 @@ class JointTable:
         joint = self.marginal((*first, *second, *known)).probability.reshape(sizes)
         # Multiplied out by P(given), so that impossible conditions need no division.
         total = joint.sum(axis=(0, 1))
-        return bool(
-            np.all(
-                np.abs(joint * total - joint.sum(axis=1)[:, None] * joint.sum(axis=0)) <= tol
-            )
-        )
+        left, right = joint * total, joint.sum(axis=1)[:, None] * joint.sum(axis=0)
+        allowed = tol * np.maximum(left, right) + ROUNDING * total**2
+        return bool(np.all(np.abs(left - right) <= allowed))
 
     def implication(
         self, antecedent: Mapping[str, State], consequent: Mapping[str, State]

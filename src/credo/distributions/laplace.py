@@ -35,10 +35,6 @@ class Laplace(SymmetricLocationScale):
         advice = "Pass the mean absolute deviation."
         self._set(loc=real("loc", loc), scale=positive("scale", scale, advice))
 
-    def variance(self) -> Array:
-        """Return twice the squared scale."""
-        return self._full(2.0 * self.scale**2)
-
     def _standard_log_prob(self, z: Array) -> Array:
         return np.asarray(-np.abs(z) - np.log(2.0))
 
@@ -49,6 +45,9 @@ class Laplace(SymmetricLocationScale):
     def _standard_quantile(self, p: Array) -> Array:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(p < 0.5, np.log(2.0 * p), -np.log(2.0 * (1.0 - p)))
+
+    def _standard_variance(self) -> float:
+        return 2.0
 
     def _standard_entropy(self) -> float:
         return 1.0 + float(np.log(2.0))

@@ -20,7 +20,7 @@ class SymmetricLocationScale(Univariate):
     """``loc + scale * Z`` for a standard variable ``Z`` that is symmetric about zero.
 
     A family describes ``Z``: its log density, distribution function, quantile, draws,
-    entropy and the two expectations behind the ranked probability score.
+    variance, entropy and the two expectations behind the ranked probability score.
     """
 
     loc: Array
@@ -50,6 +50,15 @@ class SymmetricLocationScale(Univariate):
         """Return the expectation, here the center of symmetry."""
         return self._full(self.loc)
 
+    def variance(self) -> Array:
+        """Return the variance."""
+        with np.errstate(over="ignore"):
+            return self._full(self.scale**2 * self._standard_variance())
+
+    def std(self) -> Array:
+        """Return the standard deviation, also where its square leaves the range of floats."""
+        return self._full(self.scale * np.sqrt(self._standard_variance()))
+
     def mode(self) -> Array:
         """Return the most probable outcome, here the center of symmetry."""
         return self._full(self.loc)
@@ -61,14 +70,16 @@ class SymmetricLocationScale(Univariate):
     def expected_distance(self, y: ArrayLike) -> Array:
         """Return ``E|X - y|``, the expected absolute error of the guess ``y``."""
         # In standard units nothing cancels when |loc| is much larger than scale.
-        return self.scale * self._standard_distance(self._standardize(y))
+        with np.errstate(over="ignore"):
+            return self.scale * self._standard_distance(self._standardize(y))
 
     def mean_difference(self) -> Array:
         """Return ``E|X - X'|`` for two independent outcomes, shape (*batch)."""
         return self._full(self.scale * self._standard_difference())
 
     def _standardize(self, x: ArrayLike) -> Array:
-        return (as_float(x) - self.loc) / self.scale
+        with np.errstate(over="ignore"):
+            return (as_float(x) - self.loc) / self.scale
 
     def _draw(self, rng: Generator, shape: tuple[int, ...]) -> Array:
         return self.loc + self.scale * self._standard_draw(rng, shape)
@@ -81,6 +92,9 @@ class SymmetricLocationScale(Univariate):
 
     @abstractmethod
     def _standard_quantile(self, p: Array) -> Array: ...
+
+    @abstractmethod
+    def _standard_variance(self) -> Array | float: ...
 
     @abstractmethod
     def _standard_entropy(self) -> Array | float: ...

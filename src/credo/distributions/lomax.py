@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from credo.distributions.parameter import positive
+from credo.distributions.parameter import level, positive
 from credo.distributions.univariate import Univariate
 from credo.numerics.array import Array, as_float
 
@@ -59,13 +59,13 @@ class Lomax(Univariate):
 
     def quantile(self, p: ArrayLike) -> Array:
         """Return the outcome whose `cdf` is ``p``."""
-        with np.errstate(divide="ignore"):
-            return self.scale * np.expm1(-np.log1p(-as_float(p)) / self.shape)
+        with np.errstate(divide="ignore", over="ignore"):
+            return self.scale * np.expm1(-np.log1p(-level(p)) / self.shape)
 
     def upper_quantile(self, p: ArrayLike) -> Array:
         """Return the outcome that is exceeded with probability ``p``, however small."""
-        with np.errstate(divide="ignore"):
-            return self.scale * np.expm1(-np.log(as_float(p)) / self.shape)
+        with np.errstate(divide="ignore", over="ignore"):
+            return self.scale * np.expm1(-np.log(level(p)) / self.shape)
 
     def mean(self) -> Array:
         """Return ``scale / (shape - 1)``, infinite where ``shape <= 1``."""
@@ -75,7 +75,8 @@ class Lomax(Univariate):
     def variance(self) -> Array:
         """Return the variance: infinite where ``shape <= 2``, NaN without a finite mean."""
         shape = np.where(self.shape > 2, self.shape, np.nan)
-        finite = self.scale**2 * shape / ((shape - 1.0) ** 2 * (shape - 2.0))
+        with np.errstate(over="ignore"):
+            finite = self.scale**2 * shape / ((shape - 1.0) ** 2 * (shape - 2.0))
         none = np.where(self.shape > 1, np.inf, np.nan)
         return self._full(np.where(self.shape > 2, finite, none))
 
@@ -93,7 +94,7 @@ class Lomax(Univariate):
         The integral of ``(cdf(x) - [x >= y])^2`` exists even where the mean does not.
         """
         value = as_float(y)
-        growth = self._log_growth(value)
+        growth = self._log_growth(np.where(np.isinf(value), 0.0, value))
         passed = self.scale * growth * special.exprel((1.0 - self.shape) * growth)
         tail = np.where(self.shape > 0.5, 2.0 * self.shape - 1.0, np.nan)
         spread = np.where(self.shape > 0.5, self.scale / tail, np.inf)

@@ -92,11 +92,13 @@ class Mixture(Univariate):
         return self.components[0].is_discrete
 
     def support(self) -> tuple[Array, Array]:
-        """Return the smallest and largest outcome of any component."""
-        ends = [part.support() for part in self._univariate()]
-        low = np.min(np.broadcast_arrays(*(e[0] for e in ends)), axis=0)
-        high = np.max(np.broadcast_arrays(*(e[1] for e in ends)), axis=0)
-        return self._full(low), self._full(high)
+        """Return the smallest and largest outcome of any component that has weight."""
+        low, high = self._full(np.inf), self._full(-np.inf)
+        for k, part in enumerate(self._univariate()):
+            is_used, (least, most) = self.weights[..., k] > 0, part.support()
+            low = np.where(is_used, np.minimum(low, least), low)
+            high = np.where(is_used, np.maximum(high, most), high)
+        return low, high
 
     def log_prob(self, x: ArrayLike) -> Array:
         """Return the log of the weighted sum of densities."""
@@ -250,7 +252,11 @@ class Mixture(Univariate):
         low, high = np.min(wide, axis=0), np.max(wide, axis=0)
         level = np.broadcast_to(as_float(p), shape)
         if self.is_discrete:
-            return first_integer(lambda x: direction * (mass(self, x) - level), low, high)
+            return self._at_ends(
+                first_integer(lambda x: direction * (mass(self, x) - level), low, high),
+                level,
+                direction,
+            )
         size = np.prod(self.batch_shape, dtype=int)
         row = np.broadcast_to(np.arange(size).reshape(self.batch_shape), shape).ravel()
         flat, flat_level = self._flat(), level.ravel()
@@ -262,7 +268,13 @@ class Mixture(Univariate):
             return direction * np.log(tail / flat_level[active]), rows.prob(x) / tail
 
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            return increasing_root(log_ratio, low.ravel(), high.ravel()).reshape(shape)
+            found = increasing_root(log_ratio, low.ravel(), high.ravel()).reshape(shape)
+        return self._at_ends(found, level, direction)
+
+    def _at_ends(self, found: Array, level: Array, direction: float) -> Array:
+        """Return ``found``, but at levels zero and one the ends of the support."""
+        zero, one = self.support() if direction > 0 else self.support()[::-1]
+        return np.where(level == 0, zero, np.where(level == 1, one, found))
 
     def _average(self, values: Sequence[Array], event: tuple[int, ...] = ()) -> Array:
         """Return the weighted mean over components of arrays that broadcast over the batch."""
@@ -289,10 +301,13 @@ class Mixture(Univariate):
     def _draw(self, rng: Generator, shape: tuple[int, ...]) -> NDArray[Any]:
         choice = random_index(rng, self.weights, shape)
         choice = choice.reshape(shape + (1,) * len(self.event_shape))
-        parts = [
-            part._spread_to(self.batch_shape)._draw(rng, shape) for part in self.components
-        ]
-        return np.asarray(np.choose(choice, parts))
+        first, *others = (part._spread_to(self.batch_shape) for part in self.components)
+        answer = first._draw(rng, shape)
+        for k, part in enumerate(others, start=1):
+            chosen = choice == k
+            if chosen.any():
+                answer = np.where(chosen, part._draw(rng, shape), answer)
+        return np.asarray(answer)
 
 
 TailMass = Callable[[Mixture, Array], Array]

@@ -11,6 +11,7 @@ from scipy import special
 
 from credo.distributions.elliptical import Elliptical, Given, dense_form
 from credo.distributions.parameter import positive
+from credo.distributions.student_t import digamma_half_step
 from credo.numerics.array import Array
 
 __all__ = ["MultivariateStudentT"]
@@ -57,7 +58,8 @@ class MultivariateStudentT(Elliptical):
 
     def _log_normalizer(self) -> Array:
         half, size = 0.5 * self.df, 0.5 * self.dimension
-        ratio = special.gammaln(half) - special.gammaln(half + size)
+        # One call keeps the digits that two large logarithms would cancel.
+        ratio = special.betaln(half, size) - special.gammaln(size)
         return np.asarray(ratio + size * np.log(np.pi * self.df) + 0.5 * self.form.log_det())
 
     def mean(self) -> Array:
@@ -66,9 +68,14 @@ class MultivariateStudentT(Elliptical):
 
     def entropy(self) -> Array:
         """Return the expectation of ``-log_prob``, in nats."""
-        half = 0.5 * (self.df + self.dimension)
-        growth = special.digamma(half) - special.digamma(0.5 * self.df)
-        return self._full(self._log_normalizer() + half * growth)
+        half, n_whole = 0.5 * self.df, self.dimension // 2
+        # digamma(half + d / 2) - digamma(half), step by step so that nothing cancels.
+        growth = np.zeros_like(half)
+        for step in range(n_whole):
+            growth = growth + 1.0 / (half + step)
+        if self.dimension % 2:
+            growth = growth + digamma_half_step(half + n_whole)
+        return self._full(self._log_normalizer() + (half + 0.5 * self.dimension) * growth)
 
     def marginal(self, indices: Sequence[int] | int) -> Self:
         """Return the distribution of some coordinates, whatever the others are."""

@@ -37,18 +37,18 @@ class Normal(SymmetricLocationScale):
     def __init__(self, loc: ArrayLike, scale: ArrayLike) -> None:
         self._set(loc=real("loc", loc), scale=positive("scale", scale, SCALE_ADVICE))
 
-    def variance(self) -> Array:
-        """Return the squared scale."""
-        return self._full(self.scale**2)
-
     def _standard_log_prob(self, z: Array) -> Array:
-        return -0.5 * z * z - LOG_ROOT_TWO_PI
+        with np.errstate(over="ignore"):
+            return -0.5 * z * z - LOG_ROOT_TWO_PI
 
     def _standard_cdf(self, z: Array) -> Array:
         return np.asarray(special.ndtr(z))
 
     def _standard_quantile(self, p: Array) -> Array:
         return np.asarray(special.ndtri(p))
+
+    def _standard_variance(self) -> float:
+        return 1.0
 
     def _standard_entropy(self) -> float:
         return 0.5 + LOG_ROOT_TWO_PI

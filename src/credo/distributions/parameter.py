@@ -10,6 +10,7 @@ from credo.numerics.linear_algebra import symmetrize
 
 __all__ = [
     "count",
+    "level",
     "non_negative",
     "positive",
     "probability",
@@ -46,6 +47,12 @@ def probability(name: str, values: ArrayLike) -> Array:
     """Return numbers in [0, 1]."""
     advice = "Pass probabilities, not percentages, odds or logits."
     return require(name, values, lambda v: (v >= 0) & (v <= 1), "in [0, 1]", advice)
+
+
+def level(values: ArrayLike) -> Array:
+    """Return the levels of quantiles, NaN where they are not in [0, 1]."""
+    array = as_float(values)
+    return np.where((array >= 0) & (array <= 1), array, np.nan)
 
 
 def count(name: str, values: ArrayLike) -> Array:

@@ -37,7 +37,8 @@ def panels(edges: Array, order: int) -> tuple[Array, Array]:
     half = 0.5 * np.diff(edges, axis=0)[:, None]
     nodes = edges[:-1, None] + half * (1.0 + unit_nodes.reshape(1, -1, *extra))
     weights = half * unit_weights.reshape(1, -1, *extra)
-    return nodes.reshape(-1, *edges.shape[1:]), weights.reshape(-1, *edges.shape[1:])
+    shape = (max(len(edges) - 1, 0) * order, *edges.shape[1:])
+    return nodes.reshape(shape), weights.reshape(shape)
 
 
 @cache

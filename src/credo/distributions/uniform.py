@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from credo.distributions.parameter import real, require
+from credo.distributions.parameter import level, real, require
 from credo.distributions.univariate import Univariate
 from credo.numerics.array import Array, as_float
 
@@ -37,6 +37,10 @@ class Uniform(Univariate):
             "above low",
             "Exchange the two.",
         )
+        with np.errstate(over="ignore"):
+            width = self.high - self.low
+        advice = "Pass narrower limits."
+        require("high - low", width, np.isfinite, "a finite number", advice)
 
     @property
     def _width(self) -> Array:
@@ -49,8 +53,9 @@ class Uniform(Univariate):
     def log_prob(self, x: ArrayLike) -> Array:
         """Return the log density; -inf outside the interval."""
         x = as_float(x)
-        off = np.where((x < self.low) | (x > self.high), -np.inf, 0.0 * x)
-        return off - np.log(self._width)
+        outside = (x < self.low) | (x > self.high)
+        density = np.where(np.isnan(x), np.nan, -np.log(self._width))
+        return np.where(outside, -np.inf, density)
 
     def cdf(self, x: ArrayLike) -> Array:
         """Return the probability of an outcome not above ``x``."""
@@ -62,11 +67,11 @@ class Uniform(Univariate):
 
     def quantile(self, p: ArrayLike) -> Array:
         """Return the outcome whose `cdf` is ``p``."""
-        return self.low + _level(p) * self._width
+        return self.low + level(p) * self._width
 
     def upper_quantile(self, p: ArrayLike) -> Array:
         """Return the outcome that is exceeded with probability ``p``, however small."""
-        return self.high - _level(p) * self._width
+        return self.high - level(p) * self._width
 
     def mean(self) -> Array:
         """Return the middle."""
@@ -74,7 +79,12 @@ class Uniform(Univariate):
 
     def variance(self) -> Array:
         """Return a twelfth of the squared width."""
-        return self._full(self._width**2 / 12.0)
+        with np.errstate(over="ignore"):
+            return self._full(self._width**2 / 12.0)
+
+    def std(self) -> Array:
+        """Return the width by the root of twelve."""
+        return self._full(self._width / np.sqrt(12.0))
 
     def mode(self) -> Array:
         """Return NaN: every point is as probable as any other."""
@@ -97,8 +107,3 @@ class Uniform(Univariate):
     def _kl(self, other: Self) -> Array:
         nested = (other.low <= self.low) & (self.high <= other.high)
         return np.where(nested, np.log(other._width / self._width), np.inf)
-
-
-def _level(p: ArrayLike) -> Array:
-    level = as_float(p)
-    return np.where((level >= 0) & (level <= 1), level, np.nan)

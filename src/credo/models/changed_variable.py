@@ -19,9 +19,11 @@ __all__ = ["Change", "ChangedVariable"]
 Change = Callable[[Array], Array]
 
 TOLERANCE = 1e-6
+# Differences that give the slope of a change, in units of the quartiles of its base.
+STEP = 1e-3
 # Where the image ends, moments leave out this probability: the change may have a pole there.
 TRIMMED = 1e-9
-DEPTHS = np.concatenate([np.linspace(np.log(2.0), 5.0, 24), np.linspace(6.0, 40.0, 18)])
+DEPTHS = np.concatenate([np.linspace(np.log(2.0), 5.0, 60), np.linspace(6.0, 40.0, 18)])
 
 
 class Image(NamedTuple):
@@ -65,7 +67,7 @@ class ChangedVariable(Univariate):
         z, is_possible = self._locate(points)
         inner = self.base.log_prob(z) - np.log1p(-self.unreachable())
         with np.errstate(divide="ignore"):
-            density = inner + np.log(np.abs(self._slope(np.where(is_possible, points, np.nan))))
+            density = inner - np.log(np.abs(self._stretch(z)))
         return np.where(is_possible, density, np.where(np.isnan(points), np.nan, -np.inf))
 
     def cdf(self, x: ArrayLike) -> Array:
@@ -107,7 +109,10 @@ class ChangedVariable(Univariate):
         def height(z: Array) -> Array:
             return _finite_or_lowest(self.log_prob(self.inverse(z)))
 
-        return self.inverse(np.asarray(golden_maximum(height, low, high)))
+        rough = np.take_along_axis(grid, best, axis=0)[0]
+        fine = golden_maximum(height, low, high)
+        # A density with jumps can be higher on the grid than where the search ends.
+        return self.inverse(np.where(height(fine) >= height(rough), fine, rough))
 
     def entropy(self) -> Array:
         """Return the expectation of ``-log_prob``, by quadrature over the quantiles."""
@@ -183,16 +188,20 @@ class ChangedVariable(Univariate):
         is_possible = np.isfinite(z) & (z >= image.low) & (z <= image.high) & is_close
         return np.where(is_possible, z, 0.0), is_possible
 
-    def _slope(self, points: Array) -> Array:
-        """Return the slope of the change, from one side at the ends of the image."""
-        largest = np.nanmax(np.abs(points), initial=1e-300)
-        step = 1e-5 * np.maximum(np.abs(points), 1e-5 * largest)
-        before, here, after = (self.forward(points + s) for s in (-step, 0.0, step))
-        sides = [(after - before) / (2.0 * step), (after - here) / step, (here - before) / step]
-        answer = sides[2]
-        for side in sides[1::-1]:
-            answer = np.where(np.isfinite(side), side, answer)
-        return answer
+    def _stretch(self, z: Array) -> Array:
+        """Return the slope of the inverse, from one side next to the ends of the image."""
+        step = STEP * (self.base.upper_quantile(0.25) - self.base.quantile(0.25))
+
+        def moved(n_steps: int) -> Array:
+            there = z + n_steps * step
+            is_inside = (there >= self._image.low) & (there <= self._image.high)
+            return np.where(is_inside, self.inverse(there), np.nan)
+
+        here, near = self.inverse(z), moved(1) - moved(-1)
+        slope = (8.0 * near - moved(2) + moved(-2)) / (12.0 * step)
+        for other in (near / (2.0 * step), (moved(1) - here) / step, (here - moved(-1)) / step):
+            slope = np.where(np.isfinite(slope), slope, other)
+        return slope
 
     def _tail(self, x: ArrayLike, of_cdf: bool) -> Array:
         points = self._spread(x)

@@ -82,7 +82,9 @@ def _column(change: Callable[[Any], Any]) -> Change:
     def apply(values: Array) -> Array:
         answer = np.full(values.shape, np.nan)
         finite = np.isfinite(values)
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            # NaN says it; transformers warn of it once more, whatever the error state is.
+            warnings.simplefilter("ignore")
             answer[finite] = _changed(change, values[finite])
         return answer
 

@@ -90,6 +90,31 @@ def survival_completes_cdf(case: Subject) -> None:
     expect_close("cdf(x) + survival(x) = 1", total, 1.0)
 
 
+def nothing_lies_beyond_the_support(case: Subject) -> None:
+    """Infinities and what is just outside the support are impossible; all lies between."""
+    case.require("quantile", "cdf", "survival", "support")
+    low, high = case.it.support()
+    everywhere = np.full(case.it.batch_shape, np.inf)
+    law = "nothing lies beyond the support"
+    for x in (-everywhere, np.nextafter(low, -np.inf)):
+        _expect_impossible(law, case, x, 0.0)
+    for x in (everywhere, np.nextafter(high, np.inf)):
+        _expect_impossible(law, case, x, 1.0)
+    expect_close("cdf reaches one at the upper end", case.it.cdf(high), 1.0)
+    expect_close("survival ends at the upper end", case.it.survival(high), 0.0)
+    if not case.it.is_discrete:
+        expect_close("cdf starts from zero at the lower end", case.it.cdf(low), 0.0)
+    ends = np.stack([case.it.log_prob(low), case.it.log_prob(high)])
+    law = "log_prob is known at the ends of the support"
+    expect(law, not np.isnan(ends).any(), "no NaN", ends)
+
+
+def _expect_impossible(law: str, case: Subject, x: Array, below: float) -> None:
+    expect_close(law, case.it.log_prob(x), -np.inf)
+    expect_close(law, case.it.cdf(x), below, atol=0.0)
+    expect_close(law, case.it.survival(x), 1.0 - below, atol=0.0)
+
+
 def interval_covers(case: Subject) -> None:
     """Check that an interval holds its coverage, with as much below it as above."""
     case.require("quantile", "cdf", "interval")
@@ -229,6 +254,7 @@ LAWS: tuple[Callable[[Subject], None], ...] = (
     density_is_the_slope_of_cdf,
     cdf_of_quantile_is_the_level,
     survival_completes_cdf,
+    nothing_lies_beyond_the_support,
     interval_covers,
     moments_are_those_of_the_density,
     std_is_the_root_of_variance,
