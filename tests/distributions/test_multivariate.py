@@ -271,3 +271,29 @@ def test_multivariate_t_with_many_degrees_of_freedom_is_normal(dimension, df):
         return
     assert_allclose(t.entropy(), n.entropy(), atol=20.0 / df + 1e-13)
     assert_allclose(t.log_prob(loc + 0.7), n.log_prob(loc + 0.7), atol=20.0 / df + 1e-13)
+
+
+@pytest.mark.parametrize(
+    ("d", "impossible"),
+    [
+        (MultivariateNormal(LOC[:2], SCALE[:2, :2]), [[np.inf, 0.0], [-np.inf, np.inf]]),
+        (MultivariateStudentT(3.0, LOC[:2], SCALE[:2, :2]), [[np.inf, np.inf], [0.0, -np.inf]]),
+        (Dirichlet([2.0, 0.5]), [[np.inf, -np.inf], [-0.1, 1.1]]),
+        (Multinomial(3, [0.5, 0.5]), [[np.inf, -np.inf], [4.0, -1.0]]),
+        (Multinomial(0, [0.5, 0.5]), [[1.0, 0.0], [np.inf, 0.0]]),
+    ],
+    ids=lambda v: type(v).__name__,
+)
+def test_infinite_and_impossible_vectors_have_no_density_and_unknown_ones_an_unknown(
+    d, impossible
+):
+    assert_array_equal(d.log_prob(impossible), [-np.inf, -np.inf])
+    assert np.isnan(d.log_prob([np.nan, 1.0]))
+
+
+def test_entropy_of_an_inverse_gamma_with_a_large_shape_is_that_of_a_normal():
+    d = InverseGamma([1e9, 1e12], [1e9, 1e12])
+    assert_allclose(d.entropy(), 0.5 * np.log(2 * np.pi * np.e / d.shape), rtol=1e-9)
+    assert_allclose(
+        InverseGamma(60.0, 2.0).entropy(), stats.invgamma(60.0, scale=2.0).entropy()
+    )

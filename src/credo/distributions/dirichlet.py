@@ -53,9 +53,13 @@ class Dirichlet(Distribution):
     def log_prob(self, x: ArrayLike) -> Array:
         """Return the log density of probability vectors along the last axis of ``x``."""
         value = as_float(x)
-        inside = (value >= 0).all(axis=-1) & (abs(value.sum(axis=-1) - 1.0) <= SUM_TOLERANCE)
-        power = special.xlogy(self.concentration - 1.0, np.maximum(value, 0.0)).sum(axis=-1)
-        return np.where(inside, power - self._log_normalizer(), -np.inf)
+        unit = np.clip(value, 0.0, 1.0)
+        gap = np.abs(unit.sum(axis=-1) - 1.0)
+        inside = (unit == value).all(axis=-1) & (gap <= SUM_TOLERANCE)
+        corner = np.where(inside[..., None], unit, 1.0)
+        density = special.xlogy(self.concentration - 1.0, corner).sum(axis=-1)
+        outside = np.where(np.isnan(value).any(axis=-1), np.nan, -np.inf)
+        return np.where(inside, density - self._log_normalizer(), outside)
 
     def mean(self) -> Array:
         """Return the mean probabilities, shape (*batch, K)."""

@@ -80,7 +80,11 @@ class Elliptical(Distribution):
         return np.ones(())
 
     def _distance(self, x: ArrayLike) -> Array:
-        return np.asarray((self.whiten(x) ** 2).sum(axis=-1))
+        value = as_float(x)
+        is_infinite = np.isinf(value)
+        distance = (self.whiten(np.where(is_infinite, 0.0, value)) ** 2).sum(axis=-1)
+        # Whitening mixes coordinates, and infinities of either sign would make a NaN.
+        return np.asarray(np.where(is_infinite.any(axis=-1), distance + np.inf, distance))
 
     def _vectors(self, values: Array) -> Array:
         return np.array(np.broadcast_to(values, self.batch_shape + self.event_shape))

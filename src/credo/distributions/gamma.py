@@ -12,7 +12,7 @@ from credo.distributions.parameter import level, positive
 from credo.distributions.univariate import Univariate
 from credo.numerics.array import Array, as_float
 
-__all__ = ["Gamma"]
+__all__ = ["Gamma", "unit_entropy"]
 
 LARGE = 50.0
 # Coefficients of powers of 1 / a in the entropy minus half of log a.
@@ -94,7 +94,7 @@ class Gamma(Univariate):
 
     def entropy(self) -> Array:
         """Return the expectation of ``-log_prob``, in nats."""
-        return self._full(_unit_entropy(self.shape) - np.log(self.rate))
+        return self._full(unit_entropy(self.shape) - np.log(self.rate))
 
     def mean_log(self) -> Array:
         """Return the expectation of the logarithm."""
@@ -120,7 +120,7 @@ class Gamma(Univariate):
         return slope + normalizer - other.shape * np.log(ratio) + self.shape * (ratio - 1.0)
 
 
-def _unit_entropy(shape: Array) -> Array:
+def unit_entropy(shape: Array) -> Array:
     """Return the entropy at rate one, ``a + log Gamma(a) + (1 - a) digamma(a)``."""
     # Terms that grow like a log a cancel to half a log; their series has nothing to cancel.
     few, many = np.minimum(shape, LARGE), np.maximum(shape, LARGE)

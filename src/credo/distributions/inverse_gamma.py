@@ -8,7 +8,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 from scipy import special
 
-from credo.distributions.gamma import Gamma
+from credo.distributions.gamma import Gamma, unit_entropy
 from credo.distributions.parameter import positive
 from credo.distributions.univariate import Univariate
 from credo.numerics.array import Array, as_float
@@ -92,8 +92,8 @@ class InverseGamma(Univariate):
 
     def entropy(self) -> Array:
         """Return the expectation of ``-log_prob``, in nats."""
-        slope = (1.0 + self.shape) * special.digamma(self.shape)
-        return self._full(self.shape + np.log(self.rate) + special.gammaln(self.shape) - slope)
+        slope = 2.0 * special.digamma(self.shape)
+        return self._full(unit_entropy(self.shape) - slope + np.log(self.rate))
 
     def mean_difference(self) -> Array:
         """Return ``E|X - X'|``; NaN where the mean is infinite."""

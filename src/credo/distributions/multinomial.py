@@ -58,13 +58,13 @@ class Multinomial(Distribution):
     def log_prob(self, x: ArrayLike) -> Array:
         """Return the log probability of counts along the last axis of ``x``."""
         counts = as_float(x)
-        possible = ((counts >= 0) & (counts == np.floor(counts))).all(axis=-1)
-        possible = possible & (counts.sum(axis=-1) == self.n_trials)
-        safe = np.maximum(counts, 0.0)
+        whole = (counts >= 0) & (counts < np.inf) & (counts == np.floor(counts))
+        safe = np.where(whole, counts, 0.0)
+        possible = whole.all(axis=-1) & (safe.sum(axis=-1) == self.n_trials)
         terms = special.xlogy(safe, self.probability) - special.gammaln(safe + 1.0)
-        return np.where(
-            possible, special.gammaln(self.n_trials + 1.0) + terms.sum(axis=-1), -np.inf
-        )
+        inside = special.gammaln(self.n_trials + 1.0) + terms.sum(axis=-1)
+        outside = np.where(np.isnan(counts).any(axis=-1), np.nan, -np.inf)
+        return np.where(possible, inside, outside)
 
     def mean(self) -> Array:
         """Return the expected counts, shape (*batch, K)."""
