@@ -14,7 +14,7 @@ from sklearn.preprocessing import (
 )
 
 from credo import LinearRegression, predict_dist
-from credo.distributions import Normal
+from credo.distributions import Normal, StudentT
 from credo.models.changed_variable import ChangedVariable
 
 RNG = np.random.default_rng(0)
@@ -194,3 +194,23 @@ def test_changes_that_do_not_undo_each_other_are_refused():
     ).fit(X, np.exp(Z))
     with pytest.raises(ValueError, match="must undo its inverse"):
         predict_dist(model, X)
+
+
+def test_extreme_levels_are_the_limits_of_the_outcome():
+    _, found = changed(np.exp(Z), func=np.log, inverse_func=np.exp)
+    assert (found.quantile(0.0) == 0.0).all()
+    assert (found.upper_quantile(0.0) == np.inf).all()
+    _, found = changed(Z, transformer=StandardScaler())
+    assert_allclose(found.support(), [np.full(5, -np.inf), np.full(5, np.inf)])
+    _, found = changed(*TRANSFORMERS["minus log"][:1], **TRANSFORMERS["minus log"][1])
+    assert_allclose(found.quantile([[0.0], [1.0]]), [np.zeros(5), np.full(5, np.inf)])
+
+
+def test_heavy_tails_do_not_hide_where_the_image_ends():
+    def root(y):
+        return np.sqrt(y, out=np.full(y.shape, np.nan), where=y >= 0)
+
+    base = StudentT(2.5, np.array([1.0, 3.0]), 1.0)
+    moved = ChangedVariable(base, root, np.square)
+    assert_allclose(moved.unreachable(), base.cdf(0.0), rtol=1e-6)
+    assert_allclose(moved.cdf(4.0), (base.cdf(2.0) - base.cdf(0.0)) / base.survival(0.0))

@@ -21,6 +21,8 @@ Change = Callable[[Array], Array]
 TOLERANCE = 1e-6
 # Differences that give the slope of a change, in units of the quartiles of its base.
 STEP = 1e-3
+# Stands for infinity where a transformer takes finite numbers only.
+ENORMOUS = 1e300
 # Where the image ends, moments leave out this probability: the change may have a pole there.
 TRIMMED = 1e-9
 DEPTHS = np.concatenate([np.linspace(np.log(2.0), 5.0, 60), np.linspace(6.0, 40.0, 18)])
@@ -144,20 +146,18 @@ class ChangedVariable(Univariate):
         """Return values of the base, from one far tail to the other, in increasing order."""
         levels = np.exp(-np.append(DEPTHS, 100.0)).reshape(-1, *[1] * len(self.batch_shape))
         both = [self.base.quantile(levels), self.base.upper_quantile(levels)]
-        rows = np.concatenate(both).reshape(2 * len(levels), -1)
+        rows = np.concatenate(both)
+        if not rows.size:
+            return rows.ravel()
         # The extremes over rows at each level are enough to bracket where the image ends.
-        middle = np.median(rows, axis=1) if rows.size else rows.ravel()
-        found = (
-            np.concatenate([rows.min(axis=1), middle, rows.max(axis=1)])
-            if rows.size
-            else middle
-        )
+        found = np.quantile(rows.reshape(2 * len(levels), -1), [0.0, 0.5, 1.0], axis=1)
         return np.unique(found[np.isfinite(found)])
 
     def _is_reached(self, z: Array) -> NDArray[np.bool_]:
-        spread = np.ptp(z) if z.size else 1.0
+        quartiles = self.base.upper_quantile(0.25) - self.base.quantile(0.25)
+        size = np.maximum(np.max(quartiles, initial=0.0), np.abs(z))
         back = self.forward(self.inverse(z))
-        return np.asarray(np.abs(back - z) <= TOLERANCE * np.maximum(spread, np.abs(z)))
+        return np.asarray(np.abs(back - z) <= TOLERANCE * size)
 
     def _edge(self, inside: float, outside: float) -> float:
         """Return the last value within reach, between one that is and one that is not."""
@@ -218,7 +218,21 @@ class ChangedVariable(Univariate):
         return np.where(is_possible, share, outside)
 
     def _at_level(self, p: Array, from_low: bool) -> Array:
-        return self.inverse(self._level_of_base(p, from_low))
+        z = self._level_of_base(p, from_low)
+        if not np.isinf(z).any():
+            return self.inverse(z)
+        least, most = self._limits
+        return np.where(np.isinf(z), np.where(z < 0, least, most), self.inverse(z))
+
+    @cached_property
+    def _limits(self) -> tuple[float, float]:
+        """Limits of the outcome as the base goes to minus infinity and to infinity."""
+        sign = 1.0 if self._image.is_increasing else -1.0
+        ends = self.inverse(np.array([-ENORMOUS, ENORMOUS]))
+        unbounded = np.array([-sign, sign]) * np.inf
+        is_bounded = np.abs(ends) < np.sqrt(ENORMOUS)
+        least, most = np.where(is_bounded, ends, unbounded)
+        return float(least), float(most)
 
     def _level_of_base(self, p: Array, from_low: bool) -> Array:
         """Return where the base, given the image, has ``p`` on one side of it."""
