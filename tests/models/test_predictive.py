@@ -214,3 +214,17 @@ def test_heavy_tails_do_not_hide_where_the_image_ends():
     moved = ChangedVariable(base, root, np.square)
     assert_allclose(moved.unreachable(), base.cdf(0.0), rtol=1e-6)
     assert_allclose(moved.cdf(4.0), (base.cdf(2.0) - base.cdf(0.0)) / base.survival(0.0))
+
+
+def test_moments_next_to_a_pole_are_those_of_the_bulk():
+    def forward(y):
+        return 4.5 - np.divide(1.0, y, out=np.full(y.shape, np.nan), where=y > 0)
+
+    def inverse(z):
+        return np.divide(1.0, 4.5 - z, out=np.full(z.shape, np.nan), where=z < 4.5)
+
+    moved = ChangedVariable(Normal(np.zeros(2), 1.0), forward, inverse)
+    draws = moved.sample(np.random.default_rng(0), 5_000)
+    assert (moved.unreachable() < 1e-5).all()
+    assert_allclose(moved.mean(), draws.mean(axis=0), rtol=0.02)
+    assert_allclose(moved.std(), draws.std(axis=0), rtol=0.5)

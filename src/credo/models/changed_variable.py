@@ -23,7 +23,7 @@ TOLERANCE = 1e-6
 STEP = 1e-3
 # Stands for infinity where a transformer takes finite numbers only.
 ENORMOUS = 1e300
-# Where the image ends, moments leave out this probability: the change may have a pole there.
+# Where the image ends, moments leave out at least this probability.
 TRIMMED = 1e-9
 DEPTHS = np.concatenate([np.linspace(np.log(2.0), 5.0, 60), np.linspace(6.0, 40.0, 18)])
 
@@ -43,7 +43,9 @@ class ChangedVariable(Univariate):
 
     Where ``forward`` does not reach every ``z``, as the square root reaches no negative
     number, the distribution of ``z`` is that given a ``z`` within reach; `unreachable` is the
-    probability that this leaves out.
+    probability that this leaves out. Where outcomes grow without bound towards such an end,
+    as those of a power transformer may, moments hold outcomes fixed within ten times that
+    probability of the end: without this they would be infinite.
     """
 
     base: Univariate
@@ -255,10 +257,19 @@ class ChangedVariable(Univariate):
         levels = levels.reshape(-1, *[1] * len(self.batch_shape))
         total: Array = np.zeros(self.batch_shape)
         for from_low, left_out in zip((True, False), self._left_out, strict=True):
-            kept = np.where(left_out > 0, np.maximum(levels, TRIMMED), levels)
+            trimmed = self._trimmed(left_out, from_low)
+            kept = np.where(left_out > 0, np.maximum(levels, trimmed), levels)
             values = function(self._at_level(kept, from_low))
             total = total + np.einsum("i...,i->...", values, weights)
         return total
+
+    def _trimmed(self, left_out: Array, from_low: bool) -> Array:
+        """Return the probability next to an end of the image that moments leave out."""
+        wide = np.clip(10.0 * left_out, TRIMMED, 0.05)
+        levels = (np.asarray(TRIMMED), wide, np.asarray(0.5))
+        last, near, middle = (self._at_level(level, from_low) for level in levels)
+        has_pole = np.abs(last - middle) > 10.0 * np.abs(near - middle)
+        return np.where(has_pole, wide, TRIMMED)
 
     def _draw(self, rng: Generator, shape: tuple[int, ...]) -> Array:
         if np.any(self.unreachable() > 0):
