@@ -1,10 +1,18 @@
+import json
+import zipfile
+from hashlib import sha256
+
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from credo.data import ModelFileError, TablePreparation, load, load_set, model_file_info, save
+from credo.data.fitted import FITTED
+from credo.data.registry import CLASSES, registered_class
+from credo.data.type_check import fits
 from credo.distributions import Gamma
 from credo.features import PolynomialBasis, RadialBasis, SplineBasis
 from credo.models import BasisTransformer, LinearRegression, ModelAverage
@@ -86,13 +94,34 @@ def test_the_fingerprint_of_a_model_is_in_its_file(tmp_path):
     assert model_file_info(tmp_path / "m.credo").fingerprint == "ab" * 32
 
 
-@pytest.mark.parametrize("name", ["predict", "__class__", "a b"])
-def test_a_file_cannot_replace_what_a_class_defines(name, tmp_path):
+@pytest.mark.parametrize("name", ["predict", "__class__", "a b", "note_"])
+def test_an_attribute_that_fitting_did_not_give_is_refused_when_saved(name, tmp_path):
     model = LinearRegression().fit(X, Y)
     vars(model)[name] = "shadow"
-    save(model, tmp_path / "m.credo")
-    with pytest.raises(ModelFileError, match=f"found '{name}'"):
-        load(tmp_path / "m.credo")
+    with pytest.raises(ModelFileError, match=f"found the attribute '{name}'; delete it"):
+        save(model, tmp_path / "m.credo")
+
+
+@pytest.mark.parametrize("model", [*MODELS, BasisTransformer(SplineBasis())], ids=str)
+@pytest.mark.parametrize("is_wide", [False, True])
+def test_the_list_of_fitted_attributes_is_what_fitting_gives(model, is_wide):
+    y = np.column_stack([Y, Y**2]) if is_wide else Y
+    fitted = clone(model).fit(X, y)
+    given = set(vars(fitted)) - set(fitted.get_params(deep=False))
+    listed = FITTED[type(model).__name__]
+    assert given == set(listed) - {"fingerprint_", "_sklearn_output_config"}
+    for name in given:
+        assert fits(getattr(fitted, name), listed[name]), name
+
+
+def test_every_registered_estimator_has_a_list():
+    with_settings = {name for name in CLASSES if hasattr(registered_class(name), "get_params")}
+    assert with_settings == set(FITTED)
+
+
+def test_a_transformer_keeps_the_kind_of_frame_it_gives(tmp_path):
+    save(BasisTransformer().fit(X).set_output(transform="pandas"), tmp_path / "m.credo")
+    assert isinstance(load(tmp_path / "m.credo").transform(X), pd.DataFrame)
 
 
 def test_a_model_with_a_part_of_another_library_is_refused_when_saved(tmp_path):
@@ -101,3 +130,53 @@ def test_a_model_with_a_part_of_another_library_is_refused_when_saved(tmp_path):
         ModelFileError, match=r"ModelAverage\.estimators\[1\]\[1\] must be .*Series"
     ):
         save(model, tmp_path / "m.credo")
+
+
+def edited(path, *places, **changes):
+    """Return a copy of a file whose value has changes at a place, all checksums right."""
+    with zipfile.ZipFile(path) as source:
+        members = {name: source.read(name) for name in source.namelist()}
+    document = json.loads(members.pop("model.json"))
+    node = document
+    for place in places:
+        node = node[place]
+    node.update(changes)
+    copy = path.with_name("edited.credo")
+    content = json.dumps(document).encode()
+    with zipfile.ZipFile(copy, "w") as target:
+        for name, member in members.items():
+            target.writestr(name, member)
+        target.writestr("model.json", content)
+        target.comment = b"credo sha256 " + sha256(content).hexdigest().encode()
+    return copy
+
+
+EDITS = [
+    (("value", "fitted"), {"hook_": 1}, "must hold what fitting gives; found 'hook_'"),
+    (("value", "fitted"), {"predict": 1}, "must hold what fitting gives; found 'predict'"),
+    (("value", "fitted"), {"posterior_": 5}, "LinearRegression.posterior_ .* found 5"),
+    (("value", "fitted"), {"basis_": "os"}, "LinearRegression.basis_ .* found 'os'"),
+    (("value", "fitted"), {"coef_": [1.0]}, "LinearRegression.coef_ .* found a list"),
+    (("value", "fitted"), {"n_features_in_": 6.0}, "n_features_in_ .* found 6.0"),
+    (("value", "fitted"), {"log_evidence_": None}, "log_evidence_ .* found None"),
+    (
+        ("value", "settings"),
+        {"weight_precision": {"$": "dict", "items": {}}},
+        "LinearRegression.weight_precision .* found a dict",
+    ),
+    (("value", "settings"), {"fit_intercept": "yes"}, "fit_intercept .* found 'yes'"),
+    (("value", "settings"), {"basis": 3}, "LinearRegression.basis .* found 3"),
+    ((), {"class": "ModelAverage"}, "the ModelAverage that its head names; found a LinearReg"),
+    ((), {"class": {}}, "that its head names; found a LinearRegression"),
+    ((), {"fingerprint": [1]}, "text as fingerprint"),
+]
+
+
+@pytest.mark.parametrize(("places", "changes", "part"), EDITS, ids=lambda v: str(v)[:40])
+def test_an_edited_estimator_is_refused_though_its_checksums_hold(
+    places, changes, part, tmp_path
+):
+    save(LinearRegression().fit(X, Y), tmp_path / "m.credo")
+    load(edited(tmp_path / "m.credo"))
+    with pytest.raises(ModelFileError, match=part):
+        load(edited(tmp_path / "m.credo", *places, **changes))

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from credo import app
 from credo.app import terminal
-from credo.app.effect import N_EFFECTS, strongest_effects
+from credo.app.effect import N_EFFECTS, EffectList, strongest_effects
 from credo.app.job import fit_table
 from credo.app.result import FitSettings, RegressionResult
 from credo.app.wording import count, probability
@@ -59,10 +59,11 @@ def inspect(model: Path) -> None:
     """Print what a model file says of itself, and what the model in it says."""
     info = model_file_info(model)
     value = load(model)
+    weights = _weights(model, value) if isinstance(value, TableRegression) else None
     console = terminal.stdout()
     _print_info(console, model, info)
-    if isinstance(value, TableRegression):
-        _print_regression(console, value)
+    if weights is not None:
+        _print_regression(console, value, weights)
 
 
 def demo(folder: Path) -> None:
@@ -127,6 +128,17 @@ def _loaded(path: Path) -> TableRegression:
     return value
 
 
+def _weights(path: Path, model: TableRegression) -> EffectList:
+    """Return the strongest weights, or a `ModelFileError` if the file holds none to read."""
+    try:
+        return strongest_effects(model.average, N_EFFECTS, model.coverage)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ModelFileError(
+            f"{path.name} must hold weights for each term; found that they cannot be read "
+            f"({type(error).__name__}); save the model again."
+        ) from error
+
+
 def _print_places(console: Console, places: dict[str, Path]) -> None:
     if places:
         console.print()
@@ -143,7 +155,7 @@ def _print_info(console: Console, path: Path, info: ModelFileInfo) -> None:
     console.print(Text(f"data fingerprint: {info.fingerprint or 'none'}"))
 
 
-def _print_regression(console: Console, model: TableRegression) -> None:
+def _print_regression(console: Console, model: TableRegression, weights: EffectList) -> None:
     inputs = ", ".join(repr(name) for name in model.preparation.inputs)
     console.print(
         Text(f"predicts {model.target!r} from {inputs}; learned from {model.n_rows:,} rows")
@@ -157,6 +169,5 @@ def _print_regression(console: Console, model: TableRegression) -> None:
     if model.left_out:
         said = f"Too improbable to take part in predictions, below {MIN_PROBABILITY:g}"
         terminal.print_notes(console, [f"{said}: {', '.join(model.left_out)}."])
-    weights = strongest_effects(model.average, N_EFFECTS, model.coverage)
     terminal.print_notes(console, [weights.sentence()] if weights.effects else [])
     terminal.print_notes(console, model.notes)

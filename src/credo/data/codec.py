@@ -20,7 +20,6 @@ All else is an object whose key ``$`` says what it is:
 import dataclasses
 import inspect
 import math
-import re
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from types import MappingProxyType
@@ -30,7 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.data.error import ModelFileError
+from credo.data.fitted import FITTED, NOT_KEPT
 from credo.data.registry import registered_class, registered_name
+from credo.data.type_check import declared_types, fits
 
 __all__ = ["MAX_BITS", "MAX_DEPTH", "MAX_NDIM", "Decoder", "Encoder", "array_fault"]
 
@@ -38,9 +39,6 @@ MAX_NDIM = 4
 MAX_DEPTH = 64
 MAX_BITS = 1024
 
-_FITTED_NAME = re.compile(r"(?!__)[A-Za-z_][A-Za-z0-9_]*")
-# How scikit-learn routes arguments to an estimator is a matter of the pipeline around it.
-_NOT_FITTED = frozenset(["_metadata_request"])
 _NUMBER_TYPES = frozenset(
     (np.dtype(code).newbyteorder("<" if is_little else ">")).str
     for code in "?bhilqBHILQefd"
@@ -134,7 +132,7 @@ class Encoder:
             "$": "estimator",
             "class": name,
             "settings": self._named(value.get_params(deep=False), path, depth),
-            "fitted": self._named(_fitted(value), path, depth),
+            "fitted": self._named(_fitted(value, path), path, depth),
         }
 
     def _named(self, items: Mapping[Any, Any], path: str, depth: int) -> dict[str, Any]:
@@ -227,6 +225,7 @@ class Decoder:
             raise ModelFileError(f"must hold fields of values only; found {cls.__name__}")
         fields = self._named(tree["fields"], depth)
         _require_names(cls, fields, [f.name for f in dataclasses.fields(cls) if f.init])
+        _require_types(cls, fields, declared_types(cls))
         if set(_parameters(cls)) == set(fields):
             return cls(**fields)
         return _filled(cls, fields)
@@ -243,20 +242,30 @@ class Decoder:
             raise ModelFileError(f"must hold settings of estimators only; found {cls.__name__}")
         settings = self._named(tree["settings"], depth)
         _require_names(cls, settings, _parameters(cls))
+        _require_types(cls, settings, declared_types(cls))
         estimator = cls(**settings)
-        for name, value in self._named(tree["fitted"], depth).items():
-            if not _FITTED_NAME.fullmatch(name) or hasattr(cls, name) or name in settings:
-                raise ModelFileError(f"must hold fitted attributes; found {name!r}")
-            setattr(estimator, name, value)
+        fitted = self._named(tree["fitted"], depth)
+        strange = sorted(set(fitted) - set(FITTED[cls.__name__]))
+        if strange:
+            raise ModelFileError(f"must hold what fitting gives; found {strange[0][:80]!r}")
+        _require_types(cls, fitted, FITTED[cls.__name__])
+        vars(estimator).update(fitted)
         return estimator
 
     def _named(self, items: Any, depth: int) -> dict[str, Any]:
         return {key: self.decode(v, depth) for key, v in _of_type(items, dict).items()}
 
 
-def _fitted(estimator: Any) -> dict[str, Any]:
-    settings = _NOT_FITTED.union(_parameters(type(estimator)))
-    return {name: v for name, v in vars(estimator).items() if name not in settings}
+def _fitted(estimator: Any, path: str) -> dict[str, Any]:
+    settings = NOT_KEPT.union(_parameters(type(estimator)))
+    fitted = {name: v for name, v in vars(estimator).items() if name not in settings}
+    strange = sorted(set(fitted) - set(FITTED[type(estimator).__name__]))
+    if strange:
+        raise ModelFileError(
+            f"{path} must hold only what fitting gave it; found the attribute {strange[0]!r}; "
+            "delete it, and save it beside the model."
+        )
+    return fitted
 
 
 def _filled(cls: type, fields: Mapping[str, Any]) -> Any:
@@ -279,12 +288,25 @@ def _require_names(cls: type, found: Mapping[str, Any], expected: Sequence[str])
         )
 
 
+def _require_types(cls: type, found: Mapping[str, Any], hints: Mapping[str, Any]) -> None:
+    for name, value in found.items():
+        if name in hints and not fits(value, hints[name]):
+            raise ModelFileError(
+                f"must give {cls.__name__}.{name} a value of its type; found {_told(value)}"
+            )
+
+
 def _of_type(value: Any, kind: type) -> Any:
     if type(value) is not kind:
         raise ModelFileError(
             f"must hold a {kind.__name__} where one belongs; found {type(value).__name__}"
         )
     return value
+
+
+def _told(value: Any) -> str:
+    is_short = value is None or isinstance(value, bool | int | float | str)
+    return repr(value)[:80] if is_short else f"a {type(value).__name__}"
 
 
 def _unstorable(path: str, found: str) -> ModelFileError:

@@ -94,7 +94,7 @@ def save(value: Any, path: str | PathLike[str], fingerprint: str | None = None) 
     document = {
         "format": _FORMAT,
         "schema_version": SCHEMA_VERSION,
-        "class": registered_name(type(value)) or type(value).__name__,
+        "class": _class_name(value),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "libraries": {name: _version(name) for name in _LIBRARIES},
         "fingerprint": fingerprint or getattr(value, "fingerprint_", None),
@@ -119,6 +119,13 @@ def load(path: str | PathLike[str]) -> Any:
         value = decoder.decode(document["value"])
         if len(decoder.used) != len(decoder.arrays):
             raise ModelFileError("must use every array it holds; found one that is not used")
+        if document["class"] != _class_name(value):
+            raise ModelFileError(
+                f"must hold the {str(document['class'])[:80]} that its head names; found a "
+                f"{_class_name(value)}"
+            )
+        if hasattr(value, "require_usable"):
+            value.require_usable()
         return value
 
 
@@ -165,12 +172,18 @@ def _checked_document(archive: zipfile.ZipFile) -> dict[str, Any]:
         raise ModelFileError(
             f"must have schema version {SCHEMA_VERSION}, which this credo reads; found {found}"
         )
+    if not isinstance(document.get("fingerprint"), str | None):
+        raise ModelFileError("must have text as fingerprint, or none; found something else")
     if set(document) != _KEYS:
         strange = sorted(set(document) ^ _KEYS)
         raise ModelFileError(
             f"must hold known keys only; found {strange[:5]} unknown or absent"
         )
     return document
+
+
+def _class_name(value: Any) -> str:
+    return registered_name(type(value)) or type(value).__name__
 
 
 def _version(name: str) -> str:

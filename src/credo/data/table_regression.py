@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from credo.data import cell
+from credo.data.error import ModelFileError
 from credo.data.preparation import PreparedTable, TablePreparation
 from credo.data.table import as_table
 from credo.data.training_range import TrainingRange
@@ -27,6 +28,9 @@ __all__ = [
 MIN_PROBABILITY = 1e-6
 """A candidate less probable takes no part in predictions: far from the training rows it could
 outweigh all others, on a probability that is finer than the assumptions behind it."""
+
+N_TRIED = 9
+"""Rows on which a loaded model is tried."""
 
 
 @dataclass(frozen=True)
@@ -145,6 +149,27 @@ class TableRegression:
         parts = [self.average.estimators_[i].predict_dist(X).marginal for i in self._counted]
         share = self.average.probability_[self._counted]
         return Mixture(share / share.sum(), parts)
+
+    def require_usable(self) -> None:
+        """Raise an error unless rows can be predicted; `load` calls this on what it read.
+
+        Predicted are a row with nothing in it, and rows across the training range.
+        """
+        if len(self.scores) != len(self.average.names_) + 1:
+            raise ModelFileError(
+                "must score every candidate and the average; found "
+                f"{len(self.scores)} scores of {len(self.average.names_)} candidates"
+            )
+        nothing = pd.DataFrame({name: [None] for name in self.preparation.inputs}, dtype=object)
+        empty = self.preparation.prepare(nothing)
+        along = np.linspace(0, 1, N_TRIED)[:, None]
+        span = self.training_range.highest - self.training_range.lowest
+        X = np.concatenate([empty.X, self.training_range.lowest + along * span])
+        self.training_range.notes(empty)
+        predictive = self.predict_dist(empty._replace(X=X))
+        told = [predictive.mean(), predictive.std(), *predictive.interval(self.coverage).T]
+        if not np.isfinite(told).all():
+            raise ModelFileError("must predict finite numbers; found others")
 
     @property
     def left_out(self) -> tuple[str, ...]:

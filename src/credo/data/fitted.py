@@ -1,0 +1,77 @@
+"""What fitting gives each estimator: the only attributes that a model file may set."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.families.linear import LinearStatistics
+from credo.families.ridge_belief import RidgeBelief
+from credo.features.basis import Basis
+from credo.inference.engine import Inference
+from credo.numerics.array import Array
+
+__all__ = ["FITTED", "NOT_KEPT", "Text"]
+
+NOT_KEPT = frozenset(["_metadata_request"])
+"""How scikit-learn routes arguments to an estimator is a matter of the pipeline around it."""
+
+
+class _ArrayOfText(type):
+    def __instancecheck__(cls, value: Any) -> bool:
+        is_array = isinstance(value, np.ndarray)
+        return is_array and (value.dtype.kind == "U" or all(type(v) is str for v in value.flat))
+
+
+class Text(metaclass=_ArrayOfText):
+    """An array of text, whether NumPy's or of Python strings."""
+
+
+@runtime_checkable
+class _Part(Protocol):
+    def predict_dist(self, X: Any) -> Any: ...
+
+
+_COMMON: Mapping[str, Any] = {
+    "n_features_in_": int,
+    "feature_names_in_": Text,
+    "fingerprint_": str,
+}
+
+FITTED: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "BasisTransformer": {
+            **_COMMON,
+            "basis_": Basis,
+            "_sklearn_output_config": dict[str, str],
+        },
+        "LinearRegression": {
+            **_COMMON,
+            "_is_single": bool,
+            "basis_": Basis | None,
+            "coef_": Array,
+            "evidence_flat_": tuple[str, ...],
+            "evidence_method_": str,
+            "inference_": Inference,
+            "intercept_": Array,
+            "log_evidence_": float,
+            "n_effective_parameters_": Array,
+            "noise_precision_": Array,
+            "posterior_": RidgeBelief,
+            "statistics_": LinearStatistics,
+            "weight_precision_": Array,
+        },
+        "ModelAverage": {
+            **_COMMON,
+            "estimators_": list[_Part],
+            "evidence_method_": str,
+            "log_evidence_": float,
+            "log_evidences_": NDArray[np.float64],
+            "names_": list[str],
+            "probability_": NDArray[np.float64],
+        },
+    }
+)
+"""Type of each fitted attribute, by class and name."""

@@ -1,0 +1,155 @@
+"""No model file, however it was changed, makes a command end in a traceback."""
+
+import io
+import json
+import zipfile
+from hashlib import sha256
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import credo
+from credo.app.command_line import command_line
+
+N_EDITS = 40
+JUNK = [
+    None,
+    True,
+    -1,
+    5,
+    1e308,
+    "x",
+    "",
+    [],
+    [1, 2],
+    {"$": "float", "value": "nan"},
+    {"$": "dict", "items": {}},
+    {"$": "tuple", "items": []},
+    {"$": "array", "place": 0},
+    {"$": "member", "class": "Status", "name": "CONVERGED"},
+]
+
+
+def leaves(node, path=()):
+    """Yield the place of everything below a node."""
+    items = node.items() if isinstance(node, dict) else enumerate(node)
+    for key, child in items:
+        yield (*path, key)
+        if isinstance(child, dict | list):
+            yield from leaves(child, (*path, key))
+
+
+def written(path, document, arrays):
+    """Write a file whose checksums are right, whatever is in it."""
+    members = []
+    for array in arrays:
+        buffer = io.BytesIO()
+        np.lib.format.write_array(buffer, np.asarray(array), allow_pickle=False)
+        members.append(buffer.getvalue())
+    checked = {**document, "arrays": [sha256(member).hexdigest() for member in members]}
+    content = json.dumps(checked).encode()
+    with zipfile.ZipFile(path, "w") as target:
+        for place, member in enumerate(members):
+            target.writestr(f"arrays/{place}.npy", member)
+        target.writestr("model.json", content)
+        target.comment = b"credo sha256 " + sha256(content).hexdigest().encode()
+
+
+@pytest.fixture(scope="module")
+def whole(result, tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "model.credo"
+    credo.save(result.model, path)
+    with zipfile.ZipFile(path) as source:
+        document = json.loads(source.read("model.json"))
+        n_arrays = len(document.pop("arrays"))
+        arrays = [np.load(io.BytesIO(source.read(f"arrays/{i}.npy"))) for i in range(n_arrays)]
+    return document, arrays
+
+
+@pytest.fixture
+def work(tmp_path, table, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    changed = table.head(6).copy()
+    changed.loc[1, "site"] = "moon"
+    changed.loc[2, ["age", "day"]] = None
+    changed.loc[3, "dose"] = 1e6
+    changed.to_csv("new.csv", index=False)
+    return tmp_path
+
+
+def assert_answered(what):
+    for arguments in (["inspect", "m.credo"], ["predict", "m.credo", "new.csv"]):
+        ran = CliRunner().invoke(command_line, arguments)
+        assert ran.exit_code in (0, 2), (what, arguments, repr(ran.exception))
+        if ran.exit_code == 2:
+            assert ran.stderr.startswith("credo: m.credo must "), (what, ran.stderr)
+            assert len(ran.stderr.strip().splitlines()) == 1
+
+
+def test_the_file_written_anew_is_the_same(whole, work):
+    written("m.credo", *whole)
+    for arguments in (["inspect", "m.credo"], ["predict", "m.credo", "new.csv"]):
+        assert CliRunner().invoke(command_line, arguments).exit_code == 0
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", range(2))
+def test_any_edited_value_is_answered_or_refused_in_one_sentence(whole, work, seed):
+    document, arrays = whole
+    places = list(leaves(document))
+    rng = np.random.default_rng(seed)
+    for _ in range(N_EDITS // 2):
+        copy = json.loads(json.dumps(document))
+        place = places[rng.integers(len(places))]
+        junk = JUNK[rng.integers(len(JUNK))]
+        node = copy
+        for key in place[:-1]:
+            node = node[key]
+        if rng.random() < 0.2:
+            del node[place[-1]]
+        else:
+            node[place[-1]] = junk
+        written("m.credo", copy, arrays)
+        assert_answered((place, junk))
+
+
+def broken(array, rng):
+    """Return an array that does not belong where this one was."""
+    if array.dtype.kind == "U":
+        return np.zeros(3)
+    flat = array.reshape(-1)
+    return [
+        np.zeros(1),
+        np.full_like(array, np.nan, dtype=float),
+        -np.abs(array.astype(float)),
+        np.append(flat, 1.0),
+        flat[: flat.size // 2],
+        array.T[None],
+        np.array(["a", "b"]),
+        array * 1e300,
+    ][rng.integers(8)]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", range(2))
+def test_any_other_array_is_answered_or_refused_in_one_sentence(whole, work, seed):
+    document, arrays = whole
+    rng = np.random.default_rng(seed)
+    for _ in range(N_EDITS // 2):
+        place = int(rng.integers(len(arrays)))
+        with np.errstate(all="ignore"):
+            other = broken(arrays[place], rng)
+        written("m.credo", document, [*arrays[:place], other, *arrays[place + 1 :]])
+        assert_answered((place, arrays[place].shape, other.shape))
+
+
+def test_scores_that_are_missing_are_refused(whole, work):
+    document, arrays = whole
+    copy = json.loads(json.dumps(document))
+    copy["value"]["fields"]["scores"] = {"$": "tuple", "items": []}
+    written("m.credo", copy, arrays)
+    assert_answered("no scores")
+    assert "must score every candidate" in str(
+        CliRunner().invoke(command_line, ["inspect", "m.credo"]).stderr
+    )
