@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from credo.app.judgment import averaged_log_score, candidate_scores
 from credo.app.slate import regression_slate
-from credo.evaluation import cross_validate, fold_labels, stacking_weights
+from credo.evaluation import cross_validate, evaluate, fold_labels, stacking_weights
 from credo.models import ModelAverage
 
 RNG = np.random.default_rng(0)
@@ -44,3 +44,15 @@ def test_folds_with_infinite_evidence_still_give_scores(folds):
     sure = [dataclasses.replace(folds[0], log_evidence=evidence), *folds[1:]]
     inside = folds[0].fold == 0
     assert_allclose(averaged_log_score(sure)[inside], folds[0].log_score[inside])
+
+
+def test_scores_of_test_rows_are_those_of_an_evaluation(average, folds):
+    scores = candidate_scores(average, folds, X[:30], Y[:30], 0.8)
+    for score, model in zip(scores, [*average.estimators_, average], strict=True):
+        judged = evaluate(model.predict_dist(X[:30]), Y[:30], 0.8)
+        assert score.log_score == pytest.approx(float(judged.log_score.value))
+        error = float(judged.log_score.standard_error)
+        assert score.log_score_error == pytest.approx(error)
+        assert score.rmse == pytest.approx(float(judged.rmse.value))
+        assert score.coverage == pytest.approx(float(judged.coverage.value))
+        assert score.r_squared == pytest.approx(judged.r_squared, abs=1e-12)

@@ -13,7 +13,7 @@ from credo.app.slate import AVERAGE
 from credo.data.table_regression import CandidateScore
 from credo.distributions.estimate import Estimate, sample_mean
 from credo.evaluation.cross_validation import CrossValidation
-from credo.evaluation.scores import evaluate
+from credo.evaluation.scores import is_covered, log_score, squared_error
 from credo.evaluation.stacking import stacking_weights
 from credo.inference.model_evidence import model_posterior
 from credo.models.average import ModelAverage
@@ -99,7 +99,9 @@ def _mean(row_scores: Array) -> Estimate:
 def _score(
     weighed: _Weighed, model: Any, X: pd.DataFrame, y: Array, coverage: float
 ) -> CandidateScore:
-    judged = evaluate(model.predict_dist(X), y, coverage)
+    predictive = model.predict_dist(X)
+    scored = _mean(log_score(predictive, y))
+    squared = squared_error(predictive, y).mean()
     parts = getattr(model, "estimators_", [model])
     return CandidateScore(
         name=weighed.name,
@@ -109,9 +111,9 @@ def _score(
         cv_weight=weighed.cv_weight,
         cv_log_score=float(weighed.cv_score.value),
         cv_log_score_error=float(weighed.cv_score.standard_error),
-        log_score=float(judged.log_score.value),
-        log_score_error=float(judged.log_score.standard_error),
-        rmse=float(judged.rmse.value),
-        coverage=float(judged.coverage.value),
-        r_squared=judged.r_squared,
+        log_score=float(scored.value),
+        log_score_error=float(scored.standard_error),
+        rmse=float(np.sqrt(squared)),
+        coverage=float(is_covered(predictive, y, coverage).mean()),
+        r_squared=float(1 - squared / y.var()) if np.ptp(y) > 0 else np.nan,
     )
