@@ -43,7 +43,10 @@ class Gumbel(Univariate):
     def log_prob(self, x: ArrayLike) -> Array:
         """Return the log density."""
         z = self._standardize(x)
-        return -z - np.exp(-z) - np.log(self.scale)
+        with np.errstate(invalid="ignore", over="ignore"):
+            log_prob = -z - np.exp(-z) - np.log(self.scale)
+        # At minus infinity both terms are infinite, and the second one wins.
+        return np.where(z == -np.inf, -np.inf, log_prob)
 
     def cdf(self, x: ArrayLike) -> Array:
         """Return the probability of an outcome not above ``x``."""

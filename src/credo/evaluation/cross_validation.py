@@ -157,7 +157,9 @@ def _averaged(parts: list[_Scored], fold: Rows, prior: ArrayLike | None) -> _Sco
     evidences = np.array([part.log_evidence for part in parts])
     weights = np.array([model_posterior(column, prior) for column in evidences.T]).T
     by_row = weights[:, fold].reshape(len(parts), -1, *[1] * (parts[0].mean.ndim - 1))
-    log_prob = special.logsumexp([part.log_prob for part in parts], axis=0, b=by_row)
+    with np.errstate(divide="ignore"):
+        log_weight = np.log(by_row)
+    log_prob = special.logsumexp([part.log_prob for part in parts] + log_weight, axis=0)
     mean = (by_row * np.array([part.mean for part in parts])).sum(axis=0)
     share = model_posterior(np.zeros(len(parts)), prior)
     log_evidence = special.logsumexp(evidences, axis=0, b=share[:, None])
