@@ -9,7 +9,7 @@ from credo.distributions.normal import Normal
 from credo.distributions.predictive import Predictive
 
 
-def judged(result, y, sd, is_outside=None):
+def judged(result, y, sd, is_outside=None, is_filled=None):
     """Return the result as if test rows had been predicted as 0 with that sd."""
     n = len(y)
     predictive = Predictive(
@@ -20,6 +20,8 @@ def judged(result, y, sd, is_outside=None):
         y=np.asarray(y, dtype=float),
         predictive=predictive,
         is_outside=np.zeros(n, dtype=bool) if is_outside is None else is_outside,
+        is_filled=np.zeros(n, dtype=bool) if is_filled is None else is_filled,
+        filled_columns=() if is_filled is None else ("age",),
     )
     data = dataclasses.replace(result.data, n_test=n)
     return dataclasses.replace(result, held_out=held_out, data=data)
@@ -35,12 +37,47 @@ def normal_outcomes(n, sd):
     return np.random.default_rng(0).permutation(Normal(0.0, sd).quantile(levels))
 
 
+def hits(n, n_hits):
+    """Return outcomes of which that many lie in 90 % intervals of sd 1, in equal shares of
+    the lower and the upper predictions, and half of all in the 50 % interval."""
+    y = np.where(np.arange(n) < n // 2, 0.1, 1.0)
+    y[n - (n - n_hits) :] = 5.0
+    return np.random.default_rng(0).permutation(y)
+
+
 def test_intervals_that_hold_as_often_as_promised_are_good_news(result):
     found = texts(judged(result, normal_outcomes(200, 1.0), 1.0), "good")
-    assert (
-        "The intervals keep their promise: 90 % intervals held 180 of 200 test rows"
-        in found[-1]
+    assert found[-1] == (
+        "90 % intervals held 180 of 200 (90 %) test rows, close to what they promise; by "
+        "chance alone true ones hold 171 to 188."
     )
+
+
+@pytest.mark.parametrize(
+    ("n_hits", "tone"), [(31, "caution"), (32, "fact"), (33, "fact"), (34, "good")]
+)
+def test_a_share_is_praised_only_where_it_is_close_to_the_promise(result, n_hits, tone):
+    # Of 40 true 90 % intervals chance lets 32 to 39 hold, and 34 to 38 in four of five tables.
+    said = f"90 % intervals held {n_hits} of 40"
+    assert any(said in text for text in texts(judged(result, hits(40, n_hits), 1.0), tone))
+
+
+def test_rows_with_filled_values_are_counted_apart_and_cautioned_about(result):
+    y = np.where(np.arange(200) % 5 == 0, 5.0, 0.1)
+    filled = judged(result, y, 1.0, is_filled=np.arange(200) % 5 == 0)
+    assert (
+        "Where inputs are missing intervals are too narrow: 90 % intervals held 0 of 40 (0 %) "
+        "test rows with filled values ('age'), and 160 of 160 (100 %) others."
+    ) in texts(filled, "caution")
+
+
+def test_few_rows_with_filled_values_cannot_tell(result):
+    y = normal_outcomes(200, 1.0)
+    few = judged(result, y, 1.0, is_filled=np.arange(200) < 6)
+    (text,) = [text for text in texts(few, "caution") if "filled values" in text]
+    assert "6 test rows with filled values cannot tell" in text
+    many = judged(result, y, 1.0, is_filled=np.arange(200) < 100)
+    assert any("with filled values" in text for text in texts(many, "fact"))
 
 
 @pytest.mark.parametrize(("sd", "verdict"), [(0.5, "narrow"), (2.0, "wide")])

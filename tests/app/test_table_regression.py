@@ -94,3 +94,20 @@ def test_doubt_grows_outside_the_training_range(result, table):
     rows = pd.concat([table.iloc[[0]].assign(dose=dose) for dose in doses])
     frame = result.model.predict(rows).frame
     assert frame["sd"].iloc[1] > 2 * frame["sd"].iloc[0]
+
+
+def test_rows_with_filled_values_are_named_in_a_note(result, table):
+    gaps = table.assign(dose=table["dose"].where(table.index > 2))
+    is_filled = gaps[["dose", "age"]].isna().any(axis=1)
+    notes = result.model.predict(gaps).notes
+    assert (
+        f"{is_filled.sum()} rows have filled values (in 'dose', 'age'): their intervals do not "
+        "include not knowing them, and may be too narrow."
+    ) in notes
+    whole = result.model.predict(gaps[~is_filled])
+    assert not any("filled values" in note for note in whole.notes)
+
+
+def test_a_missing_category_is_a_level_and_not_a_filled_value(result, table):
+    gaps = table.assign(site=None, age=50.0)
+    assert not any("filled values" in note for note in result.model.predict(gaps).notes)

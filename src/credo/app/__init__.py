@@ -6,22 +6,23 @@ import lazy_loader
 
 if TYPE_CHECKING:
     from credo.app import terminal_job as terminal_job
-    from credo.app.finding import Finding as Finding
     from credo.app.finding import findings as findings
     from credo.app.job import fit_table as fit_table
     from credo.app.report import report_page as report_page
     from credo.app.result import FitSettings as FitSettings
     from credo.app.result import RegressionResult as RegressionResult
+    from credo.app.sentence import Finding as Finding
     from credo.app.slate import regression_slate as regression_slate
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submodules=["terminal_job"],
     submod_attrs={
-        "finding": ["Finding", "findings"],
+        "finding": ["findings"],
         "job": ["fit_table"],
         "report": ["report_page"],
         "result": ["FitSettings", "RegressionResult"],
+        "sentence": ["Finding"],
         "slate": ["regression_slate"],
     },
 )

@@ -3,38 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
+from credo.app.chance import CONFIDENCE
+from credo.app.coverage_finding import FEW_TEST_ROWS, coverage_findings
 from credo.app.effect import N_EFFECTS, strongest_effects
 from credo.app.result import RegressionResult
+from credo.app.sentence import Finding
 from credo.app.wording import count, number, percent, probability
 from credo.data.table_regression import MIN_PROBABILITY
-from credo.evaluation.proportion import proportion_interval
-from credo.evaluation.scores import is_covered
 
-__all__ = ["Finding", "findings", "headline"]
+__all__ = ["findings", "headline"]
 
-Tone = Literal["answer", "fact", "good", "caution"]
-
-CONFIDENCE = 0.95
-FEW_TEST_ROWS = 30
 ROWS_PER_TERM = 3.0
 OFTEN_OUTSIDE = 0.1
 OFTEN_REPEATED = 0.05
 LEAST_WEIGHT = 0.01
-MIDDLE = 0.5
 EXACT = 1 - 1e-9
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A sentence and its tone: the answer, a fact, good news, or a caution."""
-
-    tone: Tone
-    text: str
 
 
 def findings(result: RegressionResult) -> tuple[Finding, ...]:
@@ -45,7 +31,7 @@ def findings(result: RegressionResult) -> tuple[Finding, ...]:
         *_moves(result),
         *_weights(result),
         *_noise(result),
-        *_calibration(result),
+        *coverage_findings(result),
         *_amount(result),
         *_places(result),
         _use(result),
@@ -136,52 +122,6 @@ def _noise(result: RegressionResult) -> Iterator[Finding]:
         f"Of the spread of a typical prediction, {number(noise)} is noise that more rows would "
         f"not remove, and {number(doubt)} is doubt that they would.",
     )
-
-
-def _calibration(result: RegressionResult) -> Iterator[Finding]:
-    held_out, level = result.held_out, result.settings.coverage
-    is_hit = is_covered(held_out.predictive, held_out.y, level)
-    said = (
-        f"{percent(level)} intervals held {int(is_hit.sum())} of {len(is_hit)} test rows "
-        f"({percent(is_hit.mean())})"
-    )
-    verdict = _verdict(is_hit, level)
-    if verdict:
-        yield Finding("caution", f"Intervals are too {verdict}: {said}, which chance excludes.")
-    elif len(is_hit) < FEW_TEST_ROWS:
-        yield Finding("fact", f"{said}, too few rows to judge the intervals by.")
-    else:
-        yield Finding("good", f"The intervals keep their promise: {said}.")
-    middle = is_covered(held_out.predictive, held_out.y, MIDDLE)
-    if not verdict and _verdict(middle, MIDDLE):
-        size = "smaller" if _verdict(middle, MIDDLE) == "wide" else "larger"
-        yield Finding(
-            "caution",
-            "Errors are not shaped like the normal noise that the candidates assume: "
-            f"{percent(middle.mean())} of the test rows are in their {percent(MIDDLE)} "
-            f"interval, so that most errors are {size} than the intervals suggest.",
-        )
-    is_high = held_out.predictive.mean() > np.median(held_out.predictive.mean())
-    low, high = (_verdict(is_hit[rows], level) for rows in (~is_high, is_high))
-    if low != high:
-        ends = [
-            f"too {verdict} where predictions are {where}"
-            for verdict, where in ((low, "low"), (high, "high"))
-            if verdict
-        ]
-        yield Finding(
-            "caution",
-            f"The noise is not the same everywhere, as the candidates assume: intervals are "
-            f"{' and '.join(ends)}.",
-        )
-
-
-def _verdict(is_hit: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], level: float) -> str:
-    """Return "narrow" or "wide" if the share of hits excludes the level, else nothing."""
-    if not len(is_hit):
-        return ""
-    low, high = proportion_interval(int(is_hit.sum()), len(is_hit), CONFIDENCE)
-    return "narrow" if high < level else "wide" if low > level else ""
 
 
 def _amount(result: RegressionResult) -> Iterator[Finding]:

@@ -21,7 +21,7 @@ from credo.app.result import FitSettings, HeldOut, RegressionResult
 from credo.app.slate import CONSTANT, Slate, regression_slate
 from credo.data.columns import TableSchema
 from credo.data.error import TableError
-from credo.data.preparation import PreparedTable, TablePreparation
+from credo.data.preparation import FilledCells, PreparedTable, TablePreparation
 from credo.data.table import Table, as_table
 from credo.data.table_regression import TableRegression, named_inputs
 from credo.data.target import Target, prepare_target
@@ -97,12 +97,13 @@ class _Part:
 
 @dataclass(frozen=True, eq=False)
 class _Split:
-    """Training and test rows, and the rules that the training rows gave."""
+    """Training and test rows, the rules that the training rows gave, and gaps in the test."""
 
     schema: TableSchema
     preparation: TablePreparation
     train: _Part
     test: _Part
+    filled: FilledCells
 
 
 def _judged(
@@ -150,6 +151,7 @@ def _split(table: Table, target: Target, share: float, rng: Generator) -> _Split
         preparation,
         _Part(preparation.prepare(rows), target.y[train]),
         _Part(preparation.prepare(labeled.rows(test)), target.y[test]),
+        preparation.filled(labeled.rows(test)),
     )
 
 
@@ -175,7 +177,16 @@ def _held_out(average: ModelAverage, split: _Split) -> HeldOut:
     known = {row.tobytes() for row in split.train.prepared.X}
     n_repeated = sum(row.tobytes() in known for row in test.prepared.X)
     notes = seen.notes(test.prepared)
-    return HeldOut(test.y, predictive, is_outside, n_repeated, gain, notes)
+    return HeldOut(
+        test.y,
+        predictive,
+        is_outside,
+        n_repeated,
+        gain,
+        notes,
+        split.filled.rows,
+        split.filled.columns,
+    )
 
 
 def _refitted(

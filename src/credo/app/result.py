@@ -75,6 +75,10 @@ class HeldOut:
         Mean log score above that of the constant candidate, with its standard error.
     notes
         Plain sentences on the rows outside.
+    is_filled
+        Whether each row has an input that was missing and is filled.
+    filled_columns
+        Columns of the table in which that happened.
     """
 
     y: Array
@@ -83,6 +87,8 @@ class HeldOut:
     n_repeated: int
     gain: Estimate
     notes: tuple[str, ...]
+    is_filled: NDArray[np.bool_]
+    filled_columns: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)

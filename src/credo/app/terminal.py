@@ -12,9 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from credo.app.data_summary import DataSummary
-from credo.app.finding import Finding, findings
+from credo.app.finding import findings
 from credo.app.job import Progress as Told
 from credo.app.result import RegressionResult
+from credo.app.sentence import Finding
 from credo.app.slate import AVERAGE
 from credo.app.wording import count, percent, score_cells
 from credo.data.table_regression import CandidateScore

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from credo.data import cell
 from credo.data.column_code import CategoryCode, ColumnCode, DateCode, NumberCode
@@ -16,7 +17,7 @@ from credo.data.error import TableError
 from credo.data.table import Table, as_table
 from credo.numerics.array import Array
 
-__all__ = ["PreparedTable", "TablePreparation"]
+__all__ = ["FilledCells", "PreparedTable", "TablePreparation"]
 
 _CODES: Mapping[str, Callable[["pd.Series[Any]", str], ColumnCode]] = MappingProxyType(
     {"number": NumberCode.learn, "category": CategoryCode.learn, "date": DateCode.learn}
@@ -29,6 +30,37 @@ class PreparedTable(NamedTuple):
     X: Array
     names: tuple[str, ...]
     notes: tuple[str, ...]
+
+
+class FilledCells(NamedTuple):
+    """Cells that hold a training mean: a mask, shape (n_rows, n_inputs), and input names."""
+
+    is_filled: NDArray[np.bool_]
+    inputs: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the inputs in which any cell is filled."""
+        pairs = zip(self.inputs, self.is_filled.T, strict=True)
+        return tuple(name for name, is_filled in pairs if is_filled.any())
+
+    @property
+    def rows(self) -> NDArray[np.bool_]:
+        """Whether each row has a filled cell, shape (n_rows,)."""
+        return np.asarray(self.is_filled.any(axis=1))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A sentence on what the intervals of such rows leave out."""
+        n_rows = int(self.rows.sum())
+        if not n_rows:
+            return ()
+        what = "1 row has" if n_rows == 1 else f"{n_rows:,} rows have"
+        whose = "its interval does" if n_rows == 1 else "their intervals do"
+        return (
+            f"{what} filled values (in {quoted(self.columns)}): {whose} not include not "
+            "knowing them, and may be too narrow.",
+        )
 
 
 @dataclass(frozen=True)
@@ -148,6 +180,26 @@ class TablePreparation:
         notes = tuple(note for part in parts for note in part.notes)
         X = np.concatenate([part.values for part in parts], axis=1)
         return PreparedTable(X, self.names, notes + self._extra(table))
+
+    def filled(self, table: Any) -> FilledCells:
+        """Return where numbers and dates are missing, so that `prepare` puts in their mean.
+
+        A missing category is not filled: it is a level, and the models know that.
+
+        Examples
+        --------
+        >>> frame = pd.DataFrame({"age": [20.0, None, 40.0], "dose": [1.0, 2.0, 3.0]})
+        >>> TablePreparation.learn(frame).filled(frame).notes[0]
+        "1 row has filled values (in 'age'): its interval does not include not knowing them,
+        and may be too narrow."
+        """
+        table = as_table(table, text_columns=self.text_columns)
+        codes = [code for code in self.codes if not isinstance(code, CategoryCode)]
+        is_filled = np.zeros((len(table), len(codes)), dtype=bool)
+        for place, code in enumerate(codes):
+            if not code.is_constant:
+                is_filled[:, place] = pd.isna(cell.text(table.frame[code.name]))
+        return FilledCells(is_filled, tuple(code.name for code in codes))
 
     def _extra(self, table: Table) -> tuple[str, ...]:
         known = {*self.inputs, *(column.name for column in self.left_out), self.target}

@@ -140,7 +140,8 @@ class TableRegression:
         }
         frame = pd.DataFrame(numbering | columns)
         is_torn = (columns["mean"] < low) | (columns["mean"] > high)
-        notes = prepared.notes + self.training_range.notes(prepared)
+        filled = self.preparation.filled(checked).notes
+        notes = prepared.notes + filled + self.training_range.notes(prepared)
         return TablePrediction(frame, notes + self._torn_notes(predictive, is_torn))
 
     def predict_dist(self, prepared: PreparedTable) -> Mixture:

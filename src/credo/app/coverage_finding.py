@@ -1,0 +1,108 @@
+"""Sentences on the intervals: how many test rows they held, and where they hold too few."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.app.chance import chance_range, verdict
+from credo.app.result import HeldOut, RegressionResult
+from credo.app.sentence import Finding
+from credo.app.wording import count, percent
+from credo.data.column_name import quoted
+from credo.evaluation.scores import is_covered
+
+__all__ = ["FEW_TEST_ROWS", "coverage_findings"]
+
+FEW_TEST_ROWS = 30
+"""With fewer test rows nearly any share of hits may be chance."""
+
+CLOSE = 0.8
+"""A count of hits is close to the promise inside this central part of what chance gives."""
+
+MIDDLE = 0.5
+
+
+def coverage_findings(result: RegressionResult) -> Iterator[Finding]:
+    """Yield what the test rows say of the intervals, as a whole and in parts."""
+    held_out, level = result.held_out, result.settings.coverage
+    is_hit = is_covered(held_out.predictive, held_out.y, level)
+    yield _whole(is_hit, level)
+    if not verdict(is_hit, level):
+        yield from _shape(held_out)
+    yield from _ends(held_out, is_hit, level)
+    if held_out.is_filled.any():
+        yield _filled(held_out, is_hit, level)
+
+
+def _whole(is_hit: NDArray[np.bool_], level: float) -> Finding:
+    n_rows, n_hits = len(is_hit), int(is_hit.sum())
+    said = f"{percent(level)} intervals held {_share(is_hit)} test rows"
+    wrong = verdict(is_hit, level)
+    if wrong:
+        return Finding("caution", f"Intervals are too {wrong}: {said}, which chance excludes.")
+    if n_rows < FEW_TEST_ROWS:
+        return Finding("fact", f"{said}, too few rows to judge the intervals by.")
+    low, high = chance_range(n_rows, level)
+    least, most = chance_range(n_rows, level, CLOSE)
+    allowed = f"by chance alone true ones hold {low:,} to {high:,}"
+    if least <= n_hits <= most:
+        return Finding("good", f"{said}, close to what they promise; {allowed}.")
+    return Finding("fact", f"{said}, which does not contradict them; {allowed}.")
+
+
+def _shape(held_out: HeldOut) -> Iterator[Finding]:
+    middle = is_covered(held_out.predictive, held_out.y, MIDDLE)
+    wrong = verdict(middle, MIDDLE)
+    if wrong:
+        size = "smaller" if wrong == "wide" else "larger"
+        yield Finding(
+            "caution",
+            "Errors are not shaped like the normal noise that the candidates assume: "
+            f"{percent(middle.mean())} of the test rows are in their {percent(MIDDLE)} "
+            f"interval, so that most errors are {size} than the intervals suggest.",
+        )
+
+
+def _ends(held_out: HeldOut, is_hit: NDArray[np.bool_], level: float) -> Iterator[Finding]:
+    is_high = held_out.predictive.mean() > np.median(held_out.predictive.mean())
+    low, high = (verdict(is_hit[rows], level) for rows in (~is_high, is_high))
+    if low != high:
+        ends = [
+            f"too {wrong} where predictions are {where}"
+            for wrong, where in ((low, "low"), (high, "high"))
+            if wrong
+        ]
+        yield Finding(
+            "caution",
+            f"The noise is not the same everywhere, as the candidates assume: intervals are "
+            f"{' and '.join(ends)}.",
+        )
+
+
+def _filled(held_out: HeldOut, is_hit: NDArray[np.bool_], level: float) -> Finding:
+    """Say apart what the intervals held where inputs were known and where they were not."""
+    filled, known = is_hit[held_out.is_filled], is_hit[~held_out.is_filled]
+    others = f", and {_share(known)} others" if len(known) else ""
+    said = (
+        f"{percent(level)} intervals held {_share(filled)} test rows with filled values "
+        f"({quoted(held_out.filled_columns)}){others}"
+    )
+    wrong = verdict(filled, level)
+    if wrong != verdict(known, level):
+        what = f"too {wrong}" if wrong else "not what they are elsewhere"
+        return Finding("caution", f"Where inputs are missing intervals are {what}: {said}.")
+    if len(filled) < FEW_TEST_ROWS:
+        return Finding(
+            "caution",
+            f"Intervals do not include not knowing a missing input, and "
+            f"{count(len(filled), 'test row')} with filled values cannot tell how much that "
+            f"matters: {said}.",
+        )
+    return Finding("fact", f"Missing inputs do not show in the intervals' share: {said}.")
+
+
+def _share(is_hit: NDArray[np.bool_]) -> str:
+    return f"{int(is_hit.sum()):,} of {len(is_hit):,} ({percent(is_hit.mean())})"
