@@ -600,3 +600,13 @@ def test_density_without_a_peak_has_no_mode_and_ties_of_counts_give_the_smallest
     assert Bernoulli(0.5).mode() == 0.0
     assert NegativeBinomial(3.0, 0.5).mode() == 1.0
     assert Empirical([3.0, 1.0]).mode() == 1.0
+
+
+def test_many_numbers_are_shown_by_their_shape():
+    assert repr(Normal(0.0, 2.0)) == "Normal(loc=0., scale=2.)"
+    assert repr(Normal(np.zeros(200), 2.0)) == "Normal(loc=<200 numbers>, scale=2.)"
+
+
+def test_a_seed_in_place_of_a_generator_is_refused_with_what_to_write():
+    with pytest.raises(TypeError, match="default_rng"):
+        Normal(0.0, 1.0).sample(5)

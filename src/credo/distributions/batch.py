@@ -8,6 +8,8 @@ import numpy as np
 
 __all__ = ["Batched"]
 
+FEW = 12
+
 
 @dataclass(frozen=True, eq=False)
 class Batched:
@@ -20,6 +22,16 @@ class Batched:
 
     _event_dims: ClassVar[dict[str, int]] = {}
     _shared: ClassVar[frozenset[str]] = frozenset()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        # A dataclass writes a repr that prints every number, unless the class has one.
+        if "__repr__" not in cls.__dict__:
+            cls.__repr__ = Batched.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        parts = [f"{f.name}={_brief(getattr(self, f.name))}" for f in fields(self)]
+        return f"{type(self).__name__}({', '.join(parts)})"
 
     @cached_property
     def batch_shape(self) -> tuple[int, ...]:
@@ -104,3 +116,12 @@ class Batched:
 
 def _parts(value: Batched | tuple[Batched, ...]) -> tuple[Batched, ...]:
     return value if isinstance(value, tuple) else (value,)
+
+
+def _brief(value: Any) -> str:
+    """Return numbers if they are few, and the shape if they are many."""
+    if not isinstance(value, np.ndarray):
+        return repr(value)
+    if value.size > FEW:
+        return f"<{' x '.join(map(str, value.shape))} numbers>"
+    return np.array2string(value, precision=6, separator=", ")

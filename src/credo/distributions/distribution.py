@@ -42,6 +42,11 @@ class Distribution(Batched, ABC):
 
     def sample(self, rng: Generator, n: int | None = None) -> NDArray[Any]:
         """Return random outcomes, shape (n, *batch, *event); without ``n`` just one set."""
+        if not isinstance(rng, Generator):
+            raise TypeError(
+                "sample needs a numpy Generator first, so that draws can be repeated; found "
+                f"{rng!r}. Write sample(np.random.default_rng(0), n)."
+            )
         leading = () if n is None else (n,)
         return self._draw(rng, leading + self.batch_shape)
 
