@@ -1,4 +1,5 @@
 import re
+from html import unescape
 from html.parser import HTMLParser
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from credo.app.job import fit_table
 from credo.app.report import report_page
+from credo.app.wording import score_cells
 
 HOSTILE = "<script>alert('x')</script>"
 VOID = {"meta", "br", "img", "hr", "input", "link"}
@@ -125,3 +127,12 @@ def test_a_page_of_many_test_rows_stays_small():
     frame = pd.DataFrame({"x": rng.uniform(size=8000)})
     page = report_page(fit_table(frame.assign(y=frame["x"] + rng.normal(size=8000)), "y"))
     assert len(page) < 600_000
+
+
+def test_the_chart_of_candidates_says_what_the_table_says(page, result):
+    chart = page[page.index("Probability of each candidate") : page.index("Log score of each")]
+    for score in result.candidates:
+        assert score_cells(score)[2] in unescape(chart)
+        assert f"log evidence {score.log_evidence:.1f}" in chart
+    assert "%" not in re.sub(r"<[^>]*>", "", chart)
+    assert "difference" not in chart

@@ -32,7 +32,7 @@ def test_models_are_bars_with_their_numbers_under_their_names(ax):
     )
     model_comparison(table, ax)
     assert_allclose([bar.get_width() for bar in ax.patches], table["probability"])
-    assert [text.get_text() for text in ax.texts] == ["22.3 %", "77.7 %"]
+    assert [text.get_text() for text in ax.texts] == ["0.223", "0.777"]
     names = [text.get_text().split("\n") for text in ax.get_yticklabels()]
     assert names[0] == ["line", "log evidence -10.2"]
     assert len(names[1][0]) == 28
@@ -50,6 +50,7 @@ def test_log_scores_are_written_where_there_are_some(ax):
         index=["line"],
     )
     model_comparison(table, ax)
+    assert ax.texts[0].get_text() == ">0.999"
     written = ax.get_yticklabels()[0].get_text()
     assert written == "line\nlog evidence -9.0\nlog score -1.250 ± 0.100"
 

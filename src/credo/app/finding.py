@@ -11,8 +11,9 @@ from credo.app.coverage_finding import FEW_TEST_ROWS, coverage_findings
 from credo.app.effect import N_EFFECTS, strongest_effects
 from credo.app.result import RegressionResult
 from credo.app.sentence import Finding
-from credo.app.wording import count, number, percent, probability
+from credo.app.wording import count, number, percent
 from credo.data.table_regression import MIN_PROBABILITY
+from credo.plots.wording import probability
 
 __all__ = ["findings", "headline"]
 

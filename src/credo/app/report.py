@@ -92,8 +92,7 @@ def _models(result: RegressionResult) -> str:
     )
     chart = figure(
         "Probability of each candidate",
-        "Written beside it is its log evidence, for all but the best as the difference from "
-        "it; 3 less are already 20 times less probable.",
+        "Under its name is its log evidence; 3 less than another is 20 times less probable.",
         picture.probabilities(result),
     )
     judged = figure(
@@ -118,8 +117,9 @@ def _predictions(result: RegressionResult) -> str:
         ),
         figure(
             "Do intervals keep their promise?",
-            "Share of test rows inside intervals of every size; the band is what chance "
-            "allows.",
+            "Share of test rows inside intervals of every size. The band around it is where "
+            "the share of endless rows may lie, with 95 % confidence at each size: where it "
+            "leaves out the dashed line, chance is no excuse.",
             picture.coverage(result),
         ),
         figure(

@@ -13,12 +13,13 @@ from credo.app import terminal
 from credo.app.effect import N_EFFECTS, EffectList, strongest_effects
 from credo.app.job import fit_table
 from credo.app.result import FitSettings, RegressionResult
-from credo.app.wording import count, probability
+from credo.app.wording import count
 from credo.data.error import ModelFileError, OutputError
 from credo.data.model_file import ModelFileInfo, load, model_file_info, save
 from credo.data.output import atomic_file, require_writable
 from credo.data.sets import set_path
 from credo.data.table_regression import MIN_PROBABILITY, TableRegression
+from credo.plots.wording import probability
 
 __all__ = ["demo", "fit", "inspect", "predict"]
 

@@ -6,8 +6,9 @@ import math
 
 from credo.app.slate import AVERAGE
 from credo.data.table_regression import CandidateScore
+from credo.plots.wording import probability
 
-__all__ = ["count", "number", "percent", "plus_minus", "probability", "score_cells"]
+__all__ = ["count", "number", "percent", "plus_minus", "score_cells"]
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -70,19 +71,6 @@ def count(n: int, noun: str) -> str:
     ('1 row', '1,030 rows')
     """
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
-
-
-def probability(share: float) -> str:
-    """Return a probability to three decimals, or as a bound if it is smaller.
-
-    Examples
-    --------
-    >>> probability(0.84262), probability(2e-9), probability(0.99999)
-    ('0.843', '<0.001', '>0.999')
-    """
-    if 0 <= share < 0.0005:
-        return "<0.001"
-    return ">0.999" if share > 0.9995 else f"{share:.3f}"
 
 
 def score_cells(score: CandidateScore) -> tuple[str, ...]:

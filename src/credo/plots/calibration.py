@@ -14,12 +14,13 @@ __all__ = ["coverage_curve"]
 def coverage_curve(curve: CoverageCurve, ax: Axes) -> Axes:
     """Draw observed against claimed coverage; on the diagonal predictions are calibrated.
 
-    Below it intervals are too narrow, above it too wide. The band says how far each point
-    may be off by chance.
+    Below it intervals are too narrow, above it too wide. The band from ``curve.low`` to
+    ``curve.high`` is where the share of endless rows may lie: where it leaves out the
+    diagonal, chance does not explain the distance.
     """
     ax.plot([0, 1], [0, 1], "--", color=GRAY, lw=1.2, label="calibrated")
     ax.fill_between(curve.levels, curve.low, curve.high, color=BLUE, alpha=0.18, lw=0)
-    label = f"observed, {curve.n_rows} rows"
+    label = f"observed, {curve.n_rows:,} rows"
     ax.plot(curve.levels, curve.observed, "o-", color=BLUE, lw=1.5, ms=4, label=label)
     ax.text(0.97, 0.05, "too sure", ha="right", color=GRAY, style="italic")
     ax.text(0.03, 0.92, "too cautious", ha="left", color=GRAY, style="italic")

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from credo.inference.model_evidence import model_posterior
 from credo.numerics.array import as_float
-from credo.plots.style import BLUE, GRAY, INK, ORANGE, legend_above, percent, shortened, tidy
+from credo.plots.style import BLUE, GRAY, INK, ORANGE, legend_above, shortened, tidy
+from credo.plots.wording import probability as written
 
 __all__ = ["evidence_against_complexity", "model_comparison"]
 
@@ -81,11 +82,11 @@ def model_comparison(table: pd.DataFrame, ax: Axes) -> Axes:
     colors = [BLUE if p == probability.max() else GRAY for p in probability]
     ax.barh(y, probability, height=0.6, color=colors, alpha=0.75)
     for row, share in enumerate(probability):
-        ax.text(share + 0.015, row, percent(share), va="center", color=INK)
+        ax.text(share + 0.015, row, written(share), va="center", color=INK)
     ax.set_yticks(y, [_words(table.iloc[row]) for row in y], linespacing=1.4, parse_math=False)
     ax.invert_yaxis()
     ax.set_xlim(0, 1.14)
-    ax.set_xticks(np.linspace(0, 1, 5), [percent(share) for share in np.linspace(0, 1, 5)])
+    ax.set_xticks(np.linspace(0, 1, 5))
     return tidy(ax, "posterior probability")
 
 
