@@ -143,3 +143,15 @@ def test_many_rows_outside_the_training_range_are_a_caution(result):
         held_out = dataclasses.replace(other.held_out, notes=notes)
         other = dataclasses.replace(other, held_out=held_out)
         assert any(notes[0] in text for text in texts(other, tone))
+
+
+def test_the_answer_says_whose_variance_is_explained_unless_test_rows_are_very_few(result):
+    share = f"{100 * result.average.r_squared:.0f} % of the variance explained; the mean alone"
+    assert share in headline(result)
+    few = dataclasses.replace(result, data=dataclasses.replace(result.data, n_test=9))
+    assert "%" not in headline(few)
+
+
+def test_what_is_left_over_is_not_called_noise_alone(result):
+    (text,) = [text for text in texts(result, "fact") if "spread of a typical" in text]
+    assert "cannot explain (noise, or structure they lack)" in text

@@ -136,3 +136,12 @@ def test_the_chart_of_candidates_says_what_the_table_says(page, result):
         assert f"log evidence {score.log_evidence:.1f}" in chart
     assert "%" not in re.sub(r"<[^>]*>", "", chart)
     assert "difference" not in chart
+
+
+def test_a_page_of_very_few_test_rows_shows_no_share_large(result, table):
+    def tiles(page):
+        return page[page.index('class="tiles"') : page.index("</header>")]
+
+    assert " %" in tiles(report_page(result))
+    few = fit_table(table.head(20), "outcome")
+    assert " %" not in tiles(report_page(few))

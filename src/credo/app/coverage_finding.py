@@ -14,10 +14,13 @@ from credo.app.wording import count, percent
 from credo.data.column_name import quoted
 from credo.evaluation.scores import is_covered
 
-__all__ = ["FEW_TEST_ROWS", "coverage_findings"]
+__all__ = ["FEWEST_FOR_SHARES", "FEW_TEST_ROWS", "coverage_findings"]
 
 FEW_TEST_ROWS = 30
 """With fewer test rows nearly any share of hits may be chance."""
+
+FEWEST_FOR_SHARES = 10
+"""With fewer, one row changes a share of them by more than a tenth: none is shown large."""
 
 CLOSE = 0.8
 """A count of hits is close to the promise inside this central part of what chance gives."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from credo.app.chance import CONFIDENCE
-from credo.app.coverage_finding import FEW_TEST_ROWS, coverage_findings
+from credo.app.coverage_finding import FEW_TEST_ROWS, FEWEST_FOR_SHARES, coverage_findings
 from credo.app.effect import N_EFFECTS, strongest_effects
 from credo.app.result import RegressionResult
 from credo.app.sentence import Finding
@@ -50,10 +50,11 @@ def headline(result: RegressionResult) -> str:
             f"{count(result.data.n_test, 'test row')} predictions are off by "
             f"{number(average.rmse)}, and the mean alone by {number(alone.rmse)}."
         )
+    is_few = result.data.n_test < FEWEST_FOR_SHARES
+    explained = f", {percent(average.r_squared)} of the variance explained" * (not is_few)
     return (
         f"Predictions of {target!r} are off by {number(average.rmse)} on rows never seen "
-        f"before, where the mean alone is off by {number(alone.rmse)}, explaining "
-        f"{percent(average.r_squared)} of its variance."
+        f"before{explained}; the mean alone is off by {number(alone.rmse)}."
     )
 
 
@@ -120,8 +121,9 @@ def _noise(result: RegressionResult) -> Iterator[Finding]:
     )
     yield Finding(
         "fact",
-        f"Of the spread of a typical prediction, {number(noise)} is noise that more rows would "
-        f"not remove, and {number(doubt)} is doubt that they would.",
+        f"Of the spread of a typical prediction, {number(noise)} is what these candidates "
+        f"cannot explain (noise, or structure they lack), and {number(doubt)} is doubt that "
+        "more rows would remove.",
     )
 
 

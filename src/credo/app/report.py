@@ -9,6 +9,7 @@ import numpy as np
 
 import credo
 from credo.app import picture
+from credo.app.coverage_finding import FEWEST_FOR_SHARES
 from credo.app.data_summary import DataSummary
 from credo.app.effect import strongest_effects
 from credo.app.finding import findings, headline
@@ -39,16 +40,19 @@ def report_page(result: RegressionResult) -> str:
 
 def _header(result: RegressionResult) -> str:
     data, average = result.data, result.average
-    tiles = [
-        tile(
-            number(average.rmse),
-            f"typical error (RMSE); {number(result.constant.rmse)} for the mean alone",
-        ),
+    shares = [
         tile(percent(max(average.r_squared, 0.0)), "of the variance explained"),
         tile(
             percent(average.coverage),
             f"of test rows inside their {percent(result.settings.coverage)} interval",
         ),
+    ]
+    tiles = [
+        tile(
+            number(average.rmse),
+            f"typical error (RMSE); {number(result.constant.rmse)} for the mean alone",
+        ),
+        *(shares if data.n_test >= FEWEST_FOR_SHARES else []),
         tile(f"{data.n_test:,}", f"test rows; {data.n_train:,} rows to learn from"),
     ]
     kicker = f"credo report on {data.name}"
