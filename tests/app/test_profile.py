@@ -42,8 +42,12 @@ def test_a_profile_of_a_line_is_the_line(average, found):
     assert_allclose(slope.x[[0, -1]], [PREPARED.X[:, 0].min(), PREPARED.X[:, 0].max()])
 
 
-def test_columns_are_ordered_by_how_surely_they_move_the_prediction(average, found):
+def test_columns_are_ordered_by_how_far_they_move_the_prediction_if_they_surely_do(
+    average, found
+):
     assert list(found) == ["slope", "site", "flag", "nothing"]
+    sure = [profile.reach for profile in found.values() if profile.sure_reach > 0]
+    assert sure == sorted(sure, reverse=True)
     assert found["nothing"].sure_reach == pytest.approx(0, abs=0.01)
     assert len(profiles(average, PREPARATION, PREPARED.X, 2)) == 2
 

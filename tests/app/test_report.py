@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from credo.app.effect import strongest_effects
 from credo.app.job import fit_table
 from credo.app.report import report_page
 from credo.app.wording import score_cells
@@ -145,3 +146,13 @@ def test_a_page_of_very_few_test_rows_shows_no_share_large(result, table):
     assert " %" in tiles(report_page(result))
     few = fit_table(table.head(20), "outcome")
     assert " %" not in tiles(report_page(few))
+
+
+def test_sentence_and_chart_put_the_largest_effect_first(result, page):
+    told = strongest_effects(result.training, 12, result.settings.coverage)
+    sizes = [abs(effect.mean) for effect in told.effects]
+    assert sizes == sorted(sizes, reverse=True)
+    chart = unescape(page[page.index("Strongest weights of") :])
+    places = [chart.index(f">{effect.term}<") for effect in told.effects]
+    assert places == sorted(places)
+    assert "the largest first" in chart

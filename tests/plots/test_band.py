@@ -33,7 +33,6 @@ def test_the_line_is_the_mean_beyond_the_range_of_the_data(ax):
 
 def test_the_two_bands_are_kept_apart(ax):
     predictive_band(MODEL, X, Y, ax, coverage=0.8)
-    z = stats.norm.ppf(0.9)
     outcome, function = ax.collections
     for band, std in (
         (outcome, lambda p: np.hypot(p.epistemic_std, p.aleatoric_std)),
@@ -41,6 +40,9 @@ def test_the_two_bands_are_kept_apart(ax):
     ):
         x, high = upper_edge(band)
         predictive = MODEL.predict_dist(x[:, None])
+        # The noise is learned: a t distribution, of which sd and quantile scale alike.
+        df = predictive.marginal.df
+        z = stats.t.ppf(0.9, df) * np.sqrt((df - 2) / df)
         assert_allclose(high, predictive.mean() + z * std(predictive), rtol=1e-6)
     assert outcome.get_label() == "outcome, 80 %"
     assert function.get_label() == "function, 80 %"

@@ -31,6 +31,16 @@ def test_weights_are_shown_in_the_order_of_their_certainty(ax):
     assert_allclose(ends, [[0.8, 1.2], [-3.8, -2.2], [-1.1, 2.1], [0.0, 0.0]])
 
 
+def test_weights_in_one_unit_can_be_shown_by_size(ax):
+    weights(TABLE, ax, order="size")
+    assert names(ax) == ["dose", "weight", "age", "dropped"]
+
+
+def test_an_unknown_order_is_refused(ax):
+    with pytest.raises(ValueError, match='"certainty" or "size"; found \'name\''):
+        weights(TABLE, ax, order="name")
+
+
 def test_a_weight_of_unknown_sign_is_gray(ax):
     weights(TABLE, ax)
     colors = [to_hex(color) for color in ax.collections[0].get_colors()]

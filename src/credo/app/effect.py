@@ -47,7 +47,8 @@ class EffectList(NamedTuple):
         )
         return (
             f"The strongest weights of {self.candidate}, as change of the prediction per "
-            f"standard deviation of a term, with {percent(self.coverage)} intervals: {told}."
+            f"standard deviation of a term, the largest first, with {percent(self.coverage)} "
+            f"intervals: {told}."
         )
 
 

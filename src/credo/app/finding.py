@@ -103,8 +103,8 @@ def _moves(result: RegressionResult) -> Iterator[Finding]:
         joined = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
         yield Finding(
             "fact",
-            f"What most surely moves the prediction, over the range of a column with all "
-            f"others as in a typical row, is {joined}.",
+            f"What moves the prediction most, over the range of a column with all others as "
+            f"in a typical row, the largest first, is {joined}.",
         )
 
 

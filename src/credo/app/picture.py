@@ -86,10 +86,10 @@ def residuals(result: RegressionResult) -> str:
 
 
 def weights(effects: EffectList) -> str:
-    """Return the strongest weights with their intervals."""
+    """Return the strongest weights with their intervals, the largest first."""
     table = effects.table()
     size = (6.4, 0.7 + 0.3 * len(table))
-    return svg_picture("weights", size, lambda ax: draw_weights(table, ax, len(table)))
+    return svg_picture("weights", size, lambda ax: draw_weights(table, ax, len(table), "size"))
 
 
 def profiles(result: RegressionResult) -> list[str]:

@@ -64,7 +64,9 @@ class Profile:
 def profiles(
     average: ModelAverage, preparation: TablePreparation, X: Array, at_most: int
 ) -> list[Profile]:
-    """Return the profiles of the ``at_most`` columns that most surely move the prediction.
+    """Return the profiles of the ``at_most`` columns that move the prediction most.
+
+    Columns that surely move it come before those that may not, each by their reach.
 
     Parameters
     ----------
@@ -84,7 +86,7 @@ def profiles(
         Profile(walk.name, walk.x, walk.labels, predictive[start:end])
         for walk, start, end in zip(walks, ends[:-1], ends[1:], strict=True)
     ]
-    order = sorted(found, key=lambda profile: (-profile.sure_reach, -profile.reach))
+    order = sorted(found, key=lambda profile: (profile.sure_reach == 0, -profile.reach))
     return order[:at_most]
 
 

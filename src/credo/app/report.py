@@ -166,15 +166,16 @@ def _columns(result: RegressionResult) -> str:
         card(
             "One column at a time",
             "Prediction when one column moves over its range and all others stay as in the "
-            "most typical row; the band is the doubt about the mean.",
+            "most typical row; the band is the doubt about the mean. The farthest reach is "
+            "first, columns that may not matter at all are last.",
             f'<div class="small">{"".join(picture.profiles(result))}</div>',
             is_wide=True,
         ),
         figure(
             f"Strongest weights of {weights.candidate}",
-            "Change of the prediction when a term rises by one standard deviation, with "
-            f"{percent(weights.coverage)} intervals; levels of a category are better known "
-            "against each other than each alone.",
+            "Change of the prediction when a term rises by one standard deviation, the largest "
+            f"first, with {percent(weights.coverage)} intervals; levels of a category are "
+            "better known against each other than each alone.",
             picture.weights(weights),
             is_wide=True,
         ),

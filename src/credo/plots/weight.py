@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -15,9 +17,13 @@ __all__ = ["weights"]
 
 SPREAD = 50.0
 
+Order = Literal["certainty", "size"]
 
-def weights(table: pd.DataFrame, ax: Axes, n_terms: int = 15) -> Axes:
-    """Draw the weights that the data determine best, each with its interval.
+
+def weights(
+    table: pd.DataFrame, ax: Axes, n_terms: int = 15, order: Order = "certainty"
+) -> Axes:
+    """Draw the weights that matter most, each with its interval.
 
     Intervals that hold zero are gray: their sign is not known. Where weights differ by more
     than a page can show, the axis is logarithmic away from zero, and says so.
@@ -28,7 +34,10 @@ def weights(table: pd.DataFrame, ax: Axes, n_terms: int = 15) -> Axes:
         One row for each term, with "mean", "sd", "low" and "high", as
         `LinearRegression.coefficients` gives.
     n_terms
-        How many terms to show at most: those with the largest ``|mean| / sd``, best first.
+        How many terms to show at most, the first in their order.
+    order
+        "certainty" puts the largest ``|mean| / sd`` first, which is fair where terms have
+        units of their own; "size" the largest ``|mean|``, for terms in the same unit.
     """
     missing = [name for name in ("mean", "sd", "low", "high") if name not in table]
     if missing or table.empty:
@@ -36,7 +45,9 @@ def weights(table: pd.DataFrame, ax: Axes, n_terms: int = 15) -> Axes:
             f"table must have rows, and columns mean, sd, low and high; found {len(table)} "
             f"rows with {list(table.columns)}. Pass model.coefficients()."
         )
-    shown = table.iloc[_order(table)[:n_terms]]
+    if order not in get_args(Order):
+        raise ValueError(f'order must be "certainty" or "size"; found {order!r}.')
+    shown = table.iloc[_places(table, order)[:n_terms]]
     mean, low, high = (
         shown[name].to_numpy(dtype=np.float64) for name in ("mean", "low", "high")
     )
@@ -54,8 +65,10 @@ def weights(table: pd.DataFrame, ax: Axes, n_terms: int = 15) -> Axes:
     return ax
 
 
-def _order(table: pd.DataFrame) -> NDArray[np.intp]:
+def _places(table: pd.DataFrame, order: Order) -> NDArray[np.intp]:
     mean, sd = table["mean"].to_numpy(np.float64), table["sd"].to_numpy(np.float64)
+    if order == "size":
+        return np.argsort(-np.abs(mean), kind="stable")
     with np.errstate(divide="ignore", invalid="ignore"):
         certainty = np.where(mean == 0, 0.0, np.abs(mean) / sd)
     return np.argsort(-certainty, kind="stable")
