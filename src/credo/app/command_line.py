@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -56,25 +57,35 @@ command_line = typer.Typer(
 )
 
 
-def _share(value: float | None) -> float | None:
-    if value is not None and not 0 < value < 1:
-        raise typer.BadParameter(
-            f"it must be above 0 and below 1; found {value:g}; pass a share such as 0.9"
-        )
-    return value
+def _share_like(example: float) -> Callable[[float | None], float | None]:
+    """Return a check of a share, whose complaint names an example that makes sense."""
+
+    def check(value: float | None) -> float | None:
+        if value is not None and not 0 < value < 1:
+            raise typer.BadParameter(
+                f"it must be above 0 and below 1; found {value:g}; pass a share such as "
+                f"{example}"
+            )
+        return value
+
+    return check
 
 
 TablePath = Annotated[Path, typer.Argument(help="CSV or Parquet file with one header line.")]
 ModelPath = Annotated[Path, typer.Argument(help="Model file written by credo fit.")]
 TestShare = Annotated[
-    float, typer.Option(callback=_share, help="Share of the rows held out as a test.")
+    float,
+    typer.Option(callback=_share_like(0.2), help="Share of the rows held out as a test."),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the choice of test rows.")]
-Coverage = Annotated[float, typer.Option(callback=_share, help="Probability of the intervals.")]
+Coverage = Annotated[
+    float, typer.Option(callback=_share_like(0.9), help="Probability of the intervals.")
+]
 OwnCoverage = Annotated[
     float | None,
     typer.Option(
-        callback=_share, help="Probability of the intervals; that of training if not given."
+        callback=_share_like(0.9),
+        help="Probability of the intervals; that of training if not given.",
     ),
 ]
 
