@@ -157,7 +157,7 @@ def test_an_all_missing_column_is_left_out_with_a_note(work):
     ("arguments", "pattern"),
     [
         (["fit", "nowhere.csv", "--target", "y"], "nowhere.csv must be a file"),
-        (["fit", ".", "--target", "y"], "must be a readable file"),
+        (["fit", ".", "--target", "y"], ". must be a CSV or Parquet file; found a folder;"),
         (["fit", "good.csv"], "Missing option '--target'"),
         (["fit", "good.csv", "--target"], "--target"),
         (["fit", "good.csv", "--target", "y", "--coverage", "90"], "below 1; found 90;"),
@@ -168,15 +168,19 @@ def test_an_all_missing_column_is_left_out_with_a_note(work):
         (["fit", "good.csv", "--target", "y", "--seed", "x"], "'--seed'"),
         (["fit", "good.csv", "--target", "y", "--nonsense"], "--nonsense"),
         (["predict", "nowhere.credo", "good.csv"], "nowhere.credo must be a file"),
-        (["predict", ".", "good.csv"], "credo model file"),
+        (["predict", ".", "good.csv"], ". must be a model file; found a folder;"),
+        (["inspect", "."], ". must be a model file; found a folder;"),
         (["predict", "good.csv", "good.csv"], "good.csv must be a whole credo model file"),
-        (["inspect", "good.csv"], "good.csv must be a whole credo model file"),
+        (["inspect", "good.csv"], "found that it is not a model file; pass one that"),
         (["inspect"], "Missing argument"),
         (["guess"], "No such command 'guess'"),
     ],
 )
 def test_a_bad_argument_is_refused_in_one_sentence(arguments, pattern, good):
-    assert pattern in refusal(arguments)
+    sentence = refusal(arguments)
+    assert pattern in sentence
+    assert "Error" not in sentence
+    assert "BadZip" not in sentence
     assert os.listdir(good.parent) == ["good.csv"]
 
 
@@ -215,7 +219,7 @@ def test_a_write_that_fails_at_the_end_leaves_nothing(good, monkeypatch):
 def test_a_truncated_model_file_is_refused(model):
     whole = model.read_bytes()
     model.write_bytes(whole[: len(whole) // 2])
-    refusal(["inspect", model])
+    assert "found one that is cut short or damaged" in refusal(["inspect", model])
     sentence = refusal(["predict", model, "good.csv", "--out", "p.csv"])
     assert "must be a whole credo model file" in sentence
     assert not Path("p.csv").exists()

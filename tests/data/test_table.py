@@ -115,7 +115,7 @@ def test_an_absent_file_is_refused_with_the_nearest_name(write):
 
 
 def test_a_folder_is_refused(tmp_path):
-    assert_refused(tmp_path, "must be a readable file", "directory")
+    assert_refused(tmp_path, "must be a CSV or Parquet file", "found a folder")
 
 
 def test_a_workbook_is_refused_with_what_to_do(write):

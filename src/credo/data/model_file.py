@@ -26,6 +26,7 @@ __all__ = ["SCHEMA_VERSION", "ModelFileInfo", "load", "model_file_info", "save"]
 SCHEMA_VERSION = 1
 
 _FORMAT = "credo model"
+_START = b"PK\x03\x04"
 _LIBRARIES = ("credo-bayes", "numpy", "scipy", "scikit-learn", "pandas")
 _KEYS = frozenset(
     ("format", "schema_version", "class", "created", "libraries", "fingerprint", "value")
@@ -154,6 +155,12 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
         raise ModelFileError(f"{path.name} {error}; save the model again.") from error
     except FileNotFoundError as error:
         raise ModelFileError(f"{path} must be a file; found none; check the path.") from error
+    except IsADirectoryError as error:
+        raise ModelFileError(
+            f"{path} must be a model file; found a folder; pass a file that credo fit wrote."
+        ) from error
+    except zipfile.BadZipFile as error:
+        raise ModelFileError(_not_whole(path)) from error
     # Whatever a hostile file makes a parser raise, the caller meets one exception.
     except Exception as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
@@ -161,6 +168,18 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
             f"{path.name} must be a whole credo model file; found one that cannot be read "
             f"({reason}); save the model again."
         ) from error
+
+
+def _not_whole(path: Path) -> str:
+    """Return what is wrong with a file that no zip reader takes."""
+    with path.open("rb") as file:
+        is_start = file.read(4) == _START
+    found = (
+        "one that is cut short or damaged; copy it or save the model again"
+        if is_start
+        else "that it is not a model file; pass one that credo fit wrote"
+    )
+    return f"{path.name} must be a whole credo model file; found {found}."
 
 
 def _checked_document(archive: zipfile.ZipFile) -> dict[str, Any]:

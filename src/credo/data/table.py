@@ -147,9 +147,13 @@ def _file_bytes(path: Path) -> bytes:
             f"{path.name} must be a whole gzip file; found a damaged one ({error}); "
             "copy or download it again."
         ) from error
+    except IsADirectoryError as error:
+        raise TableError(
+            f"{path} must be a CSV or Parquet file; found a folder; pass a file in it."
+        ) from error
     except OSError as error:
         raise TableError(
-            f"{path.name} must be a readable file; found that it is not "
+            f"{path} must be a readable file; found that it is not "
             f"({error.strerror}); check its path and permissions."
         ) from error
 
