@@ -1,6 +1,7 @@
 """Cells of a column as text, as numbers, or as days, by one rule wherever a table came from.
 
-A missing cell is None as text and NaN otherwise. Words such as ``NA`` or ``?`` mean missing.
+A missing cell is None as text and NaN otherwise. Words such as ``NA``, ``?`` or ``-`` mean
+missing.
 """
 
 import re
@@ -32,7 +33,7 @@ MIN_SPREAD = 1e-70
 """Numbers that differ by less are taken as equal, for the same reason."""
 
 MISSING_MARKERS = frozenset(
-    ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-NaN", "-nan", "NaT")
+    ("", "?", "-", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-NaN", "-nan", "NaT")
 ).union(("null", "NULL", "Null", "None", "none"))
 
 _BOOLEANS = {"true": 1.0, "false": 0.0}

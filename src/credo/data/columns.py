@@ -11,6 +11,7 @@ from pandas.api import types
 
 from credo.data import cell
 from credo.data.column_name import quoted
+from credo.data.number_style import number_style
 from credo.data.table import as_table
 
 __all__ = [
@@ -177,13 +178,14 @@ def _unless_number(column: Column, series: "pd.Series[Any]") -> Column:
 def _text_column(name: str, levels: list[str], n_present: int) -> Column:
     if all(cell.is_date_text(level) for level in levels):
         return Column(name, "date")
-    advice = ""
+    style = number_style(levels)
+    advice = f" (they look like numbers with {style}: write 1234.5)" if style else ""
     if _SLASHED_DATE.fullmatch(levels[0]):
         advice = " (dates must be written as 2024-01-31)"
     if len(levels) == n_present and n_present > 2:
         return _left_out(name, "id", f"each row has a text of its own{advice}")
     if len(levels) > max(MIN_TEXT_LEVELS, n_present / 2):
-        why = f"its text has {len(levels)} different values in {n_present} rows{advice}"
+        why = f"its text has {len(levels):,} different values in {n_present:,} rows{advice}"
         return _left_out(name, "text", why)
     return Column(name, "category")
 

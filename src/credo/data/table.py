@@ -19,6 +19,7 @@ from pandas.api import types
 from credo.data import cell
 from credo.data.column_name import nearest_names, require_unique
 from credo.data.error import TableError
+from credo.data.number_style import number_style
 from credo.data.text_table import TextTable
 from credo.numerics.array import Array
 
@@ -73,7 +74,7 @@ def read_table(path: str | PathLike[str], text_columns: Sequence[str] = ()) -> T
 
     The content decides how it is read: Parquet, or text separated by commas, semicolons or
     tabs, gzipped or not. With another separator than a comma, numbers may have a decimal
-    comma. Empty cells and words such as ``NA``, ``null`` or ``?`` are missing.
+    comma. Empty cells and words such as ``NA``, ``null``, ``-`` or ``?`` are missing.
 
     Parameters
     ----------
@@ -231,10 +232,13 @@ def _column(series: "pd.Series[Any]", source: str, place: Place) -> "pd.Series[A
         return series
     if is_text.any():
         row = int(np.flatnonzero(is_text)[0])
+        word = str(cell.text(series)[row])
+        style = number_style([word])
+        cause = f", which has {style}: write 1234.5" if style else ""
         raise TableError(
             f"column {series.name!r} of {source} must hold numbers only, as "
-            f"{n_numbers} of its {n_present} values do; found the text "
-            f"{cell.text(series)[row]!r} on {place(row)}; correct it, leave it empty if it is "
+            f"{n_numbers:,} of its {n_present:,} values do; found the text "
+            f"{word!r} on {place(row)}{cause}; correct it, leave it empty if it is "
             "missing, or read the column as text."
         )
     _require_size(values, str(series.name), source, place)

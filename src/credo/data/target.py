@@ -12,6 +12,7 @@ from pandas.api import types
 from credo.data import cell
 from credo.data.column_name import quoted, require_column
 from credo.data.error import TableError
+from credo.data.number_style import number_style
 from credo.data.table import Table, as_table
 from credo.numerics.array import Array
 
@@ -67,7 +68,7 @@ def prepare_target(table: Any, name: str) -> Target:
     n_missing = len(values) - len(rows)
     is_one = n_missing == 1
     note = (
-        f"{n_missing} of {len(values)} rows {'is' if is_one else 'are'} left out: "
+        f"{n_missing:,} of {len(values):,} rows {'is' if is_one else 'are'} left out: "
         f"{'its' if is_one else 'their'} target {name!r} is missing."
     )
     return Target(name, y, rows, (note,) if n_missing else ())
@@ -88,10 +89,16 @@ def _target_numbers(table: Table, name: str) -> Array:
         words: Iterable[str] = pd.unique(
             cell.text(series[is_text] if is_text.any() else series)
         )
+        found = [word for word in words if word is not None]
+        style = "" if is_label else number_style(found)
+        advice = (
+            f"they look like numbers with {style}: write 1234.5"
+            if style
+            else "choose a column of numbers, since predicting classes comes in a later version"
+        )
         raise TableError(
             f"target {name!r} of {table.name} must be a number column; found "
-            f"{quoted([word for word in words if word is not None], 3)}; choose a column of "
-            "numbers, since predicting classes comes in a later version."
+            f"{quoted(found, 3)}; {advice}."
         )
     return values
 
