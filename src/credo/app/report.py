@@ -9,6 +9,7 @@ import numpy as np
 
 import credo
 from credo.app import picture
+from credo.app.candidate import described
 from credo.app.coverage_finding import FEWEST_FOR_SHARES
 from credo.app.data_summary import DataSummary
 from credo.app.effect import strongest_effects
@@ -107,7 +108,15 @@ def _models(result: RegressionResult) -> str:
     )
     numbers = table(headings, rows, strong)
     scores = card("All numbers", "± is one standard error.", numbers, is_wide=True)
-    return section("The candidates", lead, f'<div class="grid">{chart}{judged}{scores}</div>')
+    estimators = zip(result.training.names_, result.training.estimators_, strict=True)
+    what = card(
+        "What each candidate is",
+        "The expression makes it again in Python, for columns coded as numbers.",
+        table(["model", "terms", "in Python"], described(estimators), is_words=True),
+        is_wide=True,
+    )
+    grid = f'<div class="grid">{chart}{judged}{scores}{what}</div>'
+    return section("The candidates", lead, grid)
 
 
 def _predictions(result: RegressionResult) -> str:

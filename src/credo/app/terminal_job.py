@@ -10,6 +10,7 @@ from rich.text import Text
 
 from credo import app
 from credo.app import terminal
+from credo.app.candidate import described
 from credo.app.effect import N_EFFECTS, EffectList, strongest_effects
 from credo.app.job import fit_table
 from credo.app.result import FitSettings, RegressionResult
@@ -167,6 +168,9 @@ def _print_regression(console: Console, model: TableRegression, weights: EffectL
     shares = zip(model.average.names_, model.average.probability_, strict=True)
     told = ", ".join(f"{name} {probability(share)}" for name, share in shares)
     terminal.print_notes(console, [f"Probabilities after all rows: {told}."])
+    named = zip(model.average.names_, model.average.estimators_, strict=True)
+    parts = [f"{name}: {meaning}; {made}." for name, meaning, made in described(named)]
+    terminal.print_notes(console, parts)
     if model.left_out:
         said = f"Too improbable to take part in predictions, below {MIN_PROBABILITY:g}"
         terminal.print_notes(console, [f"{said}: {', '.join(model.left_out)}."])

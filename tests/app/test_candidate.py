@@ -1,0 +1,30 @@
+import numpy as np
+
+from credo.app.candidate import MEANINGS, described
+from credo.app.slate import regression_slate
+from credo.features import LinearBasis, PolynomialBasis, RadialBasis, SplineBasis
+from credo.models import LinearRegression
+
+NAMES = {
+    part.__name__: part
+    for part in (LinearBasis, PolynomialBasis, RadialBasis, SplineBasis, LinearRegression)
+}
+SLATE = regression_slate(np.random.default_rng(0).normal(size=(400, 3))).candidates
+
+
+def test_the_expression_of_each_candidate_makes_it_again():
+    for candidate, (name, model) in zip(described(SLATE), SLATE, strict=True):
+        again = eval(candidate.expression, NAMES)
+        assert candidate.name == name
+        assert repr(again) == repr(model)
+
+
+def test_every_candidate_has_words_of_its_own():
+    assert [candidate.name for candidate in described(SLATE)] == list(MEANINGS)
+    assert len(set(MEANINGS.values())) == len(MEANINGS)
+
+
+def test_radial_says_that_it_holds_lines_and_how_many_centers():
+    radial = next(c for c in described(SLATE) if c.name == "radial")
+    assert "straight line" in radial.meaning
+    assert radial.expression == "LinearRegression(LinearBasis() + RadialBasis(n_centers=200))"
