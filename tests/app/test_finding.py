@@ -1,9 +1,11 @@
 import dataclasses
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from credo.app.finding import findings, headline
+from credo.app.job import fit_table
 from credo.distributions.estimate import Estimate
 from credo.distributions.normal import Normal
 from credo.distributions.predictive import Predictive
@@ -155,3 +157,15 @@ def test_the_answer_says_whose_variance_is_explained_unless_test_rows_are_very_f
 def test_what_is_left_over_is_not_called_noise_alone(result):
     (text,) = [text for text in texts(result, "fact") if "spread of a typical" in text]
     assert "cannot explain (noise, or structure they lack)" in text
+
+
+def test_a_target_of_two_values_is_a_caution():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=60)
+    frame = pd.DataFrame({"x": x, "sick": (x + rng.normal(size=60) > 0).astype(int)})
+    found = texts(fit_table(frame, "sick"), "caution")
+    assert any("only two values" in text and "not probabilities" in text for text in found)
+
+
+def test_a_target_of_more_values_is_no_cause_for_that_caution(result):
+    assert not any("only two values" in text for text in texts(result, "caution"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
+import numpy as np
 import pandas as pd
 
 from credo.data import cell
@@ -36,6 +37,8 @@ class DataSummary:
         Plain sentences on what was left out and filled.
     fingerprint
         SHA-256 of the table.
+    n_target_values
+        How many different values the target has.
     """
 
     name: str
@@ -47,6 +50,7 @@ class DataSummary:
     n_missing: dict[str, int]
     notes: tuple[str, ...]
     fingerprint: str
+    n_target_values: int
 
     @classmethod
     def of(
@@ -68,4 +72,5 @@ class DataSummary:
             n_missing={name: n for name, n in n_missing.items() if n},
             notes=target.notes + preparation.notes,
             fingerprint=table.fingerprint(),
+            n_target_values=len(np.unique(target.y)),
         )

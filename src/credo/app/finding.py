@@ -33,6 +33,7 @@ def findings(result: RegressionResult) -> tuple[Finding, ...]:
         *_weights(result),
         *_noise(result),
         *coverage_findings(result),
+        *_two_values(result),
         *_amount(result),
         *_places(result),
         _use(result),
@@ -140,8 +141,17 @@ def _amount(result: RegressionResult) -> Iterator[Finding]:
     if n_effective * ROWS_PER_TERM > n_train:
         yield Finding(
             "caution",
-            f"The data are few for the freedom of {result.winner.name}: {n_train} training "
-            f"rows determine about {n_effective:.0f} of its parameters.",
+            f"The data are few for the freedom of {result.winner.name}: {n_train:,} "
+            f"training rows determine about {n_effective:,.0f} of its parameters.",
+        )
+
+
+def _two_values(result: RegressionResult) -> Iterator[Finding]:
+    if result.data.n_target_values == 2:
+        yield Finding(
+            "caution",
+            f"The target {result.data.target!r} has only two values, and is fitted as a "
+            "number: predictions are not probabilities, and may lie beyond both values.",
         )
 
 
@@ -151,8 +161,8 @@ def _places(result: RegressionResult) -> Iterator[Finding]:
     if held_out.n_repeated > OFTEN_REPEATED * len(held_out.y):
         yield Finding(
             "caution",
-            f"{held_out.n_repeated} of {len(held_out.y)} test rows have the same inputs as a "
-            "training row, which makes the test easier than new rows may be.",
+            f"{held_out.n_repeated:,} of {len(held_out.y):,} test rows have the same inputs as "
+            "a training row, which makes the test easier than new rows may be.",
         )
     for note in held_out.notes:
         yield Finding("caution" if is_often else "fact", f"On the test, {note}")
