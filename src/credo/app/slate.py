@@ -148,5 +148,5 @@ def _n_terms(basis: Basis, X: Array, at_most: int) -> int:
 
 def _excess(n_terms: int, n_rows: int) -> str:
     if n_rows < MAX_TERMS:
-        return f"its {n_terms} terms are more than the {n_rows} training rows allow"
-    return f"its {n_terms} terms are more than the {MAX_TERMS} that a candidate may have"
+        return f"its {n_terms:,} terms are more than the {n_rows:,} training rows allow"
+    return f"its {n_terms:,} terms are more than the {MAX_TERMS} that a candidate may have"

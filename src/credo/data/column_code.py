@@ -249,7 +249,7 @@ def _filled(values: Array, mean: float, code: NumberCode | DateCode, how: str) -
 
 
 def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}{'' if n == 1 else 's'}"
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def _be(n: int) -> str:

@@ -193,7 +193,7 @@ class TableRegression:
         name = self.average.names_[self._counted[culprit]]
         n_rows, n_torn = len(is_torn), int(is_torn.sum())
         return (
-            f"In {n_torn} of {n_rows} row{'s' * (n_rows > 1)} the mean lies outside the "
+            f"In {n_torn:,} of {n_rows:,} row{'s' * (n_rows > 1)} the mean lies outside the "
             f"interval, because {name}, a candidate of probability {share[culprit]:.2g}, is "
             "far from all others there: trust the interval, and neither mean nor sd.",
         )

@@ -112,8 +112,8 @@ def _require_variety(y: Array, name: str, table: Table) -> None:
         )
     if np.all(y == y[0]):
         raise TableError(
-            f"target {name!r} of {table.name} must vary; found {y[0]:g} in all {len(y)} rows; "
-            "choose another target, for there is nothing to learn."
+            f"target {name!r} of {table.name} must vary; found {y[0]:g} in all {len(y):,} "
+            "rows; choose another target, for there is nothing to learn."
         )
     if not cell.varies(y):
         raise TableError(

@@ -111,8 +111,9 @@ class TextTable:
             unequal = _first_unequal(self.raw, self.separator, expected)
         if unequal is not None:
             line, found = unequal
+            fields = "1 field" if expected == 1 else f"{expected:,} fields"
             raise TableError(
-                f"every line of {self.name} must have {expected} fields as its header does; "
+                f"every line of {self.name} must have {fields}, as its header does; "
                 f"found {found} on line {line}; correct that line, or quote its text."
             )
 

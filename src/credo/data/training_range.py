@@ -72,11 +72,11 @@ class TrainingRange:
             return ()
         counts = is_outside.sum(axis=0)
         worst = [i for i in np.argsort(-counts, kind="stable")[:3] if counts[i]]
-        columns = ", ".join(f"{self.names[i]!r} {counts[i]}" for i in worst)
+        columns = ", ".join(f"{self.names[i]!r} {counts[i]:,}" for i in worst)
         verb, whose = ("lies", "its prediction is an extrapolation")
         if n_rows > 1:
             verb, whose = ("lie", "their predictions are extrapolations")
         return (
-            f"{n_rows} of {len(is_outside)} rows {verb} outside the range of the training rows "
-            f"(by {columns}): {whose}, which the interval may understate.",
+            f"{n_rows:,} of {len(is_outside):,} rows {verb} outside the range of the training "
+            f"rows (by {columns}): {whose}, which the interval may understate.",
         )
