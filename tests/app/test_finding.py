@@ -50,8 +50,8 @@ def hits(n, n_hits):
 def test_intervals_that_hold_as_often_as_promised_are_good_news(result):
     found = texts(judged(result, normal_outcomes(200, 1.0), 1.0), "good")
     assert found[-1] == (
-        "90 % intervals held 180 of 200 (90 %) test rows, close to what they promise; by "
-        "chance alone true ones hold 171 to 188."
+        "90 % intervals held 180 of 200 (90 %) test rows, close to what they promise "
+        "(chance allows 171 to 188)."
     )
 
 

@@ -55,9 +55,11 @@ def expression(model: LinearRegression) -> str:
 def _basis(basis: Basis) -> str:
     if isinstance(basis, ConcatenatedBasis):
         return " + ".join(_basis(part) for part in basis.parts)
+    own = [field for field in fields(basis) if not field.name.startswith("placed_")]
+    # The first setting is the size, which is worth saying even where it is the default.
     settings = [
         f"{field.name}={getattr(basis, field.name)!r}"
-        for field in fields(basis)
-        if not field.name.startswith("placed_") and getattr(basis, field.name) != field.default
+        for place, field in enumerate(own)
+        if place == 0 or getattr(basis, field.name) != field.default
     ]
     return f"{type(basis).__name__}({', '.join(settings)})"

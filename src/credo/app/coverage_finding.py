@@ -50,10 +50,10 @@ def _whole(is_hit: NDArray[np.bool_], level: float) -> Finding:
         return Finding("fact", f"{said}, too few rows to judge the intervals by.")
     low, high = chance_range(n_rows, level)
     least, most = chance_range(n_rows, level, CLOSE)
-    allowed = f"by chance alone true ones hold {low:,} to {high:,}"
+    allowed = f"chance allows {low:,} to {high:,}"
     if least <= n_hits <= most:
-        return Finding("good", f"{said}, close to what they promise; {allowed}.")
-    return Finding("fact", f"{said}, which does not contradict them; {allowed}.")
+        return Finding("good", f"{said}, close to what they promise ({allowed}).")
+    return Finding("fact", f"{said}, which does not contradict them ({allowed}).")
 
 
 def _shape(held_out: HeldOut) -> Iterator[Finding]:
