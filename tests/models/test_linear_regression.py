@@ -629,7 +629,7 @@ def test_laplace_is_the_normal_approximation_at_the_most_probable_precision():
     x = rng.normal(size=(30, 3))
     y = x @ [1.0, 0.5, 0.0] + rng.normal(size=30)
     model = LinearRegression().fit(x, y)
-    problem = model._problem(model.statistics_).precisions
+    problem = model._setting.problem(model.statistics_).precisions
     t = np.linspace(-8, 8, 320_001)
     joint = problem.objective(0, t) + problem.log_prior(t)
     top = int(np.argmax(joint))

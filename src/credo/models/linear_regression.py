@@ -18,22 +18,20 @@ from sklearn.utils.validation import (
 from credo.distributions.gamma import Gamma
 from credo.distributions.predictive import Predictive
 from credo.families.linear import LinearStatistics, Rows
-from credo.families.ridge import Intercept, Noise
 from credo.families.ridge_belief import RidgeBelief
 from credo.features.basis import Basis
 from credo.features.placement import distinct_rows
 from credo.inference.engine import Inference
 from credo.inference.linear import (
-    LinearProblem,
-    WeightPrecision,
     evidence_approximations,
     infer,
     log_evidence_at,
     prior_precision,
 )
 from credo.models.diagnosis import Diagnosis, diagnose_linear
+from credo.models.linear_setting import LinearSetting
 from credo.models.regressor import PredictiveRegressor
-from credo.models.setting import generator, require_choice, require_precision
+from credo.models.setting import generator
 from credo.numerics.array import Array
 
 __all__ = ["LinearRegression"]
@@ -116,7 +114,7 @@ class LinearRegression(PredictiveRegressor):
         self._check_settings()
         design, outputs, weight = self._validated(X, y, sample_weight, is_first=True)
         statistics = LinearStatistics.of(design, outputs, weight)
-        if self.inference == "ml" and self._problem(statistics).is_ill_conditioned:
+        if self.inference == "ml" and self._setting.problem(statistics).is_ill_conditioned:
             filled = np.ones(len(design)) if weight is None else weight
             kept = LinearStatistics(design.shape[1], Rows(design, outputs, filled))
             return self._learn(statistics, kept)
@@ -137,7 +135,7 @@ class LinearRegression(PredictiveRegressor):
         chunk = LinearStatistics.of(design, outputs, weight)
         statistics = chunk if is_first else self.statistics_ + chunk
         self.statistics_ = statistics
-        return self._learn(statistics) if self._is_enough(statistics) else self
+        return self._learn(statistics) if self._setting.is_enough(statistics) else self
 
     def summarize(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -235,7 +233,7 @@ class LinearRegression(PredictiveRegressor):
         """
         check_is_fitted(self)
         return log_evidence_at(
-            self.statistics_, self._intercept, weight_precision, noise_precision
+            self.statistics_, self._setting.intercept, weight_precision, noise_precision
         )
 
     def evidence_approximations(self) -> dict[str, float]:
@@ -247,7 +245,7 @@ class LinearRegression(PredictiveRegressor):
                 f"inference={self.inference!r}, weight_precision={self.weight_precision!r}. "
                 "Use 'exact' or 'map' with a number or 'evidence'."
             )
-        return evidence_approximations(self._problem(self.statistics_), self.inference_)
+        return evidence_approximations(self._setting.problem(self.statistics_), self.inference_)
 
     def diagnose(self) -> Diagnosis:
         """Return whether the posterior can be relied on, and why not."""
@@ -260,16 +258,14 @@ class LinearRegression(PredictiveRegressor):
         return tags
 
     @property
-    def _intercept(self) -> Intercept:
-        if not self.fit_intercept:
-            return "none"
-        return "penalized" if self.penalize_intercept else "flat"
-
-    @property
-    def _noise(self) -> Noise:
-        if isinstance(self.noise_precision, Gamma):
-            return self.noise_precision
-        return None if isinstance(self.noise_precision, str) else float(self.noise_precision)
+    def _setting(self) -> LinearSetting:
+        return LinearSetting(
+            self.inference,
+            self.weight_precision,
+            self.noise_precision,
+            self.fit_intercept,
+            self.penalize_intercept,
+        )
 
     def _check_settings(self) -> None:
         if not (self.basis is None or isinstance(self.basis, Basis)):
@@ -277,16 +273,7 @@ class LinearRegression(PredictiveRegressor):
                 "basis must be None or a basis from credo.features, such as SplineBasis(); "
                 f"found {self.basis!r}. Pass an instance."
             )
-        require_choice("inference", self.inference, ("exact", "map", "ml"))
-        require_precision("weight_precision", self.weight_precision, ("evidence", "ard"))
-        if isinstance(self.noise_precision, Gamma):
-            if self.noise_precision.batch_shape != ():
-                raise ValueError(
-                    "noise_precision must be one Gamma belief; found a batch of shape "
-                    f"{self.noise_precision.batch_shape}. Pass a Gamma with scalar parameters."
-                )
-            return
-        require_precision("noise_precision", self.noise_precision, ("evidence",))
+        self._setting.check()
 
     def _validated(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, is_first: bool
@@ -314,43 +301,17 @@ class LinearRegression(PredictiveRegressor):
         inputs = validate_data(self, X, reset=False, dtype=np.float64)
         return inputs if self.basis_ is None else self.basis_.design(inputs)
 
-    def _problem(
-        self, statistics: LinearStatistics, rows: LinearStatistics | None = None
-    ) -> LinearProblem:
-        given: Any = self.weight_precision
-        if not isinstance(given, str):
-            given = float(given)
-        precision: WeightPrecision = "none" if self.inference == "ml" else given
-        return LinearProblem(statistics, self._intercept, precision, self._noise, rows)
-
     def _learn(
         self, statistics: LinearStatistics, rows: LinearStatistics | None = None
     ) -> Self:
-        self._check_size(statistics)
-        inference = infer(self._problem(statistics, rows), is_point=self.inference == "map")
+        self._setting.require_enough(statistics)
+        inference = infer(
+            self._setting.problem(statistics, rows), is_point=self.inference == "map"
+        )
         return self._hold(statistics, inference)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "posterior_")
-
-    @property
-    def _takes_a_row(self) -> bool:
-        """Whether a flat intercept uses up a row before the noise can be learned."""
-        return self._noise is None and self._intercept == "flat"
-
-    def _is_enough(self, statistics: LinearStatistics) -> bool:
-        return statistics.weight > self._takes_a_row
-
-    def _check_size(self, statistics: LinearStatistics) -> None:
-        """Refuse data that leave nothing to learn the noise from."""
-        if not self._is_enough(statistics):
-            taken = float(self._takes_a_row)
-            raise ValueError(
-                f"samples must weigh more than {taken:g} together to learn with these "
-                f"settings; found n_samples={statistics.weight:g}. Add rows, give "
-                "noise_precision as a number, or scale sample_weight, which counts copies of a "
-                "row, to sum to the number of rows."
-            )
 
     def _check_same_rows(self, outputs: Array, weight: Array) -> None:
         """Refuse rows that are not those of training, as far as weight and mean can tell."""
@@ -374,13 +335,9 @@ class LinearRegression(PredictiveRegressor):
         self.n_effective_parameters_ = self._per_output(belief.effective_parameters)
         self.log_evidence_ = inference.log_evidence
         self.evidence_method_ = inference.evidence_method
-        self.evidence_flat_ = self._flat_priors()
+        self.evidence_flat_ = self._setting.flat_priors
         self.posterior_, self.inference_, self.statistics_ = belief, inference, statistics
         return self
-
-    def _flat_priors(self) -> tuple[str, ...]:
-        named = {"intercept": self._intercept == "flat", "log noise": self._noise is None}
-        return tuple(name for name, is_flat in named.items() if is_flat)
 
     def _per_output(self, values: Array) -> Any:
         """Return the only entry for one output, a float if it is one number; all otherwise."""
