@@ -164,3 +164,7 @@ def test_statistics_know_the_groups_they_hold():
     posterior = PRIOR.update(groups)
     assert_allclose(posterior[1].location, PRIOR.location)
     assert posterior.expected_log_density(np.zeros((5, 1, 1))).shape == (5, 3, 1)
+
+
+def test_a_row_of_almost_no_weight_keeps_its_value():
+    assert_allclose(NormalStatistics.of([[1.5]], [5e-324]).mean, [1.5])

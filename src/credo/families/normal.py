@@ -53,11 +53,12 @@ class NormalStatistics(Statistics):
         rows = as_rows(x)
         values, weights = weight_by_entry(rows, as_weight(weight, len(rows)))
         total = weights.sum(axis=0)
-        divisor = np.where(total > 0, total, 1.0)
-        guess = weighted_sum(weights, values) / divisor
+        # Shares first: the product of a value and a subnormal weight has few digits.
+        shares = weights / np.where(total > 0, total, 1.0)
+        guess = weighted_sum(shares, values)
         shift = values - guess
         # The first mean of many rows has lost digits; what is left about it corrects both.
-        rest = weighted_sum(weights, shift) / divisor
+        rest = weighted_sum(shares, shift)
         scatter = np.einsum("i...,i...,i...->...", weights, shift, shift) - total * rest**2
         return cls(total, guess + rest, np.maximum(scatter, 0.0))
 
