@@ -44,14 +44,19 @@ def predict(model: Path, table: Path, out: Path | None, coverage: float | None) 
     if out is not None:
         _require_places(table, out, None)
         _require_apart(model, out)
-    prediction = _loaded(model).predict(table, coverage)
-    text = prediction.frame.to_csv(index=False, float_format="%.8g", lineterminator="\n")
+    console = terminal.stderr()
+    with terminal.progress_bar(console) as tell:
+        tell(0.0, "opening the model")
+        fitted = _loaded(model)
+        tell(0.2, "predicting")
+        prediction = fitted.predict(table, coverage)
+        tell(0.9, "writing")
+        text = prediction.frame.to_csv(index=False, float_format="%.8g", lineterminator="\n")
     if out is None:
         sys.stdout.write(text)
     else:
         with atomic_file(out) as file:
             file.write(text.encode())
-    console = terminal.stderr()
     terminal.print_notes(console, prediction.notes)
     if out is not None:
         _print_places(console, {"predictions": out})
