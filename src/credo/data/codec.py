@@ -7,7 +7,6 @@ All else is an object whose key ``$`` says what it is:
 ``float``      a float that JSON cannot write: nan, inf, -inf
 ``tuple``      its items
 ``dict``       its items; keys are text
-``bunch``      a registered kind of dict: its class and items
 ``array``      a place in the list of arrays
 ``text``       an array of Python strings: its shape and items
 ``scalar``     a NumPy scalar: its dtype and value
@@ -52,7 +51,6 @@ _KEYS: Mapping[str, frozenset[str]] = MappingProxyType(
         "float": frozenset(["$", "value"]),
         "tuple": frozenset(["$", "items"]),
         "dict": frozenset(["$", "items"]),
-        "bunch": frozenset(["$", "class", "items"]),
         "array": frozenset(["$", "place"]),
         "text": frozenset(["$", "shape", "items"]),
         "scalar": frozenset(["$", "dtype", "value"]),
@@ -119,8 +117,6 @@ class Encoder:
         name = registered_name(type(value))
         if name is None:
             raise _unstorable(path, f"an object of class {type(value).__name__}")
-        if isinstance(value, dict):
-            return {"$": "bunch", "class": name, "items": self._named(value, path, depth)}
         if isinstance(value, Enum):
             return {"$": "member", "class": name, "name": value.name}
         if dataclasses.is_dataclass(value):
@@ -189,12 +185,6 @@ class Decoder:
 
     def _dict(self, tree: dict[str, Any], depth: int) -> dict[str, Any]:
         return self._named(tree["items"], depth)
-
-    def _bunch(self, tree: dict[str, Any], depth: int) -> dict[str, Any]:
-        cls = registered_class(tree["class"])
-        if not issubclass(cls, dict):
-            raise ModelFileError(f"must hold items of dicts only; found {cls.__name__}")
-        return cls(**self._named(tree["items"], depth))
 
     def _array(self, tree: dict[str, Any], depth: int) -> NDArray[Any]:
         place: int = _of_type(tree["place"], int)
