@@ -7,6 +7,7 @@ import lazy_loader
 if TYPE_CHECKING:
     from credo.data.model_file import load as load
     from credo.data.model_file import save as save
+    from credo.decisions.decision import decide as decide
     from credo.evaluation import laws as laws
     from credo.models.average import ModelAverage as ModelAverage
     from credo.models.basis_transformer import BasisTransformer as BasisTransformer
@@ -20,6 +21,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submodules=[
         "app",
         "data",
+        "decisions",
         "distributions",
         "evaluation",
         "families",
@@ -31,6 +33,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     ],
     submod_attrs={
         "data.model_file": ["load", "save"],
+        "decisions.decision": ["decide"],
         "evaluation": ["laws"],
         "models.average": ["ModelAverage"],
         "models.basis_transformer": ["BasisTransformer"],

@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose
 
 from credo.app.judgment import averaged_log_score, candidate_scores
 from credo.app.slate import regression_slate
-from credo.evaluation import cross_validate, evaluate, fold_labels, stacking_weights
+from credo.evaluation import cross_validate, evaluate, fold_labels
+from credo.inference import stacking_weights
 from credo.models import ModelAverage
 
 RNG = np.random.default_rng(0)

@@ -14,8 +14,8 @@ from credo.data.table_regression import CandidateScore
 from credo.distributions.estimate import Estimate, sample_mean
 from credo.evaluation.cross_validation import CrossValidation
 from credo.evaluation.scores import is_covered, log_score, squared_error
-from credo.evaluation.stacking import stacking_weights
 from credo.inference.model_evidence import model_posterior
+from credo.inference.stacking import stacking_weights
 from credo.models.average import ModelAverage
 from credo.numerics.array import Array
 

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from credo.evaluation.splits import fold_labels as fold_labels
     from credo.evaluation.splits import hold_out as hold_out
     from credo.evaluation.splits import leave_one_out_labels as leave_one_out_labels
-    from credo.evaluation.stacking import stacking_weights as stacking_weights
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
@@ -51,6 +50,5 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "squared_error",
         ],
         "splits": ["fold_labels", "hold_out", "leave_one_out_labels"],
-        "stacking": ["stacking_weights"],
     },
 )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from credo.inference.model_evidence import width_evidence as width_evidence
     from credo.inference.relevance import RelevanceDetermination as RelevanceDetermination
     from credo.inference.relevance import RelevanceProblem as RelevanceProblem
+    from credo.inference.stacking import stacking_weights as stacking_weights
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
@@ -35,5 +36,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "width_evidence",
         ],
         "relevance": ["RelevanceDetermination", "RelevanceProblem"],
+        "stacking": ["stacking_weights"],
     },
 )

@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import optimize, stats
 
-from credo.evaluation import stacking_weights
+from credo.inference import stacking_weights
 
 RNG = np.random.default_rng(0)
 

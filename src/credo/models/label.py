@@ -1,0 +1,93 @@
+"""Class labels: found once, coded 0 to K - 1, refused where they cannot be learned from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+__all__ = ["MISSING", "class_labels", "label_codes"]
+
+Codes = NDArray[np.intp]
+
+MISSING = -1
+"""Code of a row whose label is not known."""
+
+
+def class_labels(
+    y: ArrayLike, weight: ArrayLike | None = None, allow_missing: bool = False
+) -> tuple[NDArray[Any], Codes]:
+    """Return the distinct labels of ``y`` in rising order, and the code of each row.
+
+    Parameters
+    ----------
+    weight
+        Weight of each row; a class all of whose rows weigh nothing is still a class, but two
+        must carry weight.
+    allow_missing
+        Whether NaN and None mean an unknown label, coded `MISSING`, instead of an error.
+
+    Examples
+    --------
+    >>> classes, codes = class_labels(["no", "yes", "no"])
+    >>> classes.tolist(), codes.tolist()
+    (['no', 'yes'], [0, 1, 0])
+    """
+    labels = column_or_1d(np.asarray(y), warn=True)
+    is_missing = np.asarray(pd.isna(labels))
+    if is_missing.any() and not allow_missing:
+        raise ValueError(
+            f"y must have a class in every row; found Input y contains NaN in "
+            f"{is_missing.sum()} of {len(labels)} rows. Leave these rows out, or use a model "
+            "that learns from unlabeled rows, such as GaussianClassConditional."
+        )
+    known = _plain(labels[~is_missing])
+    check_classification_targets(known)
+    classes, found = np.unique(known, return_inverse=True)
+    codes = np.full(len(labels), MISSING, dtype=np.intp)
+    codes[~is_missing] = found
+    _require_two(classes, codes, weight)
+    return classes, codes
+
+
+def label_codes(y: ArrayLike, classes: NDArray[Any], allow_missing: bool = False) -> Codes:
+    """Return the code of each label among known classes; an unknown label is refused."""
+    labels = column_or_1d(np.asarray(y), warn=True)
+    is_missing = np.asarray(pd.isna(labels)) if allow_missing else np.zeros(len(labels), bool)
+    known = _plain(labels[~is_missing])
+    place = np.minimum(np.searchsorted(classes, known), len(classes) - 1)
+    is_other = classes[place] != known
+    if np.any(is_other):
+        raise ValueError(
+            f"y must hold classes seen at the first fit, {classes[:8].tolist()}; found "
+            f"{np.unique(known[is_other])[:5].tolist()}. Name all classes in the first call."
+        )
+    codes = np.full(len(labels), MISSING, dtype=np.intp)
+    codes[~is_missing] = place
+    return codes
+
+
+def _plain(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return labels in the narrowest type, so that what held a gap compares as the rest."""
+    if labels.dtype.kind != "O" or not len(labels):
+        return labels
+    kinds = {type(label) for label in labels}
+    if all(issubclass(kind, str) for kind in kinds):
+        return labels.astype(str) if kinds == {str} else labels
+    return np.array(labels.tolist())
+
+
+def _require_two(classes: NDArray[Any], codes: Codes, weight: ArrayLike | None) -> None:
+    counted = classes
+    if weight is not None:
+        is_heavy = np.broadcast_to(np.asarray(weight) > 0, codes.shape) & (codes >= 0)
+        counted = classes[np.unique(codes[is_heavy])]
+    if len(counted) < 2:
+        raise ValueError(
+            f"y must hold at least 2 classes with rows of positive weight; found "
+            f"{len(counted)} class, {counted[:1].tolist()}. Add rows of another class."
+        )
