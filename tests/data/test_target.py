@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -6,9 +8,9 @@ from numpy.testing import assert_array_equal
 from credo.data import TableError, prepare_target, set_path
 
 
-def refused(frame, name="y"):
+def refused(frame, name="y", task="auto"):
     with pytest.raises(TableError) as caught:
-        prepare_target(frame, name)
+        prepare_target(frame, name, task)
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
@@ -38,10 +40,6 @@ def test_a_target_like_nothing_gets_the_list_of_columns():
 @pytest.mark.parametrize(
     ("values", "parts"),
     [
-        (["red", "blue", "red"], ["must be a number column", "'red', 'blue'", "later version"]),
-        (["1", "2", "low"], ["found 'low'"]),
-        ([True, False, True], ["found 'True', 'False'"]),
-        (pd.Categorical([1, 2, 1]), ["found '1', '2'"]),
         (pd.to_datetime(["2024", "2025", "2026"]), ["found dates"]),
         ([7.0, 7.0, 7.0], ["must vary; found 7 in all 3 rows"]),
         ([7.0, None, 7.0], ["must vary; found 7 in all 2 rows"]),
@@ -68,3 +66,61 @@ def test_one_row_is_refused():
 def test_a_target_within_the_limits_is_kept_as_it_is(size):
     y = prepare_target(pd.DataFrame({"y": [size, 3 * size, 2 * size]}), "y").y
     assert_array_equal(y, [size, 3 * size, 2 * size])
+
+
+@pytest.mark.parametrize(
+    ("values", "parts"),
+    [
+        (["red", "blue", "red"], ["must be a number column", "'red', 'blue'", "--task class"]),
+        (["1", "2", "low"], ["found 'low'"]),
+        ([True, False, True], ["found 'True', 'False'"]),
+        (pd.Categorical([1, 2, 1]), ["found '1', '2'"]),
+    ],
+)
+def test_classes_are_refused_where_a_number_is_asked_for(values, parts):
+    message = refused(pd.DataFrame({"y": values}), task="regression")
+    for part in parts:
+        assert part in message, message
+
+
+@pytest.mark.parametrize(
+    ("values", "labels"),
+    [
+        (["red", "blue", " red", "NA"], ["red", "blue", "red"]),
+        ([True, False, True, None], ["True", "False", "True"]),
+        (pd.Categorical([1, 2, 1, None]), ["1", "2", "1"]),
+        ([1.0, 2.0, 1.0, np.nan], ["1", "2", "1"]),
+    ],
+)
+def test_text_truth_categories_and_two_numbers_are_classes(values, labels):
+    frame = pd.DataFrame({"y": values})
+    target = prepare_target(pd.concat([frame] * 3), "y")
+    assert target.has_classes
+    assert_array_equal(target.y, labels * 3)
+    assert_array_equal(target.rows, [0, 1, 2, 4, 5, 6, 8, 9, 10])
+    assert target.notes[0] == "3 of 12 rows are left out: their target 'y' is missing."
+
+
+def test_numbers_are_predicted_as_asked_with_a_note_where_it_may_be_wrong():
+    pair = pd.DataFrame({"y": [0, 1] * 5})
+    (note,) = prepare_target(pair, "y").notes
+    assert "only two values and is predicted as classes; pass --task regression" in note
+    assert not prepare_target(pair, "y", "regression").has_classes
+    code = pd.DataFrame({"y": [1, 2, 3, 5] * 5})
+    (note,) = prepare_target(code, "y").notes
+    assert "only 4 different values, whole numbers" in note
+    target = prepare_target(code, "y", "classification")
+    assert (target.y.tolist()[:4], target.notes) == (["1", "2", "3", "5"], ())
+
+
+@pytest.mark.parametrize(
+    ("values", "part"),
+    [
+        (["a"] * 9, "must have at least 2 classes; found 'a' in all 9 rows"),
+        (["a"] * 9 + ["b"], "at least 3 rows of each class, .* found 1 of 'b'; add rows"),
+        ([f"name {i}" for i in range(99)], "at most 50 classes; found 99 different values"),
+        ([None, None, None], "found all its values missing"),
+    ],
+)
+def test_classes_that_cannot_be_learned_are_refused(values, part):
+    assert re.search(part, refused(pd.DataFrame({"y": values}), task="classification"))

@@ -74,7 +74,7 @@ def fit_table(
     """
     settings = settings or FitSettings()
     table = as_table(source)
-    wanted = prepare_target(table, target)
+    wanted = prepare_target(table, target, "regression")
     _require_rows(wanted, table.name)
     n_threads = 1 if len(wanted.y) <= _ONE_THREAD_ROWS else None
     with threadpool_limits(limits=n_threads, user_api="blas"):

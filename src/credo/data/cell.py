@@ -21,6 +21,7 @@ __all__ = [
     "MISSING_MARKERS",
     "days",
     "is_date_text",
+    "is_truth",
     "numbers",
     "text",
     "varies",
@@ -123,6 +124,18 @@ def is_date_text(word: str) -> bool:
     (True, False)
     """
     return bool(_YEAR_FIRST.fullmatch(word) or _DAY_FIRST.fullmatch(word))
+
+
+def is_truth(series: "pd.Series[Any]") -> bool:
+    """Whether the cells that are there are all true or false, however they are spelled.
+
+    Examples
+    --------
+    >>> is_truth(pd.Series(["TRUE", None, "false"])), is_truth(pd.Series(["yes", "no"]))
+    (True, False)
+    """
+    words = _distinct_words(series)[1]
+    return bool(words) and all(word.lower() in _BOOLEANS for word in words)
 
 
 def _word(value: Hashable) -> str | None:

@@ -219,7 +219,10 @@ def _checked(
 
 
 def _column(series: "pd.Series[Any]", source: str, place: Place) -> "pd.Series[Any]":
-    """Return a column with its numbers as numbers, after the checks that concern cells."""
+    """Return a column with its numbers as numbers, after the checks that concern cells.
+
+    True and false keep their spelling, in case they are the names of classes.
+    """
     _require_plain(series, source)
     if types.is_datetime64_any_dtype(series.dtype) or types.is_bool_dtype(series.dtype):
         return series
@@ -242,7 +245,7 @@ def _column(series: "pd.Series[Any]", source: str, place: Place) -> "pd.Series[A
             "missing, or read the column as text."
         )
     _require_size(values, str(series.name), source, place)
-    if n_present == 0 or types.is_numeric_dtype(series.dtype):
+    if n_present == 0 or types.is_numeric_dtype(series.dtype) or cell.is_truth(series):
         return series
     return pd.Series(values, index=series.index, name=series.name)
 
