@@ -12,7 +12,7 @@ from credo.data.error import TableError
 from credo.data.preparation import TablePreparation
 from credo.data.sets import load_set
 from credo.data.table import as_table
-from credo.data.table_regression import named_inputs
+from credo.data.table_input import named_inputs
 from credo.evaluation.splits import hold_out
 from credo.inference.model_evidence import model_posterior
 

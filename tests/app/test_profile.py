@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose
 
 from credo.app.profile import profiles
 from credo.data.preparation import TablePreparation
-from credo.data.table_regression import named_inputs
+from credo.data.table_input import named_inputs
 from credo.models import LinearRegression, ModelAverage
 
 RNG = np.random.default_rng(0)

@@ -8,7 +8,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import credo
-from credo.data.table_regression import TableRegression, named_inputs
+from credo.data.table_input import named_inputs
+from credo.data.table_regression import TableRegression
 from credo.distributions.mixture import Mixture
 
 

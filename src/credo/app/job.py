@@ -23,7 +23,8 @@ from credo.data.columns import TableSchema
 from credo.data.error import TableError
 from credo.data.preparation import FilledCells, PreparedTable, TablePreparation
 from credo.data.table import Table, as_table
-from credo.data.table_regression import TableRegression, named_inputs
+from credo.data.table_input import named_inputs
+from credo.data.table_regression import TableRegression
 from credo.data.target import Target, prepare_target
 from credo.data.training_range import TrainingRange
 from credo.distributions.estimate import sample_mean

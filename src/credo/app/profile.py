@@ -10,7 +10,7 @@ import numpy as np
 
 from credo.data.column_code import CategoryCode, DateCode, NumberCode
 from credo.data.preparation import PreparedTable, TablePreparation
-from credo.data.table_regression import named_inputs
+from credo.data.table_input import named_inputs
 from credo.distributions.estimate import Estimate
 from credo.distributions.predictive import Predictive
 from credo.models.average import ModelAverage

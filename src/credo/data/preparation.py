@@ -49,17 +49,27 @@ class FilledCells(NamedTuple):
         """Whether each row has a filled cell, shape (n_rows,)."""
         return np.asarray(self.is_filled.any(axis=1))
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """A sentence on what the intervals of such rows leave out."""
+    def notes(self, doubt: str) -> tuple[str, ...]:
+        """Return a sentence on what the predictions of such rows leave out.
+
+        Parameters
+        ----------
+        doubt
+            What states the doubt of a prediction: "interval", or "probabilities".
+        """
         n_rows = int(self.rows.sum())
         if not n_rows:
             return ()
         what = "1 row has" if n_rows == 1 else f"{n_rows:,} rows have"
-        whose = "its interval does" if n_rows == 1 else "their intervals do"
+        whose = "its" if n_rows == 1 else "their"
+        is_interval = doubt == "interval"
+        does = (
+            f"{doubt} does" if is_interval and n_rows == 1 else f"{doubt}{'s' * is_interval} do"
+        )
+        effect = "narrow" if is_interval else "sure"
         return (
-            f"{what} filled values (in {quoted(self.columns)}): {whose} not include not "
-            "knowing them, and may be too narrow.",
+            f"{what} filled values (in {quoted(self.columns)}): {whose} {does} not include "
+            f"not knowing them, and may be too {effect}.",
         )
 
 
@@ -189,7 +199,7 @@ class TablePreparation:
         Examples
         --------
         >>> frame = pd.DataFrame({"age": [20.0, None, 40.0], "dose": [1.0, 2.0, 3.0]})
-        >>> TablePreparation.learn(frame).filled(frame).notes[0]
+        >>> TablePreparation.learn(frame).filled(frame).notes("interval")[0]
         "1 row has filled values (in 'age'): its interval does not include not knowing them,
         and may be too narrow."
         """

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from credo.data import cell
 from credo.data.error import ModelFileError
 from credo.data.preparation import PreparedTable, TablePreparation
-from credo.data.table import as_table
+from credo.data.table_input import TableInput, TablePrediction, named_inputs, trial_rows
 from credo.data.training_range import TrainingRange
 from credo.distributions.mixture import Mixture
 from credo.models.average import ModelAverage
@@ -20,17 +18,12 @@ from credo.models.average import ModelAverage
 __all__ = [
     "MIN_PROBABILITY",
     "CandidateScore",
-    "TablePrediction",
     "TableRegression",
-    "named_inputs",
 ]
 
 MIN_PROBABILITY = 1e-6
 """A candidate less probable takes no part in predictions: far from the training rows it could
 outweigh all others, on a probability that is finer than the assumptions behind it."""
-
-N_TRIED = 9
-"""Rows on which a loaded model is tried."""
 
 
 @dataclass(frozen=True)
@@ -65,16 +58,6 @@ class CandidateScore:
     rmse: float
     coverage: float
     r_squared: float
-
-
-class TablePrediction(NamedTuple):
-    """Mean, sd, low and high of each row, in its order, and notes in plain sentences.
-
-    Columns that number the rows come first, so that predictions can be joined.
-    """
-
-    frame: pd.DataFrame
-    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,22 +110,13 @@ class TableRegression:
         coverage
             Probability of the interval from low to high; that of training if not given.
         """
-        checked = as_table(table, text_columns=self.preparation.text_columns)
-        prepared = self.preparation.prepare(checked)
-        self.training_range.require_near(prepared, checked.name)
-        predictive = self.predict_dist(prepared)
+        rows = TableInput.of(table, self.preparation, self.training_range)
+        predictive = self.predict_dist(rows.prepared)
         low, high = predictive.interval(self.coverage if coverage is None else coverage).T
         columns = {"mean": predictive.mean(), "sd": predictive.std(), "low": low, "high": high}
-        numbering = {
-            column.name: cell.text(checked.frame[column.name])
-            for column in self.preparation.left_out
-            if column.kind == "id" and column.name in set(checked.columns) - set(columns)
-        }
-        frame = pd.DataFrame(numbering | columns)
         is_torn = (columns["mean"] < low) | (columns["mean"] > high)
-        filled = self.preparation.filled(checked).notes
-        notes = prepared.notes + filled + self.training_range.notes(prepared)
-        return TablePrediction(frame, notes + self._torn_notes(predictive, is_torn))
+        notes = rows.notes("interval") + self._torn_notes(predictive, is_torn)
+        return TablePrediction(rows.frame(columns), notes)
 
     def predict_dist(self, prepared: PreparedTable) -> Mixture:
         """Return the mixture of the candidates that count, one entry per row."""
@@ -161,13 +135,7 @@ class TableRegression:
                 "must score every candidate and the average; found "
                 f"{len(self.scores)} scores of {len(self.average.names_)} candidates"
             )
-        nothing = pd.DataFrame({name: [None] for name in self.preparation.inputs}, dtype=object)
-        empty = self.preparation.prepare(nothing)
-        along = np.linspace(0, 1, N_TRIED)[:, None]
-        span = self.training_range.highest - self.training_range.lowest
-        X = np.concatenate([empty.X, self.training_range.lowest + along * span])
-        self.training_range.notes(empty)
-        predictive = self.predict_dist(empty._replace(X=X))
+        predictive = self.predict_dist(trial_rows(self.preparation, self.training_range))
         told = [predictive.mean(), predictive.std(), *predictive.interval(self.coverage).T]
         if not np.isfinite(told).all():
             raise ModelFileError("must predict finite numbers; found others")
@@ -197,8 +165,3 @@ class TableRegression:
             f"interval, because {name}, a candidate of probability {share[culprit]:.2g}, is "
             "far from all others there: trust the interval, and neither mean nor sd.",
         )
-
-
-def named_inputs(prepared: PreparedTable) -> pd.DataFrame:
-    """Return a design matrix as a frame, so that models know the names of its columns."""
-    return pd.DataFrame(prepared.X, columns=list(prepared.names))

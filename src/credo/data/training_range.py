@@ -64,8 +64,14 @@ class TrainingRange:
                 f"{row + 1}; correct it, or leave it empty if it is missing."
             )
 
-    def notes(self, prepared: PreparedTable) -> tuple[str, ...]:
-        """Return a sentence that counts the rows outside, if there are any."""
+    def notes(self, prepared: PreparedTable, doubt: str = "interval") -> tuple[str, ...]:
+        """Return a sentence that counts the rows outside, if there are any.
+
+        Parameters
+        ----------
+        doubt
+            What states the doubt of a prediction: "interval", or "probabilities".
+        """
         is_outside = self.is_outside(prepared)
         n_rows = int(is_outside.any(axis=1).sum())
         if n_rows == 0:
@@ -78,5 +84,5 @@ class TrainingRange:
             verb, whose = ("lie", "their predictions are extrapolations")
         return (
             f"{n_rows:,} of {len(is_outside):,} rows {verb} outside the range of the training "
-            f"rows (by {columns}): {whose}, which the interval may understate.",
+            f"rows (by {columns}): {whose}, which the {doubt} may understate.",
         )

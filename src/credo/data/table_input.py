@@ -1,0 +1,98 @@
+"""Rows of a table on their way into a model that takes tables, and predictions on the way out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import pandas as pd
+
+from credo.data import cell
+from credo.data.preparation import PreparedTable, TablePreparation
+from credo.data.table import Table, as_table
+from credo.data.training_range import TrainingRange
+
+__all__ = ["TableInput", "TablePrediction", "named_inputs", "trial_rows"]
+
+N_TRIED = 9
+"""Rows on which a loaded model is tried."""
+
+
+class TablePrediction(NamedTuple):
+    """What is predicted of each row, in its order, and notes in plain sentences.
+
+    Columns that number the rows come first, so that predictions can be joined.
+    """
+
+    frame: pd.DataFrame
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class TableInput:
+    """The rows of a table made ready by the rules of training.
+
+    Attributes
+    ----------
+    table, prepared
+        The table, and its design matrix.
+    preparation, training_range
+        The rules, and where the rows learned from were.
+    """
+
+    table: Table
+    prepared: PreparedTable
+    preparation: TablePreparation
+    training_range: TrainingRange
+
+    @classmethod
+    def of(
+        cls, table: Any, preparation: TablePreparation, training_range: TrainingRange
+    ) -> Self:
+        """Return the input of a `Table`, a path or a data frame.
+
+        Raises
+        ------
+        TableError
+            If columns of training are absent, or values no model can extrapolate to.
+        """
+        checked = as_table(table, text_columns=preparation.text_columns)
+        prepared = preparation.prepare(checked)
+        training_range.require_near(prepared, checked.name)
+        return cls(checked, prepared, preparation, training_range)
+
+    def notes(self, doubt: str) -> tuple[str, ...]:
+        """Return sentences on gaps, new levels and rows outside the training range.
+
+        Parameters
+        ----------
+        doubt
+            What states the doubt of a prediction, and may be too small: "interval".
+        """
+        filled = self.preparation.filled(self.table).notes(doubt)
+        return self.prepared.notes + filled + self.training_range.notes(self.prepared, doubt)
+
+    def frame(self, columns: dict[str, Any]) -> pd.DataFrame:
+        """Return predictions by name, after the columns that number the rows."""
+        numbering = {
+            column.name: cell.text(self.table.frame[column.name])
+            for column in self.preparation.left_out
+            if column.kind == "id" and column.name in set(self.table.columns) - set(columns)
+        }
+        return pd.DataFrame(numbering | columns)
+
+
+def trial_rows(preparation: TablePreparation, training_range: TrainingRange) -> PreparedTable:
+    """Return a row with nothing in it, and rows across the training range."""
+    nothing = pd.DataFrame({name: [None] for name in preparation.inputs}, dtype=object)
+    empty = preparation.prepare(nothing)
+    along = np.linspace(0, 1, N_TRIED)[:, None]
+    span = training_range.highest - training_range.lowest
+    training_range.notes(empty, "interval")
+    return empty._replace(X=np.concatenate([empty.X, training_range.lowest + along * span]))
+
+
+def named_inputs(prepared: PreparedTable) -> pd.DataFrame:
+    """Return a design matrix as a frame, so that models know the names of its columns."""
+    return pd.DataFrame(prepared.X, columns=list(prepared.names))
