@@ -3,10 +3,22 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.linear_model import LogisticRegression, Perceptron
+from sklearn.model_selection import PredefinedSplit, cross_val_predict
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
-from credo.distributions import Gamma, Normal, Predictive
-from credo.evaluation import cross_validate, fold_labels, leave_one_out_labels, refit_folds
+from credo.distributions import Categorical, Gamma, Normal, Predictive
+from credo.evaluation import (
+    cross_validate,
+    fold_labels,
+    leave_one_out_labels,
+    refit_folds,
+    stratified_fold_labels,
+)
 from credo.features import PolynomialBasis, RadialBasis
 from credo.models import LinearRegression, ModelAverage
 
@@ -223,3 +235,149 @@ def test_an_outlier_in_a_fold_leaves_no_trace_in_the_fit_without_it():
     rows = labels == 3
     naive = LinearRegression().fit(x[~rows], y[~rows]).predict_dist(x[rows])
     assert_allclose(found.log_score[rows], naive.log_prob(y[rows]), rtol=1e-8)
+
+
+class Shares(ClassifierMixin, BaseEstimator):
+    """A classifier that knows only how common classes are, from counts that add."""
+
+    def __init__(self, pseudo_count=1.0):
+        self.pseudo_count = pseudo_count
+
+    def summarize_groups(self, X, y, label, n_groups, sample_weight=None):
+        self.classes_, codes = np.unique(np.asarray(y), return_inverse=True)
+        counts = np.zeros((n_groups, len(self.classes_)))
+        np.add.at(counts, (label, codes), 1.0 if sample_weight is None else sample_weight)
+        return tuple(counts)
+
+    def fit_statistics(self, counts):
+        total = counts + self.pseudo_count
+        self.share_ = total / total.sum()
+        self.log_evidence_ = float(counts @ np.log(self.share_))
+        return self
+
+    def fit(self, X, y, sample_weight=None):
+        (counts,) = self.summarize_groups(X, y, np.zeros(len(y), int), 1, sample_weight)
+        return self.fit_statistics(counts)
+
+    def predict_dist(self, X):
+        return Categorical(np.tile(self.share_, (len(X), 1)), self.classes_)
+
+
+class Average(ClassifierMixin, BaseEstimator):
+    """The shape of an average of classifiers: named parts, and a prior over them."""
+
+    def __init__(self, estimators, prior=None):
+        self.estimators = estimators
+        self.prior = prior
+
+
+def labeled_rows(n=90):
+    rng = np.random.default_rng(4)
+    codes = np.arange(n) % 3
+    return rng.normal(size=(n, 2)) + codes[:, None], np.array(["a", "b", "c"])[codes]
+
+
+@pytest.mark.parametrize("kind", [np.asarray, list, pd.Series, pd.Categorical])
+def test_a_foreign_classifier_is_scored_by_the_probability_of_the_class(kind):
+    X, y = labeled_rows()
+    fold = stratified_fold_labels(y, 5, np.random.default_rng(0))
+    model = make_pipeline(StandardScaler(), GaussianNB())
+    result = cross_validate(model, X, kind(y), labels=fold)
+    cv = PredefinedSplit(fold)
+    probability = cross_val_predict(model, X, y, cv=cv, method="predict_proba")
+    assert_allclose(result.mean, probability, rtol=1e-10)
+    codes = np.searchsorted(result.classes, y)
+    assert_allclose(result.log_score, np.log(probability[np.arange(90), codes]), rtol=1e-10)
+    assert_array_equal(result.predicted, cross_val_predict(model, X, y, cv=cv))
+    assert_allclose(result.score.value, result.log_score.mean())
+
+
+def test_folds_of_a_classifier_keep_the_proportions_of_classes():
+    X, y = labeled_rows()
+    result = cross_validate(GaussianNB(), X, y, n_folds=5)
+    for label in "abc":
+        assert_array_equal(np.bincount(result.fold[y == label]), 6)
+
+
+@pytest.mark.parametrize("weight", [None, np.random.default_rng(5).uniform(0.5, 2.0, 90)])
+def test_folds_of_a_classifier_from_statistics_equal_naive_refits(weight):
+    X, y = labeled_rows()
+    y[:20] = "b"
+    result = cross_validate(Shares(), X, y, n_folds=4, sample_weight=weight)
+    for i in range(4):
+        kept = result.fold != i
+        model = Shares().fit(X[kept], y[kept], None if weight is None else weight[kept])
+        assert_allclose(result.mean[~kept], model.predict_dist(X[~kept]).probability)
+        assert_allclose(
+            result.log_score[~kept], model.predict_dist(X[~kept]).log_prob(y[~kept])
+        )
+        assert_allclose(result.log_evidence[i], model.log_evidence_)
+    assert_array_equal(result.predicted, "b")
+
+
+def test_an_average_of_classifiers_is_scored_through_its_parts():
+    X, y = labeled_rows()
+    y[:20] = "b"
+    settings = (0.5, 40.0)
+    parts = [cross_validate(Shares(c), X, y, n_folds=4) for c in settings]
+    named = [(str(c), Shares(c)) for c in settings]
+    result = cross_validate(Average(named, prior=[1.0, 3.0]), X, y, n_folds=4)
+    for i in range(4):
+        rows = result.fold == i
+        odds = 3.0 * np.exp(parts[1].log_evidence[i] - parts[0].log_evidence[i])
+        expected = (parts[0].mean[rows] + odds * parts[1].mean[rows]) / (1.0 + odds)
+        assert_allclose(result.mean[rows], expected)
+    codes = np.searchsorted(result.classes, y)
+    assert_allclose(np.exp(result.log_score), result.mean[np.arange(90), codes])
+
+
+def test_a_row_without_a_class_is_predicted_but_not_scored():
+    X, y = labeled_rows()
+
+    class OfTheKnown(GaussianNB):
+        def fit(self, X, y):
+            known = np.array([label is not None for label in y])
+            return super().fit(X[known], y[known].astype(str))
+
+    gaps = y.astype(object)
+    gaps[::10] = None
+    result = cross_validate(OfTheKnown(), X, gaps, n_folds=3)
+    assert_array_equal(np.isnan(result.log_score), np.arange(90) % 10 == 0)
+    assert_allclose(result.score.value, np.nanmean(result.log_score))
+    assert np.isfinite(result.mean).all()
+
+
+def test_a_classifier_without_probabilities_is_kept_by_its_answers():
+    X, y = labeled_rows()
+    fold = stratified_fold_labels(y, 3, np.random.default_rng(0))
+    result = cross_validate(Perceptron(), X, y, labels=fold)
+    cv = PredefinedSplit(fold)
+    assert_array_equal(result.predicted, cross_val_predict(Perceptron(), X, y, cv=cv))
+    assert np.isnan(result.log_score).all()
+    assert np.isnan(result.score.value)
+
+
+def test_the_answer_of_a_foreign_classifier_is_its_own():
+    X, y = labeled_rows(30)
+    fold = stratified_fold_labels(y, 3, np.random.default_rng(0))
+    result = cross_validate(SVC(), X, y, labels=fold)
+    cv = PredefinedSplit(fold)
+    assert_array_equal(result.predicted, cross_val_predict(SVC(), X, y, cv=cv))
+
+
+def test_a_class_that_is_only_in_the_fold_is_impossible():
+    X, y = labeled_rows(31)
+    y[30] = "z"
+    fold = np.append(np.arange(30) // 15, 0)
+    result = cross_validate(LogisticRegression(), X, y, labels=fold)
+    assert result.log_score[30] == -np.inf
+    assert result.mean[30, 3] == 0.0
+    weight = np.append(np.ones(30), 0.0)
+    result = cross_validate(LogisticRegression(), X, y, labels=fold, sample_weight=weight)
+    assert np.isfinite(result.score.value)
+
+
+def test_more_folds_than_rows_of_the_rarest_class_are_refused():
+    X, y = labeled_rows(30)
+    with pytest.raises(ValueError, match="found 12 for 10 rows of class 'a'"):
+        cross_validate(GaussianNB(), X, y, n_folds=12)

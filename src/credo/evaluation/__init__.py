@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     )
     from credo.evaluation.cross_validation import CrossValidation as CrossValidation
     from credo.evaluation.cross_validation import cross_validate as cross_validate
-    from credo.evaluation.cross_validation import refit_folds as refit_folds
+    from credo.evaluation.fold_fit import refit_folds as refit_folds
+    from credo.evaluation.held_out import predictive_of as predictive_of
     from credo.evaluation.proportion import proportion_interval as proportion_interval
     from credo.evaluation.scorer import crps_scorer as crps_scorer
     from credo.evaluation.scorer import log_score_scorer as log_score_scorer
@@ -27,15 +28,20 @@ if TYPE_CHECKING:
     from credo.evaluation.scores import needed_coverage as needed_coverage
     from credo.evaluation.scores import squared_error as squared_error
     from credo.evaluation.splits import fold_labels as fold_labels
+    from credo.evaluation.splits import grouped_fold_labels as grouped_fold_labels
     from credo.evaluation.splits import hold_out as hold_out
     from credo.evaluation.splits import leave_one_out_labels as leave_one_out_labels
+    from credo.evaluation.splits import stratified_fold_labels as stratified_fold_labels
+    from credo.evaluation.splits import time_splits as time_splits
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submodules=["laws"],
     submod_attrs={
         "calibration": ["CoverageCurve", "coverage_curve", "probability_integral_transform"],
-        "cross_validation": ["CrossValidation", "cross_validate", "refit_folds"],
+        "cross_validation": ["CrossValidation", "cross_validate"],
+        "fold_fit": ["refit_folds"],
+        "held_out": ["predictive_of"],
         "proportion": ["proportion_interval"],
         "scorer": ["crps_scorer", "log_score_scorer"],
         "scores": [
@@ -49,6 +55,13 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "needed_coverage",
             "squared_error",
         ],
-        "splits": ["fold_labels", "hold_out", "leave_one_out_labels"],
+        "splits": [
+            "fold_labels",
+            "grouped_fold_labels",
+            "hold_out",
+            "leave_one_out_labels",
+            "stratified_fold_labels",
+            "time_splits",
+        ],
     },
 )

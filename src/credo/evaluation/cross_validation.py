@@ -1,33 +1,25 @@
-"""Cross-validation by proper scores, from statistics alone where a model's statistics add.
-
-Such a model reads the data once: the statistics of every fold are found in one pass, and the
-fit without a fold is the fit to the sum of the others. A basis is placed once, on all
-inputs; it never sees an outcome.
-"""
+"""Cross-validation by proper scores: what a model says about rows it has not seen."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass
-from itertools import accumulate
-from operator import add
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
-from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from credo.distributions.estimate import Estimate
+from credo.evaluation.fold_fit import fold_codes, fold_members, fold_models
+from credo.evaluation.held_out import has_predictive, predictive_of
+from credo.evaluation.outcome import MISSING, Outcome, class_codes
 from credo.evaluation.scores import log_score
-from credo.evaluation.splits import fold_labels
 from credo.inference.model_evidence import model_posterior
 from credo.numerics.array import Array, as_float
 
-__all__ = ["CrossValidation", "cross_validate", "refit_folds"]
+__all__ = ["CrossValidation", "cross_validate"]
 
 Rows = NDArray[np.intp]
 
@@ -40,17 +32,24 @@ class CrossValidation:
     ----------
     log_score
         Log predictive density of each row, summed over outputs, shape (n_samples,); higher
-        is better.
+        is better. Of a classifier the log probability of the class, NaN if the class is
+        missing or the model has no probabilities.
     mean
-        Predictive mean of each row, of the shape of y.
+        Predictive mean of each row, of the shape of y; of a classifier the probability of
+        each class, shape (n_samples, n_classes).
     fold
         Which fold each row was in, shape (n_samples,).
     score
-        Mean row log score with its standard error, rows weighted by their sample weight.
-        Folds share training rows, so the error is somewhat optimistic.
+        Mean row log score with its standard error, rows weighted by their sample weight;
+        rows whose class is missing are left out. Folds share training rows, so the error is
+        somewhat optimistic.
     log_evidence
         Log evidence of the model fitted without each fold, shape (n_folds,); NaN if it has
         none.
+    predicted
+        What the model would have answered in each row: a class, or the mean.
+    classes
+        Labels of the columns of ``mean``; None for a regressor.
     """
 
     log_score: Array
@@ -58,6 +57,8 @@ class CrossValidation:
     fold: Rows
     score: Estimate
     log_evidence: Array
+    predicted: NDArray[Any]
+    classes: NDArray[Any] | None = None
 
 
 def cross_validate(
@@ -74,13 +75,15 @@ def cross_validate(
     Parameters
     ----------
     estimator
-        A regressor with ``predict_dist``; it is cloned, never changed. A `ModelAverage` is
-        scored through its parts: the average of a fold weighs them by their evidence there.
+        A regressor with ``predict_dist``, or any classifier; it is cloned, never changed. A
+        `ModelAverage` is scored through its parts: the average of a fold weighs them by
+        their evidence there.
     X, y
-        All rows.
+        All rows. Classes may be of any kind, NaN or None where they are missing.
     n_folds, rng
-        Number of random folds and what draws them. Without ``rng`` the folds are the same
-        in every call, so that models meet the same rows.
+        Number of random folds and what draws them; for a classifier the folds keep the
+        proportions of classes. Without ``rng`` the folds are the same in every call, so that
+        models meet the same rows.
     labels
         The fold of each row, instead of random ones.
     sample_weight
@@ -95,119 +98,117 @@ def cross_validate(
     >>> result.mean[1:4].round(1), result.score.value.round(1)
     (array([2.1, 4. , 6. ]), np.float64(0.0))
     """
-    outcomes = as_float(y)
-    fold = _folds(len(outcomes), n_folds, rng, labels)
-    scored = _scored(estimator, X, outcomes, fold, sample_weight)
-    row_score = scored.log_prob.reshape(len(outcomes), -1).sum(axis=1)
-    weight = np.broadcast_to(1.0 if sample_weight is None else sample_weight, fold.shape)
-    score = _weighted_mean(row_score, as_float(weight))
-    return CrossValidation(row_score, scored.mean, fold, score, scored.log_evidence)
-
-
-def refit_folds(
-    estimator: Any,
-    X: Any,
-    y: ArrayLike,
-    labels: ArrayLike,
-    sample_weight: ArrayLike | None = None,
-) -> list[Any]:
-    """Return one fitted model for each fold, in order, that never saw the fold's outcomes.
-
-    From statistics where they add (``summarize_groups`` and ``fit_statistics``), else by
-    fitting a clone to the other folds.
-    """
-    outcomes = as_float(y)
-    fold = _folds(len(outcomes), 0, None, labels)
-    if hasattr(estimator, "summarize_groups") and hasattr(estimator, "fit_statistics"):
-        model = clone(estimator)
-        parts = model.summarize_groups(X, outcomes, fold, fold.max() + 1, sample_weight)
-        return [copy(model).fit_statistics(others) for others in _sums_of_others(parts)]
-    return [
-        _fitted(estimator, X, outcomes, np.flatnonzero(fold != i), sample_weight)
-        for i in range(fold.max() + 1)
-    ]
+    outcome = Outcome.of(estimator, y)
+    fold = fold_codes(outcome, n_folds, rng, labels)
+    scored = _scored(estimator, X, outcome, fold, sample_weight)
+    row_score = scored.log_prob.reshape(len(fold), -1).sum(axis=1)
+    weight = as_float(
+        np.broadcast_to(1.0 if sample_weight is None else sample_weight, fold.shape)
+    )
+    known = slice(None) if outcome.codes is None else outcome.codes != MISSING
+    return CrossValidation(
+        row_score,
+        scored.mean,
+        fold,
+        _weighted_mean(row_score[known], weight[known]),
+        scored.log_evidence,
+        scored.predicted,
+        outcome.classes,
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class _Scored:
-    """Log density and mean of each entry of y, and the log evidence of each fold."""
+    """Log density, mean and answer for each entry of y; the log evidence of each fold."""
 
     log_prob: Array
     mean: Array
+    predicted: NDArray[Any]
     log_evidence: Array
 
 
 def _scored(
-    estimator: Any, X: Any, y: Array, fold: Rows, sample_weight: ArrayLike | None
+    estimator: Any, X: Any, outcome: Outcome, fold: Rows, sample_weight: ArrayLike | None
 ) -> _Scored:
     if hasattr(estimator, "estimators") and hasattr(estimator, "prior"):
-        parts = [_scored(part, X, y, fold, sample_weight) for _, part in estimator.estimators]
-        return _averaged(parts, fold, estimator.prior)
-    models = refit_folds(estimator, X, y, fold, sample_weight)
-    log_prob, mean = np.empty(y.shape), np.empty(y.shape)
-    for model, rows in zip(models, _members(fold), strict=True):
-        predictive = model.predict_dist(_safe_indexing(X, rows))
-        log_prob[rows], mean[rows] = log_score(predictive, y[rows]), predictive.mean()
+        parts = [
+            _scored(part, X, outcome, fold, sample_weight) for _, part in estimator.estimators
+        ]
+        return _averaged(parts, fold, estimator.prior, outcome.classes)
+    models = fold_models(estimator, X, outcome, fold, sample_weight)
+    answer = _numbers_scored if outcome.classes is None else _classes_scored
+    log_prob, mean, predicted = answer(models, X, outcome, fold)
     evidences = [getattr(model, "log_evidence_", np.nan) for model in models]
-    return _Scored(log_prob, mean, np.array(evidences, dtype=np.float64))
+    return _Scored(log_prob, mean, predicted, np.array(evidences, dtype=np.float64))
 
 
-def _averaged(parts: list[_Scored], fold: Rows, prior: ArrayLike | None) -> _Scored:
+def _numbers_scored(
+    models: list[Any], X: Any, outcome: Outcome, fold: Rows
+) -> tuple[Array, Array, Array]:
+    log_prob, mean = np.empty(outcome.y.shape), np.empty(outcome.y.shape)
+    for model, rows in zip(models, fold_members(fold), strict=True):
+        predictive = predictive_of(model, _safe_indexing(X, rows))
+        log_prob[rows] = log_score(predictive, outcome.y[rows])
+        mean[rows] = predictive.mean()
+    return log_prob, mean, mean
+
+
+def _classes_scored(
+    models: list[Any], X: Any, outcome: Outcome, fold: Rows
+) -> tuple[Array, Array, NDArray[Any]]:
+    """Return log probability of the class, all probabilities and the answer of each row.
+
+    A class that a model has not seen outside a fold is impossible to it.
+    """
+    assert outcome.classes is not None
+    assert outcome.codes is not None
+    probability = np.zeros((len(fold), len(outcome.classes)))
+    answer = np.empty(len(fold), dtype=np.intp)
+    for model, rows in zip(models, fold_members(fold), strict=True):
+        inputs = _safe_indexing(X, rows)
+        if not has_predictive(model):
+            probability[rows] = np.nan
+            answer[rows] = class_codes(model.predict(inputs), outcome.classes)
+            continue
+        predictive = predictive_of(model, inputs)
+        columns = class_codes(predictive.labels, outcome.classes)
+        probability[np.ix_(rows, columns)] = predictive.probability
+        guess = predictive.mode() if hasattr(model, "predict_dist") else model.predict(inputs)
+        answer[rows] = class_codes(guess, outcome.classes)
+    chosen = probability[np.arange(len(fold)), outcome.codes]
+    with np.errstate(divide="ignore"):
+        log_prob = np.where(outcome.codes == MISSING, np.nan, np.log(chosen))
+    return log_prob, probability, outcome.classes[answer]
+
+
+def _averaged(
+    parts: list[_Scored], fold: Rows, prior: ArrayLike | None, classes: NDArray[Any] | None
+) -> _Scored:
     """Return the scores of a mixture, whose density and mean are averages of its parts'."""
     evidences = np.array([part.log_evidence for part in parts])
     weights = np.array([model_posterior(column, prior) for column in evidences.T]).T
-    by_row = weights[:, fold].reshape(len(parts), -1, *[1] * (parts[0].mean.ndim - 1))
+    by_row = weights[:, fold]
+    log_probs = np.array([part.log_prob for part in parts])
     with np.errstate(divide="ignore"):
-        log_weight = np.log(by_row)
-    log_prob = special.logsumexp([part.log_prob for part in parts] + log_weight, axis=0)
-    mean = (by_row * np.array([part.mean for part in parts])).sum(axis=0)
+        log_weight = np.log(_aligned(by_row, log_probs))
+    log_prob = special.logsumexp(log_probs + log_weight, axis=0)
+    means = np.array([part.mean for part in parts])
+    mean = (_aligned(by_row, means) * means).sum(axis=0)
     share = model_posterior(np.zeros(len(parts)), prior)
     log_evidence = special.logsumexp(evidences, axis=0, b=share[:, None])
-    return _Scored(np.asarray(log_prob), mean, np.asarray(log_evidence))
+    predicted = mean if classes is None else classes[mean.argmax(axis=1)]
+    return _Scored(np.asarray(log_prob), mean, predicted, np.asarray(log_evidence))
 
 
-def _sums_of_others(parts: Sequence[Any]) -> list[Any]:
-    """Return, for each part, the sum of all others.
-
-    From sums of those before and those after: ``total - part`` would lose what an outlier in
-    the part has drowned.
-    """
-    before = list(accumulate(parts[:-1], add))
-    after = list(accumulate(reversed(parts[1:]), add))[::-1]
-    middle = [a + b for a, b in zip(before[:-1], after[1:], strict=True)]
-    return [after[0], *middle, before[-1]]
-
-
-def _fitted(
-    estimator: Any, X: Any, y: Array, rows: Rows, sample_weight: ArrayLike | None
-) -> Any:
-    weight = {}
-    if sample_weight is not None:
-        weight = {"sample_weight": np.broadcast_to(as_float(sample_weight), len(y))[rows]}
-    return clone(estimator).fit(_safe_indexing(X, rows), y[rows], **weight)
-
-
-def _folds(n: int, n_folds: int, rng: Generator | None, labels: ArrayLike | None) -> Rows:
-    """Return the fold of each row, coded 0, 1, ..., from labels or at random."""
-    if labels is None:
-        return fold_labels(n, n_folds, np.random.default_rng(0) if rng is None else rng)
-    names, codes = np.unique(np.asarray(labels), return_inverse=True)
-    if codes.shape != (n,) or len(names) < 2:
-        raise ValueError(
-            f"labels must give each of the {n} rows one of at least 2 folds; found shape "
-            f"{codes.shape} with {len(names)} folds. Use fold_labels to make them."
-        )
-    return codes.astype(np.intp)
-
-
-def _members(fold: Rows) -> list[Rows]:
-    # Stable sorts of short integers are linear in the number of rows.
-    order = np.argsort(fold.astype(np.min_scalar_type(fold.max())), kind="stable")
-    return np.split(order, np.cumsum(np.bincount(fold))[:-1])
+def _aligned(by_row: Array, values: Array) -> Array:
+    """Return weights of parts and rows with an axis of one for each further axis of values."""
+    return by_row.reshape(*by_row.shape, *[1] * (values.ndim - 2))
 
 
 def _weighted_mean(values: Array, weight: Array) -> Estimate:
-    total, n = weight.sum(), np.count_nonzero(weight)
+    # A row of no weight must not turn an impossible outcome into no number.
+    values, weight = values[weight > 0], weight[weight > 0]
+    total, n = weight.sum(), len(weight)
     mean = weight @ values / total
     # An impossible outcome scores minus infinity, and so does the mean; it has no error.
     with np.errstate(invalid="ignore"):

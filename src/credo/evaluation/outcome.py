@@ -1,0 +1,99 @@
+"""What came true: numbers, or classes coded by their place among known labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import is_classifier
+
+from credo.numerics.array import as_float
+
+__all__ = ["MISSING", "Outcome", "class_codes", "coded"]
+
+Codes = NDArray[np.intp]
+
+MISSING = -1
+"""Code of a row whose class is not known."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What came true in each row: numbers, or classes with their labels and codes.
+
+    Attributes
+    ----------
+    y
+        Numbers of shape (n_samples,) or (n_samples, n_outputs), or classes as they were given.
+    classes, codes
+        Labels in rising order, and the place of each row's among them; None for numbers.
+    """
+
+    y: NDArray[Any]
+    classes: NDArray[Any] | None = None
+    codes: Codes | None = None
+
+    @classmethod
+    def of(cls, estimator: Any, y: ArrayLike) -> Outcome:
+        """Return outcomes as the kind of estimator needs them."""
+        if not _expects_classes(estimator):
+            return cls(as_float(y))
+        classes, codes = coded(y)
+        return cls(np.asarray(y), classes, codes)
+
+
+def class_codes(y: ArrayLike, labels: NDArray[Any]) -> Codes:
+    """Return the place of each entry of ``y`` among ``labels``, `MISSING` for NaN and None.
+
+    Labels may be of any kind and in any order; a class that is none of them is refused.
+
+    Examples
+    --------
+    >>> class_codes(["yes", "no", None], np.array(["no", "yes"]))
+    array([ 1,  0, -1])
+    """
+    outcomes = _one_axis(y)
+    codes = pd.Index(labels.tolist()).get_indexer(pd.Index(outcomes.tolist()))
+    is_missing = np.asarray(pd.isna(outcomes))
+    is_other = (codes < 0) & ~is_missing
+    if is_other.any():
+        found = sorted({str(label) for label in outcomes[is_other][:1000].tolist()})
+        raise ValueError(
+            f"y must hold the labels {labels[:8].tolist()} of the predictions; found "
+            f"{found[:5]}. Pass labels written as at fit, or leave these rows out."
+        )
+    return np.where(is_missing, MISSING, codes).astype(np.intp)
+
+
+def coded(y: ArrayLike) -> tuple[NDArray[Any], Codes]:
+    """Return the distinct labels of ``y`` in rising order, and the code of each row.
+
+    Examples
+    --------
+    >>> labels, codes = coded(["b", "a", None, "b"])
+    >>> labels.tolist(), codes.tolist()
+    (['a', 'b'], [1, 0, -1, 1])
+    """
+    codes, labels = pd.factorize(_one_axis(y), sort=True)
+    plain = np.array(labels.tolist())
+    return plain, codes.astype(np.intp)
+
+
+def _expects_classes(estimator: Any) -> bool:
+    # A ModelAverage is known by its prior over parts, as this room imports no model.
+    if hasattr(estimator, "estimators") and hasattr(estimator, "prior"):
+        return all(_expects_classes(part) for _, part in estimator.estimators)
+    return hasattr(estimator, "__sklearn_tags__") and bool(is_classifier(estimator))
+
+
+def _one_axis(y: ArrayLike) -> NDArray[Any]:
+    outcomes = np.asarray(y)
+    if outcomes.ndim != 1:
+        raise ValueError(
+            f"y must hold one class for each row; found shape {outcomes.shape}. Pass one "
+            "column."
+        )
+    return outcomes
