@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from credo.models.basis_transformer import BasisTransformer as BasisTransformer
     from credo.models.linear_regression import LinearRegression as LinearRegression
     from credo.models.predictive import predict_dist as predict_dist
+    from credo.models.stack import Stack as Stack
 
 __version__ = "0.1.0"
 
@@ -39,5 +40,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "models.basis_transformer": ["BasisTransformer"],
         "models.linear_regression": ["LinearRegression"],
         "models.predictive": ["predict_dist"],
+        "models.stack": ["Stack"],
     },
 )

@@ -69,3 +69,10 @@ def test_rows_impossible_for_all_are_passed_over_and_others_exclude_models():
 def test_another_shape_is_refused(shape):
     with pytest.raises(ValueError, match=r"log_score must have shape \(n_models, n_samples\)"):
         stacking_weights(np.zeros(shape))
+
+
+def test_a_row_of_weight_two_counts_as_two_rows():
+    score = np.random.default_rng(3).normal(size=(3, 20))
+    copies = np.arange(20) % 3
+    found = stacking_weights(score, weight=copies)
+    assert_allclose(found, stacking_weights(np.repeat(score, copies, axis=1)), atol=1e-10)

@@ -5,9 +5,11 @@ import warnings
 
 import pytest
 from sklearn.base import BaseEstimator
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression as SomeLogistic
 
 import credo.models
-from credo import BasisTransformer, LinearRegression, ModelAverage
+from credo import BasisTransformer, LinearRegression, ModelAverage, Stack
 from credo.distributions import Gamma
 from credo.evaluation import laws
 from credo.features import (
@@ -47,6 +49,16 @@ EXAMPLES = {
             ),
             True,
         )
+    ],
+    "Stack": [
+        (
+            Stack(
+                [("line", LinearRegression()), ("curve", LinearRegression(SplineBasis(5)))],
+                cv=3,
+            ),
+            True,
+        ),
+        (Stack([("logistic", SomeLogistic()), ("constant", DummyClassifier())], cv=3), False),
     ],
     "BasisTransformer": [(BasisTransformer(SplineBasis(5)), True)],
 }

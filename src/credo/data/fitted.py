@@ -72,6 +72,16 @@ FITTED: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "names_": list[str],
             "probability_": NDArray[np.float64],
         },
+        "Stack": {
+            **_COMMON,
+            "classes_": NDArray[Any],
+            "estimators_": list[_Part],
+            "fold_": NDArray[np.intp],
+            "held_out_": Array,
+            "log_scores_": Array,
+            "names_": list[str],
+            "weights_": Array,
+        },
     }
 )
 """Type of each fitted attribute, by class and name."""

@@ -78,6 +78,7 @@ CLASSES: Mapping[str, str] = MappingProxyType(
         "Spectrum": "credo.families.ridge",
         "SphericalNormalInverseGamma": "credo.families.spherical_normal",
         "SplineBasis": "credo.features.spline",
+        "Stack": "credo.models.stack",
         "Status": "credo.inference.engine",
         "StudentT": "credo.distributions.student_t",
         "Sums": "credo.families.statistics",

@@ -11,7 +11,10 @@ __all__ = ["stacking_weights"]
 
 
 def stacking_weights(
-    log_score: ArrayLike, tolerance: float = 1e-5, max_steps: int = 2000
+    log_score: ArrayLike,
+    tolerance: float = 1e-5,
+    max_steps: int = 2000,
+    weight: ArrayLike | None = None,
 ) -> Array:
     """Return the weights whose mixture of models has the highest mean log score.
 
@@ -28,6 +31,8 @@ def stacking_weights(
         How far below the best mean log score the answer may be.
     max_steps
         Steps after which the weights found so far are returned.
+    weight
+        How much each row counts, shape (n_samples,); all alike if None.
 
     Notes
     -----
@@ -40,20 +45,23 @@ def stacking_weights(
     >>> stacking_weights(np.log([[0.9, 0.9, 0.1], [0.1, 0.1, 0.9]])).round(2)
     array([0.71, 0.29])
     """
-    density = _density(as_float(log_score))
+    density, share = _density(as_float(log_score), weight)
     weights = np.full(len(density), 1 / len(density))
     if not density.size:
         return weights
     for _ in range(max_steps):
-        gain = (density / (weights @ density)).mean(axis=1)
+        gain = (density / (weights @ density)) @ share
         if gain.max() - 1 <= tolerance:
             break
         weights = weights * gain
     return np.asarray(weights / weights.sum())
 
 
-def _density(log_score: Array) -> Array:
-    """Return densities relative to the best of each row, rows without a best left out."""
+def _density(log_score: Array, weight: ArrayLike | None) -> tuple[Array, Array]:
+    """Return densities relative to the best of each row, and the share of each row.
+
+    Rows without a best are left out.
+    """
     if log_score.ndim != 2 or len(log_score) == 0:
         raise ValueError(
             "log_score must have shape (n_models, n_samples) with at least one model; found "
@@ -61,5 +69,7 @@ def _density(log_score: Array) -> Array:
         )
     known = np.where(np.isnan(log_score), -np.inf, log_score)
     best = known.max(axis=0, initial=-np.inf)
-    is_told = np.isfinite(best)
-    return np.asarray(np.exp(known[:, is_told] - best[is_told]))
+    counts = np.ones(len(best)) if weight is None else as_float(weight)
+    is_told = np.isfinite(best) & (counts > 0)
+    share = counts[is_told]
+    return np.exp(known[:, is_told] - best[is_told]), share / max(share.sum(), 1e-300)

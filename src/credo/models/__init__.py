@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from credo.models.basis_transformer import BasisTransformer as BasisTransformer
     from credo.models.linear_regression import LinearRegression as LinearRegression
     from credo.models.predictive import predict_dist as predict_dist
+    from credo.models.stack import Stack as Stack
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
@@ -17,5 +18,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "basis_transformer": ["BasisTransformer"],
         "linear_regression": ["LinearRegression"],
         "predictive": ["predict_dist"],
+        "stack": ["Stack"],
     },
 )

@@ -1,0 +1,188 @@
+"""Stacks of models, each weighted by how well it predicts rows that were held out."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.random import RandomState, default_rng
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    has_fit_parameter,
+    validate_data,
+)
+
+from credo.distributions.categorical import Categorical
+from credo.distributions.predictive import Predictive
+from credo.inference.stacking import stacking_weights
+from credo.models.ensemble import Ensemble, class_probability, kind_of, mixed_predictive
+from credo.models.fold import fitted, folds_of, held_out
+from credo.models.label import class_labels
+from credo.models.predictive import predict_dist
+from credo.numerics.array import Array, as_float
+
+__all__ = ["Stack"]
+
+
+class Stack(Ensemble):
+    """Models mixed by the weights that predict held-out rows best.
+
+    ``p(y | x) = sum over models of weight * p(y | x, model)``, with the weights that maximize
+    the mean log score of the mixture on rows that the models had not seen. Unlike
+    `ModelAverage` it needs no evidence and does not assume that one of the models is true; so
+    any classifier with ``predict_proba`` and any regressor with ``predict_dist`` can take part.
+
+    Parameters
+    ----------
+    estimators
+        Pairs of a name and a model, all classifiers or all regressors.
+    cv
+        Number of folds, or a splitter that holds each row out at most once.
+    random_state
+        Draws the folds; if None they are the same in every fit.
+
+    Attributes
+    ----------
+    estimators_, named_estimators_, names_
+        The models fitted to all rows, in order and by name, and their names.
+    weights_
+        Weight of each model, shape (n_models,); sums to one.
+    log_scores_
+        Log score of each row under each model fitted without it, shape (n_models, n); NaN
+        for rows of weight zero or that ``cv`` never holds out.
+    held_out_
+        Class probabilities of each held-out row, shape (n_models, n, K), or predictive means,
+        (n_models, n).
+    fold_
+        Fold of each row, -1 where there is none.
+    classes_
+        Labels, for classifiers only.
+
+    Examples
+    --------
+    >>> from credo.features import PolynomialBasis
+    >>> from credo.models import LinearRegression
+    >>> x = np.linspace(-1, 1, 40)[:, None]
+    >>> y = x[:, 0] ** 2 + 0.1 * np.sin(37 * np.arange(40))
+    >>> parabola = LinearRegression(PolynomialBasis(2))
+    >>> stack = Stack([("line", LinearRegression()), ("parabola", parabola)]).fit(x, y)
+    >>> stack.weights_.round(2)
+    array([0., 1.])
+    """
+
+    def __init__(
+        self, estimators: list[tuple[str, Any]], cv: Any = 10, random_state: Any = None
+    ):
+        self.estimators = estimators
+        self.cv = cv
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Weigh the models on held-out rows, then fit each to all rows."""
+        self.names_, models = self._checked()
+        is_classifier = kind_of(self.estimators) == "classifier"
+        _require_verbs(self.names_, models, is_classifier, sample_weight is not None)
+        X, y = indexable(X, y)
+        validate_data(self, X, y, skip_check_array=True)
+        weight = as_float(_check_sample_weight(sample_weight, X, ensure_non_negative=True))
+        target, classes = self._target(y, is_classifier, sample_weight)
+        rows = np.flatnonzero(weight > 0)
+        self._hold_out(models, X, target, weight, rows, classes)
+        given = None if sample_weight is None else weight
+        outcome = target if classes is None else classes[target]
+        self.estimators_ = [fitted(model, X, outcome, given) for model in models]
+        counted = self.log_scores_[:, rows]
+        self.weights_ = stacking_weights(counted, weight=weight[rows])
+        return self
+
+    def predict_dist(self, X: ArrayLike) -> Categorical | Predictive:
+        """Return the mixture of the models' predictives, one entry per row."""
+        check_is_fitted(self)
+        # The members check X, each as it was told to.
+        if kind_of(self.estimators) == "classifier":
+            parts = [class_probability(m, X, self.classes_) for m in self.estimators_]
+            mean = np.tensordot(self.weights_, parts, axes=1)
+            return Categorical(mean / mean.sum(axis=1, keepdims=True), labels=self.classes_)
+        return mixed_predictive(self.weights_, [predict_dist(m, X) for m in self.estimators_])
+
+    def table(self) -> pd.DataFrame:
+        """Return mean held-out log score, its standard error and weight of each model."""
+        check_is_fitted(self)
+        n = np.isfinite(self.log_scores_).sum(axis=1)
+        with np.errstate(invalid="ignore"):
+            error = np.nanstd(self.log_scores_, axis=1, ddof=1) / np.sqrt(n)
+        columns = {
+            "log_score": np.nanmean(self.log_scores_, axis=1),
+            "log_score_error": error,
+            "weight": self.weights_,
+        }
+        return pd.DataFrame(columns, index=pd.Index(self.names_, name="model"))
+
+    def _target(
+        self, y: ArrayLike, is_classifier: bool, weight: ArrayLike | None
+    ) -> tuple[NDArray[Any], NDArray[Any] | None]:
+        """Return codes and labels of classes, or outcomes and None."""
+        if is_classifier:
+            self.classes_, codes = class_labels(y, weight)
+            return codes, self.classes_
+        return as_float(y), None
+
+    def _hold_out(
+        self,
+        models: list[Any],
+        X: Any,
+        y: NDArray[Any],
+        weight: Array,
+        rows: NDArray[np.intp],
+        classes: NDArray[Any] | None,
+    ) -> None:
+        """Set what each model says about each row of ``rows`` when it has not seen it."""
+        rng = default_rng(0 if self.random_state is None else _seed(self.random_state))
+        self.fold_ = folds_of(self.cv, X, y, weight, classes is not None, rng)
+        inputs, target, fold = _safe_indexing(X, rows), y[rows], self.fold_[rows]
+        given = None if (weight == 1).all() else weight[rows]
+        found = [held_out(model, inputs, target, fold, given, classes) for model in models]
+        self.log_scores_ = np.full((len(models), len(y)), np.nan)
+        self.log_scores_[:, rows] = [part.log_score for part in found]
+        predictions = np.array([part.prediction for part in found])
+        shape = (len(models), len(y), *predictions.shape[2:])
+        self.held_out_ = np.full(shape, np.nan)
+        self.held_out_[:, rows] = predictions
+
+
+def _seed(random_state: Any) -> Any:
+    """Return what NumPy's generator can be made from."""
+    if isinstance(random_state, RandomState):
+        return random_state.randint(2**31)
+    return random_state
+
+
+def _require_verbs(
+    names: list[str], models: list[Any], is_classifier: bool, is_weighted: bool
+) -> None:
+    """Refuse members that give no probabilities, or cannot take weights."""
+    if is_classifier:
+        silent = [n for n, m in zip(names, models, strict=True) if not _has_proba(m)]
+        if silent:
+            raise TypeError(
+                "every classifier of a Stack must have predict_proba; found none in "
+                f"{silent}. Calibrate it first, such as with CalibratedClassifierCV."
+            )
+    rigid = [
+        n
+        for n, m in zip(names, models, strict=True)
+        if is_weighted and not has_fit_parameter(m, "sample_weight")
+    ]
+    if rigid:
+        raise TypeError(
+            f"sample_weight needs models that can take it; found none in {rigid}. Leave out "
+            "sample_weight or these models."
+        )
+
+
+def _has_proba(model: Any) -> bool:
+    return hasattr(model, "predict_proba")

@@ -1,0 +1,189 @@
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.base import is_classifier, is_regressor
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
+from sklearn.model_selection import KFold, RepeatedKFold, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from credo.features import PolynomialBasis
+from credo.inference.stacking import stacking_weights
+from credo.models import LinearRegression, Stack
+from credo.models.fold import dealt_folds
+
+
+def curve(n=80, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1, 1, (n, 1))
+    return x, x[:, 0] ** 2 + 0.1 * rng.normal(size=n)
+
+
+def classes(n=90, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 2))
+    z = 2 * x[:, 0] + rng.logistic(size=n)
+    return x, np.array(["low", "mid", "top"])[np.digitize(z, [-1.5, 1.5])]
+
+
+LINE = ("line", LinearRegression())
+PARABOLA = ("parabola", LinearRegression(PolynomialBasis(2)))
+LOGISTIC = ("logistic", LogisticRegression())
+CONSTANT = ("constant", DummyClassifier(strategy="prior"))
+
+
+def test_weights_are_those_of_the_log_scores_of_a_manual_loop_over_folds():
+    x, y = curve()
+    cv = KFold(5, shuffle=True, random_state=3)
+    stack = Stack([LINE, PARABOLA], cv=cv).fit(x, y)
+    scores = np.empty((2, len(y)))
+    for train, test in cv.split(x):
+        for k, (_, model) in enumerate([LINE, PARABOLA]):
+            predictive = model.fit(x[train], y[train]).predict_dist(x[test])
+            scores[k, test] = predictive.log_prob(y[test])
+    assert_allclose(stack.log_scores_, scores, rtol=1e-9)
+    assert_allclose(stack.weights_, stacking_weights(scores), rtol=1e-9)
+
+
+def test_the_predictive_is_the_weighted_mixture_of_models_fitted_to_all_rows():
+    x, y = curve()
+    stack = Stack([LINE, PARABOLA], cv=4).fit(x, y)
+    parts = [model.fit(x, y).predict_dist(x) for _, model in (LINE, PARABOLA)]
+    density = stack.weights_ @ np.exp([part.log_prob(y) for part in parts])
+    assert_allclose(stack.predict_dist(x).log_prob(y), np.log(density), rtol=1e-9)
+    assert stack.weights_[1] > 0.9
+    assert_allclose(stack.table()["weight"], stack.weights_)
+
+
+def test_a_stack_of_classifiers_mixes_probabilities():
+    x, y = classes()
+    stack = Stack([LOGISTIC, CONSTANT], cv=5).fit(x, y)
+    assert is_classifier(stack)
+    assert not is_regressor(stack)
+    parts = [model.fit(x, y).predict_proba(x) for _, model in (LOGISTIC, CONSTANT)]
+    mixed = stack.weights_[0] * parts[0] + stack.weights_[1] * parts[1]
+    assert_allclose(stack.predict_proba(x), mixed, rtol=1e-9)
+    assert set(stack.predict(x)) <= {"low", "mid", "top"}
+    assert stack.held_out_.shape == (2, 90, 3)
+    told = np.searchsorted(stack.classes_, y)
+    assert_allclose(np.log(stack.held_out_[:, np.arange(90), told]), stack.log_scores_)
+    assert stack.score(x, y) == (stack.predict(x) == y).mean()
+
+
+def test_the_stack_scores_at_least_as_well_as_its_best_member_on_held_out_rows():
+    x, y = classes(200, seed=2)
+    stack = Stack([LOGISTIC, CONSTANT, ("bayes", GaussianNB())], cv=5).fit(x, y)
+    mixture = np.log(stack.weights_ @ np.exp(stack.log_scores_)).mean()
+    assert mixture >= stack.log_scores_.mean(axis=1).max() - 1e-5
+
+
+def test_a_member_that_called_the_truth_impossible_is_outvoted_and_not_fatal():
+    x, y = classes(60)
+    sure = ("neighbor", KNeighborsClassifier(1))
+    stack = Stack([sure, LOGISTIC], cv=5).fit(x, y)
+    assert np.isneginf(stack.log_scores_[0]).any()
+    assert stack.weights_[1] > stack.weights_[0]
+    assert np.isneginf(stack.table().loc["neighbor", "log_score"])
+
+
+def test_folds_are_stratified_and_keep_copies_of_a_row_together():
+    x, y = classes(90)
+    codes = np.unique(y, return_inverse=True)[1]
+    fold = dealt_folds(np.r_[x, x], np.r_[codes, codes], 5, True, np.random.default_rng(0))
+    assert (fold[:90] == fold[90:]).all()
+    counts = np.array([np.bincount(codes[fold[:90] == i], minlength=3) for i in range(5)])
+    assert (np.ptp(counts, axis=0) <= 2).all()
+
+
+def test_folds_follow_the_rows_when_their_order_changes():
+    x, y = curve(33)
+    order = np.random.default_rng(1).permutation(33)
+    one = dealt_folds(x, y, 4, False, np.random.default_rng(0))
+    two = dealt_folds(x[order], y[order], 4, False, np.random.default_rng(0))
+    assert (one[order] == two).all()
+    assert np.ptp(np.bincount(one)) <= 1
+
+
+def test_text_and_missing_entries_reach_members_that_can_use_them():
+    x, y = classes(60)
+    frame = pd.DataFrame({"number": x[:, 0], "text": np.where(x[:, 1] > 0, "a", None)})
+    chosen = make_pipeline(Columns(), LogisticRegression())
+    stack = Stack([("pipeline", chosen), CONSTANT], cv=3).fit(frame, y)
+    assert stack.feature_names_in_.tolist() == ["number", "text"]
+    assert_allclose(stack.predict_proba(frame).sum(axis=1), 1.0)
+
+
+class Columns(StandardScaler):
+    def fit(self, X, y=None, sample_weight=None):
+        return super().fit(X[["number"]])
+
+    def transform(self, X, copy=None):
+        return super().transform(X[["number"]])
+
+
+def test_a_stack_works_inside_cross_validation_of_scikit_learn():
+    x, y = curve(60)
+    found = cross_val_score(Stack([LINE, PARABOLA], cv=3), x, y, cv=3)
+    assert (found > 0.5).all()
+
+
+def test_settings_of_members_are_reached_by_name():
+    stack = Stack([LINE, PARABOLA]).set_params(line__weight_precision=3.0)
+    assert stack.get_params()["line__weight_precision"] == 3.0
+    LINE[1].set_params(weight_precision="evidence")
+
+
+def test_folds_are_drawn_by_random_state():
+    x, y = curve(40)
+    one, same, other = (Stack([LINE], cv=4, random_state=s).fit(x, y).fold_ for s in (1, 1, 2))
+    assert (one == same).all()
+    assert (one != other).any()
+
+
+def test_mixed_kinds_and_members_without_probabilities_are_refused():
+    x, y = classes(60)
+    with pytest.raises(ValueError, match="all classifiers or all regressors; found"):
+        Stack([LOGISTIC, LINE]).fit(x, y)
+    with pytest.raises(TypeError, match=r"found none in \['ridge'\]"):
+        Stack([LOGISTIC, ("ridge", RidgeClassifier())]).fit(x, y)
+    with pytest.raises(TypeError, match="predictive distribution"):
+        Stack([("ridge", Ridge())], cv=3).fit(*curve(20))
+
+
+@pytest.mark.parametrize("estimators", [[], [LinearRegression()], {"a": LinearRegression()}])
+def test_what_is_no_list_of_pairs_is_refused(estimators):
+    with pytest.raises(ValueError, match="list of \\(name, estimator\\) pairs"):
+        Stack(estimators).fit(*curve())
+
+
+def test_more_folds_than_rows_in_the_rarest_class_is_refused_before_any_work():
+    x, y = classes(30)
+    y[:] = "low"
+    y[:4] = "top"
+    with pytest.raises(ValueError, match=r"found cv=10 and 4 rows of class"):
+        Stack([LOGISTIC], cv=10).fit(x, y)
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        Stack([LOGISTIC], cv=2).fit(x, np.repeat("low", 30))
+
+
+def test_a_splitter_that_repeats_rows_is_refused():
+    with pytest.raises(ValueError, match="at most once"):
+        Stack([LINE], cv=RepeatedKFold(n_splits=2, n_repeats=2)).fit(*curve(20))
+
+
+def test_weights_go_only_to_members_that_take_them():
+    x, y = classes(40)
+    with pytest.raises(TypeError, match=r"found none in \['neighbors'\]"):
+        Stack([("neighbors", KNeighborsClassifier())], cv=2).fit(x, y, np.ones(40))
+    with pytest.raises(ValueError, match="at least one non-zero"):
+        Stack([LOGISTIC], cv=2).fit(x, y, np.zeros(40))
+
+
+def test_return_std_of_classes_is_refused_with_advice():
+    stack = Stack([LOGISTIC, CONSTANT], cv=3).fit(*classes(60))
+    with pytest.raises(ValueError, match="return_std needs outcomes that are numbers"):
+        stack.predict([[0.0, 0.0]], return_std=True)
