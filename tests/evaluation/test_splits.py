@@ -1,10 +1,19 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from credo.evaluation import fold_labels, hold_out, leave_one_out_labels
+from credo.evaluation import (
+    fold_labels,
+    grouped_fold_labels,
+    hold_out,
+    leave_one_out_labels,
+    stratified_fold_labels,
+    time_splits,
+)
+
+LABELED = st.lists(st.sampled_from(["a", "b", "c", None]), min_size=4, max_size=80)
 
 
 @given(st.integers(2, 200), st.floats(0.01, 0.99))
@@ -51,8 +60,83 @@ def test_leaving_one_out_makes_every_row_a_fold():
         (lambda rng: fold_labels(5, 10, rng), "found 10 for 5 rows"),
         (lambda rng: fold_labels(5, 1, rng), "n_folds must be from 2"),
         (lambda rng: leave_one_out_labels(1), "at least 2 rows"),
+        (lambda rng: stratified_fold_labels("aaab", 2, rng), "one class for each row"),
+        (lambda rng: stratified_fold_labels(list("aaab"), 2, rng), "1 rows of class 'b'"),
+        (lambda rng: stratified_fold_labels([None] * 4, 2, rng), "0 rows of class 'none'"),
+        (lambda rng: grouped_fold_labels([1, 1, 2], 3, rng), "3 for 2 groups"),
+        (lambda rng: grouped_fold_labels([1, 1, np.nan], 2, rng), "NaN or None. in 1 rows"),
+        (lambda rng: hold_out(5, 0.5, rng, stratify=[0, 1]), "5 rows; found 2"),
+        (lambda rng: time_splits(5, 5), "n_folds=5, gap=0 for 5 rows"),
+        (lambda rng: time_splits(9, 2, gap=3), "gap=3 for 9 rows"),
+        (lambda rng: time_splits(4, 1, time=[1, 1, 1, 1]), "too many rows of equal time"),
+        (lambda rng: time_splits(4, 1, time=[1, 2, 3, np.nan]), "1 of them missing"),
     ],
 )
 def test_impossible_splits_are_refused(split, message):
     with pytest.raises(ValueError, match=message):
         split(np.random.default_rng(0))
+
+
+@given(
+    st.lists(st.integers(6, 30), min_size=1, max_size=3), st.integers(0, 9), st.integers(2, 6)
+)
+def test_stratified_folds_are_level_in_size_and_in_every_class(sizes, n_missing, n_folds):
+    strata = np.repeat(["a", "b", "c", None], [*sizes, *[0] * (3 - len(sizes)), n_missing])
+    y = np.random.default_rng(n_folds).permutation(strata)
+    fold = stratified_fold_labels(y, n_folds, np.random.default_rng(0))
+    for stratum in ("a", "b", "c", None, "all"):
+        rows = np.ones(len(y), bool) if stratum == "all" else y == stratum
+        counts = np.bincount(fold[rows], minlength=n_folds)
+        assert counts.max() - counts.min() <= 1
+
+
+def test_rows_of_a_class_meet_every_fold_equally_often():
+    y, rng = np.array([0] * 6 + [1] * 4), np.random.default_rng(0)
+    counts = np.zeros((10, 2))
+    for _ in range(2000):
+        counts[np.arange(10), stratified_fold_labels(y, 2, rng)] += 1
+    # Five standard errors of a proportion of one half in 2000 trials.
+    assert np.abs(counts / 2000 - 0.5).max() < 5 * np.sqrt(0.25 / 2000)
+
+
+@given(st.lists(st.integers(0, 9), min_size=2, max_size=80), st.integers(2, 5))
+def test_no_group_is_in_two_folds_and_no_fold_is_a_group_larger(groups, n_folds):
+    assume(len(set(groups)) >= n_folds)
+    fold = grouped_fold_labels(groups, n_folds, np.random.default_rng(0))
+    names, codes = np.unique(groups, return_inverse=True)
+    assert all(len(set(fold[codes == k])) == 1 for k in range(len(names)))
+    sizes = np.bincount(fold, minlength=n_folds)
+    assert sizes.min() > 0
+    # Else the last group dealt to the largest fold would have gone to the smallest.
+    assert sizes.max() - sizes.min() <= np.bincount(codes).max()
+
+
+@given(LABELED, st.floats(0.05, 0.95), st.integers(0, 99))
+def test_a_stratified_hold_out_has_its_share_of_every_class(labels, share, seed):
+    y = np.array(labels, dtype=object)
+    train, test = hold_out(len(y), share, np.random.default_rng(seed), stratify=y)
+    assert_array_equal(np.sort(np.concatenate([train, test])), np.arange(len(y)))
+    assert len(test) == len(hold_out(len(y), share, np.random.default_rng(0))[1])
+    for stratum in ("a", "b", "c", None):
+        rows = y == stratum
+        assert abs(rows[test].sum() - rows.sum() * len(test) / len(y)) < 1 + 1e-9
+
+
+@given(st.integers(4, 60), st.integers(1, 3), st.integers(0, 3), st.booleans())
+def test_training_rows_are_older_than_test_rows_and_no_time_is_parted(n, n_folds, gap, ties):
+    assume(n // (n_folds + 1) > gap + 2)
+    time = np.random.default_rng(n).permutation(n) // (2 if ties else 1)
+    tested = []
+    for train, test in time_splits(n, n_folds, gap, time):
+        assert time[train].max() < time[test].min()
+        assert len(train) + gap == (time < time[test].min()).sum()
+        tested.extend(test)
+    assert len(set(tested)) == len(tested)
+    assert time[tested].max() == time.max()
+
+
+def test_time_may_be_dates():
+    days = np.array(["2024-01-03", "2024-01-01", "2024-01-02"], dtype="datetime64[D]")
+    ((train, test),) = time_splits(3, 1, time=days)
+    assert_array_equal(train, [1])
+    assert_array_equal(test, [0, 2])

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from credo.evaluation.splits import leave_one_out_labels as leave_one_out_labels
     from credo.evaluation.splits import stratified_fold_labels as stratified_fold_labels
     from credo.evaluation.splits import time_splits as time_splits
+    from credo.evaluation.splitter import Folds as Folds
+    from credo.evaluation.splitter import GroupedFolds as GroupedFolds
+    from credo.evaluation.splitter import TimeFolds as TimeFolds
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
@@ -63,5 +66,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "stratified_fold_labels",
             "time_splits",
         ],
+        "splitter": ["Folds", "GroupedFolds", "TimeFolds"],
     },
 )

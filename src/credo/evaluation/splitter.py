@@ -1,0 +1,131 @@
+"""Splits as objects, for ``cv=`` of scikit-learn's searches and of credo's comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import _num_samples
+
+from credo.evaluation.splits import (
+    fold_labels,
+    grouped_fold_labels,
+    stratified_fold_labels,
+    time_splits,
+)
+
+__all__ = ["Folds", "GroupedFolds", "TimeFolds"]
+
+Rows = NDArray[np.intp]
+Pairs = Iterator[tuple[Rows, Rows]]
+
+
+@dataclass(frozen=True)
+class Folds:
+    """Random folds of equal size, each tested once by what is learned from the others.
+
+    Parameters
+    ----------
+    n_folds
+        Number of folds.
+    stratify
+        Whether each fold keeps the proportions of the classes in ``y``, whose missing values
+        (NaN, None) are spread as evenly.
+    random_state
+        Seed of the draw. With the default all models meet the same folds; None draws anew.
+
+    Examples
+    --------
+    >>> y = np.array(["no"] * 6 + ["yes"] * 3)
+    >>> for train, test in Folds(3, stratify=True).split(y, y):
+    ...     print(sorted(y[test].tolist()))
+    ['no', 'no', 'yes']
+    ['no', 'no', 'yes']
+    ['no', 'no', 'yes']
+    """
+
+    n_folds: int = 10
+    stratify: bool = False
+    random_state: int | None = 0
+
+    def split(self, X: Any, y: ArrayLike | None = None, groups: Any = None) -> Pairs:
+        """Return pairs of training and test rows; ``groups`` is not used."""
+        if not self.stratify:
+            return _pairs(fold_labels(_num_samples(X), self.n_folds, _rng(self.random_state)))
+        if y is None:
+            raise ValueError(
+                "y must be given to keep its proportions; found None. Pass the classes, or "
+                "set stratify=False."
+            )
+        return _pairs(stratified_fold_labels(y, self.n_folds, _rng(self.random_state)))
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of folds."""
+        return self.n_folds
+
+
+@dataclass(frozen=True)
+class GroupedFolds:
+    """Random folds of about equal size that part no group, such as the rows of one patient.
+
+    Parameters
+    ----------
+    n_folds
+        Number of folds.
+    random_state
+        Seed of the draw; None draws anew.
+    """
+
+    n_folds: int = 10
+    random_state: int | None = 0
+
+    def split(self, X: Any, y: Any = None, groups: ArrayLike | None = None) -> Pairs:
+        """Return pairs of training and test rows that share no entry of ``groups``."""
+        if groups is None:
+            raise ValueError(
+                "groups must be given to keep them together; found None. Pass the group of "
+                "each row."
+            )
+        return _pairs(grouped_fold_labels(groups, self.n_folds, _rng(self.random_state)))
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of folds."""
+        return self.n_folds
+
+
+@dataclass(frozen=True)
+class TimeFolds:
+    """Blocks of rows in the order of time, each tested by what is learned from rows before.
+
+    Parameters
+    ----------
+    n_folds
+        Number of tested blocks; the rows before the first are never tested.
+    gap
+        Number of rows left out between training and test.
+    """
+
+    n_folds: int = 5
+    gap: int = 0
+
+    def split(self, X: Any, y: Any = None, groups: ArrayLike | None = None) -> Pairs:
+        """Return pairs of older and newer rows; ``groups`` is the time, if not row order."""
+        return iter(time_splits(_num_samples(X), self.n_folds, self.gap, groups))
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of tested blocks."""
+        return self.n_folds
+
+
+def _rng(random_state: int | None) -> Generator:
+    return np.random.default_rng(random_state)
+
+
+def _pairs(fold: Rows) -> Pairs:
+    return (
+        (np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(fold.max() + 1)
+    )
