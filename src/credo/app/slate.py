@@ -8,10 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from credo.app.span import Span
-from credo.features.basis import MAX_COLUMNS, Basis
+from credo.app.proposal import Proposal, n_terms, worthwhile
 from credo.features.linear import LinearBasis
-from credo.features.placement import distinct_rows
 from credo.features.polynomial import PolynomialBasis
 from credo.features.radial import RadialBasis
 from credo.features.spline import SplineBasis
@@ -23,7 +21,6 @@ __all__ = [
     "CONSTANT",
     "LINEAR",
     "MAX_CENTERS",
-    "MAX_COMPARED",
     "MAX_TERMS",
     "READABLE",
     "Slate",
@@ -42,23 +39,12 @@ MAX_TERMS = 600
 MAX_CENTERS = 200
 """Radial centers, where three fifths of the training rows allow as many."""
 
-MAX_COMPARED = 2000
-"""Rows, chosen at random, on which candidates are compared with each other."""
-
 
 class Slate(NamedTuple):
     """Names and unfitted regressions, simplest first, and a sentence for each one left out."""
 
     candidates: tuple[tuple[str, LinearRegression], ...]
     notes: tuple[str, ...]
-
-
-class _Proposal(NamedTuple):
-    """A basis, None for the inputs themselves, and its number of terms on these inputs."""
-
-    name: str
-    basis: Basis | None
-    n_terms: int
 
 
 def regression_slate(X: ArrayLike) -> Slate:
@@ -78,75 +64,26 @@ def regression_slate(X: ArrayLike) -> Slate:
     ('spline + radial was left out: its 51 terms are more than the 40 training rows allow.',)
     """
     rows = np.asarray(X, dtype=np.float64)
-    comparison = _Comparison(rows)
-    candidates, notes = [], []
-    for name, basis, n_terms in _proposals(rows):
-        is_needed = name in (CONSTANT, LINEAR)
-        if n_terms > min(len(rows), MAX_TERMS) and not is_needed:
-            notes.append(f"{name} was left out: {_excess(n_terms, len(rows))}.")
-            continue
-        same_as = comparison.add(name, basis)
-        if same_as and not is_needed:
-            notes.append(f"{name} was left out: on these columns it is the same as {same_as}.")
-        else:
-            candidates.append((name, LinearRegression(basis)))
-    return Slate(tuple(candidates), tuple(notes))
+    kept, notes = worthwhile(rows, _proposals(rows), (CONSTANT, LINEAR), MAX_TERMS)
+    candidates = tuple((proposal.name, LinearRegression(proposal.basis)) for proposal in kept)
+    return Slate(candidates, tuple(notes))
 
 
-class _Comparison:
-    """Remembers what each candidate can say about the distinct rows of the inputs."""
-
-    def __init__(self, X: Array) -> None:
-        distinct = distinct_rows(X)
-        # Curves through all of a few rows differ between them, unless rows repeat: then
-        # there is nothing between.
-        self._is_discrete = 2 * len(distinct) <= len(X)
-        kept = np.random.default_rng(0).permutation(len(distinct))[:MAX_COMPARED]
-        self._placed_on, self._rows = distinct, distinct[np.sort(kept)]
-        self._spans: dict[str, Span] = {}
-
-    def add(self, name: str, basis: Basis | None) -> str:
-        """Return the name of the first candidate that has the same span, or nothing."""
-        span = self._span(basis)
-        is_through_all = span.rank >= len(self._rows) - 1
-        if self._is_discrete or not is_through_all:
-            for simpler, other in self._spans.items():
-                if span.equals(other):
-                    return simpler
-        self._spans[name] = span
-        return ""
-
-    def _span(self, basis: Basis | None) -> Span:
-        placed = (LinearBasis() if basis is None else basis).place(self._placed_on)
-        return Span.of(placed.design(self._rows))
-
-
-def _proposals(X: Array) -> Iterator[_Proposal]:
+def _proposals(X: Array) -> Iterator[Proposal]:
     n_rows, n_columns = X.shape
     # Orthogonal columns do not depend on where the zero of an input lies.
     quadratic, cubic = (PolynomialBasis(degree, orthogonal=True) for degree in (2, 3))
     spline = SplineBasis()
     n_centers = max(1, min(MAX_CENTERS, 3 * n_rows // 5))
     radial = RadialBasis(n_centers)
-    n_quadratic = _n_terms(quadratic, X, PolynomialBasis(2).n_columns(n_columns))
-    n_cubic = _n_terms(cubic, X, PolynomialBasis(3).n_columns(n_columns))
-    n_spline = _n_terms(spline, X, (spline.n_knots + 1) * n_columns)
-    yield _Proposal(CONSTANT, PolynomialBasis(0), 0)
-    yield _Proposal(LINEAR, None, n_columns)
-    yield _Proposal("quadratic", quadratic, n_quadratic)
-    yield _Proposal("cubic", cubic, n_cubic)
-    yield _Proposal("spline", spline, n_spline)
-    yield _Proposal("radial", LinearBasis() + radial, n_columns + n_centers)
-    yield _Proposal("spline + quadratic", spline + quadratic, n_spline + n_quadratic)
-    yield _Proposal("spline + radial", spline + radial, n_spline + n_centers)
-
-
-def _n_terms(basis: Basis, X: Array, at_most: int) -> int:
-    """Return the number of terms; inputs with few distinct values have fewer than others."""
-    return at_most if at_most > MAX_COLUMNS else basis.place(X).n_columns(X.shape[1])
-
-
-def _excess(n_terms: int, n_rows: int) -> str:
-    if n_rows < MAX_TERMS:
-        return f"its {n_terms:,} terms are more than the {n_rows:,} training rows allow"
-    return f"its {n_terms:,} terms are more than the {MAX_TERMS} that a candidate may have"
+    n_quadratic = n_terms(quadratic, X, PolynomialBasis(2).n_columns(n_columns))
+    n_cubic = n_terms(cubic, X, PolynomialBasis(3).n_columns(n_columns))
+    n_spline = n_terms(spline, X, (spline.n_knots + 1) * n_columns)
+    yield Proposal(CONSTANT, PolynomialBasis(0), 0)
+    yield Proposal(LINEAR, None, n_columns)
+    yield Proposal("quadratic", quadratic, n_quadratic)
+    yield Proposal("cubic", cubic, n_cubic)
+    yield Proposal("spline", spline, n_spline)
+    yield Proposal("radial", LinearBasis() + radial, n_columns + n_centers)
+    yield Proposal("spline + quadratic", spline + quadratic, n_spline + n_quadratic)
+    yield Proposal("spline + radial", spline + radial, n_spline + n_centers)

@@ -1,4 +1,4 @@
-"""Rows of a table on their way into a model that takes tables, and predictions on the way out."""
+"""Rows of a table on their way into a model that takes tables, and what it predicts of them."""
 
 from __future__ import annotations
 

@@ -1,0 +1,155 @@
+"""A classification that takes tables: what ``credo fit`` saves for a target of classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.data.error import ModelFileError
+from credo.data.preparation import PreparedTable, TablePreparation
+from credo.data.table_input import TableInput, TablePrediction, named_inputs, trial_rows
+from credo.data.training_range import TrainingRange
+from credo.decisions.decision import decide
+from credo.decisions.loss_matrix import LossMatrix
+from credo.distributions.categorical import Categorical
+from credo.models.stack import Stack
+
+__all__ = ["ClassScore", "TableClassification"]
+
+
+@dataclass(frozen=True)
+class ClassScore:
+    """What is known of one classifier, or of the stack of all, as plain numbers.
+
+    Attributes
+    ----------
+    name
+        What it is called.
+    weight
+        Its share in the mixture of classifiers with the highest cross-validated log score.
+    cv_log_score, cv_log_score_error
+        Mean log score of training rows in folds that the fit had not seen, and its standard
+        error.
+    log_score, log_score_error
+        Mean log score of the test rows and its standard error.
+    error_rate, error_low, error_high
+        Share of test rows whose most probable class is another, and its 95 % interval.
+    mcc, mcc_low, mcc_high
+        Matthews' correlation of true and most probable class on the test rows, and its 95 %
+        interval: 1 is perfect, 0 no better than chance.
+    """
+
+    name: str
+    weight: float
+    cv_log_score: float
+    cv_log_score_error: float
+    log_score: float
+    log_score_error: float
+    error_rate: float
+    error_low: float
+    error_high: float
+    mcc: float
+    mcc_low: float
+    mcc_high: float
+
+
+@dataclass(frozen=True, eq=False)
+class TableClassification:
+    """A preparation and a stack of classifiers, fitted together to a table.
+
+    The classifiers have learned from all rows; ``scores`` were measured before, by a fit that
+    had not seen the test rows.
+
+    Attributes
+    ----------
+    preparation
+        Rules from table to design matrix.
+    stack
+        The classifiers and their weights.
+    training_range
+        Where the rows learned from were.
+    n_rows, n_test
+        Rows learned from, and how many of them served as test rows first.
+    scores
+        One for each classifier, simplest first, and then the stack.
+    notes
+        Plain sentences: what was left out, what to believe and what not to.
+    """
+
+    preparation: TablePreparation
+    stack: Stack
+    training_range: TrainingRange
+    n_rows: int
+    n_test: int
+    scores: tuple[ClassScore, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def target(self) -> str:
+        """The column that is predicted."""
+        return self.preparation.target
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The labels, in the order of the probabilities."""
+        return self.stack.classes_
+
+    def predict(self, table: Any, loss: LossMatrix | None = None) -> TablePrediction:
+        """Return the class and the probabilities of each row of a table.
+
+        Parameters
+        ----------
+        table
+            A `Table`, a path or a data frame with the input columns of training, in any
+            order.
+        loss
+            What each action costs in each class; adds the action of least expected loss,
+            what it is expected to cost, and the runner-up.
+        """
+        rows = TableInput.of(table, self.preparation, self.training_range)
+        predictive = self.predict_dist(rows.prepared)
+        columns: dict[str, Any] = {"class": predictive.mode()}
+        columns |= {
+            f"probability of {label}": part
+            for label, part in zip(self.classes, predictive.probability.T, strict=True)
+        }
+        if loss is not None:
+            decision = decide(predictive, loss)
+            columns |= {
+                "action": decision.action,
+                "expected_loss": decision.expected_loss,
+                "runner_up": decision.runner_up,
+                "runner_up_loss": decision.runner_up_loss,
+            }
+        return TablePrediction(rows.frame(columns), rows.notes("probabilities"))
+
+    def predict_dist(self, prepared: PreparedTable) -> Categorical:
+        """Return the mixture of the classifiers, one entry per row."""
+        predictive = self.stack.predict_dist(named_inputs(prepared))
+        assert isinstance(predictive, Categorical)
+        return predictive
+
+    def require_usable(self) -> None:
+        """Raise an error unless rows can be predicted; `load` calls this on what it read.
+
+        Predicted are a row with nothing in it, and rows across the training range.
+        """
+        if len(self.scores) != len(self.stack.names_) + 1:
+            raise ModelFileError(
+                "must score every classifier and the stack; found "
+                f"{len(self.scores)} scores of {len(self.stack.names_)} classifiers"
+            )
+        if (
+            not len(self.stack.names_)
+            == len(self.stack.estimators_)
+            == len(self.stack.weights_)
+        ):
+            raise ModelFileError("must weigh every classifier; found other numbers of weights")
+        if self.classes.dtype.kind != "U":
+            raise ModelFileError("must name its classes by text; found something else")
+        predictive = self.predict_dist(trial_rows(self.preparation, self.training_range))
+        if not np.isfinite(predictive.probability).all():
+            raise ModelFileError("must predict probabilities; found other numbers")
