@@ -19,7 +19,7 @@ from credo.families.belief import Belief
 from credo.families.rows import as_label, as_rows, as_weight, weight_by_entry, weighted_sum
 from credo.families.statistics import Sums
 from credo.numerics.array import Array, as_float
-from credo.numerics.grouped import group_totals
+from credo.numerics.grouped import group_binary_totals
 
 __all__ = ["BernoulliStatistics", "BetaBernoulli"]
 
@@ -50,11 +50,13 @@ class BernoulliStatistics(Sums):
         cls, x: ArrayLike, label: ArrayLike, k: int, weight: ArrayLike = 1.0
     ) -> BernoulliStatistics:
         """Summarize each of ``k`` groups in one pass; arrays get a leading group axis."""
-        rows = _as_binary_rows(x)
+        rows = as_float(x) if np.ndim(x) else as_rows(x)
         n, event = len(rows), rows.shape[1:]
-        total, successes = group_totals(
+        total, successes, is_binary = group_binary_totals(
             rows.reshape(n, -1), as_label(label, n, k), k, as_weight(weight, n)
         )
+        if not is_binary:
+            _as_binary_rows(x)
         return cls(successes.reshape(k, *event), (total - successes).reshape(k, *event))
 
     @property

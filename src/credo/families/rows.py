@@ -78,14 +78,15 @@ def as_label(label: ArrayLike, n_samples: int, k: int) -> NDArray[np.intp]:
             f"label must give one group per row, shape ({n_samples},); found shape "
             f"{labels.shape}. Pass one integer for each row of x."
         )
-    require(
-        "label",
-        labels,
-        lambda v: (v >= 0) & (v < k) & (v == np.floor(v)),
-        f"an integer from 0 to {k - 1}",
-        "Code groups with np.unique(names, return_inverse=True).",
-    )
-    return labels.astype(np.intp)
+    if not (labels.dtype.kind in "iu" and _is_within(labels, k)):
+        require(
+            "label",
+            labels,
+            lambda v: (v >= 0) & (v < k) & (v == np.floor(v)),
+            f"an integer from 0 to {k - 1}",
+            "Code groups with np.unique(names, return_inverse=True).",
+        )
+    return labels.astype(np.intp, copy=False)
 
 
 def weight_by_entry(rows: Array, weight: Array) -> tuple[Array, Array]:
@@ -100,6 +101,10 @@ def weight_by_entry(rows: Array, weight: Array) -> tuple[Array, Array]:
 def weighted_sum(weights: Array, values: Array) -> Array:
     """Return the sum over rows of weight times value, without a product array."""
     return np.asarray(np.einsum("i...,i...->...", weights, values))
+
+
+def _is_within(labels: NDArray[np.integer], k: int) -> bool:
+    return bool(labels.min(initial=0) >= 0 and labels.max(initial=-1) < k)
 
 
 def _is_surely_finite(rows: Array) -> bool:

@@ -6,16 +6,19 @@ numba loads on the first call, never at import.
 from __future__ import annotations
 
 import importlib
-from functools import cache
+from functools import cache, reduce
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credo.numerics.array import Array
 from credo.numerics.moments import Moments
+from credo.numerics.row_block import over_row_blocks
 
 __all__ = [
+    "group_binary_totals",
     "group_counts",
     "group_log_factorials",
     "group_moments",
@@ -47,7 +50,9 @@ def group_moments(
     >>> weight.ravel(), mean.ravel(), scatter.ravel()
     (array([2., 1.]), array([2., 5.]), array([2., 0.]))
     """
-    total, mean, scatter = _loops().moments(*_contiguous(x, label, weight), n_groups)
+    total, mean, scatter = reduce(
+        _pooled_moments, _by_block("moments", x, label, weight, n_groups)
+    )
     return total, mean, scatter
 
 
@@ -55,8 +60,20 @@ def group_totals(
     x: Array, label: NDArray[np.intp], n_groups: int, weight: Array
 ) -> tuple[Array, Array]:
     """Return weight and weighted sum, each (n_groups, n_columns); NaN carries no weight."""
-    total, value = _loops().totals(*_contiguous(x, label, weight), n_groups)
-    return total, value
+    parts = _by_block("totals", x, label, weight, n_groups)
+    return sum(part[0] for part in parts), sum(part[1] for part in parts)
+
+
+def group_binary_totals(
+    x: Array, label: NDArray[np.intp], n_groups: int, weight: Array
+) -> tuple[Array, Array, bool]:
+    """Return the weight of entries and of ones, and whether all are 0, 1 or NaN.
+
+    NaN carries no weight; the weights are of shape (n_groups, n_columns).
+    """
+    parts = _by_block("binary_totals", x, label, weight, n_groups)
+    total, ones = sum(part[0] for part in parts), sum(part[1] for part in parts)
+    return total, ones, not any(part[2] for part in parts)
 
 
 def group_log_factorials(
@@ -99,6 +116,27 @@ def group_scatter_matrices(
 @cache
 def _loops() -> ModuleType:
     return importlib.import_module("credo.numerics._loops.grouped")
+
+
+def _by_block(
+    loop: str, x: Array, label: NDArray[np.intp], weight: Array, n_groups: int
+) -> list[Any]:
+    """Return the sums of each block of rows."""
+    rows, labels, weights = _contiguous(x, label, weight)
+    summed = getattr(_loops(), loop)
+    return over_row_blocks(
+        lambda i: summed(rows[i], labels[i], weights[i], n_groups), *rows.shape
+    )
+
+
+def _pooled_moments(
+    a: tuple[Array, Array, Array], b: tuple[Array, Array, Array]
+) -> tuple[Array, Array, Array]:
+    """Return the moments of two samples together [chan1983]_."""
+    weight = a[0] + b[0]
+    share = b[0] / np.where(weight > 0, weight, 1.0)
+    shift = b[1] - a[1]
+    return weight, a[1] + share * shift, a[2] + b[2] + a[0] * share * shift**2
 
 
 def _contiguous(

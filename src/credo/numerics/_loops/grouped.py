@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from credo.numerics.array import Array
 
-__all__ = ["counts", "log_factorials", "moments", "totals"]
+__all__ = ["binary_totals", "counts", "log_factorials", "moments", "totals"]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", nogil=True)
 def moments(
     x: Array, label: NDArray[np.intp], weight: Array, n_groups: int
 ) -> tuple[Array, Array, Array]:
@@ -40,7 +40,7 @@ def moments(
     return total, mean, scatter
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", nogil=True)
 def totals(
     x: Array, label: NDArray[np.intp], weight: Array, n_groups: int
 ) -> tuple[Array, Array]:
@@ -56,7 +56,25 @@ def totals(
     return total, value
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", nogil=True)
+def binary_totals(
+    x: Array, label: NDArray[np.intp], weight: Array, n_groups: int
+) -> tuple[Array, Array, int]:
+    """Return the weight of entries and of ones, and how many entries are not 0, 1 or NaN."""
+    total = np.zeros((n_groups, x.shape[1]))
+    ones = np.zeros((n_groups, x.shape[1]))
+    n_other = 0
+    for i in range(x.shape[0]):
+        group, w = label[i], weight[i]
+        for j in range(x.shape[1]):
+            value = x[i, j]
+            total[group, j] += w if value == value else 0.0
+            ones[group, j] += w if value == 1.0 else 0.0
+            n_other += (value != 0.0) & (value != 1.0) & (value == value)
+    return total, ones, n_other
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
 def log_factorials(
     x: Array, label: NDArray[np.intp], weight: Array, n_groups: int
 ) -> tuple[Array, Array, Array]:
@@ -74,7 +92,7 @@ def log_factorials(
     return total, value, log_factorial
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", nogil=True)
 def counts(
     x: Array, label: NDArray[np.intp], weight: Array, n_groups: int, n_states: int
 ) -> Array:

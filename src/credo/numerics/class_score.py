@@ -1,0 +1,101 @@
+"""Log densities of rows under every class, added to a score in one fused pass.
+
+A score has shape (n_rows, n_classes) and is changed in place. numba loads on the first call.
+"""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from types import ModuleType
+
+import numpy as np
+from scipy import sparse
+
+from credo.numerics.array import Array
+from credo.numerics.row_block import over_row_blocks
+
+__all__ = ["add_binary", "add_polya", "add_student_t", "class_probability"]
+
+
+def add_student_t(
+    score: Array, x: Array, parameters: tuple[Array, Array, Array, Array]
+) -> None:
+    """Add the log density of rows under independent Student-t columns; NaN adds nothing.
+
+    Parameters
+    ----------
+    score
+        Changed in place, shape (n_rows, K).
+    x
+        Rows, shape (n_rows, n_columns).
+    parameters
+        Location, rate ``1 / (df scale^2)``, power ``(df + 1) / 2`` and log density at the
+        location, each (K, n_columns).
+
+    Examples
+    --------
+    >>> score = np.zeros((1, 1))
+    >>> one = np.ones((1, 1))
+    >>> add_student_t(score, np.array([[3.0]]), (one, one, one, -np.log(np.pi) * one))
+    >>> bool(np.isclose(score[0, 0], -np.log(np.pi * 5)))
+    True
+    """
+    rows = np.ascontiguousarray(x)
+    given = [np.ascontiguousarray(part) for part in parameters]
+    over_row_blocks(lambda i: _loops().student_t(rows[i], *given, score[i]), *rows.shape)
+
+
+def add_binary(score: Array, x: Array, log_one: Array, log_zero: Array) -> bool:
+    """Add the log probability of zeros and ones; return whether there was nothing else.
+
+    Parameters
+    ----------
+    log_one, log_zero
+        Log probability of a one and of a zero, each (K, n_columns); may be -inf.
+    """
+    rows = np.ascontiguousarray(x)
+    one, zero = np.ascontiguousarray(log_one), np.ascontiguousarray(log_zero)
+    others = over_row_blocks(
+        lambda i: _loops().binary(rows[i], one, zero, score[i]), *rows.shape
+    )
+    return not any(others)
+
+
+def add_polya(score: Array, counts: sparse.csr_array, concentration: Array) -> None:
+    """Add the log probability of words with these counts, in some order.
+
+    Parameters
+    ----------
+    counts
+        Rows of counts, shape (n_rows, n_words).
+    concentration
+        Parameters of a Dirichlet belief, shape (K, n_words).
+    """
+    words = np.ascontiguousarray(concentration.T)
+    parts = (
+        np.asarray(counts.data, dtype=np.float64),
+        counts.indices.astype(np.intp),
+        counts.indptr.astype(np.intp),
+    )
+    width = len(parts[0]) // max(len(score), 1)
+    over_row_blocks(
+        lambda i: _loops().polya(*parts[:2], parts[2][i.start : i.stop + 1], words, score[i]),
+        len(score),
+        width,
+    )
+
+
+def class_probability(score: Array) -> tuple[Array, int | None]:
+    """Return probabilities from log scores, and the first row that no class can explain."""
+    probability = np.zeros_like(score)
+    found = over_row_blocks(
+        lambda i: (i.start, _loops().softmax(score[i], probability[i])), *score.shape
+    )
+    impossible = [start + row for start, row in found if row >= 0]
+    return probability, impossible[0] if impossible else None
+
+
+@cache
+def _loops() -> ModuleType:
+    return importlib.import_module("credo.numerics._loops.class_score")
