@@ -8,8 +8,39 @@ if TYPE_CHECKING:
     from credo.decisions.decision import Decision as Decision
     from credo.decisions.decision import decide as decide
     from credo.decisions.loss_matrix import LossMatrix as LossMatrix
+    from credo.decisions.numeric_loss import AbsoluteLoss as AbsoluteLoss
+    from credo.decisions.numeric_loss import AsymmetricLinearLoss as AsymmetricLinearLoss
+    from credo.decisions.numeric_loss import LinexLoss as LinexLoss
+    from credo.decisions.numeric_loss import NumericLoss as NumericLoss
+    from credo.decisions.numeric_loss import PinballLoss as PinballLoss
+    from credo.decisions.numeric_loss import QuadraticLoss as QuadraticLoss
+    from credo.decisions.numeric_loss import ZeroOneLoss as ZeroOneLoss
+    from credo.decisions.risk import ActionRegions as ActionRegions
+    from credo.decisions.risk import action_regions as action_regions
+    from credo.decisions.risk import bayes_risk as bayes_risk
+    from credo.decisions.risk import binary_threshold as binary_threshold
+    from credo.decisions.risk import reject_threshold as reject_threshold
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
-    submod_attrs={"decision": ["Decision", "decide"], "loss_matrix": ["LossMatrix"]},
+    submod_attrs={
+        "decision": ["Decision", "decide"],
+        "loss_matrix": ["LossMatrix"],
+        "numeric_loss": [
+            "AbsoluteLoss",
+            "AsymmetricLinearLoss",
+            "LinexLoss",
+            "NumericLoss",
+            "PinballLoss",
+            "QuadraticLoss",
+            "ZeroOneLoss",
+        ],
+        "risk": [
+            "ActionRegions",
+            "action_regions",
+            "bayes_risk",
+            "binary_threshold",
+            "reject_threshold",
+        ],
+    },
 )

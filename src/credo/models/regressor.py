@@ -11,6 +11,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from credo.decisions.decision import Decision, decide
+from credo.decisions.numeric_loss import NumericLoss
 from credo.distributions.predictive import Predictive
 from credo.numerics.array import Array
 
@@ -51,6 +53,18 @@ class PredictiveRegressor(RegressorMixin, BaseEstimator):
         levels = np.atleast_1d(np.asarray(q, dtype=np.float64))
         spread = levels.reshape(-1, *[1] * len(predictive.batch_shape))
         return np.moveaxis(predictive.quantile(spread), 0, -1)
+
+    def decide(self, X: ArrayLike, loss: NumericLoss, reject: float | None = None) -> Decision:
+        """Return the action of least expected loss for each row (and output).
+
+        Parameters
+        ----------
+        loss
+            What a guess costs, such as ``credo.decisions.AsymmetricLinearLoss(3.0, 0.5)``.
+        reject
+            What it costs to leave a row undecided; the action is NaN there.
+        """
+        return decide(self.predict_dist(X), loss, reject)
 
     def predict_frame(self, X: Any, coverage: float = 0.9) -> Any:
         """Return mean, sd and interval as a frame of the kind of ``X``, rows labeled alike.
