@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.app.chance import chance_range, verdict
-from credo.app.result import HeldOut, RegressionResult
+from credo.app.held_out import HeldOut
+from credo.app.result import RegressionResult
 from credo.app.sentence import Finding
 from credo.app.wording import count, percent
 from credo.data.column_name import quoted
+from credo.distributions.predictive import Predictive
 from credo.evaluation.scores import is_covered
 
 __all__ = ["FEWEST_FOR_SHARES", "FEW_TEST_ROWS", "coverage_findings"]
@@ -56,7 +58,7 @@ def _whole(is_hit: NDArray[np.bool_], level: float) -> Finding:
     return Finding("fact", f"{said}, which does not contradict them ({allowed}).")
 
 
-def _shape(held_out: HeldOut) -> Iterator[Finding]:
+def _shape(held_out: HeldOut[Predictive]) -> Iterator[Finding]:
     middle = is_covered(held_out.predictive, held_out.y, MIDDLE)
     wrong = verdict(middle, MIDDLE)
     if wrong:
@@ -69,7 +71,9 @@ def _shape(held_out: HeldOut) -> Iterator[Finding]:
         )
 
 
-def _ends(held_out: HeldOut, is_hit: NDArray[np.bool_], level: float) -> Iterator[Finding]:
+def _ends(
+    held_out: HeldOut[Predictive], is_hit: NDArray[np.bool_], level: float
+) -> Iterator[Finding]:
     is_high = held_out.predictive.mean() > np.median(held_out.predictive.mean())
     low, high = (verdict(is_hit[rows], level) for rows in (~is_high, is_high))
     if low != high:
@@ -85,7 +89,7 @@ def _ends(held_out: HeldOut, is_hit: NDArray[np.bool_], level: float) -> Iterato
         )
 
 
-def _filled(held_out: HeldOut, is_hit: NDArray[np.bool_], level: float) -> Finding:
+def _filled(held_out: HeldOut[Predictive], is_hit: NDArray[np.bool_], level: float) -> Finding:
     """Say apart what the intervals held where inputs were known and where they were not."""
     filled, known = is_hit[held_out.is_filled], is_hit[~held_out.is_filled]
     others = f", and {_share(known)} others" if len(known) else ""

@@ -17,7 +17,10 @@ from credo.models.average import ModelAverage
 from credo.numerics.array import Array
 from credo.numerics.distance import squared_distances
 
-__all__ = ["Profile", "profiles"]
+__all__ = ["N_PROFILES", "Profile", "profiles"]
+
+N_PROFILES = 6
+"""Columns whose effect on the prediction is described."""
 
 N_POINTS = 41
 

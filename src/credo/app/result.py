@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from credo.app.data_summary import DataSummary
+from credo.app.held_out import HeldOut
 from credo.app.profile import Profile
 from credo.data.table_regression import CandidateScore, TableRegression
 from credo.distributions.estimate import Estimate
 from credo.distributions.predictive import Predictive
 from credo.models.average import ModelAverage
-from credo.numerics.array import Array
 
-__all__ = ["FitSettings", "HeldOut", "RegressionResult"]
+__all__ = ["FitSettings", "RegressionResult"]
 
 
 @dataclass(frozen=True)
@@ -58,40 +55,6 @@ class FitSettings:
 
 
 @dataclass(frozen=True, eq=False)
-class HeldOut:
-    """The test rows, and what the average of the training fits said about them.
-
-    Attributes
-    ----------
-    y
-        What came true, shape (n_test,).
-    predictive
-        What was predicted.
-    is_outside
-        Whether each row lies outside the range of the training rows.
-    n_repeated
-        Number of rows whose inputs are those of a training row.
-    gain
-        Mean log score above that of the constant candidate, with its standard error.
-    notes
-        Plain sentences on the rows outside.
-    is_filled
-        Whether each row has an input that was missing and is filled.
-    filled_columns
-        Columns of the table in which that happened.
-    """
-
-    y: Array
-    predictive: Predictive
-    is_outside: NDArray[np.bool_]
-    n_repeated: int
-    gain: Estimate
-    notes: tuple[str, ...]
-    is_filled: NDArray[np.bool_]
-    filled_columns: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False)
 class RegressionResult:
     """Candidates weighed by evidence and by cross-validation, averaged and judged.
 
@@ -121,7 +84,7 @@ class RegressionResult:
     training: ModelAverage
     scores: tuple[CandidateScore, ...]
     cv_gain: Estimate
-    held_out: HeldOut
+    held_out: HeldOut[Predictive]
     profiles: tuple[Profile, ...]
     slate_notes: tuple[str, ...]
     model: TableRegression

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from credo.app.data_summary import DataSummary
 from credo.app.finding import findings
-from credo.app.job import Progress as Told
+from credo.app.progress import Progress as Told
 from credo.app.result import RegressionResult
 from credo.app.sentence import Finding
 from credo.app.slate import AVERAGE

@@ -1,0 +1,92 @@
+"""A table split into rows to learn from and rows to judge by, ready for models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from credo.data.columns import TableSchema
+from credo.data.error import TableError
+from credo.data.preparation import FilledCells, PreparedTable, TablePreparation
+from credo.data.table import Table
+from credo.data.table_input import named_inputs
+from credo.data.target import Target
+from credo.evaluation.splits import hold_out
+
+__all__ = ["MIN_TRAINING_ROWS", "Part", "Split", "split_rows"]
+
+MIN_TRAINING_ROWS = 2
+"""Rows of each class to learn from, so that one can be held out in turn."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Rows ready for models: inputs, the same with names, outcomes, and places in the table."""
+
+    prepared: PreparedTable
+    y: NDArray[Any]
+    rows: NDArray[np.intp]
+
+    @property
+    def inputs(self) -> pd.DataFrame:
+        """The design matrix with the names of its columns."""
+        return named_inputs(self.prepared)
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Training and test rows, the rules that the training rows gave, and gaps in the test."""
+
+    schema: TableSchema
+    preparation: TablePreparation
+    train: Part
+    test: Part
+    filled: FilledCells
+
+
+def split_rows(table: Table, target: Target, share: float, rng: Generator) -> Split:
+    """Return the rows with a target in two parts, of classes the same share of each.
+
+    Columns are typed on the whole table; all else is learned from the training rows alone.
+
+    Raises
+    ------
+    TableError
+        If the training rows do not show enough of the target to learn from.
+    """
+    labeled = table.rows(target.rows)
+    classes = target.y if target.has_classes else None
+    train, test = hold_out(len(labeled), share, rng, stratify=classes)
+    _require_variety(target.y[train], target, table.name)
+    schema = TableSchema.of(labeled, leave_out=(target.name,))
+    rows = labeled.rows(train)
+    preparation = TablePreparation.learn(rows, target.name, schema)
+    return Split(
+        schema,
+        preparation,
+        Part(preparation.prepare(rows), target.y[train], train),
+        Part(preparation.prepare(labeled.rows(test)), target.y[test], test),
+        preparation.filled(labeled.rows(test)),
+    )
+
+
+def _require_variety(y: NDArray[Any], target: Target, source: str) -> None:
+    if target.has_classes:
+        counts = {label: int(np.sum(y == label)) for label in np.unique(target.y)}
+        rarest = min(counts, key=lambda label: counts[label])
+        if counts[rarest] < MIN_TRAINING_ROWS:
+            raise TableError(
+                f"target {target.name!r} of {source} must leave at least {MIN_TRAINING_ROWS} "
+                f"training rows of each class; found {counts[rarest]} of {str(rarest)!r}; add "
+                "rows, or pass a smaller --test-share."
+            )
+    elif np.all(y == y[0]):
+        raise TableError(
+            f"target {target.name!r} of {source} must vary in the training rows; found "
+            f"{y[0]:g} in all {len(y)}; add rows with other values, or pass another --seed."
+        )
