@@ -1,0 +1,119 @@
+"""The joint distribution of a class and of a row whose density depends on the class.
+
+``p(class, x) = p(class) p(x | class)``, which is all that a generative classifier knows: it
+answers what class a row is of, how usual the row is, and what new rows would look like, also
+where some entries of a row are missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from credo.distributions.categorical import random_index
+from credo.distributions.elliptical import Elliptical
+from credo.distributions.multivariate_normal import MultivariateNormal
+from credo.distributions.multivariate_student_t import MultivariateStudentT
+from credo.distributions.normal import Normal
+from credo.distributions.student_t import StudentT
+from credo.numerics.array import Array
+from credo.numerics.linear_algebra import cholesky
+from credo.numerics.log_domain import log_normalize, log_sum_exp
+from credo.numerics.missing import missing_patterns
+
+__all__ = ["ClassConditional", "ClassDensity"]
+
+ClassDensity = MultivariateNormal | MultivariateStudentT | Normal | StudentT
+
+BLOCK_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class ClassConditional:
+    """Weight of each class and density of its rows.
+
+    Attributes
+    ----------
+    log_weight
+        Log probability of each class, shape (K,); it need not be normalized.
+    density
+        Density of a row in each class: a vector distribution of batch shape (K,), or one of
+        independent numbers of batch shape (K, n_features).
+
+    Examples
+    --------
+    >>> density = MultivariateNormal([[0.0, 0.0], [2.0, 2.0]], np.eye(2))
+    >>> joint = ClassConditional(np.log([0.5, 0.5]), density)
+    >>> np.exp(joint.log_posterior(np.array([[0.5, 0.5], [0.5, np.nan]]))).round(3)
+    array([[0.881, 0.119],
+           [0.731, 0.269]])
+    """
+
+    log_weight: Array
+    density: ClassDensity
+
+    def log_joint(self, x: Array) -> Array:
+        """Return log weight plus log density of each row (n, d) in each class, shape (n, K).
+
+        A NaN is a missing value and is integrated out.
+        """
+        answer = np.empty((len(x), len(self.log_weight)))
+        if not isinstance(self.density, Elliptical):
+            self._fill(answer, self.density, x, np.arange(len(x)))
+            return answer
+        for columns, rows in missing_patterns(x):
+            if len(columns) == x.shape[1]:
+                self._fill(answer, self.density, x, rows)
+            elif len(columns):
+                self._fill(answer, self.density.marginal(columns.tolist()), x[:, columns], rows)
+            else:
+                answer[rows] = self.log_weight
+        return answer
+
+    def log_posterior(self, x: Array) -> Array:
+        """Return the log probability of each class for each row, shape (n, K)."""
+        return log_normalize(self.log_joint(x))
+
+    def log_density(self, x: Array) -> Array:
+        """Return the log density of each row, whatever its class, shape (n,)."""
+        return log_sum_exp(self.log_joint(x), axis=1)
+
+    def sample(self, rng: Generator, n: int) -> tuple[Array, NDArray[np.intp]]:
+        """Return ``n`` rows (n, d) and their classes (n,)."""
+        classes = random_index(rng, np.exp(log_normalize(self.log_weight)), (n,))
+        draws = self.density.sample(rng, n)
+        return np.asarray(draws[np.arange(n), classes]), classes
+
+    def linear_discriminant(self) -> tuple[Array, Array]:
+        """Return weights and intercepts of the classes, for normals of one covariance.
+
+        Two classes: ``S^-1 (m_2 - m_1)`` and ``(m_1' S^-1 m_1 - m_2' S^-1 m_2) / 2`` plus the
+        log ratio of their weights, shapes (1, d) and (1,). More: the same of each class
+        alone, shapes (K, d) and (K,); their softmax is the posterior.
+        """
+        if not isinstance(self.density, Elliptical):
+            raise TypeError(
+                "linear_discriminant needs normal vectors that share one covariance; found "
+                f"{type(self.density).__name__}. Use a tied covariance."
+            )
+        center, matrix = self.density.loc, self.density.form.dense()
+        coef = cholesky(matrix.reshape(matrix.shape[-2:])).solve(center.T).T
+        intercept = self.log_weight - 0.5 * (coef * center).sum(axis=1)
+        if len(intercept) > 2:
+            return coef, intercept
+        return coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+
+    def _fill(
+        self, answer: Array, density: ClassDensity, x: Array, rows: NDArray[np.intp]
+    ) -> None:
+        """Write the joint of some rows, block by block, so that temporaries stay in cache."""
+        step = max(64, BLOCK_BYTES // (8 * len(self.log_weight) * max(x.shape[1], 1)))
+        for start in range(0, len(rows), step):
+            chosen = rows[start : start + step]
+            terms = density.log_prob(x[chosen][:, None, :])
+            if not isinstance(density, Elliptical):
+                terms = np.where(np.isnan(terms), 0.0, terms).sum(axis=-1)
+            answer[chosen] = self.log_weight + terms

@@ -1,0 +1,32 @@
+"""Rows grouped by which of their entries are missing."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.numerics.array import Array
+
+__all__ = ["missing_patterns"]
+
+Indices = NDArray[np.intp]
+
+
+def missing_patterns(x: Array) -> list[tuple[Indices, Indices]]:
+    """Return each distinct set of present columns, with the rows that have just these.
+
+    Examples
+    --------
+    >>> x = np.array([[1.0, np.nan], [2.0, 3.0], [4.0, np.nan]])
+    >>> [(columns.tolist(), rows.tolist()) for columns, rows in missing_patterns(x)]
+    [([0, 1], [1]), ([0], [0, 2])]
+    """
+    # A sum meets every entry and makes no copy; it is NaN if one entry is.
+    if not np.isnan(x.sum()):
+        return [(np.arange(x.shape[1]), np.arange(len(x)))]
+    packed = np.packbits(np.isnan(x), axis=1)
+    distinct, code = np.unique(packed, axis=0, return_inverse=True)
+    masks = np.unpackbits(distinct, axis=1, count=x.shape[1]).astype(bool)
+    order = np.argsort(code.ravel(), kind="stable")
+    members = np.split(order, np.cumsum(np.bincount(code.ravel()))[:-1])
+    return [(np.flatnonzero(~mask), rows) for mask, rows in zip(masks, members, strict=True)]
