@@ -13,6 +13,17 @@ if TYPE_CHECKING:
     )
     from credo.evaluation.cross_validation import CrossValidation as CrossValidation
     from credo.evaluation.cross_validation import cross_validate as cross_validate
+    from credo.evaluation.difference import Difference as Difference
+    from credo.evaluation.difference import independent_difference as independent_difference
+    from credo.evaluation.difference import needed_rows as needed_rows
+    from credo.evaluation.difference import needed_test_rows as needed_test_rows
+    from credo.evaluation.difference import paired_difference as paired_difference
+    from credo.evaluation.fold_difference import OptimisticTestWarning as OptimisticTestWarning
+    from credo.evaluation.fold_difference import PracticalDifference as PracticalDifference
+    from credo.evaluation.fold_difference import corrected_resampled_t as corrected_resampled_t
+    from credo.evaluation.fold_difference import correlated_t as correlated_t
+    from credo.evaluation.fold_difference import five_by_two_f as five_by_two_f
+    from credo.evaluation.fold_difference import paired_t as paired_t
     from credo.evaluation.fold_fit import refit_folds as refit_folds
     from credo.evaluation.held_out import predictive_of as predictive_of
     from credo.evaluation.proportion import proportion_interval as proportion_interval
@@ -43,6 +54,21 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "calibration": ["CoverageCurve", "coverage_curve", "probability_integral_transform"],
         "cross_validation": ["CrossValidation", "cross_validate"],
+        "difference": [
+            "Difference",
+            "independent_difference",
+            "needed_rows",
+            "needed_test_rows",
+            "paired_difference",
+        ],
+        "fold_difference": [
+            "OptimisticTestWarning",
+            "PracticalDifference",
+            "corrected_resampled_t",
+            "correlated_t",
+            "five_by_two_f",
+            "paired_t",
+        ],
         "fold_fit": ["refit_folds"],
         "held_out": ["predictive_of"],
         "proportion": ["proportion_interval"],
