@@ -1,0 +1,74 @@
+"""How class probabilities move when one column does, all others held at a typical row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from credo.app.walk import typical_row, walks
+from credo.data.preparation import PreparedTable, TablePreparation
+from credo.data.table_input import named_inputs
+from credo.distributions.categorical import Categorical
+from credo.numerics.array import Array
+
+__all__ = ["ClassProfile", "class_profiles"]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassProfile:
+    """The class probabilities along the training range of one column.
+
+    Attributes
+    ----------
+    name
+        The column.
+    x
+        Its values, from the lowest in training to the highest; of levels their places.
+    labels
+        Names of the levels, if it is a category.
+    predictive
+        The probabilities at each, all other columns as in the most typical training row.
+    """
+
+    name: str
+    x: Array
+    labels: tuple[str, ...]
+    predictive: Categorical
+
+    @property
+    def reaches(self) -> Array:
+        """How far apart the highest and the lowest probability of each class are."""
+        return np.asarray(np.ptp(self.predictive.probability, axis=0))
+
+    @property
+    def reach(self) -> float:
+        """The largest of the reaches."""
+        return float(self.reaches.max())
+
+
+def class_profiles(
+    model: Any, preparation: TablePreparation, X: Array, at_most: int
+) -> list[ClassProfile]:
+    """Return the profiles of the ``at_most`` columns that move a probability most.
+
+    Parameters
+    ----------
+    model
+        A classifier with ``predict_dist``, fitted to the training rows.
+    preparation
+        What made the design matrix.
+    X
+        The design matrix of the training rows.
+    """
+    moved = list(walks(preparation, X))
+    typical = typical_row(X)
+    rows = np.concatenate([walk.among(typical) for walk in moved])
+    predictive = model.predict_dist(named_inputs(PreparedTable(rows, preparation.names, ())))
+    ends = np.cumsum([0, *(len(walk.x) for walk in moved)])
+    found = [
+        ClassProfile(walk.name, walk.x, walk.labels, predictive[start:end])
+        for walk, start, end in zip(moved, ends[:-1], ends[1:], strict=True)
+    ]
+    return sorted(found, key=lambda profile: -profile.reach)[:at_most]
