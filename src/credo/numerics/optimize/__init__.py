@@ -16,6 +16,8 @@ if TYPE_CHECKING:
         finite_difference_gradient as finite_difference_gradient,
     )
     from credo.numerics.optimize.difference import separate as separate
+    from credo.numerics.optimize.early_stopping import EarlyStop as EarlyStop
+    from credo.numerics.optimize.early_stopping import early_stop as early_stop
     from credo.numerics.optimize.least_squares import SumOfSquares as SumOfSquares
     from credo.numerics.optimize.least_squares import (
         iteratively_reweighted_least_squares as iteratively_reweighted_least_squares,
@@ -44,6 +46,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "finite_difference_gradient",
             "separate",
         ],
+        "early_stopping": ["EarlyStop", "early_stop"],
         "least_squares": [
             "SumOfSquares",
             "iteratively_reweighted_least_squares",

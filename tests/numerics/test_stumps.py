@@ -1,0 +1,129 @@
+from itertools import product
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from credo.numerics import stumps
+from credo.numerics.stumps import Presorted, Stump, Stumps, best_stump
+
+
+def brute_force_error(x, codes, n_classes, weight):
+    """Return the least weighted error of any stump, by trying all of them."""
+    errors = []
+    for column in x.T:
+        values = np.unique(column)
+        for threshold in [-np.inf, *(values[:-1] + values[1:]) / 2, np.inf]:
+            for low, high in product(range(n_classes), repeat=2):
+                found = np.where(column > threshold, high, low)
+                errors.append(weight[found != codes].sum())
+    return min(errors)
+
+
+def error_of(stump, x, codes, weight):
+    return weight[stump.codes(x[:, stump.feature]) != codes].sum()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pytest.mark.parametrize("n_values", [2, 4, 1000])
+@pytest.mark.parametrize("seed", range(4))
+def test_no_stump_has_a_smaller_weighted_error(n_classes, n_values, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, n_values, (30, 3)).astype(float)
+    codes, weight = rng.integers(0, n_classes, 30), rng.exponential(size=30)
+    stump = best_stump(Presorted.of(x), codes, n_classes, weight)
+    expected = brute_force_error(x, codes, n_classes, weight)
+    assert_allclose(error_of(stump, x, codes, weight), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6, 7, 8, 9])
+def test_few_rows_are_searched_to_the_last(n_classes, n):
+    rng = np.random.default_rng(n)
+    x, codes = rng.normal(size=(n, 2)), rng.integers(0, n_classes, n)
+    stump = best_stump(Presorted.of(x), codes, n_classes, np.ones(n))
+    expected = brute_force_error(x, codes, n_classes, np.ones(n))
+    assert_allclose(error_of(stump, x, codes, np.ones(n)), expected)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_column_that_says_nothing_gives_the_heaviest_class(n_classes):
+    codes = np.array([0, 1, 1, 0])
+    weight = np.array([1.0, 2.0, 2.0, 1.0])
+    stump = best_stump(Presorted.of(np.ones((4, 2))), codes, n_classes, weight)
+    assert stump == Stump(0, -np.inf, 1, 1)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_first_of_equally_good_stumps_is_taken(n_classes):
+    x = np.array([[0.0, 5.0, 7.0], [0.0, 6.0, 8.0], [0.0, 7.0, 9.0], [0.0, 8.0, 10.0]])
+    codes = np.array([0, 1, 0, 1])
+    stump = best_stump(Presorted.of(x), codes, n_classes, np.ones(4))
+    assert stump == Stump(1, 5.5, 0, 1)
+
+
+def test_a_threshold_between_neighboring_floats_separates_them():
+    low = 1.0
+    high = np.nextafter(low, 2.0)
+    stump = best_stump(Presorted.of(np.array([[low], [high]])), np.array([0, 1]), 2, np.ones(2))
+    assert_array_equal(stump.codes(np.array([low, high])), [0, 1])
+    ends = np.array([[-1.5e308], [1.5e308]])
+    assert best_stump(Presorted.of(ends), np.array([0, 1]), 2, np.ones(2)).threshold == 0.0
+
+
+def test_rows_kept_are_sorted_as_if_they_were_alone():
+    rng = np.random.default_rng(0)
+    x, kept = rng.integers(0, 5, (40, 3)).astype(float), rng.uniform(size=40) < 0.6
+    part, alone = Presorted.of(x).take(kept), Presorted.of(x[kept])
+    assert_array_equal(part.columns, alone.columns)
+    assert_array_equal(part.is_end, alone.is_end)
+    for j in range(3):
+        assert_array_equal(part.columns[j, part.orders[j]], np.sort(x[kept, j]))
+
+
+def test_keys_tell_distinct_rows_apart_whatever_order_copies_and_units():
+    x = np.random.default_rng(0).integers(0, 4, (200, 3)).astype(float)
+    keys = Presorted.of(x).keys(np.random.default_rng(5))
+    distinct, inverse = np.unique(x, axis=0, return_inverse=True)
+    assert len(np.unique(keys)) == len(distinct)
+    assert len(np.unique(np.column_stack([keys, inverse.ravel()]), axis=0)) == len(distinct)
+    order = np.random.default_rng(1).permutation(200)
+    twice = np.concatenate([x[order], x]) * [10.0, 0.1, 3.0] - 7.0
+    assert_array_equal(
+        Presorted.of(twice).keys(np.random.default_rng(5)), np.append(keys[order], keys)
+    )
+
+
+def test_votes_are_the_sum_over_stumps():
+    rng = np.random.default_rng(3)
+    every = [
+        Stump(int(f), float(t), int(a), int(b))
+        for f, t, a, b in zip(
+            rng.integers(0, 4, 60),
+            np.append(rng.integers(0, 5, 58) + 0.5, [-np.inf, -np.inf]),
+            rng.integers(0, 3, 60),
+            rng.integers(0, 3, 60),
+            strict=True,
+        )
+    ]
+    x, weight = rng.integers(0, 6, (50, 5)) + 0.0, rng.exponential(size=60)
+    expected = np.zeros((50, 3))
+    for stump, vote in zip(every, weight, strict=True):
+        expected[np.arange(50), stump.codes(x[:, stump.feature])] += vote
+    assert_allclose(Stumps.of(every).votes(x, weight, 3), expected)
+
+
+def test_several_threads_find_what_one_finds(monkeypatch):
+    rng = np.random.default_rng(0)
+    x, codes, weight = (
+        rng.normal(size=(300, 7)),
+        rng.integers(0, 3, 300),
+        rng.exponential(size=300),
+    )
+    alone = Presorted.of(x)
+    found = [best_stump(alone, np.minimum(codes, k - 1), k, weight) for k in (2, 3)]
+    monkeypatch.setattr(stumps, "_WORTH_A_THREAD", 0)
+    monkeypatch.setattr(stumps, "_n_cores", lambda: 3)
+    shared = Presorted.of(x)
+    assert_array_equal(shared.orders, alone.orders)
+    assert [best_stump(shared, np.minimum(codes, k - 1), k, weight) for k in (2, 3)] == found
