@@ -30,8 +30,8 @@ def add_student_t(
     x
         Rows, shape (n_rows, n_columns).
     parameters
-        Location, rate ``1 / (df scale^2)``, power ``(df + 1) / 2`` and log density at the
-        location, each (K, n_columns).
+        Location, steepness ``1 / (scale sqrt(df))``, power ``(df + 1) / 2`` and log density
+        at the location, each (K, n_columns).
 
     Examples
     --------

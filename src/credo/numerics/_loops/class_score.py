@@ -21,9 +21,9 @@ GROWN = 1e30
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def student_t(
-    x: Array, loc: Array, rate: Array, power: Array, log_peak: Array, score: Array
+    x: Array, loc: Array, steep: Array, power: Array, log_peak: Array, score: Array
 ) -> None:
-    """Add ``log_peak - power * log(1 + rate * (x - loc)^2)`` of all columns.
+    """Add ``log_peak - power * log(1 + (steep * (x - loc))^2)`` of all columns.
 
     Parameters have shape (K, n_columns). Columns in a row with one power share a logarithm:
     the product of their factors, less one, grows as ``p + q + p q``, which keeps the digits
@@ -49,12 +49,11 @@ def student_t(
                 grown[r] = 0.0
                 total[r] = peak
             for j in range(d):
-                m, c = loc[k, j], rate[k, j]
+                m, c = loc[k, j], steep[k, j]
                 largest = 0.0
                 for r in range(size):
-                    gap = tile[j, r] - m
-                    q = c * gap * gap
-                    q = q if q == q else 0.0
+                    z = c * (tile[j, r] - m)
+                    q = z * z if z == z else 0.0
                     grown[r] += q + grown[r] * q
                     largest = max(largest, grown[r])
                 if j == d - 1 or power[k, j + 1] != power[k, j] or largest > GROWN:
@@ -66,7 +65,7 @@ def student_t(
             for r in range(size):
                 if total[r] - total[r] != 0.0:
                     total[r] = _row_by_terms(
-                        x[start + r], loc[k], rate[k], power[k], log_peak[k]
+                        x[start + r], loc[k], steep[k], power[k], log_peak[k]
                     )
                 score[start + r, k] += total[r]
 
@@ -155,14 +154,13 @@ def _take_back(tile: Array, log_peak: Array, size: int, total: Array) -> None:
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def _row_by_terms(row: Array, loc: Array, rate: Array, power: Array, log_peak: Array) -> float:
+def _row_by_terms(row: Array, loc: Array, steep: Array, power: Array, log_peak: Array) -> float:
     total = 0.0
     for j in range(row.shape[0]):
         if row[j] == row[j]:
-            gap = abs(row[j] - loc[j])
-            q = rate[j] * gap * gap
-            far = 2.0 * math.log(gap) + math.log(rate[j]) if q > GROWN else math.log1p(q)
-            total += log_peak[j] - power[j] * far
+            z = abs(steep[j] * (row[j] - loc[j]))
+            log_growth = 2.0 * math.log(z) if z > GROWN else math.log1p(z * z)
+            total += log_peak[j] - power[j] * log_growth
     return total
 
 
