@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from credo.evaluation.calibration import (
         probability_integral_transform as probability_integral_transform,
     )
+    from credo.evaluation.confusion import Confusion as Confusion
     from credo.evaluation.cross_validation import CrossValidation as CrossValidation
     from credo.evaluation.cross_validation import cross_validate as cross_validate
     from credo.evaluation.difference import Difference as Difference
@@ -26,7 +27,26 @@ if TYPE_CHECKING:
     from credo.evaluation.fold_difference import paired_t as paired_t
     from credo.evaluation.fold_fit import refit_folds as refit_folds
     from credo.evaluation.held_out import predictive_of as predictive_of
+    from credo.evaluation.probability_score import BrierDecomposition as BrierDecomposition
+    from credo.evaluation.probability_score import brier_decomposition as brier_decomposition
+    from credo.evaluation.probability_score import brier_score as brier_score
     from credo.evaluation.proportion import proportion_interval as proportion_interval
+    from credo.evaluation.ranking import PrecisionRecallCurve as PrecisionRecallCurve
+    from credo.evaluation.ranking import RocCurve as RocCurve
+    from credo.evaluation.ranking import precision_recall_curve as precision_recall_curve
+    from credo.evaluation.ranking import roc_curve as roc_curve
+    from credo.evaluation.rates import accuracy as accuracy
+    from credo.evaluation.rates import balanced_accuracy as balanced_accuracy
+    from credo.evaluation.rates import class_rates as class_rates
+    from credo.evaluation.rates import error_rate as error_rate
+    from credo.evaluation.rates import f1_score as f1_score
+    from credo.evaluation.rates import macro_f1 as macro_f1
+    from credo.evaluation.rates import matthews_correlation as matthews_correlation
+    from credo.evaluation.rates import micro_f1 as micro_f1
+    from credo.evaluation.reliability import ReliabilityCurve as ReliabilityCurve
+    from credo.evaluation.reliability import reliability_curve as reliability_curve
+    from credo.evaluation.score import Score as Score
+    from credo.evaluation.score import score_table as score_table
     from credo.evaluation.scorer import crps_scorer as crps_scorer
     from credo.evaluation.scorer import log_score_scorer as log_score_scorer
     from credo.evaluation.scores import Evaluation as Evaluation
@@ -70,6 +90,21 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "paired_t",
         ],
         "fold_fit": ["refit_folds"],
+        "confusion": ["Confusion"],
+        "probability_score": ["BrierDecomposition", "brier_decomposition", "brier_score"],
+        "ranking": ["PrecisionRecallCurve", "RocCurve", "precision_recall_curve", "roc_curve"],
+        "rates": [
+            "accuracy",
+            "balanced_accuracy",
+            "error_rate",
+            "f1_score",
+            "macro_f1",
+            "matthews_correlation",
+            "micro_f1",
+            "class_rates",
+        ],
+        "reliability": ["ReliabilityCurve", "reliability_curve"],
+        "score": ["Score", "score_table"],
         "held_out": ["predictive_of"],
         "proportion": ["proportion_interval"],
         "scorer": ["crps_scorer", "log_score_scorer"],

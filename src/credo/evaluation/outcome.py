@@ -10,9 +10,10 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_classifier
 
-from credo.numerics.array import as_float
+from credo.distributions.parameter import non_negative
+from credo.numerics.array import Array, as_float
 
-__all__ = ["MISSING", "Outcome", "class_codes", "coded"]
+__all__ = ["MISSING", "Outcome", "class_codes", "coded", "row_weights"]
 
 Codes = NDArray[np.intp]
 
@@ -80,6 +81,19 @@ def coded(y: ArrayLike) -> tuple[NDArray[Any], Codes]:
     codes, labels = pd.factorize(_one_axis(y), sort=True)
     plain = np.array(labels.tolist())
     return plain, codes.astype(np.intp)
+
+
+def row_weights(weight: ArrayLike | None, n: int) -> Array:
+    """Return how much each of ``n`` rows counts, shape (n,); 1 if None."""
+    if weight is None:
+        return np.ones(n)
+    weights = non_negative("weight", weight, "Leave out rows instead.")
+    if weights.shape not in ((), (n,)) or not weights.any():
+        raise ValueError(
+            f"weight must hold one number for each of the {n} rows, not all 0; found shape "
+            f"{weights.shape}. Pass weights of the same rows."
+        )
+    return np.broadcast_to(weights, (n,))
 
 
 def _expects_classes(estimator: Any) -> bool:

@@ -1,0 +1,85 @@
+"""One number of an evaluation, with the range that chance leaves open and its direction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pandas as pd
+
+from credo.distributions.estimate import Estimate
+
+__all__ = ["Score", "score_table"]
+
+
+@dataclass(frozen=True)
+class Score:
+    """A named score with its interval.
+
+    Attributes
+    ----------
+    name
+        What was measured.
+    value
+        The score of the rows at hand; NaN where it is not defined, which ``note`` explains.
+    low, high
+        Interval for the score of endless rows of the same kind.
+    higher_is_better
+        True or False; None if best is neither, such as coverage.
+    method
+        How the interval was found.
+    note
+        What a reader must know besides, such as why there is no value.
+
+    Examples
+    --------
+    >>> print(Score("accuracy", 0.9, 0.85, 0.94, True, "exact"))
+    accuracy 0.9 (0.85 to 0.94), higher is better
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    higher_is_better: bool | None
+    method: str
+    note: str = ""
+
+    def __str__(self) -> str:
+        side = {True: ", higher is better", False: ", lower is better", None: ""}
+        numbers = f"{self.value:.4g} ({self.low:.4g} to {self.high:.4g})"
+        note = f"; {self.note}" if self.note else ""
+        return f"{self.name} {numbers}{side[self.higher_is_better]}{note}"
+
+    @classmethod
+    def of_estimate(
+        cls,
+        name: str,
+        estimate: Estimate,
+        coverage: float,
+        higher_is_better: bool | None,
+        method: str = "normal",
+    ) -> Score:
+        """Return the score of a mean, with its normal interval."""
+        low, high = estimate.interval(coverage)
+        return cls(
+            name, float(estimate.value), float(low), float(high), higher_is_better, method
+        )
+
+
+def score_table(scores: Iterable[Score]) -> pd.DataFrame:
+    """Return scores as a table, one row for each, by name.
+
+    Examples
+    --------
+    >>> score_table([Score("accuracy", 0.9, 0.85, 0.94, True, "exact")])["value"]
+    score
+    accuracy    0.9
+    Name: value, dtype: float64
+    """
+    columns = ["value", "low", "high", "higher_is_better", "method", "note"]
+    rows = list(scores)
+    return pd.DataFrame(
+        {column: [getattr(row, column) for row in rows] for column in columns},
+        index=pd.Index([row.name for row in rows], name="score"),
+    )
