@@ -8,6 +8,12 @@ if TYPE_CHECKING:
     from credo.decisions.decision import Decision as Decision
     from credo.decisions.decision import decide as decide
     from credo.decisions.loss_matrix import LossMatrix as LossMatrix
+    from credo.decisions.margin_loss import ExponentialMargin as ExponentialMargin
+    from credo.decisions.margin_loss import HingeMargin as HingeMargin
+    from credo.decisions.margin_loss import LogisticMargin as LogisticMargin
+    from credo.decisions.margin_loss import MarginLoss as MarginLoss
+    from credo.decisions.margin_loss import QuadraticMargin as QuadraticMargin
+    from credo.decisions.margin_loss import ZeroOneMargin as ZeroOneMargin
     from credo.decisions.numeric_loss import AbsoluteLoss as AbsoluteLoss
     from credo.decisions.numeric_loss import AsymmetricLinearLoss as AsymmetricLinearLoss
     from credo.decisions.numeric_loss import LinexLoss as LinexLoss
@@ -26,6 +32,14 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "decision": ["Decision", "decide"],
         "loss_matrix": ["LossMatrix"],
+        "margin_loss": [
+            "ExponentialMargin",
+            "HingeMargin",
+            "LogisticMargin",
+            "MarginLoss",
+            "QuadraticMargin",
+            "ZeroOneMargin",
+        ],
         "numeric_loss": [
             "AbsoluteLoss",
             "AsymmetricLinearLoss",
