@@ -9,11 +9,25 @@ if TYPE_CHECKING:
     from credo.data.model_file import save as save
     from credo.decisions.decision import decide as decide
     from credo.evaluation import laws as laws
+    from credo.evaluation.compare import compare as compare
     from credo.models.average import ModelAverage as ModelAverage
+    from credo.models.baseline_classifier import BaselineClassifier as BaselineClassifier
+    from credo.models.baseline_regressor import BaselineRegressor as BaselineRegressor
     from credo.models.basis_transformer import BasisTransformer as BasisTransformer
+    from credo.models.least_squares_classifier import (
+        LeastSquaresClassifier as LeastSquaresClassifier,
+    )
     from credo.models.linear_regression import LinearRegression as LinearRegression
+    from credo.models.nearest_neighbors import (
+        NearestNeighborsClassifier as NearestNeighborsClassifier,
+    )
+    from credo.models.nearest_neighbors import (
+        NearestNeighborsRegressor as NearestNeighborsRegressor,
+    )
+    from credo.models.perceptron import Perceptron as Perceptron
     from credo.models.predictive import predict_dist as predict_dist
     from credo.models.stack import Stack as Stack
+    from credo.models.voted_perceptron import VotedPerceptron as VotedPerceptron
 
 __version__ = "0.1.0"
 
@@ -36,10 +50,20 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "data.model_file": ["load", "save"],
         "decisions.decision": ["decide"],
         "evaluation": ["laws"],
+        "evaluation.compare": ["compare"],
         "models.average": ["ModelAverage"],
+        "models.baseline_classifier": ["BaselineClassifier"],
+        "models.baseline_regressor": ["BaselineRegressor"],
         "models.basis_transformer": ["BasisTransformer"],
+        "models.least_squares_classifier": ["LeastSquaresClassifier"],
         "models.linear_regression": ["LinearRegression"],
+        "models.perceptron": ["Perceptron"],
+        "models.nearest_neighbors": [
+            "NearestNeighborsClassifier",
+            "NearestNeighborsRegressor",
+        ],
         "models.predictive": ["predict_dist"],
         "models.stack": ["Stack"],
+        "models.voted_perceptron": ["VotedPerceptron"],
     },
 )

@@ -9,9 +9,22 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression as SomeLogistic
 
 import credo.models
-from credo import BasisTransformer, LinearRegression, ModelAverage, Stack
+from credo import (
+    BaselineClassifier,
+    BaselineRegressor,
+    BasisTransformer,
+    LeastSquaresClassifier,
+    LinearRegression,
+    ModelAverage,
+    NearestNeighborsClassifier,
+    NearestNeighborsRegressor,
+    Perceptron,
+    Stack,
+    VotedPerceptron,
+)
 from credo.distributions import Gamma
 from credo.evaluation import laws
+from credo.families import NormalInverseGamma
 from credo.features import (
     FourierBasis,
     LinearBasis,
@@ -60,7 +73,31 @@ EXAMPLES = {
         ),
         (Stack([("logistic", SomeLogistic()), ("constant", DummyClassifier())], cv=3), False),
     ],
+    "BaselineClassifier": [(BaselineClassifier(), True)],
+    "BaselineRegressor": [
+        (BaselineRegressor(), True),
+        (BaselineRegressor(NormalInverseGamma(0.0, 0.1, 1.0, 1.0)), False),
+    ],
+    "LeastSquaresClassifier": [
+        (LeastSquaresClassifier(), True),
+        (LeastSquaresClassifier(SplineBasis(5)), True),
+    ],
+    "Perceptron": [(Perceptron(), True), (Perceptron(PolynomialBasis(2)), True)],
+    "VotedPerceptron": [(VotedPerceptron(), True), (VotedPerceptron(SplineBasis(5)), True)],
     "BasisTransformer": [(BasisTransformer(SplineBasis(5)), True)],
+    "NearestNeighborsClassifier": [
+        (NearestNeighborsClassifier(), True),
+        (NearestNeighborsClassifier(3), True),
+        (NearestNeighborsClassifier(weights="gaussian"), True),
+        (NearestNeighborsClassifier(4, prior_strength=0.0), True),
+        (NearestNeighborsClassifier(5, standardize=False), False),
+    ],
+    "NearestNeighborsRegressor": [
+        (NearestNeighborsRegressor(), True),
+        (NearestNeighborsRegressor(3), True),
+        (NearestNeighborsRegressor(weights="gaussian"), True),
+        (NearestNeighborsRegressor(5, "gaussian", width=0.7, prior_strength=0.0), True),
+    ],
 }
 CASES = [case for cases in EXAMPLES.values() for case in cases]
 

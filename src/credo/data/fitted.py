@@ -7,10 +7,13 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.families.categorical import CategoricalStatistics, DirichletCategorical
 from credo.families.linear import LinearStatistics
+from credo.families.normal import NormalInverseGamma, NormalStatistics
 from credo.families.ridge_belief import RidgeBelief
 from credo.features.basis import Basis
 from credo.inference.engine import Inference
+from credo.models.neighborhood import Neighborhood
 from credo.numerics.array import Array
 
 __all__ = ["FITTED", "NOT_KEPT", "Text"]
@@ -40,12 +43,48 @@ _COMMON: Mapping[str, Any] = {
     "fingerprint_": str,
 }
 
+_NEIGHBORS: Mapping[str, Any] = {
+    "counts_tried_": NDArray[np.intp],
+    "leave_one_out_scores_": NDArray[np.float64],
+    "n_neighbors_": int,
+    "neighborhood_": Neighborhood,
+    "notes_": tuple[str, ...],
+    "width_": float,
+    "widths_tried_": NDArray[np.float64],
+}
+
 FITTED: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
+        "BaselineClassifier": {
+            **_COMMON,
+            "classes_": NDArray[Any],
+            "evidence_method_": str,
+            "evidence_of_": str,
+            "log_evidence_": float,
+            "posterior_": DirichletCategorical,
+            "statistics_": CategoricalStatistics,
+        },
+        "BaselineRegressor": {
+            **_COMMON,
+            "evidence_flat_": tuple[str, ...],
+            "evidence_method_": str,
+            "evidence_of_": str,
+            "log_evidence_": float,
+            "posterior_": NormalInverseGamma,
+            "statistics_": NormalStatistics,
+        },
         "BasisTransformer": {
             **_COMMON,
             "basis_": Basis,
             "_sklearn_output_config": dict[str, str],
+        },
+        "LeastSquaresClassifier": {
+            **_COMMON,
+            "basis_": Basis | None,
+            "classes_": NDArray[Any],
+            "coef_": Array,
+            "intercept_": Array,
+            "statistics_": LinearStatistics,
         },
         "LinearRegression": {
             **_COMMON,
@@ -72,6 +111,16 @@ FITTED: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "names_": list[str],
             "probability_": NDArray[np.float64],
         },
+        "Perceptron": {
+            **_COMMON,
+            "basis_": Basis | None,
+            "classes_": NDArray[Any],
+            "coef_": Array,
+            "intercept_": Array,
+            "is_separated_": bool,
+            "n_epochs_": int,
+            "n_mistakes_": int,
+        },
         "Stack": {
             **_COMMON,
             "classes_": NDArray[Any],
@@ -81,6 +130,28 @@ FITTED: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "log_scores_": Array,
             "names_": list[str],
             "weights_": Array,
+        },
+        "VotedPerceptron": {
+            **_COMMON,
+            "basis_": Basis | None,
+            "classes_": NDArray[Any],
+            "coef_": Array,
+            "intercept_": Array,
+            "votes_": Array,
+        },
+        "NearestNeighborsClassifier": {
+            **_COMMON,
+            **_NEIGHBORS,
+            "classes_": NDArray[Any],
+            "codes_": NDArray[np.intp],
+            "prior_probability_": NDArray[np.float64],
+        },
+        "NearestNeighborsRegressor": {
+            **_COMMON,
+            **_NEIGHBORS,
+            "_is_single": bool,
+            "outcomes_": NDArray[np.float64],
+            "prior_": NormalInverseGamma,
         },
     }
 )

@@ -10,6 +10,8 @@ __all__ = ["CLASSES", "registered_class", "registered_name"]
 
 CLASSES: Mapping[str, str] = MappingProxyType(
     {
+        "BaselineClassifier": "credo.models.baseline_classifier",
+        "BaselineRegressor": "credo.models.baseline_regressor",
         "BasisTransformer": "credo.models.basis_transformer",
         "Bernoulli": "credo.distributions.bernoulli",
         "BernoulliStatistics": "credo.families.bernoulli",
@@ -42,6 +44,7 @@ CLASSES: Mapping[str, str] = MappingProxyType(
         "InverseWishart": "credo.distributions.inverse_wishart",
         "JointTable": "credo.distributions.joint_table",
         "Laplace": "credo.distributions.laplace",
+        "LeastSquaresClassifier": "credo.models.least_squares_classifier",
         "LinearBasis": "credo.features.linear",
         "LinearGaussian": "credo.families.linear_gaussian",
         "LinearGaussianGamma": "credo.families.linear_gaussian",
@@ -57,13 +60,17 @@ CLASSES: Mapping[str, str] = MappingProxyType(
         "MultivariateNormal": "credo.distributions.multivariate_normal",
         "MultivariateNormalStatistics": "credo.families.multivariate_normal",
         "MultivariateStudentT": "credo.distributions.multivariate_student_t",
+        "NearestNeighborsClassifier": "credo.models.nearest_neighbors",
+        "NearestNeighborsRegressor": "credo.models.nearest_neighbors",
         "NegativeBinomial": "credo.distributions.negative_binomial",
+        "Neighborhood": "credo.models.neighborhood",
         "Normal": "credo.distributions.normal",
         "NormalInverseGamma": "credo.families.normal",
         "NormalInverseWishart": "credo.families.multivariate_normal",
         "NormalKnownVariance": "credo.families.normal_known_variance",
         "NormalStatistics": "credo.families.normal",
         "NumberCode": "credo.data.column_code",
+        "Perceptron": "credo.models.perceptron",
         "Poisson": "credo.distributions.poisson",
         "PoissonStatistics": "credo.families.poisson",
         "PolynomialBasis": "credo.features.polynomial",
@@ -88,6 +95,7 @@ CLASSES: Mapping[str, str] = MappingProxyType(
         "TiedNormalInverseWishart": "credo.families.tied_normal",
         "TrainingRange": "credo.data.training_range",
         "Uniform": "credo.distributions.uniform",
+        "VotedPerceptron": "credo.models.voted_perceptron",
         "Wishart": "credo.distributions.wishart",
     }
 )

@@ -6,18 +6,37 @@ import lazy_loader
 
 if TYPE_CHECKING:
     from credo.models.average import ModelAverage as ModelAverage
+    from credo.models.baseline_classifier import BaselineClassifier as BaselineClassifier
+    from credo.models.baseline_regressor import BaselineRegressor as BaselineRegressor
     from credo.models.basis_transformer import BasisTransformer as BasisTransformer
+    from credo.models.least_squares_classifier import (
+        LeastSquaresClassifier as LeastSquaresClassifier,
+    )
     from credo.models.linear_regression import LinearRegression as LinearRegression
+    from credo.models.nearest_neighbors import (
+        NearestNeighborsClassifier as NearestNeighborsClassifier,
+    )
+    from credo.models.nearest_neighbors import (
+        NearestNeighborsRegressor as NearestNeighborsRegressor,
+    )
+    from credo.models.perceptron import Perceptron as Perceptron
     from credo.models.predictive import predict_dist as predict_dist
     from credo.models.stack import Stack as Stack
+    from credo.models.voted_perceptron import VotedPerceptron as VotedPerceptron
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
         "average": ["ModelAverage"],
+        "baseline_classifier": ["BaselineClassifier"],
+        "baseline_regressor": ["BaselineRegressor"],
         "basis_transformer": ["BasisTransformer"],
+        "least_squares_classifier": ["LeastSquaresClassifier"],
         "linear_regression": ["LinearRegression"],
+        "perceptron": ["Perceptron"],
+        "nearest_neighbors": ["NearestNeighborsClassifier", "NearestNeighborsRegressor"],
         "predictive": ["predict_dist"],
         "stack": ["Stack"],
+        "voted_perceptron": ["VotedPerceptron"],
     },
 )

@@ -47,6 +47,15 @@ class Neighborhood:
     center: Array
     scale: Array
 
+    def __post_init__(self) -> None:
+        n, d = self.points.shape if self.points.ndim == 2 else (-1, -1)
+        if (self.weight.shape, self.center.shape, self.scale.shape) != ((n,), (d,), (d,)):
+            raise ValueError(
+                "a neighborhood needs points (n, d), a weight of each row, and center and "
+                f"scale of each column; found {self.points.shape}, {self.weight.shape}, "
+                f"{self.center.shape} and {self.scale.shape}. Build it by Neighborhood.of."
+            )
+
     @classmethod
     def of(cls, X: Array, weight: Array, standardize: bool) -> Neighborhood:
         """Arrange rows of positive weight, each column in its standard deviations."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from credo.numerics.log_domain import sigmoid as sigmoid
     from credo.numerics.log_domain import softmax as softmax
     from credo.numerics.moments import Moments as Moments
+    from credo.numerics.neighbors import NeighborSearch as NeighborSearch
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
@@ -56,5 +57,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "softmax",
         ],
         "moments": ["Moments"],
+        "neighbors": ["NeighborSearch"],
     },
 )
