@@ -14,8 +14,10 @@ from credo.data.fitted import FITTED
 from credo.data.registry import CLASSES, registered_class
 from credo.data.type_check import fits
 from credo.distributions import Gamma
+from credo.families import NormalInverseGamma
 from credo.features import PolynomialBasis, RadialBasis, SplineBasis
 from credo.models import (
+    BaselineRegressor,
     BasisTransformer,
     LinearRegression,
     ModelAverage,
@@ -38,7 +40,11 @@ MODELS = [
     Stack([("linear", LinearRegression()), ("spline", LinearRegression(SplineBasis()))], cv=3),
     NearestNeighborsRegressor(),
     NearestNeighborsRegressor(weights="gaussian"),
+    BaselineRegressor(),
+    BaselineRegressor(NormalInverseGamma(0.0, 0.1, 1.0, 1.0)),
 ]
+SINGLE = ("BaselineRegressor",)
+"""Models of one output only."""
 
 
 def assert_same_predictions(left, right):

@@ -220,12 +220,12 @@ def test_the_newsvendor_stocks_the_critical_ratio():
     demand = Gamma(9.0, 0.1)
     loss = AsymmetricLinearLoss(under=price - cost, over=cost - salvage)
 
+    y = demand.quantile((np.arange(4000) + 0.5) / 4000)
+
     def mean_profit(stock):
-        nodes, weights = np.polynomial.legendre.leggauss(400)
-        y = demand.quantile(0.5 * (nodes + 1))
         sold = np.minimum(stock, y)
         gain = price * sold + salvage * (stock - sold) - cost * stock
-        return (0.5 * weights * gain).sum()
+        return gain.mean()
 
     best = optimize.minimize_scalar(lambda s: -mean_profit(s), bounds=(1, 400)).x
     assert_allclose(loss.action(demand), best, rtol=1e-3)

@@ -82,7 +82,7 @@ EXAMPLES = {
         (LeastSquaresClassifier(), True),
         (LeastSquaresClassifier(SplineBasis(5)), True),
     ],
-    "Perceptron": [(Perceptron(), True), (Perceptron(PolynomialBasis(2)), True)],
+    "Perceptron": [(Perceptron(), True), (Perceptron(SplineBasis(4)), True)],
     "VotedPerceptron": [(VotedPerceptron(), True), (VotedPerceptron(SplineBasis(5)), True)],
     "BasisTransformer": [(BasisTransformer(SplineBasis(5)), True)],
     "NearestNeighborsClassifier": [

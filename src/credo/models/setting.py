@@ -1,12 +1,12 @@
 """Settings of estimators: checks that name the argument, and random states."""
 
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-__all__ = ["generator", "require_choice", "require_precision"]
+__all__ = ["generator", "require_choice", "require_count", "require_precision"]
 
 
 def generator(random_state: Any) -> np.random.Generator:
@@ -23,6 +23,14 @@ def require_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
     if value not in choices:
         raise ValueError(
             f"{name} must be one of {choices}; found {value!r}. Choose from these."
+        )
+
+
+def require_count(name: str, value: Any) -> None:
+    """Refuse a value that is not a whole number from 1 on."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(
+            f"{name} must be a whole number, at least 1; found {value!r}. Pass an int."
         )
 
 

@@ -1,0 +1,128 @@
+"""The classifier that looks at no input: what any other must beat."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from credo.distributions.categorical import Categorical
+from credo.distributions.parameter import positive
+from credo.families.categorical import CategoricalStatistics, DirichletCategorical
+from credo.models.classifier import PredictiveClassifier
+from credo.models.labeled import (
+    LabeledRows,
+    first_labeled_rows,
+    more_labeled_rows,
+    require_classes,
+)
+
+__all__ = ["BaselineClassifier"]
+
+
+class BaselineClassifier(PredictiveClassifier):
+    """Class frequencies, whatever the input: a Dirichlet belief updated by counts.
+
+    Parameters
+    ----------
+    concentration
+        Pseudo-count of each class, one number or one for each class; 1 is a uniform belief
+        about the frequencies.
+
+    Attributes
+    ----------
+    classes_
+        The labels, rising.
+    posterior_, statistics_
+        Belief about the frequencies, and the weighted counts.
+    log_evidence_, evidence_method_, evidence_of_
+        Log probability of y, frequencies integrated out, "exact", of "y given X".
+
+    Examples
+    --------
+    >>> model = BaselineClassifier().fit([[0.0]] * 4, ["no", "no", "no", "yes"])
+    >>> model.predict_proba([[5.0]]).round(3), round(model.log_evidence_, 4)
+    (array([[0.667, 0.333]]), -2.9957)
+    """
+
+    classes_: NDArray[Any]
+    statistics_: CategoricalStatistics
+    posterior_: DirichletCategorical
+
+    def __init__(self, concentration: Any = 1.0):
+        self.concentration = concentration
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Count the labels ``y`` (n,); of ``X`` only the shape is kept."""
+        return self._learn(self._counts(first_labeled_rows(self, X, y, sample_weight)))
+
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Count one more chunk; the first must name all ``classes``."""
+        if not hasattr(self, "statistics_"):
+            require_classes(classes)
+            rows = first_labeled_rows(self, X, y, sample_weight, classes)
+            return self._learn(self._counts(rows))
+        rows = more_labeled_rows(self, X, y, sample_weight)
+        return self._learn(self.statistics_ + self._counts(rows))
+
+    def summarize_groups(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        label: ArrayLike,
+        n_groups: int,
+        sample_weight: ArrayLike | None = None,
+    ) -> tuple[CategoricalStatistics, ...]:
+        """Return the counts of each group of rows, in one pass."""
+        checked = more_labeled_rows if hasattr(self, "classes_") else first_labeled_rows
+        rows = checked(self, X, y, sample_weight)
+        groups = CategoricalStatistics.by_group(
+            rows.code, label, n_groups, rows.weight, n_states=len(self.classes_)
+        )
+        return tuple(groups[i] for i in range(n_groups))
+
+    def fit_statistics(self, statistics: CategoricalStatistics) -> Self:
+        """Learn from counts alone, such as ``total - fold``."""
+        check_is_fitted(self, "classes_")
+        return self._learn(statistics)
+
+    def predict_dist(self, X: ArrayLike) -> Categorical:
+        """Return the mean frequencies, the same in every row."""
+        check_is_fitted(self)
+        x = validate_data(self, X, reset=False, dtype=np.float64)
+        share = self.posterior_.predictive().probability
+        return Categorical(np.broadcast_to(share, (len(x), len(share))), self.classes_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "posterior_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags
+
+    def _counts(self, rows: LabeledRows) -> CategoricalStatistics:
+        return CategoricalStatistics.of(rows.code, rows.weight, n_states=len(self.classes_))
+
+    def _learn(self, statistics: CategoricalStatistics) -> Self:
+        given = positive("concentration", self.concentration, "Pass pseudo-counts.")
+        if given.shape not in ((), self.classes_.shape):
+            raise ValueError(
+                f"concentration must be one number, or one for each of {len(self.classes_)} "
+                f"classes; found shape {given.shape}. Give them in the order of classes_."
+            )
+        prior = DirichletCategorical(np.broadcast_to(given, self.classes_.shape))
+        self.posterior_ = prior.update(statistics)
+        self.log_evidence_ = float(prior.log_evidence(statistics))
+        self.evidence_method_, self.evidence_of_ = "exact", "y given X"
+        self.statistics_ = statistics
+        return self

@@ -1,0 +1,92 @@
+"""Rows with class labels, as they enter a classifier: checked once, at the edge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from credo.features.basis import Basis
+from credo.features.placement import distinct_rows
+from credo.models.label import class_labels, label_codes
+from credo.numerics.array import Array
+
+__all__ = [
+    "LabeledRows",
+    "first_labeled_rows",
+    "more_labeled_rows",
+    "placed_basis",
+    "require_classes",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class LabeledRows:
+    """Inputs (n, d), the code of each row's class, and the weight of each row."""
+
+    x: Array
+    code: NDArray[np.intp]
+    weight: Array
+
+
+def first_labeled_rows(
+    estimator: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    classes: ArrayLike | None = None,
+) -> LabeledRows:
+    """Return the rows of a first fit; it sets the classes and features of the estimator.
+
+    Parameters
+    ----------
+    classes
+        All classes that will ever come, where ``y`` is only a first chunk.
+    """
+    x, weight = _inputs(estimator, X, y, sample_weight, is_first=True)
+    if classes is None:
+        estimator.classes_, code = class_labels(y, weight)
+    else:
+        estimator.classes_, _ = class_labels(classes)
+        code = label_codes(y, estimator.classes_)
+    return LabeledRows(x, code, weight)
+
+
+def more_labeled_rows(
+    estimator: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
+) -> LabeledRows:
+    """Return rows for an estimator that knows its classes and features."""
+    x, weight = _inputs(estimator, X, y, sample_weight, is_first=False)
+    return LabeledRows(x, label_codes(y, estimator.classes_), weight)
+
+
+def require_classes(classes: ArrayLike | None) -> None:
+    """Refuse a first chunk without the list of all classes."""
+    if classes is None:
+        raise ValueError(
+            "classes must be given on the first call to partial_fit; found None. Pass every "
+            "class that any chunk will hold."
+        )
+
+
+def placed_basis(basis: Any, x: Array, weight: Array) -> Basis | None:
+    """Return the basis placed on the rows that carry weight; None stays None."""
+    if basis is None:
+        return None
+    if not isinstance(basis, Basis):
+        raise TypeError(
+            "basis must be None or a basis from credo.features, such as SplineBasis(); found "
+            f"{basis!r}. Pass an instance."
+        )
+    return basis.place(distinct_rows(x, weight))
+
+
+def _inputs(
+    estimator: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, is_first: bool
+) -> tuple[Array, Array]:
+    x, _ = validate_data(estimator, X, y, reset=is_first, dtype=np.float64)
+    weight = _check_sample_weight(sample_weight, x, dtype=np.float64, ensure_non_negative=True)
+    return x, weight

@@ -1,0 +1,142 @@
+"""The voted perceptron: every weight vector met in learning votes as long as it lasted."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from credo.features.basis import Basis
+from credo.models.labeled import first_labeled_rows, placed_basis
+from credo.models.margin_rows import MarginRows
+from credo.models.setting import generator, require_count
+from credo.numerics.array import Array
+from credo.numerics.perceptron import Epoch, perceptron_epoch
+
+__all__ = ["VotedPerceptron"]
+
+# Scores of this many pairs of row and weight vector are held at a time.
+PAIRS_AT_ONCE = 1 << 22
+
+
+class VotedPerceptron(ClassifierMixin, BaseEstimator):
+    """A vote of all perceptrons met in learning, each as strong as the rows it survived.
+
+    Weight vectors that answered many rows before their next mistake count more, which makes
+    the answer stable where classes overlap [freund1999]_. There is no likelihood, and so no
+    probabilities: shares of votes are not chances.
+
+    Parameters
+    ----------
+    basis
+        What scores are linear in; the columns of X themselves if None.
+    n_epochs
+        Number of passes over the rows.
+    random_state
+        Order in which rows are visited. Columns are standardized and equal rows merged first,
+        so that neither units nor the given order matter.
+
+    Attributes
+    ----------
+    classes_
+        The labels, rising.
+    coef_, intercept_
+        Weights (m, k, d) and intercepts (m, k) of the m perceptrons, in the units of the data;
+        k is 1 for two classes, else one for each class.
+    votes_
+        Strength of each vote, shape (m,), summing to one.
+
+    Examples
+    --------
+    >>> x = np.array([[0.0], [1.0], [4.0], [5.0]])
+    >>> model = VotedPerceptron().fit(x, ["low", "low", "high", "high"])
+    >>> model.predict([[1.0], [4.0]]).tolist()
+    ['low', 'high']
+    """
+
+    classes_: NDArray[Any]
+    basis_: Basis | None
+
+    def __init__(self, basis: Basis | None = None, n_epochs: int = 10, random_state: Any = 0):
+        self.basis = basis
+        self.n_epochs = n_epochs
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from ``X`` (n, d) and labels ``y`` (n,); weights multiply steps and votes."""
+        require_count("n_epochs", self.n_epochs)
+        rows = first_labeled_rows(self, X, y, sample_weight)
+        self.basis_ = placed_basis(self.basis, rows.x, rows.weight)
+        margin_rows = MarginRows.of(self._design(rows.x), rows)
+        epochs = self._epochs(margin_rows)
+        coef = _met_weights(margin_rows, epochs, len(self.classes_))
+        self.coef_, self.intercept_ = margin_rows.in_data_units(coef)
+        # The first mistake ends the weights of zero, which answered nothing.
+        ended = np.concatenate([epoch.votes for epoch in epochs])[1:]
+        votes = np.append(ended, epochs[-1].survived)
+        self.votes_ = votes / votes.sum()
+        return self
+
+    def decision_function(self, X: ArrayLike) -> Array:
+        """Return shares of votes: (n, k), or (n,) the lead of the second of two classes."""
+        check_is_fitted(self, "coef_")
+        x = validate_data(self, X, reset=False, dtype=np.float64)
+        design = self._design(x)
+        shares = np.zeros((len(x), len(self.classes_)))
+        n_together = max(PAIRS_AT_ONCE // max(len(x) * self.coef_.shape[1], 1), 1)
+        for start in range(0, len(self.votes_), n_together):
+            self._add_votes(design, slice(start, start + n_together), shares)
+        return shares[:, 1] - shares[:, 0] if len(self.classes_) == 2 else shares
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the class with the most votes."""
+        score = self.decision_function(X)
+        best = (score > 0).astype(np.intp) if score.ndim == 1 else score.argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def _design(self, x: Array) -> Array:
+        return x if self.basis_ is None else self.basis_.design(x)
+
+    def _epochs(self, rows: MarginRows) -> list[Epoch]:
+        rng = generator(self.random_state)
+        coef = np.zeros((len(self.classes_), rows.x.shape[1]))
+        epochs: list[Epoch] = []
+        survived = 0.0
+        for _ in range(self.n_epochs):
+            order = rng.permutation(len(rows.x))
+            epochs.append(
+                perceptron_epoch(rows.x, rows.code, rows.weight, order, coef, survived)
+            )
+            survived = epochs[-1].survived
+        return epochs
+
+    def _add_votes(self, design: Array, some: slice, shares: Array) -> None:
+        """Add the votes of some perceptrons to the shares of each row."""
+        coef, votes = self.coef_[some], self.votes_[some]
+        scores = np.einsum("mkd,nd->nmk", coef, design, optimize=True) + self.intercept_[some]
+        if scores.shape[-1] == 1:
+            is_second = scores[..., 0] > 0
+            shares[:, 1] += is_second @ votes
+            shares[:, 0] += ~is_second @ votes
+            return
+        best = scores.argmax(axis=-1)
+        for k in range(shares.shape[1]):
+            shares[:, k] += (best == k) @ votes
+
+
+def _met_weights(rows: MarginRows, epochs: list[Epoch], n_classes: int) -> Array:
+    """Return the weights after each mistake, shape (m, k, d + 1)."""
+    mistaken = np.concatenate([epoch.mistaken for epoch in epochs])
+    steps = rows.weight[mistaken, None] * rows.x[mistaken]
+    own = rows.code[mistaken]
+    if n_classes == 2:
+        return np.cumsum(np.where(own == 1, 1.0, -1.0)[:, None, None] * steps[:, None], axis=0)
+    rival = np.concatenate([epoch.rival for epoch in epochs])
+    changes = np.zeros((len(steps), n_classes, steps.shape[1]))
+    every = np.arange(len(steps))
+    changes[every, own] = steps
+    changes[every, rival] = -steps
+    return np.cumsum(changes, axis=0)
