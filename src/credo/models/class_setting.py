@@ -171,7 +171,9 @@ class ClassConditionalSetting:
 
     def _need(self, statistics: ClassConditionalStatistics) -> str:
         d = statistics.rows.mean.shape[-1]
-        return f", so more than n_features = {d} rows" if self.covariance == "full" else ""
+        if self.covariance == "full":
+            return f", so more than n_features = {d} rows of each"
+        return ", all classes together" if self.covariance == "tied" else ""
 
     def _inestimable(self, statistics: ClassConditionalStatistics) -> NDArray[np.bool_]:
         """Return which classes have no maximum likelihood estimate, shape (K,)."""
