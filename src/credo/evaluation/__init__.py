@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from credo.evaluation.calibration import (
         probability_integral_transform as probability_integral_transform,
     )
+    from credo.evaluation.compare import compare as compare
+    from credo.evaluation.comparison import Comparison as Comparison
+    from credo.evaluation.class_evaluation import ClassEvaluation as ClassEvaluation
+    from credo.evaluation.class_evaluation import evaluate_classes as evaluate_classes
     from credo.evaluation.confusion import Confusion as Confusion
     from credo.evaluation.cross_validation import CrossValidation as CrossValidation
     from credo.evaluation.cross_validation import cross_validate as cross_validate
@@ -67,12 +71,16 @@ if TYPE_CHECKING:
     from credo.evaluation.splitter import Folds as Folds
     from credo.evaluation.splitter import GroupedFolds as GroupedFolds
     from credo.evaluation.splitter import TimeFolds as TimeFolds
+    from credo.evaluation.verdict import Verdict as Verdict
+    from credo.evaluation.verdict import holm as holm
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submodules=["laws"],
     submod_attrs={
         "calibration": ["CoverageCurve", "coverage_curve", "probability_integral_transform"],
+        "compare": ["compare"],
+        "comparison": ["Comparison"],
         "cross_validation": ["CrossValidation", "cross_validate"],
         "difference": [
             "Difference",
@@ -90,6 +98,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "paired_t",
         ],
         "fold_fit": ["refit_folds"],
+        "class_evaluation": ["ClassEvaluation", "evaluate_classes"],
         "confusion": ["Confusion"],
         "probability_score": ["BrierDecomposition", "brier_decomposition", "brier_score"],
         "ranking": ["PrecisionRecallCurve", "RocCurve", "precision_recall_curve", "roc_curve"],
@@ -128,5 +137,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "time_splits",
         ],
         "splitter": ["Folds", "GroupedFolds", "TimeFolds"],
+        "verdict": ["Verdict", "holm"],
     },
 )

@@ -15,6 +15,7 @@ from credo.distributions.estimate import Estimate
 from credo.evaluation.fold_fit import fold_codes, fold_members, fold_models
 from credo.evaluation.held_out import has_predictive, predictive_of
 from credo.evaluation.outcome import MISSING, Outcome, class_codes
+from credo.evaluation.score import weighted_mean
 from credo.evaluation.scores import log_score
 from credo.inference.model_evidence import model_posterior
 from credo.numerics.array import Array, as_float
@@ -110,7 +111,7 @@ def cross_validate(
         row_score,
         scored.mean,
         fold,
-        _weighted_mean(row_score[known], weight[known]),
+        weighted_mean(row_score[known], weight[known]),
         scored.log_evidence,
         scored.predicted,
         outcome.classes,
@@ -203,15 +204,3 @@ def _averaged(
 def _aligned(by_row: Array, values: Array) -> Array:
     """Return weights of parts and rows with an axis of one for each further axis of values."""
     return by_row.reshape(*by_row.shape, *[1] * (values.ndim - 2))
-
-
-def _weighted_mean(values: Array, weight: Array) -> Estimate:
-    # A row of no weight must not turn an impossible outcome into no number.
-    values, weight = values[weight > 0], weight[weight > 0]
-    total, n = weight.sum(), len(weight)
-    mean = weight @ values / total
-    # An impossible outcome scores minus infinity, and so does the mean; it has no error.
-    with np.errstate(invalid="ignore"):
-        spread = np.sqrt((weight**2) @ (values - mean) ** 2) / total
-    error = spread * np.sqrt(n / (n - 1)) if n > 1 else np.nan
-    return Estimate(np.asarray(mean), np.asarray(error))

@@ -41,6 +41,17 @@ class RocCurve:
     area: Score
     label: Any
 
+    @classmethod
+    def of(cls, ranking: Ranking, label: Any, coverage: float) -> RocCurve:
+        """Return the curve of ranked rows, of which some are positive and some are not."""
+        return cls(
+            np.append(0.0, ranking.negative_above / ranking.n_negative),
+            np.append(0.0, ranking.positive_above / ranking.n_positive),
+            np.append(np.inf, ranking.threshold),
+            roc_score([ranking], coverage),
+            label,
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class PrecisionRecallCurve:
@@ -67,6 +78,18 @@ class PrecisionRecallCurve:
     average_precision: Score
     base_rate: float
     label: Any
+
+    @classmethod
+    def of(cls, ranking: Ranking, label: Any, coverage: float) -> PrecisionRecallCurve:
+        """Return the curve of ranked rows, of which some are positive and some are not."""
+        return cls(
+            ranking.positive_above / ranking.n_positive,
+            ranking.precision,
+            ranking.threshold,
+            precision_score([ranking], coverage),
+            ranking.n_positive / (ranking.n_positive + ranking.n_negative),
+            label,
+        )
 
 
 def roc_curve(
@@ -98,14 +121,7 @@ def roc_curve(
     >>> round(curve.area.value, 4)
     0.8889
     """
-    ranking, label = _ranking(score, y, positive, weight)
-    return RocCurve(
-        np.append(0.0, ranking.negative_above / ranking.n_negative),
-        np.append(0.0, ranking.positive_above / ranking.n_positive),
-        np.append(np.inf, ranking.threshold),
-        roc_score([ranking], coverage),
-        label,
-    )
+    return RocCurve.of(*_ranking(score, y, positive, weight), coverage)
 
 
 def precision_recall_curve(
@@ -126,15 +142,7 @@ def precision_recall_curve(
     >>> curve.precision.round(3), round(curve.average_precision.value, 3)
     (array([1.   , 0.5  , 0.667]), 0.833)
     """
-    ranking, label = _ranking(score, y, positive, weight)
-    return PrecisionRecallCurve(
-        ranking.positive_above / ranking.n_positive,
-        ranking.precision,
-        ranking.threshold,
-        precision_score([ranking], coverage),
-        ranking.n_positive / (ranking.n_positive + ranking.n_negative),
-        label,
-    )
+    return PrecisionRecallCurve.of(*_ranking(score, y, positive, weight), coverage)
 
 
 def _ranking(
@@ -151,7 +159,7 @@ def _ranking(
     known = codes != MISSING
     rows = row_weights(weight, len(codes))
     is_positive = codes[known] == place
-    _require_both(rows[known], is_positive, labels[place] if place >= 0 else positive)
+    _require_both(rows[known], is_positive, labels[place])
     return Ranking.of(scores[known], is_positive, rows[known]), labels[place]
 
 

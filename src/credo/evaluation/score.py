@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from credo.distributions.estimate import Estimate
+from credo.numerics.array import Array
 
-__all__ = ["Score", "score_table"]
+__all__ = ["Score", "score_table", "weighted_mean"]
 
 
 @dataclass(frozen=True)
@@ -83,3 +85,16 @@ def score_table(scores: Iterable[Score]) -> pd.DataFrame:
         {column: [getattr(row, column) for row in rows] for column in columns},
         index=pd.Index([row.name for row in rows], name="score"),
     )
+
+
+def weighted_mean(values: Array, weight: Array) -> Estimate:
+    """Return the mean of rows that count differently, with its standard error."""
+    # A row of no weight must not turn an impossible outcome into no number.
+    values, weight = values[weight > 0], weight[weight > 0]
+    total, n = weight.sum(), len(weight)
+    mean = weight @ values / total
+    # An impossible outcome scores minus infinity, and so does the mean; it has no error.
+    with np.errstate(invalid="ignore"):
+        spread = np.sqrt((weight**2) @ (values - mean) ** 2) / total
+    error = spread * np.sqrt(n / (n - 1)) if n > 1 else np.nan
+    return Estimate(np.asarray(mean), np.asarray(error))

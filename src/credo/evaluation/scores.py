@@ -5,12 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from credo.distributions.categorical import Categorical
 from credo.distributions.distribution import Distribution
 from credo.distributions.estimate import Estimate, sample_mean
 from credo.distributions.parameter import probability, require
 from credo.distributions.univariate import Univariate
+from credo.evaluation.probability_score import class_log_score
+from credo.evaluation.proportion import share_interval
+from credo.evaluation.score import Score, score_table
 from credo.numerics.array import Array, as_float
 
 __all__ = [
@@ -34,7 +39,8 @@ def log_score(predictive: Distribution, y: ArrayLike) -> Array:
     predictive
         One distribution per row, shape (n_samples,), or per row and output.
     y
-        Outcomes, of the same shape; NaN gives NaN.
+        Outcomes, of the same shape; NaN gives NaN. For classes their labels, and the score is
+        the log probability.
 
     Notes
     -----
@@ -47,6 +53,8 @@ def log_score(predictive: Distribution, y: ArrayLike) -> Array:
     >>> log_score(Normal([0.0], [1.0]), [0.0]).round(3)
     array([-0.919])
     """
+    if isinstance(predictive, Categorical):
+        return class_log_score(predictive, y)
     return predictive.log_prob(_outcomes(predictive, y))
 
 
@@ -145,6 +153,8 @@ class Evaluation:
     r_squared
         Share of the squared distance from the mean of these y that is explained: 1 is
         perfect, 0 no better than that mean, below 0 worse; NaN if y is constant.
+    interval_score
+        Mean width of the intervals plus the fine for misses; lower is better.
     """
 
     n_rows: int
@@ -155,6 +165,38 @@ class Evaluation:
     coverage: Estimate
     nominal_coverage: float
     r_squared: float
+    interval_score: Estimate
+
+    def scores(self, coverage: float = 0.9) -> tuple[Score, ...]:
+        """Return every score with its interval and whether higher is better.
+
+        Parameters
+        ----------
+        coverage
+            Probability of the intervals of the scores, exact for the share of outcomes
+            covered and normal for means.
+        """
+        means = {
+            "log_score": (self.log_score, True),
+            "crps": (self.crps, False),
+            "interval_score": (self.interval_score, False),
+            "rmse": (self.rmse, False),
+            "mean_absolute_error": (self.mean_absolute_error, False),
+        }
+        share = float(self.coverage.value)
+        low, high = share_interval(share * self.n_rows, self.n_rows, coverage)
+        note = f"best if {self.nominal_coverage:g}"
+        return (
+            *(
+                Score.of_estimate(name, mean, coverage, side)
+                for name, (mean, side) in means.items()
+            ),
+            Score("coverage", share, float(low), float(high), None, "exact", note),
+        )
+
+    def table(self, coverage: float = 0.9) -> pd.DataFrame:
+        """Return every score with its interval and direction, one row for each."""
+        return score_table(self.scores(coverage))
 
 
 def evaluate(predictive: Univariate, y: ArrayLike, coverage: float = 0.9) -> Evaluation:
@@ -187,6 +229,7 @@ def evaluate(predictive: Univariate, y: ArrayLike, coverage: float = 0.9) -> Eva
         coverage=_mean(is_covered(predictive, outcomes, coverage)),
         nominal_coverage=float(coverage),
         r_squared=_r_squared(squared, outcomes),
+        interval_score=_mean(interval_score(predictive, outcomes, coverage)),
     )
 
 
