@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from credo.models.baseline_classifier import BaselineClassifier as BaselineClassifier
     from credo.models.baseline_regressor import BaselineRegressor as BaselineRegressor
     from credo.models.basis_transformer import BasisTransformer as BasisTransformer
+    from credo.models.class_conditional import (
+        GaussianClassConditional as GaussianClassConditional,
+    )
     from credo.models.least_squares_classifier import (
         LeastSquaresClassifier as LeastSquaresClassifier,
     )
@@ -55,6 +58,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "models.baseline_classifier": ["BaselineClassifier"],
         "models.baseline_regressor": ["BaselineRegressor"],
         "models.basis_transformer": ["BasisTransformer"],
+        "models.class_conditional": ["GaussianClassConditional"],
         "models.least_squares_classifier": ["LeastSquaresClassifier"],
         "models.linear_regression": ["LinearRegression"],
         "models.perceptron": ["Perceptron"],

@@ -1,0 +1,134 @@
+"""What the trials of models say side by side: losses, contrasts of pairs, a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from credo.distributions.estimate import sample_mean
+from credo.evaluation.confusion import Confusion
+from credo.evaluation.difference import paired_difference
+from credo.evaluation.fold_difference import correlated_t
+from credo.evaluation.outcome import MISSING, Outcome
+from credo.evaluation.proportion import proportion_interval
+from credo.evaluation.rates import matthews_correlation
+from credo.evaluation.trial import Trial
+from credo.evaluation.verdict import Contrast
+from credo.inference.stacking import stacking_weights
+from credo.numerics.array import Array, as_float
+
+__all__ = ["contrasts", "row_losses", "summary_table"]
+
+Rows = NDArray[np.intp]
+
+
+def row_losses(trials: Sequence[Trial], outcome: Outcome) -> Array:
+    """Return the loss of each model in each row, shape (n_models, n).
+
+    For classes 1 where the answer was wrong, NaN where the class is not known; for numbers
+    the squared error as a share of the variance of y.
+    """
+    if outcome.codes is not None:
+        wrong = np.array([t.predicted != outcome.y for t in trials], dtype=np.float64)
+        return np.where(outcome.codes == MISSING, np.nan, wrong)
+    y = as_float(outcome.y).reshape(len(outcome.y), -1)
+    variance = np.where(y.var(axis=0) > 0, y.var(axis=0), 1.0)
+    errors = [(as_float(t.predicted).reshape(y.shape) - y) ** 2 / variance for t in trials]
+    return np.array([error.mean(axis=1) for error in errors])
+
+
+def contrasts(
+    score: str, trials: Sequence[Trial], losses: Array, fold: Rows, rope: float
+) -> list[Contrast]:
+    """Return the difference of each two models in log score or accuracy.
+
+    Models without a finite score are left out.
+    """
+    is_class = score == "accuracy" and bool(np.isin(losses, (0.0, 1.0, np.nan)).all())
+    values = -losses if score == "accuracy" else np.array([t.log_score for t in trials])
+    known = ~np.isnan(losses).any(axis=0)
+    values, fold = values[:, known], fold[known]
+    able = [i for i in range(len(trials)) if np.isfinite(values[i]).all()]
+    answer = []
+    for i, j in combinations(able, 2):
+        names = trials[i].name, trials[j].name
+        if is_class:
+            answer.append(_paired(names, values[i] < 0, values[j] < 0, rope))
+        else:
+            answer.append(_over_folds(names, values[i] - values[j], fold, rope))
+    return answer
+
+
+def _over_folds(names: tuple[str, str], gain: Array, fold: Rows, rope: float) -> Contrast:
+    _, code = np.unique(fold, return_inverse=True)
+    by_fold = np.bincount(code, weights=gain) / np.bincount(code)
+    found = correlated_t(by_fold, rope)
+    p_value = 2 * min(found.positive, 1 - found.positive)
+    return Contrast(*names, found.estimate, found.scale, found.df, p_value, rope)
+
+
+def _paired(
+    names: tuple[str, str],
+    is_error_first: NDArray[Any],
+    is_error_second: NDArray[Any],
+    rope: float,
+) -> Contrast:
+    found = paired_difference(is_error_first, is_error_second)
+    # The spread of the interval, which is honest where no answer differed.
+    reach = 0.5 * (found.high - found.low)
+    unit = Contrast("", "", 0.0, 1.0, np.inf, 1.0, 0.0).reach(found.coverage)
+    return Contrast(*names, -found.estimate, reach / unit, np.inf, found.p_value, rope)
+
+
+def summary_table(
+    trials: Sequence[Trial], outcome: Outcome, losses: Array, probability: Array
+) -> pd.DataFrame:
+    """Return one row for each model with all its numbers; see `Comparison`."""
+    scores = np.array([t.log_score for t in trials])
+    known = ~np.isnan(losses).any(axis=0)
+    with np.errstate(invalid="ignore"):
+        mean = [sample_mean(row[known]) for row in scores]
+    able = ~np.isnan(scores[:, known]).all(axis=1)
+    weights = np.full(len(trials), np.nan)
+    if able.any():
+        weights[able] = stacking_weights(scores[np.ix_(able, known)])
+    columns: dict[str, Any] = {
+        "log_score": [float(m.value) for m in mean],
+        "log_score_error": [float(m.standard_error) for m in mean],
+        **(_class_columns if outcome.codes is not None else _number_columns)(
+            trials, outcome, losses[:, known]
+        ),
+        "log_evidence": [t.evidence.value for t in trials],
+        "evidence_method": [t.evidence.method for t in trials],
+        "probability": probability,
+        "stacking_weight": weights,
+        "fit_seconds": [t.seconds for t in trials],
+    }
+    return pd.DataFrame(columns, index=pd.Index([t.name for t in trials], name="model"))
+
+
+def _class_columns(trials: Sequence[Trial], outcome: Outcome, losses: Array) -> dict[str, Any]:
+    n_errors, n = losses.sum(axis=1), losses.shape[1]
+    low, high = proportion_interval(n_errors, n, coverage=0.95).T
+    tables = [Confusion.of(outcome.y, t.predicted) for t in trials]
+    return {
+        "error_rate": n_errors / n,
+        "error_rate_low": low,
+        "error_rate_high": high,
+        "mcc": [matthews_correlation(table).value for table in tables],
+    }
+
+
+def _number_columns(trials: Sequence[Trial], outcome: Outcome, losses: Array) -> dict[str, Any]:
+    y = as_float(outcome.y).reshape(len(outcome.y), -1)
+    squared = [((as_float(t.predicted).reshape(y.shape) - y) ** 2).mean(axis=1) for t in trials]
+    mean = [sample_mean(row) for row in squared]
+    rmse = np.sqrt([float(m.value) for m in mean])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = np.array([float(m.standard_error) for m in mean]) / (2 * rmse)
+    return {"rmse": rmse, "rmse_error": error}

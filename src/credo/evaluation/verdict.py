@@ -1,0 +1,262 @@
+"""What may be said of two models: better, practically equal, or not distinguishable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from credo.numerics.array import Array, as_float
+
+__all__ = ["Contrast", "Kind", "Verdict", "holm", "judge", "percent", "rounded_count"]
+
+Kind = Literal["better", "practically equal", "not distinguishable"]
+
+# Beyond this many times the rows at hand, a number of rows is no advice any more.
+HOPELESS = 1000.0
+
+
+def holm(p_values: ArrayLike) -> Array:
+    """Return p-values adjusted so that one false claim among all has the stated chance.
+
+    The smallest is multiplied by the number of tests, the next by one less, and so on, in
+    rising order [holm1979]_.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03])
+    array([0.03, 0.06, 0.06])
+    """
+    values = as_float(p_values)
+    order = np.argsort(values, kind="stable")
+    adjusted = np.empty_like(values)
+    steps = np.arange(len(values), 0, -1)
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps * values[order]), 1.0)
+    return adjusted
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A difference of two models in one score, before anything is said about it.
+
+    Attributes
+    ----------
+    first, second
+        Names of the models.
+    estimate
+        Score of the first minus score of the second, higher being better.
+    scale, df
+        Spread of what is believed of the difference: Student-t around the estimate; normal
+        for infinite ``df``.
+    p_value
+        Two-sided, that there is no difference.
+    rope
+        Difference that does not matter in practice.
+    """
+
+    first: str
+    second: str
+    estimate: float
+    scale: float
+    df: float
+    p_value: float
+    rope: float
+
+    def leading(self) -> Contrast:
+        """Return the same with the better of the two as the first."""
+        if self.estimate >= 0:
+            return self
+        return Contrast(
+            self.second,
+            self.first,
+            -self.estimate,
+            self.scale,
+            self.df,
+            self.p_value,
+            self.rope,
+        )
+
+    def cdf(self, x: float) -> float:
+        """Return the probability of a difference not above ``x``."""
+        if self.scale == 0:
+            return float(x >= self.estimate)
+        return float(special.stdtr(self._df, (x - self.estimate) / self.scale))
+
+    def reach(self, coverage: float) -> float:
+        """Return the half-width of the central interval."""
+        return float(self.scale * special.stdtrit(self._df, 0.5 + 0.5 * coverage))
+
+    @property
+    def equal_probability(self) -> float:
+        """Probability that the difference does not matter."""
+        if self.scale == 0:
+            return float(abs(self.estimate) <= self.rope)
+        return self.cdf(self.rope) - self.cdf(-self.rope)
+
+    @property
+    def _df(self) -> float:
+        # Student's t with so many degrees of freedom is the normal to all digits shown.
+        return min(self.df, 1e10)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What may be said of two models by one score.
+
+    Attributes
+    ----------
+    first, second
+        Names; the first has the better score, whether or not that means anything.
+    by
+        The score: "log_score", "accuracy" or "evidence".
+    kind
+        "better", "practically equal" or "not distinguishable".
+    probability
+        That the first is better, after allowing for the number of pairs.
+    equal_probability
+        That the two differ by no more than what matters; NaN by evidence.
+    difference, low, high
+        How much better, and its interval (for this pair alone); by evidence the difference
+        of log evidences, without interval.
+    n_rows, needed_rows
+        Rows at hand, and about how many would bring a verdict if the difference seen is the
+        true one; NaN where there is a verdict, infinite where there would be none.
+    sentence
+        All this in words.
+    """
+
+    first: str
+    second: str
+    by: str
+    kind: Kind
+    probability: float
+    equal_probability: float
+    difference: float
+    low: float
+    high: float
+    n_rows: int
+    needed_rows: float
+    sentence: str
+
+    def __str__(self) -> str:
+        """Return the verdict in words."""
+        return self.sentence
+
+
+def judge(
+    contrasts: Sequence[Contrast], by: str, n_rows: int, level: float = 0.95
+) -> tuple[Verdict, ...]:
+    """Return one verdict for each pair, honest about how many pairs were looked at.
+
+    "Better" is said if the two-sided p-value, adjusted by `holm`, is at most ``1 - level``: if
+    all models were equal, it would be said of any pair in at most that share of data sets.
+    "Practically equal" is said if the difference is negligible with probability ``level``.
+
+    Examples
+    --------
+    >>> pair = Contrast("A", "B", estimate=0.02, scale=0.02, df=9.0, p_value=0.34, rope=0.01)
+    >>> print(judge([pair], "log_score", n_rows=300)[0])
+    A and B are not distinguishable with 300 rows; about 1,600 would be needed
+    """
+    adjusted = holm([c.p_value for c in contrasts])
+    return tuple(
+        _verdict(contrast.leading(), by, float(p), len(contrasts), n_rows, level)
+        for contrast, p in zip(contrasts, adjusted, strict=True)
+    )
+
+
+def percent(probability: float) -> str:
+    """Return a probability in percent, never rounded to certainty.
+
+    Examples
+    --------
+    >>> percent(0.97), percent(0.9981), percent(0.99997)
+    ('97 %', '99.8 %', 'above 99.9 %')
+    """
+    if probability > 0.999:
+        return "above 99.9 %"
+    return f"{100 * probability:.3g} %" if probability > 0.99 else f"{100 * probability:.0f} %"
+
+
+def rounded_count(count: float) -> str:
+    """Return a count to two digits, with separators.
+
+    Examples
+    --------
+    >>> rounded_count(4137.0)
+    '4,200'
+    """
+    digits = max(int(np.floor(np.log10(max(count, 1.0)))) - 1, 0)
+    return f"{int(np.ceil(count / 10**digits)) * 10**digits:,}"
+
+
+def _verdict(
+    contrast: Contrast, by: str, p: float, n_pairs: int, n_rows: int, level: float
+) -> Verdict:
+    equal = contrast.equal_probability
+    kind: Kind = "not distinguishable"
+    if equal >= level:
+        kind = "practically equal"
+    elif p <= 1 - level:
+        kind = "better"
+    needed = np.nan
+    if kind == "not distinguishable":
+        needed = _needed(contrast, n_pairs, n_rows, level)
+    reach = contrast.reach(level)
+    ends = contrast.estimate - reach, contrast.estimate + reach
+    sentence = _sentence(contrast, kind, 1 - 0.5 * p, equal, n_rows, needed)
+    return Verdict(
+        contrast.first,
+        contrast.second,
+        by,
+        kind,
+        1 - 0.5 * p,
+        equal,
+        contrast.estimate,
+        *ends,
+        n_rows,
+        needed,
+        sentence,
+    )
+
+
+def _needed(contrast: Contrast, n_pairs: int, n_rows: int, level: float) -> float:
+    """Return the rows with which the difference seen would be told, or seen to be negligible.
+
+    The spread falls with the root of the number of rows.
+    """
+    distance = contrast.reach(1 - (1 - level) / n_pairs)
+    gaps = [contrast.estimate]
+    reaches = [distance]
+    if contrast.rope > contrast.estimate:
+        gaps.append(contrast.rope - contrast.estimate)
+        reaches.append(contrast.reach(level))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rows = [n_rows * np.square(np.divide(r, g)) for r, g in zip(reaches, gaps, strict=True)]
+    return float(max(min(rows), n_rows + 1.0))
+
+
+def _sentence(
+    contrast: Contrast,
+    kind: Kind,
+    probability: float,
+    equal: float,
+    n_rows: int,
+    needed: float,
+) -> str:
+    first, second = contrast.first, contrast.second
+    if kind == "better":
+        return f"{first} is better than {second}: {percent(probability)}"
+    if kind == "practically equal":
+        return (
+            f"{first} and {second} are practically equal (within {contrast.rope:g}: "
+            f"{percent(equal)})"
+        )
+    advice = f"about {rounded_count(needed)} would be needed" if np.isfinite(needed) else ""
+    if not needed <= HOPELESS * n_rows:
+        advice = f"more than {rounded_count(HOPELESS * n_rows)} would be needed"
+    return f"{first} and {second} are not distinguishable with {n_rows:,} rows; {advice}"

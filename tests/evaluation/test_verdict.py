@@ -1,0 +1,98 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import special, stats
+
+from credo.evaluation.verdict import Contrast, holm, judge, percent, rounded_count
+
+
+def contrast(estimate, scale, df=9.0, rope=0.01, names=("A", "B")):
+    p = 2 * special.stdtr(df, -abs(estimate) / scale)
+    return Contrast(*names, estimate, scale, df, p, rope)
+
+
+def test_holm_is_the_step_down_procedure():
+    p = np.array([0.02, 0.001, 0.9, 0.015, 0.2])
+    found = holm(p)
+    assert_allclose(found, [0.06, 0.005, 0.9, 0.06, 0.4])
+    assert (found >= p).all()
+
+
+def test_a_clear_difference_names_the_better_with_its_probability():
+    (verdict,) = judge([contrast(-0.3, 0.1)], "log_score", 300)
+    assert (verdict.kind, verdict.first, verdict.second) == ("better", "B", "A")
+    assert_allclose(verdict.probability, stats.t(9).cdf(3.0))
+    assert verdict.sentence.startswith("B is better than A: 99")
+    assert np.isnan(verdict.needed_rows)
+    assert verdict.low > 0
+
+
+def test_a_negligible_difference_is_called_practically_equal_even_if_it_is_certain():
+    (verdict,) = judge([contrast(0.005, 0.0005)], "log_score", 300)
+    assert verdict.kind == "practically equal"
+    assert "within 0.01" in verdict.sentence
+    (same,) = judge([Contrast("A", "B", 0.0, 0.0, 9.0, 1.0, 0.01)], "log_score", 300)
+    assert same.kind == "practically equal"
+
+
+def test_the_more_pairs_are_looked_at_the_more_a_claim_needs():
+    alone = judge([contrast(0.25, 0.1)], "log_score", 300)
+    crowd = judge([contrast(0.25, 0.1)] + [contrast(0.01, 0.1)] * 9, "log_score", 300)
+    assert alone[0].kind == "better"
+    assert crowd[0].kind == "not distinguishable"
+    assert crowd[0].probability < alone[0].probability
+
+
+@pytest.mark.parametrize(("estimate", "rope"), [(0.03, 0.01), (0.03, 0.0), (0.002, 0.02)])
+def test_with_the_needed_rows_and_the_difference_seen_there_would_be_a_verdict(estimate, rope):
+    n = 300
+    (verdict,) = judge([contrast(estimate, 0.05, rope=rope)], "log_score", n)
+    assert verdict.kind == "not distinguishable"
+    needed = verdict.needed_rows
+    for rows, kinds in (
+        (0.99 * needed, {"not distinguishable"}),
+        (1.01 * needed, {"better", "practically equal"}),
+    ):
+        scaled = contrast(estimate, 0.05 * np.sqrt(n / rows), rope=rope)
+        if rope > estimate and kinds != {"not distinguishable"}:
+            assert scaled.equal_probability >= 0.95
+        elif rope < estimate:
+            assert judge([scaled], "log_score", n)[0].kind in kinds
+
+
+def test_the_number_of_needed_rows_is_said():
+    (verdict,) = judge([contrast(0.05, 0.05, rope=0.0)], "log_score", 300)
+    assert_allclose(verdict.needed_rows, 300 * stats.t(9).ppf(0.975) ** 2)
+    assert verdict.sentence == (
+        "A and B are not distinguishable with 300 rows; about 1,600 would be needed"
+    )
+    (vain,) = judge([contrast(1e-6, 0.05, rope=0.0)], "log_score", 300)
+    assert vain.sentence.endswith("more than 300,000 would be needed")
+    (none,) = judge([contrast(0.0, 0.05, rope=0.0)], "log_score", 300)
+    assert none.sentence.endswith("more than 300,000 would be needed")
+
+
+def test_equal_models_are_called_different_in_at_most_the_stated_share_of_data_sets():
+    # Four equal models: fold scores with the correlation that shared training rows cause.
+    rng = np.random.default_rng(0)
+    n_false = 0
+    for _ in range(600):
+        shared = np.sqrt(0.1) * rng.normal(size=(4, 1))
+        score = shared + np.sqrt(0.9) * rng.normal(size=(4, 10))
+        pairs = []
+        for i in range(4):
+            for j in range(i):
+                d = score[i] - score[j]
+                scale = d.std(ddof=1) * np.sqrt(1 / 10 + 1 / 9)
+                pairs.append(contrast(d.mean(), scale, rope=0.0, names=(str(i), str(j))))
+        n_false += any(v.kind == "better" for v in judge(pairs, "log_score", 100))
+    # Five percent of 600, and three standard errors.
+    assert n_false <= 30 + 16
+
+
+def test_percentages_never_round_to_certainty():
+    assert percent(0.99951) == "above 99.9 %"
+    assert percent(0.5) == "50 %"
+    assert percent(0.9949) == "99.5 %"
+    assert rounded_count(7.2) == "8"
+    assert rounded_count(139502.6) == "140,000"
