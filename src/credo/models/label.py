@@ -45,9 +45,7 @@ def class_labels(
             f"{is_missing.sum()} of {len(labels)} rows. Leave these rows out, or use a model "
             "that learns from unlabeled rows, such as GaussianClassConditional."
         )
-    known = _plain(labels[~is_missing])
-    check_classification_targets(known)
-    classes, found = np.unique(known, return_inverse=True)
+    classes, found = _coded(_plain(labels[~is_missing] if is_missing.any() else labels))
     codes = np.full(len(labels), MISSING, dtype=np.intp)
     codes[~is_missing] = found
     _require_two(classes, codes, weight)
@@ -71,6 +69,16 @@ def label_codes(y: ArrayLike, classes: NDArray[Any], allow_missing: bool = False
     return codes
 
 
+def _coded(labels: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
+    """Return the distinct labels in rising order, and the code of each."""
+    if labels.dtype.kind in "biu":
+        # Whole numbers are labels as they are, and hashing is quicker than sorting.
+        codes, classes = pd.factorize(labels, sort=True)
+        return np.asarray(classes), codes
+    check_classification_targets(labels)
+    return np.unique(labels, return_inverse=True)
+
+
 def _plain(labels: NDArray[Any]) -> NDArray[Any]:
     """Return labels in the narrowest type, so that what held a gap compares as the rest."""
     if labels.dtype.kind != "O" or not len(labels):
@@ -85,7 +93,7 @@ def _require_two(classes: NDArray[Any], codes: Codes, weight: ArrayLike | None) 
     counted = classes
     if weight is not None:
         is_heavy = np.broadcast_to(np.asarray(weight) > 0, codes.shape) & (codes >= 0)
-        counted = classes[np.unique(codes[is_heavy])]
+        counted = classes[np.bincount(codes[is_heavy], minlength=len(classes)) > 0]
     if len(counted) < 2:
         raise ValueError(
             f"y must hold at least 2 classes with rows of positive weight; found "

@@ -160,13 +160,12 @@ class NaiveBayes(PredictiveClassifier):
 
     def predict_proba(self, X: ArrayLike) -> Array:
         """Return the probability of each class, parameters integrated out, shape (n, K)."""
-        probability, impossible = class_probability(self._log_joint(self._typed(X)))
-        if impossible is not None:
-            raise ValueError(
-                "each row must be possible in some class; found log probability -inf in all "
-                f"classes at row {impossible}. Use inference='exact', which rules nothing out."
-            )
-        return probability
+        return self._classified(X)[0]
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the most probable class of each row, the first where several are."""
+        best = self._classified(X)[1]
+        return np.asarray(self.classes_[best])
 
     def predict_log_proba(self, X: ArrayLike) -> Array:
         """Return the log probability of each class, finite far below what floats can hold."""
@@ -276,6 +275,16 @@ class NaiveBayes(PredictiveClassifier):
             return FrameSource(frame)
         x = validate_data(self, X, reset=is_first, dtype=None, ensure_all_finite=False)
         return ArraySource(x)
+
+    def _classified(self, X: ArrayLike) -> tuple[Array, NDArray[np.intp]]:
+        """Return class probabilities, and which is the largest."""
+        probability, best, impossible = class_probability(self._log_joint(self._typed(X)))
+        if impossible is not None:
+            raise ValueError(
+                "each row must be possible in some class; found log probability -inf in all "
+                f"classes at row {impossible}. Use inference='exact', which rules nothing out."
+            )
+        return probability, best
 
     def _typed(self, X: ArrayLike) -> TypedRows:
         check_is_fitted(self)

@@ -10,12 +10,16 @@ from functools import cache
 from types import ModuleType
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from credo.numerics.array import Array
 from credo.numerics.row_block import over_row_blocks
 
 __all__ = ["add_binary", "add_polya", "add_student_t", "class_probability"]
+
+EXPENSE = 8
+"""An exponential takes about as long as this many plain steps."""
 
 
 def add_student_t(
@@ -86,14 +90,25 @@ def add_polya(score: Array, counts: sparse.csr_array, concentration: Array) -> N
     )
 
 
-def class_probability(score: Array) -> tuple[Array, int | None]:
-    """Return probabilities from log scores, and the first row that no class can explain."""
-    probability = np.zeros_like(score)
+def class_probability(score: Array) -> tuple[Array, NDArray[np.intp], int | None]:
+    """Return probabilities from log scores, and the place of the first largest in each row.
+
+    Last comes the first row that no class can explain, all of whose scores are -inf.
+
+    Examples
+    --------
+    >>> probability, best, impossible = class_probability(np.log([[1.0, 3.0], [6.0, 2.0]]))
+    >>> probability.round(2).tolist(), best.tolist(), impossible
+    ([[0.25, 0.75], [0.75, 0.25]], [1, 0], None)
+    """
+    probability, best = np.zeros_like(score), np.zeros(len(score), dtype=np.intp)
     found = over_row_blocks(
-        lambda i: (i.start, _loops().softmax(score[i], probability[i])), *score.shape
+        lambda i: (i.start, _loops().softmax(score[i], probability[i], best[i])),
+        len(score),
+        score.shape[1] * EXPENSE,
     )
     impossible = [start + row for start, row in found if row >= 0]
-    return probability, impossible[0] if impossible else None
+    return probability, best, impossible[0] if impossible else None
 
 
 @cache

@@ -27,7 +27,7 @@ def student_t(
 
     Parameters have shape (K, n_columns). Columns in a row with one power share a logarithm:
     the product of their factors, less one, grows as ``p + q + p q``, which keeps the digits
-    of small terms; a product that leaves the floats is summed again term by term.
+    of small terms. Rows with missing values, or far out, are summed again one by one.
     """
     n, d = x.shape
     tile = np.empty((d, TILE))
@@ -35,39 +35,34 @@ def student_t(
     total = np.empty(TILE)
     for start in range(0, n, TILE):
         size = min(TILE, n - start)
-        has_gap = False
         for r in range(size):
             for j in range(d):
-                value = x[start + r, j]
-                tile[j, r] = value
-                has_gap |= value != value
+                tile[j, r] = x[start + r, j]
         for k in range(loc.shape[0]):
-            peak = 0.0
-            for j in range(d):
-                peak += log_peak[k, j]
             for r in range(size):
                 grown[r] = 0.0
-                total[r] = peak
+                total[r] = 0.0
             for j in range(d):
                 m, c = loc[k, j], steep[k, j]
-                largest = 0.0
+                n_large = 0
                 for r in range(size):
                     z = c * (tile[j, r] - m)
-                    q = z * z if z == z else 0.0
+                    q = z * z
                     grown[r] += q + grown[r] * q
-                    largest = max(largest, grown[r])
-                if j == d - 1 or power[k, j + 1] != power[k, j] or largest > GROWN:
+                    n_large += grown[r] > GROWN
+                if j == d - 1 or power[k, j + 1] != power[k, j] or n_large > 0:
                     for r in range(size):
                         total[r] -= power[k, j] * math.log1p(grown[r])
                         grown[r] = 0.0
-            if has_gap:
-                _take_back(tile, log_peak[k], size, total)
+            peak = log_peak[k].sum()
             for r in range(size):
-                if total[r] - total[r] != 0.0:
-                    total[r] = _row_by_terms(
+                # Neither a missing value nor an overflow leaves a finite sum.
+                if total[r] - total[r] == 0.0:
+                    score[start + r, k] += peak + total[r]
+                else:
+                    score[start + r, k] += _row_by_terms(
                         x[start + r], loc[k], steep[k], power[k], log_peak[k]
                     )
-                score[start + r, k] += total[r]
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
@@ -127,8 +122,11 @@ def polya(
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def softmax(score: Array, probability: Array) -> int:
-    """Fill each row with ``exp(score) / sum(exp(score))``; return the first all -inf, or -1."""
+def softmax(score: Array, probability: Array, best: NDArray[np.intp]) -> int:
+    """Fill each row with ``exp(score) / sum(exp(score))`` and its first largest place.
+
+    Return the first row whose scores are all -inf, which is left as it is, or -1.
+    """
     impossible = -1
     for i in range(score.shape[0]):
         largest = -np.inf
@@ -139,28 +137,30 @@ def softmax(score: Array, probability: Array) -> int:
             continue
         total = 0.0
         for k in range(score.shape[1]):
-            probability[i, k] = math.exp(score[i, k] - largest)
-            total += probability[i, k]
+            term = 1.0 if score[i, k] == largest else math.exp(score[i, k] - largest)
+            probability[i, k] = term
+            total += term
+        place = 0
         for k in range(score.shape[1]):
             probability[i, k] /= total
+            place = k if probability[i, k] > probability[i, place] else place
+        best[i] = place
     return impossible
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def _take_back(tile: Array, log_peak: Array, size: int, total: Array) -> None:
-    for j in range(tile.shape[0]):
-        for r in range(size):
-            total[r] -= log_peak[j] if tile[j, r] != tile[j, r] else 0.0
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
 def _row_by_terms(row: Array, loc: Array, steep: Array, power: Array, log_peak: Array) -> float:
-    total = 0.0
+    total, grown = 0.0, 0.0
     for j in range(row.shape[0]):
-        if row[j] == row[j]:
-            z = abs(steep[j] * (row[j] - loc[j]))
-            log_growth = 2.0 * math.log(z) if z > GROWN else math.log1p(z * z)
-            total += log_peak[j] - power[j] * log_growth
+        z = abs(steep[j] * (row[j] - loc[j]))
+        if z > GROWN:
+            total += log_peak[j] - power[j] * 2.0 * math.log(z)
+        elif z == z:
+            grown += z * z + grown * z * z
+            total += log_peak[j]
+        if j == row.shape[0] - 1 or power[j + 1] != power[j] or grown > GROWN:
+            total -= power[j] * math.log1p(grown)
+            grown = 0.0
     return total
 
 
