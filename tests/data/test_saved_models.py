@@ -19,6 +19,7 @@ from credo.features import PolynomialBasis, RadialBasis, SplineBasis
 from credo.models import (
     BaselineRegressor,
     BasisTransformer,
+    GaussianClassConditional,
     LinearRegression,
     ModelAverage,
     NearestNeighborsClassifier,
@@ -224,3 +225,29 @@ def test_a_loaded_neighbor_search_answers_though_its_tree_was_not_saved(
     assert given == set(FITTED["NearestNeighborsClassifier"]) - {"fingerprint_"}
     for name in given:
         assert fits(vars(fitted)[name], FITTED["NearestNeighborsClassifier"][name]), name
+
+
+CONDITIONALS = [
+    GaussianClassConditional(),
+    GaussianClassConditional("tied", "map"),
+    GaussianClassConditional("diagonal", "exact", class_probability=[0.3, 0.7]),
+    GaussianClassConditional("spherical"),
+    GaussianClassConditional("full", "ml", variance_floor=1e-3),
+]
+
+
+@pytest.mark.parametrize("model", CONDITIONALS, ids=str)
+@pytest.mark.parametrize("has_gaps", [False, True])
+def test_a_loaded_class_conditional_model_answers_as_the_saved_one(model, has_gaps, tmp_path):
+    x, y = X.to_numpy(dtype=float), np.array(["low", "high"])[(np.median(Y) > Y).astype(int)]
+    if has_gaps:
+        x[::7, 2] = np.nan
+    fitted = clone(model).fit(pd.DataFrame(x, columns=X.columns), y)
+    save(fitted, tmp_path / "m.credo")
+    copy = load(tmp_path / "m.credo")
+    assert_array_equal(copy.predict_proba(X), fitted.predict_proba(X))
+    assert_array_equal(copy.log_density(X), fitted.log_density(X))
+    given = set(vars(fitted)) - set(fitted.get_params(deep=False))
+    assert given == set(FITTED["GaussianClassConditional"]) - {"fingerprint_"}
+    for name in given:
+        assert fits(vars(fitted)[name], FITTED["GaussianClassConditional"][name]), name

@@ -13,6 +13,7 @@ from credo import (
     BaselineClassifier,
     BaselineRegressor,
     BasisTransformer,
+    GaussianClassConditional,
     LeastSquaresClassifier,
     LinearRegression,
     ModelAverage,
@@ -77,6 +78,16 @@ EXAMPLES = {
     "BaselineRegressor": [
         (BaselineRegressor(), True),
         (BaselineRegressor(NormalInverseGamma(0.0, 0.1, 1.0, 1.0)), False),
+    ],
+    "GaussianClassConditional": [
+        (GaussianClassConditional(covariance, inference, variance_floor=floor), is_unit_free)
+        for covariance, is_unit_free in (
+            ("full", True),
+            ("tied", True),
+            ("diagonal", True),
+            ("spherical", False),
+        )
+        for inference, floor in (("exact", 0.0), ("map", 0.0), ("ml", 1e-3))
     ],
     "LeastSquaresClassifier": [
         (LeastSquaresClassifier(), True),

@@ -7,12 +7,16 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.distributions.class_conditional import ClassConditional
 from credo.families.categorical import CategoricalStatistics, DirichletCategorical
+from credo.families.class_conditional import ClassConditionalBelief
+from credo.families.class_statistics import ClassConditionalStatistics
 from credo.families.linear import LinearStatistics
 from credo.families.normal import NormalInverseGamma, NormalStatistics
 from credo.families.ridge_belief import RidgeBelief
 from credo.features.basis import Basis
 from credo.inference.engine import Inference
+from credo.inference.latent_class import IncompleteRows
 from credo.models.neighborhood import Neighborhood
 from credo.numerics.array import Array
 
@@ -77,6 +81,18 @@ FITTED: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             **_COMMON,
             "basis_": Basis,
             "_sklearn_output_config": dict[str, str],
+        },
+        "GaussianClassConditional": {
+            **_COMMON,
+            "class_count_": Array,
+            "classes_": NDArray[Any],
+            "evidence_method_": str,
+            "evidence_of_": str,
+            "inference_": Inference,
+            "joint_": ClassConditional,
+            "log_evidence_": float,
+            "posterior_": ClassConditionalBelief | None,
+            "statistics_": ClassConditionalStatistics | IncompleteRows,
         },
         "LeastSquaresClassifier": {
             **_COMMON,

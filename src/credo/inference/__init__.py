@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from credo.inference.engine import run as run
     from credo.inference.evidence import EvidenceMaximization as EvidenceMaximization
     from credo.inference.evidence import PrecisionProblem as PrecisionProblem
+    from credo.inference.expectation_maximization import Expectation as Expectation
+    from credo.inference.expectation_maximization import (
+        ExpectationMaximization as ExpectationMaximization,
+    )
+    from credo.inference.expectation_maximization import LatentProblem as LatentProblem
+    from credo.inference.latent_class import IncompleteRows as IncompleteRows
+    from credo.inference.latent_class import LatentClassProblem as LatentClassProblem
     from credo.inference.linear import LinearProblem as LinearProblem
     from credo.inference.linear import infer as infer
     from credo.inference.model_evidence import bic_evidence as bic_evidence
@@ -28,6 +35,12 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "engine": ["ConvergenceWarning", "Engine", "Inference", "Info", "Status", "run"],
         "evidence": ["EvidenceMaximization", "PrecisionProblem"],
+        "expectation_maximization": [
+            "Expectation",
+            "ExpectationMaximization",
+            "LatentProblem",
+        ],
+        "latent_class": ["IncompleteRows", "LatentClassProblem"],
         "linear": ["LinearProblem", "infer"],
         "model_evidence": [
             "bic_evidence",

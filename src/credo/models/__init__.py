@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from credo.models.baseline_classifier import BaselineClassifier as BaselineClassifier
     from credo.models.baseline_regressor import BaselineRegressor as BaselineRegressor
     from credo.models.basis_transformer import BasisTransformer as BasisTransformer
+    from credo.models.class_conditional import (
+        GaussianClassConditional as GaussianClassConditional,
+    )
     from credo.models.least_squares_classifier import (
         LeastSquaresClassifier as LeastSquaresClassifier,
     )
@@ -31,6 +34,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "baseline_classifier": ["BaselineClassifier"],
         "baseline_regressor": ["BaselineRegressor"],
         "basis_transformer": ["BasisTransformer"],
+        "class_conditional": ["GaussianClassConditional"],
         "least_squares_classifier": ["LeastSquaresClassifier"],
         "linear_regression": ["LinearRegression"],
         "perceptron": ["Perceptron"],
