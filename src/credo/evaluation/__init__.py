@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from credo.evaluation.calibration import (
         probability_integral_transform as probability_integral_transform,
     )
-    from credo.evaluation.compare import compare as compare
-    from credo.evaluation.comparison import Comparison as Comparison
     from credo.evaluation.class_evaluation import ClassEvaluation as ClassEvaluation
     from credo.evaluation.class_evaluation import evaluate_classes as evaluate_classes
+    from credo.evaluation.compare import compare as compare
+    from credo.evaluation.comparison import Comparison as Comparison
     from credo.evaluation.confusion import Confusion as Confusion
     from credo.evaluation.cross_validation import CrossValidation as CrossValidation
     from credo.evaluation.cross_validation import cross_validate as cross_validate
@@ -51,8 +51,15 @@ if TYPE_CHECKING:
     from credo.evaluation.reliability import reliability_curve as reliability_curve
     from credo.evaluation.score import Score as Score
     from credo.evaluation.score import score_table as score_table
+    from credo.evaluation.scorer import balanced_accuracy_scorer as balanced_accuracy_scorer
+    from credo.evaluation.scorer import brier_scorer as brier_scorer
+    from credo.evaluation.scorer import calibration_scorer as calibration_scorer
+    from credo.evaluation.scorer import coverage_scorer as coverage_scorer
     from credo.evaluation.scorer import crps_scorer as crps_scorer
+    from credo.evaluation.scorer import interval_score_scorer as interval_score_scorer
     from credo.evaluation.scorer import log_score_scorer as log_score_scorer
+    from credo.evaluation.scorer import macro_f1_scorer as macro_f1_scorer
+    from credo.evaluation.scorer import mcc_scorer as mcc_scorer
     from credo.evaluation.scores import Evaluation as Evaluation
     from credo.evaluation.scores import absolute_error as absolute_error
     from credo.evaluation.scores import crps_score as crps_score
@@ -116,7 +123,17 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "score": ["Score", "score_table"],
         "held_out": ["predictive_of"],
         "proportion": ["proportion_interval"],
-        "scorer": ["crps_scorer", "log_score_scorer"],
+        "scorer": [
+            "balanced_accuracy_scorer",
+            "brier_scorer",
+            "calibration_scorer",
+            "coverage_scorer",
+            "crps_scorer",
+            "interval_score_scorer",
+            "log_score_scorer",
+            "macro_f1_scorer",
+            "mcc_scorer",
+        ],
         "scores": [
             "Evaluation",
             "absolute_error",

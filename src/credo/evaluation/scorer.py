@@ -1,4 +1,9 @@
-"""Proper scores as scikit-learn scorers, for ``scoring=`` in searches and cross-validation."""
+"""Scores as scikit-learn scorers, for ``scoring=`` in searches and cross-validation.
+
+Each takes ``(estimator, X, y, sample_weight=None)`` and returns a number of which higher is
+better: losses come with a minus sign. They hear credo estimators through ``predict_dist`` and
+foreign classifiers through ``predict_proba``, alone, in a Pipeline or in a search.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +12,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from credo.distributions.predictive import Predictive
-from credo.evaluation.scores import crps_score, log_score
+from credo.evaluation.confusion import Confusion
+from credo.evaluation.held_out import predictive_of
+from credo.evaluation.outcome import MISSING, row_weights
+from credo.evaluation.probability_score import brier_score, row_codes
+from credo.evaluation.rates import balanced_accuracy, macro_f1, matthews_correlation
+from credo.evaluation.reliability import reliability_curve
+from credo.evaluation.scores import crps_score, interval_score, is_covered, log_score
+from credo.numerics.array import Array, as_float
 
-__all__ = ["crps_scorer", "log_score_scorer"]
+__all__ = [
+    "balanced_accuracy_scorer",
+    "brier_scorer",
+    "calibration_scorer",
+    "coverage_scorer",
+    "crps_scorer",
+    "interval_score_scorer",
+    "log_score_scorer",
+    "macro_f1_scorer",
+    "mcc_scorer",
+]
+
+Weight = ArrayLike | None
 
 
-def log_score_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
-    """Return the mean log predictive density of ``y``; higher is better.
+def log_score_scorer(
+    estimator: Any, X: Any, y: ArrayLike, sample_weight: Weight = None
+) -> float:
+    """Return the mean log predictive density, or class probability, of ``y``.
 
     Examples
     --------
@@ -25,23 +50,92 @@ def log_score_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
     >>> cross_val_score(LinearRegression(), x, y, cv=2, scoring=log_score_scorer).round(1)
     array([-0.4, -0.7])
     """
-    return float(np.mean(log_score(_predictive(estimator, X), y)))
+    return _mean(log_score(predictive_of(estimator, X), y), sample_weight)
 
 
-def crps_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
-    """Return minus the mean continuous ranked probability score of ``y``; higher is better."""
-    return -float(np.mean(crps_score(_predictive(estimator, X), y)))
+def crps_scorer(estimator: Any, X: Any, y: ArrayLike, sample_weight: Weight = None) -> float:
+    """Return minus the mean continuous ranked probability score of ``y``."""
+    return -_mean(crps_score(predictive_of(estimator, X), y), sample_weight)
 
 
-def _predictive(estimator: Any, X: Any) -> Predictive:
-    """Return the predictive of a regressor, also as the last step of a Pipeline."""
-    if hasattr(estimator, "steps"):
-        inputs = estimator[:-1].transform(X) if len(estimator) > 1 else X
-        return _predictive(estimator[-1], inputs)
-    if not hasattr(estimator, "predict_dist"):
-        raise TypeError(
-            "a proper score needs a model that has a predictive distribution; found "
-            f"{type(estimator).__name__}. Use a credo regressor, alone or in a Pipeline."
-        )
-    predictive: Predictive = estimator.predict_dist(X)
-    return predictive
+def interval_score_scorer(
+    estimator: Any, X: Any, y: ArrayLike, sample_weight: Weight = None
+) -> float:
+    """Return minus the mean interval score of the central 90 % intervals."""
+    return -_mean(interval_score(predictive_of(estimator, X), y), sample_weight)
+
+
+def coverage_scorer(
+    estimator: Any, X: Any, y: ArrayLike, sample_weight: Weight = None
+) -> float:
+    """Return minus the distance between 0.9 and the share of ``y`` in 90 % intervals.
+
+    Not proper: useless intervals can cover as they claim. Choose by `interval_score_scorer`.
+    """
+    covered = is_covered(predictive_of(estimator, X), y, 0.9)
+    return -abs(_mean(covered, sample_weight) - 0.9)
+
+
+def brier_scorer(estimator: Any, X: Any, y: ArrayLike, sample_weight: Weight = None) -> float:
+    """Return minus the mean Brier score of class probabilities.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> x, y = [[0.0], [1.0], [3.0], [4.0]], ["low", "low", "high", "high"]
+    >>> brier_scorer(GaussianNB().fit(x, y), [[2.0]], ["low"])
+    -0.25
+    """
+    return -_mean(brier_score(predictive_of(estimator, X), y), sample_weight)
+
+
+def calibration_scorer(
+    estimator: Any, X: Any, y: ArrayLike, sample_weight: Weight = None
+) -> float:
+    """Return minus the expected calibration error of the class called, in ten bins.
+
+    Not proper: always saying how common classes are is calibrated. Choose by
+    `log_score_scorer` or `brier_scorer`.
+    """
+    predictive = predictive_of(estimator, X)
+    codes = row_codes(predictive, y)
+    known = codes != MISSING
+    best = predictive.probability.argmax(axis=1)
+    weight = row_weights(sample_weight, len(codes))[known]
+    confidence = predictive.probability.max(axis=1)
+    curve = reliability_curve(confidence[known], (best == codes)[known], weight=weight)
+    return -curve.error.value
+
+
+def mcc_scorer(estimator: Any, X: Any, y: ArrayLike, sample_weight: Weight = None) -> float:
+    """Return the correlation of true and predicted classes; needs only ``predict``."""
+    return matthews_correlation(_confusion(estimator, X, y, sample_weight)).value
+
+
+def balanced_accuracy_scorer(
+    estimator: Any, X: Any, y: ArrayLike, sample_weight: Weight = None
+) -> float:
+    """Return the mean over classes of the share found; needs only ``predict``."""
+    return balanced_accuracy(_confusion(estimator, X, y, sample_weight)).value
+
+
+def macro_f1_scorer(
+    estimator: Any, X: Any, y: ArrayLike, sample_weight: Weight = None
+) -> float:
+    """Return the mean over classes of F1; needs only ``predict``."""
+    return macro_f1(_confusion(estimator, X, y, sample_weight)).value
+
+
+def _mean(scores: ArrayLike, sample_weight: Weight) -> float:
+    """Return the weighted mean over rows whose outcome is known."""
+    values: Array = as_float(scores)
+    weight = np.where(np.isnan(values), 0.0, 1.0)
+    if sample_weight is not None:
+        rows = row_weights(sample_weight, len(values))
+        weight *= rows.reshape(-1, *[1] * (values.ndim - 1))
+    kept = weight > 0
+    return float(np.average(values[kept], weights=weight[kept])) if kept.any() else np.nan
+
+
+def _confusion(estimator: Any, X: Any, y: ArrayLike, sample_weight: Weight) -> Confusion:
+    return Confusion.of(y, estimator.predict(X), weight=sample_weight)
