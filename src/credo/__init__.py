@@ -21,6 +21,8 @@ if TYPE_CHECKING:
         LeastSquaresClassifier as LeastSquaresClassifier,
     )
     from credo.models.linear_regression import LinearRegression as LinearRegression
+    from credo.models.logistic_regression import LogisticRegression as LogisticRegression
+    from credo.models.naive_bayes import NaiveBayes as NaiveBayes
     from credo.models.nearest_neighbors import (
         NearestNeighborsClassifier as NearestNeighborsClassifier,
     )
@@ -61,6 +63,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "models.class_conditional": ["GaussianClassConditional"],
         "models.least_squares_classifier": ["LeastSquaresClassifier"],
         "models.linear_regression": ["LinearRegression"],
+        "models.logistic_regression": ["LogisticRegression"],
+        "models.naive_bayes": ["NaiveBayes"],
         "models.perceptron": ["Perceptron"],
         "models.nearest_neighbors": [
             "NearestNeighborsClassifier",

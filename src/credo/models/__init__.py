@@ -16,6 +16,8 @@ if TYPE_CHECKING:
         LeastSquaresClassifier as LeastSquaresClassifier,
     )
     from credo.models.linear_regression import LinearRegression as LinearRegression
+    from credo.models.logistic_regression import LogisticRegression as LogisticRegression
+    from credo.models.naive_bayes import NaiveBayes as NaiveBayes
     from credo.models.nearest_neighbors import (
         NearestNeighborsClassifier as NearestNeighborsClassifier,
     )
@@ -37,6 +39,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "class_conditional": ["GaussianClassConditional"],
         "least_squares_classifier": ["LeastSquaresClassifier"],
         "linear_regression": ["LinearRegression"],
+        "logistic_regression": ["LogisticRegression"],
+        "naive_bayes": ["NaiveBayes"],
         "perceptron": ["Perceptron"],
         "nearest_neighbors": ["NearestNeighborsClassifier", "NearestNeighborsRegressor"],
         "predictive": ["predict_dist"],

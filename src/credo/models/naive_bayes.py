@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
 from credo.distributions.categorical import Categorical
 from credo.distributions.parameter import positive
 from credo.families.normal import NormalInverseGamma
-from credo.families.rows import as_rows
+from credo.families.rows import as_rows, as_weight
 from credo.models.classifier import PredictiveClassifier
 from credo.models.column_kind import (
     TypedRows,
@@ -170,7 +170,10 @@ class NaiveBayes(PredictiveClassifier):
     def predict_log_proba(self, X: ArrayLike) -> Array:
         """Return the log probability of each class, finite far below what floats can hold."""
         score = self._log_joint(self._typed(X))
-        return np.asarray(score - log_sum_exp(score, axis=1, keepdims=True))
+        total = log_sum_exp(score, axis=1, keepdims=True)
+        if np.isneginf(total).any():
+            raise _impossible(int(np.argmin(total)))
+        return np.asarray(score - total)
 
     def log_density(self, X: ArrayLike) -> Array:
         """Return the log density of each row, classes summed out: low for unusual rows.
@@ -235,16 +238,19 @@ class NaiveBayes(PredictiveClassifier):
             names = getattr(self, "feature_names_in_", None)
             self.kinds_ = chosen_kinds(source, self.kinds, names)
         rows = typed_rows(source, self.kinds_)
-        weight = _check_sample_weight(
-            sample_weight, rows.numbers, dtype=np.float64, ensure_non_negative=True
-        )
-        return rows, self._codes(y, weight, len(rows), is_first, classes), weight
+        if is_first and classes is None:
+            weight = _check_sample_weight(
+                sample_weight, rows.numbers, dtype=np.float64, ensure_non_negative=True
+            )
+        else:
+            # A chunk of a stream may weigh nothing, a whole data set may not.
+            weight = as_weight(1.0 if sample_weight is None else sample_weight, len(rows))
+        return rows, self._codes(y, weight, is_first, classes), weight
 
     def _codes(
         self,
         y: ArrayLike,
         weight: Array,
-        n_rows: int,
         is_first: bool,
         classes: ArrayLike | None,
     ) -> NDArray[np.intp]:
@@ -280,10 +286,7 @@ class NaiveBayes(PredictiveClassifier):
         """Return class probabilities, and which is the largest."""
         probability, best, impossible = class_probability(self._log_joint(self._typed(X)))
         if impossible is not None:
-            raise ValueError(
-                "each row must be possible in some class; found log probability -inf in all "
-                f"classes at row {impossible}. Use inference='exact', which rules nothing out."
-            )
+            raise _impossible(impossible)
         return probability, best
 
     def _typed(self, X: ArrayLike) -> TypedRows:
@@ -350,3 +353,10 @@ class NaiveBayes(PredictiveClassifier):
                 "normal_prior must be None or a NormalInverseGamma belief; found "
                 f"{type(self.normal_prior).__name__}. Take one from credo.families."
             )
+
+
+def _impossible(row: int) -> ValueError:
+    return ValueError(
+        "each row must be possible in some class; found log probability -inf in all classes "
+        f"at row {row}. Use inference='exact', which rules nothing out."
+    )
