@@ -2,8 +2,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
 
-from credo.plots import evidence_against_complexity, model_comparison
+from credo.evaluation import compare
+from credo.plots import comparison, evidence_against_complexity, model_comparison
 
 EVIDENCES = np.array([-12.0, -8.0, -9.0, -30.0])
 
@@ -62,3 +65,33 @@ def test_log_scores_are_written_where_there_are_some(ax):
 def test_a_table_without_models_is_refused(table, ax):
     with pytest.raises(ValueError, match="table must have rows"):
         model_comparison(table, ax)
+
+
+@pytest.fixture(scope="module")
+def compared():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 2))
+    y = (x[:, 0] + 0.5 * rng.normal(size=300) > 0).astype(int)
+    models = {
+        "constant": DummyClassifier(strategy="prior"),
+        "logistic": LogisticRegression(),
+        "twin": LogisticRegression(C=0.99),
+    }
+    return compare(models, x, y, cv=5)
+
+
+@pytest.mark.parametrize("by", [None, "log_score", "accuracy"])
+def test_models_are_drawn_by_how_far_they_are_behind_the_leader(compared, by, ax):
+    assert comparison(compared, ax, by) is ax
+    names = [text.get_text().split("\n")[0] for text in ax.get_yticklabels()]
+    assert names[2] == "constant"
+    assert {names[0], names[1]} == {"logistic", "twin"}
+    verdict = compared.verdict(names[0], "constant", by or "log_score")
+    points = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"]
+    assert_allclose(points[-1], -verdict.difference)
+    assert [text.get_text() for text in ax.texts] == ["practically equal", "worse"]
+
+
+def test_a_comparison_by_evidence_alone_has_no_such_picture(compared, ax):
+    with pytest.raises(ValueError, match="verdicts by log_score or accuracy"):
+        comparison(compared, ax, "evidence")

@@ -103,9 +103,10 @@ def compare(
         np.array([t.log_score for t in done]),
         fold,
         {t.name: t.error for t in trials if t.error},
-        (*evidence.notes, *_notes(done, outcome)),
+        (*(evidence.notes if "evidence" in scores else ()), *_notes(done, outcome)),
         kind,
         LEVEL,
+        rope,
     )
 
 

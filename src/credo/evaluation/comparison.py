@@ -44,6 +44,8 @@ class Comparison:
         "classifier" or "regressor".
     level
         How sure a verdict must be.
+    rope
+        Difference that does not matter.
     """
 
     table: pd.DataFrame
@@ -55,6 +57,7 @@ class Comparison:
     notes: tuple[str, ...]
     kind: str
     level: float
+    rope: float
 
     @property
     def names(self) -> list[str]:

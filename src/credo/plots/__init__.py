@@ -11,6 +11,7 @@ import lazy_loader
 if TYPE_CHECKING:
     from credo.plots.band import predictive_band as predictive_band
     from credo.plots.calibration import coverage_curve as coverage_curve
+    from credo.plots.comparison import comparison as comparison
     from credo.plots.comparison import (
         evidence_against_complexity as evidence_against_complexity,
     )
@@ -26,7 +27,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "band": ["predictive_band"],
         "calibration": ["coverage_curve"],
-        "comparison": ["evidence_against_complexity", "model_comparison"],
+        "comparison": ["comparison", "evidence_against_complexity", "model_comparison"],
         "distribution": ["density", "prior_posterior"],
         "prediction": ["predictions_against_truth", "residuals"],
         "weight": ["weights"],

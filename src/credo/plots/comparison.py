@@ -9,12 +9,21 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
+from credo.evaluation.comparison import Comparison
+from credo.evaluation.verdict import Verdict
 from credo.inference.model_evidence import model_posterior
 from credo.numerics.array import as_float
 from credo.plots.style import BLUE, GRAY, INK, ORANGE, legend_above, shortened, tidy
 from credo.plots.wording import probability as written
 
-__all__ = ["evidence_against_complexity", "model_comparison"]
+__all__ = ["comparison", "evidence_against_complexity", "model_comparison"]
+
+SCORES = {"log_score": "log score per row", "accuracy": "accuracy"}
+VERDICTS = {
+    "better": "worse",
+    "practically equal": "practically equal",
+    "not distinguishable": "not distinguishable",
+}
 
 
 def evidence_against_complexity(
@@ -88,6 +97,76 @@ def model_comparison(table: pd.DataFrame, ax: Axes) -> Axes:
     ax.set_xlim(0, 1.14)
     ax.set_xticks(np.linspace(0, 1, 5))
     return tidy(ax, "posterior probability")
+
+
+def comparison(result: Comparison, ax: Axes, by: str | None = None) -> Axes:
+    """Draw how far each model is behind the leading one, with the verdict on the difference.
+
+    A bar that reaches zero is a difference that the rows at hand do not show. Differences
+    within the shaded band do not matter in practice.
+
+    Parameters
+    ----------
+    result
+        What `credo.compare` gives.
+    by
+        "log_score" or "accuracy"; the first of them that has verdicts if None.
+    """
+    verdicts = _against_the_leader(result, by)
+    leader, score = verdicts[0].first, verdicts[0].by
+    y = np.arange(1, len(verdicts) + 1)
+    farthest = max(verdict.high for verdict in verdicts)
+    for place, verdict in zip(y, verdicts, strict=True):
+        color = {"better": GRAY, "practically equal": BLUE}.get(verdict.kind, ORANGE)
+        is_near = verdict.difference < 0.25 * farthest
+        ax.plot([-verdict.low, -verdict.high], [place, place], color=color, lw=2.5, alpha=0.7)
+        ax.plot(-verdict.difference, place, "o", color=color, ms=6.5)
+        ax.annotate(
+            VERDICTS[verdict.kind],
+            (-verdict.difference, place),
+            xytext=(-4 if is_near else 0, 7),
+            textcoords="offset points",
+            # Left of the line at zero, which would cross it.
+            ha="right" if is_near else "center",
+            fontsize="small",
+            color=color,
+        )
+    ax.plot(0.0, 0, "D", color=INK, ms=6.5)
+    ax.axvline(0.0, color=INK, lw=0.8)
+    if result.rope > 0:
+        ax.axvspan(-result.rope, result.rope, color=BLUE, alpha=0.08, lw=0)
+    names = [leader, *(verdict.second for verdict in verdicts)]
+    ax.set_yticks(np.append(0, y), [_scored(result, name) for name in names], linespacing=1.4)
+    ax.set_ylim(len(verdicts) + 0.6, -0.6)
+    return tidy(ax, f"{SCORES[score]}, less that of {shortened(leader)}")
+
+
+def _against_the_leader(result: Comparison, by: str | None) -> list[Verdict]:
+    """Return the verdicts on the leading model and each other, the closest first."""
+    scores = [by] if by else [s for s in result.by if s != "evidence"]
+    for score in scores:
+        verdicts = [v for v in result.verdicts if v.by == score and score in SCORES]
+        followers = {v.second for v in verdicts}
+        led = [v for v in verdicts if v.first not in followers]
+        if led:
+            return sorted(led, key=lambda v: v.difference)
+    raise ValueError(
+        "result must hold verdicts by log_score or accuracy; found none by "
+        f"{scores}. Compare by one of them, with at least two models that have it."
+    )
+
+
+def _scored(result: Comparison, name: str) -> str:
+    """Return the name of a model, and its held-out numbers on a line below."""
+    row = result.table.loc[name]
+    words = []
+    if np.isfinite(row["log_score"]):
+        words.append(f"log score {row['log_score']:.3f}")
+    if "error_rate" in row:
+        words.append(f"error {100 * row['error_rate']:.1f} %")
+    if "rmse" in row:
+        words.append(f"RMSE {row['rmse']:.3g}")
+    return f"{shortened(name)}\n{', '.join(words)}"
 
 
 def _words(row: pd.Series[float]) -> str:
