@@ -22,6 +22,7 @@ from credo.models import (
     GaussianClassConditional,
     LinearRegression,
     ModelAverage,
+    NaiveBayes,
     NearestNeighborsClassifier,
     NearestNeighborsRegressor,
     Stack,
@@ -251,3 +252,30 @@ def test_a_loaded_class_conditional_model_answers_as_the_saved_one(model, has_ga
     assert given == set(FITTED["GaussianClassConditional"]) - {"fingerprint_"}
     for name in given:
         assert fits(vars(fitted)[name], FITTED["GaussianClassConditional"][name]), name
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        NaiveBayes(),
+        NaiveBayes(inference="ml"),
+        NaiveBayes({"steps": "counts"}, "map", normal_prior=NormalInverseGamma(0, 1, 1, 1)),
+    ],
+    ids=str,
+)
+def test_a_loaded_naive_bayes_answers_as_the_saved_one_and_goes_on_learning(model, tmp_path):
+    x = X.assign(site=np.where(np.arange(len(X)) % 3, "north", None), steps=np.arange(len(X)))
+    x["code"] = (np.arange(len(X)) % 4).astype(object)
+    x["is_old"] = np.arange(len(X)) % 5 == 0
+    y = np.array(["low", "high"])[(np.median(Y) > Y).astype(int)]
+    fitted = clone(model).fit(x[:200], y[:200])
+    save(fitted, tmp_path / "m.credo")
+    copy = load(tmp_path / "m.credo")
+    assert_array_equal(copy.predict_proba(x), fitted.predict_proba(x))
+    for part in (copy, fitted):
+        part.partial_fit(x[200:].assign(site="island"), y[200:])
+    assert_array_equal(copy.log_density(x), fitted.log_density(x))
+    given = set(vars(fitted)) - set(fitted.get_params(deep=False))
+    assert given == set(FITTED["NaiveBayes"]) - {"fingerprint_"}
+    for name in given:
+        assert fits(vars(fitted)[name], FITTED["NaiveBayes"][name]), name

@@ -17,6 +17,7 @@ from credo import (
     LeastSquaresClassifier,
     LinearRegression,
     ModelAverage,
+    NaiveBayes,
     NearestNeighborsClassifier,
     NearestNeighborsRegressor,
     Perceptron,
@@ -88,6 +89,13 @@ EXAMPLES = {
             ("spherical", False),
         )
         for inference, floor in (("exact", 0.0), ("map", 0.0), ("ml", 1e-3))
+    ],
+    "NaiveBayes": [
+        (NaiveBayes(), True),
+        (NaiveBayes(inference="map"), True),
+        (NaiveBayes(inference="ml"), True),
+        (NaiveBayes("categorical"), True),
+        (NaiveBayes(normal_prior=NormalInverseGamma(0.0, 0.1, 1.0, 1.0)), False),
     ],
     "LeastSquaresClassifier": [
         (LeastSquaresClassifier(), True),

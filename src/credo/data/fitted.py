@@ -17,6 +17,8 @@ from credo.families.ridge_belief import RidgeBelief
 from credo.features.basis import Basis
 from credo.inference.engine import Inference
 from credo.inference.latent_class import IncompleteRows
+from credo.models.mixed_belief import MixedBelief
+from credo.models.mixed_statistics import MixedStatistics
 from credo.models.neighborhood import Neighborhood
 from credo.numerics.array import Array
 
@@ -126,6 +128,17 @@ FITTED: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "log_evidences_": NDArray[np.float64],
             "names_": list[str],
             "probability_": NDArray[np.float64],
+        },
+        "NaiveBayes": {
+            **_COMMON,
+            "classes_": NDArray[Any],
+            "evidence_method_": str,
+            "evidence_of_": str,
+            "kinds_": tuple[str, ...],
+            "log_evidence_": float,
+            "posterior_": MixedBelief,
+            "prior_": MixedBelief,
+            "statistics_": MixedStatistics,
         },
         "Perceptron": {
             **_COMMON,
