@@ -18,7 +18,6 @@ __all__ = [
     "KINDS",
     "TypedRows",
     "chosen_kinds",
-    "require_cells",
     "require_mapping",
     "typed_rows",
 ]
@@ -98,15 +97,6 @@ def require_mapping(kinds: Any) -> None:
         raise TypeError(
             "kinds must be None, one kind for all columns, or a mapping from columns to kinds; "
             f"found {type(kinds).__name__}. Pass a dict such as {{'age': 'gaussian'}}."
-        )
-
-
-def require_cells(shape: tuple[int, ...]) -> None:
-    """Refuse a frame without rows or columns."""
-    if 0 in shape:
-        raise ValueError(
-            f"X must have at least one row and one column; found shape {shape}. Check how the "
-            "table was read or filtered."
         )
 
 

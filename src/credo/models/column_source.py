@@ -15,10 +15,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils.validation import validate_data
 
 from credo.numerics.array import Array, as_float
 
-__all__ = ["ArraySource", "Category", "FrameSource", "Kind", "Source", "SparseSource"]
+__all__ = ["Category", "Kind", "Source", "source_of"]
 
 Kind = Literal["gaussian", "bernoulli", "categorical", "counts"]
 
@@ -161,6 +162,32 @@ class SparseSource:
             chosen = chosen.copy()
             chosen.eliminate_zeros()
         return sparse.csr_array(chosen)
+
+
+def source_of(estimator: Any, X: Any, is_first: bool) -> Source:
+    """Return the table that ``X`` is; shape and names are checked, and kept if it is first."""
+    if sparse.issparse(X):
+        x = validate_data(
+            estimator,
+            X,
+            reset=is_first,
+            accept_sparse="csr",
+            dtype=np.float64,
+            ensure_all_finite="allow-nan",
+        )
+        return SparseSource(sparse.csr_array(x))
+    if nw.dependencies.is_into_dataframe(X):
+        frame = nw.from_native(X, eager_only=True)
+        if 0 in frame.shape:
+            raise ValueError(
+                f"X must have at least one row and one column; found shape {frame.shape}. "
+                "Check how the table was read or filtered."
+            )
+        validate_data(estimator, X, reset=is_first, skip_check_array=True)
+        return FrameSource(frame)
+    # Statistics and scores refuse infinity themselves, so that no extra pass is needed.
+    x = validate_data(estimator, X, reset=is_first, dtype=None, ensure_all_finite=False)
+    return ArraySource(x)
 
 
 def _repeated(kind: Kind, n: int) -> tuple[Kind, ...]:

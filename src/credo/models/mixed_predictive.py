@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import sparse, special
@@ -31,6 +33,26 @@ class Draws:
     binary: Array
     categories: tuple[NDArray[np.intp], ...]
     counts: Array
+
+    def table(
+        self,
+        kinds: tuple[str, ...],
+        states: tuple[NDArray[Any], ...],
+        names: NDArray[Any] | None,
+    ) -> Any:
+        """Return the columns in the order of ``kinds``; an array if all are plain numbers."""
+        labels = [known[code] for known, code in zip(states, self.categories, strict=True)]
+        parts: dict[str, list[NDArray[Any]]] = {
+            "gaussian": list(self.numbers.T),
+            "bernoulli": list(self.binary.T),
+            "categorical": labels,
+            "counts": list(self.counts.T),
+        }
+        columns = [parts[kind].pop(0) for kind in kinds]
+        if names is None and not labels:
+            return np.column_stack(columns)
+        keys = range(len(columns)) if names is None else names
+        return pd.DataFrame(dict(zip(keys, columns, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)

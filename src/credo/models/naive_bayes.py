@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
-import narwhals as nw
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.utils import Tags
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_consistent_length,
     check_is_fitted,
-    validate_data,
 )
 
 from credo.distributions.categorical import Categorical
@@ -26,14 +22,13 @@ from credo.models.classifier import PredictiveClassifier
 from credo.models.column_kind import (
     TypedRows,
     chosen_kinds,
-    require_cells,
     require_mapping,
     typed_rows,
 )
-from credo.models.column_source import ArraySource, FrameSource, Source, SparseSource
+from credo.models.column_source import source_of
 from credo.models.label import class_labels, label_codes
 from credo.models.mixed_belief import MixedBelief
-from credo.models.mixed_predictive import Draws, MixedPredictive, log_arrangements
+from credo.models.mixed_predictive import MixedPredictive, log_arrangements
 from credo.models.mixed_statistics import MixedStatistics, maximum_likelihood
 from credo.models.setting import generator, require_choice
 from credo.numerics.array import Array
@@ -85,6 +80,7 @@ class NaiveBayes(PredictiveClassifier):
 
     Examples
     --------
+    >>> import pandas as pd
     >>> frame = pd.DataFrame({"dose": [1.0, 1.2, 3.1, 2.9], "site": ["a", "b", "b", "b"]})
     >>> model = NaiveBayes().fit(frame, ["well", "well", "ill", "ill"])
     >>> model.predict(pd.DataFrame({"dose": [1.1, None], "site": ["a", "b"]})).tolist()
@@ -202,7 +198,8 @@ class NaiveBayes(PredictiveClassifier):
             mean = known.words.counts.sum() / max(known.class_weight.sum(), 1.0)
             length = max(1, round(float(mean)))
         draws = self._predictive().sample(generator(random_state), n, length)
-        return self._table(draws), self.classes_[draws.classes]
+        names = getattr(self, "feature_names_in_", None)
+        return draws.table(self.kinds_, self._states(), names), self.classes_[draws.classes]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -233,7 +230,7 @@ class NaiveBayes(PredictiveClassifier):
                 "requires y to be passed, but the target y is None; found rows without "
                 "classes. Pass one label per row."
             )
-        source = self._source(X, is_first)
+        source = source_of(self, X, is_first)
         if is_first:
             names = getattr(self, "feature_names_in_", None)
             self.kinds_ = chosen_kinds(source, self.kinds, names)
@@ -262,26 +259,6 @@ class NaiveBayes(PredictiveClassifier):
             self.classes_, _ = class_labels(np.unique(np.asarray(classes)))
         return label_codes(y, self.classes_)
 
-    def _source(self, X: Any, is_first: bool) -> Source:
-        """Return the table that ``X`` is, its shape and names checked."""
-        if sparse.issparse(X):
-            x = validate_data(
-                self,
-                X,
-                reset=is_first,
-                accept_sparse="csr",
-                dtype=np.float64,
-                ensure_all_finite="allow-nan",
-            )
-            return SparseSource(sparse.csr_array(x))
-        if nw.dependencies.is_into_dataframe(X):
-            frame = nw.from_native(X, eager_only=True)
-            require_cells(frame.shape)
-            validate_data(self, X, reset=is_first, skip_check_array=True)
-            return FrameSource(frame)
-        x = validate_data(self, X, reset=is_first, dtype=None, ensure_all_finite=False)
-        return ArraySource(x)
-
     def _classified(self, X: ArrayLike) -> tuple[Array, NDArray[np.intp]]:
         """Return class probabilities, and which is the largest."""
         probability, best, impossible = class_probability(self._log_joint(self._typed(X)))
@@ -291,7 +268,7 @@ class NaiveBayes(PredictiveClassifier):
 
     def _typed(self, X: ArrayLike) -> TypedRows:
         check_is_fitted(self)
-        rows = typed_rows(self._source(X, is_first=False), self.kinds_)
+        rows = typed_rows(source_of(self, X, is_first=False), self.kinds_)
         as_rows(rows.numbers)
         return rows
 
@@ -320,28 +297,10 @@ class NaiveBayes(PredictiveClassifier):
         return self.posterior_.predictive()
 
     def _log_joint(self, rows: TypedRows) -> Array:
-        states = tuple(part.states for part in self.statistics_.categories)
-        return self._predictive().log_joint(rows, states)
+        return self._predictive().log_joint(rows, self._states())
 
-    def _table(self, draws: Draws) -> Any:
-        """Return drawn rows with the columns of the training rows: an array if all numbers."""
-        parts: dict[str, list[Any]] = {
-            "gaussian": list(draws.numbers.T),
-            "bernoulli": list(draws.binary.T),
-            "categorical": [
-                known.states[code]
-                for known, code in zip(
-                    self.statistics_.categories, draws.categories, strict=True
-                )
-            ],
-            "counts": list(draws.counts.T),
-        }
-        columns = [parts[kind].pop(0) for kind in self.kinds_]
-        names = getattr(self, "feature_names_in_", None)
-        if names is None and "categorical" not in self.kinds_:
-            return np.column_stack(columns)
-        labels = range(len(columns)) if names is None else names
-        return pd.DataFrame(dict(zip(labels, columns, strict=True)))
+    def _states(self) -> tuple[NDArray[Any], ...]:
+        return tuple(part.states for part in self.statistics_.categories)
 
     def _check_settings(self) -> None:
         require_choice("inference", self.inference, ("exact", "map", "ml"))
