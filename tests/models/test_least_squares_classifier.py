@@ -20,10 +20,10 @@ def least_squares(X, codes, weight=None):
 def far_points():
     """Return separable classes: two clouds, and points far on the side of the second."""
     rng = np.random.default_rng(0)
-    near = rng.normal([[-1.0, 0.0]] * 40, 0.3)
-    right = rng.normal([[1.0, 0.0]] * 40, 0.3)
-    far = rng.normal([[15.0, -12.0]] * 30, 0.3)
-    return np.vstack([near, right, far]), np.repeat(["a", "b"], [40, 70])
+    left = rng.normal([[-1.0, 0.0]] * 40, [0.3, 1.0])
+    right = rng.normal([[1.0, 0.0]] * 40, [0.3, 1.0])
+    far = rng.normal([[8.0, -8.0]] * 20, 0.3)
+    return np.vstack([left, right, far]), np.repeat(["a", "b"], [40, 60])
 
 
 def test_two_classes_are_fitted_as_minus_one_and_one():

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from credo.evaluation.confusion import Confusion as Confusion
     from credo.evaluation.cross_validation import CrossValidation as CrossValidation
     from credo.evaluation.cross_validation import cross_validate as cross_validate
+    from credo.evaluation.decision_report import DecisionReport as DecisionReport
+    from credo.evaluation.decision_report import judge_decisions as judge_decisions
     from credo.evaluation.difference import Difference as Difference
     from credo.evaluation.difference import independent_difference as independent_difference
     from credo.evaluation.difference import needed_rows as needed_rows
@@ -89,6 +91,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "compare": ["compare"],
         "comparison": ["Comparison"],
         "cross_validation": ["CrossValidation", "cross_validate"],
+        "decision_report": ["DecisionReport", "judge_decisions"],
         "difference": [
             "Difference",
             "independent_difference",

@@ -1,0 +1,173 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from credo.decisions import (
+    AbsoluteLoss,
+    AsymmetricLinearLoss,
+    LossMatrix,
+    PinballLoss,
+    QuadraticLoss,
+    decide,
+)
+from credo.distributions import Categorical, Normal
+from credo.evaluation import judge_decisions
+
+TREAT = LossMatrix([[0, 10], [1, 0]], ["well", "ill"], ["send home", "treat"])
+
+
+def patients(n=2000, sharpness=1.0, seed=0):
+    """Return true probabilities, outcomes drawn from them, and what a forecaster claims."""
+    rng = np.random.default_rng(seed)
+    logit = rng.normal(-2.0, 1.5, n)
+    p = 1 / (1 + np.exp(-logit))
+    y = np.where(rng.uniform(size=n) < p, "ill", "well")
+    claimed = 1 / (1 + np.exp(-sharpness * logit))
+    return Categorical(np.column_stack([1 - claimed, claimed]), ["well", "ill"]), y
+
+
+def test_every_number_of_the_report_is_its_plain_average():
+    predictive, y = patients(50)
+    report = judge_decisions(predictive, y, TREAT, reject=0.7)
+    costs = TREAT.with_reject(0.7)
+    decision = decide(predictive, costs)
+    column = {"well": 0, "ill": 1}
+    row = {"send home": 0, "treat": 1, "reject": 2}
+    table = np.array([[costs.loss[a, column[label]] for a in range(3)] for label in y])
+    cost = np.array([table[i, row[a]] for i, a in enumerate(decision.action)])
+    assert report.n_rows == 50
+    assert_allclose(report.realized.value, cost.mean())
+    assert_allclose(report.realized.standard_error, cost.std(ddof=1) / np.sqrt(50))
+    assert_allclose(report.promised, decision.expected_loss.mean())
+    surprise = cost - decision.expected_loss
+    assert_allclose(report.surprise.value, surprise.mean())
+    assert_allclose(report.surprise.standard_error, surprise.std(ddof=1) / np.sqrt(50))
+    assert_allclose(report.constant["loss"], table.mean(axis=0))
+    error = table.std(axis=0, ddof=1) / np.sqrt(50)
+    assert_allclose(report.constant["standard_error"], error, atol=1e-12)
+    best = int(table.mean(axis=0).argmin())
+    assert report.best_constant == ["send home", "treat", "reject"][best]
+    saved = table[:, best] - cost
+    assert_allclose(report.saving.value, saved.mean())
+    assert_allclose(report.saving.standard_error, saved.std(ddof=1) / np.sqrt(50))
+    assert_allclose(report.oracle, table.min(axis=1).mean())
+    for action in row:
+        assert_allclose(report.share[action], (decision.action == action).mean())
+
+
+def test_honest_probabilities_keep_their_promise_and_pay():
+    report = judge_decisions(*patients(), TREAT)
+    low, high = report.surprise.interval(0.999)
+    assert low < 0 < high
+    assert report.oracle < report.realized.value < report.constant["loss"].min()
+    assert "they save" in report.verdict
+    assert report.verdict.endswith("was expected, which agrees.")
+
+
+def test_probabilities_that_are_too_sure_break_their_promise():
+    report = judge_decisions(*patients(sharpness=4.0), TREAT)
+    assert report.surprise.value > 0
+    assert report.verdict.endswith("the predictions are too sure.")
+    assert report.realized.value > judge_decisions(*patients(), TREAT).realized.value
+
+
+def test_probabilities_that_are_too_timid_are_called_cautious():
+    report = judge_decisions(*patients(sharpness=0.3), LossMatrix.zero_one(["well", "ill"]))
+    assert report.verdict.endswith("the predictions are too cautious.")
+
+
+def test_ignorant_probabilities_are_not_distinguishable_from_one_action():
+    y = np.array(["well", "ill"] * 40)
+    p = np.random.default_rng(3).uniform(0.3, 0.7, size=80)
+    report = judge_decisions(
+        np.column_stack([1 - p, p]), y, LossMatrix.zero_one(["well", "ill"])
+    )
+    assert "is not distinguishable from always" in report.verdict
+
+
+def test_a_rule_worse_than_one_action_is_told_so():
+    y = np.array(["well"] * 90 + ["ill"] * 10)
+    p = np.where(y == "ill", 0.1, 0.9)
+    zero_one = LossMatrix.zero_one(["well", "ill"])
+    report = judge_decisions(np.column_stack([1 - p, p]), y, zero_one)
+    assert "always 'well' would have cost 0.9 less" in report.verdict
+
+
+def test_the_bayes_rule_with_true_probabilities_beats_other_thresholds():
+    predictive, y = patients(20000, seed=4)
+    best = judge_decisions(predictive, y, TREAT).realized.value
+    ill = predictive.probability[:, 1]
+    for threshold in [0.02, 0.3, 0.5]:
+        loss = np.where(ill > threshold, y == "well", 10.0 * (y == "ill")).mean()
+        assert best < loss
+
+
+@pytest.mark.parametrize(
+    ("loss", "constant"),
+    [
+        (QuadraticLoss(), np.mean),
+        (AbsoluteLoss(), lambda y: np.sort(y)[len(y) // 2 - 1]),
+        (PinballLoss(0.75), lambda y: np.sort(y)[int(0.75 * len(y)) - 1]),
+    ],
+)
+def test_numbers_are_judged_against_the_best_number_in_hindsight(loss, constant):
+    rng = np.random.default_rng(5)
+    center = rng.normal(size=400)
+    y = center + 0.5 * rng.normal(size=400)
+    report = judge_decisions(Normal(center, 0.5), y, loss)
+    assert_allclose(report.best_constant, constant(y))
+    assert_allclose(report.constant["loss"].iloc[0], loss.loss(constant(y), y).mean())
+    cost = loss.loss(loss.action(Normal(center, 0.5)), y)
+    assert_allclose(report.realized.value, cost.mean())
+    assert_allclose(report.saving.value, report.constant["loss"].iloc[0] - cost.mean())
+    assert report.oracle == 0.0
+    low, high = report.surprise.interval(0.999)
+    assert low < 0 < high
+
+
+def test_an_undecided_number_costs_what_rejecting_costs():
+    report = judge_decisions(
+        Normal([0.0, 0.0], [0.1, 9.0]), [1.0, 5.0], QuadraticLoss(), reject=2.0
+    )
+    assert_allclose(report.realized.value, (1.0 + 2.0) / 2)
+    assert_allclose(report.promised, (0.01 + 2.0) / 2)
+
+
+def test_narrow_predictives_are_too_sure_of_a_newsvendor():
+    rng = np.random.default_rng(6)
+    demand = rng.normal(100, 20, size=500)
+    loss = AsymmetricLinearLoss(under=3.0, over=0.5)
+    report = judge_decisions(Normal(np.full(500, 100.0), 5.0), demand, loss)
+    assert "too sure" in report.verdict
+
+
+def test_the_table_has_a_row_for_each_thing_that_could_be_done():
+    table = judge_decisions(*patients(100), TREAT).table()
+    assert table.index.tolist() == [
+        "outcome known",
+        "promised",
+        "decisions",
+        "always 'send home'",
+        "always 'treat'",
+    ]
+    assert table.loc["outcome known", "loss"] <= table.loc["decisions", "loss"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([[0.5, 0.5]], ["sick"], TREAT), r"y must hold classes .* found \['sick'\]"),
+        (
+            ([[0.5, 0.5]], ["ill", "ill"], TREAT),
+            r"one class for each row .* found shape \(2,\)",
+        ),
+        (([0.5, 0.5], ["ill", "ill"], TREAT), r"predictions of shape \(2,\)"),
+        ((np.empty((0, 2)), [], TREAT), "y must hold at least one row"),
+        (([[0.5, 0.6]], ["ill"], TREAT), "must be 1; found 1.1"),
+        ((Normal([0.0], 1.0), [1.0, 2.0], QuadraticLoss()), "one outcome for each"),
+        ((Normal([0.0], 1.0), [np.nan], QuadraticLoss()), "y must be finite"),
+    ],
+)
+def test_bad_input_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        judge_decisions(*arguments)
