@@ -17,6 +17,8 @@ Index = NDArray[np.intp]
 
 MAX_SCORED = 20_000
 FARTHEST = 1e150
+SMALLEST = 1e-150
+DROWNED = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,14 +136,21 @@ def _moved(X: Array, center: Array, scale: Array) -> Array:
 
 
 def _location_and_scale(X: Array, weight: Array) -> tuple[Array, Array]:
-    """Return mean and standard deviation; one where a column is constant."""
+    """Return mean and standard deviation of each column; one where it is constant."""
     share = weight / weight.sum()
     center = share @ X
-    distance = np.abs(X - center)
-    # In units of the largest, no square overflows or vanishes.
-    size = distance.max(axis=0)
-    is_constant = X.max(axis=0) == X.min(axis=0)
-    unit = np.where(is_constant | (size == 0.0), 1.0, size)
-    distance /= unit
-    scale = unit * np.sqrt(share @ np.square(distance, out=distance))
-    return center, np.where(is_constant | (scale == 0.0), 1.0, scale)
+    with np.errstate(over="ignore", under="ignore"):
+        variance = share @ np.square(X - center)
+    scale = np.sqrt(variance)
+    is_plain = (scale > SMALLEST) & (scale < FARTHEST) & (scale > DROWNED * np.abs(center))
+    for j in np.flatnonzero(~is_plain):
+        scale[j] = _spread(X[:, j], center[j], share)
+    return center, scale
+
+
+def _spread(column: Array, center: float, share: Array) -> float:
+    """Return a standard deviation whose square is no number, or one that rounding drowns."""
+    if column.max() == column.min():
+        return 1.0
+    size = np.abs(column - center).max()
+    return float(size * np.sqrt(share @ np.square((column - center) / size)))

@@ -32,7 +32,7 @@ TREE_COLUMNS = 10
 LEAF = 32
 MANY_QUERIES = 500
 SPARE = 8
-QUERY_TILE, POINT_TILE = 256, 512
+QUERY_TILE, POINT_TILE, SCAN_TILE = 256, 512, 64
 ROUNDING = 1e-12
 LARGEST = 1e18
 """Centered coordinates beyond this could overflow in float32 once squared."""
@@ -102,10 +102,7 @@ class NeighborSearch:
         workers = -1 if len(queries) > MANY_QUERIES else 1
         _, found = self.tree.query(queries, n_candidates, workers=workers)
         candidates = np.asarray(found, dtype=np.intp).reshape(len(queries), n_candidates)
-        return _in_threads(
-            lambda rows: _loops().ranked(self.points, queries[rows], candidates[rows]),
-            len(queries),
-        )
+        return self._ranked(queries, candidates)
 
     def _by_product(self, queries: Array, k: int) -> tuple[Array, Index]:
         """Screen in float32, rank in float64, and look again where the screen may have erred.
@@ -123,10 +120,7 @@ class NeighborSearch:
             empty = np.zeros((len(queries), k))
             return self._completed(queries, empty, empty.astype(np.intp), every)
         worst, candidates = _screened(moved, factor, n_candidates)
-        squared, index = _in_threads(
-            lambda rows: _loops().ranked(self.points, queries[rows], candidates[rows]),
-            len(queries),
-        )
+        squared, index = self._ranked(queries, candidates)
         norm = np.sqrt(np.square(moved).sum(axis=1))
         reach = norm + np.sqrt(squared[:, k - 1])
         rounding = 2.0 * (n_columns + 8) * np.finfo(np.float32).eps * (norm + reach) * reach
@@ -136,6 +130,10 @@ class NeighborSearch:
             queries, squared[:, :k].copy(), index[:, :k].copy(), np.flatnonzero(is_open)
         )
 
+    def _ranked(self, queries: Array, candidates: Index) -> tuple[Array, Index]:
+        squared, index = _loops().ranked(self.points, queries, candidates)
+        return squared, index
+
     def _completed(
         self, queries: Array, squared: Array, index: Index, rows: Index
     ) -> tuple[Array, Index]:
@@ -144,7 +142,7 @@ class NeighborSearch:
         if len(rows):
             asked, k = queries[rows], squared.shape[1]
             squared[rows], index[rows] = _in_threads(
-                lambda part: _loops().scan(self.points, asked[part], k), len(asked)
+                lambda part: _loops().scan(self.points, asked[part], k), len(asked), SCAN_TILE
             )
         return squared, index
 
@@ -204,8 +202,13 @@ def _screened(
     def tile(part: slice) -> tuple[Array, Index]:
         score = np.full((len(rows[part]), n_candidates), np.inf, dtype=np.float32)
         index = np.zeros(score.shape, dtype=np.intp)
+        # One buffer for all tiles: fresh memory for each would cost more than the product.
+        buffer = np.empty(len(score) * POINT_TILE, dtype=np.float32)
         for start in range(0, factor.shape[1], POINT_TILE):
-            product = rows[part] @ factor[:, start : start + POINT_TILE]
+            columns = factor[:, start : start + POINT_TILE]
+            shape = (len(score), columns.shape[1])
+            product = buffer[: shape[0] * shape[1]].reshape(shape)
+            np.matmul(rows[part], columns, out=product)
             _loops().keep_smallest(product, start, score, index)
         return score[:, -1].astype(np.float64), index
 
@@ -217,7 +220,7 @@ def _screened(
 def _in_threads(
     work: Callable[[slice], tuple[Array, NDArray[np.generic]]],
     n_rows: int,
-    size: int = MANY_QUERIES,
+    size: int,
 ) -> tuple[Array, Index]:
     """Return the two arrays that ``work`` gives for all rows, done in blocks by threads."""
     blocks = list(_blocks(n_rows, size))
