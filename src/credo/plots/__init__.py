@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         evidence_against_complexity as evidence_against_complexity,
     )
     from credo.plots.comparison import model_comparison as model_comparison
+    from credo.plots.decision import expected_losses as expected_losses
     from credo.plots.distribution import density as density
     from credo.plots.distribution import prior_posterior as prior_posterior
     from credo.plots.prediction import predictions_against_truth as predictions_against_truth
@@ -28,6 +29,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "band": ["predictive_band"],
         "calibration": ["coverage_curve"],
         "comparison": ["comparison", "evidence_against_complexity", "model_comparison"],
+        "decision": ["expected_losses"],
         "distribution": ["density", "prior_posterior"],
         "prediction": ["predictions_against_truth", "residuals"],
         "weight": ["weights"],
