@@ -80,6 +80,12 @@ if TYPE_CHECKING:
     from credo.evaluation.splitter import Folds as Folds
     from credo.evaluation.splitter import GroupedFolds as GroupedFolds
     from credo.evaluation.splitter import TimeFolds as TimeFolds
+    from credo.evaluation.traps import Trap as Trap
+    from credo.evaluation.traps import check_traps as check_traps
+    from credo.evaluation.traps import imbalance as imbalance
+    from credo.evaluation.traps import row_order as row_order
+    from credo.evaluation.traps import search_edge as search_edge
+    from credo.evaluation.traps import seen_rows as seen_rows
     from credo.evaluation.verdict import Verdict as Verdict
     from credo.evaluation.verdict import holm as holm
 
@@ -157,6 +163,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "time_splits",
         ],
         "splitter": ["Folds", "GroupedFolds", "TimeFolds"],
+        "traps": ["Trap", "check_traps", "imbalance", "row_order", "search_edge", "seen_rows"],
         "verdict": ["Verdict", "holm"],
     },
 )
