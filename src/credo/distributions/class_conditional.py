@@ -20,8 +20,10 @@ from credo.distributions.multivariate_student_t import MultivariateStudentT
 from credo.distributions.normal import Normal
 from credo.distributions.student_t import StudentT
 from credo.numerics.array import Array
+from credo.numerics.class_score import add_student_t
 from credo.numerics.linear_algebra import cholesky
 from credo.numerics.log_domain import log_normalize, log_sum_exp
+from credo.numerics.mahalanobis import mahalanobis_squares
 from credo.numerics.missing import missing_patterns
 
 __all__ = ["ClassConditional", "ClassDensity"]
@@ -60,15 +62,17 @@ class ClassConditional:
 
         A NaN is a missing value and is integrated out.
         """
-        answer = np.empty((len(x), len(self.log_weight)))
-        if not isinstance(self.density, Elliptical):
-            self._fill(answer, self.density, x, np.arange(len(x)))
-            return answer
+        density, k = self.density, len(self.log_weight)
+        if not isinstance(density, Elliptical):
+            return self.log_weight + _independent_log_prob(density, x, k)
+        answer = np.empty((len(x), k))
         for columns, rows in missing_patterns(x):
             if len(columns) == x.shape[1]:
-                self._fill(answer, self.density, x, rows)
+                chosen = x if len(rows) == len(x) else x[rows]
+                answer[rows] = self.log_weight + _joint_log_prob(density, chosen, k)
             elif len(columns):
-                self._fill(answer, self.density.marginal(columns.tolist()), x[:, columns], rows)
+                part, chosen = density.marginal(columns.tolist()), x[np.ix_(rows, columns)]
+                answer[rows] = self.log_weight + _joint_log_prob(part, chosen, k)
             else:
                 answer[rows] = self.log_weight
         return answer
@@ -106,14 +110,32 @@ class ClassConditional:
             return coef, intercept
         return coef[1:] - coef[:1], intercept[1:] - intercept[:1]
 
-    def _fill(
-        self, answer: Array, density: ClassDensity, x: Array, rows: NDArray[np.intp]
-    ) -> None:
-        """Write the joint of some rows, block by block, so that temporaries stay in cache."""
-        step = max(64, BLOCK_BYTES // (8 * len(self.log_weight) * max(x.shape[1], 1)))
-        for start in range(0, len(rows), step):
-            chosen = rows[start : start + step]
-            terms = density.log_prob(x[chosen][:, None, :])
-            if not isinstance(density, Elliptical):
-                terms = np.where(np.isnan(terms), 0.0, terms).sum(axis=-1)
-            answer[chosen] = self.log_weight + terms
+
+def _joint_log_prob(
+    density: MultivariateNormal | MultivariateStudentT, x: Array, k: int
+) -> Array:
+    """Return the log density of rows (n, d) in each of ``k`` classes, shape (n, k)."""
+    centers = np.broadcast_to(density.loc, (k, x.shape[1]))
+    lower = cholesky(density.form.dense()).lower
+    if lower.ndim == 3 and len(lower) == 1:
+        lower = lower[0]
+    return density.log_prob_at(mahalanobis_squares(x, centers, lower))
+
+
+def _independent_log_prob(density: Normal | StudentT, x: Array, k: int) -> Array:
+    """Return the log density of rows of independent numbers, shape (n, k); NaN adds nothing."""
+    shape = (k, x.shape[1])
+    answer = np.zeros((len(x), k))
+    if isinstance(density, StudentT):
+        steepness = 1.0 / (density.scale * np.sqrt(density.df))
+        power, peak = 0.5 * (density.df + 1.0), density.log_prob(density.loc)
+        location, steepness, power, peak = (
+            np.broadcast_to(part, shape) for part in (density.loc, steepness, power, peak)
+        )
+        add_student_t(answer, x, (location, steepness, power, peak))
+        return answer
+    step = max(64, BLOCK_BYTES // (8 * k * x.shape[1]))
+    for start in range(0, len(x), step):
+        terms = density.log_prob(x[start : start + step, None, :])
+        answer[start : start + step] = np.where(np.isnan(terms), 0.0, terms).sum(axis=-1)
+    return answer

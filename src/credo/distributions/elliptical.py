@@ -1,5 +1,6 @@
 """Vectors whose density depends on the distance from a center in a covariance's metric."""
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -74,6 +75,10 @@ class Elliptical(Distribution):
         """Return variances along the principal axes, largest first, and the axes as columns."""
         variances, axes = np.linalg.eigh(self.covariance())
         return variances[..., ::-1], axes[..., ::-1]
+
+    @abstractmethod
+    def log_prob_at(self, distance: Array) -> Array:
+        """Return the log density at squared distances from the center, in its own metric."""
 
     def _spread(self) -> Array:
         """Return the factor from the stored matrix to the covariance, shape (*batch)."""

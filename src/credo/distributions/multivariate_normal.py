@@ -105,7 +105,10 @@ class MultivariateNormal(Elliptical):
 
     def log_prob(self, x: ArrayLike) -> Array:
         """Return the log density of vectors along the last axis of ``x``."""
-        distance = self._distance(x)
+        return self.log_prob_at(self._distance(x))
+
+    def log_prob_at(self, distance: Array) -> Array:
+        """Return the log density at squared distances from the center, in its own metric."""
         return -0.5 * (distance + self.form.log_det()) - self.dimension * LOG_ROOT_TWO_PI
 
     def mean(self) -> Array:

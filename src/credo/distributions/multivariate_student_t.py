@@ -53,7 +53,11 @@ class MultivariateStudentT(Elliptical):
 
     def log_prob(self, x: ArrayLike) -> Array:
         """Return the log density of vectors along the last axis of ``x``."""
-        growth = np.log1p(self._distance(x) / self.df)
+        return self.log_prob_at(self._distance(x))
+
+    def log_prob_at(self, distance: Array) -> Array:
+        """Return the log density at squared distances from the center, in its own metric."""
+        growth = np.log1p(distance / self.df)
         return -self._log_normalizer() - 0.5 * (self.df + self.dimension) * growth
 
     def _log_normalizer(self) -> Array:
