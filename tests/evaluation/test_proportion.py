@@ -4,6 +4,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from credo.evaluation import proportion_interval
+from credo.evaluation.proportion import share_interval
 
 
 @pytest.mark.parametrize("n", [1, 7, 40])
@@ -36,3 +37,41 @@ def test_it_agrees_with_scipy():
 def test_more_hits_than_trials_are_refused(n_hits, n):
     with pytest.raises(ValueError, match="n_hits must not exceed n"):
         proportion_interval(n_hits, n)
+
+
+def test_eighteen_in_a_hundred_has_the_normal_interval_of_the_text():
+    low, high = proportion_interval(18, 100, 0.95, method="normal")
+    assert_allclose([low, high], [0.18 - 0.0752993574, 0.18 + 0.0752993574], atol=1e-9)
+    # With z rounded to 1.96, as texts do, the half-width is 0.0753007410.
+    assert_allclose(0.5 * (high - low) * 1.96 / 1.959963985, 0.0753007410, atol=1e-9)
+
+
+@pytest.mark.parametrize("hits", [0, 3, 11])
+def test_the_wilson_interval_agrees_with_scipy(hits):
+    theirs = stats.binomtest(hits, 11).proportion_ci(0.8, method="wilson")
+    ours = proportion_interval(hits, 11, 0.8, method="wilson")
+    assert_allclose(ours, [theirs.low, theirs.high], atol=1e-12)
+
+
+def test_the_wilson_interval_is_right_on_average_and_the_normal_one_is_not():
+    n, hits, truths = 25, np.arange(26), np.linspace(0.02, 0.98, 49)
+    mean = {}
+    for method in ("exact", "wilson", "normal"):
+        low, high = proportion_interval(hits, n, 0.9, method).T
+        inside = (low <= truths[:, None]) & (truths[:, None] <= high)
+        mean[method] = (stats.binom.pmf(hits, n, truths[:, None]) * inside).sum(axis=1).mean()
+    assert abs(mean["wilson"] - 0.9) < 0.01
+    assert mean["normal"] < 0.86 < 0.92 < mean["exact"]
+
+
+def test_counts_of_weighted_rows_need_not_be_whole_and_none_say_nothing():
+    assert_allclose(share_interval([0.0, 2.5], [0.0, 2.5], 0.9)[0], [0.0, 1.0])
+    low, high = share_interval(2.5, 7.5, 0.9)
+    around = proportion_interval([2, 3], [7, 8], 0.9)
+    assert around[0, 0] < low < around[1, 0]
+    assert min(around[:, 1]) < high < max(around[:, 1]) + 0.01
+
+
+def test_a_method_that_does_not_exist_is_refused():
+    with pytest.raises(ValueError, match="found 'wald'"):
+        proportion_interval(1, 2, method="wald")

@@ -1,12 +1,28 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn import metrics
 from sklearn.dummy import DummyRegressor
+from sklearn.linear_model import Perceptron
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from credo.evaluation import crps_scorer, log_score_scorer
+from credo.evaluation import (
+    balanced_accuracy_scorer,
+    brier_scorer,
+    calibration_scorer,
+    coverage_scorer,
+    crps_scorer,
+    interval_score,
+    interval_score_scorer,
+    is_covered,
+    log_score_scorer,
+    macro_f1_scorer,
+    mcc_scorer,
+    reliability_curve,
+)
 from credo.models import LinearRegression, ModelAverage
 
 RNG = np.random.default_rng(0)
@@ -47,3 +63,57 @@ def test_a_search_finds_the_noise_that_predicts():
 def test_a_model_without_a_predictive_is_refused():
     with pytest.raises(TypeError, match="found DummyRegressor"):
         log_score_scorer(DummyRegressor().fit(X, Y), X, Y)
+
+
+CLASSES = np.array(["a", "b", "c"])[(np.digitize(Y, [-1.0, 1.0]))]
+
+
+@pytest.mark.parametrize("weight", [None, np.linspace(0.5, 2.0, 40)])
+def test_scores_of_classes_are_those_of_scikit_learn(weight):
+    model = make_pipeline(StandardScaler(), GaussianNB()).fit(X, CLASSES)
+    called, probability = model.predict(X), model.predict_proba(X)
+    sums = {"sample_weight": weight}
+    pairs = {
+        log_score_scorer: -metrics.log_loss(CLASSES, probability, **sums),
+        brier_scorer: -metrics.brier_score_loss(CLASSES, probability, **sums),
+        mcc_scorer: metrics.matthews_corrcoef(CLASSES, called, **sums),
+        balanced_accuracy_scorer: metrics.balanced_accuracy_score(CLASSES, called, **sums),
+        macro_f1_scorer: metrics.f1_score(CLASSES, called, average="macro", **sums),
+    }
+    for scorer, expected in pairs.items():
+        assert_allclose(scorer(model, X, CLASSES, sample_weight=weight), expected, rtol=1e-9)
+    hit = model.classes_[probability.argmax(axis=1)] == CLASSES
+    curve = reliability_curve(probability.max(axis=1), hit, weight=weight)
+    assert_allclose(calibration_scorer(model, X, CLASSES, weight), -curve.error.value)
+
+
+def test_scores_of_intervals_are_means_over_rows():
+    model = LinearRegression().fit(X, Y)
+    predictive = model.predict_dist(X)
+    assert_allclose(interval_score_scorer(model, X, Y), -interval_score(predictive, Y).mean())
+    share = is_covered(predictive, Y).mean()
+    assert_allclose(coverage_scorer(model, X, Y), -abs(share - 0.9))
+
+
+@pytest.mark.parametrize("scoring", [log_score_scorer, brier_scorer])
+def test_a_search_finds_the_smoothing_that_predicts(scoring):
+    grid = {"var_smoothing": [1e-9, 1e3]}
+    search = GridSearchCV(GaussianNB(), grid, scoring=scoring, cv=KFold(3))
+    assert search.fit(X, CLASSES).best_params_ == {"var_smoothing": 1e-9}
+
+
+def test_rows_without_a_class_are_not_scored():
+    model = GaussianNB().fit(X, CLASSES)
+    gaps = CLASSES.astype(object)
+    gaps[::2] = None
+    for scorer in (log_score_scorer, brier_scorer, mcc_scorer, calibration_scorer):
+        assert_allclose(scorer(model, X, gaps), scorer(model, X[1::2], CLASSES[1::2]))
+
+
+def test_answers_without_probabilities_are_scored_by_answers_alone():
+    model = Perceptron().fit(X, CLASSES)
+    assert_allclose(
+        mcc_scorer(model, X, CLASSES), metrics.matthews_corrcoef(CLASSES, model.predict(X))
+    )
+    with pytest.raises(TypeError, match="found Perceptron"):
+        brier_scorer(model, X, CLASSES)

@@ -168,3 +168,27 @@ def test_an_interval_score_needs_a_coverage_inside_zero_and_one(coverage):
 def test_a_model_in_place_of_its_predictions_is_refused_with_what_to_pass():
     with pytest.raises(TypeError, match="Pass model"):
         evaluate(object(), [1.0])
+
+
+def test_every_score_of_an_evaluation_has_an_interval_and_a_direction():
+    report = evaluate(PREDICTIVE, Y, coverage=0.8)
+    table = report.table(coverage=0.9)
+    assert table["higher_is_better"].to_dict() == {
+        "log_score": True,
+        "crps": False,
+        "interval_score": False,
+        "rmse": False,
+        "mean_absolute_error": False,
+        "coverage": None,
+    }
+    for name in table.index.drop("coverage"):
+        estimate = getattr(report, name)
+        expected = stats.norm(estimate.value, estimate.standard_error).interval(0.9)
+        assert_allclose(table.loc[name, ["low", "high"]].astype(float), expected)
+    assert_allclose(report.interval_score.value, interval_score(PREDICTIVE, Y, 0.8).mean())
+    # Two of four outcomes lie inside.
+    exact = stats.binomtest(2, 4).proportion_ci(0.9, method="exact")
+    assert_allclose(
+        table.loc["coverage", ["low", "high"]].astype(float), [exact.low, exact.high]
+    )
+    assert table.loc["coverage", "note"] == "best if 0.8"
