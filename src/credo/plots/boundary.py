@@ -19,13 +19,14 @@ CLASS_COLORS = (BLUE, ORANGE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E4
 N_SHOWN = 1000
 MARGIN = 0.08
 STRENGTH = 0.5
+TIE = 1e-9
 
 
 def boundary(classifier: Any, X: Any, y: ArrayLike, ax: Axes, n_steps: int = 300) -> Axes:
     """Draw class probabilities as color, the lines where the best class changes, and rows.
 
-    The surer a class, the fuller its color; white points at nothing but a mix of colors where
-    classes are equally probable. A classifier without probabilities is drawn in full colors.
+    The surer a class, the fuller its color; equally probable classes mix. A classifier without
+    probabilities is drawn in full colors.
 
     Parameters
     ----------
@@ -82,10 +83,15 @@ def _probability(classifier: Any, places: Any) -> Array:
 
 
 def _draw_lines(share: Array, sides: Array, ax: Axes) -> None:
-    """Draw where a class is as probable as the best of the others; two classes share a line."""
+    """Draw where a class is as probable as the best of the others; two classes share a line.
+
+    Areas of equal probability go to the first class, as they do in a prediction, so that the
+    lines of neighboring classes coincide.
+    """
     n_classes = share.shape[-1]
+    ordered = share - TIE * np.arange(n_classes)
     for c in range(1 if n_classes == 2 else 0, n_classes):
-        lead = share[..., c] - np.delete(share, c, axis=-1).max(axis=-1)
+        lead = ordered[..., c] - np.delete(ordered, c, axis=-1).max(axis=-1)
         if lead.min() < 0.0 < lead.max():
             ax.contour(*sides, lead, levels=[0.0], colors=INK, linewidths=1.1)
 
