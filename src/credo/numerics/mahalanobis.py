@@ -41,6 +41,6 @@ def mahalanobis_squares(x: Array, centers: Array, lower: Array) -> Array:
         for start in range(0, len(x), step):
             rows = slice(start, start + step)
             whitened = ((x[rows] - origin) @ across).reshape(-1, len(roots), d)
-            shift = whitened - offset
+            shift = np.subtract(whitened, offset, out=whitened if len(roots) == k else None)
             np.einsum("ikj,ikj->ik", shift, shift, out=answer[rows])
     return answer
