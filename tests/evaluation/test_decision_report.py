@@ -38,10 +38,16 @@ def test_every_number_of_the_report_is_its_plain_average():
     assert report.n_rows == 50
     assert_allclose(report.realized.value, cost.mean())
     assert_allclose(report.realized.standard_error, cost.std(ddof=1) / np.sqrt(50))
-    assert_allclose(report.promised, decision.expected_loss.mean())
-    surprise = cost - decision.expected_loss
-    assert_allclose(report.surprise.value, surprise.mean())
-    assert_allclose(report.surprise.standard_error, surprise.std(ddof=1) / np.sqrt(50))
+    assert_allclose(report.promised.value, decision.expected_loss.mean())
+    assert_allclose(report.surprise.value, (cost - decision.expected_loss).mean())
+    spread = [
+        sum(p * (costs.loss[row[a], j] - e) ** 2 for j, p in enumerate(shares))
+        for shares, a, e in zip(
+            predictive.probability, decision.action, decision.expected_loss, strict=True
+        )
+    ]
+    assert_allclose(report.surprise.standard_error, np.sqrt(sum(spread)) / 50)
+    assert_allclose(report.promised.standard_error, np.sqrt(sum(spread)) / 50)
     assert_allclose(report.constant["loss"], table.mean(axis=0))
     error = table.std(axis=0, ddof=1) / np.sqrt(50)
     assert_allclose(report.constant["standard_error"], error, atol=1e-12)
@@ -74,6 +80,34 @@ def test_probabilities_that_are_too_sure_break_their_promise():
 def test_probabilities_that_are_too_timid_are_called_cautious():
     report = judge_decisions(*patients(sharpness=0.3), LossMatrix.zero_one(["well", "ill"]))
     assert report.verdict.endswith("the predictions are too cautious.")
+
+
+def test_honest_predictions_are_seldom_called_dishonest_though_dear_losses_are_rare():
+    rng = np.random.default_rng(7)
+    costs = LossMatrix([[0, 100], [1, 0]], ["well", "ill"], ["send home", "treat"])
+    agree = 0
+    for _ in range(200):
+        p = rng.uniform(0.0, 0.009, size=400)
+        y = np.where(rng.uniform(size=400) < p, "ill", "well")
+        report = judge_decisions(np.column_stack([1 - p, p]), y, costs)
+        agree += report.verdict.endswith("agrees.")
+    assert agree >= 180
+
+
+def test_the_error_of_a_promise_about_numbers_is_that_of_fresh_outcomes():
+    rng = np.random.default_rng(8)
+    predictive, loss = Normal(np.zeros(50), np.linspace(0.5, 2.0, 50)), PinballLoss(0.8)
+    report = judge_decisions(predictive, predictive.sample(rng), loss)
+    action = loss.action(predictive)
+    means = [loss.loss(action, predictive.sample(rng)).mean() for _ in range(4000)]
+    # A standard deviation from 4,000 draws is known to about one part in ninety.
+    assert_allclose(report.promised.standard_error, np.std(means), rtol=0.05)
+    assert_allclose(report.promised.value, np.mean(means), rtol=0.01)
+
+
+def test_one_action_for_all_is_said_to_be_that_action():
+    report = judge_decisions([[0.5, 0.5]] * 9, ["ill"] * 3 + ["well"] * 6, TREAT)
+    assert "as much as always 'treat'." in report.verdict
 
 
 def test_ignorant_probabilities_are_not_distinguishable_from_one_action():
@@ -130,7 +164,9 @@ def test_an_undecided_number_costs_what_rejecting_costs():
         Normal([0.0, 0.0], [0.1, 9.0]), [1.0, 5.0], QuadraticLoss(), reject=2.0
     )
     assert_allclose(report.realized.value, (1.0 + 2.0) / 2)
-    assert_allclose(report.promised, (0.01 + 2.0) / 2)
+    assert_allclose(report.promised.value, (0.01 + 2.0) / 2)
+    # The square of a normal has a variance of twice its mean squared; rejecting has none.
+    assert_allclose(report.promised.standard_error, np.sqrt(2 * 0.01**2) / 2, rtol=1e-6)
 
 
 def test_narrow_predictives_are_too_sure_of_a_newsvendor():

@@ -34,9 +34,12 @@ class DecisionReport:
     realized
         Mean loss that came true.
     promised
-        Mean loss that the predictions expected.
+        Mean loss that the predictions expected, and the standard error that chance gives the
+        mean of this many rows if they are right.
     surprise
-        Realized minus promised, paired by row: above zero if predictions were too sure.
+        Realized minus promised, with the standard error of ``promised``, which does not depend
+        on whether a rare and dear loss happened to be met: above zero if predictions were too
+        sure.
     constant
         One row for each action taken always: its ``loss`` and ``standard_error``. For a
         numeric loss the single best number in hindsight.
@@ -44,7 +47,8 @@ class DecisionReport:
         The action that would have cost least if always taken.
     saving
         Loss of ``best_constant`` minus realized loss, paired by row. The constant was chosen in
-        hindsight, so that the saving is if anything too small.
+        hindsight, so that the saving is if anything too small; but where dear losses are so
+        rare that few were met, its error is too small as well.
     oracle
         Mean loss with the outcome known beforehand: no rule can do better.
     share
@@ -55,7 +59,7 @@ class DecisionReport:
 
     n_rows: int
     realized: Estimate
-    promised: float
+    promised: Estimate
     surprise: Estimate
     constant: pd.DataFrame
     best_constant: Any
@@ -73,8 +77,8 @@ class DecisionReport:
         """Return the losses per row, smallest bound first: oracle, decisions, constants."""
         rows: dict[str, tuple[float, float]] = {
             "outcome known": (self.oracle, np.nan),
-            "promised": (self.promised, np.nan),
-            "decisions": (float(self.realized.value), float(self.realized.standard_error)),
+            "promised": _pair(self.promised),
+            "decisions": _pair(self.realized),
         }
         for action, loss, error in self.constant.itertuples():
             rows[f"always {_name(action)}"] = (loss, error)
@@ -85,7 +89,9 @@ class DecisionReport:
         low, high = self.saving.interval(self.coverage)
         loss = f"Decisions cost {self.realized.value:.4g} per row on {self.n_rows:,} rows"
         always = f"always {_name(self.best_constant)}"
-        span = f"({self.coverage:.0%} interval {low:.3g} to {high:.3g})"
+        if low == high:
+            return f"{loss}, as much as {always}."
+        span = f"({100 * self.coverage:g} % interval {low:.3g} to {high:.3g})"
         if low > 0:
             return f"{loss}; they save {self.saving.value:.3g} against {always} {span}."
         if high < 0:
@@ -94,11 +100,12 @@ class DecisionReport:
 
     def _trust(self) -> str:
         low, high = self.surprise.interval(self.coverage)
+        expected = f"{self.promised.value:.4g} was expected"
         if low > 0:
-            return f"Only {self.promised:.4g} was expected: the predictions are too sure."
+            return f"Only {expected}: the predictions are too sure."
         if high < 0:
-            return f"{self.promised:.4g} was expected: the predictions are too cautious."
-        return f"{self.promised:.4g} was expected, which agrees."
+            return f"{expected}: the predictions are too cautious."
+        return f"{expected}, which agrees."
 
 
 def judge_decisions(
@@ -140,6 +147,7 @@ def judge_decisions(
     best = int(np.argmin([float(mean.value) for mean in constant]))
     counts = np.bincount(taken, minlength=len(costs.actions))
     index = pd.Index(costs.actions, name="action")
+    mean_square = (probability * costs.loss[taken] ** 2).sum(axis=1)
     return DecisionReport(
         constant=_constants(index, constant),
         best_constant=costs.actions.tolist()[best],
@@ -147,7 +155,7 @@ def judge_decisions(
         oracle=float(by_action.min(axis=0).mean()),
         share=pd.Series(counts / len(code), index=index, name="share"),
         coverage=coverage,
-        **_common(decision, realized),
+        **_common(decision, realized, mean_square),
     )
 
 
@@ -174,16 +182,29 @@ def _numeric_report(
         oracle=float(loss.loss(outcomes, outcomes).mean()),
         share=pd.Series(np.zeros(0), index=pd.Index([], name="action"), name="share"),
         coverage=coverage,
-        **_common(decision, realized),
+        **_common(decision, realized, _mean_square(predictive, loss, decision)),
     )
 
 
-def _common(decision: Decision, realized: Array) -> dict[str, Any]:
+def _mean_square(predictive: Any, loss: NumericLoss, decision: Decision) -> Array:
+    """Return the expected square of the loss in each row, or that of rejecting it."""
+    undecided = np.isnan(decision.action)
+    action = np.where(undecided, 0.0, decision.action)
+    with np.errstate(over="ignore"):
+        square = predictive.expectation(lambda y: loss.loss(action, y) ** 2)
+    return np.where(undecided, decision.expected_loss**2, square)
+
+
+def _common(decision: Decision, realized: Array, mean_square: Array) -> dict[str, Any]:
+    expected, n = decision.expected_loss, len(realized)
+    with np.errstate(invalid="ignore"):
+        variance = np.maximum(mean_square - expected**2, 0.0)
+    error = np.asarray(np.sqrt(variance.sum()) / n)
     return {
-        "n_rows": len(realized),
+        "n_rows": n,
         "realized": sample_mean(realized),
-        "promised": float(np.mean(decision.expected_loss)),
-        "surprise": sample_mean(realized - decision.expected_loss),
+        "promised": Estimate(np.asarray(expected.mean()), error),
+        "surprise": Estimate(np.asarray((realized - expected).mean()), error),
     }
 
 
@@ -213,6 +234,10 @@ def _codes(y: ArrayLike, costs: LossMatrix, probability: Array) -> NDArray[np.in
             f"{unknown[:5]}. Leave out rows without a class, or predict every class."
         )
     return np.array([place[label] for label in outcomes], dtype=np.intp)
+
+
+def _pair(estimate: Estimate) -> tuple[float, float]:
+    return float(estimate.value), float(estimate.standard_error)
 
 
 def _name(action: Any) -> str:
