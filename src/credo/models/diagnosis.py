@@ -8,7 +8,7 @@ import numpy as np
 
 from credo.inference.engine import Inference, Status
 
-__all__ = ["Diagnosis", "diagnose_linear"]
+__all__ = ["Diagnosis", "diagnose_linear", "diagnose_logistic"]
 
 NOT_CONVERGED = (
     "The search for precisions did not converge: raise its limit or read inference_.trace."
@@ -19,6 +19,10 @@ NO_NOISE = (
 SCARCE = (
     "There are fewer than two rows for each parameter that the data determine: intervals may "
     "be too narrow where precisions were learned."
+)
+SCARCE_CLASS = (
+    "The rarest class has fewer than two rows for each parameter that the data determine: the "
+    "Gaussian shape of the posterior is rough, and so are probabilities near 0 and 1."
 )
 COLLINEAR = (
     "Columns nearly repeat each other: single weights mean little, predictions are fine."
@@ -72,6 +76,32 @@ def diagnose_linear(inference: Inference) -> Diagnosis:
         (bool((belief.noise_precision > 1e-4 * rounding).any()), NO_NOISE),
         (is_scarce, SCARCE),
         (numbers["condition"] > 1e6, COLLINEAR),
+    )
+    findings = tuple(text for is_found, text in checks if is_found)
+    return Diagnosis(not findings, findings, numbers)
+
+
+def diagnose_logistic(inference: Inference, weight: float) -> Diagnosis:
+    """Return the verdict on the posterior of a logistic regression.
+
+    Parameters
+    ----------
+    weight
+        Total weight of the rows of the rarest class.
+    """
+    belief = inference.posterior
+    factor = None if belief.gaussian is None else belief.gaussian.form.factor
+    numbers = {
+        "steps": float(len(inference.trace)),
+        "rows_of_rarest_class": weight,
+        "effective_parameters": belief.n_effective_parameters(),
+        "largest_weight": float(np.abs(belief.mean[:, :-1]).max(initial=0.0)),
+        "jitter": 0.0 if factor is None else factor.jitter,
+    }
+    checks = (
+        (inference.status is not Status.CONVERGED, NOT_CONVERGED),
+        (weight < 2 * numbers["effective_parameters"] / len(belief.mean), SCARCE_CLASS),
+        (numbers["jitter"] > 0, COLLINEAR),
     )
     findings = tuple(text for is_found, text in checks if is_found)
     return Diagnosis(not findings, findings, numbers)

@@ -237,11 +237,16 @@ def passes_the_checks_of_scikit_learn(case: Fit) -> None:
         warnings.simplefilter("ignore")
         results = check_scikit_learn_estimator(case.estimator, on_skip=None, on_fail=None)
     failed = [
-        f"{result['check_name']} ({str(result['exception']).strip().splitlines()[0][:100]})"
+        f"{result['check_name']} ({_first_line(result['exception'])})"
         for result in results
         if result["status"] == "failed"
     ]
     expect("scikit-learn's checks pass", not failed, "no failures", "; ".join(failed))
+
+
+def _first_line(exception: object) -> str:
+    lines = str(exception).strip().splitlines() or [type(exception).__name__]
+    return lines[0][:100]
 
 
 def _example(estimator: Any) -> tuple[Array, NDArray[Any] | None]:

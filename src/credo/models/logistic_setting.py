@@ -1,0 +1,175 @@
+"""What the settings of a logistic regression mean for its problem, and its answer."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.distributions.multivariate_normal import MultivariateNormal
+from credo.inference.engine import Inference, Status, run
+from credo.inference.laplace import Mode, approach
+from credo.inference.logistic import LogisticEvidence, LogisticProblem, mode_of
+from credo.inference.logistic_belief import LogisticBelief
+from credo.models.setting import require_choice, require_precision
+from credo.numerics.array import Array
+from credo.numerics.softmax import SoftmaxRows, class_coding
+
+__all__ = ["LogisticSetting", "SeparationWarning"]
+
+MOST_PARAMETERS = 4000
+SLIGHT, HARDLY_ANY = 1e-8, 1e-13
+FAR = 8.0
+
+
+class SeparationWarning(UserWarning):
+    """Classes can be told apart without error, so that no finite weights are most likely."""
+
+
+@dataclass(frozen=True)
+class LogisticSetting:
+    """Settings as the user wrote them, and how they are carried out."""
+
+    inference: str
+    weight_precision: Any
+    fit_intercept: bool
+
+    def check(self) -> None:
+        """Refuse settings that cannot be."""
+        require_choice("inference", self.inference, ("laplace", "map", "ml"))
+        require_precision("weight_precision", self.weight_precision, ("evidence",))
+
+    @property
+    def learns_precision(self) -> bool:
+        """Whether the precision of the weights comes from the data."""
+        return self.inference != "ml" and isinstance(self.weight_precision, str)
+
+    def learn(
+        self, design: Array, codes: NDArray[np.intp], weight: Array, n_classes: int
+    ) -> tuple[LogisticBelief, Inference]:
+        """Return the belief about the weights, and how it came about."""
+        rows, axes = _spanned(self._rows(design, codes, weight, n_classes))
+        center, scale = self._view(design, weight)
+        problem = LogisticProblem(rows, self._first_precision(rows))
+        inference = self._inferred(problem)
+        precision = problem.precision
+        if self.learns_precision:
+            precision = inference.state.problem.precision
+        found = inference.posterior
+        is_point = self.inference != "laplace" or not isinstance(found, MultivariateNormal)
+        mean = found.loc if isinstance(found, MultivariateNormal) else found
+        belief = LogisticBelief(
+            mean=mean.reshape(rows.shape),
+            gaussian=None if is_point else found,
+            coding=rows.coding,
+            center=center,
+            scale=scale,
+            axes=axes,
+            precision=precision,
+        )
+        if self.inference == "ml":
+            inference = replace(inference, log_evidence=float("nan"), evidence_method="none")
+        # Where the engine stopped holds all rows, which a fitted model must not.
+        return belief, replace(inference, posterior=belief, state=None)
+
+    def _view(self, design: Array, weight: Array) -> tuple[Array, Array]:
+        """Return what is subtracted from each column, and what the rest is multiplied by."""
+        total = weight.sum()
+        mean = weight @ design / total
+        center = mean if self.fit_intercept else np.zeros_like(mean)
+        if not (self.learns_precision or self.inference == "ml"):
+            return center, np.ones_like(mean)
+        spread = np.sqrt(_mean_square(design, center, weight / total))
+        is_flat = spread <= 1e-13 * np.abs(mean) if self.fit_intercept else spread == 0
+        return center, np.where(is_flat, 0.0, 1.0 / np.where(is_flat, 1.0, spread))
+
+    def _rows(
+        self, design: Array, codes: NDArray[np.intp], weight: Array, n_classes: int
+    ) -> SoftmaxRows:
+        center, scale = self._view(design, weight)
+        coding = class_coding(n_classes)
+        return SoftmaxRows(design, codes, weight, center, scale, coding, self.fit_intercept)
+
+    def _first_precision(self, rows: SoftmaxRows) -> float:
+        if self.inference == "ml":
+            return SLIGHT * float(rows.weight.sum())
+        if self.learns_precision:
+            # A prior under which scores are about one.
+            return max(float(np.count_nonzero(rows.scale)), 1.0)
+        return float(self.weight_precision)
+
+    def _inferred(self, problem: LogisticProblem) -> Inference:
+        if problem.n_parameters <= MOST_PARAMETERS:
+            if self.learns_precision:
+                is_large = problem.subsample() is not None
+                return run(LogisticEvidence(1e-4 if is_large else 1e-8), problem)
+            return self._most_likely(problem) if self.inference == "ml" else mode_of(problem)
+        if self.inference == "laplace" or self.learns_precision:
+            raise ValueError(
+                f"a posterior must have at most {MOST_PARAMETERS} parameters to be kept; "
+                f"found {problem.n_parameters}. Use inference='map' with a number for "
+                "weight_precision, or fewer columns."
+            )
+        squares = (problem.rows.weight @ problem.rows.x**2) * problem.rows.scale**2
+        guide = problem.prior_precision + 0.25 * np.tile(
+            np.append(squares, problem.rows.weight.sum()), problem.rows.shape[0]
+        )
+        mode = approach(problem, problem.start, guide, tolerance=1e-6, max_steps=10_000)
+        return Inference(mode, float("nan"), "none", Status.CONVERGED, ())
+
+    def _most_likely(self, problem: LogisticProblem) -> Inference:
+        """Return the mode under a prior too slight to notice, and slighter still if it may be."""
+        found = mode_of(problem)
+        if not _is_separated(problem, found.state):
+            slighter = problem.precision * HARDLY_ANY / SLIGHT
+            start = found.state.parameters
+            return mode_of(replace(problem, precision=slighter, guess=start))
+        warnings.warn(
+            "maximum likelihood needs classes that overlap; found classes, or values of a "
+            "column, that are told apart without error, so that the likelihood grows as "
+            "weights go to infinity. The weights returned are finite but arbitrary in size; "
+            "use inference='map' or 'laplace', whose prior keeps them sensible.",
+            SeparationWarning,
+            stacklevel=5,
+        )
+        return found
+
+
+def _is_separated(problem: LogisticProblem, mode: Mode) -> bool:
+    """Return whether only the prior, however slight, keeps some weights finite."""
+    values, vectors = np.linalg.eigh(mode.curvature - np.diag(problem.prior_precision))
+    is_open = values < 1e3 * problem.precision
+    return bool(np.any(is_open & (np.abs(mode.parameters @ vectors) > FAR)))
+
+
+def _mean_square(design: Array, center: Array, share: Array) -> Array:
+    parts = [
+        share[i : i + 4096] @ (design[i : i + 4096] - center) ** 2
+        for i in range(0, len(design), 4096)
+    ]
+    return np.asarray(np.sum(parts, axis=0))
+
+
+def _spanned(rows: SoftmaxRows) -> tuple[SoftmaxRows, Array | None]:
+    """Return rows in coordinates of the space they span, if that has fewer dimensions.
+
+    Under equal precisions weights outside that space stay as they were, so that nothing is
+    lost, and the work grows with the number of rows instead of columns.
+    """
+    n, m = rows.x.shape
+    n_codes = rows.coding.shape[1]
+    if m <= n or n_codes * (n + 1) > MOST_PARAMETERS:
+        return rows, None
+    seen = (rows.x - rows.center) * rows.scale
+    values, vectors = np.linalg.eigh(seen @ seen.T)
+    is_kept = values > n * np.finfo(float).eps * values.max(initial=0.0)
+    lengths = np.sqrt(values[is_kept])
+    axes = seen.T @ (vectors[:, is_kept] / lengths)
+    r = len(lengths)
+    spanned = replace(
+        rows, x=vectors[:, is_kept] * lengths, center=np.zeros(r), scale=np.ones(r)
+    )
+    return spanned, axes

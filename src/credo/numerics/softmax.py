@@ -1,0 +1,247 @@
+"""Value, gradient and curvature of the softmax likelihood, in one blocked pass over the rows.
+
+With the parameters ``T`` of shape (J, m + 1), the last column an intercept, and a coding ``C``
+of shape (K, J), a row ``b = ((x - center) * scale, 1)`` has class scores ``s = C T b`` and
+class probabilities ``p = softmax(s)``. Then, with weights ``v`` and one-hot classes ``y``,
+
+    value     = sum v (log sum exp s - s_y)
+    gradient  = sum v C^T (p - y) b^T
+    curvature = sum v C^T (diag p - p p^T) C (x) b b^T
+
+Since probabilities sum to one, ``diag p - p p^T`` is the sum over pairs of classes of
+``p_k p_l (e_k - e_l)(e_k - e_l)^T``: nothing is subtracted from anything nearly equal, and the
+curvature of all pairs is one matrix product.
+
+Rows are centered block by block while they are in cache, so that offsets of the inputs cost
+no digits and no copy of them is made.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.numerics.array import Array
+
+__all__ = ["SoftmaxRows", "class_coding", "softmax"]
+
+BLOCK_BYTES = 1 << 20
+PRODUCT_BYTES = 1 << 22
+MOST_PACKED = 128
+WORTH_A_LOOP = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class SoftmaxRows:
+    """Labeled rows, and how they are seen.
+
+    Attributes
+    ----------
+    x
+        Inputs, shape (n, m).
+    code
+        Class of each row, 0 to K - 1.
+    weight
+        Weight of each row, shape (n,).
+    center, scale
+        What is subtracted from each input, and what the rest is multiplied by, shape (m,).
+    coding
+        Scores of the K classes from J numbers, shape (K, J).
+    has_intercept
+        Whether the last column of a row is one, or zero.
+    """
+
+    x: Array
+    code: NDArray[np.intp]
+    weight: Array
+    center: Array
+    scale: Array
+    coding: Array
+    has_intercept: bool = True
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape (J, m + 1) of the parameters."""
+        return self.coding.shape[1], self.x.shape[1] + 1
+
+    def take(self, rows: NDArray[np.intp]) -> SoftmaxRows:
+        """Return some of the rows."""
+        return replace(self, x=self.x[rows], code=self.code[rows], weight=self.weight[rows])
+
+    def coordinates(self, parameters: Array) -> Array:
+        """Return ``T b`` of each row, shape (n, J)."""
+        seen = parameters * self._scale
+        return np.concatenate([part @ seen.T for _, part in self._blocks()])
+
+    def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
+        """Return minus the log likelihood, and its gradient of shape (J, m + 1)."""
+        seen = parameters * self._scale
+        if self.x.size * len(self.coding) >= WORTH_A_LOOP:
+            return self._value_and_gradient_by_row(self.coding @ seen)
+        value, gradient = 0.0, np.zeros(self.shape)
+        for rows, part in self._blocks():
+            loss, residual, _ = self._judged(rows, part @ seen.T)
+            value += loss
+            gradient += residual.T @ part
+        return value, gradient * self._scale
+
+    def _value_and_gradient_by_row(self, seen: Array) -> tuple[float, Array]:
+        """Return the same from a fused loop, which reads every row once."""
+        loops = importlib.import_module("credo.numerics._loops.softmax")
+        offset = seen[:, -1] * self.has_intercept
+        loss, slopes, ends = loops.loss_and_gradient(
+            self.x, self.code, self.weight, self.center, np.array(seen[:, :-1]), offset
+        )
+        by_class = np.column_stack([slopes.sum(axis=0), self.has_intercept * ends.sum(axis=0)])
+        return float(loss.sum()), (self.coding.T @ by_class) * self._scale
+
+    def derivatives(self, parameters: Array) -> tuple[float, Array, Array]:
+        """Return value, gradient, and curvature of shape (J (m + 1), J (m + 1))."""
+        seen = parameters * self._scale
+        n_codes, m = self.shape
+        first, second = np.triu_indices(len(self.coding), 1)
+        value, gradient = 0.0, np.zeros(self.shape)
+        grams = _PairGrams(len(first), m)
+        for rows, part in self._blocks(grams.n_rows):
+            loss, residual, probability = self._judged(rows, part @ seen.T)
+            value += loss
+            gradient += residual.T @ part
+            bend = probability[:, first] * probability[:, second] * self.weight[rows, None]
+            grams.add(part, bend)
+        steps = self.coding[first] - self.coding[second]
+        pairs = grams.total() * np.outer(self._scale, self._scale)
+        curvature = np.einsum("qj,qk,qab->jakb", steps, steps, pairs, optimize=True)
+        return value, gradient * self._scale, curvature.reshape(n_codes * m, n_codes * m)
+
+    @property
+    def _scale(self) -> Array:
+        return np.append(self.scale, 1.0)
+
+    def _judged(self, rows: slice, coordinates: Array) -> tuple[float, Array, Array]:
+        """Return loss, residuals in code coordinates (n, J), and probabilities (n, K)."""
+        if len(self.coding) == 2:
+            return self._judged_two(rows, coordinates)
+        code, weight = self.code[rows], self.weight[rows]
+        scores = coordinates @ self.coding.T
+        scores -= scores.max(axis=1, keepdims=True)
+        chosen = scores[np.arange(len(code)), code]
+        probability = np.exp(scores, out=scores)
+        total = probability.sum(axis=1)
+        loss = float(weight @ (np.log(total) - chosen))
+        probability /= total[:, None]
+        residual = probability @ self.coding
+        residual -= self.coding[code]
+        residual *= weight[:, None]
+        return loss, residual, probability
+
+    def _judged_two(self, rows: slice, coordinates: Array) -> tuple[float, Array, Array]:
+        """Return the same for two classes, where one number says it all."""
+        step = self.coding[1] - self.coding[0]
+        is_second, weight = self.code[rows] == 1, self.weight[rows]
+        score = coordinates @ step
+        small = np.exp(-np.abs(score))
+        probability = np.empty((len(score), 2))
+        probability[:, 1] = np.where(score >= 0, 1.0, small) / (1.0 + small)
+        probability[:, 0] = np.where(score >= 0, small, 1.0) / (1.0 + small)
+        wrong = np.where(is_second, -score, score)
+        loss = float(weight @ (np.log1p(small) + np.maximum(wrong, 0.0)))
+        residual = weight * np.where(is_second, -probability[:, 0], probability[:, 1])
+        return loss, np.outer(residual, step), probability
+
+    def _blocks(self, n_rows: int | None = None) -> Iterator[tuple[slice, Array]]:
+        """Yield rows, and what is seen of them but for the scale; a block fits the cache."""
+        n, m = self.x.shape
+        block = n_rows or max(128, BLOCK_BYTES // (8 * (m + 1)))
+        buffer = np.empty((min(block, n), m + 1))
+        for start in range(0, n, block):
+            rows = slice(start, min(start + block, n))
+            part = buffer[: rows.stop - start]
+            np.subtract(self.x[rows], self.center, out=part[:, :m])
+            part[:, m] = self.has_intercept
+            yield rows, part
+
+
+class _PairGrams:
+    """Sums of ``bend * b b^T`` for each pair of classes.
+
+    A few columns: their products are formed once and weighted for all pairs in one matrix
+    product. Many columns, or one pair: one symmetric product per pair.
+    """
+
+    def __init__(self, n_pairs: int, m: int) -> None:
+        self._is_packed = n_pairs > 1 and m <= MOST_PACKED
+        packed, full = (m * (m + 1) // 2, n_pairs), (n_pairs, m, m)
+        self._sums = np.zeros(packed if self._is_packed else full)
+        products, columns = PRODUCT_BYTES // (8 * packed[0]), BLOCK_BYTES // (8 * m)
+        self.n_rows = max(64, products if self._is_packed else columns)
+        self._corner = np.triu_indices(m)
+        self._shape = full
+
+    def add(self, part: Array, bend: Array) -> None:
+        """Add rows of shape (n, m) with weights of shape (n, n_pairs)."""
+        if self._is_packed:
+            self._sums += _products(part) @ bend
+            return
+        for total, weight in zip(self._sums, bend.T, strict=True):
+            scaled = part * np.sqrt(weight)[:, None]
+            total += scaled.T @ scaled
+
+    def total(self) -> Array:
+        """Return the sums, shape (n_pairs, m, m)."""
+        if not self._is_packed:
+            return self._sums
+        full = np.empty(self._shape)
+        row, column = self._corner
+        full[:, row, column] = full[:, column, row] = self._sums.T
+        return full
+
+
+def class_coding(n_classes: int) -> Array:
+    """Return how K class scores are made of K - 1 numbers, shape (K, K - 1).
+
+    Scores matter up to a common shift. Two classes have scores 0 and t. More have scores that
+    sum to zero, in orthonormal coordinates, so that equal priors for all classes stay equal.
+
+    Examples
+    --------
+    >>> class_coding(2)
+    array([[0.],
+           [1.]])
+    >>> coding = class_coding(4)
+    >>> np.allclose(coding.T @ coding, np.eye(3)), np.allclose(coding.sum(axis=0), 0.0)
+    (True, True)
+    """
+    if n_classes == 2:
+        return np.array([[0.0], [1.0]])
+    # Helmert contrasts: class k + 1 against the mean of the classes before it.
+    raw = np.triu(np.ones((n_classes, n_classes - 1)))
+    raw[np.arange(1, n_classes), np.arange(n_classes - 1)] = -np.arange(1.0, n_classes)
+    return np.asarray(raw / np.linalg.norm(raw, axis=0))
+
+
+def softmax(scores: Array) -> Array:
+    """Return ``exp(s_k) / sum exp(s)`` along the last axis.
+
+    Examples
+    --------
+    >>> softmax(np.array([1000.0, 1000.0, 0.0]))
+    array([0.5, 0.5, 0. ])
+    """
+    raised = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return np.asarray(raised / raised.sum(axis=-1, keepdims=True))
+
+
+def _products(part: Array) -> Array:
+    """Return the products of all pairs of columns, one pair per row, (m (m + 1) / 2, n)."""
+    columns = np.ascontiguousarray(part.T)
+    m, n = columns.shape
+    products = np.empty((m * (m + 1) // 2, n))
+    first = 0
+    for i in range(m):
+        np.multiply(columns[i:], columns[i], out=products[first : first + m - i])
+        first += m - i
+    return products
