@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from credo.inference.model_evidence import width_evidence as width_evidence
     from credo.inference.relevance import RelevanceDetermination as RelevanceDetermination
     from credo.inference.relevance import RelevanceProblem as RelevanceProblem
-    from credo.inference.setting_edge import EdgeSetting as EdgeSetting
     from credo.inference.setting_edge import settings_at_edge as settings_at_edge
     from credo.inference.stacking import stacking_weights as stacking_weights
 
@@ -51,7 +50,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "width_evidence",
         ],
         "relevance": ["RelevanceDetermination", "RelevanceProblem"],
-        "setting_edge": ["EdgeSetting", "settings_at_edge"],
+        "setting_edge": ["settings_at_edge"],
         "stacking": ["stacking_weights"],
     },
 )

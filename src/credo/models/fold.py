@@ -7,50 +7,116 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.random import Generator
+from numpy.random import Generator, RandomState, default_rng
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _check_sample_weight
 
 from credo.models.ensemble import class_probability
+from credo.models.label import class_labels
 from credo.models.predictive import predict_dist
 from credo.numerics.array import Array, as_float
 
-__all__ = ["HeldOut", "dealt_folds", "fitted", "folds_of", "held_out"]
+__all__ = ["HeldOut", "TrainingRows", "dealt_folds", "fold_generator", "folds_of", "held_out"]
 
 Rows = NDArray[np.intp]
 NEVER = -1
 
 
-def folds_of(
-    cv: Any, X: Any, y: NDArray[Any], weight: Array, is_classifier: bool, rng: Generator
-) -> Rows:
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """Rows to learn from, checked once.
+
+    Attributes
+    ----------
+    X
+        Inputs, of any kind that rows can be taken of.
+    y
+        Numbers, or the codes of ``classes``.
+    classes
+        Labels by code; None for regression.
+    weight
+        Weight of each row.
+    is_weighted
+        Whether models are told of the weights.
+    """
+
+    X: Any
+    y: NDArray[Any]
+    classes: NDArray[Any] | None
+    weight: Array
+    is_weighted: bool
+
+    @classmethod
+    def of(
+        cls, X: Any, y: ArrayLike, is_classifier: bool, sample_weight: ArrayLike | None
+    ) -> TrainingRows:
+        """Return checked rows; inputs are left to the models to check."""
+        is_weighted = sample_weight is not None
+        weight = as_float(_check_sample_weight(sample_weight, X, ensure_non_negative=True))
+        if not is_classifier:
+            return cls(X, as_float(y), None, weight, is_weighted)
+        classes, codes = class_labels(y, sample_weight)
+        return cls(X, codes, classes, weight, is_weighted)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.y)
+
+    def fit(self, model: Any) -> Any:
+        """Return a clone fitted to all rows."""
+        target = self.y if self.classes is None else self.classes[self.y]
+        told = {"sample_weight": self.weight} if self.is_weighted else {}
+        return clone(model).fit(self.X, target, **told)
+
+    def take(self, rows: Rows) -> TrainingRows:
+        """Return some of the rows."""
+        return TrainingRows(
+            _safe_indexing(self.X, rows),
+            self.y[rows],
+            self.classes,
+            self.weight[rows],
+            self.is_weighted,
+        )
+
+
+def fold_generator(random_state: Any) -> Generator:
+    """Return what draws folds: the same ones in every fit if ``random_state`` is None."""
+    if isinstance(random_state, RandomState):
+        return default_rng(random_state.randint(2**31))
+    return default_rng(0 if random_state is None else random_state)
+
+
+def folds_of(cv: Any, rows: TrainingRows, rng: Generator) -> Rows:
     """Return the fold in which each row is held out, -1 for rows that never are.
 
     Parameters
     ----------
     cv
-        A number of folds, dealt as `dealt_folds` does; or a splitter of scikit-learn, or
-        pairs of rows to learn from and rows to hold out, each row at most once.
-    weight
-        Weight of each row; rows without are dealt to no fold.
+        A number of folds, dealt as `dealt_folds` does to rows that have weight; or a splitter
+        of scikit-learn, or pairs of rows to learn from and rows to hold out, each row at most
+        once.
     """
-    fold = np.full(len(y), NEVER, dtype=np.intp)
+    fold = np.full(len(rows), NEVER, dtype=np.intp)
+    is_classifier = rows.classes is not None
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
-        rows = np.flatnonzero(weight > 0)
-        part = _safe_indexing(X, rows)
-        fold[rows] = dealt_folds(part, y[rows], int(cv), is_classifier, rng)
+        heavy = np.flatnonzero(rows.weight > 0)
+        part = rows.take(heavy)
+        fold[heavy] = dealt_folds(part.X, part.y, int(cv), is_classifier, rng)
         return fold
-    for i, (_, test) in enumerate(check_cv(cv, y, classifier=is_classifier).split(X, y)):
+    splitter = check_cv(cv, rows.y, classifier=is_classifier)
+    for i, (_, test) in enumerate(splitter.split(rows.X, rows.y)):
         if (fold[test] != NEVER).any():
             raise ValueError(
                 "cv must hold each row out at most once; found a row in two folds. Use a "
                 "partition of the rows, such as KFold, without repeats."
             )
         fold[test] = i
-    return fold
+    # Rows without weight are neither learned from nor judged by.
+    return np.where(rows.weight > 0, fold, NEVER)
 
 
 def dealt_folds(
@@ -95,47 +161,27 @@ class HeldOut:
     prediction: Array
 
 
-def held_out(
-    model: Any,
-    X: Any,
-    y: NDArray[Any],
-    fold: Rows,
-    weight: Array | None = None,
-    classes: NDArray[Any] | None = None,
-) -> HeldOut:
-    """Return log score and prediction of each row under the model fitted without its fold.
-
-    Parameters
-    ----------
-    y
-        Outcomes, or codes of ``classes``.
-    classes
-        Labels by code; None for regression.
-    """
-    shape = y.shape if classes is None else (len(y), len(classes))
-    log_score, prediction = np.full(len(y), np.nan), np.full(shape, np.nan)
+def held_out(model: Any, rows: TrainingRows, fold: Rows) -> HeldOut:
+    """Return log score and prediction of each row under the model fitted without its fold."""
+    shape = rows.y.shape if rows.classes is None else (len(rows), len(rows.classes))
+    log_score, prediction = np.full(len(rows), np.nan), np.full(shape, np.nan)
+    is_heavy = rows.weight > 0
     for i in np.unique(fold[fold != NEVER]):
-        train, test = np.flatnonzero(fold != i), np.flatnonzero(fold == i)
-        target = y[train] if classes is None else classes[y[train]]
-        part = fitted(
-            model, _safe_indexing(X, train), target, None if weight is None else weight[train]
-        )
-        inputs = _safe_indexing(X, test)
-        if classes is None:
-            predictive = predict_dist(part, inputs)
-            prediction[test] = predictive.mean()
-            found = predictive.log_prob(as_float(y[test])).reshape(len(test), -1).sum(axis=1)
-        else:
-            prediction[test] = class_probability(part, inputs, classes)
-            with np.errstate(divide="ignore"):
-                found = np.log(prediction[test, y[test]])
-        log_score[test] = found
+        part = rows.take(np.flatnonzero((fold != i) & is_heavy)).fit(model)
+        test = np.flatnonzero(fold == i)
+        prediction[test], log_score[test] = _told(part, rows.take(test))
     return HeldOut(log_score, prediction)
 
 
-def fitted(model: Any, X: Any, y: Any, weight: ArrayLike | None = None) -> Any:
-    """Return a fitted clone; rows count equally without ``weight``."""
-    return clone(model).fit(X, y, **({} if weight is None else {"sample_weight": weight}))
+def _told(model: Any, rows: TrainingRows) -> tuple[Array, Array]:
+    """Return what a fitted model says of rows, and the log score of what came true."""
+    if rows.classes is None:
+        predictive = predict_dist(model, rows.X)
+        found = predictive.log_prob(as_float(rows.y))
+        return predictive.mean(), found.reshape(len(rows), -1).sum(axis=1)
+    probability = class_probability(model, rows.X, rows.classes)
+    with np.errstate(divide="ignore"):
+        return probability, np.log(probability[np.arange(len(rows)), rows.y])
 
 
 def _require_rows(y: NDArray[Any], n_folds: int, is_classifier: bool) -> None:

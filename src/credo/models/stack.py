@@ -6,24 +6,16 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.random import RandomState, default_rng
-from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import _safe_indexing, indexable
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_is_fitted,
-    has_fit_parameter,
-    validate_data,
-)
+from numpy.typing import ArrayLike
+from sklearn.utils import indexable
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from credo.distributions.categorical import Categorical
 from credo.distributions.predictive import Predictive
 from credo.inference.stacking import stacking_weights
 from credo.models.ensemble import Ensemble, class_probability, kind_of, mixed_predictive
-from credo.models.fold import fitted, folds_of, held_out
-from credo.models.label import class_labels
+from credo.models.fold import TrainingRows, fold_generator, folds_of, held_out
 from credo.models.predictive import predict_dist
-from credo.numerics.array import Array, as_float
 
 __all__ = ["Stack"]
 
@@ -88,15 +80,15 @@ class Stack(Ensemble):
         _require_verbs(self.names_, models, is_classifier, sample_weight is not None)
         X, y = indexable(X, y)
         validate_data(self, X, y, skip_check_array=True)
-        weight = as_float(_check_sample_weight(sample_weight, X, ensure_non_negative=True))
-        target, classes = self._target(y, is_classifier, sample_weight)
-        rows = np.flatnonzero(weight > 0)
-        self._hold_out(models, X, target, weight, rows, classes)
-        given = None if sample_weight is None else weight
-        outcome = target if classes is None else classes[target]
-        self.estimators_ = [fitted(model, X, outcome, given) for model in models]
-        counted = self.log_scores_[:, rows]
-        self.weights_ = stacking_weights(counted, weight=weight[rows])
+        rows = TrainingRows.of(X, y, is_classifier, sample_weight)
+        if rows.classes is not None:
+            self.classes_ = rows.classes
+        self.fold_ = folds_of(self.cv, rows, fold_generator(self.random_state))
+        found = [held_out(model, rows, self.fold_) for model in models]
+        self.log_scores_ = np.array([part.log_score for part in found])
+        self.held_out_ = np.array([part.prediction for part in found])
+        self.weights_ = stacking_weights(self.log_scores_, weight=rows.weight)
+        self.estimators_ = [rows.fit(model) for model in models]
         return self
 
     def predict_dist(self, X: ArrayLike) -> Categorical | Predictive:
@@ -121,44 +113,6 @@ class Stack(Ensemble):
             "weight": self.weights_,
         }
         return pd.DataFrame(columns, index=pd.Index(self.names_, name="model"))
-
-    def _target(
-        self, y: ArrayLike, is_classifier: bool, weight: ArrayLike | None
-    ) -> tuple[NDArray[Any], NDArray[Any] | None]:
-        """Return codes and labels of classes, or outcomes and None."""
-        if is_classifier:
-            self.classes_, codes = class_labels(y, weight)
-            return codes, self.classes_
-        return as_float(y), None
-
-    def _hold_out(
-        self,
-        models: list[Any],
-        X: Any,
-        y: NDArray[Any],
-        weight: Array,
-        rows: NDArray[np.intp],
-        classes: NDArray[Any] | None,
-    ) -> None:
-        """Set what each model says about each row of ``rows`` when it has not seen it."""
-        rng = default_rng(0 if self.random_state is None else _seed(self.random_state))
-        self.fold_ = folds_of(self.cv, X, y, weight, classes is not None, rng)
-        inputs, target, fold = _safe_indexing(X, rows), y[rows], self.fold_[rows]
-        given = None if (weight == 1).all() else weight[rows]
-        found = [held_out(model, inputs, target, fold, given, classes) for model in models]
-        self.log_scores_ = np.full((len(models), len(y)), np.nan)
-        self.log_scores_[:, rows] = [part.log_score for part in found]
-        predictions = np.array([part.prediction for part in found])
-        shape = (len(models), len(y), *predictions.shape[2:])
-        self.held_out_ = np.full(shape, np.nan)
-        self.held_out_[:, rows] = predictions
-
-
-def _seed(random_state: Any) -> Any:
-    """Return what NumPy's generator can be made from."""
-    if isinstance(random_state, RandomState):
-        return random_state.randint(2**31)
-    return random_state
 
 
 def _require_verbs(
