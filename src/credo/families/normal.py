@@ -67,11 +67,14 @@ class NormalStatistics(Statistics):
         cls, x: ArrayLike, label: ArrayLike, k: int, weight: ArrayLike = 1.0
     ) -> NormalStatistics:
         """Summarize each of ``k`` groups in one pass; arrays get a leading group axis."""
-        rows = as_rows(x)
+        rows = as_float(x) if np.ndim(x) else as_rows(x)
         n = len(rows)
         sums = group_moments(
             rows.reshape(n, -1), as_label(label, n, k), k, as_weight(weight, n)
         )
+        # Infinity anywhere shows in the sums, so that rows need no pass of their own.
+        if not all(np.isfinite(part).all() for part in sums):
+            as_rows(x)
         return cls(*(part.reshape(k, *rows.shape[1:]) for part in sums))
 
     def __add__(self, other: NormalStatistics) -> NormalStatistics:

@@ -15,6 +15,7 @@ from credo.distributions.categorical import random_index
 from credo.distributions.normal import Normal
 from credo.distributions.student_t import StudentT
 from credo.families.categorical import DirichletCategorical
+from credo.families.rows import as_rows
 from credo.models.category_count import category_codes
 from credo.models.column_kind import TypedRows
 from credo.numerics.array import Array
@@ -121,8 +122,11 @@ class MixedPredictive:
         if isinstance(numbers, StudentT):
             steep = 1.0 / (numbers.scale * np.sqrt(numbers.df))
             power = 0.5 * (numbers.df + 1.0)
-            add_student_t(score, x, (numbers.loc, steep, power, numbers.log_prob(numbers.loc)))
+            peak = numbers.log_prob(numbers.loc)
+            if not add_student_t(score, x, (numbers.loc, steep, power, peak)):
+                as_rows(x)
             return
+        as_rows(x)
 
         def add(rows: slice) -> None:
             log_prob = numbers.log_prob(x[rows, None, :])

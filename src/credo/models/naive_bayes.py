@@ -17,7 +17,7 @@ from sklearn.utils.validation import (
 from credo.distributions.categorical import Categorical
 from credo.distributions.parameter import positive
 from credo.families.normal import NormalInverseGamma
-from credo.families.rows import as_rows, as_weight
+from credo.families.rows import as_weight
 from credo.models.classifier import PredictiveClassifier
 from credo.models.column_kind import (
     TypedRows,
@@ -268,9 +268,7 @@ class NaiveBayes(PredictiveClassifier):
 
     def _typed(self, X: ArrayLike) -> TypedRows:
         check_is_fitted(self)
-        rows = typed_rows(source_of(self, X, is_first=False), self.kinds_)
-        as_rows(rows.numbers)
-        return rows
+        return typed_rows(source_of(self, X, is_first=False), self.kinds_)
 
     def _summarized(
         self, rows: TypedRows, codes: NDArray[np.intp], weight: Array

@@ -24,8 +24,10 @@ EXPENSE = 8
 
 def add_student_t(
     score: Array, x: Array, parameters: tuple[Array, Array, Array, Array]
-) -> None:
+) -> bool:
     """Add the log density of rows under independent Student-t columns; NaN adds nothing.
+
+    Return whether no entry is infinite; the score is of no use otherwise.
 
     Parameters
     ----------
@@ -42,12 +44,16 @@ def add_student_t(
     >>> score = np.zeros((1, 1))
     >>> one = np.ones((1, 1))
     >>> add_student_t(score, np.array([[3.0]]), (one, one, one, -np.log(np.pi) * one))
+    True
     >>> bool(np.isclose(score[0, 0], -np.log(np.pi * 5)))
     True
     """
     rows = np.ascontiguousarray(x)
     given = [np.ascontiguousarray(part) for part in parameters]
-    over_row_blocks(lambda i: _loops().student_t(rows[i], *given, score[i]), *rows.shape)
+    infinite = over_row_blocks(
+        lambda i: _loops().student_t(rows[i], *given, score[i]), *rows.shape
+    )
+    return not any(infinite)
 
 
 def add_binary(score: Array, x: Array, log_one: Array, log_zero: Array) -> bool:

@@ -22,17 +22,19 @@ GROWN = 1e30
 @njit(cache=True, error_model="numpy", nogil=True)
 def student_t(
     x: Array, loc: Array, steep: Array, power: Array, log_peak: Array, score: Array
-) -> None:
+) -> int:
     """Add ``log_peak - power * log(1 + (steep * (x - loc))^2)`` of all columns.
 
     Parameters have shape (K, n_columns). Columns in a row with one power share a logarithm:
     the product of their factors, less one, grows as ``p + q + p q``, which keeps the digits
     of small terms. Rows with missing values, or far out, are summed again one by one.
+    Return how many such rows hold infinity.
     """
     n, d = x.shape
     tile = np.empty((d, TILE))
     grown = np.empty(TILE)
     total = np.empty(TILE)
+    n_infinite = 0
     for start in range(0, n, TILE):
         size = min(TILE, n - start)
         for r in range(size):
@@ -60,9 +62,11 @@ def student_t(
                 if total[r] - total[r] == 0.0:
                     score[start + r, k] += peak + total[r]
                 else:
+                    n_infinite += np.isinf(x[start + r]).any()
                     score[start + r, k] += _row_by_terms(
                         x[start + r], loc[k], steep[k], power[k], log_peak[k]
                     )
+    return n_infinite
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
