@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from credo.decisions.decision import decide as decide
     from credo.evaluation import laws as laws
     from credo.evaluation.compare import compare as compare
+    from credo.models.ada_boost import AdaBoost as AdaBoost
     from credo.models.average import ModelAverage as ModelAverage
     from credo.models.baseline_classifier import BaselineClassifier as BaselineClassifier
     from credo.models.baseline_regressor import BaselineRegressor as BaselineRegressor
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from credo.models.class_conditional import (
         GaussianClassConditional as GaussianClassConditional,
     )
+    from credo.models.decision_stump import DecisionStump as DecisionStump
     from credo.models.least_squares_classifier import (
         LeastSquaresClassifier as LeastSquaresClassifier,
     )
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     )
     from credo.models.perceptron import Perceptron as Perceptron
     from credo.models.predictive import predict_dist as predict_dist
+    from credo.models.regularized_risk import RegularizedRisk as RegularizedRisk
     from credo.models.stack import Stack as Stack
     from credo.models.voted_perceptron import VotedPerceptron as VotedPerceptron
 
@@ -56,11 +59,13 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "decisions.decision": ["decide"],
         "evaluation": ["laws"],
         "evaluation.compare": ["compare"],
+        "models.ada_boost": ["AdaBoost"],
         "models.average": ["ModelAverage"],
         "models.baseline_classifier": ["BaselineClassifier"],
         "models.baseline_regressor": ["BaselineRegressor"],
         "models.basis_transformer": ["BasisTransformer"],
         "models.class_conditional": ["GaussianClassConditional"],
+        "models.decision_stump": ["DecisionStump"],
         "models.least_squares_classifier": ["LeastSquaresClassifier"],
         "models.linear_regression": ["LinearRegression"],
         "models.logistic_regression": ["LogisticRegression"],
@@ -71,6 +76,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "NearestNeighborsRegressor",
         ],
         "models.predictive": ["predict_dist"],
+        "models.regularized_risk": ["RegularizedRisk"],
         "models.stack": ["Stack"],
         "models.voted_perceptron": ["VotedPerceptron"],
     },

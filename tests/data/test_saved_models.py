@@ -7,24 +7,29 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone, is_classifier
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from credo.data import ModelFileError, TablePreparation, load, load_set, model_file_info, save
 from credo.data.fitted import FITTED
 from credo.data.registry import CLASSES, registered_class
 from credo.data.type_check import fits
+from credo.decisions import HingeMargin
 from credo.distributions import Gamma
 from credo.families import NormalInverseGamma
 from credo.features import PolynomialBasis, RadialBasis, SplineBasis
 from credo.models import (
+    AdaBoost,
     BaselineRegressor,
     BasisTransformer,
+    DecisionStump,
     GaussianClassConditional,
     LinearRegression,
     ModelAverage,
     NaiveBayes,
     NearestNeighborsClassifier,
     NearestNeighborsRegressor,
+    RegularizedRisk,
     Stack,
 )
 
@@ -279,3 +284,36 @@ def test_a_loaded_naive_bayes_answers_as_the_saved_one_and_goes_on_learning(mode
     assert given == set(FITTED["NaiveBayes"]) - {"fingerprint_"}
     for name in given:
         assert fits(vars(fitted)[name], FITTED["NaiveBayes"][name]), name
+
+
+SCORES = [
+    DecisionStump(),
+    AdaBoost(20),
+    AdaBoost(20, validation_share=0.3),
+    AdaBoost(3, DecisionStump()),
+    RegularizedRisk(),
+    RegularizedRisk(HingeMargin(), SplineBasis(4)),
+    RegularizedRisk("zero_one", costs=(1.0, 2.0)),
+]
+
+
+@pytest.mark.parametrize("model", SCORES, ids=str)
+@pytest.mark.parametrize("labels", [["low", "high"], [0, 1]], ids=str)
+def test_a_loaded_vote_or_score_answers_as_the_saved_one(model, labels, tmp_path):
+    fitted = clone(model).fit(X, np.array(labels)[(np.median(Y) > Y).astype(int)])
+    save(fitted, tmp_path / "m.credo")
+    copy = load(tmp_path / "m.credo")
+    verb = "predict_proba" if hasattr(model, "predict_proba") else "decision_function"
+    assert_array_equal(getattr(copy, verb)(X), getattr(fitted, verb)(X))
+    assert_array_equal(copy.predict(X), fitted.predict(X))
+    given = set(vars(fitted)) - set(fitted.get_params(deep=False))
+    listed = FITTED[type(model).__name__]
+    assert given == set(listed) - {"fingerprint_"}
+    for name in given:
+        assert fits(vars(fitted)[name], listed[name]), name
+
+
+def test_a_weak_learner_of_another_library_is_refused_when_saved(tmp_path):
+    model = AdaBoost(2, DecisionTreeClassifier(max_depth=1)).fit(X, np.median(Y) > Y)
+    with pytest.raises(ModelFileError, match=r"AdaBoost\.weak_learner must .* DecisionTree"):
+        save(model, tmp_path / "m.credo")

@@ -7,12 +7,15 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression as SomeLogistic
+from sklearn.tree import DecisionTreeClassifier
 
 import credo.models
 from credo import (
+    AdaBoost,
     BaselineClassifier,
     BaselineRegressor,
     BasisTransformer,
+    DecisionStump,
     GaussianClassConditional,
     LeastSquaresClassifier,
     LinearRegression,
@@ -21,6 +24,7 @@ from credo import (
     NearestNeighborsClassifier,
     NearestNeighborsRegressor,
     Perceptron,
+    RegularizedRisk,
     Stack,
     VotedPerceptron,
 )
@@ -103,6 +107,21 @@ EXAMPLES = {
     ],
     "Perceptron": [(Perceptron(), True), (Perceptron(SplineBasis(4)), True)],
     "VotedPerceptron": [(VotedPerceptron(), True), (VotedPerceptron(SplineBasis(5)), True)],
+    "DecisionStump": [(DecisionStump(), True), (DecisionStump(0.1), True)],
+    "AdaBoost": [
+        (AdaBoost(), True),
+        (AdaBoost(30, validation_share=0.3, random_state=1), True),
+        (AdaBoost(5, DecisionTreeClassifier(max_depth=2)), True),
+    ],
+    "RegularizedRisk": [
+        (RegularizedRisk(), True),
+        (RegularizedRisk("hinge"), True),
+        (RegularizedRisk("exponential"), True),
+        (RegularizedRisk("quadratic", SplineBasis(5)), True),
+        (RegularizedRisk("zero_one"), True),
+        (RegularizedRisk("hinge", penalty="lasso"), True),
+        (RegularizedRisk(costs=(1.0, 4.0)), True),
+    ],
     "BasisTransformer": [(BasisTransformer(SplineBasis(5)), True)],
     "NearestNeighborsClassifier": [
         (NearestNeighborsClassifier(), True),

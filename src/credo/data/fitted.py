@@ -21,6 +21,7 @@ from credo.models.mixed_belief import MixedBelief
 from credo.models.mixed_statistics import MixedStatistics
 from credo.models.neighborhood import Neighborhood
 from credo.numerics.array import Array
+from credo.numerics.stumps import Stumps
 
 __all__ = ["FITTED", "NOT_KEPT", "Text"]
 
@@ -79,6 +80,18 @@ FITTED: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "posterior_": NormalInverseGamma,
             "statistics_": NormalStatistics,
         },
+        "AdaBoost": {
+            **_COMMON,
+            "classes_": NDArray[Any],
+            "estimator_errors_": Array,
+            "estimator_weights_": Array,
+            "exponential_loss_": Array,
+            "held_out_errors_": Array | None,
+            "members_": Stumps | list[_Part],
+            "n_rounds_": int,
+            "status_": str,
+            "temperature_": float,
+        },
         "BasisTransformer": {
             **_COMMON,
             "basis_": Basis,
@@ -95,6 +108,14 @@ FITTED: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "log_evidence_": float,
             "posterior_": ClassConditionalBelief | None,
             "statistics_": ClassConditionalStatistics | IncompleteRows,
+        },
+        "DecisionStump": {
+            **_COMMON,
+            "class_weight_": Array,
+            "classes_": NDArray[Any],
+            "error_": float,
+            "feature_": int,
+            "threshold_": float,
         },
         "LeastSquaresClassifier": {
             **_COMMON,
@@ -149,6 +170,15 @@ FITTED: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "is_separated_": bool,
             "n_epochs_": int,
             "n_mistakes_": int,
+        },
+        "RegularizedRisk": {
+            **_COMMON,
+            "basis_": Basis | None,
+            "classes_": NDArray[Any],
+            "coef_": Array,
+            "duality_gap_": Array,
+            "intercept_": Array,
+            "objective_": Array,
         },
         "Stack": {
             **_COMMON,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 if TYPE_CHECKING:
+    from credo.models.ada_boost import AdaBoost as AdaBoost
     from credo.models.average import ModelAverage as ModelAverage
     from credo.models.baseline_classifier import BaselineClassifier as BaselineClassifier
     from credo.models.baseline_regressor import BaselineRegressor as BaselineRegressor
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from credo.models.class_conditional import (
         GaussianClassConditional as GaussianClassConditional,
     )
+    from credo.models.decision_stump import DecisionStump as DecisionStump
     from credo.models.least_squares_classifier import (
         LeastSquaresClassifier as LeastSquaresClassifier,
     )
@@ -26,17 +28,20 @@ if TYPE_CHECKING:
     )
     from credo.models.perceptron import Perceptron as Perceptron
     from credo.models.predictive import predict_dist as predict_dist
+    from credo.models.regularized_risk import RegularizedRisk as RegularizedRisk
     from credo.models.stack import Stack as Stack
     from credo.models.voted_perceptron import VotedPerceptron as VotedPerceptron
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
+        "ada_boost": ["AdaBoost"],
         "average": ["ModelAverage"],
         "baseline_classifier": ["BaselineClassifier"],
         "baseline_regressor": ["BaselineRegressor"],
         "basis_transformer": ["BasisTransformer"],
         "class_conditional": ["GaussianClassConditional"],
+        "decision_stump": ["DecisionStump"],
         "least_squares_classifier": ["LeastSquaresClassifier"],
         "linear_regression": ["LinearRegression"],
         "logistic_regression": ["LogisticRegression"],
@@ -44,6 +49,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "perceptron": ["Perceptron"],
         "nearest_neighbors": ["NearestNeighborsClassifier", "NearestNeighborsRegressor"],
         "predictive": ["predict_dist"],
+        "regularized_risk": ["RegularizedRisk"],
         "stack": ["Stack"],
         "voted_perceptron": ["VotedPerceptron"],
     },
