@@ -17,37 +17,44 @@ __all__ = ["keep_smallest", "ranked", "running_sums", "scan"]
 Index = NDArray[np.intp]
 Scores = NDArray[np.float32]
 
-CHUNK = 32
+CHUNK = 64
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"nnan", "nsz", "reassoc"})
+@njit(cache=True, nogil=True, error_model="numpy")
 def keep_smallest(tile: Scores, start: int, score: Scores, index: Index) -> None:
     """Merge a tile of scores, one row per query, into the sorted best of each row.
 
-    ``start`` is the index of the first column of the tile. The minimum of a chunk is found
-    without a branch, and nearly all chunks end there.
+    ``start`` is the index of the first column of the tile. Counting in a chunk how many are
+    small enough takes no branch, and for nearly all chunks none is.
     """
     last = score.shape[1] - 1
+    n_whole = tile.shape[1] - tile.shape[1] % CHUNK
     for i in range(tile.shape[0]):
-        worst = score[i, last]
-        for first in range(0, tile.shape[1], CHUNK):
-            end = min(first + CHUNK, tile.shape[1])
-            low = tile[i, first]
-            for j in range(first, end):
-                low = min(low, tile[i, j])
-            if low >= worst:
-                continue
-            for j in range(first, end):
-                value = tile[i, j]
-                if value < worst:
-                    place = last
-                    while place > 0 and score[i, place - 1] > value:
-                        score[i, place] = score[i, place - 1]
-                        index[i, place] = index[i, place - 1]
-                        place -= 1
-                    score[i, place] = value
-                    index[i, place] = start + j
-                    worst = score[i, last]
+        row, worst = tile[i], score[i, last]
+        for first in range(0, n_whole, CHUNK):
+            n_small = np.int32(0)
+            for j in range(CHUNK):
+                n_small += np.int32(row[first + j] < worst)
+            if n_small > 0:
+                _merge(row, first, first + CHUNK, start, score[i], index[i])
+                worst = score[i, last]
+        _merge(row, n_whole, tile.shape[1], start, score[i], index[i])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _merge(row: Scores, first: int, end: int, start: int, score: Scores, index: Index) -> None:
+    """Insert those of a stretch of scores that are smaller than the largest kept."""
+    last = score.shape[0] - 1
+    for j in range(first, end):
+        value = row[j]
+        if value < score[last]:
+            place = last
+            while place > 0 and score[place - 1] > value:
+                score[place] = score[place - 1]
+                index[place] = index[place - 1]
+                place -= 1
+            score[place] = value
+            index[place] = start + j
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
