@@ -29,7 +29,7 @@ _BY_CONTENT: dict[str, Kind] = {
     "floating": "gaussian",
     "mixed-integer-float": "gaussian",
     "decimal": "gaussian",
-    "empty": "gaussian",
+    "empty": "categorical",
     "string": "categorical",
     "categorical": "categorical",
 }
