@@ -5,7 +5,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 
-from credo.evaluation import Folds, GroupedFolds, TimeFolds
+from credo.evaluation import Folds, GroupedFolds, HoldOut, TimeFolds, log_score_scorer
 
 RNG = np.random.default_rng(0)
 Y = np.array(["no"] * 45 + ["yes"] * 15)
@@ -48,6 +48,29 @@ def test_searches_take_the_splits_as_cv():
     assert scores.shape == (4,)
 
 
+def test_hold_out_validation_is_the_manual_loop():
+    cv = HoldOut(0.3, stratify=True)
+    ((train, test),) = cv.split(X, Y)
+    assert (Y[test] == "yes").mean() == pytest.approx(0.25, abs=1 / 18)
+    candidates = [1e-3, 1e-2, 1e-1, 1.0]
+    scores = [
+        log_score_scorer(LogisticRegression(C=c).fit(X[train], Y[train]), X[test], Y[test])
+        for c in candidates
+    ]
+    search = GridSearchCV(
+        LogisticRegression(), {"C": candidates}, scoring=log_score_scorer, cv=cv
+    )
+    search.fit(X, Y)
+    assert cv.get_n_splits() == search.n_splits_ == 1
+    assert_array_equal(search.cv_results_["mean_test_score"], scores)
+    assert search.best_params_["C"] == candidates[np.argmax(scores)]
+    # Refitted to all rows with the winner, as the rule asks.
+    assert_array_equal(
+        search.predict_proba(X),
+        LogisticRegression(C=search.best_params_["C"]).fit(X, Y).predict_proba(X),
+    )
+
+
 def test_the_same_seed_draws_the_same_folds():
     first, again = (
         cross_val_predict(GaussianNB(), X, Y, cv=Folds(5), method="predict_proba")
@@ -61,5 +84,7 @@ def test_the_same_seed_draws_the_same_folds():
 def test_what_a_split_needs_must_be_given():
     with pytest.raises(ValueError, match="y must be given to keep its proportions"):
         Folds(stratify=True).split(X)
+    with pytest.raises(ValueError, match="y must be given to keep its proportions"):
+        HoldOut(stratify=True).split(X)
     with pytest.raises(ValueError, match="groups must be given to keep them together"):
         GroupedFolds().split(X)

@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from credo.evaluation.splits import time_splits as time_splits
     from credo.evaluation.splitter import Folds as Folds
     from credo.evaluation.splitter import GroupedFolds as GroupedFolds
+    from credo.evaluation.splitter import HoldOut as HoldOut
     from credo.evaluation.splitter import TimeFolds as TimeFolds
     from credo.evaluation.traps import Trap as Trap
     from credo.evaluation.traps import check_traps as check_traps
@@ -162,7 +163,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "stratified_fold_labels",
             "time_splits",
         ],
-        "splitter": ["Folds", "GroupedFolds", "TimeFolds"],
+        "splitter": ["Folds", "GroupedFolds", "HoldOut", "TimeFolds"],
         "traps": ["Trap", "check_traps", "imbalance", "row_order", "search_edge", "seen_rows"],
         "verdict": ["Verdict", "holm"],
     },

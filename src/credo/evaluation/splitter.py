@@ -14,11 +14,12 @@ from sklearn.utils.validation import _num_samples
 from credo.evaluation.splits import (
     fold_labels,
     grouped_fold_labels,
+    hold_out,
     stratified_fold_labels,
     time_splits,
 )
 
-__all__ = ["Folds", "GroupedFolds", "TimeFolds"]
+__all__ = ["Folds", "GroupedFolds", "HoldOut", "TimeFolds"]
 
 Rows = NDArray[np.intp]
 Pairs = Iterator[tuple[Rows, Rows]]
@@ -54,14 +55,10 @@ class Folds:
 
     def split(self, X: Any, y: ArrayLike | None = None, groups: Any = None) -> Pairs:
         """Return pairs of training and test rows; ``groups`` is not used."""
+        rng = _rng(self.random_state)
         if not self.stratify:
-            return _pairs(fold_labels(_num_samples(X), self.n_folds, _rng(self.random_state)))
-        if y is None:
-            raise ValueError(
-                "y must be given to keep its proportions; found None. Pass the classes, or "
-                "set stratify=False."
-            )
-        return _pairs(stratified_fold_labels(y, self.n_folds, _rng(self.random_state)))
+            return _pairs(fold_labels(_num_samples(X), self.n_folds, rng))
+        return _pairs(stratified_fold_labels(_required(y), self.n_folds, rng))
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of folds."""
@@ -98,6 +95,36 @@ class GroupedFolds:
 
 
 @dataclass(frozen=True)
+class HoldOut:
+    """One random part of the rows, tested by what is learned from the others.
+
+    A search with it is hold-out validation: quicker than folds, and less sure.
+
+    Parameters
+    ----------
+    share
+        Part of the rows to test.
+    stratify
+        Whether the part keeps the proportions of the classes in ``y``.
+    random_state
+        Seed of the draw; None draws anew.
+    """
+
+    share: float = 0.2
+    stratify: bool = False
+    random_state: int | None = 0
+
+    def split(self, X: Any, y: ArrayLike | None = None, groups: Any = None) -> Pairs:
+        """Return one pair of training and test rows; ``groups`` is not used."""
+        classes = _required(y) if self.stratify else None
+        return iter([hold_out(_num_samples(X), self.share, _rng(self.random_state), classes)])
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return 1."""
+        return 1
+
+
+@dataclass(frozen=True)
 class TimeFolds:
     """Blocks of rows in the order of time, each tested by what is learned from rows before.
 
@@ -119,6 +146,15 @@ class TimeFolds:
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of tested blocks."""
         return self.n_folds
+
+
+def _required(y: ArrayLike | None) -> ArrayLike:
+    if y is None:
+        raise ValueError(
+            "y must be given to keep its proportions; found None. Pass the classes, or set "
+            "stratify=False."
+        )
+    return y
 
 
 def _rng(random_state: int | None) -> Generator:
