@@ -547,3 +547,20 @@ def test_weights_exist_only_where_the_boundary_is_linear():
     assert not hasattr(model, "coef_")
     with pytest.raises(AttributeError, match="covariance='tied'"):
         _ = model.intercept_
+
+
+def test_a_row_too_far_off_to_be_squared_is_refused():
+    model = GaussianClassConditional("full", "ml").fit(SMALL_X, SMALL_Y)
+    assert_allclose(model.predict_proba([[1e100, 0.0]]).sum(), 1.0)
+    with pytest.raises(ValueError, match="number 1, that is further off"):
+        model.predict([[1.0, 1.0], [1e200, 0.0]])
+
+
+@pytest.mark.parametrize("inference", ["exact", "map", "ml"])
+@pytest.mark.parametrize("covariance", ["full", "tied", "diagonal"])
+def test_units_of_columns_do_not_matter_with_gaps(covariance, inference):
+    x, y = two_classes(60)
+    gaps, hidden, scale = with_gaps(x), without_labels(y), np.array([1e-9, 1e9, 1.0])
+    plain = GaussianClassConditional(covariance, inference).fit(gaps, hidden)
+    scaled = GaussianClassConditional(covariance, inference).fit(gaps * scale, hidden)
+    assert_allclose(scaled.predict_proba(x * scale), plain.predict_proba(x), atol=1e-9)

@@ -14,6 +14,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from credo.distributions.categorical import random_index
+from credo.distributions.covariance import DenseCovariance
 from credo.distributions.elliptical import Elliptical
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.distributions.multivariate_student_t import MultivariateStudentT
@@ -79,7 +80,10 @@ class ClassConditional:
 
     def log_posterior(self, x: Array) -> Array:
         """Return the log probability of each class for each row, shape (n, K)."""
-        return log_normalize(self.log_joint(x))
+        log_joint = self.log_joint(x)
+        # A sum of logarithms of this size would lose the differences between classes.
+        with np.errstate(invalid="ignore"):
+            return log_normalize(log_joint - log_joint.max(axis=1, keepdims=True))
 
     def log_density(self, x: Array) -> Array:
         """Return the log density of each row, whatever its class, shape (n,)."""
@@ -116,7 +120,9 @@ def _joint_log_prob(
 ) -> Array:
     """Return the log density of rows (n, d) in each of ``k`` classes, shape (n, k)."""
     centers = np.broadcast_to(density.loc, (k, x.shape[1]))
-    lower = cholesky(density.form.dense()).lower
+    form = density.form
+    is_dense = isinstance(form, DenseCovariance)
+    lower = form.factor.lower if is_dense else cholesky(form.dense()).lower
     if lower.ndim == 3 and len(lower) == 1:
         lower = lower[0]
     return density.log_prob_at(mahalanobis_squares(x, centers, lower))

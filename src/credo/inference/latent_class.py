@@ -177,20 +177,20 @@ class LatentClassProblem:
         return self._pairs[1]
 
     @cached_property
-    def _gaps(self) -> list[tuple[Codes, Codes, list[Codes]]]:
+    def _gaps(self) -> list[tuple[Codes, Codes, dict[int, Codes]]]:
         """Present and missing columns of each pattern, and its pairs by class."""
         d, k = self.data.x.shape[1], self.data.n_classes
+        first = np.searchsorted(self._pair_row, np.arange(len(self.data.x) + 1))
         answer = []
         for present, rows in missing_patterns(self.data.x):
             missing = np.setdiff1d(np.arange(d), present)
             if not len(missing):
                 continue
-            inside = np.zeros(len(self.data.x), dtype=bool)
-            inside[rows] = True
-            pairs = np.flatnonzero(inside[self._pair_row])
+            pairs = np.concatenate([np.arange(first[i], first[i + 1]) for i in rows])
             order = pairs[np.argsort(self._pair_class[pairs], kind="stable")]
             ends = np.cumsum(np.bincount(self._pair_class[pairs], minlength=k))
-            answer.append((present, missing, np.split(order, ends[:-1])))
+            parts = np.split(order, ends[:-1])
+            answer.append((present, missing, {c: p for c, p in enumerate(parts) if len(p)}))
         return answer
 
     def _present_sum(self, constants: Array) -> Array:
@@ -218,14 +218,15 @@ class LatentClassProblem:
         center = np.broadcast_to(normal.loc, (k, d))
         extra = np.zeros((k, d, d))
         for present, missing, members in self._gaps:
-            across = covariance[:, present[:, None], missing]
-            slope = np.linalg.solve(covariance[:, present[:, None], present], across)
-            left = covariance[:, missing[:, None], missing]
-            left = left - across.swapaxes(-1, -2) @ slope
-            for c, pairs in enumerate(members):
+            among, between = np.ix_(present, present), np.ix_(present, missing)
+            apart = np.ix_(missing, missing)
+            for c, pairs in members.items():
+                matrix = covariance[c]
+                slope = np.linalg.solve(matrix[among], matrix[between])
                 shift = rows[pairs[:, None], present] - center[c, present]
-                rows[pairs[:, None], missing] = center[c, missing] + shift @ slope[c]
-                extra[c, missing[:, None], missing] += weight[pairs].sum() * left[c]
+                rows[pairs[:, None], missing] = center[c, missing] + shift @ slope
+                left = matrix[apart] - matrix[between].T @ slope
+                extra[c][apart] += weight[pairs].sum() * left
         return 0.5 * (extra + extra.swapaxes(-1, -2))
 
 

@@ -169,12 +169,18 @@ class GaussianClassConditional(PredictiveClassifier):
 
     def predict_dist(self, X: ArrayLike) -> Categorical:
         """Return the distribution of the class, one entry per row; NaN is integrated out."""
-        log_probability = self._joint().log_posterior(self._inputs(X))
-        return Categorical(np.exp(log_probability), labels=self.classes_)
+        return Categorical(np.exp(self.predict_log_proba(X)), labels=self.classes_)
 
     def predict_log_proba(self, X: ArrayLike) -> Array:
         """Return the log probability of each class, finite however small it is."""
-        return self._joint().log_posterior(self._inputs(X))
+        log_probability = self._joint().log_posterior(self._inputs(X))
+        lost = np.flatnonzero(np.isnan(log_probability[:, 0]))
+        if len(lost):
+            raise ValueError(
+                "X must hold values whose distance from the training rows can be squared; "
+                f"found a row, number {lost[0]}, that is further off. Check its units."
+            )
+        return log_probability
 
     def log_density(self, X: ArrayLike) -> Array:
         """Return the log density of each row, class and parameters integrated out, shape (n,).

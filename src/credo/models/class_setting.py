@@ -22,6 +22,7 @@ from credo.inference.expectation_maximization import ExpectationMaximization
 from credo.inference.latent_class import IncompleteRows, LatentClassProblem
 from credo.models.setting import require_choice
 from credo.numerics.array import Array
+from credo.numerics.missing import has_missing
 
 __all__ = ["ClassConditionalSetting", "Summary", "class_weight"]
 
@@ -146,9 +147,9 @@ class ClassConditionalSetting:
     def _has_gaps(self, rows: IncompleteRows) -> bool:
         if (rows.label < 0).any():
             return True
-        if not self.is_joint or np.isfinite(rows.x.sum()):
+        if not (self.is_joint and has_missing(rows.x)):
             return False
-        return bool(np.isnan(rows.x[rows.weight > 0]).any())
+        return has_missing(rows.x[rows.weight > 0])
 
     def is_estimable(self, statistics: ClassConditionalStatistics) -> bool:
         """Whether there is something to learn from: with a prior always."""

@@ -12,7 +12,7 @@ BLOCK_BYTES = 1 << 20
 
 
 def mahalanobis_squares(x: Array, centers: Array, lower: Array) -> Array:
-    """Return ``|L_k^-1 (x_i - c_k)|^2``, shape (n, K).
+    """Return ``|L_k^-1 (x_i - c_k)|^2``, shape (n, K); not finite where squares overflow.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def mahalanobis_squares(x: Array, centers: Array, lower: Array) -> Array:
     across = roots.transpose(1, 0, 2).reshape(d, -1)
     answer = np.empty((len(x), k))
     step = max(64, BLOCK_BYTES // (8 * max(k * d, 1)))
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         for start in range(0, len(x), step):
             rows = slice(start, start + step)
             whitened = ((x[rows] - origin) @ across).reshape(-1, len(roots), d)

@@ -7,9 +7,16 @@ from numpy.typing import NDArray
 
 from credo.numerics.array import Array
 
-__all__ = ["missing_patterns"]
+__all__ = ["has_missing", "missing_patterns"]
 
 Indices = NDArray[np.intp]
+
+
+def has_missing(x: Array) -> bool:
+    """Return whether some entry is NaN."""
+    # A sum meets every entry and makes no copy; it is finite only if all entries are.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return not np.isfinite(x.sum()) and bool(np.isnan(x).any())
 
 
 def missing_patterns(x: Array) -> list[tuple[Indices, Indices]]:
@@ -21,8 +28,7 @@ def missing_patterns(x: Array) -> list[tuple[Indices, Indices]]:
     >>> [(columns.tolist(), rows.tolist()) for columns, rows in missing_patterns(x)]
     [([0, 1], [1]), ([0], [0, 2])]
     """
-    # A sum meets every entry and makes no copy; it is NaN if one entry is.
-    if not np.isnan(x.sum()):
+    if not has_missing(x):
         return [(np.arange(x.shape[1]), np.arange(len(x)))]
     packed = np.packbits(np.isnan(x), axis=1)
     distinct, code = np.unique(packed, axis=0, return_inverse=True)
