@@ -76,7 +76,8 @@ def test_votes_in_blocks_equal_votes_at_once(monkeypatch):
     X, y = overlapping(60, 4)
     model = VotedPerceptron().fit(X, y)
     expected = model.decision_function(X)
-    monkeypatch.setattr("credo.models.voted_perceptron.PAIRS_AT_ONCE", 200)
+    monkeypatch.setattr("credo.numerics.perceptron.ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("credo.numerics.perceptron.SCORES_AT_ONCE", 35)
     assert_allclose(model.decision_function(X), expected, atol=1e-12)
 
 

@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from credo.numerics.perceptron import distinct_labeled_rows, perceptron_epoch
+from credo.numerics.perceptron import distinct_labeled_rows, perceptron_epoch, vote_shares
 
 
 @settings(max_examples=50, deadline=None)
@@ -44,3 +44,14 @@ def test_weights_that_are_right_are_left_alone():
     assert len(epoch.mistaken) == 0
     assert epoch.survived == 7.0
     assert_allclose(coef, [[-1.0], [1.0]])
+
+
+def test_votes_go_to_the_highest_score_and_the_first_of_equals():
+    rng = np.random.default_rng(0)
+    x, coef = rng.integers(-1, 2, size=(9, 2)).astype(float), rng.integers(-1, 2, (5, 3, 2))
+    intercept, votes = rng.integers(-1, 2, (5, 3)).astype(float), rng.uniform(size=5)
+    expected = np.zeros((9, 3))
+    for i, row in enumerate(x):
+        for m in range(5):
+            expected[i, np.argmax(coef[m] @ row + intercept[m])] += votes[m]
+    assert_allclose(vote_shares(x, coef.astype(float), intercept, votes), expected)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from credo.decisions.exponential_moment import log_exponential_moment
+from credo.distributions.predictive import Predictive
 from credo.distributions.univariate import Univariate
 from credo.numerics.array import Array, as_float
 
@@ -258,7 +259,7 @@ class LinexLoss(NumericLoss):
         if not np.isfinite(moment).all():
             raise ValueError(
                 f"the expected LINEX loss must be finite for some action; found a "
-                f"{type(predictive).__name__} with tails too heavy for a={self.a:g}, under "
+                f"{_family(predictive)} with tails too heavy for a={self.a:g}, under "
                 "which every action costs infinity. Take a smaller |a|, a predictive with a "
                 "known noise (Normal), or AsymmetricLinearLoss."
             )
@@ -271,6 +272,11 @@ class LinexLoss(NumericLoss):
         with np.errstate(over="ignore", invalid="ignore"):
             growth = np.expm1(self.a * guess + moment)
             return _infinite_if_none(growth - self.a * (guess - predictive.mean()))
+
+
+def _family(predictive: Univariate) -> str:
+    inner = predictive.marginal if isinstance(predictive, Predictive) else predictive
+    return type(inner).__name__
 
 
 def _existing(values: Array, what: str, advice: str) -> Array:

@@ -14,12 +14,9 @@ from credo.models.labeled import first_labeled_rows, placed_basis
 from credo.models.margin_rows import MarginRows
 from credo.models.setting import generator, require_count
 from credo.numerics.array import Array
-from credo.numerics.perceptron import Epoch, perceptron_epoch
+from credo.numerics.perceptron import Epoch, perceptron_epoch, vote_shares
 
 __all__ = ["VotedPerceptron"]
-
-# Scores of this many pairs of row and weight vector are held at a time.
-PAIRS_AT_ONCE = 1 << 22
 
 
 class VotedPerceptron(ClassifierMixin, BaseEstimator):
@@ -34,7 +31,7 @@ class VotedPerceptron(ClassifierMixin, BaseEstimator):
     basis
         What scores are linear in; the columns of X themselves if None.
     n_epochs
-        Number of passes over the rows.
+        Number of passes over the rows; every mistake in them is one more voter to ask.
     random_state
         Order in which rows are visited. Columns are standardized and equal rows merged first,
         so that neither units nor the given order matter.
@@ -60,7 +57,7 @@ class VotedPerceptron(ClassifierMixin, BaseEstimator):
     classes_: NDArray[Any]
     basis_: Basis | None
 
-    def __init__(self, basis: Basis | None = None, n_epochs: int = 10, random_state: Any = 0):
+    def __init__(self, basis: Basis | None = None, n_epochs: int = 5, random_state: Any = 0):
         self.basis = basis
         self.n_epochs = n_epochs
         self.random_state = random_state
@@ -84,11 +81,7 @@ class VotedPerceptron(ClassifierMixin, BaseEstimator):
         """Return shares of votes: (n, k), or (n,) the lead of the second of two classes."""
         check_is_fitted(self, "coef_")
         x = validate_data(self, X, reset=False, dtype=np.float64)
-        design = self._design(x)
-        shares = np.zeros((len(x), len(self.classes_)))
-        n_together = max(PAIRS_AT_ONCE // max(len(x) * self.coef_.shape[1], 1), 1)
-        for start in range(0, len(self.votes_), n_together):
-            self._add_votes(design, slice(start, start + n_together), shares)
+        shares = vote_shares(self._design(x), self.coef_, self.intercept_, self.votes_)
         return shares[:, 1] - shares[:, 0] if len(self.classes_) == 2 else shares
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -112,19 +105,6 @@ class VotedPerceptron(ClassifierMixin, BaseEstimator):
             )
             survived = epochs[-1].survived
         return epochs
-
-    def _add_votes(self, design: Array, some: slice, shares: Array) -> None:
-        """Add the votes of some perceptrons to the shares of each row."""
-        coef, votes = self.coef_[some], self.votes_[some]
-        scores = np.einsum("mkd,nd->nmk", coef, design, optimize=True) + self.intercept_[some]
-        if scores.shape[-1] == 1:
-            is_second = scores[..., 0] > 0
-            shares[:, 1] += is_second @ votes
-            shares[:, 0] += ~is_second @ votes
-            return
-        best = scores.argmax(axis=-1)
-        for k in range(shares.shape[1]):
-            shares[:, k] += (best == k) @ votes
 
 
 def _met_weights(rows: MarginRows, epochs: list[Epoch], n_classes: int) -> Array:

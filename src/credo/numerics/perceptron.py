@@ -15,9 +15,13 @@ from numpy.typing import NDArray
 
 from credo.numerics.array import Array
 
-__all__ = ["Codes", "Epoch", "distinct_labeled_rows", "perceptron_epoch"]
+__all__ = ["Codes", "Epoch", "distinct_labeled_rows", "perceptron_epoch", "vote_shares"]
 
 Codes = NDArray[np.intp]
+
+# Blocks of scores: large enough for a quick product, small enough to hold.
+ROWS_AT_ONCE = 4096
+SCORES_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +79,39 @@ def perceptron_epoch(
         float(survived),
     )
     return Epoch(*found)
+
+
+def vote_shares(x: Array, coef: Array, intercept: Array, votes: Array) -> Array:
+    """Return the votes that linear classifiers give each class, shape (n, K).
+
+    Parameters
+    ----------
+    x
+        Rows, shape (n, d).
+    coef, intercept
+        Weights (m, k, d) and intercepts (m, k) of m classifiers: one score whose sign chooses
+        between two classes, or one for each class.
+    votes
+        Strength of each vote, shape (m,).
+
+    Examples
+    --------
+    >>> coef, intercept = np.array([[[1.0]], [[-1.0]]]), np.zeros((2, 1))
+    >>> vote_shares(np.array([[2.0]]), coef, intercept, np.array([0.7, 0.3]))
+    array([[0.3, 0.7]])
+    """
+    m, k, d = coef.shape
+    shares = np.zeros((len(x), max(k, 2)))
+    n_together = max(SCORES_AT_ONCE // (ROWS_AT_ONCE * k), 1)
+    for low in range(0, m, n_together):
+        some = slice(low, low + n_together)
+        weights = np.ascontiguousarray(coef[some].reshape(-1, d).T)
+        offset = intercept[some].ravel()
+        for first in range(0, len(x), ROWS_AT_ONCE):
+            rows = slice(first, first + ROWS_AT_ONCE)
+            scores = (x[rows] @ weights + offset).reshape(len(x[rows]), -1, k)
+            _loops().count_votes(scores, votes[some], shares[rows])
+    return shares
 
 
 def distinct_labeled_rows(x: Array, code: Codes, weight: Array) -> tuple[Array, Codes, Array]:

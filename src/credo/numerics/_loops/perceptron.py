@@ -1,4 +1,4 @@
-"""One pass of perceptron learning over the rows.
+"""One pass of perceptron learning over the rows, and the count of votes.
 
 Arrays are C-contiguous float64, except codes and orders, which are intp and in range.
 """
@@ -9,10 +9,13 @@ from numpy.typing import NDArray
 
 from credo.numerics.array import Array
 
-__all__ = ["epoch"]
+__all__ = ["count_votes", "epoch"]
+
+# Sums in any order, so that dot products use all lanes of a processor.
+REORDER = {"reassoc", "contract"}
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", fastmath=REORDER)
 def epoch(
     x: Array,
     code: NDArray[np.intp],
@@ -58,3 +61,19 @@ def epoch(
             coef[own, j] += step
             coef[other, j] -= step
     return mistaken[:n_mistakes], rival[:n_mistakes], votes[:n_mistakes], survived
+
+
+@njit(cache=True, error_model="numpy")
+def count_votes(scores: Array, votes: Array, shares: Array) -> None:
+    """Add each vote to the class that its scores, shape (n, m, k), prefer; k = 1 is a sign."""
+    n_rows, n_voters, k = scores.shape
+    for i in range(n_rows):
+        for m in range(n_voters):
+            best = 0
+            if k == 1:
+                best = 1 if scores[i, m, 0] > 0.0 else 0
+            else:
+                for c in range(1, k):
+                    if scores[i, m, c] > scores[i, m, best]:
+                        best = c
+            shares[i, best] += votes[m]
