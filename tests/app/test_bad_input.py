@@ -43,9 +43,17 @@ TABLES = {
         ("x,y\n" + "".join(f"{i},7\n" for i in range(20))).encode(),
         "'y' of data.csv must vary; found 7 in all 20 rows",
     ),
-    "text target": (
-        ("x,y\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(20))).encode(),
-        "must be a number column; found 'a', 'b'",
+    "one class only": (
+        ("x,y\n" + "".join(f"{i},a\n" for i in range(20))).encode(),
+        "'y' of data.csv must have at least 2 classes; found 'a' in all 20 rows",
+    ),
+    "a class with one row": (
+        ("x,y\n" + "".join(f"{i},{'b' if i == 3 else 'a'}\n" for i in range(20))).encode(),
+        "must have at least 3 rows of each class, .*; found 1 of 'b'; add rows",
+    ),
+    "a target of free text": (
+        ("x,y\n" + "".join(f"{i},name {i}\n" for i in range(99))).encode(),
+        "'y' of data.csv must have at most 50 classes; found 99 different values",
     ),
     "all-missing target": (
         ("x,y\n" + "".join(f"{i},\n" for i in range(20))).encode(),

@@ -6,6 +6,7 @@ import pytest
 
 from credo.app.finding import findings, headline
 from credo.app.job import fit_table
+from credo.app.result import FitSettings
 from credo.distributions.estimate import Estimate
 from credo.distributions.normal import Normal
 from credo.distributions.predictive import Predictive
@@ -163,7 +164,7 @@ def test_a_target_of_two_values_is_a_caution():
     rng = np.random.default_rng(0)
     x = rng.normal(size=60)
     frame = pd.DataFrame({"x": x, "sick": (x + rng.normal(size=60) > 0).astype(int)})
-    found = texts(fit_table(frame, "sick"), "caution")
+    found = texts(fit_table(frame, "sick", FitSettings(task="regression")), "caution")
     assert any("only two values" in text and "not probabilities" in text for text in found)
 
 

@@ -146,7 +146,7 @@ def test_fewer_rows_than_can_be_split_are_refused(table):
 def test_a_target_that_is_constant_in_training_is_refused(table):
     rare = table.assign(outcome=np.where(table.index == split_of(table)[1][0], 1.0, 0.0))
     with pytest.raises(TableError, match="must vary"):
-        fit_table(rare, "outcome")
+        fit_table(rare, "outcome", FitSettings(task="regression"))
 
 
 def test_test_rows_that_repeat_training_rows_are_counted(result, table):

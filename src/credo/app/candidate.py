@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from inspect import signature
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from credo.features.basis import Basis, ConcatenatedBasis
-from credo.models.linear_regression import LinearRegression
 
 __all__ = ["MEANINGS", "Candidate", "described", "expression"]
 
@@ -27,6 +27,10 @@ MEANINGS = MappingProxyType(
 """One line for each candidate that a slate may hold."""
 
 
+MAX_LETTERS = 60
+"""Settings that take more to write are told to be there, but not shown."""
+
+
 class Candidate(NamedTuple):
     """Name of a candidate, what it is in words, and in Python."""
 
@@ -35,21 +39,42 @@ class Candidate(NamedTuple):
     expression: str
 
 
-def described(named: Iterable[tuple[str, LinearRegression]]) -> list[Candidate]:
-    """Return what each of the named regressions is."""
-    return [Candidate(name, MEANINGS.get(name, ""), expression(model)) for name, model in named]
+def described(
+    named: Iterable[tuple[str, Any]], meanings: Mapping[str, str] = MEANINGS
+) -> list[Candidate]:
+    """Return what each of the named models is."""
+    return [Candidate(name, meanings.get(name, ""), expression(model)) for name, model in named]
 
 
-def expression(model: LinearRegression) -> str:
-    """Return the Python expression of a regression that differs from others in its basis.
+def expression(model: Any) -> str:
+    """Return the Python expression of a model that differs from others in a few settings.
 
     Examples
     --------
     >>> from credo.features import LinearBasis, RadialBasis
+    >>> from credo.models import LinearRegression
     >>> expression(LinearRegression(LinearBasis() + RadialBasis(200)))
     'LinearRegression(LinearBasis() + RadialBasis(n_centers=200))'
+    >>> expression(LinearRegression(weight_precision=2.0))
+    'LinearRegression(weight_precision=2.0)'
     """
-    return f"LinearRegression({'' if model.basis is None else _basis(model.basis)})"
+    usual = signature(type(model)).parameters
+    settings = model.get_params(deep=False)
+    told = [
+        _basis(value) if isinstance(value, Basis) else f"{name}={_brief(value)}"
+        for name, value in settings.items()
+        if not _is_usual(value, usual[name].default)
+    ]
+    return f"{type(model).__name__}({', '.join(told)})"
+
+
+def _is_usual(value: Any, default: Any) -> bool:
+    return value is default or (type(value) is type(default) and value == default)
+
+
+def _brief(value: Any) -> str:
+    written = repr(value)
+    return written if len(written) <= MAX_LETTERS else "{...}"
 
 
 def _basis(basis: Basis) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -13,6 +15,7 @@ from typer.core import TyperGroup
 
 import credo
 from credo import app
+from credo.app.option import with_fields
 from credo.data.error import DataError
 
 __all__ = ["command_line", "main"]
@@ -71,6 +74,14 @@ def _share_like(example: float) -> Callable[[float | None], float | None]:
     return check
 
 
+def _positive(value: float | None) -> float | None:
+    if value is not None and not 0 < value < float("inf"):
+        raise typer.BadParameter(
+            f"it must be positive and finite; found {value:g}; pass a cost such as 0.2"
+        )
+    return value
+
+
 TablePath = Annotated[Path, typer.Argument(help="CSV or Parquet file with one header line.")]
 ModelPath = Annotated[Path, typer.Argument(help="Model file written by credo fit.")]
 TestShare = Annotated[
@@ -90,6 +101,28 @@ OwnCoverage = Annotated[
 ]
 
 
+class TaskName(StrEnum):
+    """What a target is predicted as."""
+
+    auto = "auto"
+    classification = "classification"
+    regression = "regression"
+
+
+TaskChoice = Annotated[
+    TaskName,
+    typer.Option("--task", help="Predict classes or a number; auto decides by the column."),
+]
+LossPath = Annotated[
+    Path | None,
+    typer.Option(help="CSV file of losses: a row for each action, a column for each class."),
+]
+RejectCost = Annotated[
+    float | None,
+    typer.Option(callback=_positive, help="Cost of leaving a row undecided."),
+]
+
+
 @command_line.callback(invoke_without_command=True)
 def start(
     context: typer.Context,
@@ -102,19 +135,36 @@ def start(
         typer.echo(context.get_help())
 
 
-@command_line.command()
-def fit(
-    table: TablePath,
-    target: Annotated[str, typer.Option(help="Name of the column to predict.")],
-    out: Annotated[Path | None, typer.Option(help="Where to save the model.")] = None,
-    report: Annotated[Path | None, typer.Option(help="Where to write an HTML report.")] = None,
-    test_share: TestShare = 0.2,
-    seed: Seed = 0,
-    coverage: Coverage = 0.9,
-) -> None:
+@dataclass(frozen=True)
+class FitOptions:
+    """What ``credo fit`` is told."""
+
+    table: TablePath
+    target: Annotated[str, typer.Option(help="Name of the column to predict.")]
+    out: Annotated[Path | None, typer.Option(help="Where to save the model.")] = None
+    report: Annotated[Path | None, typer.Option(help="Where to write an HTML report.")] = None
+    test_share: TestShare = 0.2
+    seed: Seed = 0
+    coverage: Coverage = 0.9
+    task: TaskChoice = TaskName.auto
+    loss: LossPath = None
+    reject: RejectCost = None
+
+
+def fit(options: FitOptions) -> None:
     """Learn to predict a column, and say how well and how surely."""
-    settings = app.FitSettings(test_share=test_share, seed=seed, coverage=coverage)
-    app.terminal_job.fit(table, target, settings, out, report)
+    settings = app.FitSettings(
+        test_share=options.test_share,
+        seed=options.seed,
+        coverage=options.coverage,
+        task=options.task.value,
+        loss=options.loss,
+        reject=options.reject,
+    )
+    app.terminal_job.fit(options.table, options.target, settings, options.out, options.report)
+
+
+command_line.command()(with_fields(FitOptions, fit))
 
 
 @command_line.command()
@@ -123,9 +173,45 @@ def predict(
     table: TablePath,
     out: Annotated[Path | None, typer.Option(help="Where to write a CSV file.")] = None,
     coverage: OwnCoverage = None,
+    decide: Annotated[
+        Path | None,
+        typer.Option(help="CSV file of losses; adds the action of least expected loss."),
+    ] = None,
 ) -> None:
-    """Predict each row of a table: mean, sd, and the interval from low to high."""
-    app.terminal_job.predict(model, table, out, coverage)
+    """Predict each row of a table: mean, sd and interval, or class and probabilities."""
+    app.terminal_job.predict(model, table, out, coverage, decide)
+
+
+def _print_models(is_wanted: bool) -> None:
+    if is_wanted:
+        app.terminal_job.list_models()
+        raise typer.Exit
+
+
+@command_line.command()
+def compare(
+    table: TablePath,
+    target: Annotated[str, typer.Option(help="Name of the column to predict.")],
+    models: Annotated[
+        str | None,
+        typer.Option(help="Names of models, separated by commas; all if not given."),
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="Where to write an HTML report.")] = None,
+    seed: Seed = 0,
+    task: TaskChoice = TaskName.auto,
+    list_models: Annotated[
+        bool,
+        typer.Option(
+            "--list-models",
+            callback=_print_models,
+            is_eager=True,
+            help="Print the names of all models, and what they are.",
+        ),
+    ] = False,
+) -> None:
+    """Say which models predict a column better, and which cannot be told apart."""
+    names = None if models is None else models.split(",")
+    app.terminal_job.compare(table, target, names, task.value, seed, report)
 
 
 @command_line.command()

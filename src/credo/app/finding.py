@@ -11,7 +11,7 @@ from credo.app.coverage_finding import FEW_TEST_ROWS, FEWEST_FOR_SHARES, coverag
 from credo.app.effect import N_EFFECTS, strongest_effects
 from credo.app.result import RegressionResult
 from credo.app.sentence import Finding
-from credo.app.wording import count, number, percent
+from credo.app.wording import count, listed, number, percent
 from credo.data.table_regression import MIN_PROBABILITY
 from credo.plots.wording import probability
 
@@ -101,11 +101,10 @@ def _moves(result: RegressionResult) -> Iterator[Finding]:
     moved = [profile for profile in result.profiles[:3] if profile.sure_reach > 0]
     if moved:
         parts = [f"{profile.name!r} by {number(profile.reach)}" for profile in moved]
-        joined = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
         yield Finding(
             "fact",
             f"What moves the prediction most, over the range of a column with all others as "
-            f"in a typical row, the largest first, is {joined}.",
+            f"in a typical row, the largest first, is {listed(parts)}.",
         )
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from credo.app.classification_job import judged_classification
+from credo.app.classification_result import ClassificationResult
 from credo.app.progress import Progress, silent
 from credo.app.regression_job import judged_regression
 from credo.app.result import FitSettings, RegressionResult
@@ -27,7 +29,7 @@ def fit_table(
     target: str,
     settings: FitSettings | None = None,
     progress: Progress = silent,
-) -> RegressionResult:
+) -> RegressionResult | ClassificationResult:
     """Return candidates for a table's target, judged on rows that they have not seen.
 
     Columns are typed on the whole table; then test rows are held out, and all else is learned
@@ -48,11 +50,22 @@ def fit_table(
     """
     settings = settings or FitSettings()
     table = as_table(source)
-    wanted = prepare_target(table, target, "regression")
+    wanted = prepare_target(table, target, settings.task)
     _require_rows(wanted, table.name)
+    _require_classes(wanted, settings, table.name)
     n_threads = 1 if len(wanted.y) <= _ONE_THREAD_ROWS else None
     with threadpool_limits(limits=n_threads, user_api="blas"):
+        if wanted.has_classes:
+            return judged_classification(table, wanted, settings, progress)
         return judged_regression(table, wanted, settings, progress)
+
+
+def _require_classes(target: Target, settings: FitSettings, source: str) -> None:
+    if settings.has_decisions and not target.has_classes:
+        raise TableError(
+            f"--loss and --reject need a target of classes; found that {target.name!r} of "
+            f"{source} is a number; leave them out, or pass --task classification."
+        )
 
 
 def _require_rows(target: Target, source: str) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence, Sized
+
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 
+from credo.app.class_profile import ClassProfile
 from credo.app.effect import EffectList
 from credo.app.profile import Profile
 from credo.app.result import RegressionResult
 from credo.app.svg import svg_picture
 from credo.app.wording import number
+from credo.data.table_classification import ClassScore
+from credo.data.table_regression import CandidateScore
 from credo.evaluation.calibration import coverage_curve
 from credo.numerics.array import Array
 from credo.plots.calibration import coverage_curve as draw_coverage
@@ -21,8 +25,11 @@ from credo.plots.style import BLUE, INK, ORANGE, shortened, tidy
 from credo.plots.weight import weights as draw_weights
 
 __all__ = [
+    "SQUARE",
     "coverage",
+    "list_size",
     "log_scores",
+    "name_places",
     "probabilities",
     "profiles",
     "residuals",
@@ -39,12 +46,11 @@ SQUARE = (5.2, 4.3)
 def probabilities(result: RegressionResult) -> str:
     """Return the probability of each candidate, its evidence beside it."""
     table = result.training.table()
-    return svg_picture("models", _list_size(table), lambda ax: model_comparison(table, ax))
+    return svg_picture("models", list_size(table), lambda ax: model_comparison(table, ax))
 
 
-def log_scores(result: RegressionResult) -> str:
-    """Return the log scores of candidates and average with their standard errors."""
-    scores = result.scores
+def log_scores(scores: Sequence[CandidateScore | ClassScore]) -> str:
+    """Return the log scores of candidates and their mixture with standard errors."""
     place = np.arange(len(scores))[::-1]
 
     def draw(ax: Axes) -> None:
@@ -60,7 +66,7 @@ def log_scores(result: RegressionResult) -> str:
         ax.legend(frameon=False)
         tidy(ax, "mean log score per row")
 
-    return svg_picture("scores", _list_size(scores), draw)
+    return svg_picture("scores", list_size(scores), draw)
 
 
 def truth(result: RegressionResult) -> str:
@@ -112,7 +118,7 @@ def _draw_profile(ax: Axes, profile: Profile, band: Array) -> None:
     if profile.labels or len(profile.x) <= 2:
         ax.vlines(profile.x, *band.T, color=BLUE, lw=2.2, alpha=0.5)
         ax.plot(profile.x, mean, "o", color=BLUE)
-        _name_places(ax, profile)
+        name_places(ax, profile)
         ax.margins(x=0.25)
     else:
         ax.fill_between(profile.x, *band.T, color=BLUE, alpha=0.25, lw=0)
@@ -121,7 +127,7 @@ def _draw_profile(ax: Axes, profile: Profile, band: Array) -> None:
     tidy(ax, shortened(profile.name, 40))
 
 
-def _name_places(ax: Axes, profile: Profile) -> None:
+def name_places(ax: Axes, profile: Profile | ClassProfile) -> None:
     """Write the levels or numbers below the axis, or upright where there are too many."""
     labels = profile.labels or [number(float(value), 4) for value in profile.x]
     names = [shortened(label, 12) for label in labels]
@@ -129,7 +135,8 @@ def _name_places(ax: Axes, profile: Profile) -> None:
     ax.set_xticks(profile.x, names, rotation=90 if is_tight else 0)
 
 
-def _list_size(rows: pd.DataFrame | tuple[object, ...]) -> tuple[float, float]:
+def list_size(rows: Sized) -> tuple[float, float]:
+    """Return the size of a picture with one line for each of the rows."""
     return 5.2, 0.7 + 0.4 * len(rows)
 
 

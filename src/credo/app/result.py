@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from credo.app.data_summary import DataSummary
 from credo.app.held_out import HeldOut
 from credo.app.profile import Profile
 from credo.data.table_regression import CandidateScore, TableRegression
+from credo.data.target import Task
 from credo.distributions.estimate import Estimate
 from credo.distributions.predictive import Predictive
 from credo.models.average import ModelAverage
@@ -29,6 +31,13 @@ class FitSettings:
         Probability of the intervals.
     n_folds
         Folds of the cross-validation within the training rows.
+    task
+        Whether the target is predicted as classes or as a number; "auto" decides by what it
+        holds.
+    loss
+        File with what each action costs in each class, for a target of classes.
+    reject
+        What it costs to leave a row undecided; every error costs one if there is no file.
 
     Examples
     --------
@@ -41,6 +50,9 @@ class FitSettings:
     seed: int = 0
     coverage: float = 0.9
     n_folds: int = 10
+    task: Task = "auto"
+    loss: Path | None = None
+    reject: float | None = None
 
     def __post_init__(self) -> None:
         for name, example in (("test_share", 0.2), ("coverage", 0.9)):
@@ -52,6 +64,16 @@ class FitSettings:
                 )
         if self.seed < 0:
             raise ValueError(f"seed must not be negative; found {self.seed}; pass 0 or more.")
+        if self.reject is not None and not 0 < self.reject < float("inf"):
+            raise ValueError(
+                f"reject must be positive and finite; found {self.reject:g}; pass the cost of "
+                "leaving a row undecided."
+            )
+
+    @property
+    def has_decisions(self) -> bool:
+        """Whether actions are to be chosen, and judged."""
+        return self.loss is not None or self.reject is not None
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.box import SIMPLE_HEAD
@@ -11,23 +11,33 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from credo.app.class_finding import class_findings
+from credo.app.class_slate import STACK
+from credo.app.classification_result import ClassificationResult
 from credo.app.data_summary import DataSummary
+from credo.app.decision_finding import DECISION_HEADINGS, decision_cells
 from credo.app.finding import findings
 from credo.app.progress import Progress as Told
 from credo.app.result import RegressionResult
 from credo.app.sentence import Finding
 from credo.app.slate import AVERAGE
-from credo.app.wording import count, percent, score_cells
+from credo.app.wording import class_score_cells, count, percent, score_cells
+from credo.data.table_classification import ClassScore
 from credo.data.table_regression import CandidateScore
 
 __all__ = [
+    "Result",
+    "print_class_scores",
     "print_notes",
     "print_result",
     "print_scores",
+    "print_table",
     "progress_bar",
     "stderr",
     "stdout",
 ]
+
+Result = RegressionResult | ClassificationResult
 
 _HEADINGS = (
     "log\nevidence",
@@ -37,6 +47,7 @@ _HEADINGS = (
     "test\nlog score",
     "test\nRMSE",
 )
+_CLASS_HEADINGS = ("\nweight", "cv\nlog score", "test\nlog score", "test\nerror", "test\nMCC")
 _MARKS = {"answer": ("»", "bold"), "fact": ("·", ""), "good": ("✓", "green")}
 _CAUTION = ("!", "yellow")
 
@@ -55,15 +66,21 @@ def progress_bar(console: Console) -> Iterator[Told]:
         yield tell
 
 
-def print_result(console: Console, result: RegressionResult) -> None:
+def print_result(console: Console, result: Result) -> None:
     """Print what was found: the data in a line, the table of candidates, the sentences."""
     console.print(Text(_data_line(result.data)))
     for note in (*result.data.notes, *result.slate_notes):
         _print_sentence(console, "·", note, "dim")
     console.print()
-    print_scores(console, result.scores, result.settings.coverage, result.winner.name)
+    if isinstance(result, RegressionResult):
+        print_scores(console, result.scores, result.settings.coverage, result.winner.name)
+        said = findings(result)
+    else:
+        print_class_scores(console, result.scores, result.winner.name)
+        _print_decisions(console, result)
+        said = class_findings(result)
     console.print()
-    for finding in findings(result):
+    for finding in said:
         _print_finding(console, finding)
 
 
@@ -71,6 +88,43 @@ def print_scores(
     console: Console, scores: Iterable[CandidateScore], coverage: float, winner: str
 ) -> None:
     """Print the candidates, the most probable one in bold, and their average last."""
+    rows = [score_cells(score) for score in scores]
+    headings = (*_HEADINGS, f"{percent(coverage)}\ncover")
+    print_table(console, ("\nmodel", *headings), rows, (winner, AVERAGE), AVERAGE)
+    explained = (
+        "Evidence and cv are of training rows, the others of test rows; ± standard error.",
+        "Probability is by evidence and weighs the average; cv weight is by cv log score.",
+    )
+    console.print(Text("\n".join(explained), "dim"))
+
+
+def print_class_scores(console: Console, scores: Iterable[ClassScore], winner: str) -> None:
+    """Print the classifiers, the best one in bold, and their stack last."""
+    rows = [class_score_cells(score, STACK, digits=2) for score in scores]
+    print_table(console, ("\nmodel", *_CLASS_HEADINGS), rows, (winner, STACK), STACK)
+    explained = (
+        "cv is of training rows in folds, the others of test rows; ± standard error, and 95 %",
+        "intervals in brackets. The stack predicts; its weights are those with the best cv log",
+        "score. MCC is Matthews' correlation: 1 is perfect, 0 is chance.",
+    )
+    console.print(Text("\n".join(explained), "dim"))
+
+
+def _print_decisions(console: Console, result: ClassificationResult) -> None:
+    if result.decisions is not None:
+        console.print()
+        cells = decision_cells(result.decisions)
+        print_table(console, DECISION_HEADINGS, cells, ("decisions",))
+
+
+def print_table(
+    console: Console,
+    headings: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    strong: Collection[str] = (),
+    last: str = "",
+) -> None:
+    """Print a table; names in ``strong`` are bold, and a line is drawn above ``last``."""
     table = Table(
         box=SIMPLE_HEAD,
         show_edge=False,
@@ -78,22 +132,16 @@ def print_scores(
         padding=0,
         header_style="dim",
     )
-    table.add_column("\nmodel", no_wrap=True)
-    for heading in (*_HEADINGS, f"{percent(coverage)}\ncover"):
+    table.add_column(headings[0], no_wrap=True)
+    for heading in headings[1:]:
         table.add_column(heading, justify="right", no_wrap=True)
-    for score in scores:
-        if score.name == AVERAGE:
+    for row in rows:
+        if row[0] == last:
             table.add_section()
-        style = "bold" if score.name in (winner, AVERAGE) else ""
-        # Blanks around the sign would make the table wider than most terminals.
-        cells = [cell.replace(" ± ", "±") for cell in score_cells(score)]
-        table.add_row(*cells, style=style)
+        # Blanks around the signs would make the table wider than most terminals.
+        cells = [cell.replace(" ± ", "±").replace(" to ", "..") for cell in row]
+        table.add_row(*cells, style="bold" if row[0] in strong else "")
     console.print(table)
-    explained = (
-        "Evidence and cv are of training rows, the others of test rows; ± standard error.",
-        "Probability is by evidence and weighs the average; cv weight is by cv log score.",
-    )
-    console.print(Text("\n".join(explained), "dim"))
 
 
 def stdout() -> Console:

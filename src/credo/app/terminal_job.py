@@ -11,18 +11,29 @@ from rich.text import Text
 from credo import app
 from credo.app import terminal
 from credo.app.candidate import described
+from credo.app.class_slate import CLASS_MEANINGS
+from credo.app.compare_job import compare_table, model_names
+from credo.app.compare_report import comparison_page
+from credo.app.compare_terminal import print_comparison
 from credo.app.effect import N_EFFECTS, EffectList, strongest_effects
 from credo.app.job import fit_table
-from credo.app.result import FitSettings, RegressionResult
+from credo.app.result import FitSettings
 from credo.app.wording import count
+from credo.data.column_name import quoted
 from credo.data.error import ModelFileError, OutputError
+from credo.data.loss_file import read_losses
 from credo.data.model_file import ModelFileInfo, load, model_file_info, save
 from credo.data.output import atomic_file, require_writable
 from credo.data.sets import set_path
+from credo.data.table_classification import TableClassification
+from credo.data.table_input import TablePrediction
 from credo.data.table_regression import MIN_PROBABILITY, TableRegression
+from credo.data.target import Task
 from credo.plots.wording import probability
 
-__all__ = ["demo", "fit", "inspect", "predict"]
+__all__ = ["compare", "demo", "fit", "inspect", "list_models", "predict"]
+
+TableModel = TableRegression | TableClassification
 
 
 def fit(
@@ -39,7 +50,13 @@ def fit(
         console.print(Text("Add --out model.credo to keep the model for credo predict.", "dim"))
 
 
-def predict(model: Path, table: Path, out: Path | None, coverage: float | None) -> None:
+def predict(
+    model: Path,
+    table: Path,
+    out: Path | None,
+    coverage: float | None,
+    losses: Path | None = None,
+) -> None:
     """Write the predictions of a table as CSV, to a file or to standard output."""
     if out is not None:
         _require_places(table, out, None)
@@ -49,7 +66,7 @@ def predict(model: Path, table: Path, out: Path | None, coverage: float | None) 
         tell(0.0, "opening the model")
         fitted = _loaded(model)
         tell(0.2, "predicting")
-        prediction = fitted.predict(table, coverage)
+        prediction = _predicted(fitted, model.name, table, coverage, losses)
         tell(0.9, "writing")
         text = prediction.frame.to_csv(index=False, float_format="%.8g", lineterminator="\n")
     if out is None:
@@ -62,6 +79,36 @@ def predict(model: Path, table: Path, out: Path | None, coverage: float | None) 
         _print_places(console, {"predictions": out})
 
 
+def compare(
+    table: Path,
+    target: str,
+    names: list[str] | None,
+    task: Task,
+    seed: int,
+    report: Path | None,
+) -> None:
+    """Compare models on a table, print what may be said, and write a page if asked to."""
+    _require_places(table, None, report)
+    with terminal.progress_bar(terminal.stderr()) as progress:
+        progress(0.1, "fitting each model in each fold")
+        found = compare_table(table, target, names, task, seed)
+    if report is not None:
+        with atomic_file(report) as file:
+            file.write(comparison_page(found).encode())
+    console = terminal.stdout()
+    print_comparison(console, found)
+    _print_places(console, {} if report is None else {"report": report})
+
+
+def list_models() -> None:
+    """Print the names of all models that can be compared, and what they are."""
+    console = terminal.stdout()
+    for has_classes, what in ((True, "classes"), (False, "a number")):
+        console.print(Text(f"To predict {what}:", "bold"))
+        known = model_names(has_classes)
+        terminal.print_notes(console, [f"{name}: {meaning}" for name, meaning in known.items()])
+
+
 def inspect(model: Path) -> None:
     """Print what a model file says of itself, and what the model in it says."""
     info = model_file_info(model)
@@ -71,6 +118,8 @@ def inspect(model: Path) -> None:
     _print_info(console, model, info)
     if weights is not None:
         _print_regression(console, value, weights)
+    if isinstance(value, TableClassification):
+        _print_classification(console, value)
 
 
 def demo(folder: Path) -> None:
@@ -93,7 +142,7 @@ def demo(folder: Path) -> None:
 
 def _written(
     table: Path, target: str, settings: FitSettings, out: Path | None, report: Path | None
-) -> RegressionResult:
+) -> terminal.Result:
     with terminal.progress_bar(terminal.stderr()) as progress:
         result = fit_table(table, target, settings, progress)
         if report is not None:
@@ -125,9 +174,29 @@ def _require_apart(taken: Path, place: Path) -> None:
         )
 
 
-def _loaded(path: Path) -> TableRegression:
+def _predicted(
+    model: TableModel, name: str, table: Path, coverage: float | None, losses: Path | None
+) -> TablePrediction:
+    """Return the predictions of a model, with what concerns its kind of target."""
+    if isinstance(model, TableClassification):
+        if coverage is not None:
+            raise ModelFileError(
+                f"--coverage needs a model of numbers, which has intervals; found that "
+                f"{name} predicts classes; leave it out."
+            )
+        labels = [str(label) for label in model.classes]
+        return model.predict(table, None if losses is None else read_losses(losses, labels))
+    if losses is not None:
+        raise ModelFileError(
+            f"--decide needs a model of classes; found that {name} predicts the number "
+            f"{model.target!r}; leave it out."
+        )
+    return model.predict(table, coverage)
+
+
+def _loaded(path: Path) -> TableModel:
     value = load(path)
-    if not isinstance(value, TableRegression):
+    if not isinstance(value, TableModel):
         raise ModelFileError(
             f"{path.name} must hold a model that takes tables; found a "
             f"{type(value).__name__}; use a file that credo fit wrote."
@@ -160,6 +229,29 @@ def _print_info(console: Console, path: Path, info: ModelFileInfo) -> None:
         Text(f"{count(info.n_arrays, 'array')} in {info.n_bytes:,} bytes, by {libraries}")
     )
     console.print(Text(f"data fingerprint: {info.fingerprint or 'none'}"))
+
+
+def _print_classification(console: Console, model: TableClassification) -> None:
+    inputs = ", ".join(repr(name) for name in model.preparation.inputs)
+    console.print(
+        Text(
+            f"predicts {model.target!r} ({quoted(model.classes)}) from {inputs}; learned from "
+            f"{model.n_rows:,} rows"
+        )
+    )
+    winner = max(model.scores[:-1], key=lambda score: score.cv_log_score)
+    terminal.print_class_scores(console, model.scores, winner.name)
+    console.print()
+    shares = zip(model.stack.names_, model.stack.weights_, strict=True)
+    told = ", ".join(f"{name} {probability(float(share))}" for name, share in shares)
+    terminal.print_notes(console, [f"Weights after all rows: {told}."])
+    named = zip(model.stack.names_, model.stack.estimators_, strict=True)
+    parts = [
+        f"{name}: {meaning}; {made}."
+        for name, meaning, made in described(named, CLASS_MEANINGS)
+    ]
+    terminal.print_notes(console, parts)
+    terminal.print_notes(console, model.notes)
 
 
 def _print_regression(console: Console, model: TableRegression, weights: EffectList) -> None:

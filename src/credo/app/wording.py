@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from credo.app.slate import AVERAGE
+from credo.data.table_classification import ClassScore
 from credo.data.table_regression import CandidateScore
 from credo.plots.wording import probability
 
-__all__ = ["count", "number", "percent", "plus_minus", "score_cells"]
+__all__ = [
+    "class_score_cells",
+    "count",
+    "listed",
+    "number",
+    "percent",
+    "plus_minus",
+    "score_cells",
+    "spread",
+]
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -71,6 +82,52 @@ def count(n: int, noun: str) -> str:
     ('1 row', '1,030 rows')
     """
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Return parts as an enumeration.
+
+    Examples
+    --------
+    >>> listed(["age", "dose", "sex"]), listed(["age"])
+    ('age, dose and sex', 'age')
+    """
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def spread(value: float, low: float, high: float, is_share: bool = False) -> str:
+    """Return a value with the ends of its interval; NaN is a dash.
+
+    Examples
+    --------
+    >>> spread(0.8123, 0.741, 0.867), spread(0.123, 0.08, 0.172, is_share=True)
+    ('0.81 (0.74 to 0.87)', '12.3 % (8 to 17)')
+    """
+    if math.isnan(value):
+        return "-"
+    if is_share:
+        return f"{100 * value:.1f} % ({100 * low:.0f} to {100 * high:.0f})"
+    return f"{value:.2f} ({low:.2f} to {high:.2f})"
+
+
+def class_score_cells(score: ClassScore, whole: str, digits: int = 3) -> tuple[str, ...]:
+    """Return a row of the table: name, weight, log scores, error and Matthews' correlation.
+
+    Parameters
+    ----------
+    whole
+        Name of the mixture of all, which has no weight.
+    digits
+        Decimals of the log scores.
+    """
+    return (
+        score.name,
+        "" if score.name == whole else probability(score.weight),
+        plus_minus(score.cv_log_score, score.cv_log_score_error, digits),
+        plus_minus(score.log_score, score.log_score_error, digits),
+        spread(score.error_rate, score.error_low, score.error_high, is_share=True),
+        spread(score.mcc, score.mcc_low, score.mcc_high),
+    )
 
 
 def score_cells(score: CandidateScore) -> tuple[str, ...]:

@@ -41,6 +41,7 @@ CLASSES: Mapping[str, str] = MappingProxyType(
         "EvidenceMaximization": "credo.inference.evidence",
         "Expectation": "credo.inference.expectation_maximization",
         "ExpectationMaximization": "credo.inference.expectation_maximization",
+        "EvidenceSearch": "credo.models.search",
         "Exponential": "credo.distributions.exponential",
         "ExponentialMargin": "credo.decisions.margin_loss",
         "ExponentialStatistics": "credo.families.exponential",

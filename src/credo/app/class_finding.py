@@ -1,0 +1,183 @@
+"""Plain sentences on a classification: what it says, what to believe, and what not to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from credo.app.chance import CONFIDENCE
+from credo.app.classification_result import ClassificationResult
+from credo.app.coverage_finding import FEW_TEST_ROWS
+from credo.app.decision_finding import decision_findings
+from credo.app.sentence import Finding
+from credo.app.wording import count, listed, number, percent
+from credo.evaluation.proportion import proportion_interval
+
+__all__ = ["class_findings", "class_headline"]
+
+LEAST_WEIGHT = 0.01
+LEAST_REACH = 0.02
+OFTEN_OUTSIDE = 0.1
+FEWEST_OF_A_CLASS = 5
+HALF = 0.5
+
+
+def class_findings(result: ClassificationResult) -> tuple[Finding, ...]:
+    """Return all sentences on a result, the answer first and cautions after facts."""
+    found = [
+        Finding("answer", class_headline(result)),
+        *_models(result),
+        *_moves(result),
+        _calibration(result),
+        *_classes(result),
+        *decision_findings(result),
+        *_amount(result),
+        *_places(result),
+        *(Finding("caution", note) for note in result.trap_notes),
+        _use(result),
+    ]
+    return tuple(sorted(found, key=lambda finding: finding.tone == "caution"))
+
+
+def class_headline(result: ClassificationResult) -> str:
+    """Return the answer in one sentence."""
+    target, stack, alone = result.data.target, result.stack, result.baseline
+    common = str(_labels(result)[int(_counts(result).argmax())])
+    low = float(result.held_out.gain.interval(CONFIDENCE)[0])
+    always = f"always saying {common!r} is wrong for {percent(alone.error_rate)}"
+    if not low > 0:
+        return (
+            f"The columns say nothing certain about {target!r}: on "
+            f"{count(result.data.n_test, 'test row')} predictions are wrong for "
+            f"{percent(stack.error_rate)}, and {always}."
+        )
+    interval = f"{percent(stack.error_low)} to {percent(stack.error_high)}"
+    return (
+        f"Predictions of {target!r} are wrong for {percent(stack.error_rate)} of rows never "
+        f"seen before (95 % interval {interval}); {always}."
+    )
+
+
+def _models(result: ClassificationResult) -> Iterator[Finding]:
+    winner = result.winner
+    ranked = sorted(result.candidates, key=lambda score: -score.weight)
+    told = [f"{s.name} {s.weight:.2f}" for s in ranked if s.weight >= LEAST_WEIGHT]
+    yield Finding(
+        "fact",
+        f"The best single classifier by cross-validation is {winner.name}; the stack that "
+        f"predicts has the weights {', '.join(told)}.",
+    )
+    gain, error = float(result.stack_gain.value), float(result.stack_gain.standard_error)
+    if float(result.stack_gain.interval(CONFIDENCE)[0]) > 0:
+        yield Finding(
+            "good",
+            f"The stack beats {winner.name} in the folds, by {number(gain, 2)} ± "
+            f"{number(error, 2)} of log score per row.",
+        )
+
+
+def _moves(result: ClassificationResult) -> Iterator[Finding]:
+    """Say which columns move the probabilities, if they are worth anything."""
+    moved = [profile for profile in result.profiles[:3] if profile.reach > LEAST_REACH]
+    if not moved or result.winner.name == result.baseline.name:
+        return
+    parts = [
+        f"{profile.name!r} (that of {str(_labels(result)[profile.reaches.argmax()])!r} by "
+        f"{number(profile.reach, 2)})"
+        for profile in moved
+    ]
+    yield Finding(
+        "fact",
+        "What moves a probability most, over the range of a column with all others as in a "
+        f"typical row, is {listed(parts)}.",
+    )
+
+
+def _calibration(result: ClassificationResult) -> Finding:
+    """Say whether rows are right as often as their probabilities claim."""
+    predictive, y = result.held_out.predictive, result.held_out.y
+    claim = predictive.probability.max(axis=1)
+    n_right, expected = int(np.sum(predictive.mode() == y)), float(claim.sum())
+    spread = float(np.sqrt(np.sum(claim * (1 - claim))))
+    said = (
+        f"the predicted class had a mean probability of {percent(claim.mean())}, and "
+        f"{n_right:,} of {len(y):,} ({percent(n_right / len(y))}) came true"
+    )
+    # Independent rows of unequal chances: their count is close to normal.
+    z = (n_right - expected) / spread if spread > 0 else 0.0
+    if abs(z) > 2.0:
+        wrong = "too sure" if z < 0 else "not sure enough"
+        return Finding("caution", f"Probabilities are {wrong}: {said}, which is not chance.")
+    if len(y) < FEW_TEST_ROWS:
+        return Finding("fact", f"On the test {said}, too few rows to judge probabilities by.")
+    return Finding("good", f"Probabilities keep their promise on the test: {said}.")
+
+
+def _classes(result: ClassificationResult) -> Iterator[Finding]:
+    """Say which class is missed most, where that is more than chance."""
+    table = result.confusion.table
+    totals, hits = table.sum(axis=1), np.diag(table)
+    shares = np.where(totals > 0, hits / np.where(totals > 0, totals, 1), 1.0)
+    worst = int(shares.argmin())
+    if shares[worst] == 1:
+        return
+    high = float(proportion_interval(int(hits[worst]), int(totals[worst]), CONFIDENCE)[1])
+    missed = (
+        f"{int(hits[worst]):,} of {int(totals[worst]):,} test rows of class "
+        f"{str(_labels(result)[worst])!r} were found"
+    )
+    if high < HALF:
+        yield Finding("caution", f"One class is mostly missed: {missed}.")
+    else:
+        yield Finding("fact", f"The class missed most: {missed}.")
+
+
+def _amount(result: ClassificationResult) -> Iterator[Finding]:
+    n_test, counts = result.data.n_test, _counts(result)
+    if n_test < FEW_TEST_ROWS:
+        yield Finding(
+            "caution",
+            f"Only {count(n_test, 'row')} served as a test: the figures are rough, and another "
+            "seed may give others.",
+        )
+    elif counts.min() < FEWEST_OF_A_CLASS:
+        label = str(_labels(result)[counts.argmin()])
+        yield Finding(
+            "caution",
+            f"Only {count(int(counts.min()), 'test row')} of class {label!r} served as a test: "
+            "what is said of it is rough.",
+        )
+
+
+def _places(result: ClassificationResult) -> Iterator[Finding]:
+    held_out = result.held_out
+    is_often = held_out.is_outside.mean() > OFTEN_OUTSIDE
+    for note in held_out.notes:
+        yield Finding("caution" if is_often else "fact", f"On the test, {note}")
+    if held_out.is_filled.any():
+        is_wrong = held_out.predictive.mode() != held_out.y
+        filled = is_wrong[held_out.is_filled]
+        yield Finding(
+            "fact",
+            f"{int(filled.sum()):,} of {count(len(filled), 'test row')} with filled values "
+            f"were predicted wrongly, and {int(is_wrong.sum() - filled.sum()):,} of "
+            f"{len(is_wrong) - len(filled):,} others.",
+        )
+
+
+def _use(result: ClassificationResult) -> Finding:
+    return Finding(
+        "fact",
+        f"The saved model is the same stack fitted and weighed on all {result.data.n_rows:,} "
+        "rows; the scores were measured before that, on rows it had not seen.",
+    )
+
+
+def _labels(result: ClassificationResult) -> list[str]:
+    return [str(label) for label in result.training.classes_]
+
+
+def _counts(result: ClassificationResult) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Return the number of test rows of each class."""
+    return np.asarray(result.confusion.table.sum(axis=1))

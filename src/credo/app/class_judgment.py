@@ -1,0 +1,103 @@
+"""Classifiers and their stack judged: by folds of the training rows, and by test rows."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import special
+
+from credo.app.chance import CONFIDENCE
+from credo.app.class_slate import STACK
+from credo.data.table_classification import ClassScore
+from credo.distributions.estimate import Estimate, sample_mean
+from credo.evaluation.confusion import Confusion
+from credo.evaluation.rates import error_rate, matthews_correlation
+from credo.inference.stacking import stacking_weights
+from credo.models.stack import Stack
+from credo.numerics.array import Array
+
+__all__ = ["class_scores", "stacked_log_score", "weight_gain"]
+
+
+def class_scores(stack: Stack, X: pd.DataFrame, y: NDArray[Any]) -> tuple[ClassScore, ...]:
+    """Return the scores of each classifier, and then of the stack.
+
+    Parameters
+    ----------
+    stack
+        The classifiers fitted to the training rows.
+    X, y
+        The test rows.
+    """
+    weighed = [
+        _Weighed(name, float(weight), _mean(rows))
+        for name, weight, rows in zip(
+            stack.names_, stack.weights_, stack.log_scores_, strict=True
+        )
+    ]
+    parts = [
+        _score(part, model, X, y)
+        for part, model in zip(weighed, stack.estimators_, strict=True)
+    ]
+    whole = _Weighed(STACK, 1.0, _mean(stacked_log_score(stack)))
+    return (*parts, _score(whole, stack, X, y))
+
+
+def stacked_log_score(stack: Stack) -> Array:
+    """Return the log score of each row under the stack that its folds would have given.
+
+    The weights of a row's mixture are those that are best for the other folds, so that a
+    row has no say in how it is predicted.
+    """
+    scores = np.empty(len(stack.fold_))
+    for fold in np.unique(stack.fold_):
+        is_in = stack.fold_ == fold
+        weights = stacking_weights(stack.log_scores_[:, ~is_in])
+        mixed = special.logsumexp(stack.log_scores_[:, is_in], axis=0, b=weights[:, None])
+        scores[is_in] = mixed
+    return scores
+
+
+def weight_gain(stack: Stack) -> Estimate:
+    """Return the mean log score in the folds of the stack above that of its best member."""
+    best = int(np.argmax(stack.log_scores_.mean(axis=1)))
+    return _mean(stacked_log_score(stack) - stack.log_scores_[best])
+
+
+class _Weighed(NamedTuple):
+    """A name, its weight in the stack, and its score by cross-validation."""
+
+    name: str
+    weight: float
+    cv_score: Estimate
+
+
+def _mean(row_scores: Array) -> Estimate:
+    # An impossible outcome scores minus infinity, and so does the mean; it has no error.
+    with np.errstate(invalid="ignore"):
+        return sample_mean(row_scores)
+
+
+def _score(weighed: _Weighed, model: Any, X: pd.DataFrame, y: NDArray[Any]) -> ClassScore:
+    predictive = model.predict_dist(X)
+    scored = _mean(predictive.log_prob(y))
+    confusion = Confusion.of(y, predictive.mode(), labels=predictive.labels)
+    error = error_rate(confusion, CONFIDENCE)
+    mcc = matthews_correlation(confusion, CONFIDENCE)
+    return ClassScore(
+        name=weighed.name,
+        weight=weighed.weight,
+        cv_log_score=float(weighed.cv_score.value),
+        cv_log_score_error=float(weighed.cv_score.standard_error),
+        log_score=float(scored.value),
+        log_score_error=float(scored.standard_error),
+        error_rate=error.value,
+        error_low=error.low,
+        error_high=error.high,
+        mcc=mcc.value,
+        mcc_low=mcc.low,
+        mcc_high=mcc.high,
+    )

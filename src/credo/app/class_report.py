@@ -1,0 +1,168 @@
+"""The report on a target of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from credo.app import class_picture, picture
+from credo.app.candidate import described
+from credo.app.class_finding import class_findings, class_headline
+from credo.app.class_slate import CLASS_MEANINGS, STACK
+from credo.app.classification_result import ClassificationResult
+from credo.app.coverage_finding import FEWEST_FOR_SHARES
+from credo.app.decision_report import decision_section
+from credo.app.page import card, figure, page, section, table, tile
+from credo.app.report_part import belief_section, data_section, footer, header
+from credo.app.wording import class_score_cells, count, number, percent
+
+__all__ = ["classification_page"]
+
+N_EXAMPLES = 9
+
+
+def classification_page(result: ClassificationResult) -> str:
+    """Return the report as the text of a self-contained HTML file."""
+    parts = [
+        header(result.data, class_headline(result), _tiles(result)),
+        belief_section(class_findings(result)),
+        _models(result),
+        _predictions(result),
+        decision_section(result),
+        _columns(result),
+        data_section(result.data, result.slate_notes),
+        footer(result.settings, result.data.fingerprint),
+    ]
+    return page(f"{result.data.target}: credo report", parts)
+
+
+def _tiles(result: ClassificationResult) -> Iterator[str]:
+    data, stack = result.data, result.stack
+    if data.n_test >= FEWEST_FOR_SHARES:
+        yield tile(
+            f"{100 * stack.error_rate:.1f} %",
+            f"of test rows wrong; {100 * result.baseline.error_rate:.1f} % if always the most "
+            "frequent class",
+        )
+        yield tile(number(stack.mcc, 2), "Matthews' correlation (MCC); 1 is perfect, 0 chance")
+    yield tile(
+        number(stack.log_score, 3),
+        f"log score per row; {number(result.baseline.log_score, 3)} for class frequencies "
+        "alone",
+    )
+    yield tile(f"{data.n_test:,}", f"test rows; {data.n_train:,} rows to learn from")
+
+
+def _models(result: ClassificationResult) -> str:
+    headings = ["model", "weight", "cv log score", "test log score", "test error", "test MCC"]
+    rows = [class_score_cells(score, STACK) for score in result.scores]
+    lead = (
+        "Each classifier is fitted to the training rows, and to all but one of their folds in "
+        "turn. The weights are those of the mixture that predicts the left-out folds best; "
+        "evidences are not used, since those of densities of rows and of classes given rows "
+        "do not compare."
+    )
+    chart = figure(
+        "Weight of each classifier",
+        "Classifiers that say the same share a weight: one without any may be as good alone.",
+        class_picture.weights(result),
+    )
+    judged = figure(
+        "Log score of each classifier, and of their stack",
+        "Test rows, and cross-validation within the training rows; further right is better; "
+        "bars are one standard error.",
+        picture.log_scores(result.scores),
+    )
+    numbers = table(headings, rows, (result.winner.name, STACK))
+    explained = "± is one standard error; in brackets are 95 % intervals."
+    scores = card("All numbers", explained, numbers, is_wide=True)
+    pairs = zip(result.training.names_, result.training.estimators_, strict=True)
+    what = card(
+        "What each classifier is",
+        "The expression makes it again in Python, for columns coded as numbers.",
+        table(
+            ["model", "what it is", "in Python"],
+            described(pairs, CLASS_MEANINGS),
+            is_words=True,
+        ),
+        is_wide=True,
+    )
+    grid = f'<div class="grid">{chart}{judged}{scores}{what}</div>'
+    return section("The classifiers", lead, grid)
+
+
+def _predictions(result: ClassificationResult) -> str:
+    figures = [
+        figure(
+            "Do probabilities keep their promise?",
+            "How often what was given a probability came true, in groups of test rows with "
+            "95 % intervals; on the dashed line, as often as promised. Gray is how often each "
+            "probability was said.",
+            class_picture.reliability(result),
+        ),
+        figure(
+            "How well rows are ranked (ROC)",
+            f"{_ranked(result)} As the threshold falls more rows of the class are found, and "
+            "more others taken for it; the dashed line is chance.",
+            class_picture.roc(result),
+        ),
+        figure(
+            "What was taken for what",
+            "Test rows by true class (down) and predicted class (across); below each count its "
+            "share of the true class with its 95 % interval.",
+            class_picture.confusion(result),
+        ),
+        card(
+            "What a prediction looks like",
+            "Test rows from the least sure prediction to the surest.",
+            _examples(result),
+        ),
+    ]
+    lead = f"All {result.data.n_test:,} rows below were held out of training."
+    body = f'<div class="grid">{"".join(figures)}</div>'
+    return section("Predictions on test rows", lead, body)
+
+
+def _ranked(result: ClassificationResult) -> str:
+    labels = [str(label) for label in result.training.classes_]
+    if len(labels) == 2:
+        return f"Test rows in the order of their probability of {labels[1]!r}."
+    return "Test rows in the order of their probability of one class against all others."
+
+
+def _examples(result: ClassificationResult) -> str:
+    """Return a table of test rows spread over how sure their predictions are."""
+    predictive, y = result.held_out.predictive, result.held_out.y
+    sure = predictive.probability.max(axis=1)
+    spread_out = np.linspace(0, len(sure) - 1, min(N_EXAMPLES, len(sure))).astype(int)
+    rows = np.argsort(sure, kind="stable")[spread_out]
+    cells = [
+        [str(called), percent(float(share)), str(true), "" if called == true else "wrong"]
+        for called, share, true in zip(
+            predictive.mode()[rows], sure[rows], y[rows], strict=True
+        )
+    ]
+    return table(["predicted", "probability", "true", ""], cells)
+
+
+def _columns(result: ClassificationResult) -> str:
+    if not result.profiles:
+        return ""
+    places = class_picture.drawn_classes(result)
+    labels = [str(label) for label in result.training.classes_]
+    what = (
+        f"Probability of {labels[1]!r}"
+        if len(labels) == 2
+        else f"Probability of {'each class' if len(places) == len(labels) else 'the '}"
+        f"{'' if len(places) == len(labels) else count(len(places), 'most frequent class')}"
+    )
+    shown = card(
+        "One column at a time",
+        f"{what} when one column moves over its range and all others stay as in the most "
+        "typical row; the farthest reach is first.",
+        f'<div class="small">{"".join(class_picture.class_profile_pictures(result))}</div>',
+        is_wide=True,
+    )
+    lead = "These describe the models, not what would happen if someone changed a column."
+    return section("What moves the probabilities", lead, f'<div class="grid">{shown}</div>')

@@ -1,0 +1,182 @@
+"""The main job for a target of classes: classifiers stacked by folds, and judged."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from credo.app.chance import CONFIDENCE
+from credo.app.class_finding import class_findings
+from credo.app.class_judgment import class_scores, weight_gain
+from credo.app.class_profile import class_profiles
+from credo.app.class_slate import BASELINE, class_slate
+from credo.app.classification_result import ClassificationResult
+from credo.app.data_summary import DataSummary
+from credo.app.held_out import HeldOut, held_out_rows
+from credo.app.profile import N_PROFILES
+from credo.app.progress import Progress
+from credo.app.result import FitSettings
+from credo.app.split import Part, Split, split_rows
+from credo.app.trap_note import trap_notes
+from credo.app.wording import count
+from credo.data.error import TableError
+from credo.data.loss_file import read_losses
+from credo.data.preparation import TablePreparation
+from credo.data.table import Table
+from credo.data.table_classification import TableClassification
+from credo.data.table_input import named_inputs
+from credo.data.target import Target
+from credo.data.training_range import TrainingRange
+from credo.decisions.loss_matrix import LossMatrix
+from credo.distributions.categorical import Categorical
+from credo.evaluation.confusion import Confusion
+from credo.evaluation.decision_report import DecisionReport, judge_decisions
+from credo.inference.engine import ConvergenceWarning
+from credo.models.stack import Stack
+
+__all__ = ["REJECT", "chosen_loss", "judged_classification"]
+
+REJECT = "reject"
+"""Name of the action that leaves a row undecided."""
+
+
+def judged_classification(
+    table: Table, target: Target, settings: FitSettings, progress: Progress
+) -> ClassificationResult:
+    """Return classifiers for a target of classes, judged on rows that they have not seen."""
+    loss = chosen_loss(settings, np.unique(target.y).tolist())
+    result = _judged(table, target, settings, loss, progress)
+    said = class_findings(result)
+    kept = [found.text for found in said if found.tone in ("answer", "caution")]
+    return replace(result, model=replace(result.model, notes=(*result.data.notes, *kept)))
+
+
+def chosen_loss(settings: FitSettings, labels: list[str]) -> LossMatrix | None:
+    """Return the losses that the settings ask for, or None if they ask for no decisions."""
+    if not settings.has_decisions:
+        return None
+    if settings.loss is None:
+        loss = LossMatrix.zero_one(labels)
+    else:
+        loss = read_losses(settings.loss, labels)
+    if settings.reject is None:
+        return loss
+    if REJECT in loss.actions.tolist():
+        raise TableError(
+            f"--reject must add an action of its own; found {REJECT!r} among the actions "
+            "already; name that one otherwise, or leave out --reject."
+        )
+    return loss.with_reject(settings.reject, REJECT)
+
+
+def _judged(
+    table: Table,
+    target: Target,
+    settings: FitSettings,
+    loss: LossMatrix | None,
+    progress: Progress,
+) -> ClassificationResult:
+    split_rng, _ = np.random.default_rng(settings.seed).spawn(2)
+    progress(0.0, "typing the columns")
+    split = split_rows(table, target, settings.test_share, split_rng)
+    train, test = split.train, split.test
+    n_classes = len(np.unique(train.y))
+    slate = class_slate(train.prepared.X, n_classes, train.prepared.names)
+    n_folds, fold_notes = _folds(train, settings.n_folds)
+    progress(0.05, "cross-validating the classifiers")
+    stack = Stack(list(slate.candidates), cv=n_folds, random_state=settings.seed)
+    fit_notes = _fitted(stack, train.inputs, train.y)
+    progress(0.5, "judging on the test rows")
+    scores = class_scores(stack, test.inputs, test.y)
+    held_out = _held_out(stack, split)
+    moves = class_profiles(stack, split.preparation, train.prepared.X, N_PROFILES)
+    progress(0.6, "fitting to all rows")
+    model = _refitted(table.rows(target.rows), target, split, stack)
+    progress(1.0, "done")
+    return ClassificationResult(
+        settings=settings,
+        data=DataSummary.of(table, target, split.schema, split.preparation),
+        training=stack,
+        scores=scores,
+        stack_gain=weight_gain(stack),
+        held_out=held_out,
+        confusion=Confusion.of(test.y, held_out.predictive.mode(), labels=stack.classes_),
+        profiles=tuple(moves),
+        slate_notes=(*slate.notes, *fold_notes, *fit_notes),
+        trap_notes=trap_notes(split, target, held_out.predictive.mode()),
+        loss=loss,
+        decisions=_decisions(held_out, loss),
+        model=replace(model, scores=scores),
+    )
+
+
+def _folds(train: Part, wanted: int) -> tuple[int, tuple[str, ...]]:
+    """Return how many folds the rarest class allows, and a note if that is fewer."""
+    labels, counts = np.unique(train.y, return_counts=True)
+    n_folds = int(min(wanted, counts.min()))
+    if n_folds == wanted:
+        return n_folds, ()
+    rarest = str(labels[counts.argmin()])
+    return n_folds, (
+        f"Cross-validation has {n_folds} folds instead of {wanted}, because class {rarest!r} "
+        f"has only {counts.min()} training rows.",
+    )
+
+
+def _fitted(stack: Stack, X: pd.DataFrame, y: NDArray[Any]) -> tuple[str, ...]:
+    """Fit a stack, and return a note instead of warnings where fits did not settle."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        stack.fit(X, y)
+    early = [warning for warning in caught if issubclass(warning.category, ConvergenceWarning)]
+    for warning in caught:
+        if warning not in early:
+            warnings.warn_explicit(
+                warning.message, warning.category, warning.filename, warning.lineno
+            )
+    note = (
+        f"{count(len(early), 'fit')} in the folds stopped at the limit of steps; scores are of "
+        "what was reached."
+    )
+    return (note,) if early else ()
+
+
+def _held_out(stack: Stack, split: Split) -> HeldOut[Categorical]:
+    inputs = split.test.inputs
+    predictive = stack.predict_dist(inputs)
+    assert isinstance(predictive, Categorical)
+    alone = stack.named_estimators_[BASELINE].predict_dist(inputs)
+    return held_out_rows(predictive, alone, split, doubt="probabilities")
+
+
+def _decisions(
+    held_out: HeldOut[Categorical], loss: LossMatrix | None
+) -> DecisionReport | None:
+    if loss is None:
+        return None
+    return judge_decisions(held_out.predictive, held_out.y, loss, coverage=CONFIDENCE)
+
+
+def _refitted(
+    labeled: Table, target: Target, split: Split, stack: Stack
+) -> TableClassification:
+    """Return the same classifiers and rules, learned and weighed from all rows."""
+    preparation = TablePreparation.learn(labeled, target.name, split.schema)
+    prepared = preparation.prepare(labeled)
+    again = clone(stack)
+    _fitted(again, named_inputs(prepared), target.y)
+    return TableClassification(
+        preparation=preparation,
+        stack=again,
+        training_range=TrainingRange.of(prepared),
+        n_rows=len(labeled),
+        n_test=len(split.test.y),
+        scores=(),
+        notes=(),
+    )

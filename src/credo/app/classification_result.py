@@ -1,0 +1,86 @@
+"""What the main job answers for a target of classes, as values that all pages read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from credo.app.class_profile import ClassProfile
+from credo.app.data_summary import DataSummary
+from credo.app.held_out import HeldOut
+from credo.app.result import FitSettings
+from credo.data.table_classification import ClassScore, TableClassification
+from credo.decisions.loss_matrix import LossMatrix
+from credo.distributions.categorical import Categorical
+from credo.distributions.estimate import Estimate
+from credo.evaluation.confusion import Confusion
+from credo.evaluation.decision_report import DecisionReport
+from credo.models.stack import Stack
+
+__all__ = ["ClassificationResult"]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassificationResult:
+    """Classifiers weighed by cross-validation, stacked and judged.
+
+    Attributes
+    ----------
+    settings, data
+        How it was done, and on what.
+    training
+        The classifiers fitted to the training rows, and their stack.
+    scores
+        One for each classifier, simplest first, and then the stack.
+    stack_gain
+        Mean cross-validated log score of the stack above that of its best member.
+    held_out
+        The test rows.
+    confusion
+        Which classes were taken for which on the test rows.
+    profiles
+        How the probabilities move with the columns that move them most.
+    slate_notes
+        A sentence for each classifier that was left out, and on the folds.
+    trap_notes
+        A sentence for each trap that the data set: rows in an order that gives the class
+        away, and the like.
+    loss, decisions
+        What each action costs in each class, if decisions were asked for, and what the
+        decisions cost on the test rows.
+    model
+        The same classifiers fitted to all rows, to be saved.
+    """
+
+    settings: FitSettings
+    data: DataSummary
+    training: Stack
+    scores: tuple[ClassScore, ...]
+    stack_gain: Estimate
+    held_out: HeldOut[Categorical]
+    confusion: Confusion
+    profiles: tuple[ClassProfile, ...]
+    slate_notes: tuple[str, ...]
+    trap_notes: tuple[str, ...]
+    loss: LossMatrix | None
+    decisions: DecisionReport | None
+    model: TableClassification
+
+    @property
+    def candidates(self) -> tuple[ClassScore, ...]:
+        """The scores of the classifiers."""
+        return self.scores[:-1]
+
+    @property
+    def stack(self) -> ClassScore:
+        """The scores of the stack."""
+        return self.scores[-1]
+
+    @property
+    def baseline(self) -> ClassScore:
+        """The scores of the class frequencies alone."""
+        return self.scores[0]
+
+    @property
+    def winner(self) -> ClassScore:
+        """The classifier with the highest cross-validated log score."""
+        return max(self.candidates, key=lambda score: score.cv_log_score)

@@ -1,0 +1,137 @@
+"""Models of the slate compared on a table: which are better, and which cannot be told apart."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from credo.app.candidate import MEANINGS
+from credo.app.class_slate import CLASS_MEANINGS, class_slate
+from credo.app.slate import regression_slate
+from credo.data.column_name import nearest_names, quoted
+from credo.data.columns import TableSchema
+from credo.data.error import TableError
+from credo.data.preparation import PreparedTable, TablePreparation
+from credo.data.table import as_table
+from credo.data.table_input import named_inputs
+from credo.data.target import Target, Task, prepare_target
+from credo.evaluation.compare import compare
+from credo.evaluation.comparison import Comparison
+from credo.inference.engine import ConvergenceWarning
+
+__all__ = ["TableComparison", "compare_table", "model_names"]
+
+N_FOLDS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class TableComparison:
+    """A comparison, the table and target it is about, and notes on what was done to it."""
+
+    comparison: Comparison
+    table: str
+    target: str
+    n_columns: int
+    notes: tuple[str, ...]
+
+
+def model_names(has_classes: bool) -> Mapping[str, str]:
+    """Return what each model that can be compared is, by its name."""
+    return CLASS_MEANINGS if has_classes else MEANINGS
+
+
+def compare_table(
+    source: Any,
+    target: str,
+    names: Sequence[str] | None = None,
+    task: Task = "auto",
+    seed: int = 0,
+) -> TableComparison:
+    """Return how models of the slate compare on all rows of a table, in the same folds.
+
+    Parameters
+    ----------
+    source
+        A `Table`, a path or a data frame.
+    target
+        Name of the column to predict.
+    names
+        Models to compare; all that suit the table if None.
+    task, seed
+        What the target is predicted as, and what draws the folds.
+    """
+    table = as_table(source)
+    wanted = prepare_target(table, target, task)
+    chosen = _known(names, wanted)
+    labeled = table.rows(wanted.rows)
+    schema = TableSchema.of(labeled, leave_out=(target,))
+    preparation = TablePreparation.learn(labeled, target, schema)
+    prepared = preparation.prepare(labeled)
+    models, notes = _models(prepared, wanted, chosen)
+    with threadpool_limits(limits=1, user_api="blas"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = compare(
+            models, named_inputs(prepared), wanted.y, cv=_n_folds(wanted), random_state=seed
+        )
+    said = wanted.notes + preparation.notes + notes
+    return TableComparison(found, table.name, target, len(schema.used), said)
+
+
+def _known(names: Sequence[str] | None, target: Target) -> list[str] | None:
+    """Return names as the slate spells them; an unknown one is refused with the nearest."""
+    if names is None:
+        return None
+    known = list(model_names(target.has_classes))
+    chosen = [_spelled(name, known) for name in names]
+    if len(set(chosen)) < 2:
+        raise TableError(
+            f"--models must name at least 2 different models; found {quoted(chosen)}; choose "
+            f"from {quoted(known, 20)}."
+        )
+    return list(dict.fromkeys(chosen))
+
+
+def _spelled(name: str, known: list[str]) -> str:
+    plain = " ".join(name.replace("-", " ").replace("_", " ").lower().split())
+    if plain in known:
+        return plain
+    nearest = nearest_names(plain, known, n=1)
+    hint = f"did you mean {nearest[0]!r}? " if nearest else ""
+    raise TableError(
+        f"--models must name models for this target; found {name.strip()!r}; {hint}choose from "
+        f"{quoted(known, 20)}."
+    )
+
+
+def _models(
+    prepared: PreparedTable, target: Target, chosen: list[str] | None
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return the models by name, and notes on those that were left out."""
+    if target.has_classes:
+        n_classes = len(np.unique(target.y))
+        slate: Any = class_slate(prepared.X, n_classes, prepared.names)
+    else:
+        slate = regression_slate(prepared.X)
+    offered = dict(slate.candidates)
+    if chosen is None:
+        return offered, slate.notes
+    for name in chosen:
+        if name not in offered:
+            why = next((note for note in slate.notes if note.startswith(f"{name} ")), "")
+            raise TableError(
+                f"--models must name models that suit the table; found that {why or name} "
+                "Choose others."
+            )
+    return {name: offered[name] for name in chosen}, ()
+
+
+def _n_folds(target: Target) -> int:
+    if not target.has_classes:
+        return min(N_FOLDS, len(target.y))
+    _, counts = np.unique(target.y, return_counts=True)
+    return int(min(N_FOLDS, counts.min()))

@@ -1,0 +1,43 @@
+"""Commands whose arguments and options are the fields of a dataclass."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar, get_type_hints
+
+__all__ = ["with_fields"]
+
+Options = TypeVar("Options")
+
+
+def with_fields(options: type[Options], run: Callable[[Options], None]) -> Callable[..., None]:
+    """Return ``run`` as a function that takes each field of ``options`` by its name.
+
+    Typer reads arguments off a function; a command with many is easier to read as a class.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Greeting:
+    ...     name: str
+    ...     is_loud: bool = False
+    >>> greet = with_fields(Greeting, print)
+    >>> greet(name="Ada")
+    Greeting(name='Ada', is_loud=False)
+    >>> list(inspect.signature(greet).parameters)
+    ['name', 'is_loud']
+    """
+
+    def command(**values: Any) -> None:
+        run(options(**values))
+
+    hints = get_type_hints(options, include_extras=True)
+    fields = inspect.signature(options).parameters.values()
+    parameters = [field.replace(annotation=hints[field.name]) for field in fields]
+    command.__name__ = getattr(run, "__name__", "command")
+    command.__doc__ = run.__doc__
+    command.__annotations__ = {field.name: hints[field.name] for field in fields}
+    command.__dict__["__signature__"] = inspect.Signature(parameters)
+    return command
