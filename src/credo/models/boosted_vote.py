@@ -80,8 +80,9 @@ class BoostingData:
 
 def require_weak_learner(learner: Any) -> None:
     """Refuse what cannot learn from weighted rows."""
+    can_learn = hasattr(learner, "fit") and hasattr(learner, "get_params")
     if learner is None or (
-        is_classifier(learner) and has_fit_parameter(learner, "sample_weight")
+        can_learn and is_classifier(learner) and has_fit_parameter(learner, "sample_weight")
     ):
         return
     raise TypeError(
