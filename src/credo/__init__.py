@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from credo.models.perceptron import Perceptron as Perceptron
     from credo.models.predictive import predict_dist as predict_dist
     from credo.models.regularized_risk import RegularizedRisk as RegularizedRisk
+    from credo.models.search import EvidenceSearch as EvidenceSearch
     from credo.models.stack import Stack as Stack
     from credo.models.voted_perceptron import VotedPerceptron as VotedPerceptron
 
@@ -77,6 +78,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         ],
         "models.predictive": ["predict_dist"],
         "models.regularized_risk": ["RegularizedRisk"],
+        "models.search": ["EvidenceSearch"],
         "models.stack": ["Stack"],
         "models.voted_perceptron": ["VotedPerceptron"],
     },

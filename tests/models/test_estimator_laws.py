@@ -16,6 +16,7 @@ from credo import (
     BaselineRegressor,
     BasisTransformer,
     DecisionStump,
+    EvidenceSearch,
     GaussianClassConditional,
     LeastSquaresClassifier,
     LinearRegression,
@@ -68,6 +69,10 @@ EXAMPLES = {
             ),
             True,
         )
+    ],
+    "EvidenceSearch": [
+        (EvidenceSearch(LinearRegression(), {"basis": [SplineBasis(4), None]}, cv=3), True),
+        (EvidenceSearch(SomeLogistic(), {"C": [0.1, 1.0]}, cv=3), False),
     ],
     "Stack": [
         (

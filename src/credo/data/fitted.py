@@ -125,6 +125,18 @@ FITTED: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "intercept_": Array,
             "statistics_": LinearStatistics,
         },
+        "EvidenceSearch": {
+            **_COMMON,
+            "best_estimator_": _Part,
+            "best_index_": int,
+            "best_params_": dict[str, Any],
+            "best_score_": float,
+            "criterion_": str,
+            "cv_results_": dict[str, list[Any]],
+            "disagreement_": str,
+            "edges_": list[str],
+            "reason_": str,
+        },
         "LinearRegression": {
             **_COMMON,
             "_is_single": bool,

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from credo.models.perceptron import Perceptron as Perceptron
     from credo.models.predictive import predict_dist as predict_dist
     from credo.models.regularized_risk import RegularizedRisk as RegularizedRisk
+    from credo.models.search import EvidenceSearch as EvidenceSearch
     from credo.models.stack import Stack as Stack
     from credo.models.voted_perceptron import VotedPerceptron as VotedPerceptron
 
@@ -50,6 +51,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "nearest_neighbors": ["NearestNeighborsClassifier", "NearestNeighborsRegressor"],
         "predictive": ["predict_dist"],
         "regularized_risk": ["RegularizedRisk"],
+        "search": ["EvidenceSearch"],
         "stack": ["Stack"],
         "voted_perceptron": ["VotedPerceptron"],
     },

@@ -1,0 +1,128 @@
+"""One combination of settings in a search: its fit, its evidence, its held-out scores."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.models.fold import TrainingRows, held_out
+from credo.numerics.array import Array
+
+__all__ = ["Candidate", "candidate", "comparable", "search_results"]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """What came of one combination of settings.
+
+    Attributes
+    ----------
+    fitted
+        The model fitted to all rows; None if it failed.
+    log_evidence, method, key
+        Its evidence, NaN if it has none, how it was found, and what it is the evidence of:
+        only evidences of equal keys compare.
+    log_score
+        Of each held-out row; NaN where there is none.
+    mean, error
+        Weighted mean of these with its standard error.
+    seconds
+        Time that fitting all rows took.
+    failure
+        Why it failed.
+    """
+
+    fitted: Any
+    log_evidence: float
+    method: str
+    key: tuple[Any, ...]
+    log_score: Array
+    mean: float
+    error: float
+    seconds: float
+    failure: Exception | None = None
+
+
+def candidate(model: Any, rows: TrainingRows, fold: NDArray[np.intp] | None) -> Candidate:
+    """Return the fit, evidence and held-out scores of a model, or why it failed."""
+    nothing = np.full(len(rows), np.nan)
+    try:
+        start = time.perf_counter()
+        fitted = rows.fit(model)
+        seconds = time.perf_counter() - start
+        log_score = nothing
+        if fold is not None and _has_probability(fitted, rows.classes is not None):
+            log_score = held_out(model, rows, fold).log_score
+    except (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError) as failure:
+        return Candidate(None, np.nan, "none", (), nothing, np.nan, np.nan, np.nan, failure)
+    inner = fitted.steps[-1][1] if hasattr(fitted, "steps") else fitted
+    method = str(getattr(inner, "evidence_method_", "none"))
+    key = (
+        getattr(inner, "evidence_of_", "y given X"),
+        getattr(inner, "evidence_flat_", ()),
+        method == "bound",
+    )
+    evidence = float(getattr(inner, "log_evidence_", np.nan))
+    mean, error = _mean(log_score, rows.weight)
+    return Candidate(fitted, evidence, method, key, log_score, mean, error, seconds)
+
+
+def comparable(found: Sequence[Candidate]) -> str:
+    """Return why the evidences of candidates cannot be compared; empty if they can."""
+    fitted = [c for c in found if c.failure is None]
+    if any(np.isnan(c.log_evidence) for c in fitted):
+        return "not every setting has an evidence"
+    keys = {c.key for c in fitted}
+    if len({key[2] for key in keys}) > 1:
+        return "some evidences are bounds"
+    if len(keys) > 1:
+        return "the evidences rest on different flat priors or are of different things"
+    if any(_sees_inputs(c) for c in fitted):
+        return "the evidence is of inputs that a step of the pipeline has changed"
+    return ""
+
+
+def search_results(
+    grid: Sequence[dict[str, Any]], found: Sequence[Candidate], score: Array
+) -> dict[str, list[Any]]:
+    """Return one list for each column, one entry for each candidate."""
+    names = sorted({name for params in grid for name in params})
+    rank = 1 + (score[None, :] > score[:, None]).sum(axis=1)
+    return {
+        "params": list(grid),
+        **{f"param_{name}": [params.get(name) for params in grid] for name in names},
+        "log_evidence": [c.log_evidence for c in found],
+        "evidence_method": [c.method for c in found],
+        "mean_test_score": [c.mean for c in found],
+        "std_test_score": [c.error for c in found],
+        "rank_test_score": [int(r) for r in rank],
+        "mean_fit_time": [c.seconds for c in found],
+        "error": ["" if c.failure is None else str(c.failure) for c in found],
+    }
+
+
+def _has_probability(fitted: Any, is_classifier: bool) -> bool:
+    inner = fitted.steps[-1][1] if hasattr(fitted, "steps") else fitted
+    return hasattr(inner, "predict_proba" if is_classifier else "predict_dist")
+
+
+def _sees_inputs(found: Candidate) -> bool:
+    steps = getattr(found.fitted, "steps", ())
+    return len(steps) > 1 and found.key[0] != "y given X"
+
+
+def _mean(log_score: Array, weight: Array) -> tuple[float, float]:
+    """Return the weighted mean of known scores and its standard error."""
+    known = ~np.isnan(log_score) & (weight > 0)
+    if not known.any():
+        return np.nan, np.nan
+    share = weight[known] / weight[known].sum()
+    mean = float(share @ log_score[known])
+    if not np.isfinite(mean):
+        return mean, np.nan
+    return mean, float(np.sqrt((share**2) @ (log_score[known] - mean) ** 2))
