@@ -16,6 +16,7 @@ from credo.families.normal import NormalInverseGamma, NormalStatistics
 from credo.families.ridge_belief import RidgeBelief
 from credo.features.basis import Basis
 from credo.inference.engine import Inference
+from credo.inference.logistic_belief import LogisticBelief
 from credo.inference.latent_class import IncompleteRows
 from credo.models.mixed_belief import MixedBelief
 from credo.models.mixed_statistics import MixedStatistics
@@ -151,6 +152,22 @@ FITTED: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "noise_precision_": Array,
             "posterior_": RidgeBelief,
             "statistics_": LinearStatistics,
+            "weight_precision_": Array,
+        },
+        "LogisticRegression": {
+            **_COMMON,
+            "basis_": Basis | None,
+            "class_weight_": Array,
+            "classes_": NDArray[Any],
+            "coef_": Array,
+            "evidence_flat_": tuple[str, ...],
+            "evidence_method_": str,
+            "evidence_of_": str,
+            "inference_": Inference,
+            "intercept_": Array,
+            "log_evidence_": float,
+            "n_effective_parameters_": float,
+            "posterior_": LogisticBelief,
             "weight_precision_": Array,
         },
         "ModelAverage": {

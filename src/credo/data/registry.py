@@ -67,6 +67,8 @@ CLASSES: Mapping[str, str] = MappingProxyType(
         "LinearResponse": "credo.families.linear",
         "LinearStatistics": "credo.families.linear",
         "LogisticMargin": "credo.decisions.margin_loss",
+        "LogisticBelief": "credo.inference.logistic_belief",
+        "LogisticRegression": "credo.models.logistic_regression",
         "Lomax": "credo.distributions.lomax",
         "LowRankCovariance": "credo.distributions.covariance",
         "MixedBelief": "credo.models.mixed_belief",
