@@ -63,7 +63,8 @@ def boosting_rounds(
     while True:
         member, found = learn(current)
         wrong = (found != codes).astype(np.float64)
-        error = float(current @ wrong / current.sum())
+        # A threaded BLAS would hold the cores that the search for stumps runs on.
+        error = float((current * wrong).sum() / current.sum())
         if error >= 1.0 - 1.0 / n_classes - _NO_EDGE:
             return
         capped = max(error, _LEAST_ERROR)
