@@ -121,8 +121,8 @@ def _joint_log_prob(
     """Return the log density of rows (n, d) in each of ``k`` classes, shape (n, k)."""
     centers = np.broadcast_to(density.loc, (k, x.shape[1]))
     form = density.form
-    is_dense = isinstance(form, DenseCovariance)
-    lower = form.factor.lower if is_dense else cholesky(form.dense()).lower
+    factor = form.factor if isinstance(form, DenseCovariance) else cholesky(form.dense())
+    lower = factor.lower
     if lower.ndim == 3 and len(lower) == 1:
         lower = lower[0]
     return density.log_prob_at(mahalanobis_squares(x, centers, lower))
