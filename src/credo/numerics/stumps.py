@@ -11,6 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from types import ModuleType
 
 import numpy as np
@@ -264,15 +265,21 @@ class Stumps:
 
 def _in_parts(work: Callable[[int, int], None], n: int, size: int) -> None:
     """Run ``work(start, stop)`` on parts of 0 to n - 1, on all cores if that is worth it."""
-    n_parts = min(_n_cores(), n) if size >= _WORTH_A_THREAD else 1
-    edges = np.linspace(0, n, n_parts + 1).astype(int).tolist()
-    if n_parts == 1:
+    n_cores = min(_n_cores(), n)
+    if size < _WORTH_A_THREAD or n_cores == 1:
         work(0, n)
         return
-    # The calling thread takes the first part; a pool does not survive a fork.
+    edges = np.linspace(0, n, min(n, 4 * n_cores) + 1).astype(int).tolist()
+    turn = iter(list(pairwise(edges)))
+
+    def take_turns() -> None:
+        for start, stop in turn:
+            work(start, stop)
+
+    # The calling thread takes its turns as well; a pool does not survive a fork.
     pool = _pool(os.getpid())
-    others = [pool.submit(work, edges[i], edges[i + 1]) for i in range(1, n_parts)]
-    work(edges[0], edges[1])
+    others = [pool.submit(take_turns) for _ in range(n_cores - 1)]
+    take_turns()
     for other in others:
         other.result()
 
