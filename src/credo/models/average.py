@@ -9,14 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.utils import Bunch, Tags
-from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from credo.distributions.mixture import Mixture
-from credo.distributions.predictive import Predictive
 from credo.inference.model_evidence import model_posterior
-from credo.models.regressor import PredictiveRegressor
+from credo.models.ensemble import Ensemble, kind_of, mixed_classes, mixed_predictive
 from credo.numerics.log_domain import log_sum_exp
 
 __all__ = ["EvidenceWarning", "ModelAverage"]
@@ -28,8 +24,8 @@ class EvidenceWarning(UserWarning):
     """Evidences were put side by side that do not mean the same."""
 
 
-class ModelAverage(PredictiveRegressor, _BaseComposition):
-    """Regression that averages over models instead of choosing one.
+class ModelAverage(Ensemble):
+    """Models averaged by their evidence instead of one being chosen.
 
     ``p(y | x, data) = sum over models of p(y | x, data, model) p(model | data)``. Models that
     explain the data equally well share the prediction, and their disagreement is part of the
@@ -38,8 +34,9 @@ class ModelAverage(PredictiveRegressor, _BaseComposition):
     Parameters
     ----------
     estimators
-        Pairs of a name and a regressor that has ``log_evidence_`` and ``predict_dist``, such
-        as `LinearRegression` on several bases.
+        Pairs of a name and a model that has ``log_evidence_`` and ``predict_dist``, such as
+        `LinearRegression` or `LogisticRegression` on several bases; all regressors or all
+        classifiers.
     prior
         Prior probability of each model, equal if None.
 
@@ -51,6 +48,8 @@ class ModelAverage(PredictiveRegressor, _BaseComposition):
         Name, log evidence and posterior probability of each.
     log_evidence_, evidence_method_
         Log evidence of the average, and how the least exact of its parts was found.
+    classes_
+        Labels, for classifiers only.
 
     Examples
     --------
@@ -73,58 +72,30 @@ class ModelAverage(PredictiveRegressor, _BaseComposition):
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit every model to the same data and weigh them by evidence."""
         names, models = self._checked()
-        validate_data(self, X, y, y_numeric=True, multi_output=True)
+        is_classifier = kind_of(self.estimators) == "classifier"
+        validate_data(self, X, y, y_numeric=not is_classifier, multi_output=not is_classifier)
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return self._weigh(names, [clone(model).fit(X, y, **weight) for model in models])
+        fitted = [clone(model).fit(X, y, **weight) for model in models]
+        if is_classifier:
+            self.classes_ = fitted[0].classes_
+        return self._weigh(names, fitted)
 
-    def predict_dist(self, X: ArrayLike) -> Predictive:
+    def predict_dist(self, X: ArrayLike) -> Any:
         """Return the mixture of the models' predictives, one entry per row."""
         check_is_fitted(self)
         validate_data(self, X, reset=False)
-        parts = [model.predict_dist(X) for model in self.estimators_]
-        mixture = Mixture(self.probability_, [part.marginal for part in parts])
-        mean = mixture.mean()
-        weights = self.probability_.reshape(-1, *[1] * mean.ndim)
-        noise = (weights * np.array([part.aleatoric_std**2 for part in parts])).sum(axis=0)
-        doubt = np.array([part.epistemic_std**2 + (part.mean() - mean) ** 2 for part in parts])
-        return Predictive(mixture, np.sqrt((weights * doubt).sum(axis=0)), np.sqrt(noise))
-
-    @property
-    def named_estimators_(self) -> Bunch:
-        """The fitted models by name."""
-        return Bunch(**dict(zip(self.names_, self.estimators_, strict=True)))
+        if kind_of(self.estimators) == "classifier":
+            shares = [model.predict_proba(X) for model in self.estimators_]
+            return mixed_classes(self.probability_, shares, self.classes_)
+        return mixed_predictive(
+            self.probability_, [model.predict_dist(X) for model in self.estimators_]
+        )
 
     def table(self) -> pd.DataFrame:
         """Return evidence and probability of each model, by name."""
         check_is_fitted(self)
         columns = {"log_evidence": self.log_evidences_, "probability": self.probability_}
         return pd.DataFrame(columns, index=pd.Index(self.names_, name="model"))
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the settings, those of the parts as ``name__setting``."""
-        return dict(self._get_params("estimators", deep=deep))
-
-    def set_params(self, **params: Any) -> Self:
-        """Change settings, those of the parts as ``name__setting``."""
-        self._set_params("estimators", **params)
-        return self
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
-    def _checked(self) -> tuple[list[str], list[Any]]:
-        pairs = list(self.estimators) if isinstance(self.estimators, list | tuple) else []
-        if not pairs or not all(isinstance(p, tuple | list) and len(p) == 2 for p in pairs):
-            raise ValueError(
-                "estimators must be a list of (name, estimator) pairs with at least one model; "
-                f"found {type(self.estimators).__name__} {self.estimators!r}. Write "
-                "[('line', LinearRegression()), ...]."
-            )
-        names, models = zip(*pairs, strict=True)
-        self._validate_names(names)
-        return list(names), list(models)
 
     def _weigh(self, names: list[str], models: list[Any]) -> Self:
         silent = [
@@ -147,7 +118,16 @@ class ModelAverage(PredictiveRegressor, _BaseComposition):
 
 
 def _warn_if_incomparable(names: list[str], models: list[Any]) -> None:
-    """Warn where flat priors differ, or a bound stands beside an exact value."""
+    """Warn where evidences are about different things, or of different kinds."""
+    subjects = {getattr(model, "evidence_of_", "y given X") for model in models}
+    if len(subjects) > 1:
+        warnings.warn(
+            "evidences compare only if they are about the same; found "
+            f"{sorted(subjects)} among {names}. Models of X and y explain the inputs as well: "
+            "average them apart from models of y, or use Stack, which needs no evidence.",
+            EvidenceWarning,
+            stacklevel=4,
+        )
     flat = {getattr(model, "evidence_flat_", ()) for model in models}
     if len(flat) > 1:
         warnings.warn(

@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Bunch, ClassifierTags, RegressorTags, Tags, get_tags
 from sklearn.utils.metaestimators import _BaseComposition, available_if
 
+from credo.decisions.decision import Decision, decide
 from credo.distributions.categorical import Categorical
 from credo.distributions.mixture import Mixture
 from credo.distributions.predictive import Predictive
@@ -19,7 +20,7 @@ from credo.models.classifier import PredictiveClassifier
 from credo.models.regressor import PredictiveRegressor
 from credo.numerics.array import Array
 
-__all__ = ["Ensemble", "class_probability", "kind_of", "mixed_predictive"]
+__all__ = ["Ensemble", "class_probability", "kind_of", "mixed_classes", "mixed_predictive"]
 
 
 def kind_of(estimators: Any) -> str | None:
@@ -77,9 +78,12 @@ class Ensemble(_BaseComposition):
 
     predict_proba = available_if(_is_classifier)(PredictiveClassifier.predict_proba)
     predict_log_proba = available_if(_is_classifier)(PredictiveClassifier.predict_log_proba)
-    decide = available_if(_is_classifier)(PredictiveClassifier.decide)
     predict_interval = available_if(_is_regressor)(PredictiveRegressor.predict_interval)
     predict_quantiles = available_if(_is_regressor)(PredictiveRegressor.predict_quantiles)
+
+    def decide(self, X: ArrayLike, loss: Any, reject: float | None = None) -> Decision:
+        """Return the action of least expected loss for each row."""
+        return decide(self.predict_dist(X), loss, reject)
 
     def predict_frame(self, X: Any, **options: Any) -> Any:
         """Return the predictions as a frame of the kind of ``X``, rows labeled alike."""
@@ -141,6 +145,12 @@ class Ensemble(_BaseComposition):
                 f"{kinds}. Put classifiers and regressors into lists of their own."
             )
         return list(names), list(models)
+
+
+def mixed_classes(weights: Array, parts: Sequence[Array], classes: NDArray[Any]) -> Categorical:
+    """Return the mixture of class probabilities, each part of shape (n, K)."""
+    mean = np.tensordot(weights, parts, axes=1)
+    return Categorical(mean / mean.sum(axis=1, keepdims=True), labels=classes)
 
 
 def mixed_predictive(weights: Array, parts: Sequence[Any]) -> Predictive:

@@ -21,8 +21,8 @@ from credo.numerics.softmax import SoftmaxRows, class_coding
 __all__ = ["LogisticSetting", "SeparationWarning"]
 
 MOST_PARAMETERS = 4000
-SLIGHT, HARDLY_ANY = 1e-8, 1e-13
-FAR = 8.0
+HARDLY_ANY, SLIGHT, NOTABLE = 1e-13, 1e-8, 1e-5
+FAR = 5.0
 
 
 class SeparationWarning(UserWarning):
@@ -121,12 +121,12 @@ class LogisticSetting:
         return Inference(mode, float("nan"), "none", Status.CONVERGED, ())
 
     def _most_likely(self, problem: LogisticProblem) -> Inference:
-        """Return the mode under a prior too slight to notice, and slighter still if it may be."""
+        """Return the mode under hardly any prior, or some where no finite mode is likely."""
         found = mode_of(problem)
+        per_row = problem.precision / SLIGHT
+        problem = replace(problem, guess=found.state.parameters)
         if not _is_separated(problem, found.state):
-            slighter = problem.precision * HARDLY_ANY / SLIGHT
-            start = found.state.parameters
-            return mode_of(replace(problem, precision=slighter, guess=start))
+            return mode_of(replace(problem, precision=HARDLY_ANY * per_row))
         warnings.warn(
             "maximum likelihood needs classes that overlap; found classes, or values of a "
             "column, that are told apart without error, so that the likelihood grows as "
@@ -135,14 +135,15 @@ class LogisticSetting:
             SeparationWarning,
             stacklevel=5,
         )
-        return found
+        return mode_of(replace(problem, precision=NOTABLE * per_row))
 
 
 def _is_separated(problem: LogisticProblem, mode: Mode) -> bool:
     """Return whether only the prior, however slight, keeps some weights finite."""
     values, vectors = np.linalg.eigh(mode.curvature - np.diag(problem.prior_precision))
-    is_open = values < 1e3 * problem.precision
-    return bool(np.any(is_open & (np.abs(mode.parameters @ vectors) > FAR)))
+    loose = vectors[:, values < 1e3 * problem.precision]
+    part = (loose @ (loose.T @ mode.parameters)).reshape(problem.rows.shape)
+    return bool(np.abs(problem.rows.coordinates(part)).max(initial=0.0) > FAR)
 
 
 def _mean_square(design: Array, center: Array, share: Array) -> Array:

@@ -13,7 +13,13 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 from credo.distributions.categorical import Categorical
 from credo.distributions.predictive import Predictive
 from credo.inference.stacking import stacking_weights
-from credo.models.ensemble import Ensemble, class_probability, kind_of, mixed_predictive
+from credo.models.ensemble import (
+    Ensemble,
+    class_probability,
+    kind_of,
+    mixed_classes,
+    mixed_predictive,
+)
 from credo.models.fold import TrainingRows, fold_generator, folds_of, held_out
 from credo.models.predictive import predict_dist
 
@@ -97,8 +103,7 @@ class Stack(Ensemble):
         # The members check X, each as it was told to.
         if kind_of(self.estimators) == "classifier":
             parts = [class_probability(m, X, self.classes_) for m in self.estimators_]
-            mean = np.tensordot(self.weights_, parts, axes=1)
-            return Categorical(mean / mean.sum(axis=1, keepdims=True), labels=self.classes_)
+            return mixed_classes(self.weights_, parts, self.classes_)
         return mixed_predictive(self.weights_, [predict_dist(m, X) for m in self.estimators_])
 
     def table(self) -> pd.DataFrame:
