@@ -16,7 +16,7 @@ from credo.evaluation import compare, correlated_t, paired_difference
 from credo.evaluation.trial import Evidence
 from credo.features import PolynomialBasis
 from credo.inference import model_posterior
-from credo.models import LinearRegression
+from credo.models import GaussianClassConditional, LinearRegression, NaiveBayes, Stack
 
 
 def classes(n=200, seed=0):
@@ -265,3 +265,28 @@ def test_a_class_with_one_row_is_refused():
     y[0] = "sometimes"
     with pytest.raises(ValueError, match="rows in the rarest class"):
         compare(SOME, x, y, cv=5)
+
+
+def test_generative_and_discriminative_evidences_are_kept_apart_in_a_comparison():
+    x, y = classes(150)
+    models = {
+        "normal": GaussianClassConditional(),
+        "naive": NaiveBayes(),
+        "logistic": credo.LogisticRegression(),
+    }
+    found = compare(models, x, y, cv=5)
+    assert_allclose(found.probability[["normal", "naive"]].sum(), 1.0)
+    assert np.isnan(found.probability["logistic"])
+    assert any(
+        "of y given X, that of the others of X and y: logistic" in n for n in found.notes
+    )
+    assert "of the 2 compared" in str(found)
+
+
+def test_stacking_weights_are_those_of_a_stack_on_the_same_folds():
+    x, y = classes(150)
+    models = {"normal": GaussianClassConditional(), "logistic": LogisticRegression()}
+    found = compare(models, x, y, cv=FOLDS)
+    stack = Stack(list(models.items()), cv=FOLDS).fit(x, y)
+    assert_allclose(found.log_scores, stack.log_scores_, atol=1e-6)
+    assert_allclose(found.stacking_weights, stack.weights_, atol=1e-4)

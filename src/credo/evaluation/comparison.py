@@ -134,7 +134,11 @@ class Comparison:
         if not verdicts:
             return [f"By {TITLES[score]}: nothing can be said."]
         best, contenders = self.best(score), self.contenders(score)
-        end = f"{best} is best." if best else f"No single best; unbeaten: {_list(contenders)}."
+        compared = {name for v in verdicts for name in (v.first, v.second)}
+        among = "" if len(compared) == len(self.names) else f" of the {len(compared)} compared"
+        end = f"{best} is best{among}."
+        if not best:
+            end = f"No single best{among}; unbeaten: {', '.join(contenders)}."
         return [f"By {TITLES[score]}:", *(f"  {v}." for v in verdicts), f"  {end}"]
 
     def _of(self, score: str) -> list[Verdict]:
@@ -175,7 +179,3 @@ def _row(row: pd.Series[float]) -> dict[str, str]:
 
 def _share(value: float) -> str:
     return "-" if np.isnan(value) else f"{value:.2f}"
-
-
-def _list(names: list[str]) -> str:
-    return ", ".join(names)
