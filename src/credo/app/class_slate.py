@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -63,7 +63,7 @@ class ClassSlate(NamedTuple):
     notes: tuple[str, ...]
 
 
-def class_slate(X: ArrayLike, n_classes: int, names: tuple[str, ...] = ()) -> ClassSlate:
+def class_slate(X: ArrayLike, n_classes: int, binary: Sequence[str] = ()) -> ClassSlate:
     """Return the classifiers for training inputs ``X``, shape (n_rows, n_columns).
 
     Those that differ from a simpler one only in a basis that says no more about these inputs
@@ -74,8 +74,8 @@ def class_slate(X: ArrayLike, n_classes: int, names: tuple[str, ...] = ()) -> Cl
     ----------
     n_classes
         Each class but one has weights of its own.
-    names
-        Names of the columns, so that columns of 0 and 1 can be told to be that.
+    binary
+        Names of the columns that hold 0 or 1 in any table.
     """
     rows = np.asarray(X, dtype=np.float64)
     logistic, notes = worthwhile(
@@ -91,7 +91,7 @@ def class_slate(X: ArrayLike, n_classes: int, names: tuple[str, ...] = ()) -> Cl
             f"gaussian was left out: the {rows.shape[1]:,} columns are more than the "
             f"{MAX_PARAMETERS} that it may have."
         )
-    found.append(("naive bayes", NaiveBayes(kinds=_kinds(rows, names) or None)))
+    found.append(("naive bayes", NaiveBayes(kinds=dict.fromkeys(binary, "bernoulli") or None)))
     found.append(("neighbors", NearestNeighborsClassifier()))
     found.append(("boosting", AdaBoost()))
     return ClassSlate(tuple(found), tuple(notes))
@@ -105,9 +105,3 @@ def _proposals(X: Array, n_classes: int) -> Iterator[Proposal]:
     yield Proposal(LINEAR, None, n_columns)
     yield Proposal("spline", spline, n_terms(spline, X, (spline.n_knots + 1) * n_columns))
     yield Proposal("radial", LinearBasis() + RadialBasis(n_centers), n_columns + n_centers)
-
-
-def _kinds(X: Array, names: tuple[str, ...]) -> dict[str, str]:
-    """Return which columns hold nothing but 0 and 1."""
-    is_binary = np.all((X == 0) | (X == 1), axis=0)
-    return {name: "bernoulli" for name, binary in zip(names, is_binary, strict=False) if binary}

@@ -87,7 +87,7 @@ def _judged(
     split = split_rows(table, target, settings.test_share, split_rng)
     train, test = split.train, split.test
     n_classes = len(np.unique(train.y))
-    slate = class_slate(train.prepared.X, n_classes, train.prepared.names)
+    slate = class_slate(train.prepared.X, n_classes, split.preparation.binary_names)
     n_folds, fold_notes = _folds(train, settings.n_folds)
     progress(0.05, "cross-validating the classifiers")
     stack = Stack(list(slate.candidates), cv=n_folds, random_state=settings.seed)

@@ -72,7 +72,7 @@ def compare_table(
     schema = TableSchema.of(labeled, leave_out=(target,))
     preparation = TablePreparation.learn(labeled, target, schema)
     prepared = preparation.prepare(labeled)
-    models, notes = _models(prepared, wanted, chosen)
+    models, notes = _models(prepared, preparation.binary_names, wanted, chosen)
     with threadpool_limits(limits=1, user_api="blas"), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = compare(
@@ -109,12 +109,15 @@ def _spelled(name: str, known: list[str]) -> str:
 
 
 def _models(
-    prepared: PreparedTable, target: Target, chosen: list[str] | None
+    prepared: PreparedTable,
+    binary: Sequence[str],
+    target: Target,
+    chosen: list[str] | None,
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the models by name, and notes on those that were left out."""
     if target.has_classes:
         n_classes = len(np.unique(target.y))
-        slate: Any = class_slate(prepared.X, n_classes, prepared.names)
+        slate: Any = class_slate(prepared.X, n_classes, binary)
     else:
         slate = regression_slate(prepared.X)
     offered = dict(slate.candidates)

@@ -79,6 +79,7 @@ def profiles(
     typical = typical_row(X)
     rows = np.concatenate([walk.among(typical) for walk in moved])
     predictive = average.predict_dist(named_inputs(PreparedTable(rows, preparation.names, ())))
+    assert isinstance(predictive, Predictive)
     ends = np.cumsum([0, *(len(walk.x) for walk in moved)])
     found = [
         Profile(walk.name, walk.x, walk.labels, predictive[start:end])

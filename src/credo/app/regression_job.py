@@ -87,7 +87,9 @@ def _cross_validated(
 def _held_out(average: ModelAverage, split: Split) -> HeldOut[Predictive]:
     inputs = split.test.inputs
     alone = average.named_estimators_[CONSTANT].predict_dist(inputs)
-    return held_out_rows(average.predict_dist(inputs), alone, split)
+    predictive = average.predict_dist(inputs)
+    assert isinstance(predictive, Predictive)
+    return held_out_rows(predictive, alone, split)
 
 
 def _refitted(

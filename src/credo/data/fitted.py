@@ -16,8 +16,8 @@ from credo.families.normal import NormalInverseGamma, NormalStatistics
 from credo.families.ridge_belief import RidgeBelief
 from credo.features.basis import Basis
 from credo.inference.engine import Inference
-from credo.inference.logistic_belief import LogisticBelief
 from credo.inference.latent_class import IncompleteRows
+from credo.inference.logistic_belief import LogisticBelief
 from credo.models.mixed_belief import MixedBelief
 from credo.models.mixed_statistics import MixedStatistics
 from credo.models.neighborhood import Neighborhood

@@ -160,6 +160,16 @@ class TablePreparation:
         return tuple(name for code in self.codes for name in code.names)
 
     @property
+    def binary_names(self) -> tuple[str, ...]:
+        """Names of the columns that hold 0 or 1 in any table: levels, and what is missing."""
+        return tuple(
+            name
+            for code in self.codes
+            for place, name in enumerate(code.names)
+            if isinstance(code, CategoryCode) or code.is_constant or place == 1
+        )
+
+    @property
     def inputs(self) -> tuple[str, ...]:
         """Names of the table's columns that must be there to predict."""
         return tuple(code.name for code in self.codes)

@@ -90,7 +90,10 @@ def trial_rows(preparation: TablePreparation, training_range: TrainingRange) -> 
     along = np.linspace(0, 1, N_TRIED)[:, None]
     span = training_range.highest - training_range.lowest
     training_range.notes(empty, "interval")
-    return empty._replace(X=np.concatenate([empty.X, training_range.lowest + along * span]))
+    across = training_range.lowest + along * span
+    is_binary = np.isin(preparation.names, preparation.binary_names)
+    across[:, is_binary] = np.round(across[:, is_binary])
+    return empty._replace(X=np.concatenate([empty.X, across]))
 
 
 def named_inputs(prepared: PreparedTable) -> pd.DataFrame:
