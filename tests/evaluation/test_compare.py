@@ -290,3 +290,10 @@ def test_stacking_weights_are_those_of_a_stack_on_the_same_folds():
     stack = Stack(list(models.items()), cv=FOLDS).fit(x, y)
     assert_allclose(found.log_scores, stack.log_scores_, atol=1e-6)
     assert_allclose(found.stacking_weights, stack.weights_, atol=1e-4)
+
+
+def test_an_evidence_without_a_second_to_compare_it_with_is_told():
+    x, y = classes(100)
+    found = compare([NaiveBayes(), LogisticRegression()], x, y, cv=5)
+    assert found.probability.isna().all()
+    assert any("no two models have evidences" in note for note in found.notes)

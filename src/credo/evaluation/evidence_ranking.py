@@ -55,7 +55,10 @@ class EvidenceRanking:
         if chosen.sum() > 1:
             probability[chosen] = model_posterior(values[chosen])
         names = tuple(t.name for t in trials)
-        return cls(names, values, probability, _notes(names, reasons))
+        notes = _notes(names, reasons)
+        if chosen.sum() == 1:
+            notes += ("no two models have evidences that can be compared.",)
+        return cls(names, values, probability, notes)
 
     def verdicts(self, n_rows: int, level: float) -> tuple[Verdict, ...]:
         """Return which of each two comparable models the data support."""
