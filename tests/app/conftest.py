@@ -40,3 +40,16 @@ def csv_file(tmp_path, table):
     path = tmp_path / "clinic.csv"
     table.to_csv(path, index=False)
     return path
+
+
+@pytest.fixture(scope="session")
+def clinic_classes(table):
+    """The same table with two classes instead of numbers, its rows sorted by them."""
+    is_high = table["outcome"] + np.random.default_rng(1).normal(0, 3, len(table)) > 10
+    classes = table.assign(outcome=np.where(is_high, "cured", "sick"))
+    return classes.sort_values("outcome", kind="stable").reset_index(drop=True)
+
+
+@pytest.fixture(scope="session")
+def sorted_rows(clinic_classes):
+    return fit_table(clinic_classes, "outcome")

@@ -141,7 +141,7 @@ def _amount(result: ClassificationResult) -> Iterator[Finding]:
             f"Only {count(n_test, 'row')} served as a test: the figures are rough, and another "
             "seed may give others.",
         )
-    elif counts.min() < FEWEST_OF_A_CLASS:
+    if counts.min() < FEWEST_OF_A_CLASS:
         label = str(_labels(result)[counts.argmin()])
         yield Finding(
             "caution",
@@ -169,8 +169,9 @@ def _places(result: ClassificationResult) -> Iterator[Finding]:
 def _use(result: ClassificationResult) -> Finding:
     return Finding(
         "fact",
-        f"The saved model is the same stack fitted and weighed on all {result.data.n_rows:,} "
-        "rows; the scores were measured before that, on rows it had not seen.",
+        f"The saved model is the same stack, its classifiers fitted to all "
+        f"{result.data.n_rows:,} rows; the scores were measured before that, on rows they had "
+        "not seen.",
     )
 
 

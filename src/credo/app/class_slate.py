@@ -28,6 +28,7 @@ __all__ = [
     "MAX_PARAMETERS",
     "STACK",
     "ClassSlate",
+    "binary_kinds",
     "class_slate",
 ]
 
@@ -91,10 +92,15 @@ def class_slate(X: ArrayLike, n_classes: int, binary: Sequence[str] = ()) -> Cla
             f"gaussian was left out: the {rows.shape[1]:,} columns are more than the "
             f"{MAX_PARAMETERS} that it may have."
         )
-    found.append(("naive bayes", NaiveBayes(kinds=dict.fromkeys(binary, "bernoulli") or None)))
+    found.append(("naive bayes", NaiveBayes(kinds=binary_kinds(binary))))
     found.append(("neighbors", NearestNeighborsClassifier()))
     found.append(("boosting", AdaBoost()))
     return ClassSlate(tuple(found), tuple(notes))
+
+
+def binary_kinds(names: Sequence[str]) -> dict[str, str] | None:
+    """Return what tells naive Bayes that columns hold 0 or 1; None if there are none."""
+    return dict.fromkeys(names, "bernoulli") or None
 
 
 def _proposals(X: Array, n_classes: int) -> Iterator[Proposal]:

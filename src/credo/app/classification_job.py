@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +17,7 @@ from credo.app.chance import CONFIDENCE
 from credo.app.class_finding import class_findings
 from credo.app.class_judgment import class_scores, weight_gain
 from credo.app.class_profile import class_profiles
-from credo.app.class_slate import BASELINE, class_slate
+from credo.app.class_slate import BASELINE, binary_kinds, class_slate
 from credo.app.classification_result import ClassificationResult
 from credo.app.data_summary import DataSummary
 from credo.app.held_out import HeldOut, held_out_rows
@@ -38,6 +40,7 @@ from credo.distributions.categorical import Categorical
 from credo.evaluation.confusion import Confusion
 from credo.evaluation.decision_report import DecisionReport, judge_decisions
 from credo.inference.engine import ConvergenceWarning
+from credo.models.naive_bayes import NaiveBayes
 from credo.models.stack import Stack
 
 __all__ = ["REJECT", "chosen_loss", "judged_classification"]
@@ -132,19 +135,14 @@ def _folds(train: Part, wanted: int) -> tuple[int, tuple[str, ...]]:
 def _fitted(stack: Stack, X: pd.DataFrame, y: NDArray[Any]) -> tuple[str, ...]:
     """Fit a stack, and return a note instead of warnings where fits did not settle."""
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+        warnings.simplefilter("always", ConvergenceWarning)
         stack.fit(X, y)
-    early = [warning for warning in caught if issubclass(warning.category, ConvergenceWarning)]
-    for warning in caught:
-        if warning not in early:
-            warnings.warn_explicit(
-                warning.message, warning.category, warning.filename, warning.lineno
-            )
+    n_early = sum(issubclass(warning.category, ConvergenceWarning) for warning in caught)
     note = (
-        f"{count(len(early), 'fit')} in the folds stopped at the limit of steps; scores are of "
+        f"{count(n_early, 'fit')} in the folds stopped at the limit of steps; scores are of "
         "what was reached."
     )
-    return (note,) if early else ()
+    return (note,) if n_early else ()
 
 
 def _held_out(stack: Stack, split: Split) -> HeldOut[Categorical]:
@@ -166,17 +164,31 @@ def _decisions(
 def _refitted(
     labeled: Table, target: Target, split: Split, stack: Stack
 ) -> TableClassification:
-    """Return the same classifiers and rules, learned and weighed from all rows."""
+    """Return the same classifiers and rules learned from all rows, weighed as in training."""
     preparation = TablePreparation.learn(labeled, target.name, split.schema)
     prepared = preparation.prepare(labeled)
-    again = clone(stack)
-    _fitted(again, named_inputs(prepared), target.y)
     return TableClassification(
         preparation=preparation,
-        stack=again,
+        stack=_relearned(stack, named_inputs(prepared), target.y, preparation.binary_names),
         training_range=TrainingRange.of(prepared),
         n_rows=len(labeled),
         n_test=len(split.test.y),
         scores=(),
         notes=(),
     )
+
+
+def _relearned(stack: Stack, X: pd.DataFrame, y: NDArray[Any], binary: Sequence[str]) -> Stack:
+    """Return a stack of the same weights, whose members have learned from other rows."""
+    again = copy(stack)
+    members = [(name, clone(model)) for name, model in stack.estimators]
+    for _, member in members:
+        if isinstance(member, NaiveBayes):
+            member.set_params(kinds=binary_kinds(binary))
+    again.estimators = members
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        again.estimators_ = [clone(member).fit(X, y) for _, member in members]
+    again.n_features_in_ = X.shape[1]
+    again.feature_names_in_ = np.asarray(X.columns, dtype=object)
+    return again

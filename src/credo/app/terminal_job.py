@@ -242,9 +242,6 @@ def _print_classification(console: Console, model: TableClassification) -> None:
     winner = max(model.scores[:-1], key=lambda score: score.cv_log_score)
     terminal.print_class_scores(console, model.scores, winner.name)
     console.print()
-    shares = zip(model.stack.names_, model.stack.weights_, strict=True)
-    told = ", ".join(f"{name} {probability(float(share))}" for name, share in shares)
-    terminal.print_notes(console, [f"Weights after all rows: {told}."])
     named = zip(model.stack.names_, model.stack.estimators_, strict=True)
     parts = [
         f"{name}: {meaning}; {made}."

@@ -60,8 +60,8 @@ class ClassScore:
 class TableClassification:
     """A preparation and a stack of classifiers, fitted together to a table.
 
-    The classifiers have learned from all rows; ``scores`` were measured before, by a fit that
-    had not seen the test rows.
+    The classifiers have learned from all rows; weights and ``scores`` were measured before, by
+    fits that had not seen the test rows.
 
     Attributes
     ----------

@@ -1,0 +1,189 @@
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.metrics import log_loss, matthews_corrcoef
+
+import credo
+from credo.app.class_finding import class_findings
+from credo.app.class_judgment import stacked_log_score
+from credo.app.job import fit_table
+from credo.app.report import report_page
+from credo.app.result import FitSettings
+from credo.data.error import TableError
+from credo.data.table_classification import TableClassification
+
+
+def texts(result, tone):
+    return [found.text for found in class_findings(result) if found.tone == tone]
+
+
+def test_scores_of_the_test_rows_are_those_of_a_second_library(sorted_rows):
+    held_out = sorted_rows.held_out
+    called = held_out.predictive.mode()
+    stack = sorted_rows.stack
+    assert stack.error_rate == pytest.approx(np.mean(called != held_out.y))
+    assert stack.mcc == pytest.approx(matthews_corrcoef(held_out.y, called))
+    loss = log_loss(held_out.y, held_out.predictive.probability)
+    assert stack.log_score == pytest.approx(-loss)
+    assert stack.error_low < stack.error_rate < stack.error_high
+
+
+def test_the_stack_is_the_mixture_of_the_classifiers(sorted_rows):
+    stack = sorted_rows.training
+    X = np.zeros((1, stack.n_features_in_))
+    X = pd.DataFrame(X, columns=stack.feature_names_in_)
+    parts = [model.predict_dist(X).probability for model in stack.estimators_]
+    weights = [score.weight for score in sorted_rows.candidates]
+    assert sum(weights) == pytest.approx(1.0)
+    assert_allclose(stack.predict_dist(X).probability, np.tensordot(weights, parts, axes=1))
+
+
+def test_test_rows_hold_the_same_share_of_every_class(sorted_rows, clinic_classes):
+    shares = clinic_classes["outcome"].value_counts(normalize=True)
+    counts = pd.Series(sorted_rows.held_out.y).value_counts()
+    assert ((counts - shares * counts.sum()).abs() <= 1).all()
+
+
+def test_the_score_of_the_stack_in_folds_uses_weights_of_other_folds(sorted_rows):
+    stack = sorted_rows.training
+    honest = stacked_log_score(stack).mean()
+    best = np.log(np.exp(stack.log_scores_).T @ stack.weights_).mean()
+    assert sorted_rows.stack.cv_log_score == pytest.approx(honest)
+    assert honest < best
+
+
+def test_columns_that_matter_move_the_probabilities_most(sorted_rows):
+    assert sorted_rows.profiles[0].name == "dose"
+    assert sorted_rows.profiles[0].reach > 0.5
+    shares = sorted_rows.profiles[0].predictive.probability
+    assert_allclose(shares.sum(axis=1), 1.0)
+
+
+def test_the_baseline_errs_as_often_as_the_common_class_is_not_there(sorted_rows):
+    y = sorted_rows.held_out.y
+    _, counts = np.unique(y, return_counts=True)
+    assert sorted_rows.baseline.error_rate == pytest.approx(1 - counts.max() / len(y))
+    assert sorted_rows.baseline.mcc == 0.0
+
+
+def test_a_saved_model_predicts_as_it_did(sorted_rows, clinic_classes, tmp_path):
+    credo.save(sorted_rows.model, tmp_path / "model.credo")
+    loaded = credo.load(tmp_path / "model.credo")
+    assert isinstance(loaded, TableClassification)
+    before, after = (m.predict(clinic_classes) for m in (sorted_rows.model, loaded))
+    pd.testing.assert_frame_equal(before.frame, after.frame)
+    assert before.notes == after.notes
+    assert loaded.notes == sorted_rows.model.notes
+    assert loaded.scores == sorted_rows.scores
+
+
+def test_new_levels_gaps_and_far_rows_are_predicted_with_notes(sorted_rows, clinic_classes):
+    new = clinic_classes.head(3).copy()
+    new.loc[0, "site"] = "moon"
+    new.loc[1, "age"] = np.nan
+    new.loc[2, "dose"] = 99.0
+    told = sorted_rows.model.predict(new)
+    shares = told.frame.filter(like="probability of")
+    assert_allclose(shares.sum(axis=1), 1.0)
+    assert told.frame["class"].tolist() == [
+        shares.columns[k].removeprefix("probability of ")
+        for k in shares.to_numpy().argmax(axis=1)
+    ]
+    said = " ".join(told.notes)
+    assert "rare or new ('moon')" in said
+    assert "probabilities do not include not knowing them, and may be too sure" in said
+    assert "outside the range of the training rows" in said
+
+
+def test_few_rows_of_a_class_reduce_the_folds_with_a_note(clinic_classes):
+    outcome = clinic_classes["outcome"].to_numpy().copy()
+    outcome[outcome == "cured"] = "sick"
+    outcome[:5] = "rare"
+    result = fit_table(clinic_classes.assign(outcome=outcome), "outcome")
+    (note,) = [note for note in result.slate_notes if "folds" in note]
+    n_folds = len(np.unique(result.training.fold_))
+    assert f"has {n_folds} folds instead of 10, because class 'rare'" in note
+    assert any("Only 1 test row of class 'rare'" in text for text in texts(result, "caution"))
+
+
+def test_noise_is_said_to_tell_nothing():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(rng.normal(size=(80, 2)), columns=["a", "b"])
+    frame["y"] = rng.choice(["no", "yes"], 80)
+    (answer,) = texts(fit_table(frame, "y"), "answer")
+    assert answer.startswith("The columns say nothing certain about 'y'")
+
+
+def test_rows_in_the_order_of_their_class_are_a_caution(sorted_rows):
+    assert any(
+        "The order of rows tells the class" in text for text in texts(sorted_rows, "caution")
+    )
+
+
+def test_decisions_cost_what_the_losses_say(clinic_classes, tmp_path):
+    costs = tmp_path / "costs.csv"
+    costs.write_text("action,sick,cured\ntreat,1,2\ndismiss,9,0\n")
+    settings = FitSettings(loss=costs, reject=0.5)
+    result = fit_table(clinic_classes, "outcome", settings)
+    report, held_out = result.decisions, result.held_out
+    p = dict(zip(held_out.predictive.labels, held_out.predictive.probability.T, strict=True))
+    risk = np.stack([p["sick"] + 2 * p["cured"], 9 * p["sick"], np.full(len(held_out.y), 0.5)])
+    taken = risk.argmin(axis=0)
+    paid = np.where(held_out.y == "sick", [[1.0], [9.0], [0.5]], [[2.0], [0.0], [0.5]])
+    realized = paid[taken, np.arange(len(taken))]
+    assert float(report.realized.value) == pytest.approx(realized.mean())
+    assert report.constant["loss"].tolist() == pytest.approx(paid.mean(axis=1).tolist())
+    assert report.share.tolist() == pytest.approx(
+        (np.bincount(taken, minlength=3) / len(taken)).tolist()
+    )
+    page = report_page(result)
+    assert "What the decisions cost" in page
+    assert "Which action when" in page
+
+
+def test_losses_for_a_number_are_refused(table):
+    with pytest.raises(TableError, match="--loss and --reject need a target of classes"):
+        fit_table(table, "outcome", FitSettings(reject=0.2))
+
+
+def test_numbers_are_classes_where_asked_for(clinic_classes):
+    coded = clinic_classes.assign(
+        outcome=np.where(clinic_classes["outcome"] == "sick", 7, 3) + np.arange(120) % 3 // 2
+    )
+    result = fit_table(coded, "outcome", FitSettings(task="classification"))
+    assert_array_equal(result.training.classes_, ["3", "4", "7", "8"])
+    assert len(result.confusion.labels) == 4
+    page = report_page(result)
+    assert "one class against all others" in page
+    assert "Which action when" not in page
+
+
+def test_the_report_says_all_and_loads_nothing_from_elsewhere(sorted_rows):
+    page = report_page(sorted_rows)
+    for title in (
+        "Do probabilities keep their promise?",
+        "How well rows are ranked (ROC)",
+        "What was taken for what",
+        "Weight of each classifier",
+        "What moves the probabilities",
+    ):
+        assert title in page
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    assert "Decisions</h2>" not in page
+    for finding in class_findings(sorted_rows):
+        assert finding.text.split("'")[0][:40] in page
+
+
+def test_names_that_look_like_markup_are_escaped(clinic_classes):
+    odd = clinic_classes.assign(outcome=clinic_classes["outcome"].replace("sick", "<b>$x$ & y"))
+    page = report_page(fit_table(odd.rename(columns={"dose": "<i>dose"}), "outcome"))
+    assert "<b>" not in page.replace("<b>", "", page.count('<div class="tile"><b>'))
+    assert "<i>dose" not in page
+
+
+def test_settings_of_decisions_are_checked():
+    with pytest.raises(ValueError, match="reject must be positive and finite; found -1"):
+        dataclasses.replace(FitSettings(), reject=-1.0)
