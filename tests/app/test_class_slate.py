@@ -1,0 +1,45 @@
+import numpy as np
+from sklearn.base import is_classifier
+
+from credo.app.class_slate import CLASS_MEANINGS, MAX_PARAMETERS, class_slate
+from credo.features import SplineBasis
+from credo.models import NaiveBayes
+
+RNG = np.random.default_rng(0)
+
+
+def test_a_usual_table_meets_every_classifier_in_the_order_it_is_described():
+    slate = class_slate(RNG.normal(size=(200, 3)), 2)
+    assert [name for name, _ in slate.candidates] == list(CLASS_MEANINGS)
+    assert all(is_classifier(model) for _, model in slate.candidates)
+    assert slate.notes == ()
+
+
+def test_no_logistic_candidate_but_the_linear_one_has_too_many_weights():
+    for n, d, n_classes in ((30, 40, 2), (300, 12, 8), (900, 90, 3)):
+        X = RNG.normal(size=(n, d))
+        slate = class_slate(X, n_classes)
+        for name, model in slate.candidates:
+            if name in ("spline", "radial"):
+                n_terms = model.basis.place(X).n_columns(d)
+                assert n_terms <= min(n, MAX_PARAMETERS // (n_classes - 1))
+        left_out = [note.split(" was")[0] for note in slate.notes]
+        assert {"linear", "baseline"} & set(left_out) == set()
+        assert left_out
+
+
+def test_columns_of_two_values_leave_no_spline_apart_from_the_linear_candidate():
+    X = (RNG.random((60, 2)) < 0.5).astype(float)
+    slate = class_slate(X, 2)
+    assert "spline was left out: on these columns it is the same as linear." in slate.notes
+    bases = [getattr(model, "basis", None) for _, model in slate.candidates]
+    assert not any(isinstance(basis, SplineBasis) for basis in bases)
+
+
+def test_naive_bayes_is_told_which_columns_are_binary():
+    models = dict(class_slate(RNG.normal(size=(50, 2)), 2, ("a = x", "a = y")).candidates)
+    assert isinstance(models["naive bayes"], NaiveBayes)
+    assert models["naive bayes"].kinds == {"a = x": "bernoulli", "a = y": "bernoulli"}
+    assert (
+        dict(class_slate(RNG.normal(size=(50, 2)), 2).candidates)["naive bayes"].kinds is None
+    )
