@@ -152,16 +152,20 @@ class PrecisionState:
     ----------
     problem, laplace
         The problem at this precision and its Laplace approximation.
-    best
-        Precision of the highest evidence, if the likelihood is quadratic.
     log_evidence
         Log evidence integrated over precisions, under the prior of `EvidenceMaximization`.
+    move
+        How far in log precision the evidence of the quadratic is highest; zero is the goal.
+    low, high
+        Log precisions, and moves there, between which the move changes its sign.
     """
 
     problem: LogisticProblem
     laplace: Inference
-    best: float
     log_evidence: float
+    move: float
+    low: tuple[float, float] = (-np.inf, np.inf)
+    high: tuple[float, float] = (np.inf, -np.inf)
 
     @classmethod
     def of(cls, problem: LogisticProblem, guide: Array | None = None) -> PrecisionState:
@@ -169,10 +173,38 @@ class PrecisionState:
         laplace = mode_of(problem, guide)
         around, constant = _quadratic(problem, laplace.state)
         if around.signal == 0:
-            return cls(problem, laplace, problem.precision, laplace.log_evidence)
+            return cls(problem, laplace, laplace.log_evidence, 0.0)
         found = run(EvidenceMaximization(), around)
         best = float(around.ratio(found.state.best)[0])
-        return cls(problem, laplace, best, found.log_evidence + constant)
+        move = float(np.clip(np.log(best / problem.precision), -LARGEST_MOVE, LARGEST_MOVE))
+        return cls(problem, laplace, found.log_evidence + constant, move)
+
+    @property
+    def log_precision(self) -> float:
+        """Logarithm of the precision."""
+        return float(np.log(self.problem.precision))
+
+    def bracketed(self) -> PrecisionState:
+        """Return the state with itself as one of the two ends."""
+        end = (self.log_precision, self.move)
+        return replace(self, low=end) if self.move > 0 else replace(self, high=end)
+
+    def target(self) -> float:
+        """Return the log precision to try next, between the ends."""
+        wanted = self.log_precision + self.move
+        (low, up), (high, down) = self.low, self.high
+        if low < wanted < high:
+            return wanted
+        # Moves that overshoot are replaced by where the line between the ends is zero.
+        share = up / (up - down)
+        return low + min(max(share, 0.1), 0.9) * (high - low)
+
+    def at(self, log_precision: float) -> PrecisionState:
+        """Return the state at another precision, between the same ends."""
+        here, mode = self.problem, self.laplace.state
+        there = replace(here, precision=float(np.exp(log_precision)), guess=mode.parameters)
+        guide = mode.curvature + np.diag(there.prior_precision - here.prior_precision)
+        return replace(PrecisionState.of(there, guide), low=self.low, high=self.high)
 
 
 @dataclass(frozen=True)
@@ -188,7 +220,7 @@ class LogisticEvidence:
     """
 
     tolerance: float = 1e-4
-    max_steps: int = 60
+    max_steps: int = 100
 
     def init(self, problem: LogisticProblem) -> PrecisionState:
         """Start from the precision of the problem."""
@@ -198,15 +230,15 @@ class LogisticEvidence:
         self, problem: LogisticProblem, state: PrecisionState
     ) -> tuple[PrecisionState, Info]:
         """Move to the best precision of the quadratic at the mode, and to the mode there."""
-        here, mode = state.problem, state.laplace.state
-        move = float(np.log(state.best / here.precision))
-        if abs(move) <= self.tolerance:
-            return state, Info(state.log_evidence, abs(move))
-        precision = here.precision * float(np.exp(np.clip(move, -LARGEST_MOVE, LARGEST_MOVE)))
-        there = replace(here, precision=precision, guess=mode.parameters)
-        guide = mode.curvature + np.diag(there.prior_precision - here.prior_precision)
-        after = PrecisionState.of(there, guide)
-        return after, Info(after.log_evidence, abs(move))
+        if abs(state.move) <= self.tolerance:
+            return state, Info(state.log_evidence, abs(state.move))
+        ends = state.bracketed()
+        target = ends.target()
+        change = abs(target - ends.log_precision)
+        if ends.high[0] - ends.low[0] <= self.tolerance:
+            return state, Info(state.log_evidence, 0.0)
+        after = ends.at(target)
+        return after, Info(after.log_evidence, change)
 
     def posterior(
         self, problem: LogisticProblem, state: PrecisionState
