@@ -30,7 +30,19 @@ def test_yacht_is_22_hulls_at_14_speeds():
     assert yacht["resistance"].corr(yacht["froude_number"], method="spearman") > 0.95
 
 
+def test_biopsy_holds_the_published_counts():
+    biopsy = load_set("biopsy")
+    assert biopsy.shape == (699, 10)
+    assert biopsy["diagnosis"].value_counts().to_dict() == {"benign": 458, "malignant": 241}
+    assert biopsy.isna().sum().sum() == biopsy["bare_nuclei"].isna().sum() == 16
+    grades = biopsy.iloc[:, :9]
+    assert (grades.min().min(), grades.max().max()) == (1, 10)
+    # Every grade is higher in malignant samples.
+    means = grades.groupby(biopsy["diagnosis"]).mean()
+    assert (means.loc["malignant"] > means.loc["benign"]).all()
+
+
 def test_an_unknown_set_is_refused_with_the_known_ones():
-    assert set_names() == ["concrete", "yacht"]
-    with pytest.raises(ValueError, match=r"'concrete', 'yacht'; found 'iris'"):
+    assert set_names() == ["biopsy", "concrete", "yacht"]
+    with pytest.raises(ValueError, match=r"'biopsy', 'concrete', 'yacht'; found 'iris'"):
         set_path("iris")

@@ -1,6 +1,8 @@
 """Real data sets that travel with credo, to try things on.
 
-Both are from the UCI Machine Learning Repository under CC BY 4.0, with shorter column names:
+All are from the UCI Machine Learning Repository under CC BY 4.0, with shorter column names:
+``biopsy`` is *Breast Cancer Wisconsin (Original)* by William H. Wolberg (1992,
+doi:10.24432/C5HP4Z);
 ``concrete`` is *Concrete Compressive Strength* by I-Cheng Yeh (1998, doi:10.24432/C5PK67);
 ``yacht`` is *Yacht Hydrodynamics* by J. Gerritsma, R. Onnink and A. Versluis (1981,
 doi:10.24432/C5XG7R). Columns and units are described in ``sets/README.md``.
@@ -23,7 +25,7 @@ def set_names() -> list[str]:
     Examples
     --------
     >>> set_names()
-    ['concrete', 'yacht']
+    ['biopsy', 'concrete', 'yacht']
     """
     return sorted(path.stem for path in _FOLDER.glob("*.csv"))
 
