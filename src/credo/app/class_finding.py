@@ -82,10 +82,11 @@ def _moves(result: ClassificationResult) -> Iterator[Finding]:
     moved = [profile for profile in result.profiles[:3] if profile.reach > LEAST_REACH]
     if not moved or result.winner.name == result.baseline.name:
         return
+    labels = _labels(result)
+    moving = [1 if len(labels) == 2 else int(p.reaches.argmax()) for p in moved]
     parts = [
-        f"{profile.name!r} (that of {str(_labels(result)[profile.reaches.argmax()])!r} by "
-        f"{number(profile.reach, 2)})"
-        for profile in moved
+        f"{profile.name!r} (that of {labels[k]!r} by {number(profile.reach, 2)})"
+        for profile, k in zip(moved, moving, strict=True)
     ]
     yield Finding(
         "fact",

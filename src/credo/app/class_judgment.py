@@ -55,8 +55,9 @@ def stacked_log_score(stack: Stack) -> Array:
     scores = np.empty(len(stack.fold_))
     for fold in np.unique(stack.fold_):
         is_in = stack.fold_ == fold
-        weights = stacking_weights(stack.log_scores_[:, ~is_in])
-        mixed = special.logsumexp(stack.log_scores_[:, is_in], axis=0, b=weights[:, None])
+        with np.errstate(divide="ignore"):
+            log_weight = np.log(stacking_weights(stack.log_scores_[:, ~is_in]))
+        mixed = special.logsumexp(stack.log_scores_[:, is_in] + log_weight[:, None], axis=0)
         scores[is_in] = mixed
     return scores
 

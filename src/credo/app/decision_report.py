@@ -5,8 +5,7 @@ from __future__ import annotations
 from credo.app.class_picture import losses
 from credo.app.classification_result import ClassificationResult
 from credo.app.decision_finding import DECISION_HEADINGS, decision_cells
-from credo.app.page import card, figure, section, table
-from credo.app.wording import number
+from credo.app.page import card, figure, paragraph, section, table
 from credo.decisions.loss_matrix import LossMatrix
 
 __all__ = ["decision_section"]
@@ -16,16 +15,14 @@ def decision_section(result: ClassificationResult) -> str:
     """Return what the decisions cost on the test rows, or nothing if no loss was given."""
     if result.decisions is None or result.loss is None:
         return ""
+    given = paragraph("Loss of each action (down) in each class (across), as given:")
     costs = card(
         "What the decisions cost",
         "Mean loss per test row ± one standard error, beside what was expected and what one "
         "action for all rows would have cost; the last column says how often each was taken.",
-        table(DECISION_HEADINGS, decision_cells(result.decisions), ("decisions",)),
-    )
-    given = card(
-        "What each action costs",
-        "Loss of each action (down) in each class (across), as given.",
-        _losses(result.loss),
+        table(DECISION_HEADINGS, decision_cells(result.decisions), ("decisions",))
+        + given
+        + _losses(result.loss),
     )
     chart = (
         figure(
@@ -40,12 +37,12 @@ def decision_section(result: ClassificationResult) -> str:
         "For each row the action of least expected loss under its probabilities is taken. "
         + result.decisions.verdict
     )
-    return section("Decisions", lead, f'<div class="grid">{costs}{chart}{given}</div>')
+    return section("Decisions", lead, f'<div class="grid">{costs}{chart}</div>')
 
 
 def _losses(loss: LossMatrix) -> str:
     rows = [
-        [str(action), *(number(float(value)) for value in row)]
+        [str(action), *(f"{value:g}" for value in row)]
         for action, row in zip(loss.actions, loss.loss, strict=True)
     ]
     return table(["action", *(str(label) for label in loss.labels)], rows)
