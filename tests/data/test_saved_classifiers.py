@@ -15,6 +15,8 @@ from credo.features import SplineBasis
 from credo.models import (
     BaselineClassifier,
     LeastSquaresClassifier,
+    LogisticRegression,
+    ModelAverage,
     Perceptron,
     VotedPerceptron,
 )
@@ -29,6 +31,12 @@ MODELS = [
     BaselineClassifier(concentration=0.5),
     LeastSquaresClassifier(),
     LeastSquaresClassifier(SplineBasis(4)),
+    LogisticRegression(),
+    LogisticRegression(SplineBasis(4), integration="probit"),
+    LogisticRegression(inference="map", weight_precision=1.0),
+    ModelAverage(
+        [("line", LogisticRegression()), ("curve", LogisticRegression(SplineBasis(4)))]
+    ),
     Perceptron(max_epochs=3),
     VotedPerceptron(n_epochs=2),
 ]

@@ -20,6 +20,7 @@ from credo import (
     GaussianClassConditional,
     LeastSquaresClassifier,
     LinearRegression,
+    LogisticRegression,
     ModelAverage,
     NaiveBayes,
     NearestNeighborsClassifier,
@@ -68,7 +69,21 @@ EXAMPLES = {
                 ]
             ),
             True,
-        )
+        ),
+        (
+            ModelAverage(
+                [("line", LogisticRegression()), ("curve", LogisticRegression(SplineBasis(4)))]
+            ),
+            True,
+        ),
+    ],
+    "LogisticRegression": [
+        (LogisticRegression(), True),
+        (LogisticRegression(inference="map"), True),
+        (LogisticRegression(inference="ml"), True),
+        (LogisticRegression(weight_precision=1.0, integration="probit"), False),
+        (LogisticRegression(RadialBasis(6)), True),
+        (LogisticRegression(class_weight="balanced"), True),
     ],
     "EvidenceSearch": [
         (EvidenceSearch(LinearRegression(), {"basis": [SplineBasis(4), None]}, cv=3), True),

@@ -172,6 +172,7 @@ FITTED: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         },
         "ModelAverage": {
             **_COMMON,
+            "classes_": NDArray[Any],
             "estimators_": list[_Part],
             "evidence_method_": str,
             "log_evidence_": float,
