@@ -9,8 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from credo.features.basis import Basis
-from credo.features.placement import distinct_rows
 from credo.models.label import class_labels, label_codes
 from credo.numerics.array import Array
 
@@ -18,7 +16,6 @@ __all__ = [
     "LabeledRows",
     "first_labeled_rows",
     "more_labeled_rows",
-    "placed_basis",
     "require_classes",
 ]
 
@@ -70,18 +67,6 @@ def require_classes(classes: ArrayLike | None) -> None:
             "classes must be given on the first call to partial_fit; found None. Pass every "
             "class that any chunk will hold."
         )
-
-
-def placed_basis(basis: Any, x: Array, weight: Array) -> Basis | None:
-    """Return the basis placed on the rows that carry weight; None stays None."""
-    if basis is None:
-        return None
-    if not isinstance(basis, Basis):
-        raise TypeError(
-            "basis must be None or a basis from credo.features, such as SplineBasis(); found "
-            f"{basis!r}. Pass an instance."
-        )
-    return basis.place(distinct_rows(x, weight))
 
 
 def _inputs(

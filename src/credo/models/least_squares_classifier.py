@@ -7,18 +7,19 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from credo.families.linear import LinearStatistics, Rows
 from credo.features.basis import Basis
 from credo.inference.linear import LinearProblem, infer
+from credo.models.design import design, placed_basis
 from credo.models.labeled import (
     LabeledRows,
     first_labeled_rows,
     more_labeled_rows,
-    placed_basis,
     require_classes,
 )
+from credo.models.linear_score import best_class, linear_score
 from credo.numerics.array import Array
 
 __all__ = ["LeastSquaresClassifier"]
@@ -65,10 +66,10 @@ class LeastSquaresClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from ``X`` (n, d) and labels ``y`` (n,), forgetting earlier data."""
         rows = self._first(X, y, sample_weight)
-        design, codes = self._design(rows.x), self._codes(rows)
-        statistics = LinearStatistics.of(design, codes, rows.weight)
+        columns, codes = design(self.basis_, rows.x), self._codes(rows)
+        statistics = LinearStatistics.of(columns, codes, rows.weight)
         if self._problem(statistics).is_ill_conditioned:
-            kept = LinearStatistics(design.shape[1], Rows(design, codes, rows.weight))
+            kept = LinearStatistics(columns.shape[1], Rows(columns, codes, rows.weight))
             return self._learn(statistics, kept)
         return self._learn(statistics)
 
@@ -89,7 +90,8 @@ class LeastSquaresClassifier(ClassifierMixin, BaseEstimator):
             rows = self._first(X, y, sample_weight, classes)
         else:
             rows = more_labeled_rows(self, X, y, sample_weight)
-        chunk = LinearStatistics.of(self._design(rows.x), self._codes(rows), rows.weight)
+        columns = design(self.basis_, rows.x)
+        chunk = LinearStatistics.of(columns, self._codes(rows), rows.weight)
         return self._learn(chunk if is_first else self.statistics_ + chunk)
 
     def summarize_groups(
@@ -109,7 +111,7 @@ class LeastSquaresClassifier(ClassifierMixin, BaseEstimator):
         else:
             rows = self._first(X, y, sample_weight)
         return LinearStatistics.by_group(
-            self._design(rows.x), self._codes(rows), label, n_groups, rows.weight
+            design(self.basis_, rows.x), self._codes(rows), label, n_groups, rows.weight
         )
 
     def fit_statistics(self, statistics: LinearStatistics) -> Self:
@@ -119,16 +121,11 @@ class LeastSquaresClassifier(ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: ArrayLike) -> Array:
         """Return the fitted code: (n,), positive for the second of two classes, else (n, k)."""
-        check_is_fitted(self, "coef_")
-        x = validate_data(self, X, reset=False, dtype=np.float64)
-        scores = np.asarray(self._design(x) @ self.coef_.T + self.intercept_)
-        return scores[:, 0] if len(self.classes_) == 2 else scores
+        return linear_score(self, X)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class of the largest fitted code."""
-        score = self.decision_function(X)
-        best = (score > 0).astype(np.intp) if score.ndim == 1 else score.argmax(axis=1)
-        return np.asarray(self.classes_[best])
+        return best_class(self.decision_function(X), self.classes_)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
@@ -143,9 +140,6 @@ class LeastSquaresClassifier(ClassifierMixin, BaseEstimator):
         rows = first_labeled_rows(self, X, y, sample_weight, classes)
         self.basis_ = placed_basis(self.basis, rows.x, rows.weight)
         return rows
-
-    def _design(self, x: Array) -> Array:
-        return x if self.basis_ is None else self.basis_.design(x)
 
     def _codes(self, rows: LabeledRows) -> Array:
         """Return 1 for the class of a column and -1 for the others, shape (n, k)."""

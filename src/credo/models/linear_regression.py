@@ -9,7 +9,6 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.utils import Tags
 from sklearn.utils.validation import (
-    _check_feature_names_in,
     _check_sample_weight,
     check_is_fitted,
     validate_data,
@@ -20,7 +19,6 @@ from credo.distributions.predictive import Predictive
 from credo.families.linear import LinearStatistics, Rows
 from credo.families.ridge_belief import RidgeBelief
 from credo.features.basis import Basis
-from credo.features.placement import distinct_rows
 from credo.inference.engine import Inference
 from credo.inference.linear import (
     evidence_approximations,
@@ -28,6 +26,7 @@ from credo.inference.linear import (
     log_evidence_at,
     prior_precision,
 )
+from credo.models.design import design, fitted_design, placed_basis, require_basis, term_names
 from credo.models.diagnosis import Diagnosis, diagnose_linear
 from credo.models.linear_setting import LinearSetting
 from credo.models.regressor import PredictiveRegressor
@@ -112,11 +111,11 @@ class LinearRegression(PredictiveRegressor):
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from ``X`` (n, d) and ``y`` (n,) or (n, k), forgetting earlier data."""
         self._check_settings()
-        design, outputs, weight = self._validated(X, y, sample_weight, is_first=True)
-        statistics = LinearStatistics.of(design, outputs, weight)
+        columns, outputs, weight = self._validated(X, y, sample_weight, is_first=True)
+        statistics = LinearStatistics.of(columns, outputs, weight)
         if self.inference == "ml" and self._setting.problem(statistics).is_ill_conditioned:
-            filled = np.ones(len(design)) if weight is None else weight
-            kept = LinearStatistics(design.shape[1], Rows(design, outputs, filled))
+            filled = np.ones(len(columns)) if weight is None else weight
+            kept = LinearStatistics(columns.shape[1], Rows(columns, outputs, filled))
             return self._learn(statistics, kept)
         return self._learn(statistics)
 
@@ -131,8 +130,7 @@ class LinearRegression(PredictiveRegressor):
         """
         self._check_settings()
         is_first = not hasattr(self, "statistics_")
-        design, outputs, weight = self._validated(X, y, sample_weight, is_first)
-        chunk = LinearStatistics.of(design, outputs, weight)
+        chunk = LinearStatistics.of(*self._validated(X, y, sample_weight, is_first))
         statistics = chunk if is_first else self.statistics_ + chunk
         self.statistics_ = statistics
         return self._learn(statistics) if self._setting.is_enough(statistics) else self
@@ -159,8 +157,8 @@ class LinearRegression(PredictiveRegressor):
         """
         self._check_settings()
         is_first = not hasattr(self, "basis_")
-        design, outputs, weight = self._validated(X, y, sample_weight, is_first)
-        return LinearStatistics.by_group(design, outputs, label, n_groups, weight)
+        columns, outputs, weight = self._validated(X, y, sample_weight, is_first)
+        return LinearStatistics.by_group(columns, outputs, label, n_groups, weight)
 
     def fit_statistics(self, statistics: LinearStatistics) -> Self:
         """Learn from statistics alone, such as ``total - fold``; the basis stays placed."""
@@ -169,8 +167,8 @@ class LinearRegression(PredictiveRegressor):
 
     def predict_dist(self, X: ArrayLike) -> Predictive:
         """Return the distribution of the outcome, one entry per row (and output)."""
-        design = self._design(X)
-        return self._squeezed(self.posterior_.predictive(design))
+        columns = fitted_design(self, X)
+        return self._squeezed(self.posterior_.predictive(columns))
 
     def leave_one_out(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -181,10 +179,10 @@ class LinearRegression(PredictiveRegressor):
         ``h / (1 - h)`` residuals and the leverage becomes ``h / (1 - h)``.
         """
         check_is_fitted(self)
-        design, outputs, weight = self._validated(X, y, sample_weight, is_first=False)
-        row_weight = np.ones((len(design), 1)) if weight is None else weight[:, None]
+        columns, outputs, weight = self._validated(X, y, sample_weight, is_first=False)
+        row_weight = np.ones((len(columns), 1)) if weight is None else weight[:, None]
         self._check_same_rows(outputs, row_weight)
-        return self._squeezed(self.posterior_.without_each(design, outputs, row_weight))
+        return self._squeezed(self.posterior_.without_each(columns, outputs, row_weight))
 
     def sample_posterior(self, n: int, random_state: Any = None) -> dict[str, Array]:
         """Return ``n`` draws of "coef" and "intercept" from the posterior."""
@@ -196,9 +194,9 @@ class LinearRegression(PredictiveRegressor):
 
     def sample_functions(self, X: ArrayLike, n: int, random_state: Any = None) -> Array:
         """Return ``n`` regression functions drawn from the posterior, at each row of ``X``."""
-        design = self._design(X)
+        columns = fitted_design(self, X)
         weights, intercept = self.posterior_.sample(generator(random_state), n)
-        values = np.einsum("skd,nd->snk", weights, design) + intercept[:, None]
+        values = np.einsum("skd,nd->snk", weights, columns) + intercept[:, None]
         return np.asarray(values[..., 0] if self._is_single else values)
 
     def coefficients(self, coverage: float = 0.9) -> pd.DataFrame:
@@ -216,9 +214,7 @@ class LinearRegression(PredictiveRegressor):
 
     def term_names(self) -> list[str]:
         """Return the name of each column of the design."""
-        check_is_fitted(self)
-        names = [str(name) for name in _check_feature_names_in(self)]
-        return names if self.basis_ is None else self.basis_.names(names)
+        return term_names(self)
 
     def log_evidence_at(self, weight_precision: ArrayLike, noise_precision: ArrayLike) -> float:
         """Return the log evidence at given precisions, exact, summed over outputs.
@@ -268,11 +264,7 @@ class LinearRegression(PredictiveRegressor):
         )
 
     def _check_settings(self) -> None:
-        if not (self.basis is None or isinstance(self.basis, Basis)):
-            raise TypeError(
-                "basis must be None or a basis from credo.features, such as SplineBasis(); "
-                f"found {self.basis!r}. Pass an instance."
-            )
+        require_basis(self.basis)
         self._setting.check()
 
     def _validated(
@@ -288,18 +280,10 @@ class LinearRegression(PredictiveRegressor):
                 sample_weight, inputs, dtype=np.float64, ensure_non_negative=True
             )
         if is_first:
-            self.basis_ = None
-            if self.basis is not None:
-                self.basis_ = self.basis.place(distinct_rows(inputs, weight))
+            self.basis_ = placed_basis(self.basis, inputs, weight)
             self._is_single = np.ndim(outputs) == 1
-        design = inputs if self.basis_ is None else self.basis_.design(inputs)
         outputs = np.asarray(outputs, dtype=np.float64)
-        return design, outputs.reshape(len(outputs), -1), weight
-
-    def _design(self, X: ArrayLike) -> Array:
-        check_is_fitted(self)
-        inputs = validate_data(self, X, reset=False, dtype=np.float64)
-        return inputs if self.basis_ is None else self.basis_.design(inputs)
+        return design(self.basis_, inputs), outputs.reshape(len(outputs), -1), weight
 
     def _learn(
         self, statistics: LinearStatistics, rows: LinearStatistics | None = None

@@ -7,22 +7,17 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import (
-    _check_feature_names_in,
-    _check_sample_weight,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted
 
 from credo.distributions.categorical import Categorical
 from credo.distributions.normal import Normal
 from credo.features.basis import Basis
-from credo.features.placement import distinct_rows
 from credo.inference.logistic_belief import LogisticBelief
 from credo.models.class_weight import weighted_by_class
 from credo.models.classifier import PredictiveClassifier
+from credo.models.design import design, fitted_design, placed_basis, require_basis, term_names
 from credo.models.diagnosis import Diagnosis, diagnose_logistic
-from credo.models.label import class_labels
+from credo.models.labeled import first_labeled_rows
 from credo.models.logistic_setting import LogisticSetting
 from credo.models.setting import generator, require_choice
 from credo.numerics.array import Array
@@ -107,28 +102,19 @@ class LogisticRegression(PredictiveClassifier):
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from ``X`` (n, d) and labels ``y`` (n,), forgetting earlier data."""
         self._check_settings()
-        inputs, labels = validate_data(self, X, y, dtype=np.float64)
-        weight = np.ones(len(inputs))
-        if sample_weight is not None:
-            weight = _check_sample_weight(
-                sample_weight, inputs, dtype=np.float64, ensure_non_negative=True
-            )
-        self.classes_, codes = class_labels(labels, weight)
-        weight = weighted_by_class(self.class_weight, self.classes_, codes, weight)
-        self.basis_ = None
-        if self.basis is not None:
-            self.basis_ = self.basis.place(distinct_rows(inputs, weight))
-        design = inputs if self.basis_ is None else self.basis_.design(inputs)
-        self.class_weight_ = np.bincount(codes, weight, len(self.classes_))
+        rows = first_labeled_rows(self, X, y, sample_weight)
+        weight = weighted_by_class(self.class_weight, self.classes_, rows.code, rows.weight)
+        self.basis_ = placed_basis(self.basis, rows.x, weight)
+        self.class_weight_ = np.bincount(rows.code, weight, len(self.classes_))
         self.posterior_, self.inference_ = self._setting.learn(
-            design, codes, weight, len(self.classes_)
+            design(self.basis_, rows.x), rows.code, weight, len(self.classes_)
         )
         return self._hold()
 
     def predict_dist(self, X: ArrayLike) -> Categorical:
         """Return the distribution of the class, weights integrated out, one entry per row."""
-        design = self._design(X)
-        shares = self.posterior_.probability(design, self.integration == "quadrature")
+        columns = fitted_design(self, X)
+        shares = self.posterior_.probability(columns, self.integration == "quadrature")
         return Categorical(shares, self.classes_)
 
     def decision_function(self, X: ArrayLike) -> Array:
@@ -150,9 +136,9 @@ class LogisticRegression(PredictiveClassifier):
 
     def sample_probabilities(self, X: ArrayLike, n: int, random_state: Any = None) -> Array:
         """Return class probabilities under ``n`` draws of the weights, (n, n_samples, K)."""
-        design = self._design(X)
+        columns = fitted_design(self, X)
         weights, intercepts = self.posterior_.sample(generator(random_state), n)
-        scores = np.einsum("njd,rd->nrj", weights, design) + intercepts[:, None]
+        scores = np.einsum("njd,rd->nrj", weights, columns) + intercepts[:, None]
         return softmax(scores @ self.posterior_.coding.T)
 
     def coefficients(self, coverage: float = 0.9) -> pd.DataFrame:
@@ -178,9 +164,7 @@ class LogisticRegression(PredictiveClassifier):
 
     def term_names(self) -> list[str]:
         """Return the name of each column of the design."""
-        check_is_fitted(self)
-        names = [str(name) for name in _check_feature_names_in(self)]
-        return names if self.basis_ is None else self.basis_.names(names)
+        return term_names(self)
 
     def diagnose(self) -> Diagnosis:
         """Return whether the posterior can be relied on, and why not."""
@@ -192,18 +176,9 @@ class LogisticRegression(PredictiveClassifier):
         return LogisticSetting(self.inference, self.weight_precision, self.fit_intercept)
 
     def _check_settings(self) -> None:
-        if not (self.basis is None or isinstance(self.basis, Basis)):
-            raise TypeError(
-                "basis must be None or a basis from credo.features, such as SplineBasis(); "
-                f"found {self.basis!r}. Pass an instance."
-            )
+        require_basis(self.basis)
         self._setting.check()
         require_choice("integration", self.integration, ("quadrature", "probit"))
-
-    def _design(self, X: ArrayLike) -> Array:
-        check_is_fitted(self)
-        inputs = validate_data(self, X, reset=False, dtype=np.float64)
-        return inputs if self.basis_ is None else self.basis_.design(inputs)
 
     def _hold(self) -> Self:
         belief = self.posterior_

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from credo.features.basis import Basis
-from credo.models.labeled import first_labeled_rows, placed_basis
+from credo.models.design import design, placed_basis
+from credo.models.labeled import first_labeled_rows
+from credo.models.linear_score import best_class, linear_score
 from credo.models.margin_rows import MarginRows
 from credo.models.setting import generator, require_count
 from credo.numerics.array import Array
@@ -76,7 +77,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         require_count("max_epochs", self.max_epochs)
         rows = first_labeled_rows(self, X, y, sample_weight)
         self.basis_ = placed_basis(self.basis, rows.x, rows.weight)
-        margin_rows = MarginRows.of(self._design(rows.x), rows)
+        margin_rows = MarginRows.of(design(self.basis_, rows.x), rows)
         coef = self._run(margin_rows)
         if len(self.classes_) == 2:
             # Both rows are each other's negative, so that half the difference is the second.
@@ -86,19 +87,11 @@ class Perceptron(ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: ArrayLike) -> Array:
         """Return scores: (n,), positive for the second of two classes, else (n, k)."""
-        check_is_fitted(self, "coef_")
-        x = validate_data(self, X, reset=False, dtype=np.float64)
-        scores = np.asarray(self._design(x) @ self.coef_.T + self.intercept_)
-        return scores[:, 0] if len(self.classes_) == 2 else scores
+        return linear_score(self, X)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class of the highest score."""
-        score = self.decision_function(X)
-        best = (score > 0).astype(np.intp) if score.ndim == 1 else score.argmax(axis=1)
-        return np.asarray(self.classes_[best])
-
-    def _design(self, x: Array) -> Array:
-        return x if self.basis_ is None else self.basis_.design(x)
+        return best_class(self.decision_function(X), self.classes_)
 
     def _run(self, rows: MarginRows) -> Array:
         """Return weights (K, d + 1) that separate, or the best met at the end of a pass."""

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from credo.decisions.margin_loss import MARGIN_LOSSES, MarginLoss, ZeroOneMargin
 from credo.distributions.categorical import Categorical
@@ -19,7 +18,9 @@ from credo.features.basis import Basis
 from credo.inference.empirical_risk import RiskMinimum, RiskProblem, minimize_risk
 from credo.inference.error_search import search_fewest_errors
 from credo.models.classifier import PredictiveClassifier
-from credo.models.labeled import first_labeled_rows, placed_basis
+from credo.models.design import design, placed_basis
+from credo.models.labeled import first_labeled_rows
+from credo.models.linear_score import best_class, linear_score
 from credo.models.margin_rows import MarginRows
 from credo.models.setting import generator, require_choice
 from credo.numerics.array import Array
@@ -117,7 +118,7 @@ class RegularizedRisk(PredictiveClassifier):
         rows = first_labeled_rows(self, X, y, sample_weight)
         self._check_costs()
         self.basis_ = placed_basis(self.basis, rows.x, rows.weight)
-        scaled = MarginRows.of(self._design(rows.x), rows)
+        scaled = MarginRows.of(design(self.basis_, rows.x), rows)
         positive = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         rng = generator(self.random_state)
         found = [self._minimum(scaled, scaled.code == k, rng) for k in positive]
@@ -130,18 +131,13 @@ class RegularizedRisk(PredictiveClassifier):
 
     def decision_function(self, X: ArrayLike) -> Array:
         """Return scores: (n,), positive for the second of two classes, else (n, K)."""
-        check_is_fitted(self, "coef_")
-        x = validate_data(self, X, reset=False, dtype=np.float64)
-        score = np.asarray(self._design(x) @ self.coef_.T + self.intercept_)
-        return score[:, 0] if len(self.classes_) == 2 else score
+        return linear_score(self, X)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class of the highest score; the first class at a score of zero."""
         if _tells_probability(self):
             return super().predict(X)
-        score = self.decision_function(X)
-        best = (score > 0).astype(np.intp) if score.ndim == 1 else score.argmax(axis=1)
-        return np.asarray(self.classes_[best])
+        return best_class(self.decision_function(X), self.classes_)
 
     def predict_dist(self, X: ArrayLike) -> Categorical:
         """Return the distribution of the class, one entry per row.
@@ -173,9 +169,6 @@ class RegularizedRisk(PredictiveClassifier):
 
     def _loss(self) -> MarginLoss:
         return MARGIN_LOSSES[self.loss] if isinstance(self.loss, str) else self.loss
-
-    def _design(self, x: Array) -> Array:
-        return x if self.basis_ is None else self.basis_.design(x)
 
     def _check_settings(self) -> None:
         if not isinstance(self.loss, MarginLoss):

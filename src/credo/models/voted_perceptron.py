@@ -7,10 +7,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from credo.features.basis import Basis
-from credo.models.labeled import first_labeled_rows, placed_basis
+from credo.models.design import design, fitted_design, placed_basis
+from credo.models.labeled import first_labeled_rows
+from credo.models.linear_score import best_class
 from credo.models.margin_rows import MarginRows
 from credo.models.setting import generator, require_count
 from credo.numerics.array import Array
@@ -67,7 +68,7 @@ class VotedPerceptron(ClassifierMixin, BaseEstimator):
         require_count("n_epochs", self.n_epochs)
         rows = first_labeled_rows(self, X, y, sample_weight)
         self.basis_ = placed_basis(self.basis, rows.x, rows.weight)
-        margin_rows = MarginRows.of(self._design(rows.x), rows)
+        margin_rows = MarginRows.of(design(self.basis_, rows.x), rows)
         epochs = self._epochs(margin_rows)
         coef = _met_weights(margin_rows, epochs, len(self.classes_))
         self.coef_, self.intercept_ = margin_rows.in_data_units(coef)
@@ -79,19 +80,13 @@ class VotedPerceptron(ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: ArrayLike) -> Array:
         """Return shares of votes: (n, k), or (n,) the lead of the second of two classes."""
-        check_is_fitted(self, "coef_")
-        x = validate_data(self, X, reset=False, dtype=np.float64)
-        shares = vote_shares(self._design(x), self.coef_, self.intercept_, self.votes_)
+        columns = fitted_design(self, X)
+        shares = vote_shares(columns, self.coef_, self.intercept_, self.votes_)
         return shares[:, 1] - shares[:, 0] if len(self.classes_) == 2 else shares
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class with the most votes."""
-        score = self.decision_function(X)
-        best = (score > 0).astype(np.intp) if score.ndim == 1 else score.argmax(axis=1)
-        return np.asarray(self.classes_[best])
-
-    def _design(self, x: Array) -> Array:
-        return x if self.basis_ is None else self.basis_.design(x)
+        return best_class(self.decision_function(X), self.classes_)
 
     def _epochs(self, rows: MarginRows) -> list[Epoch]:
         rng = generator(self.random_state)

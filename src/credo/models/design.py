@@ -1,0 +1,49 @@
+"""What a linear model is linear in: a basis of the inputs, or the inputs themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+
+from credo.features.basis import Basis
+from credo.features.placement import distinct_rows
+from credo.numerics.array import Array
+
+__all__ = ["design", "fitted_design", "placed_basis", "require_basis", "term_names"]
+
+
+def require_basis(basis: Any) -> None:
+    """Refuse what is neither None nor a basis."""
+    if not (basis is None or isinstance(basis, Basis)):
+        raise TypeError(
+            "basis must be None or a basis from credo.features, such as SplineBasis(); found "
+            f"{basis!r}. Pass an instance."
+        )
+
+
+def placed_basis(basis: Any, x: Array, weight: Array | None = None) -> Basis | None:
+    """Return the basis placed on the rows that carry weight; None stays None."""
+    require_basis(basis)
+    return None if basis is None else basis.place(distinct_rows(x, weight))
+
+
+def design(basis: Basis | None, x: Array) -> Array:
+    """Return the columns that weights are for, shape (n, n_columns)."""
+    return x if basis is None else basis.design(x)
+
+
+def fitted_design(estimator: Any, X: ArrayLike) -> Array:
+    """Return the columns of rows that a fitted estimator is asked about."""
+    check_is_fitted(estimator, "coef_")
+    inputs = validate_data(estimator, X, reset=False, dtype=np.float64)
+    return design(estimator.basis_, inputs)
+
+
+def term_names(estimator: Any) -> list[str]:
+    """Return the name of each column of a fitted estimator's design."""
+    check_is_fitted(estimator)
+    names = [str(name) for name in _check_feature_names_in(estimator)]
+    return names if estimator.basis_ is None else estimator.basis_.names(names)
