@@ -37,16 +37,9 @@ def class_labels(
     >>> classes.tolist(), codes.tolist()
     (['no', 'yes'], [0, 1, 0])
     """
-    labels = column_or_1d(np.asarray(y), warn=True)
-    is_missing = np.asarray(pd.isna(labels))
-    if is_missing.any() and not allow_missing:
-        raise ValueError(
-            f"y must have a class in every row; found Input y contains NaN in "
-            f"{is_missing.sum()} of {len(labels)} rows. Leave these rows out, or use a model "
-            "that learns from unlabeled rows, such as GaussianClassConditional."
-        )
-    classes, found = _coded(_plain(labels[~is_missing] if is_missing.any() else labels))
-    codes = np.full(len(labels), MISSING, dtype=np.intp)
+    labels, is_missing = _known(y, allow_missing)
+    classes, found = _coded(labels)
+    codes = np.full(len(is_missing), MISSING, dtype=np.intp)
     codes[~is_missing] = found
     _require_two(classes, codes, weight)
     return classes, codes
@@ -54,9 +47,7 @@ def class_labels(
 
 def label_codes(y: ArrayLike, classes: NDArray[Any], allow_missing: bool = False) -> Codes:
     """Return the code of each label among known classes; an unknown label is refused."""
-    labels = column_or_1d(np.asarray(y), warn=True)
-    is_missing = np.asarray(pd.isna(labels)) if allow_missing else np.zeros(len(labels), bool)
-    known = _plain(labels[~is_missing])
+    known, is_missing = _known(y, allow_missing)
     place = np.minimum(np.searchsorted(classes, known), len(classes) - 1)
     is_other = classes[place] != known
     if np.any(is_other):
@@ -64,9 +55,24 @@ def label_codes(y: ArrayLike, classes: NDArray[Any], allow_missing: bool = False
             f"y must hold classes seen at the first fit, {classes[:8].tolist()}; found "
             f"{np.unique(known[is_other])[:5].tolist()}. Name all classes in the first call."
         )
-    codes = np.full(len(labels), MISSING, dtype=np.intp)
+    codes = np.full(len(is_missing), MISSING, dtype=np.intp)
     codes[~is_missing] = place
     return codes
+
+
+def _known(y: ArrayLike, allow_missing: bool) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Return the labels that are known, and which rows have none."""
+    labels = column_or_1d(np.asarray(y), warn=True)
+    is_missing = np.asarray(pd.isna(labels))
+    if not is_missing.any():
+        return _plain(labels), is_missing
+    if not allow_missing:
+        raise ValueError(
+            f"y must have a class in every row; found Input y contains NaN in "
+            f"{is_missing.sum()} of {len(labels)} rows. Leave these rows out, or use a model "
+            "that learns from unlabeled rows, such as GaussianClassConditional."
+        )
+    return _plain(labels[~is_missing]), is_missing
 
 
 def _coded(labels: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
@@ -82,9 +88,17 @@ def _coded(labels: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
 def _plain(labels: NDArray[Any]) -> NDArray[Any]:
     """Return labels in the narrowest type, so that what held a gap compares as the rest."""
     if labels.dtype.kind != "O" or not len(labels):
-        return labels
+        # Hashing wants the byte order of the machine.
+        return labels.astype(labels.dtype.newbyteorder("="), copy=False)
     kinds = {type(label) for label in labels}
-    if all(issubclass(kind, str) for kind in kinds):
+    is_text = {issubclass(kind, str) for kind in kinds}
+    if is_text == {True, False}:
+        raise ValueError(
+            "y must hold labels of one kind; found text beside "
+            f"{sorted(kind.__name__ for kind in kinds if not issubclass(kind, str))}. Write "
+            "all labels as text, or all as numbers."
+        )
+    if is_text == {True}:
         return labels.astype(str) if kinds == {str} else labels
     return np.array(labels.tolist())
 
