@@ -6,6 +6,10 @@ import lazy_loader
 
 if TYPE_CHECKING:
     from credo.app import terminal_job as terminal_job
+    from credo.app.class_finding import class_findings as class_findings
+    from credo.app.class_slate import class_slate as class_slate
+    from credo.app.classification_result import ClassificationResult as ClassificationResult
+    from credo.app.compare_job import compare_table as compare_table
     from credo.app.finding import findings as findings
     from credo.app.job import fit_table as fit_table
     from credo.app.report import report_page as report_page
@@ -18,6 +22,10 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submodules=["terminal_job"],
     submod_attrs={
+        "class_finding": ["class_findings"],
+        "class_slate": ["class_slate"],
+        "classification_result": ["ClassificationResult"],
+        "compare_job": ["compare_table"],
         "finding": ["findings"],
         "job": ["fit_table"],
         "report": ["report_page"],

@@ -21,6 +21,8 @@ LEAST_REACH = 0.02
 OFTEN_OUTSIDE = 0.1
 FEWEST_OF_A_CLASS = 5
 HALF = 0.5
+CLOSE, FAR = 1.28, 1.96
+"""Distances in standard deviations that chance exceeds in 20 % and in 5 % of tests."""
 
 
 def class_findings(result: ClassificationResult) -> tuple[Finding, ...]:
@@ -107,11 +109,13 @@ def _calibration(result: ClassificationResult) -> Finding:
     )
     # Independent rows of unequal chances: their count is close to normal.
     z = (n_right - expected) / spread if spread > 0 else 0.0
-    if abs(z) > 2.0:
+    if abs(z) > FAR:
         wrong = "too sure" if z < 0 else "not sure enough"
         return Finding("caution", f"Probabilities are {wrong}: {said}, which is not chance.")
     if len(y) < FEW_TEST_ROWS:
         return Finding("fact", f"On the test {said}, too few rows to judge probabilities by.")
+    if abs(z) > CLOSE:
+        return Finding("fact", f"On the test {said}, which may be chance.")
     return Finding("good", f"Probabilities keep their promise on the test: {said}.")
 
 

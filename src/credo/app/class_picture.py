@@ -32,6 +32,10 @@ __all__ = [
 ]
 
 
+ROWS_PER_GROUP = 15
+N_GROUPS = (3, 10)
+
+
 def drawn_classes(result: ClassificationResult) -> list[int]:
     """Return the places of the classes that are drawn: one of two, or the most frequent."""
     counts = result.confusion.table.sum(axis=1)
@@ -69,7 +73,8 @@ def reliability(result: ClassificationResult) -> str:
         share, hit = predictive.probability.max(axis=1), predictive.mode() == y
     else:
         share, hit = predictive.probability[:, 1], y == label
-    curve = reliability_curve(share, hit, coverage=CONFIDENCE, label=label)
+    n_bins = int(np.clip(len(y) // ROWS_PER_GROUP, *N_GROUPS))
+    curve = reliability_curve(share, hit, n_bins, CONFIDENCE, label=label)
     return svg_picture("reliability", SQUARE, lambda ax: draw_reliability(curve, ax))
 
 

@@ -20,6 +20,8 @@ from credo.app.wording import class_score_cells, count, number, percent
 __all__ = ["classification_page"]
 
 N_EXAMPLES = 9
+MOST_BESIDE = 3
+"""Up to so many classes their table can be read beside another picture."""
 
 
 def classification_page(result: ClassificationResult) -> str:
@@ -112,6 +114,7 @@ def _predictions(result: ClassificationResult) -> str:
             "Test rows by true class (down) and predicted class (across); below each count its "
             "share of the true class with its 95 % interval.",
             class_picture.confusion(result),
+            is_wide=len(result.confusion.labels) > MOST_BESIDE,
         ),
         card(
             "What a prediction looks like",

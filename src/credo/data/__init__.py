@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from credo.data.error import ModelFileError as ModelFileError
     from credo.data.error import OutputError as OutputError
     from credo.data.error import TableError as TableError
+    from credo.data.loss_file import read_losses as read_losses
     from credo.data.model_file import ModelFileInfo as ModelFileInfo
     from credo.data.model_file import load as load
     from credo.data.model_file import model_file_info as model_file_info
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from credo.data.table import Table as Table
     from credo.data.table import as_table as as_table
     from credo.data.table import read_table as read_table
+    from credo.data.table_classification import TableClassification as TableClassification
     from credo.data.table_regression import TableRegression as TableRegression
     from credo.data.target import Target as Target
     from credo.data.target import prepare_target as prepare_target
@@ -35,11 +37,13 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "columns": ["Column", "TableSchema", "column_kinds"],
         "error": ["DataError", "ModelFileError", "OutputError", "TableError"],
+        "loss_file": ["read_losses"],
         "model_file": ["ModelFileInfo", "load", "model_file_info", "save"],
         "output": ["atomic_file", "require_writable"],
         "preparation": ["PreparedTable", "TablePreparation"],
         "sets": ["load_set", "set_names", "set_path"],
         "table": ["Table", "as_table", "read_table"],
+        "table_classification": ["TableClassification"],
         "table_regression": ["TableRegression"],
         "target": ["Target", "prepare_target"],
     },
