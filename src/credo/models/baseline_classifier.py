@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import special
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -19,6 +20,7 @@ from credo.models.labeled import (
     more_labeled_rows,
     require_classes,
 )
+from credo.numerics.array import Array
 
 __all__ = ["BaselineClassifier"]
 
@@ -30,7 +32,10 @@ class BaselineClassifier(PredictiveClassifier):
     ----------
     concentration
         Pseudo-count of each class, one number or one for each class; 1 is a uniform belief
-        about the frequencies.
+        about the frequencies. If None, the belief is flat in the log odds of the classes, as
+        `LogisticRegression` has it for its intercepts, so that evidences compare; predictions
+        are then the plain frequencies. As long as a class has no rows, which a flat belief
+        could never expect again, None stands for 1.
 
     Attributes
     ----------
@@ -43,7 +48,7 @@ class BaselineClassifier(PredictiveClassifier):
 
     Examples
     --------
-    >>> model = BaselineClassifier().fit([[0.0]] * 4, ["no", "no", "no", "yes"])
+    >>> model = BaselineClassifier(1.0).fit([[0.0]] * 4, ["no", "no", "no", "yes"])
     >>> model.predict_proba([[5.0]]).round(3), round(model.log_evidence_, 4)
     (array([[0.667, 0.333]]), -2.9957)
     """
@@ -52,7 +57,7 @@ class BaselineClassifier(PredictiveClassifier):
     statistics_: CategoricalStatistics
     posterior_: DirichletCategorical
 
-    def __init__(self, concentration: Any = 1.0):
+    def __init__(self, concentration: Any = None):
         self.concentration = concentration
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -102,6 +107,15 @@ class BaselineClassifier(PredictiveClassifier):
         share = self.posterior_.predictive().probability
         return Categorical(np.broadcast_to(share, (len(x), len(share))), self.classes_)
 
+    @property
+    def evidence_flat_(self) -> tuple[str, ...]:
+        """Which unknowns have a flat prior of density one.
+
+        Evidences compare only among models that agree in this.
+        """
+        check_is_fitted(self)
+        return ("intercept",) if self._is_flat(self.statistics_) else ()
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "posterior_")
 
@@ -113,16 +127,39 @@ class BaselineClassifier(PredictiveClassifier):
     def _counts(self, rows: LabeledRows) -> CategoricalStatistics:
         return CategoricalStatistics.of(rows.code, rows.weight, n_states=len(self.classes_))
 
+    def _is_flat(self, statistics: CategoricalStatistics) -> bool:
+        return self.concentration is None and bool((statistics.counts > 0).all())
+
     def _learn(self, statistics: CategoricalStatistics) -> Self:
-        given = positive("concentration", self.concentration, "Pass pseudo-counts.")
+        if self._is_flat(statistics):
+            self.posterior_ = DirichletCategorical(statistics.counts)
+            self.log_evidence_ = _log_evidence_if_flat(statistics.counts)
+        else:
+            prior = self._prior()
+            self.posterior_ = prior.update(statistics)
+            self.log_evidence_ = float(prior.log_evidence(statistics))
+        self.evidence_method_, self.evidence_of_ = "exact", "y given X"
+        self.statistics_ = statistics
+        return self
+
+    def _prior(self) -> DirichletCategorical:
+        pseudo_count = 1.0 if self.concentration is None else self.concentration
+        given = positive("concentration", pseudo_count, "Pass pseudo-counts.")
         if given.shape not in ((), self.classes_.shape):
             raise ValueError(
                 f"concentration must be one number, or one for each of {len(self.classes_)} "
                 f"classes; found shape {given.shape}. Give them in the order of classes_."
             )
-        prior = DirichletCategorical(np.broadcast_to(given, self.classes_.shape))
-        self.posterior_ = prior.update(statistics)
-        self.log_evidence_ = float(prior.log_evidence(statistics))
-        self.evidence_method_, self.evidence_of_ = "exact", "y given X"
-        self.statistics_ = statistics
-        return self
+        return DirichletCategorical(np.broadcast_to(given, self.classes_.shape))
+
+
+def _log_evidence_if_flat(counts: Array) -> float:
+    """Return the log probability of labels, the coordinates of `class_coding` integrated out.
+
+    ``c prod Gamma(n_k) / Gamma(n)``, because the frequencies have the density
+    ``c / prod p_k``: c is 1 for the log odds of two classes, and ``1 / sqrt(K)`` for K scores
+    that sum to zero, in orthonormal coordinates.
+    """
+    k = len(counts)
+    constant = 0.0 if k == 2 else -0.5 * np.log(k)
+    return float(special.gammaln(counts).sum() - special.gammaln(counts.sum()) + constant)
