@@ -99,7 +99,7 @@ EXAMPLES = {
         ),
         (Stack([("logistic", SomeLogistic()), ("constant", DummyClassifier())], cv=3), False),
     ],
-    "BaselineClassifier": [(BaselineClassifier(), True)],
+    "BaselineClassifier": [(BaselineClassifier(), True), (BaselineClassifier(0.5), True)],
     "BaselineRegressor": [
         (BaselineRegressor(), True),
         (BaselineRegressor(NormalInverseGamma(0.0, 0.1, 1.0, 1.0)), False),
@@ -119,6 +119,9 @@ EXAMPLES = {
         (NaiveBayes(inference="map"), True),
         (NaiveBayes(inference="ml"), True),
         (NaiveBayes("categorical"), True),
+        (NaiveBayes("counts"), False),
+        (NaiveBayes("counts", inference="map"), False),
+        (NaiveBayes("counts", inference="ml"), False),
         (NaiveBayes(normal_prior=NormalInverseGamma(0.0, 0.1, 1.0, 1.0)), False),
     ],
     "LeastSquaresClassifier": [

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator as check_scikit_learn_estimator
 from sklearn.utils.validation import has_fit_parameter
 
@@ -254,6 +255,8 @@ def _example(estimator: Any) -> tuple[Array, NDArray[Any] | None]:
     rng = np.random.default_rng(0)
     x = rng.normal(loc=(0.0, 2.0, -1.0), size=(60, 3))
     y = x @ [1.0, -2.0, 0.5] + np.sin(2.0 * x[:, 0]) + 0.3 * rng.normal(size=60)
+    if get_tags(estimator).input_tags.positive_only:
+        x = x - x.min(axis=0)
     if is_classifier(estimator):
         return x, (y > np.median(y)).astype(np.intp)
     return x, y if is_regressor(estimator) else None
