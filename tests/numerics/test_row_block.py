@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from credo.numerics import row_block
 from credo.numerics.grouped import group_binary_totals, group_moments, group_totals
-from credo.numerics.row_block import over_row_blocks
+from credo.numerics.row_block import over_blocks, over_row_blocks
 
 RNG = np.random.default_rng(0)
 X = np.where(RNG.uniform(size=(500, 3)) < 0.1, np.nan, RNG.normal(1e6, 1.0, (500, 3)))
@@ -23,6 +23,13 @@ def test_blocks_cover_all_rows_once_and_in_order():
         blocks = over_row_blocks(lambda rows: rows, n_rows, n_columns)
         covered = [i for rows in blocks for i in range(n_rows)[rows]]
         assert covered == list(range(n_rows))
+
+
+def test_blocks_have_the_size_asked_for_and_come_back_in_order():
+    sizes = over_blocks(lambda rows: rows.stop - rows.start, n_rows=10, size=4)
+    assert sizes == [4, 4, 2]
+    starts = over_blocks(lambda rows: rows.start, n_rows=1000, size=1)
+    assert starts == list(range(1000))
 
 
 @pytest.mark.usefixtures("many_blocks")

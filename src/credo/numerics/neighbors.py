@@ -8,9 +8,7 @@ that rounding lost no neighbor; the few queries without proof look at every poin
 from __future__ import annotations
 
 import importlib
-import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from types import ModuleType
@@ -21,6 +19,7 @@ from scipy.spatial import cKDTree
 from threadpoolctl import threadpool_limits
 
 from credo.numerics.array import Array
+from credo.numerics.row_block import over_blocks
 
 __all__ = ["TREE_COLUMNS", "NeighborSearch", "running_sums"]
 
@@ -223,17 +222,8 @@ def _in_threads(
     size: int,
 ) -> tuple[Array, Index]:
     """Return the two arrays that ``work`` gives for all rows, done in blocks by threads."""
-    blocks = list(_blocks(n_rows, size))
-    if len(blocks) == 1:
-        first, second = work(blocks[0])
-        return first, np.asarray(second, dtype=np.intp)
+    # Threads that all import the loops at once would wait for one another.
     _loops()
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        parts = list(pool.map(work, blocks))
-    squared = np.concatenate([part[0] for part in parts])
-    return squared, np.concatenate([part[1] for part in parts]).astype(np.intp, copy=False)
-
-
-def _blocks(n_rows: int, size: int) -> Iterator[slice]:
-    for start in range(0, n_rows, size):
-        yield slice(start, min(start + size, n_rows))
+    parts = over_blocks(work, n_rows, size)
+    first = np.concatenate([part[0] for part in parts])
+    return first, np.concatenate([part[1] for part in parts]).astype(np.intp, copy=False)
