@@ -3,6 +3,8 @@ import io
 import re
 from pathlib import Path
 
+import pytest
+
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 
 
@@ -10,9 +12,10 @@ def lines(text):
     return [line.rstrip() for line in text.strip().splitlines()]
 
 
-def test_the_example_prints_what_the_page_says():
-    code = re.search(r"```python\n(.*?)```", README, re.DOTALL).group(1)
-    shown = re.search(r"```text\n(.*?)```", README, re.DOTALL).group(1)
+@pytest.mark.parametrize("number", [0, 1])
+def test_an_example_prints_what_the_page_says(number):
+    code = re.findall(r"```python\n(.*?)```", README, re.DOTALL)[number]
+    shown = re.findall(r"```text\n(.*?)```", README, re.DOTALL)[number]
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(code, "README.md", "exec"), {})
