@@ -100,3 +100,10 @@ def test_one_class_is_refused_also_where_the_other_weighs_nothing():
 def test_measurements_are_not_taken_for_classes():
     with pytest.raises(ValueError, match="Unknown label type"):
         class_labels([0.5, 1.2, 3.1])
+
+
+def test_a_first_chunk_is_coded_among_all_classes_that_will_come():
+    classes, codes = class_labels(["b", "b"], classes=["c", "b", "a", "b"])
+    assert (classes.tolist(), codes.tolist()) == (["a", "b", "c"], [1, 1])
+    with pytest.raises(ValueError, match=r"\['a', 'b'\]; found \['c'\]"):
+        class_labels(["c"], classes=["a", "b"])

@@ -17,8 +17,8 @@ from credo.models.classifier import PredictiveClassifier
 from credo.models.labeled import (
     LabeledRows,
     first_labeled_rows,
+    labeled_chunk,
     more_labeled_rows,
-    require_classes,
 )
 from credo.numerics.array import Array
 
@@ -72,12 +72,9 @@ class BaselineClassifier(PredictiveClassifier):
         sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Count one more chunk; the first must name all ``classes``."""
-        if not hasattr(self, "statistics_"):
-            require_classes(classes)
-            rows = first_labeled_rows(self, X, y, sample_weight, classes)
-            return self._learn(self._counts(rows))
-        rows = more_labeled_rows(self, X, y, sample_weight)
-        return self._learn(self.statistics_ + self._counts(rows))
+        is_first = not hasattr(self, "statistics_")
+        chunk = self._counts(labeled_chunk(self, X, y, classes, sample_weight))
+        return self._learn(chunk if is_first else self.statistics_ + chunk)
 
     def summarize_groups(
         self,

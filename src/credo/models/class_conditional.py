@@ -231,11 +231,7 @@ class GaussianClassConditional(PredictiveClassifier):
         x = self._inputs(X, is_first=True)
         check_consistent_length(x, y)
         weight = self._weight(sample_weight, x)
-        if classes is None:
-            self.classes_, codes = class_labels(y, weight, allow_missing=True)
-        else:
-            self.classes_ = class_labels(classes)[0]
-            codes = label_codes(y, self.classes_, allow_missing=True)
+        self.classes_, codes = class_labels(y, weight, True, classes)
         self._setting.known_probability(len(self.classes_))
         return self._rows(x, codes, weight)
 

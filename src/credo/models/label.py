@@ -19,7 +19,10 @@ MISSING = -1
 
 
 def class_labels(
-    y: ArrayLike, weight: ArrayLike | None = None, allow_missing: bool = False
+    y: ArrayLike,
+    weight: ArrayLike | None = None,
+    allow_missing: bool = False,
+    classes: ArrayLike | None = None,
 ) -> tuple[NDArray[Any], Codes]:
     """Return the distinct labels of ``y`` in rising order, and the code of each row.
 
@@ -30,6 +33,9 @@ def class_labels(
         must carry weight.
     allow_missing
         Whether NaN and None mean an unknown label, coded `MISSING`, instead of an error.
+    classes
+        All labels that will ever come, where ``y`` is only a first chunk; it may then lack
+        some.
 
     Examples
     --------
@@ -37,12 +43,15 @@ def class_labels(
     >>> classes.tolist(), codes.tolist()
     (['no', 'yes'], [0, 1, 0])
     """
+    if classes is not None:
+        named, _ = class_labels(classes)
+        return named, label_codes(y, named, allow_missing)
     labels, is_missing = _known(y, allow_missing)
-    classes, found = _coded(labels)
+    distinct, found = _coded(labels)
     codes = np.full(len(is_missing), MISSING, dtype=np.intp)
     codes[~is_missing] = found
-    _require_two(classes, codes, weight)
-    return classes, codes
+    _require_two(distinct, codes, weight)
+    return distinct, codes
 
 
 def label_codes(y: ArrayLike, classes: NDArray[Any], allow_missing: bool = False) -> Codes:

@@ -15,8 +15,8 @@ from credo.numerics.array import Array
 __all__ = [
     "LabeledRows",
     "first_labeled_rows",
+    "labeled_chunk",
     "more_labeled_rows",
-    "require_classes",
 ]
 
 
@@ -44,11 +44,7 @@ def first_labeled_rows(
         All classes that will ever come, where ``y`` is only a first chunk.
     """
     x, weight = _inputs(estimator, X, y, sample_weight, is_first=True)
-    if classes is None:
-        estimator.classes_, code = class_labels(y, weight)
-    else:
-        estimator.classes_, _ = class_labels(classes)
-        code = label_codes(y, estimator.classes_)
+    estimator.classes_, code = class_labels(y, weight, classes=classes)
     return LabeledRows(x, code, weight)
 
 
@@ -60,13 +56,22 @@ def more_labeled_rows(
     return LabeledRows(x, label_codes(y, estimator.classes_), weight)
 
 
-def require_classes(classes: ArrayLike | None) -> None:
-    """Refuse a first chunk without the list of all classes."""
+def labeled_chunk(
+    estimator: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    classes: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+) -> LabeledRows:
+    """Return the rows of one more chunk; the first, before statistics, names all classes."""
+    if hasattr(estimator, "statistics_"):
+        return more_labeled_rows(estimator, X, y, sample_weight)
     if classes is None:
         raise ValueError(
             "classes must be given on the first call to partial_fit; found None. Pass every "
             "class that any chunk will hold."
         )
+    return first_labeled_rows(estimator, X, y, sample_weight, classes)
 
 
 def _inputs(

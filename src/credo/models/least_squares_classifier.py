@@ -16,8 +16,8 @@ from credo.models.design import design, placed_basis
 from credo.models.labeled import (
     LabeledRows,
     first_labeled_rows,
+    labeled_chunk,
     more_labeled_rows,
-    require_classes,
 )
 from credo.models.linear_score import best_class, linear_score
 from credo.numerics.array import Array
@@ -85,11 +85,9 @@ class LeastSquaresClassifier(ClassifierMixin, BaseEstimator):
         The result equals a fit to all chunks together.
         """
         is_first = not hasattr(self, "statistics_")
+        rows = labeled_chunk(self, X, y, classes, sample_weight)
         if is_first:
-            require_classes(classes)
-            rows = self._first(X, y, sample_weight, classes)
-        else:
-            rows = more_labeled_rows(self, X, y, sample_weight)
+            self.basis_ = placed_basis(self.basis, rows.x, rows.weight)
         columns = design(self.basis_, rows.x)
         chunk = LinearStatistics.of(columns, self._codes(rows), rows.weight)
         return self._learn(chunk if is_first else self.statistics_ + chunk)
@@ -131,13 +129,9 @@ class LeastSquaresClassifier(ClassifierMixin, BaseEstimator):
         return hasattr(self, "coef_")
 
     def _first(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None,
-        classes: ArrayLike | None = None,
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> LabeledRows:
-        rows = first_labeled_rows(self, X, y, sample_weight, classes)
+        rows = first_labeled_rows(self, X, y, sample_weight)
         self.basis_ = placed_basis(self.basis, rows.x, rows.weight)
         return rows
 

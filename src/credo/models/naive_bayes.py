@@ -252,12 +252,10 @@ class NaiveBayes(PredictiveClassifier):
         classes: ArrayLike | None,
     ) -> NDArray[np.intp]:
         check_consistent_length(weight, y)
-        if is_first and classes is None:
-            self.classes_, codes = class_labels(y, weight)
-            return codes
-        if is_first:
-            self.classes_, _ = class_labels(np.unique(np.asarray(classes)))
-        return label_codes(y, self.classes_)
+        if not is_first:
+            return label_codes(y, self.classes_)
+        self.classes_, codes = class_labels(y, weight, classes=classes)
+        return codes
 
     def _classified(self, X: ArrayLike) -> tuple[Array, NDArray[np.intp]]:
         """Return class probabilities, and which is the largest."""

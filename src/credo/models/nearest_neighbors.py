@@ -13,7 +13,7 @@ from credo.distributions.categorical import Categorical
 from credo.distributions.predictive import Predictive
 from credo.families.normal import NormalInverseGamma, NormalStatistics
 from credo.models.classifier import PredictiveClassifier
-from credo.models.label import class_labels
+from credo.models.labeled import first_labeled_rows
 from credo.models.neighbor_choice import Choice, NeighborChooser, choose
 from credo.models.neighborhood import kernel
 from credo.models.regressor import PredictiveRegressor
@@ -96,14 +96,10 @@ class NearestNeighborsClassifier(NeighborChooser, PredictiveClassifier):
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Keep the rows, and choose what is to be chosen."""
         self._check_settings()
-        inputs, labels = validate_data(self, X, y, dtype=np.float64)
-        weight = _check_sample_weight(
-            sample_weight, inputs, dtype=np.float64, ensure_non_negative=True
-        )
-        self.classes_, codes = class_labels(labels, weight)
-        kept = slice(None) if (weight > 0).all() else weight > 0
-        self._arrange(inputs[kept], weight[kept])
-        self.codes_ = codes[kept]
+        rows = first_labeled_rows(self, X, y, sample_weight)
+        kept = slice(None) if (rows.weight > 0).all() else rows.weight > 0
+        self._arrange(rows.x[kept], rows.weight[kept])
+        self.codes_ = rows.code[kept]
         frequency = self._frequency() + 1.0
         self.prior_probability_ = frequency / frequency.sum()
         self._hold(self._choice())
