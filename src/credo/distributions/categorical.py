@@ -12,6 +12,7 @@ from scipy import special
 from credo.distributions.distribution import Distribution
 from credo.distributions.parameter import simplex
 from credo.numerics.array import Array, as_float
+from credo.numerics.lookup import places
 
 __all__ = ["Categorical", "random_index"]
 
@@ -99,10 +100,7 @@ class Categorical(Distribution):
                 f"outcomes must be labels such as {self.labels[:3].tolist()}; found values of "
                 f"type {x.dtype}. Pass labels, not positions."
             )
-        order = np.argsort(self.labels)
-        place = np.searchsorted(self.labels, x, sorter=order)
-        candidate = order[np.minimum(place, len(order) - 1)]
-        return np.where(self.labels[candidate] == x, candidate, -1)
+        return places(x, self.labels)
 
     def _draw(self, rng: Generator, shape: tuple[int, ...]) -> NDArray[Any]:
         return np.asarray(self.labels[random_index(rng, self.probability, shape)])

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from credo.families.categorical import CategoricalStatistics
 from credo.models.column_source import Category
 from credo.numerics.array import Array
+from credo.numerics.lookup import ABSENT, places
 
 __all__ = ["CategoryCount", "category_codes"]
 
@@ -80,8 +81,8 @@ def _placed(codes: NDArray[np.intp], found: NDArray[Any], states: NDArray[Any]) 
     if len(found) == 0 or len(states) == 0:
         return np.full(len(codes), np.nan)
     _require_same_type(found, states)
-    place = np.minimum(np.searchsorted(states, found), len(states) - 1)
-    known = np.where(states[place] == found, place, np.nan)
+    place = places(found, states)
+    known = np.where(place == ABSENT, np.nan, place)
     # Missing values have the code -1 and take the NaN at the end.
     return np.append(known, np.nan)[codes]
 

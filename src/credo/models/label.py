@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from credo.numerics.lookup import ABSENT, places
+
 __all__ = ["MISSING", "class_labels", "label_codes"]
 
 Codes = NDArray[np.intp]
@@ -57,8 +59,8 @@ def class_labels(
 def label_codes(y: ArrayLike, classes: NDArray[Any], allow_missing: bool = False) -> Codes:
     """Return the code of each label among known classes; an unknown label is refused."""
     known, is_missing = _known(y, allow_missing)
-    place = np.minimum(np.searchsorted(classes, known), len(classes) - 1)
-    is_other = classes[place] != known
+    place = places(known, classes)
+    is_other = place == ABSENT
     if np.any(is_other):
         raise ValueError(
             f"y must hold classes seen at the first fit, {classes[:8].tolist()}; found "
