@@ -5,14 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
-import narwhals as nw
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from credo.decisions.decision import Decision, decide
 from credo.distributions.categorical import Categorical
+from credo.models.frame import frame_like
 from credo.numerics.array import Array
 
 __all__ = ["PredictiveClassifier"]
@@ -68,9 +67,4 @@ class PredictiveClassifier(ClassifierMixin, BaseEstimator):
             f"probability of {label}": part
             for label, part in zip(self.classes_, probability.T, strict=True)
         }
-        if isinstance(X, pd.DataFrame):
-            return pd.DataFrame(columns, index=X.index)
-        if nw.dependencies.is_into_dataframe(X):
-            native = nw.from_native(X, eager_only=True).implementation
-            return nw.from_dict(columns, backend=native).to_native()
-        return pd.DataFrame(columns)
+        return frame_like(X, columns)

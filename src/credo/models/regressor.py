@@ -5,15 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
-import narwhals as nw
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from credo.decisions.decision import Decision, decide
 from credo.decisions.numeric_loss import NumericLoss
 from credo.distributions.predictive import Predictive
+from credo.models.frame import frame_like
 from credo.numerics.array import Array
 
 __all__ = ["PredictiveRegressor"]
@@ -79,9 +78,4 @@ class PredictiveRegressor(RegressorMixin, BaseEstimator):
             )
         low, high = predictive.interval(coverage).T
         columns = {"mean": predictive.mean(), "sd": predictive.std(), "low": low, "high": high}
-        if isinstance(X, pd.DataFrame):
-            return pd.DataFrame(columns, index=X.index)
-        if nw.dependencies.is_into_dataframe(X):
-            native = nw.from_native(X, eager_only=True).implementation
-            return nw.from_dict(columns, backend=native).to_native()
-        return pd.DataFrame(columns)
+        return frame_like(X, columns)
