@@ -13,7 +13,6 @@ from sklearn.preprocessing import StandardScaler
 
 import credo
 from credo.evaluation import compare, correlated_t, paired_difference
-from credo.evaluation.trial import Evidence
 from credo.features import PolynomialBasis
 from credo.inference import model_posterior
 from credo.models import GaussianClassConditional, LinearRegression, NaiveBayes, Stack
@@ -153,22 +152,6 @@ def test_evidences_that_mean_something_else_have_no_part_in_the_posterior():
     assert any("there is no evidence: likelihood" in note for note in found.notes)
     with pytest.raises(KeyError, match="must be two models with a verdict"):
         found.verdict("line", "likelihood", by="evidence")
-
-
-class Told:
-    def __init__(self, of="y given X", method="exact"):
-        self.log_evidence_, self.evidence_of_, self.evidence_method_ = -5.0, of, method
-
-
-def test_evidence_of_inputs_and_bounds_are_kept_apart():
-    given, joint, bound = (
-        Evidence.of_model(m) for m in (Told(), Told("X and y"), Told(method="bound"))
-    )
-    assert len({given.key, joint.key, bound.key}) == 3
-    scaled = make_pipeline(StandardScaler(), Told("X and y"))
-    assert "transformed" in Evidence.of_model(scaled).reason
-    assert Evidence.of_model(make_pipeline(StandardScaler(), Told())).value == -5.0
-    assert "no evidence" in Evidence.of_model(Ridge()).reason
 
 
 def test_a_model_that_fails_is_reported_and_spares_the_rest():

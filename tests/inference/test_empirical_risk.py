@@ -120,7 +120,7 @@ def test_the_dual_value_is_below_every_risk():
     task = problem(LogisticMargin())
     slope = -task.loss.gradient(task.margins(np.array([0.1, 0.0, 0.2, 0.0, 0.0])))
     balance = float(task.weight * SIGN @ slope)
-    heavier = (SIGN == np.sign(balance)) * slope
+    heavier = (np.sign(balance) == SIGN) * slope
     slope = slope - heavier * abs(balance) / float(task.weight @ heavier)
     assert_allclose(task.weight * SIGN @ slope, 0.0, atol=1e-12)
     assert task.dual_value(slope) < minimize_risk(task).value

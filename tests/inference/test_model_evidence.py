@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import special
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from credo.inference.model_evidence import (
+    TRANSFORMED,
+    Evidence,
     bic_evidence,
     laplace_evidence,
     model_posterior,
@@ -70,3 +75,19 @@ def test_flexible_models_spread_their_evidence_over_more_data_sets():
     assert_allclose([np.exp(fair).sum(), np.exp(unknown).sum()], 1.0)
     assert (unknown[heads == 3] < fair[heads == 3]).all()
     assert (unknown[heads == 6] > fair[heads == 6]).all()
+
+
+class Told:
+    def __init__(self, of="y given X", method="exact"):
+        self.log_evidence_, self.evidence_of_, self.evidence_method_ = -5.0, of, method
+
+
+def test_evidence_of_inputs_and_bounds_are_kept_apart():
+    given, joint, bound = (
+        Evidence.of_model(m) for m in (Told(), Told("X and y"), Told(method="bound"))
+    )
+    assert len({given.key, joint.key, bound.key}) == 3
+    scaled = make_pipeline(StandardScaler(), Told("X and y"))
+    assert Evidence.of_model(scaled).reason == TRANSFORMED
+    assert Evidence.of_model(make_pipeline(StandardScaler(), Told())).value == -5.0
+    assert "no evidence" in Evidence.of_model(Ridge()).reason

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from credo.features import PolynomialBasis, SplineBasis
-from credo.models import EvidenceSearch, LinearRegression, predict_dist
+from credo.models import EvidenceSearch, LinearRegression, NaiveBayes, predict_dist
 from credo.models.search import SearchWarning
 
 BASES = {"basis": [PolynomialBasis(k) for k in range(4)]}
@@ -69,6 +69,15 @@ def test_evidences_with_other_flat_priors_do_not_decide():
     assert "flat priors" in search.reason_
     with pytest.raises(ValueError, match="same kind of number for all settings"):
         EvidenceSearch(LinearRegression(), grid, by="evidence").fit(x, y)
+
+
+def test_evidence_of_inputs_that_a_step_has_changed_does_not_decide():
+    x, y = classes()
+    scaled = make_pipeline(StandardScaler(), NaiveBayes())
+    search = EvidenceSearch(scaled, {"naivebayes__pseudo_count": [0.5, 1.0]}, cv=3).fit(x, y)
+    assert search.criterion_ == "log_score"
+    assert "inputs that a step of the pipeline has changed" in search.reason_
+    assert np.isnan(search.cv_results_["log_evidence"]).all()
 
 
 def test_a_best_setting_at_the_edge_is_told():

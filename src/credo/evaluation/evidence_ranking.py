@@ -10,9 +10,9 @@ from itertools import combinations
 import numpy as np
 from scipy import special
 
-from credo.evaluation.trial import Evidence, Trial
+from credo.evaluation.trial import Trial
 from credo.evaluation.verdict import Kind, Verdict, percent
-from credo.inference.model_evidence import model_posterior
+from credo.inference.model_evidence import Evidence, model_posterior
 from credo.numerics.array import Array
 
 __all__ = ["EvidenceRanking"]

@@ -14,58 +14,12 @@ from sklearn.utils import _safe_indexing
 from credo.evaluation.cross_validation import cross_validate
 from credo.evaluation.fold_fit import fold_members, refit_folds
 from credo.evaluation.held_out import has_predictive
+from credo.inference.model_evidence import Evidence
 from credo.numerics.array import Array
 
-__all__ = ["Evidence", "Trial", "trial"]
+__all__ = ["Trial", "trial"]
 
 Rows = NDArray[np.intp]
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """The log evidence of a fitted model, and with which others it can be compared.
-
-    Attributes
-    ----------
-    value
-        Log evidence; NaN if there is none.
-    method
-        How it was found.
-    of
-        What it is the probability of, "y given X" or "X and y".
-    flat
-        Parameters with a flat prior, which has no scale.
-    reason
-        Why it cannot be used; empty if it can.
-    """
-
-    value: float
-    method: str
-    of: str
-    flat: tuple[str, ...]
-    reason: str = ""
-
-    @classmethod
-    def of_model(cls, fitted: Any) -> Evidence:
-        """Return the evidence of a fitted model, reaching through pipelines."""
-        if hasattr(fitted, "steps"):
-            inner = cls.of_model(fitted.steps[-1][1])
-            if inner.of != "y given X" and len(fitted.steps) > 1:
-                return cls(np.nan, "none", inner.of, (), "the inputs were transformed")
-            return inner
-        value = float(getattr(fitted, "log_evidence_", np.nan))
-        return cls(
-            value,
-            str(getattr(fitted, "evidence_method_", "none")),
-            str(getattr(fitted, "evidence_of_", "y given X")),
-            tuple(getattr(fitted, "evidence_flat_", ())),
-            "" if np.isfinite(value) else "there is no evidence",
-        )
-
-    @property
-    def key(self) -> tuple[str, tuple[str, ...], bool]:
-        """Evidences of equal keys can be compared."""
-        return self.of, self.flat, self.method == "bound"
 
 
 @dataclass(frozen=True, eq=False)

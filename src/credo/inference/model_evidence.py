@@ -2,13 +2,73 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
 from credo.numerics.array import Array, as_float
 
-__all__ = ["bic_evidence", "laplace_evidence", "model_posterior", "width_evidence"]
+__all__ = [
+    "TRANSFORMED",
+    "Evidence",
+    "bic_evidence",
+    "laplace_evidence",
+    "model_posterior",
+    "width_evidence",
+]
+
+TRANSFORMED = "the inputs were transformed"
+"""Why a model of X and y in a pipeline has no evidence: its X is not that of the others."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The log evidence of a fitted model, and with which others it can be compared.
+
+    Attributes
+    ----------
+    value
+        Log evidence; NaN if there is none.
+    method
+        How it was found.
+    of
+        What it is the probability of, "y given X" or "X and y".
+    flat
+        Parameters with a flat prior, which has no scale.
+    reason
+        Why it cannot be used; empty if it can.
+    """
+
+    value: float
+    method: str
+    of: str
+    flat: tuple[str, ...]
+    reason: str = ""
+
+    @classmethod
+    def of_model(cls, fitted: Any) -> Evidence:
+        """Return the evidence of a fitted model, reaching through pipelines."""
+        if hasattr(fitted, "steps"):
+            inner = cls.of_model(fitted.steps[-1][1])
+            if inner.of != "y given X" and len(fitted.steps) > 1:
+                return cls(np.nan, "none", inner.of, (), TRANSFORMED)
+            return inner
+        value = float(getattr(fitted, "log_evidence_", np.nan))
+        return cls(
+            value,
+            str(getattr(fitted, "evidence_method_", "none")),
+            str(getattr(fitted, "evidence_of_", "y given X")),
+            tuple(getattr(fitted, "evidence_flat_", ())),
+            "" if np.isfinite(value) else "there is no evidence",
+        )
+
+    @property
+    def key(self) -> tuple[str, tuple[str, ...], bool]:
+        """Evidences of equal keys can be compared."""
+        return self.of, self.flat, self.method == "bound"
 
 
 def model_posterior(log_evidence: ArrayLike, prior: ArrayLike | None = None) -> Array:

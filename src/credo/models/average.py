@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from credo.inference.model_evidence import model_posterior
+from credo.inference.model_evidence import Evidence, model_posterior
 from credo.models.ensemble import Ensemble, kind_of, mixed_classes, mixed_predictive
 from credo.numerics.log_domain import log_sum_exp
 
@@ -119,7 +119,8 @@ class ModelAverage(Ensemble):
 
 def _warn_if_incomparable(names: list[str], models: list[Any]) -> None:
     """Warn where evidences are about different things, or of different kinds."""
-    subjects = {getattr(model, "evidence_of_", "y given X") for model in models}
+    evidences = [Evidence.of_model(model) for model in models]
+    subjects = {evidence.of for evidence in evidences}
     if len(subjects) > 1:
         warnings.warn(
             "evidences compare only if they are about the same; found "
@@ -128,7 +129,7 @@ def _warn_if_incomparable(names: list[str], models: list[Any]) -> None:
             EvidenceWarning,
             stacklevel=4,
         )
-    flat = {getattr(model, "evidence_flat_", ()) for model in models}
+    flat = {evidence.flat for evidence in evidences}
     if len(flat) > 1:
         warnings.warn(
             "evidences compare only among models with the same flat priors; found "
@@ -137,7 +138,7 @@ def _warn_if_incomparable(names: list[str], models: list[Any]) -> None:
             EvidenceWarning,
             stacklevel=4,
         )
-    methods = {model.evidence_method_ for model in models}
+    methods = {evidence.method for evidence in evidences}
     if "bound" in methods and len(methods) > 1:
         warnings.warn(
             f"a bound must not be compared with an evidence; found {sorted(methods)}. "

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.inference.model_evidence import TRANSFORMED, Evidence
 from credo.models.fold import TrainingRows, held_out
 from credo.numerics.array import Array
 
@@ -24,9 +25,8 @@ class Candidate:
     ----------
     fitted
         The model fitted to all rows; None if it failed.
-    log_evidence, method, key
-        Its evidence, NaN if it has none, how it was found, and what it is the evidence of:
-        only evidences of equal keys compare.
+    evidence
+        Its evidence, and with which others it can be compared.
     log_score
         Of each held-out row; NaN where there is none.
     mean, error
@@ -38,9 +38,7 @@ class Candidate:
     """
 
     fitted: Any
-    log_evidence: float
-    method: str
-    key: tuple[Any, ...]
+    evidence: Evidence
     log_score: Array
     mean: float
     error: float
@@ -59,31 +57,23 @@ def candidate(model: Any, rows: TrainingRows, fold: NDArray[np.intp] | None) -> 
         if fold is not None and _has_probability(fitted, rows.classes is not None):
             log_score = held_out(model, rows, fold).log_score
     except (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError) as failure:
-        return Candidate(None, np.nan, "none", (), nothing, np.nan, np.nan, np.nan, failure)
-    inner = fitted.steps[-1][1] if hasattr(fitted, "steps") else fitted
-    method = str(getattr(inner, "evidence_method_", "none"))
-    key = (
-        getattr(inner, "evidence_of_", "y given X"),
-        getattr(inner, "evidence_flat_", ()),
-        method == "bound",
-    )
-    evidence = float(getattr(inner, "log_evidence_", np.nan))
+        none = Evidence(np.nan, "none", "", ())
+        return Candidate(None, none, nothing, np.nan, np.nan, np.nan, failure)
     mean, error = _mean(log_score, rows.weight)
-    return Candidate(fitted, evidence, method, key, log_score, mean, error, seconds)
+    return Candidate(fitted, Evidence.of_model(fitted), log_score, mean, error, seconds)
 
 
 def comparable(found: Sequence[Candidate]) -> str:
     """Return why the evidences of candidates cannot be compared; empty if they can."""
-    fitted = [c for c in found if c.failure is None]
-    if any(np.isnan(c.log_evidence) for c in fitted):
-        return "not every setting has an evidence"
-    keys = {c.key for c in fitted}
-    if len({key[2] for key in keys}) > 1:
-        return "some evidences are bounds"
-    if len(keys) > 1:
-        return "the evidences rest on different flat priors or are of different things"
-    if any(_sees_inputs(c) for c in fitted):
+    evidences = [c.evidence for c in found if c.failure is None]
+    if any(e.reason == TRANSFORMED for e in evidences):
         return "the evidence is of inputs that a step of the pipeline has changed"
+    if any(np.isnan(e.value) for e in evidences):
+        return "not every setting has an evidence"
+    if len({e.method == "bound" for e in evidences}) > 1:
+        return "some evidences are bounds"
+    if len({e.key for e in evidences}) > 1:
+        return "the evidences rest on different flat priors or are of different things"
     return ""
 
 
@@ -96,8 +86,8 @@ def search_results(
     return {
         "params": list(grid),
         **{f"param_{name}": [params.get(name) for params in grid] for name in names},
-        "log_evidence": [c.log_evidence for c in found],
-        "evidence_method": [c.method for c in found],
+        "log_evidence": [c.evidence.value for c in found],
+        "evidence_method": [c.evidence.method for c in found],
         "mean_test_score": [c.mean for c in found],
         "std_test_score": [c.error for c in found],
         "rank_test_score": [int(r) for r in rank],
@@ -109,11 +99,6 @@ def search_results(
 def _has_probability(fitted: Any, is_classifier: bool) -> bool:
     inner = fitted.steps[-1][1] if hasattr(fitted, "steps") else fitted
     return hasattr(inner, "predict_proba" if is_classifier else "predict_dist")
-
-
-def _sees_inputs(found: Candidate) -> bool:
-    steps = getattr(found.fitted, "steps", ())
-    return len(steps) > 1 and found.key[0] != "y given X"
 
 
 def _mean(log_score: Array, weight: Array) -> tuple[float, float]:

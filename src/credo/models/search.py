@@ -145,7 +145,7 @@ class EvidenceSearch(MetaEstimatorMixin, BaseEstimator):
         self.reason_ = comparable(found) if self.by != "log_score" else "it was not asked"
         self.criterion_ = "log_score" if self.reason_ else "evidence"
         scores = {
-            "evidence": np.array([c.log_evidence for c in found]),
+            "evidence": np.array([c.evidence.value for c in found]),
             "log_score": np.array([c.mean for c in found]),
         }
         score = np.where(np.isnan(scores[self.criterion_]), -np.inf, scores[self.criterion_])
