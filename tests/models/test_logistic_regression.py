@@ -180,11 +180,12 @@ def test_more_columns_than_rows_gives_the_posterior_of_the_long_way(n_classes, m
 
 def test_many_rows_give_the_mode_that_newton_finds_on_all_of_them(monkeypatch):
     x, y = classes(n=12_000, d=3, n_classes=3)
+    monkeypatch.setattr("credo.inference.logistic.MIN_SUBSAMPLE", 1000)
     quick = LogisticRegression(weight_precision=1.0).fit(x, y)
     monkeypatch.setattr("credo.inference.logistic.WORTHWHILE", 10**9)
     slow = LogisticRegression(weight_precision=1.0).fit(x, y)
     assert_allclose(quick.coef_, slow.coef_, rtol=1e-7, atol=1e-10)
-    assert_allclose(quick.log_evidence_, slow.log_evidence_, rtol=1e-9)
+    assert_allclose(quick.log_evidence_, slow.log_evidence_, atol=1e-3)
     assert_allclose(quick.coefficients()["sd"], slow.coefficients()["sd"], rtol=1e-4)
 
 

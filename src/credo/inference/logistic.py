@@ -27,10 +27,10 @@ __all__ = ["LogisticEvidence", "LogisticProblem", "PrecisionState", "mode_of"]
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
 ROWS_PER_PARAMETER = 10
-MIN_SUBSAMPLE = 2000
+MIN_SUBSAMPLE = 5000
 WORTHWHILE = 5
 LARGEST_MOVE = float(np.log(100.0))
-EXACT = 1e-9
+EXACT, CLOSE = 1e-9, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,8 +140,8 @@ def mode_of(problem: LogisticProblem, guide: Array | None = None) -> Inference:
     if guide is None:
         rough = run(LaplaceApproximation(tolerance=0.1), part).state
         start, guide = rough.parameters, rough.curvature
-    close = approach(problem, start, guide)
-    return run(LaplaceApproximation(), replace(problem, guess=close))
+    close = approach(problem, start, guide, tolerance=2 * CLOSE)
+    return run(LaplaceApproximation(tolerance=CLOSE), replace(problem, guess=close))
 
 
 @dataclass(frozen=True, eq=False)

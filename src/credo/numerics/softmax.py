@@ -81,7 +81,7 @@ class SoftmaxRows:
         """Return minus the log likelihood, and its gradient of shape (J, m + 1)."""
         seen = parameters * self._scale
         if self.x.size * len(self.coding) >= WORTH_A_LOOP:
-            return self._value_and_gradient_by_row(self.coding @ seen)
+            return self._value_and_gradient_by_row(seen)
         value, gradient = 0.0, np.zeros(self.shape)
         for rows, part in self._blocks():
             loss, residual, _ = self._judged(rows, part @ seen.T)
@@ -92,12 +92,18 @@ class SoftmaxRows:
     def _value_and_gradient_by_row(self, seen: Array) -> tuple[float, Array]:
         """Return the same from a fused loop, which reads every row once."""
         loops = importlib.import_module("credo.numerics._loops.softmax")
-        offset = seen[:, -1] * self.has_intercept
+        against_first = self.coding[1:] - self.coding[0]
+        slope = against_first @ seen
         loss, slopes, ends = loops.loss_and_gradient(
-            self.x, self.code, self.weight, self.center, np.array(seen[:, :-1]), offset
+            self.x,
+            self.code,
+            self.weight,
+            self.center,
+            np.array(slope[:, :-1]),
+            slope[:, -1] * self.has_intercept,
         )
         by_class = np.column_stack([slopes.sum(axis=0), self.has_intercept * ends.sum(axis=0)])
-        return float(loss.sum()), (self.coding.T @ by_class) * self._scale
+        return float(loss.sum()), (against_first.T @ by_class) * self._scale
 
     def derivatives(self, parameters: Array) -> tuple[float, Array, Array]:
         """Return value, gradient, and curvature of shape (J (m + 1), J (m + 1))."""
