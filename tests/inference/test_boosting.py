@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize, special
 
 from credo.inference.boosting import boosting_rounds, content_parts, vote_sharpness
-from credo.numerics.stumps import Presorted, best_stump
+from credo.numerics.presorted import Presorted
+from credo.numerics.stumps import best_stump
 
 
 def stump_rounds(x, codes, weight, n_classes, n):

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from credo.numerics import stumps
-from credo.numerics.stumps import Presorted, Stump, Stumps, best_stump
+from credo.numerics import cores
+from credo.numerics.presorted import Presorted
+from credo.numerics.stumps import Stump, Stumps, best_stump
 
 
 def brute_force_error(x, codes, n_classes, weight):
@@ -17,6 +18,18 @@ def brute_force_error(x, codes, n_classes, weight):
             for low, high in product(range(n_classes), repeat=2):
                 found = np.where(column > threshold, high, low)
                 errors.append(weight[found != codes].sum())
+    return min(errors)
+
+
+def least_error_by_cumulative_sums(x, codes, n_classes, weight):
+    """Return the least weighted error of any stump, from the weights of both sides."""
+    by_class = weight[:, None] * (codes[:, None] == np.arange(n_classes))
+    errors = [weight.sum() - by_class.sum(axis=0).max()]
+    for column in x.T:
+        order = np.argsort(column)
+        left = by_class[order].cumsum(axis=0)
+        kept = left.max(axis=1) + (left[-1] - left).max(axis=1)
+        errors.append(weight.sum() - kept[:-1][np.diff(column[order]) > 0].max())
     return min(errors)
 
 
@@ -46,6 +59,31 @@ def test_few_rows_are_searched_to_the_last(n_classes, n):
     assert_allclose(error_of(stump, x, codes, np.ones(n)), expected)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3, 7])
+@pytest.mark.parametrize("n_values", [3, 100, 10**9])
+@pytest.mark.parametrize("signal", [0.0, 0.3, 3.0])
+def test_what_is_skipped_in_blocks_of_rows_is_never_the_best(n_classes, n_values, signal):
+    rng = np.random.default_rng(n_classes)
+    x = np.floor(rng.beta(0.5, 1.0, size=(1500, 5)) * n_values)
+    score = signal * x[:, 2] / n_values + rng.uniform(size=1500)
+    codes = np.minimum((score * n_classes).astype(np.intp), n_classes - 1)
+    weight = rng.gamma(0.1, size=1500)
+    rows = Presorted.of(x)
+    assert rows.blocks.is_open.shape[1] > 20
+    stump = best_stump(rows, codes, n_classes, weight)
+    expected = least_error_by_cumulative_sums(x, codes, n_classes, weight)
+    assert_allclose(error_of(stump, x, codes, weight), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_first_of_equally_good_stumps_is_found_among_many_blocks(n_classes):
+    values = np.arange(2000.0)
+    is_odd = (values // 500).astype(np.intp) % 2
+    x = np.column_stack([np.zeros(2000), values, values])
+    stump = best_stump(Presorted.of(x), is_odd, n_classes, np.ones(2000))
+    assert stump == Stump(1, 499.5, 0, 1)
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_column_that_says_nothing_gives_the_heaviest_class(n_classes):
     codes = np.array([0, 1, 1, 0])
@@ -69,29 +107,6 @@ def test_a_threshold_between_neighboring_floats_separates_them():
     assert_array_equal(stump.codes(np.array([low, high])), [0, 1])
     ends = np.array([[-1.5e308], [1.5e308]])
     assert best_stump(Presorted.of(ends), np.array([0, 1]), 2, np.ones(2)).threshold == 0.0
-
-
-def test_rows_kept_are_sorted_as_if_they_were_alone():
-    rng = np.random.default_rng(0)
-    x, kept = rng.integers(0, 5, (40, 3)).astype(float), rng.uniform(size=40) < 0.6
-    part, alone = Presorted.of(x).take(kept), Presorted.of(x[kept])
-    assert_array_equal(part.columns, alone.columns)
-    assert_array_equal(part.is_end, alone.is_end)
-    for j in range(3):
-        assert_array_equal(part.columns[j, part.orders[j]], np.sort(x[kept, j]))
-
-
-def test_keys_tell_distinct_rows_apart_whatever_order_copies_and_units():
-    x = np.random.default_rng(0).integers(0, 4, (200, 3)).astype(float)
-    keys = Presorted.of(x).keys(np.random.default_rng(5))
-    distinct, inverse = np.unique(x, axis=0, return_inverse=True)
-    assert len(np.unique(keys)) == len(distinct)
-    assert len(np.unique(np.column_stack([keys, inverse.ravel()]), axis=0)) == len(distinct)
-    order = np.random.default_rng(1).permutation(200)
-    twice = np.concatenate([x[order], x]) * [10.0, 0.1, 3.0] - 7.0
-    assert_array_equal(
-        Presorted.of(twice).keys(np.random.default_rng(5)), np.append(keys[order], keys)
-    )
 
 
 def test_votes_are_the_sum_over_stumps():
@@ -122,8 +137,8 @@ def test_several_threads_find_what_one_finds(monkeypatch):
     )
     alone = Presorted.of(x)
     found = [best_stump(alone, np.minimum(codes, k - 1), k, weight) for k in (2, 3)]
-    monkeypatch.setattr(stumps, "_WORTH_A_THREAD", 0)
-    monkeypatch.setattr(stumps, "_n_cores", lambda: 3)
+    monkeypatch.setattr(cores, "_WORTH_A_THREAD", 0)
+    monkeypatch.setattr(cores, "n_cores", lambda: 3)
     shared = Presorted.of(x)
     assert_array_equal(shared.orders, alone.orders)
     assert [best_stump(shared, np.minimum(codes, k - 1), k, weight) for k in (2, 3)] == found

@@ -62,9 +62,9 @@ def boosting_rounds(
     current = weight
     while True:
         member, found = learn(current)
-        wrong = (found != codes).astype(np.float64)
+        missed = current * (found != codes)
         # A threaded BLAS would hold the cores that the search for stumps runs on.
-        error = float((current * wrong).sum() / current.sum())
+        error = float(missed.sum() / current.sum())
         if error >= 1.0 - 1.0 / n_classes - _NO_EDGE:
             return
         capped = max(error, _LEAST_ERROR)
@@ -74,7 +74,7 @@ def boosting_rounds(
         yield Round(member, vote, error, log_loss)
         if error <= _LEAST_ERROR:
             return
-        current = current * ((1.0 + np.expm1(vote) * wrong) / growth)
+        current = (current + np.expm1(vote) * missed) / growth
 
 
 def content_parts(keys: NDArray[np.uint64], codes: Codes) -> tuple[Codes, NDArray[np.bool_]]:
@@ -120,7 +120,8 @@ def vote_sharpness(votes: Array, codes: Codes, weight: Array) -> float:
     others = votes.copy()
     np.put_along_axis(others, codes[:, None], -np.inf, axis=1)
     margin = own[:, 0] - others.max(axis=1)
-    size = float(np.sqrt(weight @ margin**2 / weight.sum()))
+    # A threaded BLAS would cost more than it saves in each of many short sums.
+    size = float(np.sqrt((weight * margin**2).sum() / weight.sum()))
     if not size > 0:
         return 1.0
     unseen = np.zeros((2, votes.shape[1]))
@@ -135,7 +136,7 @@ def vote_sharpness(votes: Array, codes: Codes, weight: Array) -> float:
     def slope(log_sharpness: float) -> float:
         share = np.exp(np.exp(log_sharpness) * scaled)
         mean = np.einsum("nk,nk->n", share, scaled) / share.sum(axis=1)
-        return float(amount @ (chosen - mean))
+        return float((amount * (chosen - mean)).sum())
 
     # Votes worse than chance on held-out rows still decide: their argmax must be the answer.
     low, high = np.log(1e-3), np.log(1e3)

@@ -10,12 +10,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import (
-    _check_feature_names_in,
-    _check_sample_weight,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from credo.distributions.categorical import Categorical
 from credo.inference.boosting import Round, content_parts, vote_sharpness
@@ -27,12 +22,14 @@ from credo.models.boosted_vote import (
     votes,
 )
 from credo.models.classifier import PredictiveClassifier
-from credo.models.label import class_labels, label_codes
+from credo.models.label import label_codes
+from credo.models.labeled import first_labeled_rows
 from credo.models.setting import generator
 from credo.numerics.array import Array
 from credo.numerics.log_domain import softmax
 from credo.numerics.optimize.early_stopping import early_stop
-from credo.numerics.stumps import Presorted, Stump, Stumps
+from credo.numerics.presorted import Presorted
+from credo.numerics.stumps import Stump, Stumps
 
 __all__ = ["AdaBoost"]
 
@@ -114,23 +111,19 @@ class AdaBoost(PredictiveClassifier):
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from ``X`` (n, d) and classes ``y``; a weight of two is the row twice."""
         self._check_settings()
-        inputs, labels = validate_data(self, X, y, dtype=np.float64)
-        weight = _check_sample_weight(
-            sample_weight, inputs, dtype=np.float64, ensure_non_negative=True
-        )
-        classes, codes = class_labels(labels, weight)
-        kept = weight > 0
+        rows = first_labeled_rows(self, X, y, sample_weight)
+        kept = rows.weight > 0
+        x = rows.x[kept]
         rng = generator(self.random_state)
         data = BoostingData(
-            inputs[kept],
-            codes[kept],
-            weight[kept],
-            len(classes),
-            Presorted.of(inputs[kept]),
+            x,
+            rows.code[kept],
+            rows.weight[kept],
+            len(self.classes_),
+            Presorted.of(x),
             self.weak_learner,
             int(rng.integers(2**31)),
         )
-        self.classes_ = classes
         place, is_opening = content_parts(data.rows.keys(rng), data.codes)
         if self.validation_share is None:
             return self._fit_all(data, place)

@@ -13,7 +13,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from credo.inference.boosting import Round, boosting_rounds
 from credo.numerics.array import Array
-from credo.numerics.stumps import Presorted, Stump, Stumps, best_stump
+from credo.numerics.presorted import Presorted
+from credo.numerics.stumps import Stump, Stumps, best_stump
 
 __all__ = ["BoostingData", "Members", "member_codes", "require_weak_learner", "votes"]
 

@@ -7,18 +7,14 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import Tags
-from sklearn.utils.validation import (
-    _check_feature_names_in,
-    _check_sample_weight,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from credo.distributions.categorical import Categorical
 from credo.models.classifier import PredictiveClassifier
-from credo.models.label import class_labels
+from credo.models.labeled import first_labeled_rows
 from credo.numerics.array import Array
-from credo.numerics.stumps import Presorted, best_stump
+from credo.numerics.presorted import Presorted
+from credo.numerics.stumps import best_stump
 
 __all__ = ["DecisionStump"]
 
@@ -65,17 +61,13 @@ class DecisionStump(PredictiveClassifier):
                 f"concentration must be positive; found {self.concentration!r}. Pass a "
                 "pseudo-count such as 1.0."
             )
-        inputs, labels = validate_data(self, X, y, dtype=np.float64)
-        weight = _check_sample_weight(
-            sample_weight, inputs, dtype=np.float64, ensure_non_negative=True
-        )
-        classes, codes = class_labels(labels, weight)
-        kept = weight > 0
-        rows, codes, weight = Presorted.of(inputs[kept]), codes[kept], weight[kept]
-        stump = best_stump(rows, codes, len(classes), weight)
+        given = first_labeled_rows(self, X, y, sample_weight)
+        kept = given.weight > 0
+        codes, weight, n_classes = given.code[kept], given.weight[kept], len(self.classes_)
+        rows = Presorted.of(given.x[kept])
+        stump = best_stump(rows, codes, n_classes, weight)
         side = rows.columns[stump.feature] > stump.threshold
-        count = np.bincount(len(classes) * side + codes, weight, 2 * len(classes))
-        self.classes_ = classes
+        count = np.bincount(n_classes * side + codes, weight, 2 * n_classes)
         self.feature_, self.threshold_ = stump.feature, stump.threshold
         self.class_weight_ = count.reshape(2, -1)
         self.error_ = float(1.0 - self.class_weight_.max(axis=1).sum() / weight.sum())

@@ -1,7 +1,8 @@
-"""Loops over rows in the order of each feature, for decision stumps.
+"""Loops that weigh and search the splits of decision stumps, and that add up their votes.
 
-Orders are int32 (n_features, n_samples), ends bool of that shape, all other arrays C-contiguous
-float64, codes intp. Every loop releases the interpreter, so that parts run on several cores.
+Orders are int32 (n_features, n_samples), ends bool and block numbers uint8 of that shape, class
+codes uintp, all other arrays C-contiguous float64. Every loop releases the interpreter, so that
+parts run on several cores.
 """
 
 import numpy as np
@@ -10,150 +11,214 @@ from numpy.typing import NDArray
 
 from credo.numerics.array import Array
 
-__all__ = [
-    "class_splits",
-    "first_beyond",
-    "kept_orders",
-    "ranks_mixed",
-    "signed_ranges",
-    "table_votes",
-]
+__all__ = ["edge_gains", "first_split", "inner_gains", "table_votes"]
 
+Codes = NDArray[np.intp]
+# Numbers without a sign are indexed without asking whether they count from the end.
+Names = NDArray[np.uintp]
+Blocks = NDArray[np.uint8]
 Orders = NDArray[np.int32]
 Flags = NDArray[np.bool_]
-Codes = NDArray[np.intp]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def kept_orders(
-    columns: Array,
-    orders: Orders,
-    number: NDArray[np.int32],
-    kept: Orders,
-    is_end: Flags,
-    start: int,
-    stop: int,
+def _add_two(
+    first: Blocks, second: Blocks, weight: Array, codes: Names, one: Array, two: Array
 ) -> None:
-    """Set the orders and ends of the rows whose new number is not negative."""
-    for j in range(start, stop):
-        place, last = 0, 0.0
-        for i in range(orders.shape[1]):
-            row = orders[j, i]
-            if number[row] >= 0:
-                kept[j, place] = number[row]
-                if place > 0:
-                    is_end[j, place - 1] = columns[j, row] > last
-                last = columns[j, row]
-                place += 1
-        is_end[j, place - 1] = False
+    """Add the weight of each class in each block, of two features side by side."""
+    for i in range(len(weight)):
+        amount, code = weight[i], codes[i]
+        one[code, first[i]] += amount
+        two[code, second[i]] += amount
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def signed_ranges(
-    orders: Orders, is_end: Flags, signed: Array, low: Array, high: Array, start: int, stop: int
-) -> None:
-    """Set the least and greatest cumulative sum at an end, for features start to stop - 1.
+def _add_one(number: Blocks, weight: Array, codes: Names, left: Array) -> None:
+    for i in range(len(weight)):
+        left[codes[i], number[i]] += weight[i]
 
-    The empty sum, zero, counts. Four stretches of the order are summed side by side, because
-    one running sum would wait for itself at every row.
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _accumulate(left: Array) -> None:
+    """Turn the weight in each block into the weight before it; the last is that of all."""
+    for k in range(left.shape[0]):
+        before = 0.0
+        for b in range(left.shape[1]):
+            inside = left[k, b]
+            left[k, b] = before
+            before += inside
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _most_between(left: Array, low: int, high: int, total: Array) -> float:
+    """Return a bound of the gain of any split from edge low to edge high into two classes.
+
+    No class has more on the left than at the higher edge, nor more on the right than at the
+    lower; where both are one edge, the bound is the gain. Splits into the same class gain no
+    more than the constant, and would loosen the bound.
     """
-    n = orders.shape[1]
-    q = n // 4
-    for j in range(start, stop):
-        order, end = orders[j], is_end[j]
-        c0 = c1 = c2 = c3 = 0.0
-        a0 = a1 = a2 = a3 = np.inf
-        b0 = b1 = b2 = b3 = -np.inf
-        for i in range(q):
-            c0 += signed[order[i]]
-            c1 += signed[order[i + q]]
-            c2 += signed[order[i + 2 * q]]
-            c3 += signed[order[i + 3 * q]]
-            if end[i]:
-                a0, b0 = min(a0, c0), max(b0, c0)
-            if end[i + q]:
-                a1, b1 = min(a1, c1), max(b1, c1)
-            if end[i + 2 * q]:
-                a2, b2 = min(a2, c2), max(b2, c2)
-            if end[i + 3 * q]:
-                a3, b3 = min(a3, c3), max(b3, c3)
-        for i in range(4 * q, n):
-            c3 += signed[order[i]]
-            if end[i]:
-                a3, b3 = min(a3, c3), max(b3, c3)
-        c1 += c0
-        c2 += c1
-        low[j] = min(0.0, a0, a1 + c0, a2 + c1, a3 + c2)
-        high[j] = max(0.0, b0, b1 + c0, b2 + c1, b3 + c2)
+    left_first = right_first = 0
+    left_most = left_next = right_most = right_next = -np.inf
+    for k in range(len(total)):
+        amount, rest = left[k, high], total[k] - left[k, low]
+        if amount > left_most:
+            left_first, left_most, left_next = k, amount, left_most
+        else:
+            left_next = max(left_next, amount)
+        if rest > right_most:
+            right_first, right_most, right_next = k, rest, right_most
+        else:
+            right_next = max(right_next, rest)
+    if left_first != right_first:
+        return left_most + right_most
+    return max(left_most + right_next, left_next + right_most)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def first_beyond(
-    order: NDArray[np.int32], is_end: NDArray[np.bool_], signed: Array, low: float, high: float
-) -> tuple[int, float]:
-    """Return the first end whose cumulative sum is at most low or at least high, and the sum.
-
-    Position -1 is the empty sum.
-    """
-    total = 0.0
-    if total <= low or total >= high:
-        return -1, total
-    for i in range(len(order)):
-        total += signed[order[i]]
-        if is_end[i] and (total <= low or total >= high):
-            return i, total
-    return -1, 0.0
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def class_splits(
-    orders: Orders,
+def _scan(
+    order: Orders,
     is_end: Flags,
     weight: Array,
-    codes: Codes,
+    codes: Names,
+    left: Array,
     total: Array,
-    slack: float,
-    gain: Array,
-    position: Codes,
-    start: int,
-    stop: int,
-) -> None:
-    """Set the greatest sum of both sides' heaviest class, and the first end that has it.
+    enough: float,
+) -> tuple[int, float]:
+    """Return the place and gain of the first split with more than enough, else the best gain.
 
-    ``total`` is the weight of each class; gains that differ by less than ``slack`` are equal.
-    Position -1 is the split with nothing on the left.
+    ``left`` is the weight of each class before the first place, and is moved along.
     """
-    n_classes = len(total)
-    left = np.empty(n_classes)
-    for j in range(start, stop):
-        left[:] = 0.0
-        best, place = total.max(), -1
-        for i in range(orders.shape[1]):
-            row = orders[j, i]
-            left[codes[row]] += weight[row]
-            if is_end[j, i]:
-                heavy_left = heavy_right = -np.inf
-                for k in range(n_classes):
-                    heavy_left = max(heavy_left, left[k])
-                    heavy_right = max(heavy_right, total[k] - left[k])
-                if heavy_left + heavy_right > best + slack:
-                    best, place = heavy_left + heavy_right, i
-        gain[j], position[j] = best, place
+    heavy_left, heaviest = left.max(), int((total - left).argmax())
+    best = -np.inf
+    for i in range(len(order)):
+        row = order[i]
+        code = codes[row]
+        left[code] += weight[row]
+        heavy_left = max(heavy_left, left[code])
+        if code == heaviest:
+            for k in range(len(total)):
+                if total[k] - left[k] > total[heaviest] - left[heaviest]:
+                    heaviest = k
+        if is_end[i]:
+            best = max(best, heavy_left + total[heaviest] - left[heaviest])
+            if best > enough:
+                return i, best
+    return -1, best
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def ranks_mixed(
-    orders: Orders, is_end: Flags, multiplier: NDArray[np.uint64]
-) -> NDArray[np.uint64]:
-    """Return one number per row: the ranks of its features, each times a multiplier, summed."""
-    keys = np.zeros(orders.shape[1], dtype=np.uint64)
-    for j in range(orders.shape[0]):
-        amount = np.uint64(0)
-        for i in range(orders.shape[1]):
-            keys[orders[j, i]] += amount
-            if is_end[j, i]:
-                amount += multiplier[j]
-    return keys
+def _best_of_two(
+    order: Orders,
+    is_end: Flags,
+    weight: Array,
+    codes: Names,
+    left: Array,
+    total: Array,
+) -> float:
+    """Return the greatest gain of a split into two classes, if there are no more classes.
+
+    It takes one running sum: the weight on the left of the second class less the first.
+    """
+    excess = left[1] - left[0]
+    low, high = np.inf, -np.inf
+    for i in range(len(order)):
+        row = order[i]
+        excess += weight[row] if codes[row] else -weight[row]
+        if is_end[i]:
+            low, high = min(low, excess), max(high, excess)
+    return float(max(total[1] - low, total[0] + high))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def edge_gains(
+    number: Blocks,
+    weight: Array,
+    codes: Names,
+    left: Array,
+    gain: Array,
+    bound: Array,
+    start: int,
+    stop: int,
+) -> None:
+    """Set the class weights before each block, and what splits at and between edges can gain.
+
+    The gain is the sum of both sides' heaviest class. ``left`` has shape
+    (n_features, n_classes, n_blocks + 1), ``bound`` (n_features, n_blocks).
+    """
+    left[start:stop] = 0.0
+    for j in range(start, stop - 1, 2):
+        _add_two(number[j], number[j + 1], weight, codes, left[j], left[j + 1])
+    if (stop - start) % 2 == 1:
+        _add_one(number[stop - 1], weight, codes, left[stop - 1])
+    for j in range(start, stop):
+        _accumulate(left[j])
+        total = left[j, :, -1].copy()
+        gain[j] = total.max()
+        for b in range(bound.shape[1]):
+            gain[j] = max(gain[j], _most_between(left[j], b, b, total))
+            bound[j, b] = _most_between(left[j], b, b + 1, total)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def inner_gains(
+    orders: Orders,
+    is_end: Flags,
+    edges: Orders,
+    weight: Array,
+    codes: Names,
+    total: Array,
+    left: Array,
+    features: Codes,
+    blocks: Codes,
+    gain: Array,
+    start: int,
+    stop: int,
+) -> None:
+    """Set the greatest gain of a split inside each of the blocks named start to stop - 1."""
+    before = np.empty(len(total))
+    for p in range(start, stop):
+        j, b = features[p], blocks[p]
+        before[:] = left[j, :, b]
+        low, high = edges[j, b], edges[j, b + 1]
+        order, end = orders[j, low:high], is_end[j, low:high]
+        if len(total) == 2:
+            gain[p] = _best_of_two(order, end, weight, codes, before, total)
+        else:
+            _, gain[p] = _scan(order, end, weight, codes, before, total, np.inf)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def first_split(
+    order: Orders,
+    is_end: Flags,
+    edges: Orders,
+    is_candidate: Flags,
+    weight: Array,
+    codes: Names,
+    total: Array,
+    left: Array,
+    enough: float,
+) -> tuple[int, Array]:
+    """Return the first place whose split gains more than enough, and the weight on its left.
+
+    Only blocks that are candidates are searched inside.
+    Place -1 is the split with nothing on the left, and what is found if no other gains enough.
+    """
+    before = np.zeros(len(total))
+    if total.max() > enough:
+        return -1, before
+    for b in range(len(is_candidate)):
+        low, high = edges[b], edges[b + 1]
+        if is_candidate[b]:
+            before[:] = left[:, b]
+            place, _ = _scan(
+                order[low:high], is_end[low:high], weight, codes, before, total, enough
+            )
+            if place >= 0:
+                return low + place, before
+        elif _most_between(left, b + 1, b + 1, total) > enough:
+            return high - 1, left[:, b + 1].copy()
+    return -1, np.zeros(len(total))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
