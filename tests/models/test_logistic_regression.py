@@ -14,7 +14,6 @@ from credo.decisions import LossMatrix
 from credo.features import PolynomialBasis, RadialBasis
 from credo.models.logistic_setting import SeparationWarning
 
-RNG = np.random.default_rng(0)
 X = np.array([-2.0, -1.0, 0.0, 1.0, 2.0, 3.0])[:, None]
 Y = np.array([0, 0, 1, 0, 1, 1])
 
@@ -64,8 +63,9 @@ def test_evidence_of_one_weight_is_close_to_the_integral_over_it():
 
 
 def test_evidence_with_a_flat_intercept_is_close_to_the_double_integral():
-    x = RNG.normal(size=(60, 1))
-    y = (RNG.uniform(size=60) < special.expit(0.5 + x[:, 0])).astype(int)
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 1))
+    y = (rng.uniform(size=60) < special.expit(0.5 + x[:, 0])).astype(int)
     model = LogisticRegression(weight_precision=1.5).fit(x, y)
 
     def density(w, b):
@@ -89,17 +89,19 @@ def test_learned_precision_has_the_highest_evidence_of_all(n_classes):
 
 
 def test_learned_precision_costs_evidence_and_noise_columns_lower_it():
+    rng = np.random.default_rng(0)
     x, y = classes(n=300, d=2, n_classes=2)
     x = (x - x.mean(axis=0)) / x.std(axis=0)
     learned = LogisticRegression().fit(x, y)
     given = LogisticRegression(weight_precision=learned.weight_precision_[0]).fit(x, y)
     assert learned.log_evidence_ < given.log_evidence_
-    noisy = np.hstack([x, RNG.normal(size=(300, 10))])
+    noisy = np.hstack([x, rng.normal(size=(300, 10))])
     assert LogisticRegression().fit(noisy, y).log_evidence_ < learned.log_evidence_
 
 
 def test_without_signal_the_weights_vanish():
-    x, y = RNG.normal(size=(300, 3)), RNG.integers(2, size=300)
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(300, 3)), rng.integers(2, size=300)
     model = LogisticRegression().fit(x, y)
     assert_allclose(model.predict_proba(x)[:, 1], y.mean(), atol=0.1)
     assert model.n_effective_parameters_ < 2.5
@@ -141,7 +143,8 @@ def test_integrated_probabilities_are_never_more_extreme_than_those_of_the_mode(
 
 
 def test_far_from_the_data_a_local_basis_returns_to_the_frequency_of_the_intercept():
-    x = RNG.normal(size=(200, 1))
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 1))
     y = (np.abs(x[:, 0]) < 0.7).astype(int)
     model = LogisticRegression(RadialBasis(8)).fit(x, y)
     far = model.predict_proba([[1e4], [-1e4]])[:, 1]
@@ -161,9 +164,10 @@ def test_xor_is_solved_by_a_product_of_the_inputs_and_by_no_line():
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_more_columns_than_rows_gives_the_posterior_of_the_long_way(n_classes, monkeypatch):
+    rng = np.random.default_rng(0)
     x, y = classes(n=20, d=6, n_classes=n_classes, seed=1)
-    x = np.hstack([x, RNG.normal(size=(20, 30))])
-    new = np.vstack([x[:5] * 1.3, RNG.normal(size=(5, 36))])
+    x = np.hstack([x, rng.normal(size=(20, 30))])
+    new = np.vstack([x[:5] * 1.3, rng.normal(size=(5, 36))])
     for settings in ({"weight_precision": 0.7}, {}):
         short = LogisticRegression(**settings).fit(x, y)
         monkeypatch.setattr("credo.models.logistic_setting._spanned", lambda rows: (rows, None))
@@ -223,8 +227,9 @@ def test_a_value_that_decides_alone_is_said_and_collinear_columns_are_not():
 
 
 def test_weights_of_rows_are_copies_and_class_weights_multiply_them():
+    rng = np.random.default_rng(0)
     x, y = classes(n=80, d=2)
-    weight = RNG.integers(0, 4, size=80).astype(float)
+    weight = rng.integers(0, 4, size=80).astype(float)
     copies = np.repeat(np.arange(80), weight.astype(int))
     weighted = LogisticRegression().fit(x, y, sample_weight=weight)
     copied = LogisticRegression().fit(x[copies], y[copies])
