@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import DataConversionWarning
 
 from credo.models.labeled import first_labeled_rows, labeled_chunk, more_labeled_rows
 
@@ -21,6 +22,13 @@ def test_a_first_call_sets_classes_and_features_and_codes_the_rows():
     np.testing.assert_array_equal(rows.x, X)
     assert rows.code.tolist() == [1, 0, 1]
     assert rows.weight.tolist() == [1.0, 0.5, 2.0]
+
+
+def test_labels_in_a_column_are_taken_with_one_warning():
+    with pytest.warns(DataConversionWarning) as told:
+        rows = first_labeled_rows(Learner(), X, [["b"], ["a"], ["b"]], None)
+    assert rows.code.tolist() == [1, 0, 1]
+    assert len(told) == 1
 
 
 def test_later_rows_are_coded_by_the_classes_known_and_must_have_the_same_columns():

@@ -43,8 +43,8 @@ def first_labeled_rows(
     classes
         All classes that will ever come, where ``y`` is only a first chunk.
     """
-    x, weight = _inputs(estimator, X, y, sample_weight, is_first=True)
-    estimator.classes_, code = class_labels(y, weight, classes=classes)
+    x, labels, weight = _checked(estimator, X, y, sample_weight, is_first=True)
+    estimator.classes_, code = class_labels(labels, weight, classes=classes)
     return LabeledRows(x, code, weight)
 
 
@@ -52,8 +52,8 @@ def more_labeled_rows(
     estimator: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
 ) -> LabeledRows:
     """Return rows for an estimator that knows its classes and features."""
-    x, weight = _inputs(estimator, X, y, sample_weight, is_first=False)
-    return LabeledRows(x, label_codes(y, estimator.classes_), weight)
+    x, labels, weight = _checked(estimator, X, y, sample_weight, is_first=False)
+    return LabeledRows(x, label_codes(labels, estimator.classes_), weight)
 
 
 def labeled_chunk(
@@ -74,9 +74,9 @@ def labeled_chunk(
     return first_labeled_rows(estimator, X, y, sample_weight, classes)
 
 
-def _inputs(
+def _checked(
     estimator: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, is_first: bool
-) -> tuple[Array, Array]:
-    x, _ = validate_data(estimator, X, y, reset=is_first, dtype=np.float64)
+) -> tuple[Array, NDArray[Any], Array]:
+    x, labels = validate_data(estimator, X, y, reset=is_first, dtype=np.float64)
     weight = _check_sample_weight(sample_weight, x, dtype=np.float64, ensure_non_negative=True)
-    return x, weight
+    return x, labels, weight
