@@ -1,7 +1,19 @@
-"""Property tests repeat their examples; ``--hypothesis-profile=search`` tries new ones."""
+"""Tests repeat: what one draws does not depend on which others ran before it.
 
+Property tests repeat their examples; ``--hypothesis-profile=search`` tries new ones.
+"""
+
+import numpy as np
+import pytest
 from hypothesis import settings
 
 settings.register_profile("repeatable", derandomize=True)
 settings.register_profile("search", max_examples=500, deadline=None)
 settings.load_profile("repeatable")
+
+
+@pytest.fixture(autouse=True)
+def _fresh_generator(request, monkeypatch):
+    """Start the generator that the tests of a module share anew for each of them."""
+    if hasattr(getattr(request, "module", None), "RNG"):
+        monkeypatch.setattr(request.module, "RNG", np.random.default_rng(0))
