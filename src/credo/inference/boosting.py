@@ -49,7 +49,8 @@ def boosting_rounds(
     Parameters
     ----------
     learn
-        Maps weights to a weak classifier and the class it gives each row.
+        Maps weights to a weak classifier and the class it gives each row. The array of weights
+        is the same in every round, and changes after it.
 
     Notes
     -----
@@ -59,10 +60,10 @@ def boosting_rounds(
     """
     total = float(weight.sum())
     log_loss = float(np.log(total))
-    current = weight
+    current, missed = weight.copy(), np.empty_like(weight)
     while True:
         member, found = learn(current)
-        missed = current * (found != codes)
+        np.multiply(current, found != codes, out=missed)
         # A threaded BLAS would hold the cores that the search for stumps runs on.
         error = float(missed.sum() / current.sum())
         if error >= 1.0 - 1.0 / n_classes - _NO_EDGE:
@@ -74,7 +75,9 @@ def boosting_rounds(
         yield Round(member, vote, error, log_loss)
         if error <= _LEAST_ERROR:
             return
-        current = (current + np.expm1(vote) * missed) / growth
+        missed *= np.expm1(vote)
+        current += missed
+        current /= growth
 
 
 def content_parts(keys: NDArray[np.uint64], codes: Codes) -> tuple[Codes, NDArray[np.bool_]]:

@@ -57,6 +57,9 @@ def _most_between(left: Array, low: int, high: int, total: Array) -> float:
     lower; where both are one edge, the bound is the gain. Splits into the same class gain no
     more than the constant, and would loosen the bound.
     """
+    if len(total) == 2:
+        up = left[0, high] + (total[1] - left[1, low])
+        return float(max(up, left[1, high] + (total[0] - left[0, low])))
     left_first = right_first = 0
     left_most = left_next = right_most = right_next = -np.inf
     for k in range(len(total)):
