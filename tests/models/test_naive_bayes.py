@@ -275,7 +275,7 @@ def test_evidence_is_the_product_of_one_step_predictions():
         assert_allclose(model.log_evidence_, total, rtol=1e-10)
     assert_allclose(whole.log_evidence_, total, rtol=1e-10)
     assert whole.evidence_method_ == "exact"
-    assert whole.evidence_of_ == "X and y"
+    assert whole.evidence_of_.startswith("X and y, X as")
 
 
 # Streams, folds, weights, units, tables
@@ -600,3 +600,10 @@ def test_new_rows_that_do_not_fit_the_columns_are_refused():
         model.predict(frame.assign(weight=np.inf))
     with pytest.raises(ValueError, match="non-negative"):
         NaiveBayes("counts").fit(np.eye(2), [0, 1]).predict([[-1.0, 0.0]])
+
+
+def test_evidences_of_densities_and_of_probabilities_are_not_about_the_same():
+    x, y = np.array([[0.0, 1.0], [1.0, 1.0], [0.0, 0.0], [1.0, 0.0]] * 3), [0, 1, 1, 0] * 3
+    assert NaiveBayes().fit(x, y).evidence_of_ == "X and y"
+    mixed = NaiveBayes({0: "bernoulli", 1: "gaussian"}).fit(x, y)
+    assert mixed.evidence_of_ == "X and y, X as 1 bernoulli, 1 gaussian"

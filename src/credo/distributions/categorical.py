@@ -59,7 +59,7 @@ class Categorical(Distribution):
 
     def log_prob(self, x: ArrayLike) -> Array:
         """Return the log probability of labels; -inf for a label that is none of these."""
-        index = self._index(np.asarray(x))
+        index = self._index(_outcomes(x))
         shape = np.broadcast_shapes(index.shape, self.batch_shape)
         shares = np.broadcast_to(self.probability, shape + self.labels.shape)
         wide = np.broadcast_to(index, shape)[..., None]
@@ -129,6 +129,13 @@ def random_index(
     return index
 
 
+def _outcomes(x: ArrayLike) -> NDArray[Any]:
+    """Return outcomes in NumPy's type for text, where a table gave Python strings."""
+    values = np.asarray(x)
+    is_text = values.dtype.kind == "O" and all(isinstance(v, str) for v in values.flat)
+    return values.astype(str) if is_text else values
+
+
 def _is_nan(x: NDArray[Any]) -> NDArray[np.bool_]:
     return np.isnan(x) if x.dtype.kind == "f" else np.zeros(x.shape, dtype=bool)
 
@@ -140,4 +147,4 @@ def _label_array(labels: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
             f"labels must be all text or all numbers; found {list(labels)[:5]}. "
             "Turn the numbers into text."
         )
-    return np.asarray(labels)
+    return _outcomes(labels)

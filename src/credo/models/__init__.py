@@ -6,6 +6,7 @@ import lazy_loader
 
 if TYPE_CHECKING:
     from credo.models.ada_boost import AdaBoost as AdaBoost
+    from credo.models.average import EvidenceWarning as EvidenceWarning
     from credo.models.average import ModelAverage as ModelAverage
     from credo.models.baseline_classifier import BaselineClassifier as BaselineClassifier
     from credo.models.baseline_regressor import BaselineRegressor as BaselineRegressor
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     )
     from credo.models.linear_regression import LinearRegression as LinearRegression
     from credo.models.logistic_regression import LogisticRegression as LogisticRegression
+    from credo.models.logistic_setting import SeparationWarning as SeparationWarning
     from credo.models.naive_bayes import NaiveBayes as NaiveBayes
     from credo.models.nearest_neighbors import (
         NearestNeighborsClassifier as NearestNeighborsClassifier,
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from credo.models.predictive import predict_dist as predict_dist
     from credo.models.regularized_risk import RegularizedRisk as RegularizedRisk
     from credo.models.search import EvidenceSearch as EvidenceSearch
+    from credo.models.search import SearchWarning as SearchWarning
     from credo.models.stack import Stack as Stack
     from credo.models.voted_perceptron import VotedPerceptron as VotedPerceptron
 
@@ -37,7 +40,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
         "ada_boost": ["AdaBoost"],
-        "average": ["ModelAverage"],
+        "average": ["EvidenceWarning", "ModelAverage"],
         "baseline_classifier": ["BaselineClassifier"],
         "baseline_regressor": ["BaselineRegressor"],
         "basis_transformer": ["BasisTransformer"],
@@ -46,12 +49,13 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "least_squares_classifier": ["LeastSquaresClassifier"],
         "linear_regression": ["LinearRegression"],
         "logistic_regression": ["LogisticRegression"],
+        "logistic_setting": ["SeparationWarning"],
         "naive_bayes": ["NaiveBayes"],
         "perceptron": ["Perceptron"],
         "nearest_neighbors": ["NearestNeighborsClassifier", "NearestNeighborsRegressor"],
         "predictive": ["predict_dist"],
         "regularized_risk": ["RegularizedRisk"],
-        "search": ["EvidenceSearch"],
+        "search": ["EvidenceSearch", "SearchWarning"],
         "stack": ["Stack"],
         "voted_perceptron": ["VotedPerceptron"],
     },

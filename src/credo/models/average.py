@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import clone
+from sklearn.utils import indexable
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from credo.inference.model_evidence import Evidence, model_posterior
@@ -73,7 +74,9 @@ class ModelAverage(Ensemble):
         """Fit every model to the same data and weigh them by evidence."""
         names, models = self._checked()
         is_classifier = kind_of(self.estimators) == "classifier"
-        validate_data(self, X, y, y_numeric=not is_classifier, multi_output=not is_classifier)
+        X, y = indexable(X, y)
+        # The members check the values, each as it was told to.
+        validate_data(self, X, y, skip_check_array=True)
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
         fitted = [clone(model).fit(X, y, **weight) for model in models]
         if is_classifier:
@@ -83,7 +86,6 @@ class ModelAverage(Ensemble):
     def predict_dist(self, X: ArrayLike) -> Any:
         """Return the mixture of the models' predictives, one entry per row."""
         check_is_fitted(self)
-        validate_data(self, X, reset=False)
         if kind_of(self.estimators) == "classifier":
             shares = [model.predict_proba(X) for model in self.estimators_]
             return mixed_classes(self.probability_, shares, self.classes_)

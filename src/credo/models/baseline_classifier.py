@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from credo.distributions.categorical import Categorical
 from credo.distributions.parameter import positive
 from credo.families.categorical import CategoricalStatistics, DirichletCategorical
 from credo.models.classifier import PredictiveClassifier
+from credo.models.inputs import validated
 from credo.models.labeled import (
     LabeledRows,
     first_labeled_rows,
@@ -100,7 +101,7 @@ class BaselineClassifier(PredictiveClassifier):
     def predict_dist(self, X: ArrayLike) -> Categorical:
         """Return the mean frequencies, the same in every row."""
         check_is_fitted(self)
-        x = validate_data(self, X, reset=False, dtype=np.float64)
+        x = validated(self, X, reset=False, dtype=np.float64)
         share = self.posterior_.predictive().probability
         return Categorical(np.broadcast_to(share, (len(x), len(share))), self.classes_)
 

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 from sklearn.utils import Tags
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from credo.distributions.predictive import Predictive
 from credo.distributions.student_t import StudentT
 from credo.families.normal import NormalInverseGamma, NormalStatistics
+from credo.models.inputs import validated
 from credo.models.regressor import PredictiveRegressor
 from credo.numerics.array import Array
 
@@ -89,7 +90,7 @@ class BaselineRegressor(PredictiveRegressor):
     def predict_dist(self, X: ArrayLike) -> Predictive:
         """Return the Student-t distribution of the next outcome, the same in every row."""
         check_is_fitted(self)
-        x = validate_data(self, X, reset=False, dtype=np.float64)
+        x = validated(self, X, reset=False, dtype=np.float64)
         belief, full = self.posterior_, np.ones(len(x))
         one = belief.predictive()
         marginal = StudentT(one.df * full, one.loc * full, one.scale * full)
@@ -119,9 +120,7 @@ class BaselineRegressor(PredictiveRegressor):
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, is_first: bool
     ) -> tuple[Array, Array]:
         self._check_prior()
-        x, outcomes = validate_data(
-            self, X, y, reset=is_first, dtype=np.float64, y_numeric=True
-        )
+        x, outcomes = validated(self, X, y, reset=is_first, dtype=np.float64, y_numeric=True)
         weight = _check_sample_weight(
             sample_weight, x, dtype=np.float64, ensure_non_negative=True
         )

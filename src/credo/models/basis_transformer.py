@@ -10,11 +10,11 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import (
     _check_feature_names_in,
     check_is_fitted,
-    validate_data,
 )
 
 from credo.features.basis import Basis
 from credo.features.linear import LinearBasis
+from credo.models.inputs import validated
 from credo.numerics.array import Array
 
 __all__ = ["BasisTransformer"]
@@ -48,7 +48,7 @@ class BasisTransformer(TransformerMixin, BaseEstimator):
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Place the basis on ``X``; ``y`` is not looked at."""
-        inputs = validate_data(self, X, dtype=np.float64)
+        inputs = validated(self, X, dtype=np.float64)
         basis = LinearBasis() if self.basis is None else self.basis
         self.basis_ = basis.place(inputs)
         return self
@@ -56,7 +56,7 @@ class BasisTransformer(TransformerMixin, BaseEstimator):
     def transform(self, X: ArrayLike) -> Array:
         """Return the columns of the basis, shape (n_samples, n_columns)."""
         check_is_fitted(self)
-        return self.basis_.design(validate_data(self, X, dtype=np.float64, reset=False))
+        return self.basis_.design(validated(self, X, dtype=np.float64, reset=False))
 
     def get_feature_names_out(
         self, input_features: ArrayLike | None = None

@@ -7,10 +7,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import Tags
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from credo.distributions.categorical import Categorical
 from credo.models.classifier import PredictiveClassifier
+from credo.models.inputs import validated
 from credo.models.labeled import first_labeled_rows
 from credo.numerics.array import Array
 from credo.numerics.presorted import Presorted
@@ -76,7 +77,7 @@ class DecisionStump(PredictiveClassifier):
     def predict_dist(self, X: ArrayLike) -> Categorical:
         """Return the distribution of the class, one entry per row."""
         check_is_fitted(self)
-        inputs = validate_data(self, X, reset=False, dtype=np.float64)
+        inputs = validated(self, X, reset=False, dtype=np.float64)
         side = (inputs[:, self.feature_] > self.threshold_).astype(np.intp)
         return Categorical(self._side_probability()[side], self.classes_)
 

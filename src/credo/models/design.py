@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from credo.features.basis import Basis
 from credo.features.placement import distinct_rows
+from credo.models.inputs import validated
 from credo.numerics.array import Array
 
 __all__ = ["design", "fitted_design", "placed_basis", "require_basis", "term_names"]
@@ -38,7 +39,7 @@ def design(basis: Basis | None, x: Array) -> Array:
 def fitted_design(estimator: Any, X: ArrayLike) -> Array:
     """Return the columns of rows that a fitted estimator is asked about."""
     check_is_fitted(estimator, "coef_")
-    inputs = validate_data(estimator, X, reset=False, dtype=np.float64)
+    inputs = validated(estimator, X, reset=False, dtype=np.float64)
     return design(estimator.basis_, inputs)
 
 

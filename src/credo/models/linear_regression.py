@@ -11,7 +11,6 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_is_fitted,
-    validate_data,
 )
 
 from credo.distributions.gamma import Gamma
@@ -28,6 +27,7 @@ from credo.inference.linear import (
 )
 from credo.models.design import design, fitted_design, placed_basis, require_basis, term_names
 from credo.models.diagnosis import Diagnosis, diagnose_linear
+from credo.models.inputs import validated
 from credo.models.linear_setting import LinearSetting
 from credo.models.regressor import PredictiveRegressor
 from credo.models.setting import generator
@@ -271,7 +271,7 @@ class LinearRegression(PredictiveRegressor):
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, is_first: bool
     ) -> tuple[Array, Array, Array | None]:
         """Return design, outputs (n, k) and weights; the first call places the basis."""
-        inputs, outputs = validate_data(
+        inputs, outputs = validated(
             self, X, y, reset=is_first, dtype=np.float64, y_numeric=True, multi_output=True
         )
         weight = None

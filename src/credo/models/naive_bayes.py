@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import groupby
 from typing import Any, Self
 
 import numpy as np
@@ -280,7 +281,7 @@ class NaiveBayes(PredictiveClassifier):
         is_ml = self.inference == "ml"
         self.log_evidence_ = np.nan if is_ml else prior.log_evidence(statistics)
         self.evidence_method_ = "none" if is_ml else "exact"
-        self.evidence_of_ = "X and y"
+        self.evidence_of_ = _subject(self.kinds_)
         self.statistics_ = statistics
         self.prior_, self.posterior_ = prior, prior.update(statistics)
         return self
@@ -315,3 +316,11 @@ def _impossible(row: int) -> ValueError:
         "each row must be possible in some class; found log probability -inf in all classes "
         f"at row {row}. Use inference='exact', which rules nothing out."
     )
+
+
+def _subject(kinds: tuple[str, ...]) -> str:
+    """Return what the evidence is about; densities and probabilities do not compare."""
+    if set(kinds) <= {"gaussian"}:
+        return "X and y"
+    runs = [(kind, len(list(run))) for kind, run in groupby(kinds)]
+    return "X and y, X as " + ", ".join(f"{n} {kind}" for kind, n in runs)

@@ -7,12 +7,13 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from credo.distributions.categorical import Categorical
 from credo.distributions.predictive import Predictive
 from credo.families.normal import NormalInverseGamma, NormalStatistics
 from credo.models.classifier import PredictiveClassifier
+from credo.models.inputs import validated
 from credo.models.labeled import first_labeled_rows
 from credo.models.neighbor_choice import Choice, NeighborChooser, choose
 from credo.models.neighborhood import kernel
@@ -108,7 +109,7 @@ class NearestNeighborsClassifier(NeighborChooser, PredictiveClassifier):
     def predict_dist(self, X: ArrayLike) -> Categorical:
         """Return the distribution of the class, one entry per row, labels ``classes_``."""
         check_is_fitted(self)
-        queries = validate_data(self, X, reset=False, dtype=np.float64)
+        queries = validated(self, X, reset=False, dtype=np.float64)
         found = self.neighborhood_.gather(queries, self.n_neighbors_)
         amount = kernel(found, self.width_)
         n, n_classes = len(amount), len(self.classes_)
@@ -235,7 +236,7 @@ class NearestNeighborsRegressor(NeighborChooser, PredictiveRegressor):
             How often each row counts; a weight of two is the row twice.
         """
         self._setting.check()
-        inputs, outcomes = validate_data(
+        inputs, outcomes = validated(
             self, X, y, dtype=np.float64, y_numeric=True, multi_output=True
         )
         weight = _check_sample_weight(
@@ -254,7 +255,7 @@ class NearestNeighborsRegressor(NeighborChooser, PredictiveRegressor):
     def predict_dist(self, X: ArrayLike) -> Predictive:
         """Return the distribution of the outcome, one entry per row (and output)."""
         check_is_fitted(self)
-        queries = validate_data(self, X, reset=False, dtype=np.float64)
+        queries = validated(self, X, reset=False, dtype=np.float64)
         found = self.neighborhood_.gather(queries, self.n_neighbors_)
         amount = kernel(found, self.width_)
         belief = self.prior_.update(_summary(amount, self.outcomes_[found.index]))
