@@ -9,6 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from credo import AdaBoost
+from credo.models import ada_boost
 
 WORKED_X = np.arange(1.0, 7.0)[:, None]
 WORKED_Y = np.array([1, 1, -1, -1, 1, -1])
@@ -178,6 +179,30 @@ def test_probabilities_are_calibrated_where_training_margins_would_be_too_sure()
     assert model.temperature_ > 1.5
     assert log_loss(model.temperature_) < least + 0.01
     assert log_loss(1.0) > least + 0.05
+
+
+def test_very_many_rows_are_thinned_for_the_temperature_alone(monkeypatch):
+    x, y = noisy(3000, 4, flip=0.2)
+    whole = AdaBoost(50).fit(x, y)
+    monkeypatch.setattr(ada_boost, "_MOST_TAUGHT", 800)
+    thinned = AdaBoost(50).fit(x, y)
+    assert_array_equal(thinned.estimator_weights_, whole.estimator_weights_)
+    assert thinned.temperature_ != whole.temperature_
+    assert_allclose(thinned.temperature_, whole.temperature_, rtol=0.25)
+    order = np.random.default_rng(0).permutation(3000)
+    again = AdaBoost(50).fit(x[order], y[order])
+    assert_allclose(again.temperature_, thinned.temperature_, rtol=1e-8)
+
+
+@pytest.mark.parametrize("most", [7, 60, 61, 80, 1000])
+@pytest.mark.parametrize("part", [0, 2, 4])
+def test_thinned_rows_are_even_and_never_held_out(monkeypatch, most, part):
+    monkeypatch.setattr(ada_boost, "_MOST_TAUGHT", most)
+    place = np.random.default_rng(0).permutation(100)
+    kept = np.sort(place[ada_boost._taught(place, part, 5)])
+    assert len(kept) == min(most, 80)
+    assert (kept % 5 != part).all()
+    assert np.ptp(np.diff(kept)) <= 100 / most + 2
 
 
 @pytest.mark.parametrize("share", [None, 0.3])

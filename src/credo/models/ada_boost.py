@@ -36,7 +36,8 @@ __all__ = ["AdaBoost"]
 # Parts that are held out in turn to fit the temperature, until this many rows were held out.
 _N_PARTS = 5
 _ENOUGH_ROWS = 1000
-# One number needs no more rows to learn from: the log score lost is below 0.0003 a row.
+# One number needs no more rows to learn from: with 50,000 rows of rings, 100 and 400 rounds, a
+# row lost less than 0.0003 of log score to the best temperature.
 _MOST_TAUGHT = 20_000
 # Votes closer than this share of all votes differ by rounding alone.
 _TIE = 1e-12
