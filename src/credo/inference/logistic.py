@@ -21,7 +21,7 @@ from credo.inference.evidence import EvidenceMaximization, PrecisionProblem
 from credo.inference.laplace import LaplaceApproximation, Mode, approach
 from credo.numerics.array import Array
 from credo.numerics.linear_algebra import cholesky, solve_lower, symmetrize
-from credo.numerics.softmax import SoftmaxRows
+from credo.numerics.softmax_rows import SoftmaxRows
 
 __all__ = ["LogisticEvidence", "LogisticProblem", "PrecisionState", "mode_of"]
 

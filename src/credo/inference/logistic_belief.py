@@ -10,8 +10,8 @@ from numpy.random import Generator
 
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.numerics.array import Array
+from credo.numerics.log_domain import softmax
 from credo.numerics.logistic_integral import logistic_normal_mean, moderation
-from credo.numerics.softmax import softmax
 
 __all__ = ["LogisticBelief"]
 

@@ -21,7 +21,7 @@ from credo.models.labeled import first_labeled_rows
 from credo.models.logistic_setting import LogisticSetting
 from credo.models.setting import generator, require_choice
 from credo.numerics.array import Array
-from credo.numerics.softmax import softmax
+from credo.numerics.log_domain import softmax
 
 __all__ = ["LogisticRegression"]
 

@@ -16,7 +16,7 @@ from credo.inference.logistic import LogisticEvidence, LogisticProblem, mode_of
 from credo.inference.logistic_belief import LogisticBelief
 from credo.models.setting import require_choice, require_precision
 from credo.numerics.array import Array
-from credo.numerics.softmax import SoftmaxRows, class_coding
+from credo.numerics.softmax_rows import SoftmaxRows, class_coding
 
 __all__ = ["LogisticSetting", "SeparationWarning"]
 

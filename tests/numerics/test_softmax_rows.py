@@ -8,10 +8,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import special
 
-from credo.numerics.softmax import SoftmaxRows, class_coding, softmax
+from credo.numerics.softmax_rows import SoftmaxRows, class_coding
 
 RNG = np.random.default_rng(0)
-module = importlib.import_module("credo.numerics.softmax")
+module = importlib.import_module("credo.numerics.softmax_rows")
 
 
 def rows(n=60, m=3, n_classes=4, offset=0.0):
@@ -98,4 +98,3 @@ def test_extreme_scores_overflow_nowhere():
     assert np.isfinite(value)
     assert np.isfinite(gradient).all()
     assert np.isfinite(curvature).all()
-    assert_allclose(softmax(np.array([[800.0, -800.0]])), [[1.0, 0.0]])

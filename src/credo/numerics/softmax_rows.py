@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from credo.numerics.array import Array
 
-__all__ = ["SoftmaxRows", "class_coding", "softmax"]
+__all__ = ["SoftmaxRows", "class_coding"]
 
 BLOCK_BYTES = 1 << 20
 PRODUCT_BYTES = 1 << 22
@@ -91,7 +91,7 @@ class SoftmaxRows:
 
     def _value_and_gradient_by_row(self, seen: Array) -> tuple[float, Array]:
         """Return the same from a fused loop, which reads every row once."""
-        loops = importlib.import_module("credo.numerics._loops.softmax")
+        loops = importlib.import_module("credo.numerics._loops.softmax_rows")
         against_first = self.coding[1:] - self.coding[0]
         slope = against_first @ seen
         loss, slopes, ends = loops.loss_and_gradient(
@@ -227,18 +227,6 @@ def class_coding(n_classes: int) -> Array:
     raw = np.triu(np.ones((n_classes, n_classes - 1)))
     raw[np.arange(1, n_classes), np.arange(n_classes - 1)] = -np.arange(1.0, n_classes)
     return np.asarray(raw / np.linalg.norm(raw, axis=0))
-
-
-def softmax(scores: Array) -> Array:
-    """Return ``exp(s_k) / sum exp(s)`` along the last axis.
-
-    Examples
-    --------
-    >>> softmax(np.array([1000.0, 1000.0, 0.0]))
-    array([0.5, 0.5, 0. ])
-    """
-    raised = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return np.asarray(raised / raised.sum(axis=-1, keepdims=True))
 
 
 def _products(part: Array) -> Array:
