@@ -7,7 +7,7 @@ from sklearn.dummy import DummyClassifier
 from credo.decisions import LossMatrix
 from credo.evaluation import compare, refit_folds
 from credo.models import BaselineClassifier, LogisticRegression
-from credo.numerics.softmax import class_coding
+from credo.numerics.softmax_rows import class_coding
 
 Y = np.array(["b", "a", "b", "c", "b", "b", "a"])
 X = np.zeros((7, 1))
