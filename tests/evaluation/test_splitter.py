@@ -88,3 +88,20 @@ def test_what_a_split_needs_must_be_given():
         HoldOut(stratify=True).split(X)
     with pytest.raises(ValueError, match="groups must be given to keep them together"):
         GroupedFolds().split(X)
+    with pytest.raises(ValueError, match=r"each of the 60 rows; found 59 groups\. Pass"):
+        GroupedFolds(3, groups=GROUPS[1:]).split(X)
+
+
+def test_groups_and_times_may_be_bound_to_the_splitter():
+    time = RNG.permutation(60)
+    for bound, told, free in (
+        (GroupedFolds(4, groups=GROUPS), GROUPS, GroupedFolds(4)),
+        (TimeFolds(3, gap=2, time=time), time, TimeFolds(3, gap=2)),
+    ):
+        for one, two in zip(bound.split(X, Y), free.split(X, Y, told), strict=True):
+            assert_array_equal(one[0], two[0])
+            assert_array_equal(one[1], two[1])
+    scores = cross_val_score(GaussianNB(), X, Y, cv=GroupedFolds(4, groups=GROUPS))
+    assert_array_equal(
+        scores, cross_val_score(GaussianNB(), X, Y, cv=GroupedFolds(4), groups=GROUPS)
+    )

@@ -1,9 +1,13 @@
-"""Splits as objects, for ``cv=`` of scikit-learn's searches and of credo's comparisons."""
+"""Splits as objects, for ``cv=`` of scikit-learn's searches and of credo's comparisons.
+
+`compare`, `Stack` and `EvidenceSearch` pass no groups on; bind them to the splitter, as in
+``GroupedFolds(10, groups=patients)`` and ``TimeFolds(5, time=dates)``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -65,7 +69,7 @@ class Folds:
         return self.n_folds
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GroupedFolds:
     """Random folds of about equal size that part no group, such as the rows of one patient.
 
@@ -75,19 +79,33 @@ class GroupedFolds:
         Number of folds.
     random_state
         Seed of the draw; None draws anew.
+    groups
+        Group of each row, for callers that pass none on to `split`.
+
+    Examples
+    --------
+    >>> patients = ["a", "a", "b", "b", "c", "c"]
+    >>> for train, test in GroupedFolds(3, groups=patients).split(np.zeros((6, 1))):
+    ...     print(test)
+    [2 3]
+    [4 5]
+    [0 1]
     """
 
     n_folds: int = 10
     random_state: int | None = 0
+    groups: ArrayLike | None = field(default=None, repr=False)
 
     def split(self, X: Any, y: Any = None, groups: ArrayLike | None = None) -> Pairs:
         """Return pairs of training and test rows that share no entry of ``groups``."""
-        if groups is None:
+        found = self.groups if groups is None else groups
+        if found is None:
             raise ValueError(
                 "groups must be given to keep them together; found None. Pass the group of "
-                "each row."
+                "each row, here or as GroupedFolds(groups=...)."
             )
-        return _pairs(grouped_fold_labels(groups, self.n_folds, _rng(self.random_state)))
+        _require_length(found, X)
+        return _pairs(grouped_fold_labels(found, self.n_folds, _rng(self.random_state)))
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of folds."""
@@ -124,7 +142,7 @@ class HoldOut:
         return 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TimeFolds:
     """Blocks of rows in the order of time, each tested by what is learned from rows before.
 
@@ -134,14 +152,26 @@ class TimeFolds:
         Number of tested blocks; the rows before the first are never tested.
     gap
         Number of rows left out between training and test.
+    time
+        When each row was seen, for callers that pass no groups on to `split`; the order of
+        rows if None.
+
+    Examples
+    --------
+    >>> for train, test in TimeFolds(2).split(np.zeros((6, 1))):
+    ...     print(train, test)
+    [0 1] [2 3]
+    [0 1 2 3] [4 5]
     """
 
     n_folds: int = 5
     gap: int = 0
+    time: ArrayLike | None = field(default=None, repr=False)
 
     def split(self, X: Any, y: Any = None, groups: ArrayLike | None = None) -> Pairs:
-        """Return pairs of older and newer rows; ``groups`` is the time, if not row order."""
-        return iter(time_splits(_num_samples(X), self.n_folds, self.gap, groups))
+        """Return pairs of older and newer rows; ``groups`` is the time, if given."""
+        time = self.time if groups is None else groups
+        return iter(time_splits(_num_samples(X), self.n_folds, self.gap, time))
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of tested blocks."""
@@ -155,6 +185,15 @@ def _required(y: ArrayLike | None) -> ArrayLike:
             "stratify=False."
         )
     return y
+
+
+def _require_length(groups: ArrayLike, X: Any) -> None:
+    found, n = _num_samples(groups), _num_samples(X)
+    if found != n:
+        raise ValueError(
+            f"groups must name the group of each of the {n} rows; found {found} groups. Pass "
+            "those of the same rows: groups bound to a splitter do not follow a part of them."
+        )
 
 
 def _rng(random_state: int | None) -> Generator:
