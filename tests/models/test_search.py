@@ -11,6 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from credo.evaluation import TimeFolds
 from credo.features import PolynomialBasis, SplineBasis
 from credo.models import EvidenceSearch, LinearRegression, NaiveBayes, predict_dist
 from credo.models.search import SearchWarning
@@ -138,7 +139,9 @@ def test_settings_that_fail_are_passed_over_with_a_warning():
     with pytest.warns(SearchWarning, match="1 of 2 combinations"):
         search = EvidenceSearch(KNeighborsClassifier(), grid).fit(x, y)
     assert search.best_params_ == {"n_neighbors": 25}
-    assert "n_neighbors" in search.cv_results_["error"][0]
+    told = search.cv_results_["error"]
+    assert told[0].startswith("InvalidParameterError: The 'n_neighbors' parameter")
+    assert told[1] == ""
     with pytest.raises(ValueError, match="n_neighbors"):
         EvidenceSearch(KNeighborsClassifier(), {"n_neighbors": [-1, -2]}).fit(x, y)
 
@@ -172,3 +175,27 @@ def test_without_refit_there_is_no_model_to_ask():
     assert search.best_params_["basis"].degree == 2
     with pytest.raises(AttributeError, match="refit=False did not keep"):
         search.predict([[0.0]])
+
+
+def test_settings_are_judged_by_what_was_learned_from_the_past_alone():
+    x, y = curve(40)
+    cv = TimeFolds(3, gap=2)
+    search = EvidenceSearch(LinearRegression(), BASES, by="log_score", cv=cv).fit(x, y)
+    for k, basis in enumerate(BASES["basis"]):
+        scores = np.concatenate(
+            [
+                LinearRegression(basis).fit(x[a], y[a]).predict_dist(x[b]).log_prob(y[b])
+                for a, b in cv.split(x)
+            ]
+        )
+        assert_allclose(search.cv_results_["mean_test_score"][k], scores.mean())
+
+
+class Careless(LinearRegression):
+    def fit(self, X, y, sample_weight=None):
+        return self.no_such_thing
+
+
+def test_an_error_of_programming_is_raised_and_not_taken_for_a_bad_setting():
+    with pytest.raises(AttributeError, match="no_such_thing"):
+        EvidenceSearch(Careless(), {"basis": [None, PolynomialBasis(2)]}).fit(*curve())

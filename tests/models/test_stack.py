@@ -1,3 +1,5 @@
+from typing import ClassVar
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -5,12 +7,13 @@ from numpy.testing import assert_allclose
 from sklearn.base import is_classifier, is_regressor
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
-from sklearn.model_selection import KFold, RepeatedKFold, cross_val_score
+from sklearn.model_selection import KFold, RepeatedKFold, TimeSeriesSplit, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from credo.evaluation import GroupedFolds, HoldOut, TimeFolds
 from credo.features import PolynomialBasis
 from credo.inference.stacking import stacking_weights
 from credo.models import LinearRegression, Stack
@@ -93,7 +96,8 @@ def test_a_member_that_called_the_truth_impossible_is_outvoted_and_not_fatal():
 def test_folds_are_stratified_and_keep_copies_of_a_row_together():
     x, y = classes(90)
     codes = np.unique(y, return_inverse=True)[1]
-    fold = dealt_folds(np.r_[x, x], np.r_[codes, codes], 5, True, np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    fold = dealt_folds(np.r_[x, x], np.r_[codes, codes], 5, np.unique(y), rng)
     assert (fold[:90] == fold[90:]).all()
     counts = np.array([np.bincount(codes[fold[:90] == i], minlength=3) for i in range(5)])
     assert (np.ptp(counts, axis=0) <= 2).all()
@@ -102,8 +106,8 @@ def test_folds_are_stratified_and_keep_copies_of_a_row_together():
 def test_folds_follow_the_rows_when_their_order_changes():
     x, y = curve(33)
     order = np.random.default_rng(1).permutation(33)
-    one = dealt_folds(x, y, 4, False, np.random.default_rng(0))
-    two = dealt_folds(x[order], y[order], 4, False, np.random.default_rng(0))
+    one = dealt_folds(x, y, 4, None, np.random.default_rng(0))
+    two = dealt_folds(x[order], y[order], 4, None, np.random.default_rng(0))
     assert (one[order] == two).all()
     assert np.ptp(np.bincount(one)) <= 1
 
@@ -164,7 +168,7 @@ def test_more_folds_than_rows_in_the_rarest_class_is_refused_before_any_work():
     x, y = classes(30)
     y[:] = "low"
     y[:4] = "top"
-    with pytest.raises(ValueError, match=r"found cv=10 and 4 rows of class"):
+    with pytest.raises(ValueError, match=r"found cv=10 and 4 rows of class 'top' \(of 2"):
         Stack([LOGISTIC], cv=10).fit(x, y)
     with pytest.raises(ValueError, match="at least 2 classes"):
         Stack([LOGISTIC], cv=2).fit(x, np.repeat("low", 30))
@@ -187,3 +191,69 @@ def test_return_std_of_classes_is_refused_with_advice():
     stack = Stack([LOGISTIC, CONSTANT], cv=3).fit(*classes(60))
     with pytest.raises(ValueError, match="return_std needs outcomes that are numbers"):
         stack.predict([[0.0, 0.0]], return_std=True)
+
+
+class Learned(LinearRegression):
+    """A line that remembers which rows it was fitted to, told by their input."""
+
+    seen: ClassVar = []
+
+    def fit(self, X, y, sample_weight=None):
+        self.seen.append(sorted(np.asarray(X)[:, 0].astype(int)))
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize(
+    "cv",
+    [
+        TimeFolds(3),
+        TimeFolds(3, gap=1),
+        TimeSeriesSplit(3, gap=1),
+        HoldOut(0.25),
+        GroupedFolds(3, groups=np.repeat(np.arange(6), 2)),
+    ],
+)
+def test_members_learn_from_the_rows_that_the_splitter_names_and_from_no_others(cv):
+    x = np.arange(12.0)[:, None]
+    y = x[:, 0] + np.sin(5 * x[:, 0])
+    Learned.seen.clear()
+    stack = Stack([("line", Learned())], cv=cv).fit(x, y)
+    pairs = list(cv.split(x, y))
+    assert Learned.seen == [*[sorted(train) for train, _ in pairs], list(range(12))]
+    expected = np.full(12, -1)
+    for i, (train, test) in enumerate(pairs):
+        expected[test] = i
+        predictive = LinearRegression().fit(x[train], y[train]).predict_dist(x[test])
+        assert_allclose(stack.log_scores_[0, test], predictive.log_prob(y[test]))
+    assert (stack.fold_ == expected).all()
+    assert (np.isnan(stack.log_scores_[0]) == (expected < 0)).all()
+
+
+def test_rows_without_weight_are_not_learned_from_with_a_splitter():
+    x = np.arange(12.0)[:, None]
+    weight = np.where(np.arange(12) == 1, 0.0, 1.0)
+    Learned.seen.clear()
+    stack = Stack([("line", Learned())], cv=TimeFolds(3)).fit(x, np.sin(x[:, 0]), weight)
+    assert Learned.seen[0] == [0, 2]
+    assert (stack.fold_ == [-1, -1, -1, 0, 0, 0, 1, 1, 1, 2, 2, 2]).all()
+
+
+def test_a_class_of_few_distinct_rows_is_in_every_fold():
+    rng = np.random.default_rng(0)
+    x = np.r_[np.ones((20, 2)), rng.normal(size=(40, 2))]
+    y = np.repeat(["copy", "free"], [20, 40])
+    codes = np.repeat([0, 1], [20, 40])
+    fold = dealt_folds(x, codes, 5, np.array(["copy", "free"]), rng)
+    assert (np.bincount(fold[:20], minlength=5) == 4).all()
+    stack = Stack([LOGISTIC, CONSTANT], cv=5).fit(x, y)
+    assert np.isfinite(stack.log_scores_).all()
+    assert np.isfinite(stack.table().to_numpy()).all()
+
+
+def test_copies_stay_together_in_a_class_that_has_enough_distinct_rows():
+    rng = np.random.default_rng(0)
+    x = np.r_[np.repeat(rng.normal(size=(10, 2)), 3, axis=0), np.zeros((9, 2))]
+    codes = np.repeat([0, 1], [30, 9])
+    fold = dealt_folds(x, codes, 3, np.array([5, 7]), rng)
+    assert (fold[:30].reshape(10, 3) == fold[:30:3, None]).all()
+    assert (np.bincount(fold[30:], minlength=3) == 3).all()

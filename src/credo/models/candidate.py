@@ -16,6 +16,8 @@ from credo.numerics.array import Array
 
 __all__ = ["Candidate", "candidate", "comparable", "search_results"]
 
+Rows = NDArray[np.intp]
+
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
@@ -46,17 +48,22 @@ class Candidate:
     failure: Exception | None = None
 
 
-def candidate(model: Any, rows: TrainingRows, fold: NDArray[np.intp] | None) -> Candidate:
-    """Return the fit, evidence and held-out scores of a model, or why it failed."""
+def candidate(
+    model: Any, rows: TrainingRows, pairs: Sequence[tuple[Rows, Rows]] | None
+) -> Candidate:
+    """Return the fit, evidence and held-out scores of a model, or why it failed.
+
+    Failures are refusals of data or settings; errors of programming are raised.
+    """
     nothing = np.full(len(rows), np.nan)
     try:
         start = time.perf_counter()
         fitted = rows.fit(model)
         seconds = time.perf_counter() - start
         log_score = nothing
-        if fold is not None and _has_probability(fitted, rows.classes is not None):
-            log_score = held_out(model, rows, fold).log_score
-    except (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError) as failure:
+        if pairs is not None and _has_probability(fitted, rows.classes is not None):
+            log_score = held_out(model, rows, pairs).log_score
+    except (ValueError, TypeError, ArithmeticError) as failure:
         none = Evidence(np.nan, "none", "", ())
         return Candidate(None, none, nothing, np.nan, np.nan, np.nan, failure)
     mean, error = _mean(log_score, rows.weight)
@@ -92,8 +99,12 @@ def search_results(
         "std_test_score": [c.error for c in found],
         "rank_test_score": [int(r) for r in rank],
         "mean_fit_time": [c.seconds for c in found],
-        "error": ["" if c.failure is None else str(c.failure) for c in found],
+        "error": [_words(c.failure) for c in found],
     }
+
+
+def _words(failure: Exception | None) -> str:
+    return "" if failure is None else f"{type(failure).__name__}: {failure}"
 
 
 def _has_probability(fitted: Any, is_classifier: bool) -> bool:

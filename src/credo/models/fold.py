@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,9 +21,18 @@ from credo.models.label import class_labels
 from credo.models.predictive import predict_dist
 from credo.numerics.array import Array, as_float
 
-__all__ = ["HeldOut", "TrainingRows", "dealt_folds", "fold_generator", "folds_of", "held_out"]
+__all__ = [
+    "HeldOut",
+    "TrainingRows",
+    "dealt_folds",
+    "fold_generator",
+    "fold_of_rows",
+    "fold_pairs",
+    "held_out",
+]
 
 Rows = NDArray[np.intp]
+Pair = tuple[Rows, Rows]
 NEVER = -1
 
 
@@ -90,46 +100,70 @@ def fold_generator(random_state: Any) -> Generator:
     return default_rng(0 if random_state is None else random_state)
 
 
-def folds_of(cv: Any, rows: TrainingRows, rng: Generator) -> Rows:
-    """Return the fold in which each row is held out, -1 for rows that never are.
+def fold_pairs(cv: Any, rows: TrainingRows, rng: Generator) -> list[Pair]:
+    """Return the rows to learn from and the rows to hold out, pair by pair.
+
+    Rows without weight are neither learned from nor judged by.
 
     Parameters
     ----------
     cv
-        A number of folds, dealt as `dealt_folds` does to rows that have weight; or a splitter
-        of scikit-learn, or pairs of rows to learn from and rows to hold out, each row at most
-        once.
+        A number of folds, dealt as `dealt_folds` does to rows that have weight, each learned
+        from all others; or a splitter of scikit-learn or credo, or pairs of rows to learn from
+        and rows to hold out, each row held out at most once. What a splitter does not name for
+        learning is not learned from, such as the future of a row.
     """
-    fold = np.full(len(rows), NEVER, dtype=np.intp)
-    is_classifier = rows.classes is not None
+    is_heavy = rows.weight > 0
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
-        heavy = np.flatnonzero(rows.weight > 0)
+        heavy = np.flatnonzero(is_heavy)
         part = rows.take(heavy)
-        fold[heavy] = dealt_folds(part.X, part.y, int(cv), is_classifier, rng)
-        return fold
-    splitter = check_cv(cv, rows.y, classifier=is_classifier)
-    for i, (_, test) in enumerate(splitter.split(rows.X, rows.y)):
-        if (fold[test] != NEVER).any():
-            raise ValueError(
-                "cv must hold each row out at most once; found a row in two folds. Use a "
-                "partition of the rows, such as KFold, without repeats."
-            )
+        deal = dealt_folds(part.X, part.y, int(cv), rows.classes, rng)
+        return [(heavy[deal != i], heavy[deal == i]) for i in range(int(cv))]
+    splitter = check_cv(cv, rows.y, classifier=rows.classes is not None)
+    pairs = [tuple(map(np.asarray, pair)) for pair in splitter.split(rows.X, rows.y)]
+    n_held = np.bincount(np.concatenate([test for _, test in pairs]), minlength=len(rows))
+    if (n_held > 1).any():
+        raise ValueError(
+            "cv must hold each row out at most once; found a row in two folds. Use a "
+            "partition of the rows, such as KFold, without repeats."
+        )
+    kept = [(train[is_heavy[train]], test[is_heavy[test]]) for train, test in pairs]
+    return [(train, test) for train, test in kept if len(test)]
+
+
+def fold_of_rows(pairs: Sequence[Pair], n: int) -> Rows:
+    """Return the fold in which each of ``n`` rows is held out, -1 for rows that never are.
+
+    Examples
+    --------
+    >>> fold_of_rows([(np.array([0]), np.array([1])), (np.array([0, 1]), np.array([2]))], 3)
+    array([-1,  0,  1])
+    """
+    fold = np.full(n, NEVER, dtype=np.intp)
+    for i, (_, test) in enumerate(pairs):
         fold[test] = i
-    # Rows without weight are neither learned from nor judged by.
-    return np.where(rows.weight > 0, fold, NEVER)
+    return fold
 
 
 def dealt_folds(
-    X: Any, y: NDArray[Any], n_folds: int, is_classifier: bool, rng: Generator
+    X: Any, y: NDArray[Any], n_folds: int, classes: NDArray[Any] | None, rng: Generator
 ) -> Rows:
     """Return folds dealt to the rows in the order of their outcomes.
 
     Each fold gets one of every ``n_folds`` neighbors in that order, at random: folds have
     nearly equal distributions of the outcome (for classes, stratified). Neither the order of
     the rows nor their units matter, and copies of a row stay together, so that none is
-    predicted from its twin.
+    predicted from its twin. A class with fewer distinct rows than folds has no fold without
+    it unless its copies are parted: they are then dealt as rows of their own.
+
+    Parameters
+    ----------
+    y
+        Numbers, or the codes of ``classes``.
+    classes
+        Labels by code; None for numbers.
     """
-    _require_rows(y, n_folds, is_classifier)
+    _require_rows(y, n_folds, classes)
     outcome = list(np.asarray(y).reshape(len(y), -1).T)
     keys = [_codes(column) for column in [*outcome, *_columns(X)]]
     order = np.lexsort(keys[::-1])
@@ -137,6 +171,8 @@ def dealt_folds(
     is_new = np.append(True, (ranked[1:] != ranked[:-1]).any(axis=1))
     if sparse.issparse(X):
         is_new[:] = True
+    elif classes is not None:
+        is_new |= _is_poor(np.asarray(y)[order], is_new, n_folds)
     distinct = np.cumsum(is_new) - 1
     n_blocks = distinct[-1] // n_folds + 1
     deal = rng.permuted(np.tile(np.arange(n_folds), (n_blocks, 1)), axis=1).ravel()
@@ -161,14 +197,12 @@ class HeldOut:
     prediction: Array
 
 
-def held_out(model: Any, rows: TrainingRows, fold: Rows) -> HeldOut:
-    """Return log score and prediction of each row under the model fitted without its fold."""
+def held_out(model: Any, rows: TrainingRows, pairs: Sequence[Pair]) -> HeldOut:
+    """Return log score and prediction of each held-out row under the fit of its pair."""
     shape = rows.y.shape if rows.classes is None else (len(rows), len(rows.classes))
     log_score, prediction = np.full(len(rows), np.nan), np.full(shape, np.nan)
-    is_heavy = rows.weight > 0
-    for i in np.unique(fold[fold != NEVER]):
-        part = rows.take(np.flatnonzero((fold != i) & is_heavy)).fit(model)
-        test = np.flatnonzero(fold == i)
+    for train, test in pairs:
+        part = rows.take(train).fit(model)
         prediction[test], log_score[test] = _told(part, rows.take(test))
     return HeldOut(log_score, prediction)
 
@@ -184,21 +218,28 @@ def _told(model: Any, rows: TrainingRows) -> tuple[Array, Array]:
         return probability, np.log(probability[np.arange(len(rows)), rows.y])
 
 
-def _require_rows(y: NDArray[Any], n_folds: int, is_classifier: bool) -> None:
+def _require_rows(y: NDArray[Any], n_folds: int, classes: NDArray[Any] | None) -> None:
     if not 2 <= n_folds <= len(y):
         raise ValueError(
             f"cv must be from 2 to the number of rows; found cv={n_folds} for n_samples="
             f"{len(y)} rows. Use fewer folds or more rows."
         )
-    if is_classifier:
-        labels, counts = np.unique(y, return_counts=True)
+    if classes is not None:
+        codes, counts = np.unique(y, return_counts=True)
         if counts.min() < n_folds:
+            rarest = classes[codes[counts.argmin()]].item()
             raise ValueError(
                 "cv must not exceed the number of rows in the rarest class, so that every "
                 f"fold can be judged on it; found cv={n_folds} and {counts.min()} rows of "
-                f"class {labels[counts.argmin()]!r} (of {len(labels)} classes). Use fewer "
-                "folds, add rows, or merge rare classes."
+                f"class {rarest!r} (of {len(codes)} classes). Use fewer folds, add rows, or "
+                "merge rare classes."
             )
+
+
+def _is_poor(codes: Rows, is_new: NDArray[np.bool_], n_folds: int) -> NDArray[np.bool_]:
+    """Return which rows are of a class with fewer distinct rows than folds."""
+    n_distinct = np.bincount(codes, weights=is_new)
+    return np.asarray((n_distinct < n_folds)[codes])
 
 
 def _columns(X: Any) -> list[NDArray[Any]]:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from credo.inference.setting_edge import settings_at_edge
 from credo.models.candidate import Candidate, candidate, comparable, search_results
-from credo.models.fold import TrainingRows, fold_generator, folds_of
+from credo.models.fold import TrainingRows, fold_generator, fold_pairs
 from credo.models.predictive import predict_dist
 
 __all__ = ["EvidenceSearch", "SearchWarning"]
@@ -68,7 +68,8 @@ class EvidenceSearch(MetaEstimatorMixin, BaseEstimator):
     by
         "auto", "evidence" or "log_score".
     cv
-        Folds for the log score: a number, or a splitter that holds each row out at most once;
+        Folds for the log score: a number, or a splitter that holds each row out at most once,
+        such as `TimeFolds` or ``GroupedFolds(10, groups=patients)`` of `credo.evaluation`;
         None leaves it out, where evidence suffices.
     refit
         Whether to keep the best model as ``best_estimator_``, which answers all questions.
@@ -130,11 +131,11 @@ class EvidenceSearch(MetaEstimatorMixin, BaseEstimator):
         X, y = indexable(X, y)
         validate_data(self, X, y, skip_check_array=True)
         rows = TrainingRows.of(X, y, is_classifier(self.estimator), sample_weight)
-        fold = None
+        pairs = None
         if self.cv is not None:
-            fold = folds_of(self.cv, rows, fold_generator(self.random_state))
+            pairs = fold_pairs(self.cv, rows, fold_generator(self.random_state))
         models = [clone(self.estimator).set_params(**clone(p, safe=False)) for p in grid]
-        found = [candidate(model, rows, fold) for model in models]
+        found = [candidate(model, rows, pairs) for model in models]
         self._choose(grid, _successful(found))
         if self.refit:
             self.best_estimator_ = found[self.best_index_].fitted

@@ -20,7 +20,13 @@ from credo.models.ensemble import (
     mixed_classes,
     mixed_predictive,
 )
-from credo.models.fold import TrainingRows, fold_generator, folds_of, held_out
+from credo.models.fold import (
+    TrainingRows,
+    fold_generator,
+    fold_of_rows,
+    fold_pairs,
+    held_out,
+)
 from credo.models.predictive import predict_dist
 
 __all__ = ["Stack"]
@@ -39,7 +45,8 @@ class Stack(Ensemble):
     estimators
         Pairs of a name and a model, all classifiers or all regressors.
     cv
-        Number of folds, or a splitter that holds each row out at most once.
+        Number of folds, or a splitter that holds each row out at most once, such as
+        `TimeFolds` or ``GroupedFolds(10, groups=patients)`` of `credo.evaluation`.
     random_state
         Draws the folds; if None they are the same in every fit.
 
@@ -89,8 +96,9 @@ class Stack(Ensemble):
         rows = TrainingRows.of(X, y, is_classifier, sample_weight)
         if rows.classes is not None:
             self.classes_ = rows.classes
-        self.fold_ = folds_of(self.cv, rows, fold_generator(self.random_state))
-        found = [held_out(model, rows, self.fold_) for model in models]
+        pairs = fold_pairs(self.cv, rows, fold_generator(self.random_state))
+        self.fold_ = fold_of_rows(pairs, len(rows))
+        found = [held_out(model, rows, pairs) for model in models]
         self.log_scores_ = np.array([part.log_score for part in found])
         self.held_out_ = np.array([part.prediction for part in found])
         self.weights_ = stacking_weights(self.log_scores_, weight=rows.weight)
