@@ -144,10 +144,11 @@ def test_weak_prior_moves_with_the_units_of_the_data():
     assert_allclose(moved, log_density(np.ones(2), 0.0), rtol=1e-9)
 
 
-def test_weak_prior_survives_a_constant_column():
-    s = MultivariateNormalStatistics.of(np.column_stack([ROWS[:, 0], np.full(9, 2.0)]))
+@pytest.mark.parametrize("value", [2.0, 0.1, 7.7])
+def test_weak_prior_survives_a_constant_column(value):
+    s = MultivariateNormalStatistics.of(np.column_stack([ROWS[:, 0], np.full(9, value)]))
     weak = NormalInverseWishart.weak(s)
-    assert_allclose(weak.scale_matrix, np.diag([ROWS[:, 0].var(), 1.0]))
+    assert_allclose(weak.scale_matrix, np.diag([ROWS[:, 0].var(), value**2]))
     assert_allclose((weak.strength, weak.df), (0.01, 4.0))
 
 

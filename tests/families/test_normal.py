@@ -150,7 +150,7 @@ def test_weak_prior_survives_a_constant_column():
     s = NormalStatistics.of(np.full((3, 1), 2.0))
     weak = NormalInverseGamma.weak(s)
     assert_allclose(
-        (weak.location, weak.strength, weak.shape, weak.rate), [[2], [0.01], [1], [1]]
+        (weak.location, weak.strength, weak.shape, weak.rate), [[2], [0.01], [1], [4]]
     )
     assert_allclose(weak.update(s).mode().loc, [2.0])
 

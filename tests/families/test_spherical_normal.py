@@ -74,7 +74,9 @@ def test_weak_prior_moves_with_the_common_unit():
 
 def test_weak_prior_survives_constant_columns():
     weak = SphericalNormalInverseGamma.weak(NormalStatistics.of(np.full((3, 2), 2.0)))
-    assert_allclose((weak.shape, weak.rate), 1.0)
+    assert_allclose((weak.shape, weak.rate), (1.0, 4.0))
+    some = np.column_stack([np.full(3, 0.1), [1.0, 2.0, 3.0]])
+    assert_allclose(SphericalNormalInverseGamma.weak(NormalStatistics.of(some)).rate, 1 / 3)
     assert_allclose(weak.strength, 0.01)
 
 

@@ -136,8 +136,7 @@ class ClassConditionalStatistics:
         """Return statistics whose variances are larger by a share of the pooled ones."""
         if floor == 0:
             return self
-        variance = self.pooled().variance()
-        extra = floor * np.where(variance > 0, variance, 1.0)
+        extra = floor * self.pooled().usual_variance()
         rows = self.rows
         if isinstance(rows, NormalStatistics):
             scatter = rows.scatter + rows.weight * extra

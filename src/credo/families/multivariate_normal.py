@@ -22,6 +22,7 @@ from credo.families.belief import Belief
 from credo.families.rows import as_complete_rows, as_label, as_weight
 from credo.families.statistics import Statistics, remaining
 from credo.numerics.array import Array
+from credo.numerics.constant import usual_variance
 from credo.numerics.grouped import group_scatter_matrices
 from credo.numerics.linear_algebra import cholesky
 from credo.numerics.moments import Moments
@@ -260,10 +261,9 @@ def degrees_of_freedom(df: ArrayLike, dimension: int) -> Array:
 
 
 def diagonal_covariance(pooled: MultivariateNormalStatistics) -> Array:
-    """Return the observed variances as a diagonal matrix, one where nothing varies."""
-    variance = np.diagonal(pooled.covariance(), axis1=-2, axis2=-1)
-    d = variance.shape[-1]
-    return np.where(variance > 0, variance, 1.0)[..., None] * np.eye(d)
+    """Return the observed variances as a diagonal matrix, a usual one where nothing varies."""
+    variance = usual_variance(pooled.mean, np.diagonal(pooled.covariance(), axis1=-2, axis2=-1))
+    return np.asarray(variance[..., None] * np.eye(variance.shape[-1]))
 
 
 def log_inverse_wishart_normalizer(df: Array, scale_matrix: Array) -> Array:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from credo.distributions.gamma import Gamma
@@ -22,6 +22,7 @@ from credo.families.belief import Belief
 from credo.families.rows import as_label, as_rows, as_weight, weight_by_entry, weighted_sum
 from credo.families.statistics import Statistics, remaining
 from credo.numerics.array import Array, as_float
+from credo.numerics.constant import is_constant, usual_variance
 from credo.numerics.grouped import group_moments
 
 __all__ = ["NormalInverseGamma", "NormalStatistics"]
@@ -108,6 +109,14 @@ class NormalStatistics(Statistics):
         """Return the maximum likelihood variance, with 1/n; zero without observations."""
         return np.asarray(self.scatter / np.where(self.weight > 0, self.weight, 1.0))
 
+    def is_constant(self) -> NDArray[np.bool_]:
+        """Return which features vary by no more than rounding error, or were never observed."""
+        return is_constant(self.mean, np.sqrt(self.variance()))
+
+    def usual_variance(self) -> Array:
+        """Return the variance; where nothing varies the squared mean, or one if it is zero."""
+        return usual_variance(self.mean, self.variance())
+
     def maximum_likelihood(self) -> Normal:
         """Return the observation distribution at the observed mean and variance."""
         variance = require(
@@ -157,8 +166,7 @@ class NormalInverseGamma(Belief):
     @classmethod
     def weak(cls, pooled: NormalStatistics) -> NormalInverseGamma:
         """Return a prior worth a hundredth of an observation, in the units of the data."""
-        variance = pooled.variance()
-        return cls(pooled.mean, 0.01, 1.0, np.where(variance > 0, variance, 1.0))
+        return cls(pooled.mean, 0.01, 1.0, pooled.usual_variance())
 
     def update(self, statistics: NormalStatistics) -> NormalInverseGamma:
         """Return the posterior; updating by parts equals updating by their sum."""

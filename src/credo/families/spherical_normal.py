@@ -69,8 +69,10 @@ class SphericalNormalInverseGamma(Belief):
     @classmethod
     def weak(cls, pooled: NormalStatistics) -> SphericalNormalInverseGamma:
         """Return a prior worth a hundredth of an observation, in the units of the data."""
-        variance = pooled.variance().mean(axis=-1)
-        return cls(pooled.mean, 0.01, 1.0, np.where(variance > 0, variance, 1.0))
+        is_flat, usual = pooled.is_constant(), pooled.usual_variance()
+        # Features in one unit: those that vary say what variance is usual for all.
+        is_seen = ~is_flat | is_flat.all(axis=-1, keepdims=True)
+        return cls(pooled.mean, 0.01, 1.0, np.where(is_seen, usual, 0.0).mean(axis=-1))
 
     def update(self, statistics: NormalStatistics) -> SphericalNormalInverseGamma:
         """Return the posterior; updating by parts equals updating by their sum."""
