@@ -1,3 +1,4 @@
+import warnings
 from itertools import product
 
 import numpy as np
@@ -20,6 +21,7 @@ from credo.families import (
 from credo.inference import ConvergenceWarning
 from credo.inference.expectation_maximization import ExpectationMaximization
 from credo.models.class_conditional import GaussianClassConditional
+from credo.models.class_setting import SingularClassWarning
 
 COVARIANCES = ("full", "tied", "diagonal", "spherical")
 SMALL_X = np.array([[0.0, 0], [2, 0], [1, 2], [4, 4], [6, 4], [5, 7]])
@@ -218,8 +220,7 @@ def test_expectation_maximization_never_lowers_its_objective(covariance, inferen
 def test_maximum_likelihood_with_gaps_is_stationary():
     x, y = two_classes(80)
     gaps = with_gaps(x)
-    engine = ExpectationMaximization(tolerance=1e-13)
-    model = GaussianClassConditional("tied", "ml", engine=engine).fit(gaps, y)
+    model = GaussianClassConditional("tied", "ml").fit(gaps, y)
     density = model.joint_.density
 
     def log_likelihood(move):
@@ -465,17 +466,39 @@ def test_a_class_of_one_row_is_learned_with_a_prior_and_refused_without():
     for inference in ("exact", "map"):
         proba = GaussianClassConditional(inference=inference).fit(x, labels).predict_proba(x)
         assert np.isfinite(proba).all()
-    with pytest.raises(ValueError, match=r"more than n_features = 3 rows.*'rare'.*'exact'"):
-        GaussianClassConditional(inference="ml").fit(x, labels)
+    lack = r"more than n_features = 3 rows.*'rare'.*'exact'"
+    with pytest.raises(ValueError, match=lack):
+        GaussianClassConditional(inference="ml", variance_floor=0.0).fit(x, labels)
+    with pytest.warns(SingularClassWarning, match=lack):
+        least = GaussianClassConditional(inference="ml").fit(x, labels)
+    same = GaussianClassConditional(inference="ml", variance_floor=1e-9).fit(x, labels)
+    assert_array_equal(least.predict_proba(x), same.predict_proba(x))
     floor = GaussianClassConditional(inference="ml", variance_floor=0.1).fit(x, labels)
     assert np.isfinite(floor.predict_proba(x)).all()
+
+
+def test_nothing_is_added_to_the_variances_of_classes_that_have_an_estimate():
+    x, y = two_classes(60)
+    found = GaussianClassConditional(inference="ml").fit(x, y).predict_proba(x)
+    none = GaussianClassConditional(inference="ml", variance_floor=0.0).fit(x, y)
+    assert_array_equal(found, none.predict_proba(x))
+
+
+def test_a_class_without_rows_is_refused_by_maximum_likelihood_whatever_the_floor():
+    x, y = two_classes(60)
+    model = GaussianClassConditional(inference="ml")
+    parts = model.summarize_groups(x, y, y, 2)
+    with pytest.raises(ValueError, match="in class 1"):
+        model.fit_statistics(parts[0])
 
 
 def test_a_repeated_column_is_refused_by_maximum_likelihood_only():
     x, y = two_classes(60)
     twice = np.column_stack([x, x[:, 0]])
     with pytest.raises(ValueError, match="repeated columns"):
-        GaussianClassConditional("tied", "ml").fit(twice, y)
+        GaussianClassConditional("tied", "ml", variance_floor=0.0).fit(twice, y)
+    with pytest.warns(SingularClassWarning, match="repeated columns"):
+        assert GaussianClassConditional("tied", "ml").fit(twice, y).score(twice, y) > 0.7
     assert GaussianClassConditional("tied").fit(twice, y).score(twice, y) > 0.7
 
 
@@ -510,7 +533,8 @@ def test_diagonal_covariance_streams_rows_with_gaps():
 
 def test_maximum_likelihood_waits_for_enough_rows():
     x, y = two_classes(40)
-    stream = GaussianClassConditional(inference="ml").partial_fit(x[:4], y[:4])
+    stream = GaussianClassConditional(inference="ml", variance_floor=0.0)
+    stream.partial_fit(x[:4], y[:4])
     assert not hasattr(stream, "joint_")
     stream.partial_fit(x[4:], y[4:])
     batch = GaussianClassConditional(inference="ml").fit(x, y)
@@ -519,7 +543,7 @@ def test_maximum_likelihood_waits_for_enough_rows():
 
 def test_a_short_run_says_so():
     x, y = two_classes(40)
-    model = GaussianClassConditional(engine=ExpectationMaximization(max_steps=1))
+    model = GaussianClassConditional(inference=ExpectationMaximization(max_steps=1))
     with pytest.warns(ConvergenceWarning, match="Raise the limit"):
         model.fit(with_gaps(x), y)
 
@@ -534,7 +558,7 @@ def test_a_short_run_says_so():
         ({"class_probability": [1.0]}, ValueError, "one number for each of 2 classes"),
         ({"class_probability": [0.5, 0.6]}, ValueError, "probability must"),
         ({"prior": PRIORS["tied"]}, TypeError, "prior must be None or a NormalInverseWishart"),
-        ({"engine": "em"}, TypeError, "engine must be None or an ExpectationMaximization"),
+        ({"inference": 3}, ValueError, "inference must be one of"),
     ],
 )
 def test_senseless_settings_are_refused(settings, error, message):
@@ -564,3 +588,153 @@ def test_units_of_columns_do_not_matter_with_gaps(covariance, inference):
     plain = GaussianClassConditional(covariance, inference).fit(gaps, hidden)
     scaled = GaussianClassConditional(covariance, inference).fit(gaps * scale, hidden)
     assert_allclose(scaled.predict_proba(x * scale), plain.predict_proba(x), atol=1e-9)
+
+
+CONSTANTS = (0.1, 2.5, 3.3, 7.7, 0.0, 1e15)
+
+
+def unequal_classes(n=300):
+    rng = np.random.default_rng(5)
+    y = (rng.uniform(size=n) < 0.3).astype(np.intp)
+    return rng.normal(size=(n, 3)) + 0.9 * y[:, None], y
+
+
+@pytest.mark.parametrize("inference", ["exact", "map", "ml"])
+@pytest.mark.parametrize("covariance", ["full", "tied", "diagonal"])
+@pytest.mark.parametrize("value", CONSTANTS)
+def test_a_constant_column_says_nothing_about_the_class(covariance, inference, value):
+    x, y = unequal_classes()
+    wide = np.column_stack([x, np.full((len(x), 2), value)])
+    plain = GaussianClassConditional(covariance, inference).fit(x, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SingularClassWarning)
+        model = GaussianClassConditional(covariance, inference).fit(wide, y)
+    slack = 1e-9 if inference == "exact" or covariance == "diagonal" else 0.03
+    expected = plain.predict_proba(x)
+    assert_allclose(model.predict_proba(wide), expected, atol=slack)
+    wide[:, 4] += 5.0 * max(1.0, value)
+    assert_allclose(model.predict_proba(wide), expected, atol=slack)
+    assert model.constant_.tolist() == [False, False, False, True, True]
+
+
+@pytest.mark.parametrize("covariance", ["full", "tied", "diagonal", "spherical"])
+def test_the_evidence_of_a_constant_column_does_not_hang_on_rounding(covariance):
+    x, y = unequal_classes(60)
+    plain = GaussianClassConditional(covariance).fit(x, y).log_evidence_
+
+    def gain(value):
+        wide = np.column_stack([x, np.full(len(x), value)])
+        return GaussianClassConditional(covariance).fit(wide, y).log_evidence_ - plain
+
+    if covariance == "spherical":
+        assert abs(gain(7.7) - gain(2.0)) < 1e-6
+        return
+    # A density carries the inverse of the unit once for each row.
+    assert_allclose(gain(0.1) + 60 * np.log(0.1), gain(7.7) + 60 * np.log(7.7), atol=1e-6)
+    assert_allclose(gain(1.0), gain(2.0) + 60 * np.log(2.0), atol=1e-6)
+    assert abs(gain(1.0)) < 2 * 60
+
+
+@pytest.mark.parametrize("covariance", ["full", "tied", "diagonal"])
+def test_a_column_that_hardly_varies_counts_in_any_unit(covariance):
+    x, y = unequal_classes()
+    slight = x.copy()
+    slight[:, 2] = 1e-10 * (1.0 + 1e-5 * x[:, 2])
+    expected = GaussianClassConditional(covariance).fit(x, y).predict_proba(x)
+    model = GaussianClassConditional(covariance).fit(slight, y)
+    assert_allclose(model.predict_proba(slight), expected, atol=1e-6)
+
+
+def test_a_constant_column_counts_under_a_prior_that_knows_its_unit():
+    x, y = unequal_classes()
+    wide = np.column_stack([x[:, 0], np.full(len(x), 3.3)])
+    model = GaussianClassConditional("full", prior=PRIORS["full"]).fit(wide, y)
+    assert not model.constant_.any()
+
+
+def test_a_constant_column_of_rows_with_gaps_says_nothing():
+    x, y = unequal_classes(120)
+    gaps = with_gaps(x)
+    wide = np.column_stack([gaps, np.full(len(x), 0.1)])
+    plain = GaussianClassConditional().fit(gaps, y).predict_proba(gaps)
+    model = GaussianClassConditional().fit(wide, y)
+    assert_allclose(model.predict_proba(wide), plain, atol=0.01)
+    wide[:, 3] = 5.0
+    assert_allclose(model.predict_proba(wide), plain, atol=0.01)
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_posterior_draws_center_on_the_expected_parameters(covariance):
+    x, y = unequal_classes(150)
+    model = GaussianClassConditional(covariance).fit(x, y)
+    draws = model.sample_posterior(4000, random_state=3)
+    assert draws["class_probability"].shape == (4000, 2)
+    assert draws["mean"].shape == (4000, 2, 3)
+    assert draws["covariance"].shape == (4000, 2, 3, 3)
+    counts = model.class_count_ + 1.0
+    assert_allclose(draws["class_probability"].mean(axis=0), counts / 152, atol=0.01)
+    assert_allclose(draws["mean"].mean(axis=0), model.posterior_.rows.location, atol=0.02)
+    expected = model.posterior_.rows.mean()
+    matrix = (
+        np.stack([np.diag(v) for v in expected.variance()])
+        if covariance == "diagonal"
+        else np.broadcast_to(expected.covariance(), (2, 3, 3))
+    )
+    assert_allclose(draws["covariance"].mean(axis=0), matrix, atol=0.03)
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_posterior_draws_average_to_the_predictive_density(covariance):
+    x, y = unequal_classes(30)
+    model = GaussianClassConditional(covariance, class_probability=[0.6, 0.4]).fit(x, y)
+    draws = model.sample_posterior(20_000, random_state=1)
+    place = np.array([0.3, -0.2, 0.5])
+    shift = (place - draws["mean"])[..., None]
+    squares = (shift * np.linalg.solve(draws["covariance"], shift)).sum(axis=(-1, -2))
+    log_det = np.linalg.slogdet(2 * np.pi * draws["covariance"])[1]
+    density = np.exp(-0.5 * (squares + log_det)).mean(axis=0)
+    expected = np.exp(model.joint_.log_joint(place[None])[0]) / [0.6, 0.4]
+    assert_allclose(density, expected, rtol=0.03)
+    assert_allclose(draws["class_probability"], [[0.6, 0.4]] * 20_000)
+
+
+def test_there_are_no_posterior_draws_of_maximum_likelihood():
+    x, y = unequal_classes(60)
+    with pytest.raises(ValueError, match="Use inference='exact'"):
+        GaussianClassConditional("tied", "ml").fit(x, y).sample_posterior(5)
+
+
+def test_diagnosis_tells_enough_rows_from_too_few():
+    x, y = two_classes(60)
+    sound = GaussianClassConditional().fit(x, y).diagnose()
+    assert sound.is_sound
+    assert sound.numbers["rows_of_rarest_class"] == 30
+    # Three means and six products of a class, for three columns.
+    assert sound.numbers["parameters_per_column"] == 6
+    assert GaussianClassConditional().fit(x[:12], y[:12]).diagnose().is_sound
+    few = GaussianClassConditional().fit(x[:11], y[:11]).diagnose()
+    assert not few.is_sound
+    assert "rarest class" in str(few)
+    assert GaussianClassConditional("diagonal").fit(x[:11], y[:11]).diagnose().is_sound
+    tied = GaussianClassConditional("tied")
+    assert tied.fit(x[:8], y[:8]).diagnose().is_sound
+    assert not tied.fit(x[:7], y[:7]).diagnose().is_sound
+
+
+def test_diagnosis_tells_that_expectation_maximization_stopped():
+    x, y = two_classes(60)
+    model = GaussianClassConditional(inference=ExpectationMaximization(max_steps=1))
+    with pytest.warns(ConvergenceWarning):
+        model.fit(with_gaps(x), y)
+    assert "stopped before" in str(model.diagnose())
+    assert GaussianClassConditional().fit(with_gaps(x), y).diagnose().is_sound
+
+
+def test_an_engine_stands_for_exact_inference():
+    x, y = two_classes(60)
+    model = GaussianClassConditional(inference=ExpectationMaximization(max_steps=500))
+    expected = GaussianClassConditional().fit(x, y)
+    assert_array_equal(model.fit(x, y).predict_proba(x), expected.predict_proba(x))
+    gaps = with_gaps(x)
+    expected.fit(gaps, y)
+    assert_array_equal(model.fit(gaps, y).predict_proba(gaps), expected.predict_proba(gaps))

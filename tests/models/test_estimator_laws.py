@@ -112,7 +112,7 @@ EXAMPLES = {
             ("diagonal", True),
             ("spherical", False),
         )
-        for inference, floor in (("exact", 0.0), ("map", 0.0), ("ml", 1e-3))
+        for inference, floor in (("exact", None), ("map", None), ("ml", None), ("ml", 1e-3))
     ],
     "NaiveBayes": [
         (NaiveBayes(), True),

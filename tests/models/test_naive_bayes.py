@@ -607,3 +607,43 @@ def test_evidences_of_densities_and_of_probabilities_are_not_about_the_same():
     assert NaiveBayes().fit(x, y).evidence_of_ == "X and y"
     mixed = NaiveBayes({0: "bernoulli", 1: "gaussian"}).fit(x, y)
     assert mixed.evidence_of_ == "X and y, X as 1 bernoulli, 1 gaussian"
+
+
+@pytest.mark.parametrize("inference", ["exact", "map", "ml"])
+@pytest.mark.parametrize("value", [0.1, 3.3, 7.7, 0.0, 1e15])
+def test_a_constant_number_says_nothing_about_the_class(inference, value):
+    rng = np.random.default_rng(4)
+    y = (rng.uniform(size=200) < 0.1).astype(int)
+    x = rng.normal(size=(200, 2)) + y[:, None]
+    wide = np.column_stack([x, np.full((200, 3), value)])
+    expected = NaiveBayes(inference=inference).fit(x, y).predict_proba(x)
+    model = NaiveBayes(inference=inference).fit(wide, y)
+    assert_allclose(model.predict_proba(wide), expected, rtol=1e-9)
+    wide[:, 2] += 5.0
+    assert_allclose(model.predict_proba(wide), expected, rtol=1e-9)
+    assert abs(model.log_evidence_) < np.inf or inference == "ml"
+
+
+def test_a_constant_number_counts_under_a_prior_that_knows_its_unit():
+    x, y = [[1.0], [1.0], [1.0], [1.0], [1.0]], [0, 0, 0, 0, 1]
+    known = NormalInverseGamma(0.0, 1.0, 1.0, 1.0)
+    found = NaiveBayes(normal_prior=known).fit(x, y).predict_proba([[1.0]])
+    assert_allclose(NaiveBayes().fit(x, y).predict_proba([[1.0]]), [[5 / 7, 2 / 7]])
+    assert found[0, 0] > 0.75
+
+
+def test_the_weak_prior_of_numbers_has_the_variance_within_classes():
+    x, y = [[0.0], [2.0], [100.0], [102.0]], [0, 0, 1, 1]
+    assert_allclose(NaiveBayes().fit(x, y).prior_.numbers.rate, [1.0])
+    assert_allclose(NaiveBayes().fit(x, y).prior_.numbers.location, [51.0])
+    apart = [[0.1], [0.1], [100.3], [100.3]]
+    assert_allclose(NaiveBayes().fit(apart, y).prior_.numbers.rate, [50.1**2])
+
+
+def test_diagnosis_tells_enough_rows_from_too_few():
+    x, y = np.arange(8.0)[:, None] ** 2, np.arange(8) % 2
+    assert NaiveBayes().fit(x, y).diagnose().is_sound
+    few = NaiveBayes().fit(x[:7], y[:7]).diagnose()
+    assert not few.is_sound
+    assert few.numbers["rows_of_rarest_class"] == 3
+    assert NaiveBayes("categorical").fit(x[:7], y[:7]).diagnose().is_sound

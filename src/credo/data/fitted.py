@@ -102,6 +102,7 @@ FITTED: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             **_COMMON,
             "class_count_": Array,
             "classes_": NDArray[Any],
+            "constant_": NDArray[Any],
             "evidence_method_": str,
             "evidence_of_": str,
             "inference_": Inference,

@@ -97,6 +97,23 @@ class ClassConditionalBelief:
             classes = classes.predictive()
         return _joint(classes, self.rows.predictive())
 
+    def sample(self, rng: np.random.Generator, n: int) -> dict[str, Array]:
+        """Return ``n`` draws of "class_probability", "mean" and "covariance" of each class."""
+        classes, (k, d) = self.classes, self.rows.location.shape
+        normal = self.rows.sample(rng, n)
+        covariance = (
+            normal.scale[..., None] ** 2 * np.eye(d)
+            if isinstance(normal, Normal)
+            else normal.covariance()
+        )
+        if isinstance(classes, DirichletCategorical):
+            classes = classes.sample(rng, n)
+        return {
+            "class_probability": np.broadcast_to(classes.probability, (n, k)),
+            "mean": normal.loc,
+            "covariance": np.broadcast_to(covariance, (n, k, d, d)),
+        }
+
     def mode(self) -> ClassConditional:
         """Return the joint distribution at the most probable parameters."""
         classes = self.classes

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from credo.models.class_conditional import (
         GaussianClassConditional as GaussianClassConditional,
     )
+    from credo.models.class_setting import SingularClassWarning as SingularClassWarning
     from credo.models.decision_stump import DecisionStump as DecisionStump
     from credo.models.least_squares_classifier import (
         LeastSquaresClassifier as LeastSquaresClassifier,
@@ -45,6 +46,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "baseline_regressor": ["BaselineRegressor"],
         "basis_transformer": ["BasisTransformer"],
         "class_conditional": ["GaussianClassConditional"],
+        "class_setting": ["SingularClassWarning"],
         "decision_stump": ["DecisionStump"],
         "least_squares_classifier": ["LeastSquaresClassifier"],
         "linear_regression": ["LinearRegression"],

@@ -21,6 +21,7 @@ from credo.inference.expectation_maximization import ExpectationMaximization
 from credo.inference.latent_class import IncompleteRows
 from credo.models.class_setting import ClassConditionalSetting, Summary, class_weight
 from credo.models.classifier import PredictiveClassifier
+from credo.models.diagnosis import Diagnosis, diagnose_classes
 from credo.models.label import class_labels, label_codes
 from credo.models.setting import generator
 from credo.numerics.array import Array
@@ -44,7 +45,8 @@ class GaussianClassConditional(PredictiveClassifier):
     inference
         "exact" integrates means and covariances out, so that predictions are Student-t and
         small classes are not trusted too far; "map" takes the most probable parameters, "ml"
-        those of largest likelihood.
+        those of largest likelihood. An engine such as ``ExpectationMaximization(max_steps=50)``
+        is "exact" with its limits where rows have gaps.
     pseudo_count
         Imagined rows of each class, in the belief about class frequencies.
     class_probability
@@ -54,9 +56,8 @@ class GaussianClassConditional(PredictiveClassifier):
         location and scale are those of all rows together, whatever their units.
     variance_floor
         For "ml", the share of the pooled variance of a feature that is added to its variance
-        in each class; zero refuses a class that has no estimate.
-    engine
-        An `ExpectationMaximization` with its limits, for incomplete rows.
+        in each class. Zero refuses a class that has no estimate; None adds nothing unless
+        there is such a class, and then warns and adds 1e-9.
 
     Attributes
     ----------
@@ -64,6 +65,9 @@ class GaussianClassConditional(PredictiveClassifier):
         Labels in rising order, and the weight of the rows that carry each.
     joint_
         Distribution of class and row that predicts.
+    constant_
+        Which columns never varied in training (d,): without a ``prior`` to give them a unit
+        they say nothing about the class, whatever their value in a new row.
     posterior_
         Belief about class probabilities, means and covariances; None for "ml".
     log_evidence_, evidence_method_, evidence_of_
@@ -86,16 +90,16 @@ class GaussianClassConditional(PredictiveClassifier):
     statistics_: Summary
     posterior_: ClassConditionalBelief | None
     joint_: ClassConditional
+    constant_: NDArray[np.bool_]
 
     def __init__(
         self,
         covariance: str = "full",
-        inference: str = "exact",
+        inference: str | ExpectationMaximization = "exact",
         pseudo_count: float = 1.0,
         class_probability: ArrayLike | None = None,
         prior: NormalBelief | None = None,
-        variance_floor: float = 0.0,
-        engine: ExpectationMaximization | None = None,
+        variance_floor: float | None = None,
     ):
         self.covariance = covariance
         self.inference = inference
@@ -103,7 +107,6 @@ class GaussianClassConditional(PredictiveClassifier):
         self.class_probability = class_probability
         self.prior = prior
         self.variance_floor = variance_floor
-        self.engine = engine
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from ``X`` (n, d) and ``y`` (n,), forgetting earlier data.
@@ -173,7 +176,10 @@ class GaussianClassConditional(PredictiveClassifier):
 
     def predict_log_proba(self, X: ArrayLike) -> Array:
         """Return the log probability of each class, finite however small it is."""
-        log_probability = self._joint().log_posterior(self._inputs(X))
+        joint, x = self._joint(), self._inputs(X)
+        if self.constant_.any():
+            x = np.where(self.constant_, np.nan, x)
+        log_probability = joint.log_posterior(x)
         lost = np.flatnonzero(np.isnan(log_probability[:, 0]))
         if len(lost):
             raise ValueError(
@@ -193,6 +199,32 @@ class GaussianClassConditional(PredictiveClassifier):
         """Return ``n`` new rows (n, d) and their labels (n,), each from the predictive."""
         rows, codes = self._joint().sample(generator(random_state), n)
         return rows, np.asarray(self.classes_[codes])
+
+    def sample_posterior(self, n: int, random_state: Any = None) -> dict[str, Array]:
+        """Return ``n`` draws of the parameters from the posterior.
+
+        "class_probability" (n, K), "mean" (n, K, d) and "covariance" (n, K, d, d), equal for
+        all classes where they share one.
+        """
+        check_is_fitted(self)
+        if self.posterior_ is None:
+            raise ValueError(
+                "sample_posterior needs a posterior, which inference='ml' does not have; found "
+                "posterior_=None. Use inference='exact'."
+            )
+        return self.posterior_.sample(generator(random_state), n)
+
+    def diagnose(self) -> Diagnosis:
+        """Return whether what was learned can be relied on, and why not."""
+        check_is_fitted(self)
+        d = self.n_features_in_
+        n_shape = {"full": d * (d + 1) // 2, "tied": 0, "diagonal": d, "spherical": 1}
+        return diagnose_classes(
+            self.class_count_,
+            (d + n_shape[self.covariance]) / d,
+            self.inference_,
+            n_shared=0.5 * (d + 1) if self.covariance == "tied" else 0.0,
+        )
 
     @property
     def coef_(self) -> Array:
@@ -276,6 +308,7 @@ class GaussianClassConditional(PredictiveClassifier):
         found = inference.posterior
         self.posterior_ = found if isinstance(found, ClassConditionalBelief) else None
         self.joint_ = setting.joint(found)
+        self.constant_ = setting.constant(summary)
         self.class_count_ = class_weight(summary)
         self.log_evidence_ = inference.log_evidence
         self.evidence_method_ = inference.evidence_method

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -24,11 +25,17 @@ from credo.models.setting import require_choice
 from credo.numerics.array import Array
 from credo.numerics.missing import has_missing
 
-__all__ = ["ClassConditionalSetting", "Summary", "class_weight"]
+__all__ = ["ClassConditionalSetting", "SingularClassWarning", "Summary", "class_weight"]
 
 SINGULAR = 1e-12
+SLIGHT = 1e-9
+"""Share of the pooled variance that is added where a class has no estimate without it."""
 
 Summary = ClassConditionalStatistics | IncompleteRows
+
+
+class SingularClassWarning(UserWarning):
+    """A class does not vary in some direction, so that its likelihood has no maximum."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +43,16 @@ class ClassConditionalSetting:
     """The settings of `GaussianClassConditional`, as it names them."""
 
     covariance: str
-    inference: str
+    inference: str | ExpectationMaximization
     pseudo_count: float
     class_probability: ArrayLike | None
     prior: Any
-    variance_floor: float
-    engine: Any
+    variance_floor: float | None
+
+    @property
+    def estimate(self) -> str:
+        """What is learned: "exact", which an engine stands for, "map" or "ml"."""
+        return self.inference if isinstance(self.inference, str) else "exact"
 
     @property
     def is_joint(self) -> bool:
@@ -51,24 +62,21 @@ class ClassConditionalSetting:
     @property
     def is_linear(self) -> bool:
         """Whether boundaries between classes are planes."""
-        return self.covariance == "tied" and self.inference != "exact"
+        return self.covariance == "tied" and self.estimate != "exact"
 
     def check(self) -> None:
         """Refuse settings that mean nothing."""
         require_choice("covariance", self.covariance, tuple(COVARIANCES))
-        require_choice("inference", self.inference, ("exact", "map", "ml"))
+        if not isinstance(self.inference, ExpectationMaximization):
+            require_choice("inference", self.inference, ("exact", "map", "ml"))
         _require_number("pseudo_count", self.pseudo_count, is_zero_allowed=False)
-        _require_number("variance_floor", self.variance_floor, is_zero_allowed=True)
+        if self.variance_floor is not None:
+            _require_number("variance_floor", self.variance_floor, is_zero_allowed=True)
         kind = COVARIANCES[self.covariance]
         if not (self.prior is None or isinstance(self.prior, kind)):
             raise TypeError(
                 f"prior must be None or a {kind.__name__} for covariance={self.covariance!r}; "
                 f"found {type(self.prior).__name__}. Make one from credo.families."
-            )
-        if not (self.engine is None or isinstance(self.engine, ExpectationMaximization)):
-            raise TypeError(
-                "engine must be None or an ExpectationMaximization; found "
-                f"{type(self.engine).__name__}. Make one from credo.inference."
             )
 
     def known_probability(self, n_classes: int) -> Array | None:
@@ -116,11 +124,14 @@ class ClassConditionalSetting:
         """Return what is learned: a belief, or the joint distribution of largest likelihood."""
         k = len(classes)
         if isinstance(summary, IncompleteRows):
-            return run(self.engine or ExpectationMaximization(), self._problem(summary))
-        if self.inference == "ml":
-            self.require_estimable(summary, classes)
+            engine = self.inference
+            if not isinstance(engine, ExpectationMaximization):
+                engine = ExpectationMaximization()
+            return run(engine, self._problem(summary))
+        if self.estimate == "ml":
+            floor = self._estimable_floor(summary, classes)
             found = summary.maximum_likelihood(
-                self.covariance, float(self.variance_floor), self.known_probability(k)
+                self.covariance, floor, self.known_probability(k)
             )
             return Inference(found, float("nan"), "none", Status.CONVERGED, ())
         prior = self.belief(summary.pooled(), k)
@@ -131,16 +142,26 @@ class ClassConditionalSetting:
         """Return the distribution that predicts."""
         if isinstance(found, ClassConditional):
             return found
-        return found.mode() if self.inference == "map" else found.predictive()
+        return found.mode() if self.estimate == "map" else found.predictive()
+
+    def constant(self, summary: Summary) -> NDArray[np.bool_]:
+        """Return which columns never varied, so that they say nothing about the class.
+
+        Without a unit of their own, only the sizes of the classes would speak through them; a
+        prior gives them one, and so do other columns where all share one variance.
+        """
+        is_flat = summary.pooled().is_constant()
+        has_unit = self.prior is not None or self.covariance == "spherical"
+        return np.zeros_like(is_flat) if has_unit else is_flat
 
     def _problem(self, rows: IncompleteRows) -> LatentClassProblem:
         k = rows.n_classes
-        is_point = self.inference == "ml"
+        is_point = self.estimate == "ml"
         return LatentClassProblem(
             rows,
             self.covariance,
             None if is_point else self.belief(rows.pooled(), k),
-            float(self.variance_floor),
+            SLIGHT if self.variance_floor is None else float(self.variance_floor),
             self.known_probability(k),
         )
 
@@ -153,22 +174,37 @@ class ClassConditionalSetting:
 
     def is_estimable(self, statistics: ClassConditionalStatistics) -> bool:
         """Whether there is something to learn from: with a prior always."""
-        return self.inference != "ml" or not self._inestimable(statistics).any()
+        if self.estimate != "ml":
+            return True
+        floor = SLIGHT if self.variance_floor is None else float(self.variance_floor)
+        return not self._inestimable(statistics, floor).any()
 
-    def require_estimable(
+    def _estimable_floor(
         self, statistics: ClassConditionalStatistics, classes: NDArray[Any]
-    ) -> None:
-        """Refuse maximum likelihood where some class has no largest likelihood."""
-        if self.is_estimable(statistics):
-            return
-        faulty = self._inestimable(statistics)
-        names = _named(classes[faulty].tolist())
-        raise ValueError(
+    ) -> float:
+        """Return the floor that gives each class a largest likelihood, or refuse."""
+        floor = float(self.variance_floor or 0.0)
+        faulty = self._inestimable(statistics, floor)
+        if not faulty.any():
+            return floor
+        found = (
             f"inference='ml' with covariance={self.covariance!r} needs every class to "
             f"vary in every direction{self._need(statistics)}; found too few rows, or constant "
-            f"or repeated columns, in class {names}. Use inference='exact' (or 'map'), whose "
-            "prior carries such classes, or a simpler covariance, or variance_floor=1e-6."
+            f"or repeated columns, in class {_named(classes[faulty].tolist())}."
         )
+        better = (
+            "Use inference='exact' (or 'map'), whose prior carries such classes, or a simpler "
+            "covariance"
+        )
+        if not self.is_estimable(statistics):
+            raise ValueError(f"{found} {better}, or variance_floor=1e-6.")
+        warnings.warn(
+            f"{found} A share of {SLIGHT} of the pooled variances was added to all, and "
+            f"probabilities hang on that number. {better}, or set variance_floor.",
+            SingularClassWarning,
+            stacklevel=5,
+        )
+        return SLIGHT
 
     def _need(self, statistics: ClassConditionalStatistics) -> str:
         d = statistics.rows.mean.shape[-1]
@@ -176,19 +212,20 @@ class ClassConditionalSetting:
             return f", so more than n_features = {d} rows of each"
         return ", all classes together" if self.covariance == "tied" else ""
 
-    def _inestimable(self, statistics: ClassConditionalStatistics) -> NDArray[np.bool_]:
+    def _inestimable(
+        self, statistics: ClassConditionalStatistics, floor: float
+    ) -> NDArray[np.bool_]:
         """Return which classes have no maximum likelihood estimate, shape (K,)."""
-        rows = statistics.lifted(float(self.variance_floor)).rows
+        rows = statistics.lifted(floor).rows
         is_empty = statistics.classes.counts <= 0
         if isinstance(rows, MultivariateNormalStatistics):
             scatter = rows.scatter
             if self.covariance == "tied":
                 scatter = np.broadcast_to(scatter.sum(axis=0), scatter.shape)
             return is_empty | (_smallest_share(scatter) <= SINGULAR)
-        scatter = rows.scatter
-        if self.covariance == "spherical":
-            scatter = scatter.sum(axis=-1, keepdims=True)
-        return is_empty | (scatter <= 0).any(axis=-1)
+        is_flat = rows.is_constant()
+        is_lacking = is_flat.all if self.covariance == "spherical" else is_flat.any
+        return np.asarray(is_empty | is_lacking(axis=-1))
 
 
 def class_weight(summary: Summary) -> Array:

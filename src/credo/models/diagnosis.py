@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from credo.inference.engine import Inference, Status
+from credo.numerics.array import Array
 
-__all__ = ["Diagnosis", "diagnose_linear", "diagnose_logistic"]
+__all__ = ["Diagnosis", "diagnose_classes", "diagnose_linear", "diagnose_logistic"]
 
 NOT_CONVERGED = (
     "The search for precisions did not converge: raise its limit or read inference_.trace."
@@ -23,6 +24,14 @@ SCARCE = (
 SCARCE_CLASS = (
     "The rarest class has fewer than two rows for each parameter that the data determine: the "
     "Gaussian shape of the posterior is rough, and so are probabilities near 0 and 1."
+)
+NOT_FILLED = (
+    "Expectation maximization stopped before it converged: raise its limit or read "
+    "inference_.trace."
+)
+FEW_ROWS = (
+    "The rarest class, or all together where they share a covariance, have fewer than two "
+    "values for each parameter: probabilities lean on the prior, and without one on chance."
 )
 COLLINEAR = (
     "Columns nearly repeat each other: single weights mean little, predictions are fine."
@@ -103,5 +112,35 @@ def diagnose_logistic(inference: Inference, weight: float) -> Diagnosis:
         (weight < 2 * numbers["effective_parameters"] / len(belief.mean), SCARCE_CLASS),
         (numbers["jitter"] > 0, COLLINEAR),
     )
+    findings = tuple(text for is_found, text in checks if is_found)
+    return Diagnosis(not findings, findings, numbers)
+
+
+def diagnose_classes(
+    class_weight: Array, n_own: float, inference: Inference | None = None, n_shared: float = 0.0
+) -> Diagnosis:
+    """Return the verdict on what a generative classifier learned.
+
+    Parameters
+    ----------
+    class_weight
+        Total weight of the rows of each class.
+    n_own, n_shared
+        Parameters that each class has for itself, and that all share, for each column.
+    inference
+        The answer of the engine, if there was one.
+    """
+    numbers = {
+        "steps": 0.0 if inference is None else float(len(inference.trace)),
+        "rows": float(class_weight.sum()),
+        "rows_of_rarest_class": float(class_weight.min()),
+        "parameters_per_column": n_own * len(class_weight) + n_shared,
+    }
+    is_stopped = inference is not None and inference.status is not Status.CONVERGED
+    is_scarce = (
+        numbers["rows_of_rarest_class"] < 2 * n_own
+        or numbers["rows"] < 2 * numbers["parameters_per_column"]
+    )
+    checks = ((is_stopped, NOT_FILLED), (is_scarce, FEW_ROWS))
     findings = tuple(text for is_found, text in checks if is_found)
     return Diagnosis(not findings, findings, numbers)

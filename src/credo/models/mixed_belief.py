@@ -119,7 +119,9 @@ def _mode_shares(concentration: Array) -> Array:
 def _within(numbers: NormalStatistics) -> NormalStatistics:
     """Return pooled weight and mean, with the scatter about the means of the classes."""
     pooled = numbers.pooled()
-    within = numbers.scatter.sum(axis=0)
+    within = NormalStatistics(pooled.weight, pooled.mean, numbers.scatter.sum(axis=0))
     return NormalStatistics(
-        pooled.weight, pooled.mean, np.where(within > 0, within, pooled.scatter)
+        pooled.weight,
+        pooled.mean,
+        np.where(within.is_constant(), pooled.scatter, within.scatter),
     )

@@ -102,9 +102,9 @@ def maximum_likelihood(statistics: MixedStatistics) -> MixedPredictive:
     is at least `FLOOR` of the pooled one.
     """
     binary, numbers, pooled = statistics.binary, statistics.numbers, statistics.numbers.pooled()
-    spread = np.where(pooled.variance() > 0, pooled.variance(), 1.0)
-    variance = np.where(numbers.weight > 0, numbers.variance(), spread)
-    floored = np.maximum(variance, np.where(pooled.variance() > 0, FLOOR, 1.0) * spread)
+    usual = pooled.usual_variance()
+    variance = np.where(numbers.weight > 0, numbers.variance(), usual)
+    floored = np.maximum(variance, np.where(pooled.is_constant(), 1.0, FLOOR) * usual)
     return MixedPredictive(
         shares(statistics.class_weight),
         Normal(np.where(numbers.weight > 0, numbers.mean, pooled.mean), np.sqrt(floored)),

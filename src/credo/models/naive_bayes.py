@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import groupby
 from typing import Any, Self
 
@@ -27,6 +28,7 @@ from credo.models.column_kind import (
     typed_rows,
 )
 from credo.models.column_source import source_of
+from credo.models.diagnosis import Diagnosis, diagnose_classes
 from credo.models.label import class_labels, label_codes
 from credo.models.mixed_belief import MixedBelief
 from credo.models.mixed_predictive import MixedPredictive, log_arrangements
@@ -202,6 +204,12 @@ class NaiveBayes(PredictiveClassifier):
         names = getattr(self, "feature_names_in_", None)
         return draws.table(self.kinds_, self._states(), names), self.classes_[draws.classes]
 
+    def diagnose(self) -> Diagnosis:
+        """Return whether what was learned can be relied on, and why not."""
+        check_is_fitted(self)
+        n_own = 2.0 if "gaussian" in self.kinds_ else 1.0
+        return diagnose_classes(self.statistics_.class_weight, n_own)
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -294,6 +302,10 @@ class NaiveBayes(PredictiveClassifier):
         return self.posterior_.predictive()
 
     def _log_joint(self, rows: TypedRows) -> Array:
+        """Return the log probability of class and row; a column that never varied is silent."""
+        is_flat = self.statistics_.numbers.pooled().is_constant()
+        if self.normal_prior is None and is_flat.any():
+            rows = replace(rows, numbers=np.where(is_flat, np.nan, rows.numbers))
         return self._predictive().log_joint(rows, self._states())
 
     def _states(self) -> tuple[NDArray[Any], ...]:
