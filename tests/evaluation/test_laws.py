@@ -535,9 +535,22 @@ class NamesMatter(LinearRegression):
         return super().predict(X) + (0.1 if hasattr(X, "iloc") else 0.0)
 
 
+class TrustsRounding(LinearRegression):
+    """A fit in units of the spread, however small a rounding error that is."""
+
+    def fit(self, X, y):
+        spread = np.std(X, axis=0)
+        self.pull_ = np.mean(np.where(spread > 0, np.mean(X, axis=0) / spread > 1e9, 0.0))
+        return super().fit(X, y)
+
+    def predict(self, X):
+        return super().predict(X) * (1.0 + self.pull_)
+
+
 @pytest.mark.parametrize(
     ("broken", "law"),
     [
+        (TrustsRounding(), "a constant column, of 0.1, says nothing"),
         (FirstRowCounts(), "the order of rows is irrelevant"),
         (ForgetfulStream(), "partial_fit by chunks equals fit"),
         (BoastfulRegression(), "predict_interval is the interval"),

@@ -20,6 +20,8 @@ from credo.numerics.array import Array, as_float
 
 __all__ = ["check_estimator"]
 
+CONSTANT_RTOL = 0.03
+
 
 def check_estimator(
     estimator: Any,
@@ -32,8 +34,9 @@ def check_estimator(
     """Check the laws of an estimator; return the names of the laws that were run.
 
     Chunks equal the batch, the order of rows and the units of columns are irrelevant, a
-    weight of two is the row twice, tables equal arrays, clones answer alike, and all forms of
-    a prediction agree. At last scikit-learn's checks run, with zero expected failures.
+    weight of two is the row twice, a constant column says nothing, tables equal arrays, clones
+    answer alike, and all forms of a prediction agree. At last scikit-learn's checks run, with
+    zero expected failures.
 
     Parameters
     ----------
@@ -161,6 +164,20 @@ def units_of_x_are_irrelevant(case: Fit) -> None:
     case.agree(law, answers(moved.fitted(), moved.x), answers(case.fitted(), case.x))
 
 
+def a_constant_column_says_nothing(case: Fit) -> None:
+    """One more column that never varies leaves predictions about as they were."""
+    if not case.unit_free or hasattr(case.estimator, "transform"):
+        raise NotApplicable
+    # Point estimates of a covariance depend slightly on the number of columns.
+    alike = replace(case, rtol=max(case.rtol, CONSTANT_RTOL))
+    expected = answers(case.fitted(), case.x)
+    # The means of some constants are exact, those of others are off by a rounding error.
+    for value in (0.1, 3.3, 7.7):
+        wide = replace(case, x=np.column_stack([case.x, np.full(len(case.x), value)]))
+        law = f"a constant column, of {value}, says nothing"
+        alike.agree(law, answers(wide.fitted(), wide.x), expected)
+
+
 def units_of_y_are_irrelevant(case: Fit) -> None:
     """Predictions carry the units and the origin of y."""
     if not (case.unit_free and is_regressor(case.estimator) and case.y is not None):
@@ -268,6 +285,7 @@ LAWS: tuple[Callable[[Fit], None], ...] = (
     weight_two_is_the_row_twice,
     chunks_equal_the_batch,
     units_of_x_are_irrelevant,
+    a_constant_column_says_nothing,
     units_of_y_are_irrelevant,
     tables_equal_arrays,
     predictions_agree_with_predict_dist,
