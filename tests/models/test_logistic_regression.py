@@ -1,5 +1,6 @@
 """Logistic and softmax regression: worked numbers, other libraries, integrals, calibration."""
 
+import importlib
 import warnings
 
 import numpy as np
@@ -9,10 +10,11 @@ from numpy.testing import assert_allclose
 from scipy import integrate, optimize, special, stats
 from sklearn.linear_model import LogisticRegression as Reference
 
-from credo import LogisticRegression
+from credo import EvidenceSearch, LogisticRegression, ModelAverage
 from credo.decisions import LossMatrix
 from credo.features import PolynomialBasis, RadialBasis
-from credo.models.logistic_setting import SeparationWarning
+from credo.inference import ConvergenceWarning
+from credo.models import EvidenceWarning, SeparationWarning
 
 X = np.array([-2.0, -1.0, 0.0, 1.0, 2.0, 3.0])[:, None]
 Y = np.array([0, 0, 1, 0, 1, 1])
@@ -337,3 +339,72 @@ def test_labels_that_cannot_be_learned_from_are_refused():
         LogisticRegression().fit(np.where(X > 2, np.nan, X), Y)
     with pytest.raises(ValueError, match="NaN"):
         LogisticRegression().fit(X, [0.0, 1.0, np.nan, 0.0, 1.0, 1.0])
+
+
+def test_log_probabilities_keep_their_digits_where_probabilities_round_to_zero_and_one():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(4000, 1))
+    y = (rng.uniform(size=4000) < special.expit(4 * x[:, 0])).astype(int)
+    far = np.array([[30.0], [100.0], [1000.0]])
+    for inference in ("map", "laplace"):
+        odds = LogisticRegression(inference=inference).fit(x, y).decision_function(far)
+        assert np.isfinite(odds).all()
+        assert (np.diff(odds) > 0).all()
+    plain = LogisticRegression(inference="map").fit(x, y).decision_function(far)
+    assert (np.abs(odds) <= np.abs(plain)).all()
+
+
+def test_without_an_intercept_nothing_is_believed_or_counted_of_one():
+    x, y = classes(n=200, d=2, n_classes=2)
+    x = (x - 5.0) / [1.0, 10.0]
+    model = LogisticRegression(weight_precision=1.0, fit_intercept=False).fit(x, y)
+    assert_allclose(model.predict_proba([[0.0, 0.0]]), 0.5)
+    drawn = model.sample_probabilities(3 * x[:8], 20_000, random_state=0).mean(axis=0)
+    assert_allclose(model.predict_proba(3 * x[:8]), drawn, atol=0.01)
+    assert model.n_effective_parameters_ < 2.0
+    assert_allclose(model.sample_posterior(3, random_state=0)["intercept"].shape, (3, 1))
+
+
+def test_evidence_under_class_weights_is_never_compared_with_that_of_the_data():
+    x, y = classes(n=100, d=2, n_classes=2)
+    light = LogisticRegression(class_weight={0: 0.01, 1: 0.01})
+    assert light.fit(x, y).evidence_of_ == "weighted y given X"
+    with pytest.warns(EvidenceWarning, match="about the same"):
+        ModelAverage([("plain", LogisticRegression()), ("light", light)]).fit(x, y)
+    grid = {"class_weight": [None, {0: 0.01, 1: 0.01}]}
+    search = EvidenceSearch(LogisticRegression(), grid, cv=3).fit(x, y)
+    assert search.best_params_ == {"class_weight": None}
+
+
+def test_a_class_without_weight_leaves_no_evidence():
+    x, y = classes(n=90, d=2)
+    model = LogisticRegression().fit(x, y, sample_weight=(y > 0).astype(float))
+    assert model.evidence_method_ == "none"
+    assert not hasattr(model, "log_evidence_")
+    assert model.predict_proba(x)[:, 0].max() < 0.05
+
+
+def test_many_parameters_still_tell_of_separation_and_of_searches_that_did_not_end(monkeypatch):
+    monkeypatch.setattr("credo.models.logistic_setting.MOST_PARAMETERS", 1)
+    with pytest.warns(SeparationWarning):
+        LogisticRegression(inference="ml").fit(X, [0, 0, 0, 1, 1, 1])
+    model = LogisticRegression(inference="map", weight_precision=2.0).fit(X, Y)
+    assert_allclose(model.weight_precision_, 2.0)
+    original = importlib.import_module("credo.models.logistic_setting").approach
+    monkeypatch.setattr(
+        "credo.models.logistic_setting.approach",
+        lambda *args, **rules: original(*args, tolerance=1e-12, max_steps=1),
+    )
+    with pytest.warns(ConvergenceWarning, match="must settle"):
+        LogisticRegression(inference="map", weight_precision=2.0).fit(X, Y)
+
+
+def test_many_classes_are_no_harder_than_their_number():
+    rng = np.random.default_rng(0)
+    centers = 5 * rng.normal(size=(40, 3))
+    y = np.repeat(np.arange(40), 6)
+    x = centers[y] + rng.normal(size=(240, 3))
+    model = LogisticRegression().fit(x, y)
+    new = centers[y] + rng.normal(size=(240, 3))
+    assert model.score(new, y) > 0.6
+    assert_allclose(model.predict_proba(new).sum(axis=1), 1.0)

@@ -5,7 +5,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import integrate, special, stats
 
-from credo.numerics.logistic_integral import logistic_normal_mean, moderation
+from credo.numerics.logistic_integral import (
+    log_logistic_normal_mean,
+    logistic_normal_mean,
+    moderation,
+)
 
 
 @pytest.mark.parametrize("std", [0.0, 0.1, 0.99, 1.0, 1.01, 3.0, 20.0])
@@ -41,3 +45,18 @@ def test_moderated_score_is_close_to_the_integral():
 def test_shapes_broadcast_and_empty_stays_empty():
     assert logistic_normal_mean(np.zeros((3, 1)), np.ones(2)).shape == (3, 2)
     assert logistic_normal_mean(np.zeros(0), 1.0).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("mean", "std"),
+    [(-70, 1.2), (-700, 3), (-24, 5), (-800, 30), (-449, 30), (-60, 8), (-5, 0.3)],
+)
+def test_the_far_tail_keeps_its_digits(mean, std):
+    a = np.linspace(mean - 45 * std, mean + 45 * std, 1_000_001)
+    logs = special.log_expit(a) + stats.norm.logpdf(a, mean, std)
+    expected = special.logsumexp(logs) + np.log(a[1] - a[0])
+    assert_allclose(log_logistic_normal_mean(mean, std), expected, rtol=1e-8)
+    assert log_logistic_normal_mean(mean, std) >= special.log_expit(mean)
+    assert_allclose(
+        log_logistic_normal_mean(-mean, std), np.log1p(-np.exp(expected)), rtol=1e-7
+    )

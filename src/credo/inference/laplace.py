@@ -8,7 +8,7 @@ The mode is found by Newton steps with a Cholesky factor, halved until the value
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -17,7 +17,7 @@ from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.inference.engine import Info
 from credo.numerics.array import Array
 from credo.numerics.linear_algebra import Cholesky, cholesky, solve_lower
-from credo.numerics.optimize.minimum import Termination
+from credo.numerics.optimize.minimum import Minimum, Termination
 from credo.numerics.optimize.quasi_newton import lbfgs
 
 __all__ = ["CurvedProblem", "LaplaceApproximation", "Mode", "approach"]
@@ -109,8 +109,8 @@ def approach(
     guide: Array,
     tolerance: float = 2e-4,
     max_steps: int = 500,
-) -> Array:
-    """Return parameters close to the mode, found from values and gradients alone.
+) -> Minimum:
+    """Return where values and gradients alone lead, close to the mode.
 
     Quasi-Newton steps in coordinates in which the ``guide`` is the identity, so that a rough
     curvature, such as that of some of the rows, makes them few.
@@ -133,7 +133,7 @@ def approach(
     rules = Termination(max_steps, value_change=1e-15, gradient_norm=tolerance)
     # L-BFGS asks for the gradient where it has just asked for the value.
     found = lbfgs(value, lambda u: last["gradient"], np.zeros_like(start), termination=rules)
-    return np.asarray(start + to_parameters(found.x))
+    return replace(found, x=np.asarray(start + to_parameters(found.x)))
 
 
 def _whitened(guide: Array) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:

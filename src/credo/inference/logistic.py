@@ -140,7 +140,7 @@ def mode_of(problem: LogisticProblem, guide: Array | None = None) -> Inference:
     if guide is None:
         rough = run(LaplaceApproximation(tolerance=0.1), part).state
         start, guide = rough.parameters, rough.curvature
-    close = approach(problem, start, guide, tolerance=2 * CLOSE)
+    close = approach(problem, start, guide, tolerance=2 * CLOSE).x
     return run(LaplaceApproximation(tolerance=CLOSE), replace(problem, guess=close))
 
 
@@ -158,6 +158,8 @@ class PrecisionState:
         How far in log precision the evidence of the quadratic is highest; zero is the goal.
     low, high
         Log precisions, and moves there, between which the move changes its sign.
+    last
+        Log precision and move before this one.
     """
 
     problem: LogisticProblem
@@ -166,6 +168,7 @@ class PrecisionState:
     move: float
     low: tuple[float, float] = (-np.inf, np.inf)
     high: tuple[float, float] = (np.inf, -np.inf)
+    last: tuple[float, float] = (np.nan, np.nan)
 
     @classmethod
     def of(cls, problem: LogisticProblem, guide: Array | None = None) -> PrecisionState:
@@ -191,7 +194,7 @@ class PrecisionState:
 
     def target(self) -> float:
         """Return the log precision to try next, between the ends."""
-        wanted = self.log_precision + self.move
+        wanted = self.log_precision + self._stride()
         (low, up), (high, down) = self.low, self.high
         if low < wanted < high:
             return wanted
@@ -199,12 +202,21 @@ class PrecisionState:
         share = up / (up - down)
         return low + min(max(share, 0.1), 0.9) * (high - low)
 
+    def _stride(self) -> float:
+        """Return the move, or where a line through the last two moves is zero if it falls."""
+        before, move = self.last
+        slope = (self.move - move) / (self.log_precision - before)
+        # Without an earlier move the slope is NaN, and the comparison false.
+        stride = -self.move / slope if slope < -0.1 else self.move
+        return float(np.clip(stride, -LARGEST_MOVE, LARGEST_MOVE))
+
     def at(self, log_precision: float) -> PrecisionState:
         """Return the state at another precision, between the same ends."""
         here, mode = self.problem, self.laplace.state
         there = replace(here, precision=float(np.exp(log_precision)), guess=mode.parameters)
         guide = mode.curvature + np.diag(there.prior_precision - here.prior_precision)
-        return replace(PrecisionState.of(there, guide), low=self.low, high=self.high)
+        last = (self.log_precision, self.move)
+        return replace(PrecisionState.of(there, guide), low=self.low, high=self.high, last=last)
 
 
 @dataclass(frozen=True)

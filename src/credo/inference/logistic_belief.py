@@ -10,8 +10,8 @@ from numpy.random import Generator
 
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.numerics.array import Array
-from credo.numerics.log_domain import softmax
-from credo.numerics.logistic_integral import logistic_normal_mean, moderation
+from credo.numerics.log_domain import log_normalize, softmax
+from credo.numerics.logistic_integral import log_logistic_normal_mean, moderation
 
 __all__ = ["LogisticBelief"]
 
@@ -41,6 +41,8 @@ class LogisticBelief:
         Orthonormal directions, shape (n_columns, m), or None for the columns themselves.
     precision
         Prior precision of the weights of the seen columns.
+    has_intercept
+        Whether ``b`` ends with one, or with zero.
     """
 
     mean: Array
@@ -50,6 +52,7 @@ class LogisticBelief:
     scale: Array
     axes: Array | None
     precision: float
+    has_intercept: bool
 
     def weights(self) -> tuple[Array, Array]:
         """Return weights (J, n_columns) and intercepts (J,) in the units of the design."""
@@ -61,8 +64,8 @@ class LogisticBelief:
         coordinates = (design - self.center) @ weights.T + self.mean[:, -1]
         return np.asarray(coordinates @ self.coding.T)
 
-    def probability(self, design: Array, by_quadrature: bool = True) -> Array:
-        """Return class probabilities, the weights integrated out, shape (n, K).
+    def log_probability(self, design: Array, by_quadrature: bool = True) -> Array:
+        """Return log class probabilities, the weights integrated out, shape (n, K).
 
         Two classes: the exact mean of the logistic function of a normal score, or, if not
         ``by_quadrature``, the moderated score of [mackay1992]_. More classes: the scores of a
@@ -72,7 +75,7 @@ class LogisticBelief:
         """
         scores = self.scores(design)
         if self.gaussian is None:
-            return softmax(scores)
+            return log_normalize(scores)
         blocks = [slice(i, i + BLOCK_ROWS) for i in range(0, len(design), BLOCK_ROWS)]
         parts = [self._integrated(scores[b], design[b], by_quadrature) for b in blocks]
         return np.concatenate([scores[:0], *parts])
@@ -97,7 +100,9 @@ class LogisticBelief:
         if self.gaussian is None:
             return np.zeros((len(contrasts), len(self.center)))
         blocks = self._covariance[:, :-1, :, :-1]
-        own = np.einsum("qj,jalb,ql->qab", contrasts, blocks, contrasts, optimize=True)
+        own = np.array(
+            [np.einsum("j,jalb,l->ab", c, blocks, c, optimize=True) for c in contrasts]
+        )
         if self.axes is None:
             variance = np.diagonal(own, axis1=1, axis2=2)
         else:
@@ -111,7 +116,8 @@ class LogisticBelief:
         if self.gaussian is None:
             return float(np.count_nonzero(self.mean))
         variance = self.gaussian.form.diagonal().reshape(self.mean.shape)
-        return float((1.0 - self.precision * variance[:, :-1]).sum() + len(variance))
+        determined = (1.0 - self.precision * variance[:, :-1]).sum()
+        return float(determined + len(variance) * self.has_intercept)
 
     @cached_property
     def _covariance(self) -> Array:
@@ -130,33 +136,41 @@ class LogisticBelief:
                 spanned = spanned + free - (free @ self.axes) @ self.axes.T
             seen = spanned
         weights = seen * self.scale
-        return weights, parameters[:, -1] - weights @ self.center
+        return weights, parameters[:, -1] * self.has_intercept - weights @ self.center
 
     def _integrated(self, scores: Array, design: Array, by_quadrature: bool) -> Array:
         first, second = np.triu_indices(len(self.coding), 1)
-        variance = self._score_variance(design, self.coding[first] - self.coding[second])
-        if len(first) == 1:
-            difference = scores[:, 1] - scores[:, 0]
-            if by_quadrature:
-                up = logistic_normal_mean(difference, np.sqrt(variance[:, 0]))
-                down = logistic_normal_mean(-difference, np.sqrt(variance[:, 0]))
-                return np.stack([down, up], axis=1)
+        variance = self._difference_variance(design)
+        if len(first) == 1 and by_quadrature:
+            difference, spread = scores[:, 1] - scores[:, 0], np.sqrt(variance[:, 0])
+            both = np.stack([-difference, difference], axis=1)
+            return log_logistic_normal_mean(both, spread[:, None])
         share = softmax(scores[:, first] + scores[:, second])
         typical = (share * variance).sum(axis=1, keepdims=True)
-        return softmax(scores * moderation(typical))
+        return log_normalize(scores * moderation(typical))
 
-    def _score_variance(self, design: Array, contrasts: Array) -> Array:
-        """Return the variance of combinations of the J scores, shape (n, n_contrasts)."""
+    def _difference_variance(self, design: Array) -> Array:
+        """Return the variance of the difference of each two class scores, (n, n_pairs)."""
         seen = (design - self.center) * self.scale
         rest = np.zeros(len(seen))
         if self.axes is not None:
             spanned = seen @ self.axes
             rest = np.maximum((seen**2).sum(axis=1) - (spanned**2).sum(axis=1), 0.0)
             seen = spanned
-        part = np.hstack([seen, np.ones((len(seen), 1))])
-        variance = np.empty((len(part), len(contrasts)))
-        for i, contrast in enumerate(contrasts):
-            matrix = np.einsum("j,jalb,l->ab", contrast, self._covariance, contrast)
-            variance[:, i] = ((part @ matrix) * part).sum(axis=1)
-            variance[:, i] += contrast @ contrast * rest / self.precision
-        return np.maximum(variance, 0.0)
+        part = np.column_stack([seen, np.full(len(seen), float(self.has_intercept))])
+        first, second = np.triu_indices(len(self.coding), 1)
+        length = ((self.coding[first] - self.coding[second]) ** 2).sum(axis=1)
+        variance = np.multiply.outer(rest / self.precision, length)
+        for i, matrix in enumerate(self._pair_covariance):
+            variance[:, i] += ((part @ matrix) * part).sum(axis=1)
+        return np.asarray(np.maximum(variance, 0.0))
+
+    @cached_property
+    def _pair_covariance(self) -> Array:
+        """Covariance of the difference of the parameters of each two classes, (q, m, m)."""
+        by_class = np.tensordot(self.coding, self._covariance, axes=(1, 0))
+        by_class = np.tensordot(by_class, self.coding, axes=(2, 1)).swapaxes(2, 3)
+        first, second = np.triu_indices(len(self.coding), 1)
+        cross = by_class[first, :, second]
+        own = by_class[first, :, first] + by_class[second, :, second]
+        return np.asarray(own - cross - cross.swapaxes(1, 2))

@@ -65,7 +65,8 @@ class LogisticRegression(PredictiveClassifier):
         a constant column.
     log_evidence_, evidence_method_, evidence_of_
         Log probability of y given X by Laplace's method, a learned precision integrated out;
-        "laplace", or "none" for maximum likelihood; "y given X".
+        "laplace", or "none" for maximum likelihood and where a class has no weight;
+        "y given X", or "weighted y given X" under class weights, which are no data.
     n_effective_parameters_
         How many parameters the data determine.
     class_weight_
@@ -113,9 +114,12 @@ class LogisticRegression(PredictiveClassifier):
 
     def predict_dist(self, X: ArrayLike) -> Categorical:
         """Return the distribution of the class, weights integrated out, one entry per row."""
+        return Categorical(np.exp(self.predict_log_proba(X)), self.classes_)
+
+    def predict_log_proba(self, X: ArrayLike) -> Array:
+        """Return log class probabilities (n, K), with their digits however small they are."""
         columns = fitted_design(self, X)
-        shares = self.posterior_.probability(columns, self.integration == "quadrature")
-        return Categorical(shares, self.classes_)
+        return self.posterior_.log_probability(columns, self.integration == "quadrature")
 
     def decision_function(self, X: ArrayLike) -> Array:
         """Return log odds (n,) of the second of two classes, or log probabilities (n, K)."""
@@ -188,11 +192,13 @@ class LogisticRegression(PredictiveClassifier):
         self.intercept_ = intercepts if is_pair else belief.coding @ intercepts
         is_used = belief.scale > 0
         units = np.where(is_used, 1.0 / np.where(is_used, belief.scale, 1.0), np.inf)
-        self.weight_precision_ = np.zeros_like(units)
-        self.evidence_of_ = "y given X"
+        self.weight_precision_ = belief.precision * units**2 * (self.inference != "ml")
+        self.evidence_of_ = "y given X" if self.class_weight is None else "weighted y given X"
         self.evidence_method_ = self.inference_.evidence_method
+        if not self.class_weight_.all():
+            # The flat intercept of a class without rows has no end.
+            self.evidence_method_ = "none"
         if self.evidence_method_ != "none":
-            self.weight_precision_ = belief.precision * units**2
             self.log_evidence_ = self.inference_.log_evidence
         elif hasattr(self, "log_evidence_"):
             del self.log_evidence_

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.distributions.multivariate_normal import MultivariateNormal
-from credo.inference.engine import Inference, Status, run
+from credo.inference.engine import ConvergenceWarning, Inference, Status, run
 from credo.inference.laplace import Mode, approach
 from credo.inference.logistic import LogisticEvidence, LogisticProblem, mode_of
 from credo.inference.logistic_belief import LogisticBelief
@@ -69,6 +69,7 @@ class LogisticSetting:
             scale=scale,
             axes=axes,
             precision=precision,
+            has_intercept=self.fit_intercept,
         )
         if self.inference == "ml":
             inference = replace(inference, log_evidence=float("nan"), evidence_method="none")
@@ -117,8 +118,18 @@ class LogisticSetting:
         guide = problem.prior_precision + 0.25 * np.tile(
             np.append(squares, problem.rows.weight.sum()), problem.rows.shape[0]
         )
-        mode = approach(problem, problem.start, guide, tolerance=1e-6, max_steps=10_000)
-        return Inference(mode, float("nan"), "none", Status.CONVERGED, ())
+        found = approach(problem, problem.start, guide, tolerance=1e-6, max_steps=10_000)
+        if self.inference == "ml" and problem.rows.errors(found.x) == 0:
+            _warn_of_separation()
+        if found.status.has_converged:
+            return Inference(found.x, float("nan"), "none", Status.CONVERGED, ())
+        warnings.warn(
+            f"the search for the weights must settle; found that it ended with: "
+            f"{found.status.value}. Scale the columns, or raise weight_precision.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+        return Inference(found.x, float("nan"), "none", Status.MAX_STEPS, ())
 
     def _most_likely(self, problem: LogisticProblem) -> Inference:
         """Return the mode under hardly any prior, or some where no finite mode is likely."""
@@ -127,15 +138,19 @@ class LogisticSetting:
         problem = replace(problem, guess=found.state.parameters)
         if not _is_separated(problem, found.state):
             return mode_of(replace(problem, precision=HARDLY_ANY * per_row))
-        warnings.warn(
-            "maximum likelihood needs classes that overlap; found classes, or values of a "
-            "column, that are told apart without error, so that the likelihood grows as "
-            "weights go to infinity. The weights returned are finite but arbitrary in size; "
-            "use inference='map' or 'laplace', whose prior keeps them sensible.",
-            SeparationWarning,
-            stacklevel=5,
-        )
+        _warn_of_separation()
         return mode_of(replace(problem, precision=NOTABLE * per_row))
+
+
+def _warn_of_separation() -> None:
+    warnings.warn(
+        "maximum likelihood needs classes that overlap; found classes, or values of a "
+        "column, that are told apart without error, so that the likelihood grows as "
+        "weights go to infinity. The weights returned are finite but arbitrary in size; "
+        "use inference='map' or 'laplace', whose prior keeps them sensible.",
+        SeparationWarning,
+        stacklevel=6,
+    )
 
 
 def _is_separated(problem: LogisticProblem, mode: Mode) -> bool:

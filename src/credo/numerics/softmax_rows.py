@@ -77,6 +77,11 @@ class SoftmaxRows:
         seen = parameters * self._scale
         return np.concatenate([part @ seen.T for _, part in self._blocks()])
 
+    def errors(self, parameters: Array) -> int:
+        """Return how many rows that carry weight have another class as their best."""
+        scores = self.coordinates(parameters.reshape(self.shape)) @ self.coding.T
+        return int(np.count_nonzero((scores.argmax(axis=1) != self.code) & (self.weight > 0)))
+
     def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
         """Return minus the log likelihood, and its gradient of shape (J, m + 1)."""
         seen = parameters * self._scale
@@ -118,9 +123,14 @@ class SoftmaxRows:
             gradient += residual.T @ part
             bend = probability[:, first] * probability[:, second] * self.weight[rows, None]
             grams.add(part, bend)
-        steps = self.coding[first] - self.coding[second]
         pairs = grams.total() * np.outer(self._scale, self._scale)
-        curvature = np.einsum("qj,qk,qab->jakb", steps, steps, pairs, optimize=True)
+        # Between classes the curvature is minus that of the pair; each class balances its row.
+        by_class = np.zeros((len(self.coding), len(self.coding), m, m))
+        by_class[first, second] = by_class[second, first] = -pairs
+        index = np.arange(len(self.coding))
+        by_class[index, index] = -by_class.sum(axis=1)
+        half = np.tensordot(self.coding, by_class, axes=(0, 0))
+        curvature = np.tensordot(self.coding, half, axes=(0, 1)).transpose(1, 2, 0, 3)
         return value, gradient * self._scale, curvature.reshape(n_codes * m, n_codes * m)
 
     @property
