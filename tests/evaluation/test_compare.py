@@ -2,17 +2,27 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from scipy import stats
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import LogisticRegression, Perceptron, Ridge
 from sklearn.metrics import matthews_corrcoef
-from sklearn.model_selection import KFold, RepeatedKFold, cross_val_predict
+from sklearn.model_selection import KFold, RepeatedKFold, TimeSeriesSplit, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import credo
-from credo.evaluation import compare, correlated_t, paired_difference
+from credo.evaluation import (
+    GroupedFolds,
+    HoldOut,
+    TimeFolds,
+    compare,
+    correlated_t,
+    cross_validate,
+    paired_difference,
+)
 from credo.features import PolynomialBasis
 from credo.inference import model_posterior
 from credo.models import GaussianClassConditional, LinearRegression, NaiveBayes, Stack
@@ -70,6 +80,59 @@ def test_table_and_verdicts_are_those_of_a_manual_loop():
     assert_allclose(found.log_scores, list(scores.values()))
 
 
+def two_tests(wrong_first, wrong_second, fold):
+    """Return both tests of the accuracy of the first minus that of the second."""
+    rows = paired_difference(wrong_second, wrong_first)
+    gain = wrong_second.astype(float) - wrong_first
+    return rows, correlated_t([gain[fold == i].mean() for i in np.unique(fold)])
+
+
+@pytest.mark.parametrize(("seed", "wider"), [(0, "folds"), (11, "rows")])
+def test_accuracy_is_as_unsure_as_the_less_sure_of_two_tests(seed, wider):
+    x, y = classes(200, seed)
+    pair = {"logistic": LogisticRegression(), "neighbors": KNeighborsClassifier(5)}
+    found = compare(pair, x, y, by="accuracy", cv=FOLDS)
+    wrong = [cross_val_predict(m, x, y, cv=FOLDS) != y for m in pair.values()]
+    rows, folds = two_tests(*wrong, found.fold)
+    assert abs(rows.estimate) > 0.01
+    (verdict,) = found.verdicts
+    assert verdict.first == ("logistic" if wrong[0].sum() < wrong[1].sum() else "neighbors")
+    assert_allclose(verdict.difference, abs(wrong[0].mean() - wrong[1].mean()))
+    p = max(rows.p_value, 2 * min(folds.positive, 1 - folds.positive))
+    assert_allclose(verdict.probability, 1 - p / 2)
+    reaches = {"rows": (rows.high - rows.low) / 2, "folds": (folds.high - folds.low) / 2}
+    assert max(reaches, key=reaches.get) == wider
+    assert_allclose((verdict.high - verdict.low) / 2, reaches[wider])
+    assert_allclose((verdict.high + verdict.low) / 2, verdict.difference)
+    known = {"rows": stats.norm, "folds": stats.t(4)}[wider]
+    spread = reaches[wider] / known.ppf(0.975)
+    ends = (np.array([0.01, -0.01]) - verdict.difference) / spread
+    assert_allclose(verdict.equal_probability, -np.diff(known.cdf(ends))[0])
+    if verdict.kind == "not distinguishable":
+        needed = 200 * (reaches[wider] / verdict.difference) ** 2
+        assert_allclose(verdict.needed_rows, max(needed, 201))
+
+
+def test_a_missing_label_changes_no_test_and_no_share():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(120, 2))
+    y = np.where(x[:, 0] + rng.logistic(size=120) > 0, "yes", "no").astype(object)
+    pair = {"one": GaussianClassConditional(), "two": GaussianClassConditional("diagonal")}
+    y[::4] = None
+    found = compare(pair, x, y, by="accuracy", cv=np.arange(120) % 5)
+    (verdict,) = found.verdicts
+    known = np.flatnonzero(pd.notna(y))
+    assert verdict.n_rows == len(known) == 90
+    share = max(np.mean(y[known] == "yes"), np.mean(y[known] == "no"))
+    assert any(f"would err in {100 * (1 - share):.0f} % of rows" in n for n in found.notes)
+    answers = [cross_validate(m, x, y, labels=found.fold).predicted for m in pair.values()]
+    wrong = [answer[known] != y[known] for answer in answers]
+    rows, folds = two_tests(*wrong, found.fold[known])
+    p = max(rows.p_value, 2 * min(folds.positive, 1 - folds.positive))
+    assert p == rows.p_value
+    assert_allclose(verdict.probability, 1 - p / 2)
+
+
 def test_a_clear_winner_is_named_and_no_other():
     x, y = classes(800)
     found = credo.compare({"logistic": SOME["logistic"], "constant": SOME["constant"]}, x, y)
@@ -98,20 +161,46 @@ def test_few_rows_are_told_to_be_few():
     assert "not distinguishable with 40 rows; about" in verdict.sentence
 
 
-def test_equal_models_are_called_different_in_few_data_sets():
+class Nearest(ClassifierMixin, BaseEstimator):
+    """Answers the class whose mean of one column is nearest: quick enough to simulate."""
+
+    def __init__(self, column=0):
+        self.column = column
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        x = X[:, self.column]
+        self.mean_ = np.array([x[y == c].mean() for c in self.classes_])
+        return self
+
+    def predict(self, X):
+        return self.classes_[np.abs(X[:, [self.column]] - self.mean_).argmin(axis=1)]
+
+
+def test_accuracy_calls_equal_models_different_in_at_most_the_stated_share():
+    # Two columns of noise, each seen by one model; McNemar's test alone claims 17 %.
+    rng = np.random.default_rng(7)
+    n_false = 0
+    for _ in range(200):
+        x, y = rng.normal(size=(60, 2)), rng.permutation(60) % 2
+        found = compare([Nearest(0), Nearest(1)], x, y, by="accuracy", rope=0.0)
+        n_false += found.verdicts[0].kind == "better"
+    # Five percent of 200, and three standard errors.
+    assert n_false <= 10 + 9
+
+
+def test_log_score_calls_equal_models_different_in_few_data_sets():
     # Noise columns of equal standing: each model sees another one.
-    n_false = {"log_score": 0, "accuracy": 0}
+    n_false = 0
     rng = np.random.default_rng(0)
     for _ in range(30):
         x = rng.normal(size=(60, 3))
         y = rng.integers(0, 2, 60)
         y[:10] = np.arange(10) % 2
         models = {f"column {i}": make_pipeline(Column(i), GaussianNB()) for i in range(3)}
-        found = compare(models, x, y, by=("log_score", "accuracy"), cv=5, rope=0.0)
-        for score in n_false:
-            kinds = {v.kind for v in found.verdicts if v.by == score}
-            n_false[score] += "better" in kinds
-    assert max(n_false.values()) <= 4
+        found = compare(models, x, y, by="log_score", cv=5, rope=0.0)
+        n_false += any(v.kind == "better" for v in found.verdicts)
+    assert n_false <= 2
 
 
 class Column(StandardScaler):
@@ -161,8 +250,115 @@ def test_a_model_that_fails_is_reported_and_spares_the_rest():
     assert found.names == list(SOME)
     assert "n_neighbors" in found.errors["broken"]
     assert "broken failed: InvalidParameterError" in str(found)
-    with pytest.raises(ValueError, match="all 2 failed"):
+    with pytest.raises(ValueError, match="all 2 failed") as caught:
         compare([KNeighborsClassifier(-1), KNeighborsClassifier(-2)], x, y)
+    assert type(caught.value.__cause__).__name__ == "InvalidParameterError"
+
+
+class Failing(Nearest):
+    def __init__(self, error=None):
+        self.error = error
+
+    def fit(self, X, y):
+        try:
+            return {}["age"]
+        except KeyError as source:
+            raise self.error from source
+
+
+def test_a_failure_is_told_with_what_it_came_from():
+    x, y = classes(60)
+    models = {**SOME, "broken": Failing(RuntimeError("no table"))}
+    found = compare(models, x, y, cv=5)
+    assert found.errors == {"broken": "RuntimeError: no table (from KeyError: 'age')"}
+
+
+@pytest.mark.parametrize("kind", [AttributeError, NameError, AssertionError, MemoryError])
+def test_a_mistake_in_a_program_is_raised_and_names_the_model(kind):
+    x, y = classes(60)
+    with pytest.raises(kind, match="oops") as caught:
+        compare({**SOME, "broken": Failing(kind("oops"))}, x, y, cv=5)
+    assert "'broken'" in caught.value.__notes__[0]
+
+
+@pytest.mark.parametrize("cv", [TimeFolds(4, gap=1), TimeSeriesSplit(3), HoldOut(0.4)])
+def test_rows_that_are_never_held_out_are_learned_from_and_not_judged(cv):
+    rng = np.random.default_rng(0)
+    x = np.arange(50.0)[:, None]
+    y = x[:, 0] + 5 * rng.normal(size=50)
+    models = {"line": LinearRegression(), "mean": LinearRegression(PolynomialBasis(0))}
+    found = compare({**models, "ridge": Ridge()}, x, y, by=("log_score", "accuracy"), cv=cv)
+    scores, answers = np.full((2, 50), np.nan), np.full(50, np.nan)
+    for train, test in cv.split(x, y):
+        for k, model in enumerate(models.values()):
+            predictive = model.fit(x[train], y[train]).predict_dist(x[test])
+            scores[k, test] = predictive.log_prob(y[test])
+        answers[test] = Ridge().fit(x[train], y[train]).predict(x[test])
+    judged = ~np.isnan(scores[0])
+    assert_allclose(found.log_scores[:2], scores)
+    assert ((found.fold >= 0) == judged).all()
+    assert_allclose(found.table["log_score"][:2], scores[:, judged].mean(axis=1))
+    rmse = np.sqrt(((answers - y)[judged] ** 2).mean())
+    assert_allclose(found.table.loc["ridge", "rmse"], rmse)
+    assert {v.n_rows for v in found.verdicts} == {judged.sum()}
+    assert f"{50 - judged.sum()} of 50 rows were never held out" in str(found)
+    assert f"{judged.sum()} of them held out" in str(found)
+
+
+def test_the_folds_of_time_are_as_correlated_as_the_rows_they_share():
+    x, y = curve(60)
+    cv = TimeFolds(5)
+    pair = {"line": LinearRegression(), "parabola": LinearRegression(PolynomialBasis(2))}
+    found = compare(pair, x, y, by="log_score", cv=cv)
+    gain = found.log_scores[1] - found.log_scores[0]
+    by_fold = [gain[found.fold == i].mean() for i in range(5)]
+    share = np.mean([len(b) / len(a) for a, b in cv.split(x)])
+    expected = correlated_t(by_fold, correlation=share / (1 + share))
+    (verdict,) = found.verdicts
+    assert_allclose([verdict.low, verdict.high], [expected.low, expected.high])
+
+
+def test_one_part_held_out_is_judged_row_by_row():
+    x, y = classes(300)
+    pair = {"logistic": LogisticRegression(), "neighbors": KNeighborsClassifier(15)}
+    cv = HoldOut(0.5, stratify=True)
+    found = compare(pair, x, y, by=("log_score", "accuracy"), cv=cv)
+    ((train, test),) = cv.split(x, y)
+    fitted = [m.fit(x[train], y[train]) for m in pair.values()]
+    told = (y[test] == "yes").astype(int)
+    score = [np.log(m.predict_proba(x[test])[np.arange(150), told]) for m in fitted]
+    verdict = found.verdict("logistic", "neighbors", "log_score")
+    expected = stats.ttest_rel(score[0], score[1])
+    assert_allclose(verdict.probability, 1 - expected.pvalue / 2)
+    assert verdict.first == ("logistic" if expected.statistic > 0 else "neighbors")
+    ends = expected.confidence_interval(0.95)
+    assert_allclose(sorted(np.abs([verdict.low, verdict.high])), sorted(np.abs(list(ends))))
+    wrong = [m.predict(x[test]) != y[test] for m in fitted]
+    verdict = found.verdict("logistic", "neighbors", "accuracy")
+    rows = paired_difference(*wrong)
+    assert_allclose(verdict.probability, 1 - rows.p_value / 2)
+    assert_allclose(found.table["error_rate"], [w.mean() for w in wrong])
+
+
+def test_groups_are_kept_together_in_a_comparison():
+    x, y = classes(120)
+    patient = np.arange(120) // 4
+    found = compare(SOME, x, y, cv=GroupedFolds(5, groups=patient))
+    assert all(len(set(found.fold[patient == p])) == 1 for p in range(30))
+    same = compare(SOME, x, y, cv=found.fold)
+    assert_allclose(found.log_scores, same.log_scores)
+
+
+def test_models_that_are_no_better_than_a_constant_are_named():
+    x, y = classes(200)
+    noise = {"noise": make_pipeline(Column(2), KNeighborsClassifier(3))}
+    found = compare({**noise, "logistic": LogisticRegression()}, x, y, cv=5)
+    told = [n for n in found.notes if n.startswith("always")]
+    assert len(told) == 2
+    assert told[0].endswith("of rows; not seen to be better: noise.")
+    entropy = stats.entropy(np.unique(y, return_counts=True)[1])
+    assert f"a log score of {-entropy:.3f}" in told[1]
+    assert "logistic" not in told[0] + told[1]
 
 
 def test_models_without_probabilities_are_compared_by_accuracy_alone():
@@ -232,7 +428,7 @@ def test_same_names_are_told_apart():
         ({"by": ("luck",)}, "by must name some of"),
         ({"by": ()}, "by must name some of"),
         ({"cv": 70}, "rarest class"),
-        ({"cv": RepeatedKFold(n_splits=2, n_repeats=2)}, "every row once"),
+        ({"cv": RepeatedKFold(n_splits=2, n_repeats=2)}, "each row at most once"),
         ({"y": np.repeat("yes", 100)}, "at least 2 classes"),
     ],
 )

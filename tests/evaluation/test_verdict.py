@@ -35,6 +35,25 @@ def test_a_negligible_difference_is_called_practically_equal_even_if_it_is_certa
     assert same.kind == "practically equal"
 
 
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_practically_equal_needs_the_whole_level(level):
+    # A rope as wide as the central interval of a coverage holds just that much.
+    for coverage, kind in (
+        (level - 0.005, "not distinguishable"),
+        (level + 0.005, "practically equal"),
+    ):
+        rope = 0.02 * stats.t(9).ppf(0.5 + 0.5 * coverage)
+        (verdict,) = judge([contrast(0.0, 0.02, rope=rope)], "log_score", 300, level)
+        assert verdict.kind == kind
+        assert_allclose(verdict.equal_probability, coverage)
+
+
+def test_practically_equal_is_said_of_each_pair_by_itself():
+    rope = 0.02 * stats.t(9).ppf(0.5 + 0.5 * 0.96)
+    pairs = [contrast(0.0, 0.02, rope=rope)] * 10
+    assert {v.kind for v in judge(pairs, "log_score", 300)} == {"practically equal"}
+
+
 def test_the_more_pairs_are_looked_at_the_more_a_claim_needs():
     alone = judge([contrast(0.25, 0.1)], "log_score", 300)
     crowd = judge([contrast(0.25, 0.1)] + [contrast(0.01, 0.1)] * 9, "log_score", 300)
@@ -64,12 +83,16 @@ def test_the_number_of_needed_rows_is_said():
     (verdict,) = judge([contrast(0.05, 0.05, rope=0.0)], "log_score", 300)
     assert_allclose(verdict.needed_rows, 300 * stats.t(9).ppf(0.975) ** 2)
     assert verdict.sentence == (
-        "A and B are not distinguishable with 300 rows; about 1,600 would be needed"
+        "A and B are not distinguishable with 300 rows; about 1,600 would be needed to tell "
+        "them apart"
     )
+    (near,) = judge([contrast(0.001, 0.05, rope=0.04)], "log_score", 300)
+    assert_allclose(near.needed_rows, 300 * (stats.t(9).ppf(0.975) * 0.05 / 0.039) ** 2)
+    assert near.sentence.endswith("would be needed to call them practically equal")
     (vain,) = judge([contrast(1e-6, 0.05, rope=0.0)], "log_score", 300)
-    assert vain.sentence.endswith("more than 300,000 would be needed")
+    assert vain.sentence.endswith("more than 300,000 would be needed for a verdict")
     (none,) = judge([contrast(0.0, 0.05, rope=0.0)], "log_score", 300)
-    assert none.sentence.endswith("more than 300,000 would be needed")
+    assert none.sentence.endswith("more than 300,000 would be needed for a verdict")
 
 
 def test_equal_models_are_called_different_in_at_most_the_stated_share_of_data_sets():

@@ -9,21 +9,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import check_cv
+from scipy import special
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.parallel import Parallel, delayed
 
 from credo.evaluation.comparison import Comparison
 from credo.evaluation.evidence_ranking import EvidenceRanking
-from credo.evaluation.fold_fit import fold_codes
 from credo.evaluation.outcome import MISSING, Outcome
+from credo.evaluation.split_plan import NEVER, SplitPlan
 from credo.evaluation.trial import Trial, trial
 from credo.evaluation.trial_table import contrasts, row_losses, summary_table
 from credo.evaluation.verdict import Verdict, judge, percent
 
 __all__ = ["compare"]
-
-Rows = NDArray[np.intp]
 
 SCORES = ("evidence", "log_score", "accuracy")
 LEVEL = 0.95
@@ -49,11 +47,14 @@ def compare(
         All rows.
     by
         Any of "evidence" (posterior over models of comparable evidence), "log_score" (Bayesian
-        correlated t over folds) and "accuracy" (McNemar's test on held-out predictions; for
-        regressors the squared error as a share of the variance, over folds).
+        correlated t over folds) and "accuracy" (the less sure of McNemar's test on held-out
+        predictions and the same t over folds; for regressors the squared error as a share of
+        the variance, over folds).
     cv
         Number of folds (stratified for classes), the fold of each row, or a splitter that
-        holds out every row once.
+        holds out each row at most once, such as ``GroupedFolds(10, groups=patients)``,
+        `TimeFolds` or `HoldOut`. Rows that are never held out are learned from as the splitter
+        says, and not judged.
     random_state
         Draws the folds.
     rope
@@ -64,8 +65,12 @@ def compare(
     -----
     "Better" is said of a pair by log score or accuracy if its two-sided p-value, adjusted by
     Holm for the number of pairs, is at most 5 %. Folds share training rows; the t-test
-    allows for it, McNemar's test judges the fitted models as they are. Fitting runs in
-    parallel under ``joblib.parallel_config(n_jobs=2)``.
+    allows for it, McNemar's test judges the fitted models as they are, so that accuracy needs
+    both to agree. "Practically equal" is said of each pair by itself. A part held out once
+    (`HoldOut`) is judged row by row, for the models as they were fitted.
+
+    Models are fitted one after the other. In parallel, several at a time:
+    ``with joblib.parallel_config(n_jobs=4): compare(...)``.
 
     Examples
     --------
@@ -83,27 +88,30 @@ def compare(
     X, y = indexable(X, y)
     outcome = Outcome.of(next(iter(named.values())), y)
     kind = _kind(named, outcome)
-    fold = _folds(outcome, X, cv, random_state)
-    tasks = (delayed(trial)(name, m, X, outcome.y, fold) for name, m in named.items())
+    plan = SplitPlan.of(outcome, X, cv, random_state)
+    tasks = (delayed(trial)(name, m, X, outcome, plan) for name, m in named.items())
     trials: list[Trial] = Parallel()(tasks)
     done = _successful(trials)
-    losses = row_losses(done, outcome)
+    losses = row_losses(done, outcome, plan.fold)
     evidence = EvidenceRanking.of(done)
     verdicts: tuple[Verdict, ...] = ()
     for score in scores:
         if score == "evidence":
-            verdicts += evidence.verdicts(len(fold), LEVEL)
+            verdicts += evidence.verdicts(len(plan.fold), LEVEL)
         else:
-            pairs = contrasts(score, done, losses, fold, rope)
-            verdicts += judge(pairs, score, len(fold), LEVEL)
+            pairs = contrasts(score, done, losses, plan, rope, kind == "classifier")
+            n_judged = int((~np.isnan(losses).any(axis=0)).sum())
+            verdicts += judge(pairs, score, n_judged, LEVEL)
+    table = summary_table(done, outcome, losses, evidence.probability)
+    notes = _notes(done, outcome, table, plan.fold != NEVER)
     return Comparison(
-        summary_table(done, outcome, losses, evidence.probability),
+        table,
         verdicts,
         scores,
         np.array([t.log_score for t in done]),
-        fold,
+        plan.fold,
         {t.name: t.error for t in trials if t.error},
-        (*(evidence.notes if "evidence" in scores else ()), *_notes(done, outcome)),
+        (*(evidence.notes if "evidence" in scores else ()), *notes),
         kind,
         LEVEL,
         rope,
@@ -116,7 +124,7 @@ def _successful(trials: list[Trial]) -> list[Trial]:
         raise ValueError(
             f"at least one model must fit; found that all {len(trials)} failed, "
             f"{trials[0].name!r} with {trials[0].error}. Repair the data or the models."
-        )
+        ) from trials[0].failure
     return done
 
 
@@ -183,34 +191,21 @@ def _kind(named: Mapping[str, Any], outcome: Outcome) -> str:
     return str(distinct.pop())
 
 
-def _folds(outcome: Outcome, X: Any, cv: Any, random_state: int) -> Rows:
-    """Return the fold of each row, the same for all models."""
-    rng = np.random.default_rng(random_state)
-    if isinstance(cv, int | np.integer):
-        return fold_codes(outcome, int(cv), rng, None)
-    if isinstance(cv, np.ndarray | pd.Series):
-        return fold_codes(outcome, 0, None, np.asarray(cv))
-    fold = np.full(len(outcome.y), -1, dtype=np.intp)
-    splitter = check_cv(cv, outcome.y, classifier=outcome.classes is not None)
-    n_tested = np.zeros(len(fold), dtype=np.intp)
-    for i, (_, test) in enumerate(splitter.split(X, outcome.y)):
-        fold[test] = i
-        n_tested[test] += 1
-    if not (n_tested == 1).all():
-        raise ValueError(
-            f"cv must hold out every row once; found {(n_tested != 1).sum()} rows held out "
-            "never or often. Use a partition of the rows, such as KFold."
-        )
-    return fold
-
-
-def _notes(trials: list[Trial], outcome: Outcome) -> list[str]:
+def _notes(
+    trials: list[Trial], outcome: Outcome, table: pd.DataFrame, is_judged: NDArray[np.bool_]
+) -> list[str]:
     notes = []
     n_pairs = len(trials) * (len(trials) - 1) // 2
     if n_pairs > 1:
         notes.append(
-            f"{n_pairs} pairs were looked at by each score; probabilities by log score and "
-            "accuracy allow for that (Holm)."
+            f"{n_pairs} pairs were looked at by each score; probabilities of being better by "
+            "log score and accuracy allow for that (Holm), those of being practically equal "
+            "are of each pair alone."
+        )
+    if not is_judged.all():
+        notes.append(
+            f"{(~is_judged).sum():,} of {len(is_judged):,} rows were never held out and are "
+            "not judged."
         )
     for t in trials:
         n_impossible = int(np.isneginf(t.log_score).sum())
@@ -222,9 +217,26 @@ def _notes(trials: list[Trial], outcome: Outcome) -> list[str]:
         elif np.isnan(t.log_score).all():
             notes.append(f"{t.name} gives no probabilities and has no log score.")
     if outcome.codes is not None and outcome.classes is not None:
-        share = np.bincount(outcome.codes[outcome.codes != MISSING]) / len(outcome.codes)
-        label = outcome.classes[share.argmax()]
-        notes.append(
-            f"always answering {label} would err in {percent(1 - share.max())} of rows."
-        )
+        codes = outcome.codes[is_judged & (outcome.codes != MISSING)]
+        notes += _constant_notes(outcome.classes, codes, table)
     return notes
+
+
+def _constant_notes(
+    classes: NDArray[Any], codes: NDArray[np.intp], table: pd.DataFrame
+) -> list[str]:
+    """Return what models that look at no input would score, and who is no better."""
+    share = np.bincount(codes) / len(codes)
+    error, label = 1 - share.max(), classes[share.argmax()]
+    score = float(special.xlogy(share, share).sum())
+    return [
+        f"always answering {label} would err in {percent(error)} of rows"
+        + _no_better(table["error_rate"] >= error),
+        f"always naming the shares of the classes would have a log score of {score:.3f}"
+        + _no_better(table["log_score"] <= score),
+    ]
+
+
+def _no_better(is_behind: pd.Series[bool]) -> str:
+    names = [str(name) for name in is_behind.index[is_behind]]
+    return f"; not seen to be better: {', '.join(names)}." if names else "."

@@ -35,7 +35,7 @@ class Comparison:
     log_scores
         Log score of each held-out row under each model, shape (n_models, n_rows).
     fold
-        Fold of each row.
+        Fold of each row; -1 where it was never held out.
     errors
         Why a model could not be fitted, by name.
     notes
@@ -117,10 +117,12 @@ class Comparison:
 
     def __str__(self) -> str:
         """Return the comparison as text: table, verdicts, notes."""
-        n_folds = len(np.unique(self.fold))
+        is_judged = self.fold >= 0
+        n_folds = len(np.unique(self.fold[is_judged]))
+        part = "" if is_judged.all() else f"{is_judged.sum():,} of them held out, "
         head = (
-            f"{len(self.table)} {self.kind}s on {len(self.fold):,} rows, "
-            f"each row predicted by models fitted to the other {n_folds - 1} of {n_folds} folds"
+            f"{len(self.table)} {self.kind}s on {len(self.fold):,} rows, {part}each predicted "
+            f"by models fitted without its fold ({n_folds} fold{'s' * (n_folds > 1)})"
         )
         parts = [head, "", self._numbers(), ""]
         for score in self.by:

@@ -19,6 +19,9 @@ Kind = Literal["better", "practically equal", "not distinguishable"]
 # Beyond this many times the rows at hand, a number of rows is no advice any more.
 HOPELESS = 1000.0
 
+TELL_APART = "to tell them apart"
+CALL_EQUAL = "to call them practically equal"
+
 
 def holm(p_values: ArrayLike) -> Array:
     """Return p-values adjusted so that one false claim among all has the stated chance.
@@ -118,7 +121,8 @@ class Verdict:
     probability
         That the first is better, after allowing for the number of pairs.
     equal_probability
-        That the two differ by no more than what matters; NaN by evidence.
+        That the two differ by no more than what matters, for this pair alone; NaN by
+        evidence.
     difference, low, high
         How much better, and its interval (for this pair alone); by evidence the difference
         of log evidences, without interval.
@@ -154,13 +158,15 @@ def judge(
 
     "Better" is said if the two-sided p-value, adjusted by `holm`, is at most ``1 - level``: if
     all models were equal, it would be said of any pair in at most that share of data sets.
-    "Practically equal" is said if the difference is negligible with probability ``level``.
+    "Practically equal" is said if the difference is negligible with probability ``level``, of
+    each pair by itself.
 
     Examples
     --------
     >>> pair = Contrast("A", "B", estimate=0.02, scale=0.02, df=9.0, p_value=0.34, rope=0.01)
-    >>> print(judge([pair], "log_score", n_rows=300)[0])
-    A and B are not distinguishable with 300 rows; about 1,600 would be needed
+    >>> (verdict,) = judge([pair], "log_score", n_rows=300)
+    >>> verdict.kind, verdict.sentence.split("; ")[1]
+    ('not distinguishable', 'about 1,600 would be needed to tell them apart')
     """
     adjusted = holm([c.p_value for c in contrasts])
     return tuple(
@@ -203,12 +209,13 @@ def _verdict(
         kind = "practically equal"
     elif p <= 1 - level:
         kind = "better"
-    needed = np.nan
     if kind == "not distinguishable":
-        needed = _needed(contrast, n_pairs, n_rows, level)
+        needed, aim = _needed(contrast, n_pairs, n_rows, level)
+        sentence = _untold(contrast, n_rows, needed, aim)
+    else:
+        needed, sentence = np.nan, _told(contrast, kind, 1 - 0.5 * p)
     reach = contrast.reach(level)
     ends = contrast.estimate - reach, contrast.estimate + reach
-    sentence = _sentence(contrast, kind, 1 - 0.5 * p, equal, n_rows, needed)
     return Verdict(
         contrast.first,
         contrast.second,
@@ -224,39 +231,38 @@ def _verdict(
     )
 
 
-def _needed(contrast: Contrast, n_pairs: int, n_rows: int, level: float) -> float:
-    """Return the rows with which the difference seen would be told, or seen to be negligible.
+def _needed(contrast: Contrast, n_pairs: int, n_rows: int, level: float) -> tuple[float, str]:
+    """Return the rows with which there would be a verdict, and what that would be.
 
-    The spread falls with the root of the number of rows.
+    The difference seen would be told, or be seen to be negligible. The spread falls with the
+    root of the number of rows.
     """
-    distance = contrast.reach(1 - (1 - level) / n_pairs)
-    gaps = [contrast.estimate]
-    reaches = [distance]
+    gaps = {TELL_APART: (contrast.estimate, contrast.reach(1 - (1 - level) / n_pairs))}
     if contrast.rope > contrast.estimate:
-        gaps.append(contrast.rope - contrast.estimate)
-        reaches.append(contrast.reach(level))
+        gaps[CALL_EQUAL] = contrast.rope - contrast.estimate, contrast.reach(level)
     with np.errstate(divide="ignore", invalid="ignore"):
-        rows = [n_rows * np.square(np.divide(r, g)) for r, g in zip(reaches, gaps, strict=True)]
-    return float(max(min(rows), n_rows + 1.0))
+        rows = {aim: n_rows * float(np.square(np.divide(r, g))) for aim, (g, r) in gaps.items()}
+    aim = min(rows, key=lambda name: rows[name])
+    return max(rows[aim], n_rows + 1.0), aim
 
 
-def _sentence(
-    contrast: Contrast,
-    kind: Kind,
-    probability: float,
-    equal: float,
-    n_rows: int,
-    needed: float,
-) -> str:
+def _told(contrast: Contrast, kind: Kind, probability: float) -> str:
+    """Return the verdict on a pair that has one in words."""
     first, second = contrast.first, contrast.second
     if kind == "better":
         return f"{first} is better than {second}: {percent(probability)}"
-    if kind == "practically equal":
-        return (
-            f"{first} and {second} are practically equal (within {contrast.rope:g}: "
-            f"{percent(equal)})"
-        )
-    advice = f"about {rounded_count(needed)} would be needed" if np.isfinite(needed) else ""
-    if not needed <= HOPELESS * n_rows:
-        advice = f"more than {rounded_count(HOPELESS * n_rows)} would be needed"
-    return f"{first} and {second} are not distinguishable with {n_rows:,} rows; {advice}"
+    return (
+        f"{first} and {second} are practically equal (within {contrast.rope:g}: "
+        f"{percent(contrast.equal_probability)})"
+    )
+
+
+def _untold(contrast: Contrast, n_rows: int, needed: float, aim: str) -> str:
+    """Return in words that a pair has no verdict, and what would bring one."""
+    advice = f"more than {rounded_count(HOPELESS * n_rows)} would be needed for a verdict"
+    if needed <= HOPELESS * n_rows:
+        advice = f"about {rounded_count(needed)} would be needed {aim}"
+    return (
+        f"{contrast.first} and {contrast.second} are not distinguishable with {n_rows:,} rows; "
+        f"{advice}"
+    )
