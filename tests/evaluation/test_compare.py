@@ -178,7 +178,7 @@ class Nearest(ClassifierMixin, BaseEstimator):
 
 
 def test_accuracy_calls_equal_models_different_in_at_most_the_stated_share():
-    # Two columns of noise, each seen by one model; McNemar's test alone claims 17 %.
+    # Two columns of noise, each seen by one model; McNemar's test alone claims 12 %.
     rng = np.random.default_rng(7)
     n_false = 0
     for _ in range(200):

@@ -4,11 +4,20 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import special
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA
+from sklearn.feature_selection import (
+    SelectFromModel,
+    SelectKBest,
+    VarianceThreshold,
+    f_regression,
+)
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import StandardScaler, TargetEncoder
 
 from credo.inference.model_evidence import (
+    LEARNED,
     TRANSFORMED,
     Evidence,
     bic_evidence,
@@ -16,6 +25,7 @@ from credo.inference.model_evidence import (
     model_posterior,
     width_evidence,
 )
+from credo.models import LinearRegression
 
 COIN = -562.3351446188
 QUARTIC_TOP, QUARTIC_CURVATURE = 0.6651272730, 34.7141742073
@@ -91,3 +101,30 @@ def test_evidence_of_inputs_and_bounds_are_kept_apart():
     assert Evidence.of_model(scaled).reason == TRANSFORMED
     assert Evidence.of_model(make_pipeline(StandardScaler(), Told())).value == -5.0
     assert "no evidence" in Evidence.of_model(Ridge()).reason
+
+
+@pytest.mark.parametrize(
+    ("step", "is_blind"),
+    [
+        (StandardScaler(), True),
+        (VarianceThreshold(), True),
+        (PCA(1), True),
+        ("passthrough", True),
+        (SelectKBest(f_regression, k=1), False),
+        (SelectFromModel(Ridge()), False),
+        (TargetEncoder(target_type="continuous"), False),
+        (make_pipeline(StandardScaler(), SelectKBest(f_regression, k=1)), False),
+        (ColumnTransformer([("k", SelectKBest(f_regression, k=1), [0, 1])]), False),
+    ],
+)
+def test_behind_a_step_that_has_seen_the_outcomes_there_is_no_evidence(step, is_blind):
+    x = np.random.default_rng(0).integers(0, 3, (30, 2)).astype(float)
+    y = x[:, 0] + np.sin(np.arange(30))
+    model = make_pipeline(step, LinearRegression()).fit(x, y)
+    found = Evidence.of_model(model)
+    if is_blind:
+        assert found.value == model[-1].log_evidence_
+        assert found.reason == ""
+    else:
+        assert np.isnan(found.value)
+        assert found.reason == LEARNED

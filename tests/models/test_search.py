@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import is_classifier, is_regressor
+from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
@@ -14,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from credo.evaluation import TimeFolds
 from credo.features import PolynomialBasis, SplineBasis
 from credo.models import EvidenceSearch, LinearRegression, NaiveBayes, predict_dist
+from credo.models import LogisticRegression as CredoLogistic
 from credo.models.search import SearchWarning
 
 BASES = {"basis": [PolynomialBasis(k) for k in range(4)]}
@@ -78,6 +80,17 @@ def test_evidence_of_inputs_that_a_step_has_changed_does_not_decide():
     search = EvidenceSearch(scaled, {"naivebayes__pseudo_count": [0.5, 1.0]}, cv=3).fit(x, y)
     assert search.criterion_ == "log_score"
     assert "inputs that a step of the pipeline has changed" in search.reason_
+    assert np.isnan(search.cv_results_["log_evidence"]).all()
+
+
+def test_evidence_behind_a_step_that_has_seen_the_outcomes_does_not_decide():
+    x, y = classes()
+    selected = make_pipeline(SelectKBest(k=1), CredoLogistic())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SearchWarning)
+        search = EvidenceSearch(selected, {"selectkbest__k": [1, 2]}, cv=3).fit(x, y)
+    assert search.criterion_ == "log_score"
+    assert "has learned from the outcomes" in search.reason_
     assert np.isnan(search.cv_results_["log_evidence"]).all()
 
 

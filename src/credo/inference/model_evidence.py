@@ -12,6 +12,7 @@ from scipy import special
 from credo.numerics.array import Array, as_float
 
 __all__ = [
+    "LEARNED",
     "TRANSFORMED",
     "Evidence",
     "bic_evidence",
@@ -22,6 +23,12 @@ __all__ = [
 
 TRANSFORMED = "the inputs were transformed"
 """Why a model of X and y in a pipeline has no evidence: its X is not that of the others."""
+
+LEARNED = "a step before the model has learned from the outcomes"
+"""Why a model behind a choice of columns has no evidence: it leaves out that choice."""
+
+# Left by the fit of scikit-learn's selections, whose tags do not say that they need y.
+CHOICES = ("scores_", "estimator_")
 
 
 @dataclass(frozen=True)
@@ -50,9 +57,17 @@ class Evidence:
 
     @classmethod
     def of_model(cls, fitted: Any) -> Evidence:
-        """Return the evidence of a fitted model, reaching through pipelines."""
+        """Return the evidence of a fitted model, reaching through pipelines.
+
+        A step that has learned from the outcomes, such as a selection of columns or a target
+        encoder, has used them up in part: there is no evidence behind it. Steps are known by
+        their tags, and those of scikit-learn by what they leave; one that does neither is
+        taken to look at the inputs alone.
+        """
         if hasattr(fitted, "steps"):
             inner = cls.of_model(fitted.steps[-1][1])
+            if any(_uses_outcomes(step) for _, step in fitted.steps[:-1]):
+                return cls(np.nan, "none", inner.of, (), LEARNED)
             if inner.of != "y given X" and len(fitted.steps) > 1:
                 return cls(np.nan, "none", inner.of, (), TRANSFORMED)
             return inner
@@ -69,6 +84,18 @@ class Evidence:
     def key(self) -> tuple[str, tuple[str, ...], bool]:
         """Evidences of equal keys can be compared."""
         return self.of, self.flat, self.method == "bound"
+
+
+def _uses_outcomes(step: Any) -> bool:
+    """Return whether a fitted step, or one inside it, has looked at the outcomes."""
+    inner = [*getattr(step, "steps", ()), *getattr(step, "transformers_", ())]
+    if any(_uses_outcomes(part[1]) for part in inner):
+        return True
+    if any(hasattr(step, name) for name in CHOICES):
+        return True
+    return hasattr(step, "__sklearn_tags__") and bool(
+        step.__sklearn_tags__().target_tags.required
+    )
 
 
 def model_posterior(log_evidence: ArrayLike, prior: ArrayLike | None = None) -> Array:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.inference.model_evidence import TRANSFORMED, Evidence
+from credo.inference.model_evidence import LEARNED, TRANSFORMED, Evidence
 from credo.models.fold import TrainingRows, held_out
 from credo.numerics.array import Array
 
@@ -63,7 +63,7 @@ def candidate(
         log_score = nothing
         if pairs is not None and _has_probability(fitted, rows.classes is not None):
             log_score = held_out(model, rows, pairs).log_score
-    except (ValueError, TypeError, ArithmeticError) as failure:
+    except (ValueError, TypeError, ArithmeticError, RuntimeError) as failure:
         none = Evidence(np.nan, "none", "", ())
         return Candidate(None, none, nothing, np.nan, np.nan, np.nan, failure)
     mean, error = _mean(log_score, rows.weight)
@@ -75,6 +75,8 @@ def comparable(found: Sequence[Candidate]) -> str:
     evidences = [c.evidence for c in found if c.failure is None]
     if any(e.reason == TRANSFORMED for e in evidences):
         return "the evidence is of inputs that a step of the pipeline has changed"
+    if any(e.reason == LEARNED for e in evidences):
+        return "a step of the pipeline has learned from the outcomes"
     if any(np.isnan(e.value) for e in evidences):
         return "not every setting has an evidence"
     if len({e.method == "bound" for e in evidences}) > 1:
