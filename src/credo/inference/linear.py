@@ -18,6 +18,7 @@ from credo.inference.evidence import EvidenceMaximization, PrecisionProblem, cur
 from credo.inference.model_evidence import bic_evidence, laplace_evidence, width_evidence
 from credo.inference.relevance import RelevanceDetermination, RelevanceProblem
 from credo.numerics.array import Array, as_float
+from credo.numerics.constant import is_constant
 
 __all__ = [
     "LinearProblem",
@@ -59,8 +60,7 @@ class LinearProblem:
             return np.ones(n_columns)
         mean_square, variance = s.x_mean**2, s.x_scatter_diagonal / s.weight
         # A column whose spread is rounding error is constant, and says nothing.
-        is_constant = variance <= (16 * np.finfo(float).eps) ** 2 * mean_square
-        square = np.where(is_constant, 0.0, variance)
+        square = np.where(is_constant(s.x_mean, np.sqrt(variance)), 0.0, variance)
         if self.intercept == "none":
             square = square + mean_square
         with np.errstate(divide="ignore"):

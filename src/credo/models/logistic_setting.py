@@ -16,6 +16,7 @@ from credo.inference.logistic import LogisticEvidence, LogisticProblem, mode_of
 from credo.inference.logistic_belief import LogisticBelief
 from credo.models.setting import require_choice, require_precision
 from credo.numerics.array import Array
+from credo.numerics.constant import is_constant
 from credo.numerics.softmax_rows import SoftmaxRows, class_coding
 
 __all__ = ["LogisticSetting", "SeparationWarning"]
@@ -84,7 +85,7 @@ class LogisticSetting:
         if not (self.learns_precision or self.inference == "ml"):
             return center, np.ones_like(mean)
         spread = np.sqrt(_mean_square(design, center, weight / total))
-        is_flat = spread <= 1e-13 * np.abs(mean) if self.fit_intercept else spread == 0
+        is_flat = is_constant(mean, spread) if self.fit_intercept else spread == 0
         return center, np.where(is_flat, 0.0, 1.0 / np.where(is_flat, 1.0, spread))
 
     def _rows(

@@ -9,6 +9,7 @@ import numpy as np
 
 from credo.models.labeled import LabeledRows
 from credo.numerics.array import Array
+from credo.numerics.constant import is_constant
 from credo.numerics.perceptron import Codes, distinct_labeled_rows
 
 __all__ = ["MarginRows"]
@@ -40,8 +41,7 @@ class MarginRows:
         center = share @ x
         spread = np.sqrt(share @ (x - center) ** 2)
         # A column whose spread is rounding error is constant, and says nothing.
-        is_constant = spread <= 16 * np.finfo(np.float64).eps * np.abs(center)
-        scale = np.where(is_constant, np.inf, spread)
+        scale = np.where(is_constant(center, spread), np.inf, spread)
         scaled = (x - center) / scale
         return cls(np.column_stack([scaled, np.ones(len(x))]), code, weight, center, scale)
 
