@@ -178,7 +178,7 @@ class Nearest(ClassifierMixin, BaseEstimator):
 
 
 def test_accuracy_calls_equal_models_different_in_at_most_the_stated_share():
-    # Two columns of noise, each seen by one model; McNemar's test alone claims 12 %.
+    # Two columns of noise, each seen by one model; McNemar's test alone claims 14 %.
     rng = np.random.default_rng(7)
     n_false = 0
     for _ in range(200):
@@ -338,6 +338,24 @@ def test_one_part_held_out_is_judged_row_by_row():
     rows = paired_difference(*wrong)
     assert_allclose(verdict.probability, 1 - rows.p_value / 2)
     assert_allclose(found.table["error_rate"], [w.mean() for w in wrong])
+
+
+def test_classes_come_in_time_with_and_without_probabilities():
+    x, y = classes(120)
+    y = y.astype(object)
+    y[100] = "sometimes"
+    models = {"logistic": LogisticRegression(), "perceptron": Perceptron()}
+    cv = TimeFolds(3)
+    found = compare(models, x, y, by=("log_score", "accuracy"), cv=cv)
+    wrong = np.full((2, 120), np.nan)
+    for train, test in cv.split(x, y):
+        for k, model in enumerate(models.values()):
+            wrong[k, test] = model.fit(x[train], y[train]).predict(x[test]) != y[test]
+    assert_allclose(found.table["error_rate"], np.nanmean(wrong, axis=1))
+    # What no row before has shown is impossible, and so said.
+    assert np.isneginf(found.log_scores[0, 100])
+    assert np.isnan(found.log_scores[1]).all()
+    assert np.isfinite(np.delete(found.log_scores[0], 100)[30:]).all()
 
 
 def test_groups_are_kept_together_in_a_comparison():

@@ -177,6 +177,8 @@ def test_more_folds_than_rows_in_the_rarest_class_is_refused_before_any_work():
 def test_a_splitter_that_repeats_rows_is_refused():
     with pytest.raises(ValueError, match="at most once"):
         Stack([LINE], cv=RepeatedKFold(n_splits=2, n_repeats=2)).fit(*curve(20))
+    with pytest.raises(ValueError, match="on both sides"):
+        Stack([LINE], cv=[(np.arange(12), np.arange(11, 20))]).fit(*curve(20))
 
 
 def test_weights_go_only_to_members_that_take_them():

@@ -68,7 +68,19 @@ def _planned(pairs: list[Pair], n: int) -> SplitPlan:
             f"cv must hold out each row at most once; found {(n_held > 1).sum()} rows held out "
             "more often. Use a partition of the rows, such as KFold, without repeats."
         )
-    is_full = (n_held == 1).all() and all(len(a) == n - len(b) for a, b in pairs)
-    if is_full and len(pairs) > 1:
+    is_full = [_is_full(train, test, n) for train, test in pairs]
+    if (n_held == 1).all() and all(is_full):
         return _partition(fold)
     return SplitPlan(fold, tuple(pairs), float(np.mean([len(b) / len(a) for a, b in pairs])))
+
+
+def _is_full(train: Rows, test: Rows, n: int) -> bool:
+    """Return whether all rows but those held out are learned from, each once."""
+    n_seen = np.bincount(train, minlength=n)
+    n_both = int((n_seen[test] > 0).sum())
+    if n_both:
+        raise ValueError(
+            f"cv must hold out no row that is learned from; found {n_both} rows on both sides. "
+            "Give pairs of rows to learn from and other rows to hold out."
+        )
+    return bool((np.delete(n_seen, test) == 1).all())

@@ -120,13 +120,8 @@ def fold_pairs(cv: Any, rows: TrainingRows, rng: Generator) -> list[Pair]:
         deal = dealt_folds(part.X, part.y, int(cv), rows.classes, rng)
         return [(heavy[deal != i], heavy[deal == i]) for i in range(int(cv))]
     splitter = check_cv(cv, rows.y, classifier=rows.classes is not None)
-    pairs = [tuple(map(np.asarray, pair)) for pair in splitter.split(rows.X, rows.y)]
-    n_held = np.bincount(np.concatenate([test for _, test in pairs]), minlength=len(rows))
-    if (n_held > 1).any():
-        raise ValueError(
-            "cv must hold each row out at most once; found a row in two folds. Use a "
-            "partition of the rows, such as KFold, without repeats."
-        )
+    pairs = [(np.asarray(a), np.asarray(b)) for a, b in splitter.split(rows.X, rows.y)]
+    _require_apart(pairs, len(rows))
     kept = [(train[is_heavy[train]], test[is_heavy[test]]) for train, test in pairs]
     return [(train, test) for train, test in kept if len(test)]
 
@@ -234,6 +229,20 @@ def _require_rows(y: NDArray[Any], n_folds: int, classes: NDArray[Any] | None) -
                 f"class {rarest!r} (of {len(codes)} classes). Use fewer folds, add rows, or "
                 "merge rare classes."
             )
+
+
+def _require_apart(pairs: Sequence[Pair], n: int) -> None:
+    n_held = np.bincount(np.concatenate([test for _, test in pairs]), minlength=n)
+    if (n_held > 1).any():
+        raise ValueError(
+            "cv must hold each row out at most once; found a row in two folds. Use a "
+            "partition of the rows, such as KFold, without repeats."
+        )
+    if any(np.isin(train, test).any() for train, test in pairs):
+        raise ValueError(
+            "cv must hold out no row that is learned from; found a row on both sides. Give "
+            "pairs of rows to learn from and other rows to hold out."
+        )
 
 
 def _is_poor(codes: Rows, is_new: NDArray[np.bool_], n_folds: int) -> NDArray[np.bool_]:
