@@ -252,6 +252,14 @@ def test_a_class_of_few_distinct_rows_is_in_every_fold():
     assert np.isfinite(stack.table().to_numpy()).all()
 
 
+def test_few_distinct_rows_of_numbers_are_dealt_to_every_fold():
+    x, y = np.repeat([[0.0], [1.0]], 10, axis=0), np.repeat([1.0, 2.0], 10)
+    fold = dealt_folds(x, y, 5, None, np.random.default_rng(0))
+    assert (np.bincount(fold, minlength=5) == 4).all()
+    stack = Stack([LINE], cv=5).fit(x, y + 0.0)
+    assert np.isfinite(stack.log_scores_).all()
+
+
 def test_copies_stay_together_in_a_class_that_has_enough_distinct_rows():
     rng = np.random.default_rng(0)
     x = np.r_[np.repeat(rng.normal(size=(10, 2)), 3, axis=0), np.zeros((9, 2))]

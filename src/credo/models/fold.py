@@ -148,8 +148,9 @@ def dealt_folds(
     Each fold gets one of every ``n_folds`` neighbors in that order, at random: folds have
     nearly equal distributions of the outcome (for classes, stratified). Neither the order of
     the rows nor their units matter, and copies of a row stay together, so that none is
-    predicted from its twin. A class with fewer distinct rows than folds has no fold without
-    it unless its copies are parted: they are then dealt as rows of their own.
+    predicted from its twin. A class with fewer distinct rows than folds would be missing in
+    some, or in all that is learned from: its copies are dealt as rows of their own. So are
+    numbers with fewer distinct rows than folds.
 
     Parameters
     ----------
@@ -166,8 +167,9 @@ def dealt_folds(
     is_new = np.append(True, (ranked[1:] != ranked[:-1]).any(axis=1))
     if sparse.issparse(X):
         is_new[:] = True
-    elif classes is not None:
-        is_new |= _is_poor(np.asarray(y)[order], is_new, n_folds)
+    else:
+        codes = np.zeros(len(y), dtype=np.intp) if classes is None else y[order]
+        is_new |= _is_poor(codes, is_new, n_folds)
     distinct = np.cumsum(is_new) - 1
     n_blocks = distinct[-1] // n_folds + 1
     deal = rng.permuted(np.tile(np.arange(n_folds), (n_blocks, 1)), axis=1).ravel()
