@@ -46,5 +46,5 @@ def test_a_constant_column_of_many_rows_changes_nothing(model, constant):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         without, with_it = clone(model).fit(x, y), clone(model).fit(wide, y)
-    moved = wide[:20] + [0.0, 0.0, 5.0]
+    moved = wide[:20] + np.array([0.0, 0.0, 5.0])
     assert_allclose(answer(with_it, moved), answer(without, x[:20]), atol=1e-9)

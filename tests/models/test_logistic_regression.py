@@ -408,3 +408,21 @@ def test_many_classes_are_no_harder_than_their_number():
     new = centers[y] + rng.normal(size=(240, 3))
     assert model.score(new, y) > 0.6
     assert_allclose(model.predict_proba(new).sum(axis=1), 1.0)
+
+
+def test_learned_precision_has_the_highest_evidence_where_columns_outnumber_rows():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 260)
+    x = rng.normal(size=(260, 500))
+    x[:, :50] += 0.5 * y[:, None]
+    x = (x - x[:60].mean(axis=0)) / x[:60].std(axis=0)
+    model = LogisticRegression().fit(x[:60], y[:60])
+    learned = model.posterior_.precision
+    near = [
+        LogisticRegression(weight_precision=learned * factor).fit(x[:60], y[:60]).log_evidence_
+        for factor in (0.7, 1.0, 1.4)
+    ]
+    assert near[1] > max(near[0], near[2])
+    assert model.score(x[60:], y[60:]) > 0.65
+    assert model.log_evidence_ <= near[1] + 1e-6
+    assert "more columns than rows" in str(model.diagnose())

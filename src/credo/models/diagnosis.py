@@ -33,6 +33,10 @@ FEW_ROWS = (
     "The rarest class, or all together where they share a covariance, have fewer than two "
     "values for each parameter: probabilities lean on the prior, and without one on chance."
 )
+WIDE = (
+    "There are more columns than rows: about most weights nothing was learned, and averaged "
+    "probabilities stay modest. Compare inference='map', or fewer columns, on held-out rows."
+)
 COLLINEAR = (
     "Columns nearly repeat each other: single weights mean little, predictions are fine."
 )
@@ -110,6 +114,7 @@ def diagnose_logistic(inference: Inference, weight: float) -> Diagnosis:
     checks = (
         (inference.status is not Status.CONVERGED, NOT_CONVERGED),
         (weight < 2 * numbers["effective_parameters"] / len(belief.mean), SCARCE_CLASS),
+        (belief.axes is not None and belief.gaussian is not None, WIDE),
         (numbers["jitter"] > 0, COLLINEAR),
     )
     findings = tuple(text for is_found, text in checks if is_found)

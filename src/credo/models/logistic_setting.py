@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.inference.engine import ConvergenceWarning, Inference, Status, run
 from credo.inference.laplace import Mode, approach
-from credo.inference.logistic import LogisticEvidence, LogisticProblem, mode_of
+from credo.inference.logistic import LogisticProblem, mode_of
 from credo.inference.logistic_belief import LogisticBelief
+from credo.inference.logistic_evidence import LogisticEvidence, highest_evidence
 from credo.models.setting import require_choice, require_precision
 from credo.numerics.array import Array
 from credo.numerics.constant import is_constant
@@ -106,8 +107,7 @@ class LogisticSetting:
     def _inferred(self, problem: LogisticProblem) -> Inference:
         if problem.n_parameters <= MOST_PARAMETERS:
             if self.learns_precision:
-                is_large = problem.subsample() is not None
-                return run(LogisticEvidence(1e-4 if is_large else 1e-8), problem)
+                return _learned(problem)
             return self._most_likely(problem) if self.inference == "ml" else mode_of(problem)
         if self.inference == "laplace" or self.learns_precision:
             raise ValueError(
@@ -141,6 +141,17 @@ class LogisticSetting:
             return mode_of(replace(problem, precision=HARDLY_ANY * per_row))
         _warn_of_separation()
         return mode_of(replace(problem, precision=NOTABLE * per_row))
+
+
+def _learned(problem: LogisticProblem) -> Inference:
+    """Return the posterior at the precision of the highest evidence."""
+    if problem.subsample() is not None:
+        return run(LogisticEvidence(tolerance=1e-4), problem)
+    found = run(LogisticEvidence(), problem)
+    best = highest_evidence(found.state)
+    return replace(
+        found, posterior=best.laplace.posterior, log_evidence=best.log_evidence, state=best
+    )
 
 
 def _warn_of_separation() -> None:
