@@ -1,7 +1,12 @@
 import numpy as np
 from sklearn.base import is_classifier
 
-from credo.app.class_slate import CLASS_MEANINGS, MAX_PARAMETERS, class_slate
+from credo.app.class_slate import (
+    CLASS_MEANINGS,
+    MAX_LINEAR_PARAMETERS,
+    MAX_PARAMETERS,
+    class_slate,
+)
 from credo.features import SplineBasis
 from credo.models import NaiveBayes
 
@@ -22,7 +27,8 @@ def test_no_logistic_candidate_but_the_linear_one_has_too_many_weights():
         for name, model in slate.candidates:
             if name in ("spline", "radial"):
                 n_terms = model.basis.place(X).n_columns(d)
-                assert n_terms <= min(n, MAX_PARAMETERS // (n_classes - 1))
+                assert n_terms <= n
+                assert (n_terms + 1) * (n_classes - 1) <= MAX_PARAMETERS
         left_out = [note.split(" was")[0] for note in slate.notes]
         assert {"linear", "baseline"} & set(left_out) == set()
         assert left_out
@@ -43,3 +49,33 @@ def test_naive_bayes_is_told_which_columns_are_binary():
     assert (
         dict(class_slate(RNG.normal(size=(50, 2)), 2).candidates)["naive bayes"].kinds is None
     )
+
+
+def test_fifty_classes_leave_out_every_curved_logistic_candidate_with_a_note():
+    slate = class_slate(RNG.normal(size=(800, 4)), 50)
+    names = [name for name, _ in slate.candidates]
+    assert "linear" in names
+    assert {"spline", "radial"}.isdisjoint(names)
+    assert [note.split(" was")[0] for note in slate.notes] == ["spline", "radial"]
+
+
+def test_the_linear_candidate_is_left_out_where_its_weights_pass_the_limit():
+    n_columns = MAX_LINEAR_PARAMETERS // 49
+    below = class_slate(RNG.normal(size=(200, n_columns - 1)), 50)
+    above = class_slate(RNG.normal(size=(200, n_columns)), 50)
+    assert "linear" in dict(below.candidates)
+    assert {"linear", "spline", "radial"}.isdisjoint(dict(above.candidates))
+    assert above.notes[0] == (
+        "linear was left out: 50 classes and 30 columns make 1,519 weights or more, too many "
+        "to fit in reasonable time."
+    )
+    assert [note.split(" was")[0] for note in above.notes] == ["linear", "spline", "radial"]
+
+
+def test_a_wide_table_keeps_the_linear_candidate_and_says_that_both_gaussians_are_left_out():
+    slate = class_slate(RNG.normal(size=(60, 2000)), 2)
+    names = [name for name, _ in slate.candidates]
+    assert "linear" in names
+    left_out = [note.split(" was")[0] for note in slate.notes]
+    assert {"tied gaussian", "gaussian"} <= set(left_out)
+    assert set(names) | set(left_out) == set(CLASS_MEANINGS)

@@ -25,6 +25,7 @@ from credo.numerics.array import Array
 __all__ = [
     "BASELINE",
     "CLASS_MEANINGS",
+    "MAX_LINEAR_PARAMETERS",
     "MAX_PARAMETERS",
     "STACK",
     "ClassSlate",
@@ -36,10 +37,16 @@ BASELINE = "baseline"
 STACK = "stack"
 
 MAX_PARAMETERS = 600
-"""No logistic candidate has more weights than this, over all of its classes."""
+"""No curved logistic candidate has more weights than this, over all of its classes."""
+
+MAX_LINEAR_PARAMETERS = 1500
+"""Nor has the linear one more than this: each step takes the cube of their number."""
 
 MAX_CENTERS = 60
 """Radial centers, where a fifth of the training rows allows as many."""
+
+MIN_CENTERS = 10
+"""Where classes are so many that they leave room for fewer, there are no radial centers."""
 
 CLASS_MEANINGS = MappingProxyType(
     {
@@ -69,7 +76,8 @@ def class_slate(X: ArrayLike, n_classes: int, binary: Sequence[str] = ()) -> Cla
 
     Those that differ from a simpler one only in a basis that says no more about these inputs
     are left out with a note, and so are those with more weights than rows or than
-    `MAX_PARAMETERS`, and densities in more dimensions than that.
+    `MAX_PARAMETERS` (linear: `MAX_LINEAR_PARAMETERS`), intercepts included, and densities in
+    more dimensions than that.
 
     Parameters
     ----------
@@ -79,19 +87,17 @@ def class_slate(X: ArrayLike, n_classes: int, binary: Sequence[str] = ()) -> Cla
         Names of the columns that hold 0 or 1 in any table.
     """
     rows = np.asarray(X, dtype=np.float64)
-    logistic, notes = worthwhile(
-        rows, _proposals(rows, n_classes), (LINEAR,), MAX_PARAMETERS // (n_classes - 1)
-    )
-    found: list[tuple[str, Any]] = [(BASELINE, BaselineClassifier())]
-    found += [(proposal.name, LogisticRegression(proposal.basis)) for proposal in logistic]
+    logistic, notes = _logistic(rows, n_classes)
+    found: list[tuple[str, Any]] = [(BASELINE, BaselineClassifier()), *logistic]
     if rows.shape[1] <= MAX_PARAMETERS:
         found.append(("tied gaussian", GaussianClassConditional("tied")))
         found.append(("gaussian", GaussianClassConditional()))
     else:
-        notes.append(
-            f"gaussian was left out: the {rows.shape[1]:,} columns are more than the "
+        notes += [
+            f"{name} was left out: the {rows.shape[1]:,} columns are more than the "
             f"{MAX_PARAMETERS} that it may have."
-        )
+            for name in ("tied gaussian", "gaussian")
+        ]
     found.append(("naive bayes", NaiveBayes(kinds=binary_kinds(binary))))
     found.append(("neighbors", NearestNeighborsClassifier()))
     found.append(("boosting", AdaBoost()))
@@ -103,10 +109,30 @@ def binary_kinds(names: Sequence[str]) -> dict[str, str] | None:
     return dict.fromkeys(names, "bernoulli") or None
 
 
-def _proposals(X: Array, n_classes: int) -> Iterator[Proposal]:
+def _logistic(X: Array, n_classes: int) -> tuple[list[tuple[str, Any]], list[str]]:
+    """Return the logistic candidates by name, and notes on those left out."""
+    # In a table with fewer rows than columns a class has no more weights than rows.
+    n_weights = (n_classes - 1) * min(X.shape[1] + 1, len(X))
+    if n_weights > MAX_LINEAR_PARAMETERS:
+        return [], [
+            f"{name} was left out: {n_classes:,} classes and {X.shape[1]:,} columns make "
+            f"{n_weights:,} weights or more, too many to fit in reasonable time."
+            for name in (LINEAR, "spline", "radial")
+        ]
+    max_terms = _max_terms(n_classes)
+    kept, notes = worthwhile(X, _proposals(X, max_terms), (LINEAR,), max_terms)
+    return [(proposal.name, LogisticRegression(proposal.basis)) for proposal in kept], notes
+
+
+def _max_terms(n_classes: int) -> int:
+    """Return how many terms a class may have, besides its intercept."""
+    return max(MAX_PARAMETERS // (n_classes - 1) - 1, 0)
+
+
+def _proposals(X: Array, max_terms: int) -> Iterator[Proposal]:
     n_rows, n_columns = X.shape
     spline = SplineBasis()
-    room = MAX_PARAMETERS // (n_classes - 1) - n_columns
+    room = max(max_terms - n_columns, MIN_CENTERS)
     n_centers = max(1, min(MAX_CENTERS, n_rows // 5, room))
     yield Proposal(LINEAR, None, n_columns)
     yield Proposal("spline", spline, n_terms(spline, X, (spline.n_knots + 1) * n_columns))

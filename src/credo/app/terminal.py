@@ -21,6 +21,7 @@ from credo.app.progress import Progress as Told
 from credo.app.result import RegressionResult
 from credo.app.sentence import Finding
 from credo.app.slate import AVERAGE
+from credo.app.spoken_progress import spoken_progress
 from credo.app.wording import class_score_cells, count, percent, score_cells
 from credo.data.table_classification import ClassScore
 from credo.data.table_regression import CandidateScore
@@ -54,10 +55,16 @@ _CAUTION = ("!", "yellow")
 
 @contextmanager
 def progress_bar(console: Console) -> Iterator[Told]:
-    """Yield what a job tells its progress to; the bar vanishes when the job is done."""
+    """Yield what a job tells its progress to; the bar vanishes when the job is done.
+
+    Where nobody looks at a terminal, a job that takes long says now and then where it is.
+    """
+    if not console.is_terminal:
+        with spoken_progress(lambda line: console.print(Text(line), soft_wrap=True)) as tell:
+            yield tell
+        return
     columns = (BarColumn(24), TextColumn("{task.description}"), TimeElapsedColumn())
-    is_hidden = not console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=is_hidden) as progress:
+    with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("starting", total=1.0)
 
         def tell(share: float, step: str) -> None:
