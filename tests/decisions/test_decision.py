@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import credo
 from credo.decisions import AbsoluteLoss, LossMatrix, PinballLoss, QuadraticLoss, decide
@@ -157,6 +159,11 @@ def test_the_table_of_decisions_names_rows_and_runner_up():
     [
         ((Normal(0.0, 1.0), TREAT), TypeError, "needs class probabilities; found a Normal"),
         (([0.5, 0.5], QuadraticLoss()), TypeError, "distribution of a number; found list"),
+        (
+            (make_pipeline(StandardScaler(), GaussianNB()), TREAT),
+            TypeError,
+            r"found the estimator Pipeline. Pass model.predict_proba\(X\), labels=model",
+        ),
         (([0.5, 0.5], "zero-one"), TypeError, "loss must be a LossMatrix.*found 'zero-one'"),
         (([0.5, 0.6], TREAT), ValueError, "must be 1; found 1.1"),
         (([0.5, 0.5], [[0, 1, 2], [1, 0, 2]]), ValueError, "found shape"),

@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import metrics
@@ -148,6 +149,16 @@ def test_another_class_may_be_the_positive_one():
     first, second = (evaluate_classes(predictive, y, positive=p).scores for p in "ab")
     assert_allclose(first["TPR"].value, second["TNR"].value)
     assert_allclose(first["auc"].value, second["auc"].value)
+
+
+def test_probabilities_with_labels_are_scored_as_their_distribution():
+    predictive, y = predictions(3, 60)
+    expected = evaluate_classes(predictive, y).table()["value"]
+    shares, labels = predictive.probability, predictive.labels
+    turned = evaluate_classes(shares[:, ::-1], y, labels=labels[::-1]).table()["value"]
+    framed = evaluate_classes(pd.DataFrame(shares, columns=labels), y).table()["value"]
+    assert_allclose(turned[expected.index], expected)
+    assert_allclose(framed, expected)
 
 
 def test_what_does_not_fit_is_refused():

@@ -411,6 +411,15 @@ def test_regressors_without_a_predictive_have_an_error_but_no_log_score():
     assert_allclose(again.table.loc["ridge", "rmse"], rmse)
 
 
+def test_the_accuracy_of_regressors_is_called_squared_error():
+    x, y = curve()
+    models = {"line": LinearRegression(), "ridge": Ridge(), "mean": DummyRegressor()}
+    said = str(compare(models, x, y, by="accuracy", cv=5))
+    assert "By squared error:" in said
+    assert "log score and squared error allow" in said
+    assert "accuracy" not in said
+
+
 def test_frames_text_labels_and_missing_labels_are_taken():
     x, y = classes(150)
     frame = pd.DataFrame(x, columns=["a", "b", "c"])

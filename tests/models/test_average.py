@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.linear_model import Ridge
 
-from credo import LinearRegression, ModelAverage
+from credo import LinearRegression, LogisticRegression, ModelAverage, NaiveBayes
 from credo.features import PolynomialBasis, RadialBasis
 from credo.models.average import EvidenceWarning
 
@@ -66,6 +66,23 @@ def test_averaging_models_with_and_without_flat_intercept_warns():
     mixed = [("with", LinearRegression()), ("without", LinearRegression(fit_intercept=False))]
     with pytest.warns(EvidenceWarning, match="same flat priors"):
         ModelAverage(mixed).fit(X, T)
+
+
+def test_evidences_of_different_things_are_refused():
+    x = np.random.default_rng(0).normal(size=(40, 2))
+    mixed = [("logistic", LogisticRegression()), ("bayes", NaiveBayes())]
+    with pytest.raises(ValueError, match=r"'X and y', 'y given X'.*use Stack"):
+        ModelAverage(mixed).fit(x, x[:, 0] > 0.3)
+
+
+def test_without_a_loss_an_average_decides_by_squared_error_or_number_of_errors():
+    numbers = ModelAverage(degrees(**FIXED)).fit(X, T)
+    predictive = numbers.predict_dist([[4.0]])
+    assert_allclose(numbers.decide([[4.0]]).action, predictive.mean())
+    assert_allclose(numbers.decide([[4.0]]).expected_loss, predictive.variance())
+    x = np.random.default_rng(0).normal(size=(40, 2))
+    classes = ModelAverage([("logistic", LogisticRegression())]).fit(x, x[:, 0] > 0.3)
+    assert_allclose(classes.decide(x).expected_loss, classes.predict_proba(x).min(axis=1))
 
 
 def test_models_without_evidence_and_empty_lists_are_refused():

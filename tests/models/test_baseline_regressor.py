@@ -52,6 +52,14 @@ def test_folds_from_statistics_equal_fits_without_the_fold():
         assert_allclose(model.predict(X[:1]), apart.predict(X[:1]))
 
 
+def test_without_a_loss_it_decides_by_squared_error():
+    model = BaselineRegressor().fit(X, Y)
+    predictive = model.predict_dist(X[:2])
+    decision = model.decide(X[:2])
+    assert_allclose(decision.action, predictive.mean())
+    assert_allclose(decision.expected_loss, predictive.variance())
+
+
 def test_two_rows_have_a_median_but_no_spread():
     model = BaselineRegressor().fit(X[:2], [1.0, 3.0])
     predictive = model.predict_dist(X[:1])

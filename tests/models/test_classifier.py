@@ -46,6 +46,13 @@ def test_a_decision_has_the_least_expected_loss_of_all_actions():
     np.testing.assert_allclose(found.expected_loss, expected.min(axis=1))
 
 
+def test_without_a_loss_every_error_costs_one():
+    found = Known().decide(X)
+    assert found.action.tolist() == Known().predict(X).tolist()
+    np.testing.assert_allclose(found.expected_loss, 1.0 - SHARES.max(axis=1))
+    assert Known().decide(X, reject=0.35).action.tolist() == ["a", "reject", "reject"]
+
+
 def test_a_row_is_rejected_where_that_costs_less_than_every_class():
     found = Known().decide(X, LossMatrix.zero_one(["a", "b", "c"]), reject=0.35)
     assert found.action.tolist() == ["a", "reject", "reject"]

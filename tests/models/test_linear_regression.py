@@ -468,8 +468,8 @@ def test_one_row_needs_a_known_noise():
     [
         ({"inference": "nuts"}, "inference must be one of"),
         ({"weight_precision": -1.0}, "weight_precision must be a positive number"),
-        ({"weight_precision": "auto"}, "weight_precision must be one of"),
-        ({"noise_precision": "ard"}, "noise_precision must be one of"),
+        ({"weight_precision": "auto"}, "weight_precision must be a positive number or one of"),
+        ({"noise_precision": "ard"}, "noise_precision must be a positive number or one of"),
         ({"noise_precision": Gamma([1.0, 2.0], 1.0)}, "one Gamma belief"),
     ],
 )

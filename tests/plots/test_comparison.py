@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.dummy import DummyClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
 
 from credo.evaluation import compare
 from credo.plots import comparison, evidence_against_complexity, model_comparison
@@ -90,6 +90,13 @@ def test_models_are_drawn_by_how_far_they_are_behind_the_leader(compared, by, ax
     points = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"]
     assert_allclose(points[-1], -verdict.difference)
     assert [text.get_text() for text in ax.texts] == ["practically equal", "worse"]
+
+
+def test_regressors_are_drawn_by_squared_error(ax):
+    x = np.arange(30.0)[:, None]
+    models = {"ridge": Ridge(), "mean": DummyRegressor()}
+    comparison(compare(models, x, x[:, 0] + np.sin(9 * x[:, 0]), cv=5), ax)
+    assert ax.get_xlabel() == "negative squared error, less that of ridge"
 
 
 def test_a_comparison_by_evidence_alone_has_no_such_picture(compared, ax):

@@ -124,6 +124,12 @@ def _class_probability(predictive: Any, labels: Labels) -> tuple[Array, Labels]:
             "a loss for classes needs class probabilities; found a "
             f"{type(predictive).__name__}. Use a loss for numbers, such as QuadraticLoss()."
         )
+    if hasattr(type(predictive), "fit"):
+        raise TypeError(
+            "decide needs class probabilities; found the estimator "
+            f"{type(predictive).__name__}. Pass model.predict_proba(X), "
+            "labels=model.classes_."
+        )
     if labels is None and isinstance(predictive, pd.DataFrame):
         labels = predictive.columns.tolist()
     return as_float(predictive), labels

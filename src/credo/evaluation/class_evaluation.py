@@ -33,7 +33,7 @@ from credo.evaluation.rates import (
 )
 from credo.evaluation.reliability import ReliabilityCurve, reliability_curve
 from credo.evaluation.score import Score, score_table, weighted_mean
-from credo.numerics.array import Array
+from credo.numerics.array import Array, as_float
 
 __all__ = ["ClassEvaluation", "evaluate_classes"]
 
@@ -86,19 +86,22 @@ class ClassEvaluation:
 
 
 def evaluate_classes(
-    predictive: Categorical,
+    predictive: Any,
     y: ArrayLike,
     coverage: float = 0.9,
     positive: Any = None,
     weight: ArrayLike | None = None,
     n_bins: int = 10,
+    labels: ArrayLike | None = None,
 ) -> ClassEvaluation:
     """Return all scores of class probabilities, each with an interval.
 
     Parameters
     ----------
     predictive
-        One distribution per row, such as ``model.predict_dist(X)``.
+        One distribution per row, such as ``model.predict_dist(X)``; or class probabilities of
+        any classifier, shape (n, K), with ``labels`` (a pandas table names the classes by its
+        columns).
     y
         The class that came true in each row; rows without one (NaN, None) are left out.
     coverage
@@ -109,6 +112,9 @@ def evaluate_classes(
         How much each row counts; 1 if None.
     n_bins
         Number of bins of equal mass for calibration.
+    labels
+        The classes in the order of the columns of an array of probabilities, such as
+        ``model.classes_``.
 
     Examples
     --------
@@ -121,7 +127,7 @@ def evaluate_classes(
     log_loss   0.50  0.15  0.85
     auc        1.00  0.43  1.00
     """
-    rows = _Rows.of(predictive, y, weight)
+    rows = _Rows.of(_categorical(predictive, labels), y, weight)
     confusion = Confusion.of_codes(
         rows.codes, rows.probability.argmax(axis=1), rows.labels, rows.weight
     )
@@ -150,6 +156,15 @@ def evaluate_classes(
         ),
         brier=brier_decomposition(rows.predictive, rows.y, n_bins, rows.weight),
     )
+
+
+def _categorical(predictive: Any, labels: ArrayLike | None) -> Any:
+    """Return probabilities with their labels as one distribution; what has none, as it is."""
+    if labels is None and isinstance(predictive, pd.DataFrame):
+        labels = predictive.columns.tolist()
+    if isinstance(predictive, Categorical) or labels is None:
+        return predictive
+    return Categorical(as_float(predictive), np.asarray(labels))
 
 
 @dataclass(frozen=True, eq=False)

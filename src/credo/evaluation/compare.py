@@ -197,9 +197,10 @@ def _notes(
     notes = []
     n_pairs = len(trials) * (len(trials) - 1) // 2
     if n_pairs > 1:
+        second = "squared error" if outcome.codes is None else "accuracy"
         notes.append(
             f"{n_pairs} pairs were looked at by each score; probabilities of being better by "
-            "log score and accuracy allow for that (Holm), those of being practically equal "
+            f"log score and {second} allow for that (Holm), those of being practically equal "
             "are of each pair alone."
         )
     if not is_judged.all():

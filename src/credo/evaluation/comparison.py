@@ -80,7 +80,8 @@ class Comparison:
         Parameters
         ----------
         by
-            "log_score", "accuracy" or "evidence"; the first that has verdicts if None.
+            "log_score", "accuracy" (the squared error of regressors) or "evidence"; the first
+            that has verdicts if None.
         """
         score = self._score(by)
         for verdict in self.verdicts:
@@ -134,14 +135,18 @@ class Comparison:
     def _said(self, score: str) -> list[str]:
         verdicts = self._of(score)
         if not verdicts:
-            return [f"By {TITLES[score]}: nothing can be said."]
+            return [f"By {self._title(score)}: nothing can be said."]
         best, contenders = self.best(score), self.contenders(score)
         compared = {name for v in verdicts for name in (v.first, v.second)}
         among = "" if len(compared) == len(self.names) else f" of the {len(compared)} compared"
         end = f"{best} is best{among}."
         if not best:
             end = f"No single best{among}; unbeaten: {', '.join(contenders)}."
-        return [f"By {TITLES[score]}:", *(f"  {v}." for v in verdicts), f"  {end}"]
+        return [f"By {self._title(score)}:", *(f"  {v}." for v in verdicts), f"  {end}"]
+
+    def _title(self, score: str) -> str:
+        is_error = score == "accuracy" and self.kind == "regressor"
+        return "squared error" if is_error else TITLES[score]
 
     def _of(self, score: str) -> list[Verdict]:
         return [verdict for verdict in self.verdicts if verdict.by == score]

@@ -108,8 +108,8 @@ class ModelAverage(Ensemble):
                 f"every model must have a log_evidence_ to be weighed; found none in {silent}. "
                 "Average credo estimators; put steps of a Pipeline around the average."
             )
+        _require_comparable(names, models)
         self.names_, self.estimators_ = names, models
-        _warn_if_incomparable(names, models)
         self.log_evidences_ = np.array([model.log_evidence_ for model in models])
         self.probability_ = model_posterior(self.log_evidences_, self.prior)
         prior = model_posterior(np.zeros(len(names)), self.prior)
@@ -119,17 +119,15 @@ class ModelAverage(Ensemble):
         return self
 
 
-def _warn_if_incomparable(names: list[str], models: list[Any]) -> None:
-    """Warn where evidences are about different things, or of different kinds."""
+def _require_comparable(names: list[str], models: list[Any]) -> None:
+    """Refuse evidences that are about different things; warn where they differ in kind."""
     evidences = [Evidence.of_model(model) for model in models]
     subjects = {evidence.of for evidence in evidences}
     if len(subjects) > 1:
-        warnings.warn(
+        raise ValueError(
             "evidences compare only if they are about the same; found "
             f"{sorted(subjects)} among {names}. Models of X and y explain the inputs as well: "
-            "average them apart from models of y, or use Stack, which needs no evidence.",
-            EvidenceWarning,
-            stacklevel=4,
+            "average them apart from models of y, or use Stack, which needs no evidence."
         )
     flat = {evidence.flat for evidence in evidences}
     if len(flat) > 1:

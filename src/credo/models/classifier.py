@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from credo.decisions.decision import Decision, decide
+from credo.decisions.loss_matrix import LossMatrix
 from credo.distributions.categorical import Categorical
 from credo.models.frame import frame_like
 from credo.numerics.array import Array
@@ -43,18 +44,20 @@ class PredictiveClassifier(ClassifierMixin, BaseEstimator):
         best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
-    def decide(self, X: ArrayLike, loss: Any, reject: float | None = None) -> Decision:
+    def decide(self, X: ArrayLike, loss: Any = None, reject: float | None = None) -> Decision:
         """Return the action of least expected loss for each row.
 
         Parameters
         ----------
         loss
             A `credo.decisions.LossMatrix`, or an array of shape (K, K) with the loss of each
-            action (row) for each class (column), in the order of ``classes_``.
+            action (row) for each class (column), in the order of ``classes_``. If None every
+            error costs 1.
         reject
             What it costs to leave a row undecided; never rejected if None.
         """
-        return decide(self.predict_dist(X), loss, reject)
+        costs = LossMatrix.zero_one(self.classes_) if loss is None else loss
+        return decide(self.predict_dist(X), costs, reject)
 
     def predict_frame(self, X: Any) -> Any:
         """Return class and probabilities as a frame of the kind of ``X``, rows labeled alike.

@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Bunch, ClassifierTags, RegressorTags, Tags, get_tags
 from sklearn.utils.metaestimators import _BaseComposition, available_if
 
-from credo.decisions.decision import Decision, decide
+from credo.decisions.decision import Decision
 from credo.distributions.categorical import Categorical
 from credo.distributions.mixture import Mixture
 from credo.distributions.predictive import Predictive
@@ -81,9 +81,19 @@ class Ensemble(_BaseComposition):
     predict_interval = available_if(_is_regressor)(PredictiveRegressor.predict_interval)
     predict_quantiles = available_if(_is_regressor)(PredictiveRegressor.predict_quantiles)
 
-    def decide(self, X: ArrayLike, loss: Any, reject: float | None = None) -> Decision:
-        """Return the action of least expected loss for each row."""
-        return decide(self.predict_dist(X), loss, reject)
+    def decide(self, X: ArrayLike, loss: Any = None, reject: float | None = None) -> Decision:
+        """Return the action of least expected loss for each row.
+
+        Parameters
+        ----------
+        loss
+            A `credo.decisions.LossMatrix` for classes, or what a guess of a number costs; if
+            None every wrong class costs 1, and a number its squared error.
+        reject
+            What it costs to leave a row undecided; never done if None.
+        """
+        verbs = PredictiveClassifier if _is_classifier(self) else PredictiveRegressor
+        return verbs.decide(cast(Any, self), X, loss, reject)
 
     def predict_frame(self, X: Any, **options: Any) -> Any:
         """Return the predictions as a frame of the kind of ``X``, rows labeled alike."""

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from credo.decisions.decision import Decision, decide
-from credo.decisions.numeric_loss import NumericLoss
+from credo.decisions.numeric_loss import NumericLoss, QuadraticLoss
 from credo.distributions.predictive import Predictive
 from credo.models.frame import frame_like
 from credo.numerics.array import Array
@@ -53,17 +53,20 @@ class PredictiveRegressor(RegressorMixin, BaseEstimator):
         spread = levels.reshape(-1, *[1] * len(predictive.batch_shape))
         return np.moveaxis(predictive.quantile(spread), 0, -1)
 
-    def decide(self, X: ArrayLike, loss: NumericLoss, reject: float | None = None) -> Decision:
+    def decide(
+        self, X: ArrayLike, loss: NumericLoss | None = None, reject: float | None = None
+    ) -> Decision:
         """Return the action of least expected loss for each row (and output).
 
         Parameters
         ----------
         loss
-            What a guess costs, such as ``credo.decisions.AsymmetricLinearLoss(3.0, 0.5)``.
+            What a guess costs, such as ``credo.decisions.AsymmetricLinearLoss(3.0, 0.5)``;
+            the squared error if None.
         reject
             What it costs to leave a row undecided; the action is NaN there.
         """
-        return decide(self.predict_dist(X), loss, reject)
+        return decide(self.predict_dist(X), QuadraticLoss() if loss is None else loss, reject)
 
     def predict_frame(self, X: Any, coverage: float = 0.9) -> Any:
         """Return mean, sd and interval as a frame of the kind of ``X``, rows labeled alike.

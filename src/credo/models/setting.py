@@ -36,9 +36,8 @@ def require_count(name: str, value: Any) -> None:
 
 def require_precision(name: str, value: Any, choices: tuple[str, ...]) -> None:
     """Refuse a value that is neither a positive number nor one of the named choices."""
-    if isinstance(value, str):
-        require_choice(name, value, choices)
-    elif not (isinstance(value, Real) and 0 < float(value) < np.inf):
+    is_known = isinstance(value, str) and value in choices
+    if not is_known and not (isinstance(value, Real) and 0 < float(value) < np.inf):
         raise ValueError(
             f"{name} must be a positive number or one of {choices}; found {value!r}. "
             "Pass an inverse variance."

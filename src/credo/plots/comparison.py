@@ -138,7 +138,9 @@ def comparison(result: Comparison, ax: Axes, by: str | None = None) -> Axes:
     names = [leader, *(verdict.second for verdict in verdicts)]
     ax.set_yticks(np.append(0, y), [_scored(result, name) for name in names], linespacing=1.4)
     ax.set_ylim(len(verdicts) + 0.6, -0.6)
-    return tidy(ax, f"{SCORES[score]}, less that of {shortened(leader)}")
+    is_error = score == "accuracy" and result.kind == "regressor"
+    title = "negative squared error" if is_error else SCORES[score]
+    return tidy(ax, f"{title}, less that of {shortened(leader)}")
 
 
 def _against_the_leader(result: Comparison, by: str | None) -> list[Verdict]:
