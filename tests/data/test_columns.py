@@ -34,6 +34,10 @@ def kind(values, name="x"):
         (RNG.permutation(100) + 7000, "customer_id", "id"),
         (RNG.permutation(100) + 7000, "PassengerId", "id"),
         (RNG.permutation(100), "Index", "id"),
+        ([*range(7000, 7095), *range(7000, 7005)], "ID", "id"),
+        ([*range(7000, 7099), None], "Id", "id"),
+        ([*range(7000, 7090), *range(7000, 7010)], "id", "number"),
+        ([*range(7000, 7095), *range(7000, 7005)], "price", "number"),
         (RNG.permutation(100) + 7000, "price", "number"),
         (RNG.integers(0, 5, 100), "customer_id", "number"),
         (RNG.normal(size=100), "valid", "number"),
@@ -90,3 +94,20 @@ def test_row_numbers_are_used_where_nothing_else_is_left():
 def test_an_unknown_kind_is_refused():
     with pytest.raises(ValueError, match=r"'number', 'category'.*found 'picture'"):
         Column("x", "picture")
+
+
+def test_an_identifier_with_a_few_repeats_is_left_out_and_the_note_counts_them():
+    frame = pd.DataFrame(
+        {"ID": [*range(500, 595), *range(500, 505)], "x": RNG.normal(size=100)}
+    )
+    assert TableSchema.of(frame).notes == (
+        "Column 'ID' is left out: it is named like an identifier, and 95 of its 100 values "
+        "differ.",
+    )
+
+
+def test_ignored_columns_are_left_out_but_row_numbers_stay_row_numbers():
+    frame = pd.DataFrame({"id": [7, 8, 9], "x": [1.5, 2.0, 0.5], "site": ["a", "b", "a"]})
+    schema = TableSchema.of(frame, ignore=["site", "id"])
+    assert schema.kinds == {"id": "id", "x": "number", "site": "ignored"}
+    assert schema.notes[-1] == "Column 'site' is left out: it is to be ignored."

@@ -87,7 +87,7 @@ def _judged(
 ) -> ClassificationResult:
     split_rng, _ = np.random.default_rng(settings.seed).spawn(2)
     progress(0.0, "typing the columns")
-    split = split_rows(table, target, settings.test_share, split_rng)
+    split = split_rows(table, target, settings.test_share, split_rng, settings.ignore)
     train, test = split.train, split.test
     n_classes = len(np.unique(train.y))
     slate = class_slate(train.prepared.X, n_classes, split.preparation.binary_names)

@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 
 import credo
 from credo import app
-from credo.app.option import with_fields
+from credo.app.option import named_columns, with_fields
 from credo.data.error import DataError
 
 __all__ = ["command_line", "main"]
@@ -121,6 +121,9 @@ RejectCost = Annotated[
     float | None,
     typer.Option(callback=_positive, help="Cost of leaving a row undecided."),
 ]
+Ignored = Annotated[
+    str | None, typer.Option(help="Names of columns not to use, separated by commas.")
+]
 
 
 @command_line.callback(invoke_without_command=True)
@@ -149,6 +152,7 @@ class FitOptions:
     task: TaskChoice = TaskName.auto
     loss: LossPath = None
     reject: RejectCost = None
+    ignore: Ignored = None
 
 
 def fit(options: FitOptions) -> None:
@@ -160,6 +164,7 @@ def fit(options: FitOptions) -> None:
         task=options.task.value,
         loss=options.loss,
         reject=options.reject,
+        ignore=named_columns(options.ignore),
     )
     app.terminal_job.fit(options.table, options.target, settings, options.out, options.report)
 
@@ -188,17 +193,20 @@ def _print_models(is_wanted: bool) -> None:
         raise typer.Exit
 
 
-@command_line.command()
-def compare(
-    table: TablePath,
-    target: Annotated[str, typer.Option(help="Name of the column to predict.")],
+@dataclass(frozen=True)
+class CompareOptions:
+    """What ``credo compare`` is told."""
+
+    table: TablePath
+    target: Annotated[str, typer.Option(help="Name of the column to predict.")]
     models: Annotated[
         str | None,
         typer.Option(help="Names of models, separated by commas; all if not given."),
-    ] = None,
-    report: Annotated[Path | None, typer.Option(help="Where to write an HTML report.")] = None,
-    seed: Seed = 0,
-    task: TaskChoice = TaskName.auto,
+    ] = None
+    report: Annotated[Path | None, typer.Option(help="Where to write an HTML report.")] = None
+    seed: Seed = 0
+    task: TaskChoice = TaskName.auto
+    ignore: Ignored = None
     list_models: Annotated[
         bool,
         typer.Option(
@@ -207,11 +215,23 @@ def compare(
             is_eager=True,
             help="Print the names of all models, and what they are.",
         ),
-    ] = False,
-) -> None:
+    ] = False
+
+
+def compare(options: CompareOptions) -> None:
     """Say which models predict a column better, and which cannot be told apart."""
-    names = None if models is None else models.split(",")
-    app.terminal_job.compare(table, target, names, task.value, seed, report)
+    app.terminal_job.compare(
+        options.table,
+        options.target,
+        None if options.models is None else options.models.split(","),
+        options.task.value,
+        options.seed,
+        options.report,
+        named_columns(options.ignore),
+    )
+
+
+command_line.command()(with_fields(CompareOptions, compare))
 
 
 @command_line.command()

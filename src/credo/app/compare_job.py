@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from credo.app.candidate import MEANINGS
 from credo.app.class_slate import CLASS_MEANINGS, class_slate
+from credo.app.ignored import require_ignorable
 from credo.app.slate import regression_slate
 from credo.data.column_name import nearest_names, quoted
 from credo.data.columns import TableSchema
@@ -51,6 +52,7 @@ def compare_table(
     names: Sequence[str] | None = None,
     task: Task = "auto",
     seed: int = 0,
+    ignore: Sequence[str] = (),
 ) -> TableComparison:
     """Return how models of the slate compare on all rows of a table, in the same folds.
 
@@ -64,12 +66,15 @@ def compare_table(
         Models to compare; all that suit the table if None.
     task, seed
         What the target is predicted as, and what draws the folds.
+    ignore
+        Columns that are not used.
     """
     table = as_table(source)
     wanted = prepare_target(table, target, task)
+    require_ignorable(ignore, table, target)
     chosen = _known(names, wanted)
     labeled = table.rows(wanted.rows)
-    schema = TableSchema.of(labeled, leave_out=(target,))
+    schema = TableSchema.of(labeled, leave_out=(target,), ignore=ignore)
     preparation = TablePreparation.learn(labeled, target, schema)
     prepared = preparation.prepare(labeled)
     models, notes = _models(prepared, preparation.binary_names, wanted, chosen)

@@ -8,6 +8,7 @@ from threadpoolctl import threadpool_limits
 
 from credo.app.classification_job import judged_classification
 from credo.app.classification_result import ClassificationResult
+from credo.app.ignored import require_ignorable
 from credo.app.progress import Progress, silent
 from credo.app.regression_job import judged_regression
 from credo.app.result import FitSettings, RegressionResult
@@ -51,6 +52,7 @@ def fit_table(
     settings = settings or FitSettings()
     table = as_table(source)
     wanted = prepare_target(table, target, settings.task)
+    require_ignorable(settings.ignore, table, target)
     _require_rows(wanted, table.name)
     _require_classes(wanted, settings, table.name)
     n_threads = 1 if len(wanted.y) <= _ONE_THREAD_ROWS else None

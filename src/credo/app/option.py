@@ -1,4 +1,4 @@
-"""Commands whose arguments and options are the fields of a dataclass."""
+"""Commands whose arguments and options are the fields of a dataclass, and lists of names."""
 
 from __future__ import annotations
 
@@ -6,9 +6,20 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar, get_type_hints
 
-__all__ = ["with_fields"]
+__all__ = ["named_columns", "with_fields"]
 
 Options = TypeVar("Options")
+
+
+def named_columns(names: str | None) -> tuple[str, ...]:
+    """Return names that are separated by commas.
+
+    Examples
+    --------
+    >>> named_columns("age, dose")
+    ('age', 'dose')
+    """
+    return tuple(name.strip() for name in (names or "").split(",") if name.strip())
 
 
 def with_fields(options: type[Options], run: Callable[[Options], None]) -> Callable[..., None]:

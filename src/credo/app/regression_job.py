@@ -45,7 +45,7 @@ def _judged(
 ) -> RegressionResult:
     split_rng, fold_rng = np.random.default_rng(settings.seed).spawn(2)
     progress(0.0, "typing the columns")
-    split = split_rows(table, target, settings.test_share, split_rng)
+    split = split_rows(table, target, settings.test_share, split_rng, settings.ignore)
     train, test = split.train, split.test
     slate = regression_slate(train.prepared.X)
     progress(0.05, "fitting the candidates")

@@ -38,6 +38,8 @@ class FitSettings:
         File with what each action costs in each class, for a target of classes.
     reject
         What it costs to leave a row undecided; every error costs one if there is no file.
+    ignore
+        Columns that are not used.
 
     Examples
     --------
@@ -53,6 +55,7 @@ class FitSettings:
     task: Task = "auto"
     loss: Path | None = None
     reject: float | None = None
+    ignore: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name, example in (("test_share", 0.2), ("coverage", 0.9)):

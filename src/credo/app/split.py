@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,10 +50,13 @@ class Split:
     filled: FilledCells
 
 
-def split_rows(table: Table, target: Target, share: float, rng: Generator) -> Split:
+def split_rows(
+    table: Table, target: Target, share: float, rng: Generator, ignore: Sequence[str] = ()
+) -> Split:
     """Return the rows with a target in two parts, of classes the same share of each.
 
     Columns are typed on the whole table; all else is learned from the training rows alone.
+    Columns in ``ignore`` are not used.
 
     Raises
     ------
@@ -63,7 +67,7 @@ def split_rows(table: Table, target: Target, share: float, rng: Generator) -> Sp
     classes = target.y if target.has_classes else None
     train, test = hold_out(len(labeled), share, rng, stratify=classes)
     _require_variety(target.y[train], target, table.name)
-    schema = TableSchema.of(labeled, leave_out=(target.name,))
+    schema = TableSchema.of(labeled, leave_out=(target.name,), ignore=ignore)
     rows = labeled.rows(train)
     preparation = TablePreparation.learn(rows, target.name, schema)
     return Split(

@@ -86,12 +86,13 @@ def compare(
     task: Task,
     seed: int,
     report: Path | None,
+    ignore: tuple[str, ...] = (),
 ) -> None:
     """Compare models on a table, print what may be said, and write a page if asked to."""
     _require_places(table, None, report)
     with terminal.progress_bar(terminal.stderr()) as progress:
         progress(0.1, "fitting each model in each fold")
-        found = compare_table(table, target, names, task, seed)
+        found = compare_table(table, target, names, task, seed, ignore)
     if report is not None:
         with atomic_file(report) as file:
             file.write(comparison_page(found).encode())

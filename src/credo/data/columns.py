@@ -23,11 +23,14 @@ __all__ = [
     "column_kinds",
 ]
 
-ColumnKind = Literal["number", "category", "date", "id", "constant", "text", "empty"]
+ColumnKind = Literal["number", "category", "date", "id", "constant", "text", "empty", "ignored"]
 """Number, category and date are used; the other kinds are left out with a note."""
 
 MIN_TEXT_LEVELS = 10
 """Up to this many different values, text is a category however few rows there are."""
+
+MIN_ID_SHARE = 0.9
+"""Whole numbers named like an identifier are one if more than this share of them differ."""
 
 VANISHING = f"differ by less than {cell.MIN_SPREAD:g}, so that its unit must be changed"
 """Said of numbers that are not equal but count as such."""
@@ -83,7 +86,11 @@ class TableSchema:
 
     @classmethod
     def of(
-        cls, table: Any, leave_out: Sequence[str] = (), keep: Sequence[str] = ()
+        cls,
+        table: Any,
+        leave_out: Sequence[str] = (),
+        keep: Sequence[str] = (),
+        ignore: Sequence[str] = (),
     ) -> "TableSchema":
         """Return the schema of a `Table`, path or data frame.
 
@@ -96,13 +103,15 @@ class TableSchema:
         keep
             Columns to use even if they look like row numbers or free text. Where nothing
             else is left to learn from, row numbers are used without being named here.
+        ignore
+            Columns that are not used, whatever they hold.
         """
         frame = as_table(table).frame
         names = [name for name in frame.columns if name not in leave_out]
         columns = [_column(frame[name], name in keep) for name in names]
         if not any(column.is_used for column in columns):
             columns = [_unless_number(column, frame[column.name]) for column in columns]
-        return cls(tuple(columns))
+        return cls(tuple(_ignored(c) if c.name in ignore else c for c in columns))
 
     @property
     def kinds(self) -> dict[str, ColumnKind]:
@@ -159,15 +168,28 @@ def _column(series: "pd.Series[Any]", is_kept: bool) -> Column:
 def _number_column(name: str, values: "np.ndarray[Any, Any]", is_kept: bool) -> Column:
     if not cell.varies(values) and not np.isnan(values).any():
         return _left_out(name, "constant", f"its values {VANISHING}")
-    is_whole = bool(np.all(np.mod(values, 1) == 0))
-    if is_kept or not is_whole:
+    present = values[~np.isnan(values)]
+    if is_kept or not bool(np.all(np.mod(present, 1) == 0)):
         return Column(name, "number")
-    steps = np.diff(values)
-    counts_rows = values[0] in (0, 1) and len(values) > 2 and bool(np.all(steps == 1))
+    counts_rows = values[0] in (0, 1) and len(values) > 2 and bool(np.all(np.diff(values) == 1))
     is_named_id = bool(_ID_NAME.fullmatch(name) or _CAMEL_ID.fullmatch(name))
-    if counts_rows or (is_named_id and len(np.unique(values)) == len(values)):
+    n_distinct = len(np.unique(present))
+    if counts_rows or (is_named_id and n_distinct == len(values)):
         return _left_out(name, "id", "it numbers the rows")
+    if is_named_id and n_distinct > MIN_ID_SHARE * len(present):
+        why = (
+            f"it is named like an identifier, and {n_distinct:,} of its {len(present):,} "
+            "values differ"
+        )
+        return _left_out(name, "id", why)
     return Column(name, "number")
+
+
+def _ignored(column: Column) -> Column:
+    """Return a column that was named to be ignored; one that numbers the rows still does."""
+    if column.kind == "id":
+        return column
+    return _left_out(column.name, "ignored", "it is to be ignored")
 
 
 def _unless_number(column: Column, series: "pd.Series[Any]") -> Column:
