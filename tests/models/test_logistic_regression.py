@@ -190,9 +190,9 @@ def test_many_rows_give_the_mode_that_newton_finds_on_all_of_them(monkeypatch):
     quick = LogisticRegression(weight_precision=1.0).fit(x, y)
     monkeypatch.setattr("credo.inference.logistic.WORTHWHILE", 10**9)
     slow = LogisticRegression(weight_precision=1.0).fit(x, y)
-    assert_allclose(quick.coef_, slow.coef_, rtol=1e-7, atol=1e-10)
+    assert_allclose(quick.coef_, slow.coef_, rtol=1e-5, atol=1e-8)
     assert_allclose(quick.log_evidence_, slow.log_evidence_, atol=1e-3)
-    assert_allclose(quick.coefficients()["sd"], slow.coefficients()["sd"], rtol=1e-4)
+    assert_allclose(quick.coefficients()["sd"], slow.coefficients()["sd"], rtol=1e-3)
 
 
 def test_many_parameters_are_found_by_gradients_alone(monkeypatch):

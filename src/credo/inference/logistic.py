@@ -20,9 +20,9 @@ __all__ = ["LogisticProblem", "mode_of"]
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
 ROWS_PER_PARAMETER = 10
-MIN_SUBSAMPLE = 5000
+MIN_SUBSAMPLE = 8000
 WORTHWHILE = 5
-EXACT, CLOSE = 1e-9, 1e-3
+EXACT, CLOSE = 1e-9, 0.02
 
 
 @dataclass(frozen=True, eq=False)

@@ -45,7 +45,7 @@ def loss_and_gradient(
                 score[k] = s
                 top = max(top, s)
             chosen = score[code[i] - 1] if code[i] > 0 else 0.0
-            total = math.exp(-top)
+            total = math.exp(-top) if top > 0.0 else 1.0
             for k in range(n_others):
                 score[k] = math.exp(score[k] - top)
                 total += score[k]
