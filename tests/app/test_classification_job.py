@@ -14,6 +14,7 @@ from credo.app.report import report_page
 from credo.app.result import FitSettings
 from credo.data.error import TableError
 from credo.data.table_classification import TableClassification
+from credo.decisions import LossMatrix
 
 
 def texts(result, tone):
@@ -78,6 +79,26 @@ def test_a_saved_model_predicts_as_it_did(sorted_rows, clinic_classes, tmp_path)
     assert before.notes == after.notes
     assert loaded.notes == sorted_rows.model.notes
     assert loaded.scores == sorted_rows.scores
+
+
+def test_a_loaded_model_has_the_verbs_of_a_classifier(sorted_rows, clinic_classes, tmp_path):
+    credo.save(sorted_rows.model, tmp_path / "m.credo")
+    model = credo.load(tmp_path / "m.credo")
+    told = model.predict(clinic_classes).frame
+    probability = model.predict_proba(clinic_classes)
+    assert model.classes_.tolist() == ["cured", "sick"]
+    assert_allclose(probability[:, 0], told["probability of cured"])
+    assert_allclose(probability[:, 1], told["probability of sick"])
+    costs = LossMatrix([[0, 5], [1, 0]], ["cured", "sick"], ["wait", "treat"])
+    decision = model.decide(clinic_classes, costs)
+    is_treated = probability[:, 0] < 5 * probability[:, 1]
+    assert decision.action.tolist() == np.where(is_treated, "treat", "wait").tolist()
+    plain = model.decide(clinic_classes)
+    assert plain.action.tolist() == told["class"].tolist()
+    assert_allclose(
+        model.decide(clinic_classes, reject=0.2).expected_loss,
+        np.minimum(1 - probability.max(axis=1), 0.2),
+    )
 
 
 def test_new_levels_gaps_and_far_rows_are_predicted_with_notes(sorted_rows, clinic_classes):

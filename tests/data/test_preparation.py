@@ -252,3 +252,26 @@ def test_numbers_that_differ_too_little_in_training_are_left_out_or_only_marked(
     preparation = TablePreparation.learn(frame.head(3), schema=schema)
     assert preparation.names == ("x", "gappy is missing")
     assert "'tiny' is left out: its training values differ by less than" in preparation.notes[0]
+
+
+def test_gaps_that_are_treated_alike_are_one_sentence_that_names_five_columns():
+    values = {f"v{i}": ["y", "n", None] * 3 for i in range(7)}
+    frame = pd.DataFrame(
+        values | {"a": [1.0, None, 3.0] * 3, "b": [None, None, *range(7)], "c": range(2, 11)}
+    )
+    assert TablePreparation.learn(frame, keep=["c"]).notes == (
+        "21 missing values in 7 columns ('v0', 'v1', 'v2', 'v3', 'v4', ...) were counted as a "
+        "level of their own.",
+        "5 missing values in 2 columns ('a', 'b') were filled with the training means, and a "
+        "column for each says where.",
+    )
+
+
+def test_all_columns_that_are_absent_are_named_at_once():
+    frame = pd.DataFrame({name: [1.5, 2.0, 0.5] for name in "abcdefg"})
+    with pytest.raises(TableError) as raised:
+        TablePreparation.learn(frame).prepare(frame[["a"]])
+    assert str(raised.value) == (
+        "7 columns must be in the table; found that 6 are not: 'b', 'c', 'd', 'e', 'f', ...; "
+        "its columns are 'a'; rename columns, or add them."
+    )

@@ -13,6 +13,7 @@ import pandas as pd
 from credo.data import cell
 from credo.data.column_name import quoted
 from credo.data.error import TableError
+from credo.data.gap import Gap
 from credo.numerics.array import Array
 
 __all__ = [
@@ -33,10 +34,11 @@ MIN_LEVEL_ROWS = 2
 
 
 class Coded(NamedTuple):
-    """Columns of a design matrix, shape (n_rows, n_columns), and notes on how they came."""
+    """Columns of a design matrix, shape (n_rows, n_columns), notes on them, and gaps if any."""
 
     values: Array
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    gap: Gap | None = None
 
 
 class ColumnCode(Protocol):
@@ -93,7 +95,7 @@ class NumberCode:
         """Return the numbers with gaps filled, and the indicator."""
         values = _numbers(series, source)
         filled = f"filled with the training mean {self.mean:.6g}"
-        return _filled(values, self.mean, self, filled)
+        return _filled(values, self, filled, "filled with the training means")
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,8 @@ class DateCode:
     def code(self, series: "pd.Series[Any]", source: str) -> Coded:
         """Return the days with gaps filled, and the indicator."""
         values = _days(series, source) - self.start
-        return _filled(values, self.mean, self, "filled with the mean training date")
+        alone = "filled with the mean training date"
+        return _filled(values, self, alone, f"{alone}s")
 
 
 @dataclass(frozen=True)
@@ -194,21 +197,24 @@ class CategoryCode:
         values = np.zeros((len(words), len(self.names)))
         rows = np.flatnonzero(places >= 0)
         values[rows, places[rows]] = 1.0
-        return Coded(values, self._notes(words, set(distinct) - set(place)))
+        return Coded(values, self._notes(words, set(distinct) - set(place)), self._gap(words))
+
+    @property
+    def _fate(self) -> str:
+        return "counted as 'other'" if self.has_other else "predicted as the average level"
 
     def _notes(self, words: Any, strange: set[str]) -> tuple[str, ...]:
-        fate = "counted as 'other'" if self.has_other else "predicted as the average level"
-        notes = []
-        if strange:
-            rare = f"rare or new ({quoted(sorted(strange), 3)}) and {fate}"
-            n_rows = sum(word in strange for word in words)
-            notes.append(f"{_count(n_rows, 'value')} of {self.name!r} {_be(n_rows)} {rare}.")
+        if not strange:
+            return ()
+        rare = f"rare or new ({quoted(sorted(strange), 3)}) and {self._fate}"
+        n_rows = sum(word in strange for word in words)
+        what = "1 value" if n_rows == 1 else f"{n_rows:,} values"
+        return (f"{what} of {self.name!r} {'was' if n_rows == 1 else 'were'} {rare}.",)
+
+    def _gap(self, words: Any) -> Gap | None:
         n_missing = int(pd.isna(words).sum())
-        if n_missing:
-            fate = "counted as a level of their own" if self.has_missing else fate
-            gaps = _count(n_missing, "missing value")
-            notes.append(f"{gaps} of {self.name!r} {_be(n_missing)} {fate}.")
-        return tuple(notes)
+        fate = "counted as a level of their own" if self.has_missing else self._fate
+        return Gap(self.name, n_missing, fate, fate) if n_missing else None
 
 
 def _numbers(series: "pd.Series[Any]", source: str) -> Array:
@@ -234,23 +240,14 @@ def _require(is_right: Any, series: "pd.Series[Any]", source: str, rule: str) ->
         )
 
 
-def _filled(values: Array, mean: float, code: NumberCode | DateCode, how: str) -> Coded:
+def _filled(values: Array, code: NumberCode | DateCode, alone: str, together: str) -> Coded:
     is_missing = np.isnan(values)
     n_missing = int(is_missing.sum())
-    columns = [] if code.is_constant else [np.where(is_missing, mean, values)]
+    columns = [] if code.is_constant else [np.where(is_missing, code.mean, values)]
     if code.has_indicator:
         columns.append(is_missing.astype(np.float64))
-    said = ", and a column says where" if code.has_indicator else ""
-    note = (
-        f"{_count(n_missing, 'missing value')} of {code.name!r} {_be(n_missing)} {how}{said}."
-    )
+        alone += ", and a column says where"
+        together += ", and a column for each says where"
     stacked = np.stack(columns, axis=1) if columns else np.empty((len(values), 0))
-    return Coded(stacked, (note,) if n_missing else ())
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
-
-
-def _be(n: int) -> str:
-    return "was" if n == 1 else "were"
+    gap = Gap(code.name, n_missing, alone, together) if n_missing else None
+    return Coded(stacked, gap=gap)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from credo.data.error import TableError
 
-__all__ = ["nearest_names", "quoted", "require_column", "require_unique"]
+__all__ = ["nearest_names", "quoted", "require_column", "require_columns", "require_unique"]
 
 
 def quoted(names: Iterable[object], limit: int = 5) -> str:
@@ -59,6 +59,19 @@ def require_column(column: str, names: Sequence[str], source: str, flag: str = "
     choice = nearest[0] if nearest else "one of them"
     advice = f"pass {flag} {choice}" if flag else "rename the column, or add it"
     raise TableError(f"{role} {column!r} must be in {source}; {found}; {advice}.")
+
+
+def require_columns(columns: Sequence[str], names: Sequence[str], source: str) -> None:
+    """Raise a `TableError` that lists those of ``columns`` that are not among ``names``."""
+    present = set(names)
+    absent = [column for column in columns if column not in present]
+    if len(absent) == 1:
+        require_column(absent[0], names, source)
+    if absent:
+        raise TableError(
+            f"{len(columns)} columns must be in {source}; found that {len(absent)} are not: "
+            f"{quoted(absent)}; its columns are {quoted(names)}; rename columns, or add them."
+        )
 
 
 def require_unique(names: Sequence[str], source: str) -> None:

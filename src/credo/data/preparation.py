@@ -1,6 +1,6 @@
 """From a table to a design matrix, by rules learned on the training rows only."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
@@ -10,10 +10,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from credo.data import cell
-from credo.data.column_code import CategoryCode, ColumnCode, DateCode, NumberCode
-from credo.data.column_name import quoted, require_column
+from credo.data.column_code import CategoryCode, Coded, ColumnCode, DateCode, NumberCode
+from credo.data.column_name import quoted, require_column, require_columns
 from credo.data.columns import VANISHING, Column, TableSchema
 from credo.data.error import TableError
+from credo.data.gap import gap_note
 from credo.data.table import Table, as_table
 from credo.numerics.array import Array
 
@@ -194,10 +195,9 @@ class TablePreparation:
             Columns that training did not have are ignored, and a note says so.
         """
         table = as_table(table, text_columns=self.text_columns)
-        for name in self.inputs:
-            require_column(name, table.columns, table.name)
+        require_columns(self.inputs, table.columns, table.name)
         parts = [code.code(table.frame[code.name], table.name) for code in self.codes]
-        notes = tuple(note for part in parts for note in part.notes)
+        notes = tuple(_notes(parts))
         X = np.concatenate([part.values for part in parts], axis=1)
         return PreparedTable(X, self.names, notes + self._extra(table))
 
@@ -228,6 +228,17 @@ class TablePreparation:
             return ()
         what = "1 column was" if len(extra) == 1 else f"{len(extra)} columns were"
         return (f"{what} not there in training and ignored: {quoted(extra)}.",)
+
+
+def _notes(parts: Sequence[Coded]) -> Iterator[str]:
+    """Yield notes by column, those on gaps that were treated alike in one sentence."""
+    told = set()
+    for part in parts:
+        yield from part.notes
+        if part.gap and part.gap.together not in told:
+            told.add(part.gap.together)
+            alike = [p.gap for p in parts if p.gap and p.gap.together == part.gap.together]
+            yield gap_note(alike)
 
 
 def _in_training(column: Column, table: Table) -> Column:

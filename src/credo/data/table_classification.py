@@ -12,10 +12,11 @@ from credo.data.error import ModelFileError
 from credo.data.preparation import PreparedTable, TablePreparation
 from credo.data.table_input import TableInput, TablePrediction, named_inputs, trial_rows
 from credo.data.training_range import TrainingRange
-from credo.decisions.decision import decide
+from credo.decisions.decision import Decision, decide
 from credo.decisions.loss_matrix import LossMatrix
 from credo.distributions.categorical import Categorical
 from credo.models.stack import Stack
+from credo.numerics.array import Array
 
 __all__ = ["ClassScore", "TableClassification"]
 
@@ -125,6 +126,41 @@ class TableClassification:
                 "runner_up_loss": decision.runner_up_loss,
             }
         return TablePrediction(rows.frame(columns), rows.notes("probabilities"))
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels, by the name that classifiers give them."""
+        return self.classes
+
+    def predict_proba(self, table: Any) -> Array:
+        """Return class probabilities, shape (n_rows, n_classes), in the order of `classes_`.
+
+        Parameters
+        ----------
+        table
+            A `Table`, a path or a data frame, as `predict` takes it.
+        """
+        return self._categorical(table).probability
+
+    def decide(self, table: Any, loss: Any = None, reject: float | None = None) -> Decision:
+        """Return the action of least expected loss for each row of a table.
+
+        Parameters
+        ----------
+        table
+            A `Table`, a path or a data frame, as `predict` takes it.
+        loss
+            A `LossMatrix`, or an array with the loss of each action (row) for each class
+            (column) in the order of `classes_`. If None every error costs 1.
+        reject
+            What it costs to leave a row undecided; never rejected if None.
+        """
+        costs = LossMatrix.zero_one(self.classes) if loss is None else loss
+        return decide(self._categorical(table), costs, reject)
+
+    def _categorical(self, table: Any) -> Categorical:
+        rows = TableInput.of(table, self.preparation, self.training_range)
+        return self.predict_dist(rows.prepared)
 
     def predict_dist(self, prepared: PreparedTable) -> Categorical:
         """Return the mixture of the classifiers, one entry per row."""
