@@ -10,10 +10,11 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import indexable
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from credo.inference.model_evidence import Evidence, model_posterior
 from credo.models.ensemble import Ensemble, kind_of, mixed_classes, mixed_predictive
+from credo.models.inputs import validated
 from credo.numerics.log_domain import log_sum_exp
 
 __all__ = ["EvidenceWarning", "ModelAverage"]
@@ -76,7 +77,7 @@ class ModelAverage(Ensemble):
         is_classifier = kind_of(self.estimators) == "classifier"
         X, y = indexable(X, y)
         # The members check the values, each as it was told to.
-        validate_data(self, X, y, skip_check_array=True)
+        validated(self, X, y, skip_check_array=True)
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
         fitted = [clone(model).fit(X, y, **weight) for model in models]
         if is_classifier:

@@ -11,7 +11,6 @@ from sklearn.utils.validation import (
     _check_sample_weight,
     check_consistent_length,
     check_is_fitted,
-    validate_data,
 )
 
 from credo.distributions.categorical import Categorical
@@ -22,6 +21,7 @@ from credo.inference.latent_class import IncompleteRows
 from credo.models.class_setting import ClassConditionalSetting, Summary, class_weight
 from credo.models.classifier import PredictiveClassifier
 from credo.models.diagnosis import Diagnosis, diagnose_classes
+from credo.models.inputs import validated
 from credo.models.label import class_labels, label_codes
 from credo.models.setting import generator
 from credo.numerics.array import Array
@@ -280,9 +280,7 @@ class GaussianClassConditional(PredictiveClassifier):
         return self.joint_
 
     def _inputs(self, X: ArrayLike, is_first: bool = False) -> Array:
-        x = validate_data(
-            self, X, reset=is_first, dtype=np.float64, ensure_all_finite="allow-nan"
-        )
+        x = validated(self, X, reset=is_first, dtype=np.float64, ensure_all_finite="allow-nan")
         return np.asarray(x)
 
     def _weight(self, sample_weight: ArrayLike | None, x: Array) -> Array:

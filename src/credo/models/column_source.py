@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import validate_data
 
+from credo.models.inputs import require_distinct_names, validated
 from credo.numerics.array import Array, as_float
 
 __all__ = ["Category", "Kind", "Source", "source_of"]
@@ -167,7 +167,7 @@ class SparseSource:
 def source_of(estimator: Any, X: Any, is_first: bool) -> Source:
     """Return the table that ``X`` is; shape and names are checked, and kept if it is first."""
     if sparse.issparse(X):
-        x = validate_data(
+        x = validated(
             estimator,
             X,
             reset=is_first,
@@ -177,16 +177,17 @@ def source_of(estimator: Any, X: Any, is_first: bool) -> Source:
         )
         return SparseSource(sparse.csr_array(x))
     if nw.dependencies.is_into_dataframe(X):
+        require_distinct_names(X)
         frame = nw.from_native(X, eager_only=True)
         if 0 in frame.shape:
             raise ValueError(
                 f"X must have at least one row and one column; found shape {frame.shape}. "
                 "Check how the table was read or filtered."
             )
-        validate_data(estimator, X, reset=is_first, skip_check_array=True)
+        validated(estimator, X, reset=is_first, skip_check_array=True)
         return FrameSource(frame)
     # Statistics and scores refuse infinity themselves, so that no extra pass is needed.
-    x = validate_data(estimator, X, reset=is_first, dtype=None, ensure_all_finite=False)
+    x = validated(estimator, X, reset=is_first, dtype=None, ensure_all_finite=False)
     return ArraySource(x)
 
 

@@ -12,11 +12,12 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import Tags, get_tags, indexable
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from credo.inference.setting_edge import settings_at_edge
 from credo.models.candidate import Candidate, candidate, comparable, search_results
 from credo.models.fold import TrainingRows, fold_generator, fold_pairs
+from credo.models.inputs import validated
 from credo.models.predictive import predict_dist
 
 __all__ = ["EvidenceSearch", "SearchWarning"]
@@ -129,7 +130,7 @@ class EvidenceSearch(MetaEstimatorMixin, BaseEstimator):
         """Fit every combination of settings to all rows, and choose the best."""
         grid = self._grid()
         X, y = indexable(X, y)
-        validate_data(self, X, y, skip_check_array=True)
+        validated(self, X, y, skip_check_array=True)
         rows = TrainingRows.of(X, y, is_classifier(self.estimator), sample_weight)
         pairs = None
         if self.cv is not None:

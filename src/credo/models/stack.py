@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.utils import indexable
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from credo.distributions.categorical import Categorical
 from credo.distributions.predictive import Predictive
@@ -27,6 +27,7 @@ from credo.models.fold import (
     fold_pairs,
     held_out,
 )
+from credo.models.inputs import validated
 from credo.models.predictive import predict_dist
 
 __all__ = ["Stack"]
@@ -92,7 +93,7 @@ class Stack(Ensemble):
         is_classifier = kind_of(self.estimators) == "classifier"
         _require_verbs(self.names_, models, is_classifier, sample_weight is not None)
         X, y = indexable(X, y)
-        validate_data(self, X, y, skip_check_array=True)
+        validated(self, X, y, skip_check_array=True)
         rows = TrainingRows.of(X, y, is_classifier, sample_weight)
         if rows.classes is not None:
             self.classes_ = rows.classes
