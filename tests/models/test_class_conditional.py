@@ -738,3 +738,13 @@ def test_an_engine_stands_for_exact_inference():
     gaps = with_gaps(x)
     expected.fit(gaps, y)
     assert_array_equal(model.fit(gaps, y).predict_proba(gaps), expected.predict_proba(gaps))
+
+
+def test_minus_one_beside_classes_from_zero_on_warns_that_it_is_learned_as_a_class():
+    x = np.random.default_rng(0).normal(size=(30, 2))
+    y = np.repeat([-1, 0, 1], 10)
+    with pytest.warns(UserWarning, match="found -1 beside classes from 0 on"):
+        model = GaussianClassConditional().fit(x, y)
+    assert model.classes_.tolist() == [-1, 0, 1]
+    for named in (np.where(y == -1, np.nan, y), np.sign(y + 0.5), y - 1, y.astype(str)):
+        GaussianClassConditional().fit(x, named)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -264,6 +265,7 @@ class GaussianClassConditional(PredictiveClassifier):
         check_consistent_length(x, y)
         weight = self._weight(sample_weight, x)
         self.classes_, codes = class_labels(y, weight, True, classes)
+        _warn_of_code_for_unlabeled(self.classes_)
         self._setting.known_probability(len(self.classes_))
         return self._rows(x, codes, weight)
 
@@ -324,3 +326,17 @@ class GaussianClassConditional(PredictiveClassifier):
                 f"inference={self.inference!r}. Read predict_log_proba instead."
             )
         return joint.linear_discriminant()
+
+
+def _warn_of_code_for_unlabeled(classes: NDArray[Any]) -> None:
+    """Warn of a class -1 below several that count from zero: elsewhere it means no label."""
+    if classes.dtype.kind != "i" or len(classes) < 3:
+        return
+    if classes[0] == -1 and classes[1] == 0:
+        warnings.warn(
+            "rows without a label must have NaN or None in y; found -1 beside classes from 0 "
+            "on, which is learned as a class of its own. If it marks unlabeled rows, as in "
+            "scikit-learn, write np.where(y == -1, np.nan, y).",
+            UserWarning,
+            stacklevel=4,
+        )
