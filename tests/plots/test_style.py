@@ -1,5 +1,30 @@
+import inspect
 import subprocess
 import sys
+
+import pytest
+
+from credo import plots
+
+
+def test_without_axes_a_figure_is_drawn_on_the_current_ones_of_pyplot():
+    code = """
+import matplotlib
+matplotlib.use("Agg")
+from matplotlib import pyplot
+from credo.distributions import Beta
+from credo.plots import density
+first = density(Beta(1.0, 1.0))
+assert first is pyplot.gca()
+assert density(Beta(3.0, 2.0)) is first
+assert len(first.lines) == 2
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("name", plots.__all__)
+def test_no_figure_needs_axes_of_its_own(name):
+    assert inspect.signature(getattr(plots, name)).parameters["ax"].default is None
 
 
 def test_drawing_touches_neither_pyplot_nor_global_settings():

@@ -1,7 +1,7 @@
 """One figure for each thing a person would rather look at than read.
 
-Each function draws on the ``ax`` it is given and returns it; none touches pyplot or global
-settings.
+Each function draws on the ``ax`` it is given and returns it; none touches global settings, nor
+pyplot, but for its current axes where no ``ax`` is given.
 """
 
 from typing import TYPE_CHECKING

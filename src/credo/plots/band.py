@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from credo.distributions.predictive import Predictive
 from credo.models.predictive import predict_dist
 from credo.numerics.array import Array, as_float
-from credo.plots.style import BLUE, INK, legend_above, percent, tidy
+from credo.plots.style import BLUE, INK, axes_of, legend_above, percent, tidy
 
 __all__ = ["predictive_band"]
 
@@ -24,7 +24,7 @@ def predictive_band(
     model: Any,
     X: ArrayLike,
     y: ArrayLike | None,
-    ax: Axes,
+    ax: Axes | None = None,
     coverage: float = 0.9,
     n_functions: int = 0,
     rng: Generator | None = None,
@@ -46,6 +46,7 @@ def predictive_band(
     n_functions, rng
         How many functions to draw from the posterior, and what draws them.
     """
+    ax = axes_of(ax)
     inputs = _one_column(X)
     if isinstance(model, Predictive):
         order = np.argsort(inputs, kind="stable")

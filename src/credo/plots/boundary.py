@@ -10,7 +10,7 @@ from matplotlib.colors import to_rgb
 from numpy.typing import ArrayLike, NDArray
 
 from credo.numerics.array import Array, as_float
-from credo.plots.style import BLUE, INK, ORANGE, legend_above, tidy
+from credo.plots.style import BLUE, INK, ORANGE, axes_of, legend_above, tidy
 
 __all__ = ["CLASS_COLORS", "boundary"]
 
@@ -22,7 +22,9 @@ STRENGTH = 0.5
 TIE = 1e-9
 
 
-def boundary(classifier: Any, X: Any, y: ArrayLike, ax: Axes, n_steps: int = 300) -> Axes:
+def boundary(
+    classifier: Any, X: Any, y: ArrayLike, ax: Axes | None = None, n_steps: int = 300
+) -> Axes:
     """Draw class probabilities as color, the lines where the best class changes, and rows.
 
     The surer a class, the fuller its color; equally probable classes mix. A classifier without
@@ -38,6 +40,7 @@ def boundary(classifier: Any, X: Any, y: ArrayLike, ax: Axes, n_steps: int = 300
     n_steps
         Number of places in each direction at which the classifier is asked.
     """
+    ax = axes_of(ax)
     rows, labels = as_float(X), np.asarray(y)
     _require_two_inputs(classifier, rows)
     low, high = rows.min(axis=0), rows.max(axis=0)

@@ -6,18 +6,19 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
 from credo.evaluation.calibration import CoverageCurve
-from credo.plots.style import BLUE, GRAY, legend_above, tidy
+from credo.plots.style import BLUE, GRAY, axes_of, legend_above, tidy
 
 __all__ = ["coverage_curve"]
 
 
-def coverage_curve(curve: CoverageCurve, ax: Axes) -> Axes:
+def coverage_curve(curve: CoverageCurve, ax: Axes | None = None) -> Axes:
     """Draw observed against claimed coverage; on the diagonal predictions are calibrated.
 
     Below it intervals are too narrow, above it too wide. The band from ``curve.low`` to
     ``curve.high`` is where the share of endless rows may lie: where it leaves out the
     diagonal, chance does not explain the distance.
     """
+    ax = axes_of(ax)
     ax.plot([0, 1], [0, 1], "--", color=GRAY, lw=1.2, label="calibrated")
     ax.fill_between(curve.levels, curve.low, curve.high, color=BLUE, alpha=0.18, lw=0)
     label = f"observed, {curve.n_rows:,} rows"

@@ -13,7 +13,7 @@ from credo.evaluation.comparison import Comparison
 from credo.evaluation.verdict import Verdict
 from credo.inference.model_evidence import model_posterior
 from credo.numerics.array import as_float
-from credo.plots.style import BLUE, GRAY, INK, ORANGE, legend_above, shortened, tidy
+from credo.plots.style import BLUE, GRAY, INK, ORANGE, axes_of, legend_above, shortened, tidy
 from credo.plots.wording import probability as written
 
 __all__ = ["comparison", "evidence_against_complexity", "model_comparison"]
@@ -29,7 +29,7 @@ VERDICTS = {
 def evidence_against_complexity(
     labels: Sequence[object],
     log_evidences: ArrayLike,
-    ax: Axes,
+    ax: Axes | None = None,
     prior: ArrayLike | None = None,
 ) -> Axes:
     """Draw log evidence from the simplest to the richest model, with their probabilities.
@@ -44,6 +44,7 @@ def evidence_against_complexity(
         Prior probability of each, equal if None; probabilities are the bars, on an axis of
         their own at the right.
     """
+    ax = axes_of(ax)
     evidences = as_float(log_evidences)
     if len(labels) != len(evidences):
         raise ValueError(
@@ -70,7 +71,7 @@ def evidence_against_complexity(
     return tidy(ax, "model", "log evidence")
 
 
-def model_comparison(table: pd.DataFrame, ax: Axes) -> Axes:
+def model_comparison(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the posterior probability of each model as a bar, in the order of the table.
 
     Parameters
@@ -80,6 +81,7 @@ def model_comparison(table: pd.DataFrame, ax: Axes) -> Axes:
         `ModelAverage.table` gives; a "log_score" (and "log_score_error") is written under
         the name of its model as well.
     """
+    ax = axes_of(ax)
     missing = [name for name in ("log_evidence", "probability") if name not in table]
     if missing or table.empty:
         raise ValueError(
@@ -99,7 +101,7 @@ def model_comparison(table: pd.DataFrame, ax: Axes) -> Axes:
     return tidy(ax, "posterior probability")
 
 
-def comparison(result: Comparison, ax: Axes, by: str | None = None) -> Axes:
+def comparison(result: Comparison, ax: Axes | None = None, by: str | None = None) -> Axes:
     """Draw how far each model is behind the leading one, with the verdict on the difference.
 
     A bar that reaches zero is a difference that the rows at hand do not show. Differences
@@ -112,6 +114,7 @@ def comparison(result: Comparison, ax: Axes, by: str | None = None) -> Axes:
     by
         "log_score" or "accuracy"; the first of them that has verdicts if None.
     """
+    ax = axes_of(ax)
     verdicts = _against_the_leader(result, by)
     leader, score = verdicts[0].first, verdicts[0].by
     y = np.arange(1, len(verdicts) + 1)

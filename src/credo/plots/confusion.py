@@ -9,7 +9,7 @@ from matplotlib.image import AxesImage
 
 from credo.evaluation.confusion import Confusion
 from credo.numerics.array import Array
-from credo.plots.style import BLUE, GRAY, INK, shortened
+from credo.plots.style import BLUE, GRAY, INK, axes_of, shortened
 
 __all__ = ["confusion_table"]
 
@@ -18,12 +18,15 @@ SHADES = LinearSegmentedColormap.from_list("credo_blue", ["#FFFFFF", BLUE])
 MOST_INTERVALS, MOST_NUMBERS = 6, 15
 
 
-def confusion_table(confusion: Confusion, ax: Axes, coverage: float = 0.9) -> Axes:
+def confusion_table(
+    confusion: Confusion, ax: Axes | None = None, coverage: float = 0.9
+) -> Axes:
     """Draw each cell's count and its share of the true class, with the share's interval.
 
     Rows are true classes and sum to 100 %; the darker a cell, the larger its share. Intervals
     are written for up to six classes, numbers for up to fifteen.
     """
+    ax = axes_of(ax)
     shares = confusion.shares(coverage)
     k = len(confusion.labels)
     image = ax.imshow(np.nan_to_num(shares[..., 0]), cmap=SHADES, vmin=0.0, vmax=1.0)

@@ -11,7 +11,17 @@ from matplotlib.ticker import PercentFormatter
 from credo.decisions.loss_matrix import LossMatrix
 from credo.decisions.risk import action_regions
 from credo.numerics.array import Array
-from credo.plots.style import BLUE, GRAY, INK, ORANGE, legend_above, percent, shortened, tidy
+from credo.plots.style import (
+    BLUE,
+    GRAY,
+    INK,
+    ORANGE,
+    axes_of,
+    legend_above,
+    percent,
+    shortened,
+    tidy,
+)
 
 __all__ = ["expected_losses"]
 
@@ -19,7 +29,9 @@ COLORS = (BLUE, ORANGE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 NEAR = 0.12
 
 
-def expected_losses(loss: LossMatrix, ax: Axes, reject: float | None = None) -> Axes:
+def expected_losses(
+    loss: LossMatrix, ax: Axes | None = None, reject: float | None = None
+) -> Axes:
     """Draw the expected loss of each action against the probability of the second class.
 
     The lower edge is the loss of the best rule; dotted lines mark where its action changes.
@@ -31,6 +43,7 @@ def expected_losses(loss: LossMatrix, ax: Axes, reject: float | None = None) -> 
     reject
         What it costs to leave undecided; not an action if None.
     """
+    ax = axes_of(ax)
     costs = loss if reject is None else loss.with_reject(reject)
     regions = action_regions(costs)
     p = np.unique(np.concatenate([np.linspace(0.0, 1.0, 101), regions.thresholds]))

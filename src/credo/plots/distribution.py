@@ -11,7 +11,7 @@ from credo.distributions.empirical import Empirical
 from credo.distributions.predictive import Predictive
 from credo.distributions.univariate import Univariate
 from credo.numerics.array import Array
-from credo.plots.style import BLUE, GRAY, legend_above, shortened, tidy
+from credo.plots.style import BLUE, GRAY, axes_of, legend_above, shortened, tidy
 
 __all__ = ["density", "prior_posterior"]
 
@@ -21,7 +21,7 @@ TAIL = 5e-4
 
 def density(
     distribution: Distribution,
-    ax: Axes,
+    ax: Axes | None = None,
     label: str | None = None,
     color: str = BLUE,
     between: tuple[float, float] | None = None,
@@ -38,6 +38,7 @@ def density(
     between
         Smallest and largest outcome to show; all but one in a thousand if None.
     """
+    ax = axes_of(ax)
     one = _one(distribution)
     if isinstance(one, Categorical):
         _stems(np.arange(float(len(one.labels))), one.probability, ax, label, color)
@@ -61,7 +62,10 @@ def density(
 
 
 def prior_posterior(
-    prior: Distribution, posterior: Distribution, ax: Axes, name: str = "parameter"
+    prior: Distribution,
+    posterior: Distribution,
+    ax: Axes | None = None,
+    name: str = "parameter",
 ) -> Axes:
     """Draw what was believed before the data and after them, on one axis.
 
@@ -70,6 +74,7 @@ def prior_posterior(
     name
         What the distributions are about, for the axis.
     """
+    ax = axes_of(ax)
     between = _shared_range(_one(prior), _one(posterior))
     density(prior, ax, "prior", GRAY, between)
     density(posterior, ax, "posterior", BLUE, between)

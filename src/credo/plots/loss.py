@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from credo.decisions.margin_loss import MARGIN_LOSSES
-from credo.plots.style import BLUE, GRAY, INK, ORANGE, legend_above, tidy
+from credo.plots.style import BLUE, GRAY, INK, ORANGE, axes_of, legend_above, tidy
 
 __all__ = ["losses"]
 
@@ -19,11 +19,12 @@ _COLORS = {
 }
 
 
-def losses(ax: Axes) -> Axes:
+def losses(ax: Axes | None = None) -> Axes:
     """Draw every loss against the margin ``y f(x)``, each scaled to bound the 0-1 loss.
 
     The logistic loss is divided by log 2, so that all curves pass through (0, 1).
     """
+    ax = axes_of(ax)
     z = np.linspace(-2.0, 3.0, 501)
     ax.axvline(0.0, color=GRAY, lw=0.8)
     for name, loss in MARGIN_LOSSES.items():

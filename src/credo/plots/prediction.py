@@ -12,7 +12,7 @@ from credo.distributions.normal import Normal
 from credo.distributions.univariate import Univariate
 from credo.evaluation.scores import is_covered
 from credo.numerics.array import as_float
-from credo.plots.style import BLUE, GRAY, INK, ORANGE, legend_above, percent, tidy
+from credo.plots.style import BLUE, GRAY, INK, ORANGE, axes_of, legend_above, percent, tidy
 
 __all__ = ["predictions_against_truth", "residuals"]
 
@@ -20,7 +20,7 @@ N_SHOWN = 1000
 
 
 def predictions_against_truth(
-    predictive: Univariate, y: ArrayLike, ax: Axes, coverage: float = 0.9
+    predictive: Univariate, y: ArrayLike, ax: Axes | None = None, coverage: float = 0.9
 ) -> Axes:
     """Draw each predictive mean with its interval against the outcome.
 
@@ -34,6 +34,7 @@ def predictions_against_truth(
     coverage
         Probability of the central intervals.
     """
+    ax = axes_of(ax)
     outcomes = as_float(y)
     hit = is_covered(predictive, outcomes, coverage)
     mean, (low, high) = predictive.mean(), predictive.interval(coverage).T
@@ -55,7 +56,9 @@ def predictions_against_truth(
     return tidy(ax, f"outcome{note}", "prediction")
 
 
-def residuals(predictive: Univariate, y: ArrayLike, ax: Axes, coverage: float = 0.9) -> Axes:
+def residuals(
+    predictive: Univariate, y: ArrayLike, ax: Axes | None = None, coverage: float = 0.9
+) -> Axes:
     """Draw outcomes minus predictive means, in predictive standard deviations.
 
     A good model leaves a band without shape, as wide everywhere, most of it shaded.
@@ -67,6 +70,7 @@ def residuals(predictive: Univariate, y: ArrayLike, ax: Axes, coverage: float = 
     coverage
         Share of normal residuals that would lie in the shaded band.
     """
+    ax = axes_of(ax)
     outcomes, mean = as_float(y), predictive.mean()
     units = (outcomes - mean) / predictive.std()
     reach = float(Normal(0.0, 1.0).quantile(0.5 + 0.5 * coverage))

@@ -11,7 +11,7 @@ from matplotlib.ticker import PercentFormatter
 
 from credo.evaluation.ranking import PrecisionRecallCurve, RocCurve
 from credo.evaluation.score import Score
-from credo.plots.style import BLUE, GRAY, ORANGE, shortened, tidy
+from credo.plots.style import BLUE, GRAY, ORANGE, axes_of, shortened, tidy
 
 __all__ = ["precision_recall_curve", "roc_curve"]
 
@@ -21,7 +21,7 @@ COLORS = (BLUE, ORANGE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 Curve = TypeVar("Curve", RocCurve, PrecisionRecallCurve)
 
 
-def roc_curve(curves: RocCurve | Sequence[RocCurve], ax: Axes) -> Axes:
+def roc_curve(curves: RocCurve | Sequence[RocCurve], ax: Axes | None = None) -> Axes:
     """Draw true against false positives; the diagonal is a coin, the upper left corner perfect.
 
     Parameters
@@ -30,6 +30,7 @@ def roc_curve(curves: RocCurve | Sequence[RocCurve], ax: Axes) -> Axes:
         One curve, or one for each class against the rest as `evaluate_classes` gives; of more
         than seven those of the least area are named, the others gray.
     """
+    ax = axes_of(ax)
     shown = _several(curves)
     ax.plot([0, 1], [0, 1], "--", color=GRAY, lw=1.2, label="a coin")
     for curve, color, label in _dressed(shown, [curve.area for curve in shown]):
@@ -41,13 +42,14 @@ def roc_curve(curves: RocCurve | Sequence[RocCurve], ax: Axes) -> Axes:
 
 
 def precision_recall_curve(
-    curves: PrecisionRecallCurve | Sequence[PrecisionRecallCurve], ax: Axes
+    curves: PrecisionRecallCurve | Sequence[PrecisionRecallCurve], ax: Axes | None = None
 ) -> Axes:
     """Draw precision against recall; the upper right corner is perfect.
 
     A coin has the share of positive rows as its precision, drawn as a dashed line where there
     is one curve.
     """
+    ax = axes_of(ax)
     shown = _several(curves)
     if len(shown) == 1:
         rate = shown[0].base_rate

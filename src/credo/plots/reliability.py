@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
 from credo.evaluation.reliability import ReliabilityCurve
-from credo.plots.style import BLUE, GRAY, legend_above, shortened, tidy
+from credo.plots.style import BLUE, GRAY, axes_of, legend_above, shortened, tidy
 
 __all__ = ["reliability_curve"]
 
@@ -15,12 +15,13 @@ __all__ = ["reliability_curve"]
 HISTOGRAM_HEIGHT = 0.18
 
 
-def reliability_curve(curve: ReliabilityCurve, ax: Axes) -> Axes:
+def reliability_curve(curve: ReliabilityCurve, ax: Axes | None = None) -> Axes:
     """Draw observed against predicted shares with interval bars; on the diagonal is calibrated.
 
     The gray histogram at the foot shows how often each probability was said. A bar that leaves
     out the diagonal is hard to explain by chance, though one in ten may do so.
     """
+    ax = axes_of(ax)
     tallest = max(float(curve.histogram.max()), 1e-300)
     edges = np.linspace(0.0, 1.0, len(curve.histogram) + 1)
     heights = HISTOGRAM_HEIGHT * curve.histogram / tallest

@@ -5,14 +5,35 @@ The colors are those of Okabe and Ito, which people with any common color vision
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from matplotlib.axes import Axes
 
-__all__ = ["BLUE", "GRAY", "INK", "ORANGE", "legend_above", "percent", "shortened", "tidy"]
+__all__ = [
+    "BLUE",
+    "GRAY",
+    "INK",
+    "ORANGE",
+    "axes_of",
+    "legend_above",
+    "percent",
+    "shortened",
+    "tidy",
+]
 
 BLUE = "#0072B2"
 ORANGE = "#D55E00"
 GRAY = "#8A8F98"
 INK = "#2B2F36"
+
+
+def axes_of(ax: Axes | None) -> Axes:
+    """Return the axes to draw on: those given, or the current ones of pyplot if None."""
+    if ax is not None:
+        return ax
+    # Only here: a program that passes axes of its own never loads pyplot.
+    current: Axes = import_module("matplotlib.pyplot").gca()
+    return current
 
 
 def tidy(ax: Axes, x: str = "", y: str = "") -> Axes:

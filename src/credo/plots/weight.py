@@ -11,7 +11,7 @@ from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
 
 from credo.numerics.array import Array
-from credo.plots.style import BLUE, GRAY, INK, shortened, tidy
+from credo.plots.style import BLUE, GRAY, INK, axes_of, shortened, tidy
 
 __all__ = ["weights"]
 
@@ -21,7 +21,7 @@ Order = Literal["certainty", "size"]
 
 
 def weights(
-    table: pd.DataFrame, ax: Axes, n_terms: int = 15, order: Order = "certainty"
+    table: pd.DataFrame, ax: Axes | None = None, n_terms: int = 15, order: Order = "certainty"
 ) -> Axes:
     """Draw the weights that matter most, each with its interval.
 
@@ -39,6 +39,7 @@ def weights(
         "certainty" puts the largest ``|mean| / sd`` first, which is fair where terms have
         units of their own; "size" the largest ``|mean|``, for terms in the same unit.
     """
+    ax = axes_of(ax)
     missing = [name for name in ("mean", "sd", "low", "high") if name not in table]
     if missing or table.empty:
         raise ValueError(
