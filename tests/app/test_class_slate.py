@@ -1,12 +1,17 @@
 import numpy as np
+import pandas as pd
+from numpy.testing import assert_allclose
 from sklearn.base import is_classifier
 
 from credo.app.class_slate import (
     CLASS_MEANINGS,
     MAX_LINEAR_PARAMETERS,
     MAX_PARAMETERS,
+    bayes_kinds,
     class_slate,
 )
+from credo.data.preparation import TablePreparation
+from credo.data.table_input import named_inputs
 from credo.features import SplineBasis
 from credo.models import NaiveBayes
 
@@ -42,13 +47,35 @@ def test_columns_of_two_values_leave_no_spline_apart_from_the_linear_candidate()
     assert not any(isinstance(basis, SplineBasis) for basis in bases)
 
 
-def test_naive_bayes_is_told_which_columns_are_binary():
-    models = dict(class_slate(RNG.normal(size=(50, 2)), 2, ("a = x", "a = y")).candidates)
-    assert isinstance(models["naive bayes"], NaiveBayes)
-    assert models["naive bayes"].kinds == {"a = x": "bernoulli", "a = y": "bernoulli"}
-    assert (
-        dict(class_slate(RNG.normal(size=(50, 2)), 2).candidates)["naive bayes"].kinds is None
+def test_naive_bayes_is_told_which_columns_are_levels_and_which_are_gaps():
+    frame = pd.DataFrame({"c": ["x", "y", None] * 3, "v": [1.0, None, 2.5] * 3})
+    kinds = bayes_kinds(TablePreparation.learn(frame))
+    assert kinds == {
+        "c = x": "counts",
+        "c = y": "counts",
+        "c is missing": "counts",
+        "v is missing": "bernoulli",
+    }
+    models = dict(class_slate(RNG.normal(size=(50, 5)), 2, kinds).candidates)
+    assert models["naive bayes"].kinds == kinds
+    assert bayes_kinds(TablePreparation.learn(pd.DataFrame({"v": [1.0, 2.5, 4.0]}))) is None
+
+
+def test_levels_of_categories_tell_naive_bayes_what_the_categories_themselves_do():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 3000)
+    frame = pd.DataFrame(
+        {
+            f"c{i}": np.array(list("abc"))[rng.integers(0, 3 - y * (rng.random(3000) < 0.6))]
+            for i in range(6)
+        }
     )
+    preparation = TablePreparation.learn(frame)
+    inputs = named_inputs(preparation.prepare(frame))
+    coded = NaiveBayes(kinds=bayes_kinds(preparation)).fit(inputs, y).predict_proba(inputs)
+    assert_allclose(coded, NaiveBayes().fit(frame, y).predict_proba(frame), atol=2e-3)
+    doubled = NaiveBayes("bernoulli").fit(inputs, y).predict_proba(inputs)
+    assert np.abs(doubled - coded).max() > 0.05
 
 
 def test_fifty_classes_leave_out_every_curved_logistic_candidate_with_a_note():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from credo.app.proposal import Proposal, n_terms, worthwhile
 from credo.app.slate import LINEAR
+from credo.data.preparation import TablePreparation
 from credo.features.linear import LinearBasis
 from credo.features.radial import RadialBasis
 from credo.features.spline import SplineBasis
@@ -29,7 +30,7 @@ __all__ = [
     "MAX_PARAMETERS",
     "STACK",
     "ClassSlate",
-    "binary_kinds",
+    "bayes_kinds",
     "class_slate",
 ]
 
@@ -71,7 +72,9 @@ class ClassSlate(NamedTuple):
     notes: tuple[str, ...]
 
 
-def class_slate(X: ArrayLike, n_classes: int, binary: Sequence[str] = ()) -> ClassSlate:
+def class_slate(
+    X: ArrayLike, n_classes: int, kinds: Mapping[str, str] | None = None
+) -> ClassSlate:
     """Return the classifiers for training inputs ``X``, shape (n_rows, n_columns).
 
     Those that differ from a simpler one only in a basis that says no more about these inputs
@@ -83,8 +86,8 @@ def class_slate(X: ArrayLike, n_classes: int, binary: Sequence[str] = ()) -> Cla
     ----------
     n_classes
         Each class but one has weights of its own.
-    binary
-        Names of the columns that hold 0 or 1 in any table.
+    kinds
+        What naive Bayes is told of columns, see `bayes_kinds`.
     """
     rows = np.asarray(X, dtype=np.float64)
     logistic, notes = _logistic(rows, n_classes)
@@ -98,15 +101,23 @@ def class_slate(X: ArrayLike, n_classes: int, binary: Sequence[str] = ()) -> Cla
             f"{MAX_PARAMETERS} that it may have."
             for name in ("tied gaussian", "gaussian")
         ]
-    found.append(("naive bayes", NaiveBayes(kinds=binary_kinds(binary))))
+    found.append(("naive bayes", NaiveBayes(kinds=kinds)))
     found.append(("neighbors", NearestNeighborsClassifier()))
     found.append(("boosting", AdaBoost()))
     return ClassSlate(tuple(found), tuple(notes))
 
 
-def binary_kinds(names: Sequence[str]) -> dict[str, str] | None:
-    """Return what tells naive Bayes that columns hold 0 or 1; None if there are none."""
-    return dict.fromkeys(names, "bernoulli") or None
+def bayes_kinds(preparation: TablePreparation) -> dict[str, str] | None:
+    """Return what naive Bayes is told of columns that are no measured numbers; None if none.
+
+    The levels of categories are counted: each category of a row adds one to one of them, so
+    that a row is as probable as the product over categories of their level's share. As truth
+    values every level would count once more by its absence.
+    """
+    is_level = set(preparation.level_names)
+    return {
+        name: "counts" if name in is_level else "bernoulli" for name in preparation.binary_names
+    } or None
 
 
 def _logistic(X: Array, n_classes: int) -> tuple[list[tuple[str, Any]], list[str]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -17,7 +16,7 @@ from credo.app.chance import CONFIDENCE
 from credo.app.class_finding import class_findings
 from credo.app.class_judgment import class_scores, weight_gain
 from credo.app.class_profile import class_profiles
-from credo.app.class_slate import BASELINE, binary_kinds, class_slate
+from credo.app.class_slate import BASELINE, bayes_kinds, class_slate
 from credo.app.classification_result import ClassificationResult
 from credo.app.data_summary import DataSummary
 from credo.app.held_out import HeldOut, held_out_rows
@@ -90,7 +89,7 @@ def _judged(
     split = split_rows(table, target, settings.test_share, split_rng, settings.ignore)
     train, test = split.train, split.test
     n_classes = len(np.unique(train.y))
-    slate = class_slate(train.prepared.X, n_classes, split.preparation.binary_names)
+    slate = class_slate(train.prepared.X, n_classes, bayes_kinds(split.preparation))
     n_folds, fold_notes = _folds(train, settings.n_folds)
     progress(0.05, "cross-validating the classifiers")
     stack = Stack(list(slate.candidates), cv=n_folds, random_state=settings.seed)
@@ -169,7 +168,7 @@ def _refitted(
     prepared = preparation.prepare(labeled)
     return TableClassification(
         preparation=preparation,
-        stack=_relearned(stack, named_inputs(prepared), target.y, preparation.binary_names),
+        stack=_relearned(stack, named_inputs(prepared), target.y, bayes_kinds(preparation)),
         training_range=TrainingRange.of(prepared),
         n_rows=len(labeled),
         n_test=len(split.test.y),
@@ -178,13 +177,15 @@ def _refitted(
     )
 
 
-def _relearned(stack: Stack, X: pd.DataFrame, y: NDArray[Any], binary: Sequence[str]) -> Stack:
+def _relearned(
+    stack: Stack, X: pd.DataFrame, y: NDArray[Any], kinds: dict[str, str] | None
+) -> Stack:
     """Return a stack of the same weights, whose members have learned from other rows."""
     again = copy(stack)
     members = [(name, clone(model)) for name, model in stack.estimators]
     for _, member in members:
         if isinstance(member, NaiveBayes):
-            member.set_params(kinds=binary_kinds(binary))
+            member.set_params(kinds=kinds)
     again.estimators = members
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -11,7 +11,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from credo.app.candidate import MEANINGS
-from credo.app.class_slate import CLASS_MEANINGS, class_slate
+from credo.app.class_slate import CLASS_MEANINGS, bayes_kinds, class_slate
 from credo.app.ignored import require_ignorable
 from credo.app.slate import regression_slate
 from credo.data.column_name import nearest_names, quoted
@@ -77,7 +77,7 @@ def compare_table(
     schema = TableSchema.of(labeled, leave_out=(target,), ignore=ignore)
     preparation = TablePreparation.learn(labeled, target, schema)
     prepared = preparation.prepare(labeled)
-    models, notes = _models(prepared, preparation.binary_names, wanted, chosen)
+    models, notes = _models(prepared, bayes_kinds(preparation), wanted, chosen)
     with threadpool_limits(limits=1, user_api="blas"), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = compare(
@@ -115,14 +115,14 @@ def _spelled(name: str, known: list[str]) -> str:
 
 def _models(
     prepared: PreparedTable,
-    binary: Sequence[str],
+    kinds: Mapping[str, str] | None,
     target: Target,
     chosen: list[str] | None,
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the models by name, and notes on those that were left out."""
     if target.has_classes:
         n_classes = len(np.unique(target.y))
-        slate: Any = class_slate(prepared.X, n_classes, binary)
+        slate: Any = class_slate(prepared.X, n_classes, kinds)
     else:
         slate = regression_slate(prepared.X)
     offered = dict(slate.candidates)

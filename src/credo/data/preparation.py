@@ -171,6 +171,13 @@ class TablePreparation:
         )
 
     @property
+    def level_names(self) -> tuple[str, ...]:
+        """Names of the 0/1 columns that say which level a category has."""
+        return tuple(
+            name for code in self.codes if isinstance(code, CategoryCode) for name in code.names
+        )
+
+    @property
     def inputs(self) -> tuple[str, ...]:
         """Names of the table's columns that must be there to predict."""
         return tuple(code.name for code in self.codes)
