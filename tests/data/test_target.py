@@ -98,7 +98,7 @@ def test_text_truth_categories_and_two_numbers_are_classes(values, labels):
     assert target.has_classes
     assert_array_equal(target.y, labels * 3)
     assert_array_equal(target.rows, [0, 1, 2, 4, 5, 6, 8, 9, 10])
-    assert target.notes[0] == "3 of 12 rows are left out: their target 'y' is missing."
+    assert target.notes[0].startswith("3 of 12 rows are left out: their target 'y' is missing")
 
 
 def test_numbers_are_predicted_as_asked_with_a_note_where_it_may_be_wrong():
@@ -124,3 +124,19 @@ def test_numbers_are_predicted_as_asked_with_a_note_where_it_may_be_wrong():
 )
 def test_classes_that_cannot_be_learned_are_refused(values, part):
     assert re.search(part, refused(pd.DataFrame({"y": values}), task="classification"))
+
+
+def test_texts_of_the_target_that_are_read_as_missing_are_named(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("x,kind\n" + "1,None\n2,brick\n3, NA\n4,\n5,stone\n" * 3)
+    said = (
+        "9 of 15 rows are left out: their target 'kind' is missing (read as missing: 'None', "
+        "'NA').",
+    )
+    assert prepare_target(path, "kind").notes == said
+    frame = pd.DataFrame({"kind": ["None", "brick", "NA", None, "stone"] * 3})
+    assert prepare_target(frame, "kind").notes == said
+    path.write_text("x,kind\n" + "1,\n2,brick\n3,stone\n" * 3)
+    assert prepare_target(path, "kind").notes == (
+        "3 of 9 rows are left out: their target 'kind' is missing.",
+    )

@@ -4,7 +4,7 @@ import gzip
 import importlib.util
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
@@ -38,10 +38,18 @@ class Table:
 
     Columns have different names of type str; number columns hold no infinite value and no
     text. Build one with `read_table` or `as_table`.
+
+    Attributes
+    ----------
+    frame, name
+        The cells, and what messages call them.
+    words_of
+        Returns the texts of a column that its file had where the frame has gaps, if known.
     """
 
     frame: pd.DataFrame
     name: str
+    words_of: Callable[[str], list[str]] | None = None
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -50,6 +58,19 @@ class Table:
     def columns(self) -> list[str]:
         """The column names, in order."""
         return list(self.frame.columns)
+
+    def missing_words(self, column: str) -> list[str]:
+        """Return the different texts in a column that count as missing, as far as known.
+
+        Examples
+        --------
+        >>> as_table(pd.DataFrame({"x": ["a", "NA", "b", None]})).missing_words("x")
+        ['NA']
+        """
+        if self.words_of is not None:
+            return self.words_of(column)
+        found = (str(value).strip() for value in pd.unique(self.frame[column].dropna()))
+        return [word for word in found if word and word in cell.MISSING_MARKERS]
 
     def rows(self, index: ArrayLike) -> "Table":
         """Return the table of the rows at ``index``: positions, or one truth value per row."""
@@ -108,7 +129,8 @@ def read_table(path: str | PathLike[str], text_columns: Sequence[str] = ()) -> T
     is_tab_file = ".tsv" in path.suffixes
     content = TextTable.of(raw, path.name, "\t" if is_tab_file else None)
     frame = content.frame(text_columns)
-    return _checked(frame, path.name, lambda row: f"line {content.line_of(row)}", text_columns)
+    table = _checked(frame, path.name, lambda row: f"line {content.line_of(row)}", text_columns)
+    return replace(table, words_of=content.missing_words)
 
 
 def as_table(source: Any, name: str = "the table", text_columns: Sequence[str] = ()) -> Table:

@@ -105,7 +105,7 @@ def _class_target(table: Table, name: str, task: Task) -> Target:
         "regression to predict it as a number."
     )
     told = (note,) if is_number and task == "auto" else ()
-    return Target(name, labels, rows, _missing_note(words, rows, name) + told)
+    return Target(name, labels, rows, _missing_note(table, rows, name) + told)
 
 
 def _number_target(
@@ -126,17 +126,20 @@ def _number_target(
     y = values[rows]
     _require_some(y, name, table)
     _require_variety(y, name, table)
-    return Target(name, y, rows, _missing_note(values, rows, name) + _few_note(y, name))
+    return Target(name, y, rows, _missing_note(table, rows, name) + _few_note(y, name))
 
 
-def _missing_note(values: NDArray[Any], rows: NDArray[np.intp], name: str) -> tuple[str, ...]:
-    n_missing = len(values) - len(rows)
+def _missing_note(table: Table, rows: NDArray[np.intp], name: str) -> tuple[str, ...]:
+    n_missing = len(table) - len(rows)
+    if not n_missing:
+        return ()
     is_one = n_missing == 1
-    note = (
-        f"{n_missing:,} of {len(values):,} rows {'is' if is_one else 'are'} left out: "
-        f"{'its' if is_one else 'their'} target {name!r} is missing."
+    words = table.missing_words(name)
+    read = f" (read as missing: {quoted(words)})" if words else ""
+    return (
+        f"{n_missing:,} of {len(table):,} rows {'is' if is_one else 'are'} left out: "
+        f"{'its' if is_one else 'their'} target {name!r} is missing{read}.",
     )
-    return (note,) if n_missing else ()
 
 
 def _few_note(y: Array, name: str) -> tuple[str, ...]:

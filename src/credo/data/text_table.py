@@ -81,6 +81,13 @@ class TextTable:
             raise TableError(_unreadable(self.name, error)) from error
         return frame
 
+    def missing_words(self, column: str) -> list[str]:
+        """Return the different texts of a column that are read as missing, without blanks."""
+        place = self.header().index(column)
+        rows = islice(self._records(), 1, None)
+        found = dict.fromkeys(cells[place].strip() for _, cells in rows)
+        return [word for word in found if word and word in MISSING_MARKERS]
+
     def line_of(self, row: int) -> int:
         """Return the line of the file, counted from 1, where a row of the frame begins."""
         for index, (line, _) in enumerate(self._records()):
