@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from credo.distributions.categorical import Categorical
 from credo.inference.boosting import Round, content_parts, vote_sharpness
@@ -22,6 +22,7 @@ from credo.models.boosted_vote import (
     votes,
 )
 from credo.models.classifier import PredictiveClassifier
+from credo.models.inputs import validated
 from credo.models.label import label_codes
 from credo.models.labeled import first_labeled_rows
 from credo.models.setting import generator
@@ -281,14 +282,14 @@ class AdaBoost(PredictiveClassifier):
 
     def _votes(self, X: ArrayLike) -> Array:
         check_is_fitted(self)
-        x = validate_data(self, X, reset=False, dtype=np.float64)
+        x = validated(self, X, reset=False, dtype=np.float64)
         return self._settled(
             votes(self.members_, self.estimator_weights_, x, len(self.classes_))
         )
 
     def _staged_votes(self, X: ArrayLike) -> Iterator[Array]:
         check_is_fitted(self)
-        x = validate_data(self, X, reset=False, dtype=np.float64)
+        x = validated(self, X, reset=False, dtype=np.float64)
         total = np.zeros((len(x), len(self.classes_)))
         every = np.arange(len(x))
         for m in range(self.n_rounds_):
