@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from credo.inference.engine import Inference, run
 from credo.inference.laplace import LaplaceApproximation, approach
@@ -20,7 +21,7 @@ __all__ = ["LogisticProblem", "mode_of"]
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
 ROWS_PER_PARAMETER = 10
-MIN_SUBSAMPLE = 8000
+MIN_SUBSAMPLE = 5000
 WORTHWHILE = 5
 EXACT, CLOSE = 1e-9, 0.02
 
@@ -128,6 +129,14 @@ def mode_of(problem: LogisticProblem, guide: Array | None = None) -> Inference:
     part = problem.subsample()
     if part is None:
         return run(LaplaceApproximation(tolerance=EXACT), problem)
+    # Products of blocks are small, and threads for them fight those of the loop over rows.
+    with threadpool_limits(1, user_api="blas"):
+        return _mode_of_many(problem, part, guide)
+
+
+def _mode_of_many(
+    problem: LogisticProblem, part: LogisticProblem, guide: Array | None
+) -> Inference:
     start = problem.start
     if guide is None:
         rough = run(LaplaceApproximation(tolerance=0.1), part).state

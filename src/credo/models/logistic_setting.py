@@ -53,8 +53,8 @@ class LogisticSetting:
         self, design: Array, codes: NDArray[np.intp], weight: Array, n_classes: int
     ) -> tuple[LogisticBelief, Inference]:
         """Return the belief about the weights, and how it came about."""
-        rows, axes = _spanned(self._rows(design, codes, weight, n_classes))
-        center, scale = self._view(design, weight)
+        seen = self._rows(design, codes, weight, n_classes)
+        rows, axes = _spanned(seen)
         problem = LogisticProblem(rows, self._first_precision(rows))
         inference = self._inferred(problem)
         precision = problem.precision
@@ -67,8 +67,8 @@ class LogisticSetting:
             mean=mean.reshape(rows.shape),
             gaussian=None if is_point else found,
             coding=rows.coding,
-            center=center,
-            scale=scale,
+            center=seen.center,
+            scale=seen.scale,
             axes=axes,
             precision=precision,
             has_intercept=self.fit_intercept,
