@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from credo import LogisticRegression
 from credo.features import RadialBasis
-from credo.models.logistic_setting import SeparationWarning
+from credo.inference import SeparationWarning
 from credo.plots import boundary
 
 rng = np.random.default_rng(5)

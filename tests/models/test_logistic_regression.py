@@ -13,8 +13,7 @@ from sklearn.linear_model import LogisticRegression as Reference
 from credo import EvidenceSearch, LogisticRegression, ModelAverage
 from credo.decisions import LossMatrix
 from credo.features import PolynomialBasis, RadialBasis
-from credo.inference import ConvergenceWarning
-from credo.models import SeparationWarning
+from credo.inference import ConvergenceWarning, SeparationWarning
 
 X = np.array([-2.0, -1.0, 0.0, 1.0, 2.0, 3.0])[:, None]
 Y = np.array([0, 0, 1, 0, 1, 1])
@@ -172,7 +171,9 @@ def test_more_columns_than_rows_gives_the_posterior_of_the_long_way(n_classes, m
     new = np.vstack([x[:5] * 1.3, rng.normal(size=(5, 36))])
     for settings in ({"weight_precision": 0.7}, {}):
         short = LogisticRegression(**settings).fit(x, y)
-        monkeypatch.setattr("credo.models.logistic_setting._spanned", lambda rows: (rows, None))
+        monkeypatch.setattr(
+            "credo.inference.logistic_learning._spanned", lambda rows: (rows, None)
+        )
         long = LogisticRegression(**settings).fit(x, y)
         monkeypatch.undo()
         assert short.posterior_.axes is not None
@@ -190,7 +191,8 @@ def test_many_rows_give_the_mode_that_newton_finds_on_all_of_them(monkeypatch):
     quick = LogisticRegression(weight_precision=1.0).fit(x, y)
     monkeypatch.setattr("credo.inference.logistic.WORTHWHILE", 10**9)
     slow = LogisticRegression(weight_precision=1.0).fit(x, y)
-    assert_allclose(quick.coef_, slow.coef_, rtol=1e-5, atol=1e-8)
+    off = np.abs(quick.coef_ - slow.coef_).ravel() / slow.coefficients()["sd"]
+    assert off.max() < 1e-4
     assert_allclose(quick.log_evidence_, slow.log_evidence_, atol=1e-3)
     assert_allclose(quick.coefficients()["sd"], slow.coefficients()["sd"], rtol=1e-3)
 
@@ -198,7 +200,7 @@ def test_many_rows_give_the_mode_that_newton_finds_on_all_of_them(monkeypatch):
 def test_many_parameters_are_found_by_gradients_alone(monkeypatch):
     x, y = classes(n=500, d=4, n_classes=3)
     expected = LogisticRegression(inference="map", weight_precision=1.0).fit(x, y)
-    monkeypatch.setattr("credo.models.logistic_setting.MOST_PARAMETERS", 5)
+    monkeypatch.setattr("credo.inference.logistic_learning.MOST_PARAMETERS", 5)
     found = LogisticRegression(inference="map", weight_precision=1.0).fit(x, y)
     assert_allclose(found.coef_, expected.coef_, rtol=1e-4, atol=1e-6)
     assert found.evidence_method_ == "none"
@@ -385,14 +387,14 @@ def test_a_class_without_weight_leaves_no_evidence():
 
 
 def test_many_parameters_still_tell_of_separation_and_of_searches_that_did_not_end(monkeypatch):
-    monkeypatch.setattr("credo.models.logistic_setting.MOST_PARAMETERS", 1)
+    monkeypatch.setattr("credo.inference.logistic_learning.MOST_PARAMETERS", 1)
     with pytest.warns(SeparationWarning):
         LogisticRegression(inference="ml").fit(X, [0, 0, 0, 1, 1, 1])
     model = LogisticRegression(inference="map", weight_precision=2.0).fit(X, Y)
     assert_allclose(model.weight_precision_, 2.0)
-    original = importlib.import_module("credo.models.logistic_setting").approach
+    original = importlib.import_module("credo.inference.logistic_learning").approach
     monkeypatch.setattr(
-        "credo.models.logistic_setting.approach",
+        "credo.inference.logistic_learning.approach",
         lambda *args, **rules: original(*args, tolerance=1e-12, max_steps=1),
     )
     with pytest.warns(ConvergenceWarning, match="must settle"):

@@ -185,7 +185,7 @@ def _predicted(
                 f"--coverage needs a model of numbers, which has intervals; found that "
                 f"{name} predicts classes; leave it out."
             )
-        labels = [str(label) for label in model.classes]
+        labels = [str(label) for label in model.classes_]
         return model.predict(table, None if losses is None else read_losses(losses, labels))
     if losses is not None:
         raise ModelFileError(
@@ -236,7 +236,7 @@ def _print_classification(console: Console, model: TableClassification) -> None:
     inputs = ", ".join(repr(name) for name in model.preparation.inputs)
     console.print(
         Text(
-            f"predicts {model.target!r} ({quoted(model.classes)}) from {inputs}; learned from "
+            f"predicts {model.target!r} ({quoted(model.classes_)}) from {inputs}; learned from "
             f"{model.n_rows:,} rows"
         )
     )

@@ -94,7 +94,7 @@ class TableClassification:
         return self.preparation.target
 
     @property
-    def classes(self) -> NDArray[Any]:
+    def classes_(self) -> NDArray[Any]:
         """The labels, in the order of the probabilities."""
         return self.stack.classes_
 
@@ -115,7 +115,7 @@ class TableClassification:
         columns: dict[str, Any] = {"class": predictive.mode()}
         columns |= {
             f"probability of {label}": part
-            for label, part in zip(self.classes, predictive.probability.T, strict=True)
+            for label, part in zip(self.classes_, predictive.probability.T, strict=True)
         }
         if loss is not None:
             decision = decide(predictive, loss)
@@ -126,11 +126,6 @@ class TableClassification:
                 "runner_up_loss": decision.runner_up_loss,
             }
         return TablePrediction(rows.frame(columns), rows.notes("probabilities"))
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The labels, by the name that classifiers give them."""
-        return self.classes
 
     def predict_proba(self, table: Any) -> Array:
         """Return class probabilities, shape (n_rows, n_classes), in the order of `classes_`.
@@ -155,7 +150,7 @@ class TableClassification:
         reject
             What it costs to leave a row undecided; never rejected if None.
         """
-        costs = LossMatrix.zero_one(self.classes) if loss is None else loss
+        costs = LossMatrix.zero_one(self.classes_) if loss is None else loss
         return decide(self._categorical(table), costs, reject)
 
     def _categorical(self, table: Any) -> Categorical:
@@ -184,7 +179,7 @@ class TableClassification:
             == len(self.stack.weights_)
         ):
             raise ModelFileError("must weigh every classifier; found other numbers of weights")
-        if self.classes.dtype.kind != "U":
+        if self.classes_.dtype.kind != "U":
             raise ModelFileError("must name its classes by text; found something else")
         predictive = self.predict_dist(trial_rows(self.preparation, self.training_range))
         if not np.isfinite(predictive.probability).all():

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from credo.inference.latent_class import LatentClassProblem as LatentClassProblem
     from credo.inference.linear import LinearProblem as LinearProblem
     from credo.inference.linear import infer as infer
+    from credo.inference.logistic_learning import SeparationWarning as SeparationWarning
     from credo.inference.model_evidence import bic_evidence as bic_evidence
     from credo.inference.model_evidence import laplace_evidence as laplace_evidence
     from credo.inference.model_evidence import model_posterior as model_posterior
@@ -43,6 +44,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         ],
         "latent_class": ["IncompleteRows", "LatentClassProblem"],
         "linear": ["LinearProblem", "infer"],
+        "logistic_learning": ["SeparationWarning"],
         "model_evidence": [
             "bic_evidence",
             "laplace_evidence",

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     )
     from credo.models.linear_regression import LinearRegression as LinearRegression
     from credo.models.logistic_regression import LogisticRegression as LogisticRegression
-    from credo.models.logistic_setting import SeparationWarning as SeparationWarning
     from credo.models.naive_bayes import NaiveBayes as NaiveBayes
     from credo.models.nearest_neighbors import (
         NearestNeighborsClassifier as NearestNeighborsClassifier,
@@ -51,7 +50,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "least_squares_classifier": ["LeastSquaresClassifier"],
         "linear_regression": ["LinearRegression"],
         "logistic_regression": ["LogisticRegression"],
-        "logistic_setting": ["SeparationWarning"],
         "naive_bayes": ["NaiveBayes"],
         "perceptron": ["Perceptron"],
         "nearest_neighbors": ["NearestNeighborsClassifier", "NearestNeighborsRegressor"],

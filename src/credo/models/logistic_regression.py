@@ -13,13 +13,13 @@ from credo.distributions.categorical import Categorical
 from credo.distributions.normal import Normal
 from credo.features.basis import Basis
 from credo.inference.logistic_belief import LogisticBelief
+from credo.inference.logistic_learning import LogisticLearning
 from credo.models.class_weight import weighted_by_class
 from credo.models.classifier import PredictiveClassifier
 from credo.models.design import design, fitted_design, placed_basis, require_basis, term_names
 from credo.models.diagnosis import Diagnosis, diagnose_logistic
 from credo.models.labeled import first_labeled_rows
-from credo.models.logistic_setting import LogisticSetting
-from credo.models.setting import generator, require_choice
+from credo.models.setting import generator, require_choice, require_precision
 from credo.numerics.array import Array
 from credo.numerics.log_domain import softmax
 
@@ -107,7 +107,8 @@ class LogisticRegression(PredictiveClassifier):
         weight = weighted_by_class(self.class_weight, self.classes_, rows.code, rows.weight)
         self.basis_ = placed_basis(self.basis, rows.x, weight)
         self.class_weight_ = np.bincount(rows.code, weight, len(self.classes_))
-        self.posterior_, self.inference_ = self._setting.learn(
+        learning = LogisticLearning(self.inference, self.weight_precision, self.fit_intercept)
+        self.posterior_, self.inference_ = learning.learn(
             design(self.basis_, rows.x), rows.code, weight, len(self.classes_)
         )
         return self._hold()
@@ -175,13 +176,10 @@ class LogisticRegression(PredictiveClassifier):
         check_is_fitted(self)
         return diagnose_logistic(self.inference_, float(self.class_weight_.min()))
 
-    @property
-    def _setting(self) -> LogisticSetting:
-        return LogisticSetting(self.inference, self.weight_precision, self.fit_intercept)
-
     def _check_settings(self) -> None:
         require_basis(self.basis)
-        self._setting.check()
+        require_choice("inference", self.inference, ("laplace", "map", "ml"))
+        require_precision("weight_precision", self.weight_precision, ("evidence",))
         require_choice("integration", self.integration, ("quadrature", "probit"))
 
     def _hold(self) -> Self:

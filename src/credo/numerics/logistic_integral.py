@@ -8,7 +8,7 @@ from scipy import special
 
 from credo.numerics.array import Array, as_float
 
-__all__ = ["log_logistic_normal_mean", "logistic_normal_mean", "moderation"]
+__all__ = ["log_logistic_normal_mean", "moderation"]
 
 _SPACING = 0.5
 _NORMAL_NODES = _SPACING * np.arange(-17, 18)
@@ -16,19 +16,8 @@ _LOGISTIC_NODES = _SPACING * np.arange(-160, 161)
 _BLOCK = 1 << 14
 
 
-def logistic_normal_mean(mean: ArrayLike, std: ArrayLike) -> Array:
-    """Return the expectation of ``1 / (1 + exp(-a))`` for ``a ~ N(mean, std^2)``.
-
-    Examples
-    --------
-    >>> logistic_normal_mean([0.0, 2.0, 2.0], [3.0, 0.0, 3.0]).round(6)
-    array([0.5     , 0.880797, 0.717424])
-    """
-    return np.exp(log_logistic_normal_mean(mean, std))
-
-
 def log_logistic_normal_mean(mean: ArrayLike, std: ArrayLike) -> Array:
-    """Return the log of that expectation, with all its digits in both tails.
+    """Return the log of ``E 1 / (1 + exp(-a))``, ``a ~ N(mean, std^2)``, with all its digits.
 
     By the trapezoid rule, which on the whole line has an error that falls exponentially with
     the distance of the nearest pole. Up to a standard deviation of one it runs over the

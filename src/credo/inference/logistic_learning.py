@@ -1,10 +1,13 @@
-"""What the settings of a logistic regression mean for its problem, and its answer."""
+"""From labeled rows to a belief about the weights of a logistic regression.
+
+Chooses how: Newton steps on columns or on the space that rows span, gradients alone where both
+are many; a precision that is given, learned, or hardly any.
+"""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +18,11 @@ from credo.inference.laplace import Mode, approach
 from credo.inference.logistic import LogisticProblem, mode_of
 from credo.inference.logistic_belief import LogisticBelief
 from credo.inference.logistic_evidence import LogisticEvidence, highest_evidence
-from credo.models.setting import require_choice, require_precision
 from credo.numerics.array import Array
 from credo.numerics.constant import is_constant
 from credo.numerics.softmax_rows import SoftmaxRows, class_coding
 
-__all__ = ["LogisticSetting", "SeparationWarning"]
+__all__ = ["LogisticLearning", "SeparationWarning"]
 
 MOST_PARAMETERS = 4000
 HARDLY_ANY, SLIGHT, NOTABLE = 1e-13, 1e-8, 1e-5
@@ -32,17 +34,22 @@ class SeparationWarning(UserWarning):
 
 
 @dataclass(frozen=True)
-class LogisticSetting:
-    """Settings as the user wrote them, and how they are carried out."""
+class LogisticLearning:
+    """How a logistic regression learns.
+
+    Attributes
+    ----------
+    inference
+        "laplace" for a Gaussian, "map" for its mode, "ml" for maximum likelihood.
+    weight_precision
+        Inverse prior variance of the weights in the units of the design, or "evidence".
+    fit_intercept
+        Whether there are intercepts.
+    """
 
     inference: str
-    weight_precision: Any
+    weight_precision: float | str
     fit_intercept: bool
-
-    def check(self) -> None:
-        """Refuse settings that cannot be."""
-        require_choice("inference", self.inference, ("laplace", "map", "ml"))
-        require_precision("weight_precision", self.weight_precision, ("evidence",))
 
     @property
     def learns_precision(self) -> bool:
