@@ -50,6 +50,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "evaluation",
         "families",
         "features",
+        "graphs",
         "inference",
         "models",
         "numerics",

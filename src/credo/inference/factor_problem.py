@@ -1,0 +1,122 @@
+"""The problem of every engine for discrete networks: a product of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.numerics.array import Array
+
+__all__ = ["Assignment", "FactorProblem", "Table", "TableMarginals", "table_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A non-negative table ``exp(log_scale) * values`` over some variables of a problem.
+
+    Attributes
+    ----------
+    scope
+        Numbers of the variables, one per axis of ``values``.
+    values
+        Entries between 0 and 1, the largest one.
+    log_scale
+        Log of what ``values`` was divided by.
+    child
+        Variable whose conditional distribution given the rest of the scope this table is, so
+        that it sums to one over that variable; None for other tables.
+    """
+
+    scope: tuple[int, ...]
+    values: Array
+    log_scale: float = 0.0
+    child: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class FactorProblem:
+    """The density ``prod_t table_t(x)`` of discrete variables ``x``, up to a constant.
+
+    Attributes
+    ----------
+    n_states
+        Number of states of each variable; variables are numbered from zero.
+    tables
+        Factors of the density.
+    """
+
+    n_states: tuple[int, ...]
+    tables: tuple[Table, ...]
+
+    def given(self, states: Mapping[int, int]) -> FactorProblem:
+        """Return the problem where some variables have one state left, the given one.
+
+        Variables keep their numbers. A table that loses its child's axis is no longer a
+        conditional distribution.
+        """
+        n_states = tuple(1 if i in states else n for i, n in enumerate(self.n_states))
+        return FactorProblem(n_states, tuple(_restricted(t, states) for t in self.tables))
+
+    def weighted(self, likelihood: Mapping[int, Array]) -> FactorProblem:
+        """Return the problem with one more table per variable, a likelihood of its states."""
+        extra = tuple(table_of((i,), values) for i, values in likelihood.items())
+        return replace(self, tables=self.tables + extra)
+
+    def log_density(self, states: NDArray[np.intp]) -> Array:
+        """Return the log density of joint states, shape (n, n_variables), not normalized."""
+        total = np.zeros(len(states))
+        with np.errstate(divide="ignore"):
+            for table in self.tables:
+                cell = tuple(states[:, i] for i in table.scope)
+                total += table.log_scale + np.log(table.values[cell])
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class TableMarginals:
+    """Marginal distribution of each variable of a problem, exact or not.
+
+    Attributes
+    ----------
+    probability
+        One vector per variable, each summing to one.
+    error
+        How far off they may be, in the sense of ``error_kind``; zero if exact.
+    error_kind
+        "exact", "largest change of a message", "largest change of a marginal" or
+        "largest standard error".
+    """
+
+    probability: tuple[Array, ...]
+    error: float = 0.0
+    error_kind: str = "exact"
+
+
+@dataclass(frozen=True, eq=False)
+class Assignment:
+    """One joint state of all variables, and its log density (not normalized)."""
+
+    states: NDArray[np.intp]
+    log_density: float
+
+
+def table_of(scope: tuple[int, ...], values: Array, child: int | None = None) -> Table:
+    """Return the table with its largest entry moved to the scale."""
+    top = float(values.max(initial=0.0))
+    if top <= 0:
+        return Table(scope, values, 0.0, child)
+    return Table(scope, values / top, float(np.log(top)), child)
+
+
+def _restricted(table: Table, states: Mapping[int, int]) -> Table:
+    if not any(i in states for i in table.scope):
+        return table
+    cell = tuple(
+        slice(states[i], states[i] + 1) if i in states else slice(None) for i in table.scope
+    )
+    rest = table_of(table.scope, table.values[cell])
+    child = None if table.child in states else table.child
+    return Table(rest.scope, rest.values, rest.log_scale + table.log_scale, child)
