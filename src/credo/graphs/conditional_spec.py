@@ -1,0 +1,148 @@
+"""What people write for a node of a network, bound to the node and its parents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import pandas as pd
+
+from credo.graphs.conditional import Conditional
+from credo.graphs.conditional_table import ConditionalTable
+from credo.graphs.table_entry import frame_columns, state_columns
+from credo.graphs.variable import Variable
+
+__all__ = ["ConditionalSpec", "bind", "default_states", "states_of"]
+
+
+@runtime_checkable
+class ConditionalSpec(Protocol):
+    """A conditional distribution that does not know yet which variables it is about."""
+
+    def bind(self, child: Variable, parents: Sequence[Variable]) -> Conditional:
+        """Return the distribution of this child given these parents."""
+        ...
+
+
+def default_states(n: int) -> tuple[Any, ...]:
+    """Return the states of a variable where nothing is said: False and True, or 0, 1, 2, ..."""
+    return (False, True) if n == 2 else tuple(range(n))
+
+
+def bind(spec: Any, child: Variable, parents: Sequence[Variable]) -> Conditional:
+    """Return the conditional distribution that ``spec`` stands for at this node.
+
+    Parameters
+    ----------
+    spec
+        An array (one axis per parent in order, then the states of the child), a dictionary, a
+        DataFrame or a Series (see ``ConditionalTable``), something with a method ``bind`` such
+        as ``NoisyOr``, or a conditional distribution of just this child.
+
+    Examples
+    --------
+    >>> coin = Variable("coin", ("heads", "tails"))
+    >>> bind({"heads": 0.3, "tails": 0.7}, coin, []).probability.tolist()
+    [0.3, 0.7]
+    """
+    if isinstance(spec, ConditionalSpec):
+        return spec.bind(child, tuple(parents))
+    if isinstance(spec, Conditional):
+        return _same(spec, child, parents)
+    if isinstance(spec, Mapping):
+        return ConditionalTable.from_dict(child, parents, spec)
+    if _is_frame(spec) or isinstance(spec, pd.Series):
+        return ConditionalTable.from_frame(child, parents, spec)
+    return ConditionalTable(child, parents, _numbers(spec, child))
+
+
+def states_of(
+    spec: Any, parents: Sequence[Variable] = (), child: str = ""
+) -> tuple[Any, ...] | None:
+    """Return the states of the child that ``spec`` speaks of, or None if it names none.
+
+    Truth values come as (False, True) however they were written, other labels in the order of
+    writing, and plain arrays give the default states.
+
+    Parameters
+    ----------
+    parents, child
+        Variables and name of the node, needed only by data frames, to tell the columns of
+        parents from those of states, and by functions, to see their values.
+
+    Examples
+    --------
+    >>> states_of({True: 0.2, False: 0.8}), states_of([[0.1, 0.2, 0.7]])
+    ((False, True), (0, 1, 2))
+    """
+    if isinstance(spec, Conditional):
+        return spec.child.states
+    if isinstance(spec, ConditionalSpec):
+        proposed = getattr(spec, "child_states", None)
+        return None if proposed is None else proposed(tuple(parents))
+    if isinstance(spec, Mapping):
+        return _tidy(_states_of_mapping(spec))
+    if isinstance(spec, pd.Series):
+        level = child if child in spec.index.names else -1
+        return _tidy(list(spec.index.get_level_values(level)))
+    if _is_frame(spec):
+        return _tidy(_states_of_frame(spec, [v.name for v in parents], child))
+    shape = np.shape(spec)
+    return default_states(shape[-1]) if shape else None
+
+
+def _same(
+    conditional: Conditional, child: Variable, parents: Sequence[Variable]
+) -> Conditional:
+    wanted = (child, *parents)
+    if (conditional.child, *conditional.parents) == wanted:
+        return conditional
+    found = [v.name for v in (conditional.child, *conditional.parents)]
+    raise ValueError(
+        f"conditional of {child.name} must be about {[v.name for v in wanted]}, the same "
+        f"states included; found one about {found}. Build it from the variables of the network."
+    )
+
+
+def _numbers(spec: Any, child: Variable) -> np.ndarray[Any, np.dtype[np.float64]]:
+    try:
+        return np.asarray(spec, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"table of {child.name} must be an array, a dictionary, a DataFrame or a "
+            f"conditional such as NoisyOr; found {type(spec).__name__} that is no array of "
+            f"numbers ({error}). Give every setting of the parents one row."
+        ) from error
+
+
+def _is_frame(spec: Any) -> bool:
+    return hasattr(spec, "columns") and hasattr(spec, "__getitem__")
+
+
+def _states_of_mapping(entries: Mapping[Any, Any]) -> list[Any]:
+    rows = list(entries.values())
+    if not any(isinstance(row, Mapping) or np.ndim(row) for row in rows):
+        return list(entries)
+    named = [state for row in rows if isinstance(row, Mapping) for state in row]
+    return named or list(default_states(max(len(row) for row in rows)))
+
+
+def _states_of_frame(frame: Any, parents: list[str], child: str) -> list[Any]:
+    columns = frame_columns(frame)
+    if child in columns and "p" in columns:
+        return columns[child]
+    rest = state_columns(columns, parents)
+    if "p" in rest and len(rest) == 2:
+        return columns[next(name for name in rest if name != "p")]
+    if parents:
+        return rest
+    # Without names of parents, columns of probabilities are those that hold fractions.
+    return [n for n in rest if all(isinstance(v, float) for v in columns[n])]
+
+
+def _tidy(labels: list[Any]) -> tuple[Any, ...] | None:
+    distinct = tuple(dict.fromkeys(labels))
+    if distinct and all(isinstance(label, bool | np.bool_) for label in distinct):
+        return (False, True)
+    return distinct or None
