@@ -5,11 +5,24 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 if TYPE_CHECKING:
+    from credo.graphs.conditional_linear_gaussian import (
+        ConditionalLinearGaussian as ConditionalLinearGaussian,
+    )
     from credo.graphs.conditional_spec import bind as bind
     from credo.graphs.conditional_spec import states_of as states_of
     from credo.graphs.conditional_table import ConditionalTable as ConditionalTable
     from credo.graphs.conditional_table import RoundedTableWarning as RoundedTableWarning
+    from credo.graphs.distribution_node import DistributionNode as DistributionNode
+    from credo.graphs.elimination_order import EliminationOrder as EliminationOrder
+    from credo.graphs.elimination_order import elimination_cliques as elimination_cliques
+    from credo.graphs.elimination_order import elimination_order as elimination_order
     from credo.graphs.factor import Factor as Factor
+    from credo.graphs.gaussian_node import GaussianNode as GaussianNode
+    from credo.graphs.linear_gaussian import LinearGaussian as LinearGaussian
+    from credo.graphs.threshold import ConditionalThreshold as ConditionalThreshold
+    from credo.graphs.threshold import Logit as Logit
+    from credo.graphs.threshold import Probit as Probit
+    from credo.graphs.threshold_node import ThresholdNode as ThresholdNode
     from credo.graphs.variable import UnknownState as UnknownState
     from credo.graphs.variable import UnknownVariable as UnknownVariable
     from credo.graphs.variable import Variable as Variable
@@ -19,7 +32,18 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "conditional_spec": ["bind", "states_of"],
         "conditional_table": ["ConditionalTable", "RoundedTableWarning"],
+        "elimination_order": [
+            "EliminationOrder",
+            "elimination_cliques",
+            "elimination_order",
+        ],
         "factor": ["Factor"],
+        "linear_gaussian": ["LinearGaussian"],
+        "conditional_linear_gaussian": ["ConditionalLinearGaussian"],
+        "threshold": ["ConditionalThreshold", "Logit", "Probit"],
+        "distribution_node": ["DistributionNode"],
+        "gaussian_node": ["GaussianNode"],
+        "threshold_node": ["ThresholdNode"],
         "variable": ["UnknownState", "UnknownVariable", "Variable"],
     },
 )
