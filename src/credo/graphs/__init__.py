@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from credo.graphs.conditional_spec import states_of as states_of
     from credo.graphs.conditional_table import ConditionalTable as ConditionalTable
     from credo.graphs.conditional_table import RoundedTableWarning as RoundedTableWarning
+    from credo.graphs.directed import CycleFound as CycleFound
+    from credo.graphs.directed import DirectedGraph as DirectedGraph
     from credo.graphs.distribution_node import DistributionNode as DistributionNode
     from credo.graphs.elimination_order import EliminationOrder as EliminationOrder
     from credo.graphs.elimination_order import elimination_cliques as elimination_cliques
@@ -19,10 +21,12 @@ if TYPE_CHECKING:
     from credo.graphs.factor import Factor as Factor
     from credo.graphs.gaussian_node import GaussianNode as GaussianNode
     from credo.graphs.linear_gaussian import LinearGaussian as LinearGaussian
+    from credo.graphs.structure_text import parse_structure as parse_structure
     from credo.graphs.threshold import ConditionalThreshold as ConditionalThreshold
     from credo.graphs.threshold import Logit as Logit
     from credo.graphs.threshold import Probit as Probit
     from credo.graphs.threshold_node import ThresholdNode as ThresholdNode
+    from credo.graphs.undirected import UndirectedGraph as UndirectedGraph
     from credo.graphs.variable import UnknownState as UnknownState
     from credo.graphs.variable import UnknownVariable as UnknownVariable
     from credo.graphs.variable import Variable as Variable
@@ -44,6 +48,9 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "distribution_node": ["DistributionNode"],
         "gaussian_node": ["GaussianNode"],
         "threshold_node": ["ThresholdNode"],
+        "directed": ["CycleFound", "DirectedGraph"],
+        "undirected": ["UndirectedGraph"],
+        "structure_text": ["parse_structure"],
         "variable": ["UnknownState", "UnknownVariable", "Variable"],
     },
 )

@@ -1,0 +1,96 @@
+"""The structure of a network written as one line of text."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+__all__ = ["parse_structure"]
+
+OUTSIDE_BRACES = r"(?![^{}]*\})"
+STATEMENT = re.compile(rf"[;\n]{OUTSIDE_BRACES}")
+ARROW = re.compile(rf"(->|<-){OUTSIDE_BRACES}")
+COMMA = re.compile(rf",{OUTSIDE_BRACES}")
+NODE = re.compile(r"\s*([^{}<>|]*?)\s*(?:\{([^{}]*)\}\s*)?")
+# A dash at the edge of a word is an arrow that lost its head, never part of a name.
+BROKEN_ARROW = re.compile(r"(^|\s)[-=]|[-=](\s|$)")
+
+Node = tuple[str, tuple[str, ...] | None]
+
+
+def parse_structure(
+    text: str,
+) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
+    """Return the parents of every node, and the states of those that tell them.
+
+    Statements are separated by semicolons or line ends. A statement is a node alone, or groups
+    of nodes, divided by commas, joined by arrows in either direction; a chain of arrows joins
+    each group to the next. States follow a name in braces, divided by bars, and stay text.
+
+    Raises
+    ------
+    ValueError
+        If a name is missing or cannot be told from an arrow, or states are told twice.
+
+    Notes
+    -----
+    Nodes come in the order of their first mention, parents in the order in which they are
+    attached. An edge that is written twice counts once.
+
+    Examples
+    --------
+    >>> parents, states = parse_structure("cloud -> rain{no|yes}; rain, hose -> wet; moon")
+    >>> parents["wet"], parents["moon"], states
+    (('rain', 'hose'), (), {'rain': ('no', 'yes')})
+    >>> parse_structure("a -> b <- c -> d")[0]
+    {'a': (), 'b': ('a', 'c'), 'c': (), 'd': ('c',)}
+    """
+    parents: dict[str, dict[str, None]] = {}
+    states: dict[str, tuple[str, ...]] = {}
+    for statement in STATEMENT.split(text):
+        if not statement.strip():
+            continue
+        pieces = ARROW.split(statement)
+        groups = [_nodes(piece, statement) for piece in pieces[::2]]
+        for name, labels in (node for part in groups for node in part):
+            parents.setdefault(name, {})
+            _tell(states, name, labels)
+        for (left, right), arrow in zip(pairwise(groups), pieces[1::2], strict=True):
+            tails, heads = (left, right) if arrow == "->" else (right, left)
+            for head, _ in heads:
+                parents[head].update(dict.fromkeys(tail for tail, _ in tails))
+    return {name: tuple(tails) for name, tails in parents.items()}, states
+
+
+def _nodes(piece: str, statement: str) -> list[Node]:
+    return [_node(word, statement) for word in COMMA.split(piece)]
+
+
+def _node(word: str, statement: str) -> Node:
+    match = NODE.fullmatch(word)
+    if match is None or not match[1] or BROKEN_ARROW.search(match[1]):
+        raise ValueError(
+            "structure must be names joined by -> or <- and divided by commas and semicolons; "
+            f"found {word.strip()!r} where a name should be, in {statement.strip()!r}. Write "
+            "for example 'cloud -> sprinkler, rain; sprinkler, rain -> wet{no|yes}'."
+        )
+    if match[2] is None:
+        return match[1], None
+    return match[1], tuple(label.strip() for label in match[2].split("|"))
+
+
+def _tell(
+    states: dict[str, tuple[str, ...]], name: str, labels: tuple[str, ...] | None
+) -> None:
+    if labels is None:
+        return
+    if len(set(labels)) < len(labels) or "" in labels:
+        raise ValueError(
+            f"states of {name} must be distinct words divided by bars; found {list(labels)}. "
+            "Write for example 'rain{no|yes}'."
+        )
+    if states.setdefault(name, labels) != labels:
+        raise ValueError(
+            f"states of {name} must be told once; found {list(states[name])} and "
+            f"{list(labels)}. Keep one of them."
+        )
