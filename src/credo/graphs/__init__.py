@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from credo.graphs.conditional_spec import states_of as states_of
     from credo.graphs.conditional_table import ConditionalTable as ConditionalTable
     from credo.graphs.conditional_table import RoundedTableWarning as RoundedTableWarning
+    from credo.graphs.deterministic import Deterministic as Deterministic
     from credo.graphs.directed import CycleFound as CycleFound
     from credo.graphs.directed import DirectedGraph as DirectedGraph
     from credo.graphs.distribution_node import DistributionNode as DistributionNode
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from credo.graphs.factor import Factor as Factor
     from credo.graphs.gaussian_node import GaussianNode as GaussianNode
     from credo.graphs.linear_gaussian import LinearGaussian as LinearGaussian
+    from credo.graphs.noisy import NoisyMax as NoisyMax
+    from credo.graphs.noisy import NoisyOr as NoisyOr
     from credo.graphs.structure_text import parse_structure as parse_structure
     from credo.graphs.threshold import ConditionalThreshold as ConditionalThreshold
     from credo.graphs.threshold import Logit as Logit
@@ -36,6 +39,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "conditional_spec": ["bind", "states_of"],
         "conditional_table": ["ConditionalTable", "RoundedTableWarning"],
+        "deterministic": ["Deterministic"],
+        "noisy": ["NoisyMax", "NoisyOr"],
         "elimination_order": [
             "EliminationOrder",
             "elimination_cliques",

@@ -8,12 +8,18 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import pandas as pd
 
+from credo.distributions.distribution import Distribution
+from credo.distributions.normal import Normal
 from credo.graphs.conditional import Conditional
+from credo.graphs.conditional_linear_gaussian import ConditionalLinearGaussian
 from credo.graphs.conditional_table import ConditionalTable
+from credo.graphs.distribution_node import DistributionNode
+from credo.graphs.linear_gaussian import LinearGaussian
 from credo.graphs.table_entry import frame_columns, state_columns
+from credo.graphs.threshold import ConditionalThreshold, Threshold
 from credo.graphs.variable import Variable
 
-__all__ = ["ConditionalSpec", "bind", "default_states", "states_of"]
+__all__ = ["ConditionalSpec", "bind", "bind_table", "default_states", "states_of"]
 
 
 @runtime_checkable
@@ -22,6 +28,10 @@ class ConditionalSpec(Protocol):
 
     def bind(self, child: Variable, parents: Sequence[Variable]) -> Conditional:
         """Return the distribution of this child given these parents."""
+        ...
+
+    def child_states(self, parents: Sequence[Variable] = ()) -> tuple[Any, ...] | None:
+        """Return the states proposed for the child; None if it is real-valued."""
         ...
 
 
@@ -37,8 +47,10 @@ def bind(spec: Any, child: Variable, parents: Sequence[Variable]) -> Conditional
     ----------
     spec
         An array (one axis per parent in order, then the states of the child), a dictionary, a
-        DataFrame or a Series (see ``ConditionalTable``), something with a method ``bind`` such
-        as ``NoisyOr``, or a conditional distribution of just this child.
+        DataFrame or a Series (see ``ConditionalTable``); something with a method ``bind`` such
+        as ``NoisyOr`` or ``LinearGaussian``; a dictionary of ``LinearGaussian``, ``Probit`` or
+        ``Logit`` by setting of the discrete parents; a distribution of `credo.distributions`
+        for a node without parents; or a conditional distribution of just this child.
 
     Examples
     --------
@@ -46,10 +58,16 @@ def bind(spec: Any, child: Variable, parents: Sequence[Variable]) -> Conditional
     >>> bind({"heads": 0.3, "tails": 0.7}, coin, []).probability.tolist()
     [0.3, 0.7]
     """
+    spec = _promoted(spec)
     if isinstance(spec, ConditionalSpec):
         return spec.bind(child, tuple(parents))
     if isinstance(spec, Conditional):
         return _same(spec, child, parents)
+    return bind_table(spec, child, parents)
+
+
+def bind_table(spec: Any, child: Variable, parents: Sequence[Variable]) -> ConditionalTable:
+    """Return the table that an array, a dictionary, a DataFrame or a Series stands for."""
     if isinstance(spec, Mapping):
         return ConditionalTable.from_dict(child, parents, spec)
     if _is_frame(spec) or isinstance(spec, pd.Series):
@@ -76,11 +94,11 @@ def states_of(
     >>> states_of({True: 0.2, False: 0.8}), states_of([[0.1, 0.2, 0.7]])
     ((False, True), (0, 1, 2))
     """
+    spec = _promoted(spec)
     if isinstance(spec, Conditional):
         return spec.child.states
     if isinstance(spec, ConditionalSpec):
-        proposed = getattr(spec, "child_states", None)
-        return None if proposed is None else proposed(tuple(parents))
+        return spec.child_states(tuple(parents))
     if isinstance(spec, Mapping):
         return _tidy(_states_of_mapping(spec))
     if isinstance(spec, pd.Series):
@@ -90,6 +108,21 @@ def states_of(
         return _tidy(_states_of_frame(spec, [v.name for v in parents], child))
     shape = np.shape(spec)
     return default_states(shape[-1]) if shape else None
+
+
+def _promoted(spec: Any) -> Any:
+    """Return the spec that a distribution, or a dictionary of parts, stands for."""
+    if isinstance(spec, Normal) and spec.batch_shape == ():
+        return LinearGaussian(float(spec.loc), {}, float(spec.scale))
+    if isinstance(spec, Distribution):
+        return DistributionNode(spec)
+    if not isinstance(spec, Mapping) or not spec:
+        return spec
+    if all(isinstance(part, LinearGaussian) for part in spec.values()):
+        return ConditionalLinearGaussian(spec)
+    if all(isinstance(part, Threshold) for part in spec.values()):
+        return ConditionalThreshold(spec)
+    return spec
 
 
 def _same(
