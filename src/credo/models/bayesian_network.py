@@ -1,0 +1,141 @@
+"""A Bayesian network: variables, arrows, and a conditional distribution at every node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from credo.graphs.conditional import Conditional, DiscreteConditional
+from credo.graphs.conditional_spec import bind, states_of
+from credo.graphs.directed import DirectedGraph
+from credo.graphs.factor import Factor
+from credo.graphs.structure_text import parse_structure
+from credo.graphs.variable import Variable, nearest
+from credo.models.network import Network
+
+__all__ = ["BayesianNetwork"]
+
+Structure = str | DirectedGraph | Mapping[str, Sequence[str]] | Sequence[tuple[str, str]]
+
+
+class BayesianNetwork(Network):
+    """A joint distribution ``prod_i P(x_i | parents of x_i)`` over a directed acyclic graph.
+
+    Parameters
+    ----------
+    structure
+        Text such as ``"cloud -> sprinkler, rain; sprinkler, rain -> wet"`` (states may stand in
+        braces, ``"grade{low|high}"``), edges, a mapping of each node to its parents, a
+        `DirectedGraph` or a networkx ``DiGraph``.
+    cpts
+        Conditional distribution of each node: an array with one axis per parent in the order
+        given and then the node's own states, a dictionary, a DataFrame, or a value such as
+        ``NoisyOr`` or ``LinearGaussian``. None gives a network that knows its structure only.
+    states
+        States of variables in order. What is not given is read off the conditional
+        distributions; two states without names are False and True, more are 0, 1, 2, ...
+
+    Attributes
+    ----------
+    graph
+        The arrows.
+    variables
+        Variables by name.
+    conditionals
+        Conditional distributions by name; empty if only the structure is known.
+
+    Examples
+    --------
+    >>> net = BayesianNetwork(
+    ...     "cloud -> sprinkler, rain; sprinkler, rain -> wet",
+    ...     cpts={
+    ...         "cloud": [0.5, 0.5],
+    ...         "sprinkler": [[0.5, 0.5], [0.9, 0.1]],
+    ...         "rain": [[0.8, 0.2], [0.2, 0.8]],
+    ...         "wet": [[[1.0, 0.0], [0.1, 0.9]], [[0.1, 0.9], [0.01, 0.99]]],
+    ...     },
+    ... )
+    >>> net.query("rain", given={"wet": True}).round(4).to_dict()
+    {False: 0.2921, True: 0.7079}
+    """
+
+    def __init__(
+        self,
+        structure: Any,
+        cpts: Mapping[str, Any] | None = None,
+        states: Mapping[str, Sequence[Any]] | None = None,
+    ) -> None:
+        self.graph, told = _graph_of(structure)
+        known = {**told, **{name: tuple(labels) for name, labels in (states or {}).items()}}
+        _check_names("states", known, self.graph)
+        self.conditionals: dict[str, Conditional] = {}
+        if cpts is None:
+            self.variables = {
+                n: Variable(n, known.get(n, (False, True))) for n in self.graph.nodes
+            }
+            return
+        _check_names("cpts", cpts, self.graph)
+        _check_complete(cpts, self.graph)
+        variables: dict[str, Variable] = {}
+        for name in self.graph.order():
+            parents = [variables[p] for p in self.graph.parents(name)]
+            labels = known[name] if name in known else states_of(cpts[name], parents, name)
+            variables[name] = Variable(name, labels)
+            self.conditionals[name] = bind(cpts[name], variables[name], parents)
+        self.variables = {name: variables[name] for name in self.graph.nodes}
+        self.conditionals = {name: self.conditionals[name] for name in self.graph.nodes}
+
+    @cached_property
+    def factors(self) -> tuple[Factor, ...]:
+        """Tables of the discrete nodes, whole, axes parents then child."""
+        return tuple(
+            conditional.table()
+            for conditional in self.conditionals.values()
+            if isinstance(conditional, DiscreteConditional)
+        )
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters; of full tables if only the structure is known."""
+        if self.conditionals:
+            return sum(conditional.n_parameters for conditional in self.conditionals.values())
+        return self.graph.n_parameters({n: v.n_states for n, v in self.variables.items()})
+
+    def __repr__(self) -> str:
+        return (
+            f"BayesianNetwork({len(self.variables)} variables, {len(self.graph.edges)} arrows)"
+        )
+
+
+def _graph_of(structure: Any) -> tuple[DirectedGraph, dict[str, tuple[Any, ...]]]:
+    """Return the graph of anything that can stand for one, and the states told with it."""
+    if isinstance(structure, DirectedGraph):
+        return structure, {}
+    if isinstance(structure, str):
+        parents, states = parse_structure(structure)
+        return DirectedGraph(parents), dict(states)
+    if isinstance(structure, Mapping):
+        return DirectedGraph(structure), {}
+    if hasattr(structure, "is_directed"):
+        return DirectedGraph.from_networkx(structure), {}
+    return DirectedGraph.from_edges(structure), {}
+
+
+def _check_names(what: str, names: Mapping[str, Any], graph: DirectedGraph) -> None:
+    for name in names:
+        if name not in graph.nodes:
+            raise ValueError(
+                f"{what} must name nodes of the network; found {name!r}, which the structure "
+                f"does not have.{nearest(name, graph.nodes)}"
+            )
+
+
+def _check_complete(cpts: Mapping[str, Any], graph: DirectedGraph) -> None:
+    missing = [name for name in graph.nodes if name not in cpts]
+    if missing:
+        raise ValueError(
+            f"cpts must hold one conditional distribution per node; found none for "
+            f"{', '.join(missing[:8])}{' and others' if len(missing) > 8 else ''}. "
+            "Give each its table, or leave cpts out to ask about the structure only."
+        )

@@ -1,0 +1,60 @@
+"""A Markov random field: a product of factors over an undirected graph, up to a constant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from credo.graphs.factor import Factor
+from credo.graphs.undirected import UndirectedGraph
+from credo.graphs.variable import Variable
+from credo.models.network import Network
+
+__all__ = ["MarkovRandomField"]
+
+
+class MarkovRandomField(Network):
+    """A joint distribution proportional to a product of non-negative factors.
+
+    Parameters
+    ----------
+    factors
+        Tables over variables; variables of the same name must have the same states.
+    variables
+        Variables that may occur in no factor, and the order of all; read off the factors by
+        default.
+
+    Examples
+    --------
+    >>> a, b = Variable("a", (0, 1)), Variable("b", (0, 1))
+    >>> field = MarkovRandomField([Factor((a, b), [[2.0, 1.0], [1.0, 2.0]])])
+    >>> round(float(field.query("a", given={"b": 1})[1]), 4)
+    0.6667
+    """
+
+    def __init__(
+        self, factors: Sequence[Factor], variables: Sequence[Variable] | None = None
+    ) -> None:
+        self.factors = tuple(factors)
+        self.variables = {v.name: v for v in variables or ()}
+        for factor in self.factors:
+            for variable in factor.variables:
+                if self.variables.setdefault(variable.name, variable) != variable:
+                    raise ValueError(
+                        f"variable {variable.name} must have the same states in every factor; "
+                        f"found {list(self.variables[variable.name].labels)} and "
+                        f"{list(variable.labels)}. Build all factors from one Variable."
+                    )
+
+    @cached_property
+    def graph(self) -> UndirectedGraph:
+        """The graph in which variables of a common factor are neighbors."""
+        neighbors: dict[str, dict[str, None]] = {name: {} for name in self.variables}
+        for factor in self.factors:
+            for name in factor.names:
+                neighbors[name].update(dict.fromkeys(n for n in factor.names if n != name))
+        return UndirectedGraph({name: tuple(others) for name, others in neighbors.items()})
+
+    def __repr__(self) -> str:
+        kind = type(self).__name__
+        return f"{kind}({len(self.variables)} variables, {len(self.factors)} factors)"

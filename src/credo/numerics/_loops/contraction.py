@@ -1,0 +1,215 @@
+"""Fused loops that run a compiled list of table operations, eight rows or one row at a time.
+
+A program is a matrix of integers, one operation per row. Tables that depend on the row live in
+an arena whose last axis is the row inside its tile; tables that do not live in ``fixed``.
+Every result is divided by its maximum, and the logs of the maxima add up per row. A positive
+entry below ``FLOOR`` of its table's maximum marks the row: its products might underflow.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+FLOOR = 1e-150
+"""Two entries above this multiply to a normal number."""
+
+KIND, Z, X, Y, X_MOVES, Y_MOVES = 0, 1, 2, 3, 4, 5
+N_OUTER, N_INNER, N_SUM, OUTER, INNER, SUM = 6, 7, 8, 9, 10, 11
+TAKES_MAX, COUNTS, N_FIRST, FIRST = 12, 13, 14, 15
+
+GATHER, LIKELIHOOD, CONTRACT, OUTPUT = 0, 1, 2, 3
+LANES = 8
+
+
+@numba.njit(cache=True, nogil=True)
+def run_tiles(program, index, fixed, codes, likelihood, arena, out, log_total, is_wide, span):
+    """Run the program on rows ``span[0]`` to ``span[1]``, eight at a time."""
+    rows = np.empty(LANES, np.int64)
+    work = np.empty((2, LANES))
+    start = span[0]
+    while start < span[1]:
+        for lane in range(LANES):
+            rows[lane] = min(start + lane, span[1] - 1)
+        for k in range(program.shape[0]):
+            op = program[k]
+            if op[KIND] == CONTRACT:
+                if op[TAKES_MAX] == 1:
+                    _maximize(op, index, fixed, arena)
+                elif op[Y_MOVES] == 1:
+                    _contract_moving(op, index, fixed, arena)
+                else:
+                    _contract_fixed(op, index, fixed, arena)
+                _rescale(op, arena, rows, log_total, is_wide, work)
+            elif op[KIND] == GATHER:
+                _gather(op, index, fixed, codes, arena, rows)
+                _rescale(op, arena, rows, log_total, is_wide, work)
+            elif op[KIND] == LIKELIHOOD:
+                _read_likelihood(op, likelihood, arena, rows)
+                _rescale(op, arena, rows, log_total, is_wide, work)
+            else:
+                _write(op, arena, out, rows, log_total)
+        start += LANES
+
+
+@numba.njit(cache=True, nogil=True)
+def _gather(op, index, fixed, codes, arena, rows):
+    size = op[N_OUTER]
+    base = np.empty(LANES, np.int64)
+    for lane in range(LANES):
+        at = op[X]
+        for j in range(op[N_FIRST]):
+            at += codes[index[op[FIRST] + 2 * j], rows[lane]] * index[op[FIRST] + 2 * j + 1]
+        base[lane] = at
+    for i in range(size):
+        shift = index[op[OUTER] + i]
+        z = op[Z] * LANES + i * LANES
+        for lane in range(LANES):
+            arena[z + lane] = fixed[base[lane] + shift]
+
+
+@numba.njit(cache=True, nogil=True)
+def _read_likelihood(op, likelihood, arena, rows):
+    for i in range(op[N_OUTER]):
+        z = (op[Z] + i) * LANES
+        for lane in range(LANES):
+            arena[z + lane] = likelihood[op[X] + i, rows[lane]]
+
+
+@numba.njit(cache=True, nogil=True)
+def _contract_moving(op, index, fixed, arena):
+    """Sum products of two tables that both depend on the row."""
+    n_inner, n_sum = op[N_INNER], op[N_SUM]
+    z = op[Z] * LANES
+    for o in range(op[N_OUTER]):
+        xo = op[X] + index[op[OUTER] + 2 * o]
+        yo = op[Y] + index[op[OUTER] + 2 * o + 1]
+        for i in range(n_inner):
+            xi = xo + index[op[INNER] + 2 * i]
+            yi = yo + index[op[INNER] + 2 * i + 1]
+            a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = 0.0
+            for s in range(n_sum):
+                x = (xi + index[op[SUM] + 2 * s]) * LANES
+                y = (yi + index[op[SUM] + 2 * s + 1]) * LANES
+                a0 += arena[x] * arena[y]
+                a1 += arena[x + 1] * arena[y + 1]
+                a2 += arena[x + 2] * arena[y + 2]
+                a3 += arena[x + 3] * arena[y + 3]
+                a4 += arena[x + 4] * arena[y + 4]
+                a5 += arena[x + 5] * arena[y + 5]
+                a6 += arena[x + 6] * arena[y + 6]
+                a7 += arena[x + 7] * arena[y + 7]
+            arena[z] = a0
+            arena[z + 1] = a1
+            arena[z + 2] = a2
+            arena[z + 3] = a3
+            arena[z + 4] = a4
+            arena[z + 5] = a5
+            arena[z + 6] = a6
+            arena[z + 7] = a7
+            z += LANES
+
+
+@numba.njit(cache=True, nogil=True)
+def _contract_fixed(op, index, fixed, arena):
+    """Sum products of a table that depends on the row and one that does not."""
+    n_inner, n_sum = op[N_INNER], op[N_SUM]
+    z = op[Z] * LANES
+    for o in range(op[N_OUTER]):
+        xo = op[X] + index[op[OUTER] + 2 * o]
+        yo = op[Y] + index[op[OUTER] + 2 * o + 1]
+        for i in range(n_inner):
+            xi = xo + index[op[INNER] + 2 * i]
+            yi = yo + index[op[INNER] + 2 * i + 1]
+            a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = 0.0
+            for s in range(n_sum):
+                x = (xi + index[op[SUM] + 2 * s]) * LANES
+                y = fixed[yi + index[op[SUM] + 2 * s + 1]]
+                a0 += arena[x] * y
+                a1 += arena[x + 1] * y
+                a2 += arena[x + 2] * y
+                a3 += arena[x + 3] * y
+                a4 += arena[x + 4] * y
+                a5 += arena[x + 5] * y
+                a6 += arena[x + 6] * y
+                a7 += arena[x + 7] * y
+            arena[z] = a0
+            arena[z + 1] = a1
+            arena[z + 2] = a2
+            arena[z + 3] = a3
+            arena[z + 4] = a4
+            arena[z + 5] = a5
+            arena[z + 6] = a6
+            arena[z + 7] = a7
+            z += LANES
+
+
+@numba.njit(cache=True, nogil=True)
+def _maximize(op, index, fixed, arena):
+    """Take the largest product instead of the sum."""
+    n_inner, n_sum = op[N_INNER], op[N_SUM]
+    z = op[Z] * LANES
+    for o in range(op[N_OUTER]):
+        xo = op[X] + index[op[OUTER] + 2 * o]
+        yo = op[Y] + index[op[OUTER] + 2 * o + 1]
+        for i in range(n_inner):
+            xi = xo + index[op[INNER] + 2 * i]
+            yi = yo + index[op[INNER] + 2 * i + 1]
+            for lane in range(LANES):
+                best = 0.0
+                for s in range(n_sum):
+                    x = (xi + index[op[SUM] + 2 * s]) * LANES + lane
+                    at = yi + index[op[SUM] + 2 * s + 1]
+                    y = arena[at * LANES + lane] if op[Y_MOVES] == 1 else fixed[at]
+                    best = max(best, arena[x] * y)
+                arena[z + lane] = best
+            z += LANES
+
+
+@numba.njit(cache=True, nogil=True)
+def _rescale(op, arena, rows, log_total, is_wide, work):
+    size = op[N_OUTER] * op[N_INNER]
+    start = op[Z] * LANES
+    m0 = m1 = m2 = m3 = m4 = m5 = m6 = m7 = 0.0
+    z = start
+    for _ in range(size):
+        m0 = max(m0, arena[z])
+        m1 = max(m1, arena[z + 1])
+        m2 = max(m2, arena[z + 2])
+        m3 = max(m3, arena[z + 3])
+        m4 = max(m4, arena[z + 4])
+        m5 = max(m5, arena[z + 5])
+        m6 = max(m6, arena[z + 6])
+        m7 = max(m7, arena[z + 7])
+        z += LANES
+    top = (m0, m1, m2, m3, m4, m5, m6, m7)
+    inverse, low = work[0], work[1]
+    for lane in range(LANES):
+        low[lane] = 1.0
+        inverse[lane] = 1.0 / top[lane] if top[lane] > 0.0 else 0.0
+    z = start
+    for _ in range(size):
+        for lane in range(LANES):
+            value = arena[z + lane] * inverse[lane]
+            arena[z + lane] = value
+            low[lane] = min(low[lane], value if value > 0.0 else 1.0)
+        z += LANES
+    for lane in range(LANES):
+        if low[lane] < FLOOR:
+            is_wide[rows[lane]] = True
+        if op[COUNTS] == 1 and (lane == 0 or rows[lane] > rows[lane - 1]):
+            log_total[rows[lane]] += np.log(top[lane]) if top[lane] > 0.0 else -np.inf
+
+
+@numba.njit(cache=True, nogil=True)
+def _write(op, arena, out, rows, log_total):
+    """Normalize a table into the answers."""
+    for lane in range(LANES):
+        total = 0.0
+        for i in range(op[N_OUTER]):
+            total += arena[(op[X] + i) * LANES + lane]
+        scale = 1.0 / total if total > 0.0 else np.nan
+        for i in range(op[N_OUTER]):
+            out[rows[lane], op[Z] + i] = arena[(op[X] + i) * LANES + lane] * scale
+        if op[COUNTS] == 1 and (lane == 0 or rows[lane] > rows[lane - 1]):
+            log_total[rows[lane]] += np.log(total) if total > 0.0 else -np.inf

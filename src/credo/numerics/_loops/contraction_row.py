@@ -1,0 +1,234 @@
+"""The same programs as `contraction`, one row at a time, in the plain or in the log domain.
+
+In the log domain products are sums and sums are log-sum-exps: slower, and free of underflow
+whatever the range of a table. ``trace`` walks a program backwards and picks or draws a state
+for every variable that was summed or maximized out.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from credo.numerics._loops.contraction import (
+    CONTRACT,
+    COUNTS,
+    FIRST,
+    FLOOR,
+    GATHER,
+    INNER,
+    KIND,
+    LIKELIHOOD,
+    N_FIRST,
+    N_INNER,
+    N_OUTER,
+    N_SUM,
+    OUTER,
+    SUM,
+    TAKES_MAX,
+    X_MOVES,
+    Y_MOVES,
+    X,
+    Y,
+    Z,
+)
+
+
+@numba.njit(cache=True, nogil=True)
+def run_row(
+    program, index, fixed, codes, likelihood, arena, out, log_total, is_wide, row, is_log
+):
+    """Run the program on one row; in the log domain ``fixed`` and ``likelihood`` are logs."""
+    for k in range(program.shape[0]):
+        op = program[k]
+        if op[KIND] == CONTRACT:
+            x = arena if op[X_MOVES] == 1 else fixed
+            y = arena if op[Y_MOVES] == 1 else fixed
+            if op[TAKES_MAX] == 1:
+                _maximize(op, index, x, y, arena, is_log)
+            elif is_log:
+                _add_logs(op, index, x, y, arena)
+            else:
+                _contract(op, index, x, y, arena)
+        elif op[KIND] == GATHER:
+            _gather(op, index, fixed, codes, arena, row)
+        elif op[KIND] == LIKELIHOOD:
+            for i in range(op[N_OUTER]):
+                arena[op[Z] + i] = likelihood[op[X] + i, row]
+        else:
+            _write(op, arena, out, log_total, row, is_log)
+            continue
+        _rescale(op, arena, log_total, is_wide, row, is_log)
+
+
+@numba.njit(cache=True, nogil=True)
+def _gather(op, index, fixed, codes, arena, row):
+    at = op[X]
+    for j in range(op[N_FIRST]):
+        at += codes[index[op[FIRST] + 2 * j], row] * index[op[FIRST] + 2 * j + 1]
+    for i in range(op[N_OUTER]):
+        arena[op[Z] + i] = fixed[at + index[op[OUTER] + i]]
+
+
+@numba.njit(cache=True, nogil=True)
+def _contract(op, index, x, y, arena):
+    n_sum = op[N_SUM]
+    z = op[Z]
+    for o in range(op[N_OUTER]):
+        xo = op[X] + index[op[OUTER] + 2 * o]
+        yo = op[Y] + index[op[OUTER] + 2 * o + 1]
+        for i in range(op[N_INNER]):
+            xi = xo + index[op[INNER] + 2 * i]
+            yi = yo + index[op[INNER] + 2 * i + 1]
+            total = 0.0
+            for s in range(n_sum):
+                total += x[xi + index[op[SUM] + 2 * s]] * y[yi + index[op[SUM] + 2 * s + 1]]
+            arena[z] = total
+            z += 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _add_logs(op, index, x, y, arena):
+    n_sum = op[N_SUM]
+    z = op[Z]
+    for o in range(op[N_OUTER]):
+        xo = op[X] + index[op[OUTER] + 2 * o]
+        yo = op[Y] + index[op[OUTER] + 2 * o + 1]
+        for i in range(op[N_INNER]):
+            xi = xo + index[op[INNER] + 2 * i]
+            yi = yo + index[op[INNER] + 2 * i + 1]
+            top = -np.inf
+            for s in range(n_sum):
+                term = x[xi + index[op[SUM] + 2 * s]] + y[yi + index[op[SUM] + 2 * s + 1]]
+                top = max(top, term)
+            total = 0.0
+            if top > -np.inf:
+                for s in range(n_sum):
+                    term = x[xi + index[op[SUM] + 2 * s]] + y[yi + index[op[SUM] + 2 * s + 1]]
+                    total += np.exp(term - top)
+            arena[z] = top + np.log(total) if total > 0.0 else -np.inf
+            z += 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _maximize(op, index, x, y, arena, is_log):
+    z = op[Z]
+    for o in range(op[N_OUTER]):
+        xo = op[X] + index[op[OUTER] + 2 * o]
+        yo = op[Y] + index[op[OUTER] + 2 * o + 1]
+        for i in range(op[N_INNER]):
+            xi = xo + index[op[INNER] + 2 * i]
+            yi = yo + index[op[INNER] + 2 * i + 1]
+            best = -np.inf
+            for s in range(op[N_SUM]):
+                left = x[xi + index[op[SUM] + 2 * s]]
+                right = y[yi + index[op[SUM] + 2 * s + 1]]
+                best = max(best, left + right if is_log else left * right)
+            arena[z] = best
+            z += 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _rescale(op, arena, log_total, is_wide, row, is_log):
+    start, stop = op[Z], op[Z] + op[N_OUTER] * op[N_INNER]
+    top = arena[start]
+    for z in range(start + 1, stop):
+        top = max(top, arena[z])
+    if is_log:
+        if top > -np.inf:
+            for z in range(start, stop):
+                arena[z] -= top
+        if op[COUNTS] == 1:
+            log_total[row] += top
+        return
+    inverse, low = 1.0 / top if top > 0.0 else 0.0, 1.0
+    for z in range(start, stop):
+        value = arena[z] * inverse
+        arena[z] = value
+        low = min(low, value if value > 0.0 else 1.0)
+    if low < FLOOR:
+        is_wide[row] = True
+    if op[COUNTS] == 1:
+        log_total[row] += np.log(top) if top > 0.0 else -np.inf
+
+
+@numba.njit(cache=True, nogil=True)
+def _write(op, arena, out, log_total, row, is_log):
+    total = 0.0
+    for i in range(op[N_OUTER]):
+        value = arena[op[X] + i]
+        out[row, op[Z] + i] = np.exp(value) if is_log else value
+        total += out[row, op[Z] + i]
+    scale = 1.0 / total if total > 0.0 else np.nan
+    for i in range(op[N_OUTER]):
+        out[row, op[Z] + i] *= scale
+    if op[COUNTS] == 1:
+        log_total[row] += np.log(total) if total > 0.0 else -np.inf
+
+
+STEP_X, STEP_Y, STEP_X_MOVES, STEP_Y_MOVES = 0, 1, 2, 3
+N_KEPT, KEPT, STEP_N_SUM, STEP_SUM, N_GONE, GONE = 4, 5, 6, 7, 8, 9
+
+
+@numba.njit(cache=True, nogil=True)
+def trace(steps, index, fixed, arena, states, uniform, is_log, picks_best):
+    """Fill ``states``, one row per draw, from the tables that a run left in the arena.
+
+    A step holds its two tables, the strides of the variables that are already known, the
+    offsets of the joint states of those that are not, and how to read each off that number.
+    """
+    for draw in range(states.shape[0]):
+        for k in range(steps.shape[0]):
+            step = steps[k]
+            x = arena if step[STEP_X_MOVES] == 1 else fixed
+            y = arena if step[STEP_Y_MOVES] == 1 else fixed
+            xi, yi = step[STEP_X], step[STEP_Y]
+            for j in range(step[N_KEPT]):
+                at = step[KEPT] + 3 * j
+                state = states[draw, index[at]]
+                xi += state * index[at + 1]
+                yi += state * index[at + 2]
+            if picks_best:
+                chosen = _best(step, index, x, y, xi, yi, is_log)
+            else:
+                chosen = _drawn(step, index, x, y, xi, yi, is_log, uniform[draw, k])
+            for j in range(step[N_GONE]):
+                at = step[GONE] + 3 * j
+                states[draw, index[at]] = (chosen // index[at + 1]) % index[at + 2]
+
+
+@numba.njit(cache=True, nogil=True)
+def _term(step, index, x, y, xi, yi, s, is_log):
+    left = x[xi + index[step[STEP_SUM] + 2 * s]]
+    right = y[yi + index[step[STEP_SUM] + 2 * s + 1]]
+    return left + right if is_log else left * right
+
+
+@numba.njit(cache=True, nogil=True)
+def _best(step, index, x, y, xi, yi, is_log):
+    best, chosen = -np.inf, 0
+    for s in range(step[STEP_N_SUM]):
+        term = _term(step, index, x, y, xi, yi, s, is_log)
+        if term > best:
+            best, chosen = term, s
+    return chosen
+
+
+@numba.njit(cache=True, nogil=True)
+def _drawn(step, index, x, y, xi, yi, is_log, uniform):
+    top, total = -np.inf, 0.0
+    for s in range(step[STEP_N_SUM]):
+        top = max(top, _term(step, index, x, y, xi, yi, s, is_log))
+    for s in range(step[STEP_N_SUM]):
+        term = _term(step, index, x, y, xi, yi, s, is_log)
+        total += np.exp(term - top) if is_log else term
+    left, chosen = uniform * total, 0
+    for s in range(step[STEP_N_SUM]):
+        term = _term(step, index, x, y, xi, yi, s, is_log)
+        weight = np.exp(term - top) if is_log else term
+        if weight > 0.0:
+            chosen = s
+            left -= weight
+            if left < 0.0:
+                break
+    return chosen
