@@ -1,0 +1,110 @@
+"""Loops over the spins of a graph, given by a compressed list of neighbors.
+
+Neighbors of node i are ``neighbor[first[i] : first[i + 1]]``, with couplings ``weight`` in the
+same places; every edge appears at both of its ends. Indices are intp, numbers float64, spins
+int8. The log density is ``sum over edges of w x_i x_j + sum of field_i x_i``.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from credo.numerics.array import Array
+
+__all__ = ["color", "gibbs", "mean_field", "modes"]
+
+Index = NDArray[np.intp]
+Spins = NDArray[np.int8]
+
+_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def color(first: Index, neighbor: Index, most: int) -> Index:
+    """Return the smallest color of each node that no neighbor before it has."""
+    n = first.shape[0] - 1
+    chosen = np.full(n, -1, np.intp)
+    taken_by = np.full(most + 1, -1, np.intp)
+    for i in range(n):
+        for place in range(first[i], first[i + 1]):
+            other = chosen[neighbor[place]]
+            if other >= 0:
+                taken_by[other] = i
+        own = 0
+        while taken_by[own] == i:
+            own += 1
+        chosen[i] = own
+    return chosen
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def gibbs(
+    spin: Spins,
+    nodes: Index,
+    first: Index,
+    neighbor: Index,
+    weight: Array,
+    field: Array,
+    total: Array,
+    seed: int,
+    sweep: int,
+    is_summed: bool,
+) -> None:
+    """Draw each of some spins from its distribution given its neighbors.
+
+    The random number of a node is the entry ``sweep * n + node`` of a SplitMix64 sequence
+    [steele2014]_, so that the order of nodes of one color does not matter.
+    """
+    n = first.shape[0] - 1
+    for i in nodes:
+        m = field[i]
+        for place in range(first[i], first[i + 1]):
+            m += weight[place] * spin[neighbor[place]]
+        z = np.uint64(seed) + np.uint64(sweep * n + i + 1) * _GAMMA
+        z = (z ^ (z >> np.uint64(30))) * _MIX_1
+        z = (z ^ (z >> np.uint64(27))) * _MIX_2
+        z = z ^ (z >> np.uint64(31))
+        uniform = (np.float64(z >> np.uint64(11)) + 0.5) * 2.0**-53
+        spin[i] = 1 if uniform * (1.0 + math.exp(-2.0 * m)) < 1.0 else -1
+        if is_summed:
+            total[i] += math.tanh(m)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def mean_field(
+    mean: Array, first: Index, neighbor: Index, weight: Array, field: Array, damping: float
+) -> float:
+    """Move each mean to tanh(field + sum of w mean) in turn; return the largest move.
+
+    ``damping`` is the share of the old mean that stays.
+    """
+    largest = 0.0
+    for i in range(mean.shape[0]):
+        m = field[i]
+        for place in range(first[i], first[i + 1]):
+            m += weight[place] * mean[neighbor[place]]
+        move = (1.0 - damping) * (math.tanh(m) - mean[i])
+        mean[i] += move
+        largest = max(largest, abs(move))
+    return largest
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def modes(spin: Spins, first: Index, neighbor: Index, weight: Array, field: Array) -> int:
+    """Set each spin to its most probable value in turn; return how many changed.
+
+    A spin whose two values are equally probable stays.
+    """
+    n_changed = 0
+    for i in range(spin.shape[0]):
+        m = field[i]
+        for place in range(first[i], first[i + 1]):
+            m += weight[place] * spin[neighbor[place]]
+        if m * spin[i] < 0.0:
+            spin[i] = -spin[i]
+            n_changed += 1
+    return n_changed
