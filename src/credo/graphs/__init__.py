@@ -19,11 +19,34 @@ if TYPE_CHECKING:
     from credo.graphs.elimination_order import EliminationOrder as EliminationOrder
     from credo.graphs.elimination_order import elimination_cliques as elimination_cliques
     from credo.graphs.elimination_order import elimination_order as elimination_order
+    from credo.graphs.equivalence import PartiallyDirectedGraph as PartiallyDirectedGraph
+    from credo.graphs.equivalence import cpdag as cpdag
+    from credo.graphs.equivalence import equivalent as equivalent
+    from credo.graphs.equivalence import equivalent_graphs as equivalent_graphs
+    from credo.graphs.equivalence import v_structures as v_structures
     from credo.graphs.factor import Factor as Factor
     from credo.graphs.gaussian_node import GaussianNode as GaussianNode
+    from credo.graphs.independence import Independence as Independence
+    from credo.graphs.independence import independence_basis as independence_basis
+    from credo.graphs.independence import local_independence as local_independence
+    from credo.graphs.independence_map import is_independence_map as is_independence_map
+    from credo.graphs.independence_map import minimal_map as minimal_map
+    from credo.graphs.joint_product import ParameterCount as ParameterCount
+    from credo.graphs.joint_product import factorization as factorization
+    from credo.graphs.joint_product import factorized as factorized
+    from credo.graphs.joint_product import n_clique_entries as n_clique_entries
+    from credo.graphs.joint_product import parameter_count as parameter_count
     from credo.graphs.linear_gaussian import LinearGaussian as LinearGaussian
     from credo.graphs.noisy import NoisyMax as NoisyMax
     from credo.graphs.noisy import NoisyOr as NoisyOr
+    from credo.graphs.path_block import Connection as Connection
+    from credo.graphs.path_block import connection as connection
+    from credo.graphs.separation import d_connected as d_connected
+    from credo.graphs.separation import d_separated as d_separated
+    from credo.graphs.separation import moral_separated as moral_separated
+    from credo.graphs.separation import open_path as open_path
+    from credo.graphs.separation_report import SeparationReport as SeparationReport
+    from credo.graphs.separation_report import explain_separation as explain_separation
     from credo.graphs.structure_text import parse_structure as parse_structure
     from credo.graphs.threshold import ConditionalThreshold as ConditionalThreshold
     from credo.graphs.threshold import Logit as Logit
@@ -56,6 +79,25 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "directed": ["CycleFound", "DirectedGraph"],
         "undirected": ["UndirectedGraph"],
         "structure_text": ["parse_structure"],
+        "path_block": ["Connection", "connection"],
+        "equivalence": [
+            "PartiallyDirectedGraph",
+            "cpdag",
+            "equivalent",
+            "equivalent_graphs",
+            "v_structures",
+        ],
+        "joint_product": [
+            "ParameterCount",
+            "factorization",
+            "factorized",
+            "n_clique_entries",
+            "parameter_count",
+        ],
+        "independence": ["Independence", "independence_basis", "local_independence"],
+        "independence_map": ["is_independence_map", "minimal_map"],
+        "separation": ["d_connected", "d_separated", "moral_separated", "open_path"],
+        "separation_report": ["SeparationReport", "explain_separation"],
         "variable": ["UnknownState", "UnknownVariable", "Variable"],
     },
 )

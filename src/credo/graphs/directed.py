@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import heapify, heappop, heappush
 from typing import Any, Self
 
 from credo.graphs.networkx_graph import from_networkx, to_networkx
-from credo.graphs.node_group import Names, checked_names, group
+from credo.graphs.node_group import Names, checked_names, group, unknown_node
 from credo.graphs.path import closure, shortest_path
 from credo.graphs.structure_text import parse_structure
 from credo.graphs.undirected import UndirectedGraph
@@ -43,7 +43,7 @@ class DirectedGraph:
 
     Parents that are not listed as nodes themselves are roots and come last. Answers that are
     several nodes are tuples in the order of the graph's nodes. Graphs are equal that have the
-    same nodes and edges.
+    same nodes and edges; as a collection, a graph holds its nodes.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class DirectedGraph:
         """Return a networkx ``DiGraph`` with the same nodes and edges, in the same order."""
         return to_networkx(self.nodes, self.edges, is_directed=True)
 
-    @property
+    @cached_property
     def nodes(self) -> tuple[str, ...]:
         """Names in the order given."""
         return tuple(self._parents)
@@ -116,11 +116,15 @@ class DirectedGraph:
 
     def parents(self, node: str) -> tuple[str, ...]:
         """Return the tails of the arrows into a node, in the order given."""
-        return self._parents[group(node, self._parents)[0]]
+        if node not in self._parents:
+            raise unknown_node(node, self._parents)
+        return self._parents[node]
 
     def children(self, node: str) -> tuple[str, ...]:
         """Return the heads of the arrows out of a node."""
-        return self._children[group(node, self._parents)[0]]
+        if node not in self._parents:
+            raise unknown_node(node, self._parents)
+        return self._children[node]
 
     def has_edge(self, tail: str, head: str) -> bool:
         """Return whether an arrow leads from ``tail`` to ``head``."""
@@ -216,12 +220,21 @@ class DirectedGraph:
         while node not in seen:
             seen.add(node)
             node = next(tail for tail in self._parents[node] if tail in stuck)
-        path = shortest_path(self._children.__getitem__, self._children[node], (node,))
+        path = shortest_path(self._children.__getitem__, self._children[node], {node})
         return (node, *(path or ()))
 
     @cached_property
     def _identity(self) -> tuple[frozenset[str], frozenset[tuple[str, str]]]:
         return frozenset(self.nodes), frozenset(self.edges)
+
+    def __contains__(self, node: object) -> bool:
+        return node in self._parents
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parents)
+
+    def __len__(self) -> int:
+        return len(self._parents)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DirectedGraph) and self._identity == other._identity

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable
 from typing import Any
 
-import lazy_loader
-
 __all__ = ["from_networkx", "to_networkx"]
-
-networkx: Any = lazy_loader.load("networkx")
 
 Edges = list[tuple[str, str]]
 
@@ -47,6 +44,7 @@ def to_networkx(
     >>> to_networkx("abc", [("a", "b")], is_directed=True).number_of_nodes()
     3
     """
+    networkx: Any = importlib.import_module("networkx")
     graph = networkx.DiGraph() if is_directed else networkx.Graph()
     graph.add_nodes_from(nodes)
     graph.add_edges_from(edges)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 
 from credo.graphs.variable import UnknownVariable, nearest
 
-__all__ = ["Names", "checked_names", "disjoint_groups", "group"]
+__all__ = ["Names", "checked_names", "disjoint_groups", "group", "unknown_node"]
 
 Names = str | Iterable[str]
 """One name or several."""
@@ -45,11 +45,16 @@ def group(names: Names, nodes: Collection[str]) -> tuple[str, ...]:
     wanted = tuple(dict.fromkeys((names,) if isinstance(names, str) else names))
     for name in wanted:
         if name not in nodes:
-            raise UnknownVariable(
-                f"name must be a node of the graph, one of {_shown(nodes)}; found {name!r}."
-                f"{nearest(name, nodes)}"
-            )
+            raise unknown_node(name, nodes)
     return wanted
+
+
+def unknown_node(name: object, nodes: Collection[str]) -> UnknownVariable:
+    """Return the error that names the most similar node."""
+    return UnknownVariable(
+        f"name must be a node of the graph, one of {_shown(nodes)}; found {name!r}."
+        f"{nearest(name, nodes)}"
+    )
 
 
 def disjoint_groups(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from credo.graphs.clique import maximal_cliques
 from credo.graphs.networkx_graph import from_networkx, to_networkx
-from credo.graphs.node_group import Names, checked_names, disjoint_groups, group
+from credo.graphs.node_group import Names, checked_names, disjoint_groups, group, unknown_node
 from credo.graphs.path import shortest_path
 
 __all__ = ["UndirectedGraph"]
@@ -21,7 +21,8 @@ class UndirectedGraph:
     """Nodes and the pairs of them that are joined; an immutable value.
 
     An edge told from one side holds from both. Answers that are several nodes are tuples in the
-    order of the graph's nodes. Graphs are equal that have the same nodes and edges.
+    order of the graph's nodes. Graphs are equal that have the same nodes and edges; as a
+    collection, a graph holds its nodes.
 
     Examples
     --------
@@ -86,7 +87,7 @@ class UndirectedGraph:
         """Return a networkx ``Graph`` with the same nodes and edges, in the same order."""
         return to_networkx(self.nodes, self.edges, is_directed=False)
 
-    @property
+    @cached_property
     def nodes(self) -> tuple[str, ...]:
         """Names in the order given."""
         return tuple(self._neighbors)
@@ -99,7 +100,9 @@ class UndirectedGraph:
 
     def neighbors(self, node: str) -> tuple[str, ...]:
         """Return the nodes joined to this one: given these it is independent of the rest."""
-        return self._neighbors[group(node, self._neighbors)[0]]
+        if node not in self._neighbors:
+            raise unknown_node(node, self._neighbors)
+        return self._neighbors[node]
 
     def cliques(self) -> tuple[tuple[str, ...], ...]:
         """Return the maximal groups of nodes that are all joined, in the order of nodes."""
@@ -124,7 +127,7 @@ class UndirectedGraph:
     def open_path(self, x: Names, y: Names, given: Names = ()) -> tuple[str, ...] | None:
         """Return a shortest path from ``x`` to ``y`` that avoids ``given``, if there is one."""
         start, goal, wall = disjoint_groups(x, y, given, self._neighbors)
-        return shortest_path(self._neighbors.__getitem__, start, goal, wall)
+        return shortest_path(self._neighbors.__getitem__, start, set(goal), set(wall))
 
     def subgraph(self, names: Names) -> Self:
         """Return the graph of these nodes and the edges among them."""
@@ -140,6 +143,15 @@ class UndirectedGraph:
     @cached_property
     def _identity(self) -> tuple[frozenset[str], frozenset[frozenset[str]]]:
         return frozenset(self.nodes), frozenset(frozenset(edge) for edge in self.edges)
+
+    def __contains__(self, node: object) -> bool:
+        return node in self._neighbors
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._neighbors)
+
+    def __len__(self) -> int:
+        return len(self._neighbors)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, UndirectedGraph) and self._identity == other._identity
