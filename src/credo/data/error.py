@@ -1,6 +1,6 @@
 """What the ``data`` room raises: each message is one sentence for the person with the file."""
 
-__all__ = ["DataError", "ModelFileError", "OutputError", "TableError"]
+__all__ = ["DataError", "ModelFileError", "NetworkFileError", "OutputError", "TableError"]
 
 
 class DataError(ValueError):
@@ -13,6 +13,10 @@ class TableError(DataError):
 
 class ModelFileError(DataError):
     """A ``.credo`` file that is damaged, hostile, or of another version."""
+
+
+class NetworkFileError(DataError):
+    """A file of a network that is damaged or says what no network can be; names the line."""
 
 
 class OutputError(DataError):

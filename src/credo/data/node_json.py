@@ -1,0 +1,211 @@
+"""Nodes of networks as JSON objects: one record of fields for each kind there is.
+
+=============  ==========================================================================
+``table``      ``probability`` (axes parents, child), and ``counts`` if it was learned
+``noisy``      ``effects`` (a table per parent), ``leak``, ``is_descending``
+``function``   ``running`` (states of running values), ``links`` (tables of positions)
+``gaussian``   ``intercept``, ``coefficients``, ``scale``, by setting of discrete parents
+``threshold``  ``thresholds``, ``coefficients``, ``scale``, ``link``, ``order``
+=============  ==========================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from credo.data.error import NetworkFileError
+from credo.data.record import field_of
+from credo.graphs.conditional import Conditional
+from credo.graphs.conditional_table import ConditionalTable
+from credo.graphs.deterministic import FunctionOfParents
+from credo.graphs.gaussian_node import GaussianNode
+from credo.graphs.noisy import LargestEffect
+from credo.graphs.parent_setting import real_parents, setting_shape
+from credo.graphs.threshold_node import LOG_CDF, ThresholdNode
+from credo.graphs.variable import Variable, nearest
+from credo.numerics.array import Array
+
+__all__ = ["document_of_node", "node_of_document"]
+
+Parents = Sequence[Variable]
+
+
+def document_of_node(node: Conditional) -> dict[str, Any]:
+    """Return the kind and the fields of a node, without its variables.
+
+    Raises
+    ------
+    NetworkFileError
+        If the node is of a kind that a file cannot hold, such as a function of Python.
+    """
+    if isinstance(node, ConditionalTable):
+        counts = {} if node.counts is None else {"counts": node.counts.tolist()}
+        return {"kind": "table", "probability": node.probability.tolist(), **counts}
+    if isinstance(node, LargestEffect):
+        return _record("noisy", node, "effects", "leak", "is_descending")
+    if isinstance(node, FunctionOfParents):
+        return _record("function", node, "running", "links")
+    if isinstance(node, GaussianNode):
+        return _record("gaussian", node, "intercept", "coefficients", "scale")
+    if isinstance(node, ThresholdNode):
+        fields = ("thresholds", "coefficients", "scale", "link", "order")
+        return _record("threshold", node, *fields)
+    raise NetworkFileError(
+        f"nodes must be tables, noisy, deterministic, Gaussian or thresholds to be written; "
+        f"found that {node.child.name!r} is a {type(node).__name__}. Replace it by a table."
+    )
+
+
+def node_of_document(record: Mapping[str, Any], child: Variable, parents: Parents) -> Any:
+    """Return the node that a record describes.
+
+    Raises
+    ------
+    NetworkFileError
+        If the kind is unknown, or a field is absent or of another shape than the parents say.
+    """
+    make = _KINDS.get(record["kind"])
+    if make is None:
+        raise NetworkFileError(
+            f"kind of node {child.name!r} must be one of {list(_KINDS)}; found "
+            f"{record['kind']!r}.{nearest(record['kind'], _KINDS)}"
+        )
+    return make(record, child, tuple(parents))
+
+
+def _record(kind: str, node: object, *names: str) -> dict[str, Any]:
+    return {"kind": kind} | {name: _plain(getattr(node, name)) for name in names}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _array(value: Any, shape: tuple[int, ...], what: str) -> Array:
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    # A list without entries cannot tell its own shape.
+    if array.size == 0 == int(np.prod(shape)):
+        return np.empty(shape)
+    if array.shape != shape:
+        raise NetworkFileError(
+            f"{what} must be numbers of shape {shape}; found another shape, {array.shape}. "
+            "Check that credo wrote the file."
+        )
+    return array
+
+
+def _table(record: Mapping[str, Any], child: Variable, parents: Parents) -> ConditionalTable:
+    shape = tuple(v.n_states for v in (*parents, child))
+    what = f"of {child.name!r}"
+    table = _array(record.get("probability"), shape, f"probability {what}")
+    counts = record.get("counts")
+    kept = None if counts is None else _array(counts, shape, f"counts {what}")
+    return ConditionalTable(child, parents, table, kept)
+
+
+def _noisy(record: Mapping[str, Any], child: Variable, parents: Parents) -> LargestEffect:
+    n = child.n_states
+    written = _each(record, "effects", len(parents), child)
+    effects = tuple(
+        _array(effect, (parent.n_states, n), f"effects of {parent.name!r}")
+        for effect, parent in zip(written, parents, strict=True)
+    )
+    leak = _array(record.get("leak"), (n,), f"leak of {child.name!r}")
+    is_descending = field_of(record, "is_descending", bool)
+    return LargestEffect(child, tuple(parents), effects, leak, is_descending)
+
+
+def _function(
+    record: Mapping[str, Any], child: Variable, parents: Parents
+) -> FunctionOfParents:
+    running = tuple(tuple(states) for states in field_of(record, "running", list))
+    written = _each(record, "links", len(running) + 1, child)
+    n_first = len(parents) - len(running)
+    if n_first < 0:
+        raise NetworkFileError(
+            f"running of {child.name!r} must have fewer parts than its {len(parents)} parents; "
+            f"found {len(running)}. Check that credo wrote the file."
+        )
+    states = [len(labels) for labels in running]
+    before = [tuple(p.n_states for p in parents[:n_first])]
+    before += [(n, p.n_states) for n, p in zip(states, parents[n_first:], strict=True)]
+    links = []
+    for link, shape, n in zip(written, before, [*states, child.n_states], strict=True):
+        positions = _array(link, shape, f"links of {child.name!r}").astype(np.intp)
+        if positions.size and not 0 <= positions.min() <= positions.max() < n:
+            raise NetworkFileError(
+                f"links of {child.name!r} must be positions below {n}; found "
+                f"{positions.min()} to {positions.max()}. Check that credo wrote the file."
+            )
+        links.append(positions)
+    return FunctionOfParents(child, tuple(parents), running, tuple(links))
+
+
+def _gaussian(record: Mapping[str, Any], child: Variable, parents: Parents) -> GaussianNode:
+    shape, what = setting_shape(parents), f"of {child.name!r}"
+    wide = (*shape, len(real_parents(parents)))
+    return GaussianNode(
+        child,
+        tuple(parents),
+        _array(record.get("intercept"), shape, f"intercept {what}"),
+        _array(record.get("coefficients"), wide, f"coefficients {what}"),
+        _positive(_array(record.get("scale"), shape, f"scale {what}"), child),
+    )
+
+
+def _threshold(record: Mapping[str, Any], child: Variable, parents: Parents) -> ThresholdNode:
+    shape, what, n = setting_shape(parents), f"of {child.name!r}", child.n_states
+    wide = (*shape, len(real_parents(parents)))
+    order = _array(record.get("order"), (n,), f"order {what}")
+    link = field_of(record, "link", str)
+    if link not in LOG_CDF or sorted(order) != list(range(n)):
+        raise NetworkFileError(
+            f"link {what} must be one of {list(LOG_CDF)} and its order list every state once; "
+            f"found {link!r} and {order.tolist()}. Check that credo wrote the file."
+        )
+    return ThresholdNode(
+        child,
+        tuple(parents),
+        _array(record.get("thresholds"), (*shape, n - 1), f"thresholds {what}"),
+        _array(record.get("coefficients"), wide, f"coefficients {what}"),
+        _positive(_array(record.get("scale"), shape, f"scale {what}"), child),
+        link,
+        tuple(int(i) for i in order),
+    )
+
+
+def _positive(scale: Array, child: Variable) -> Array:
+    if not np.all(scale > 0):
+        raise NetworkFileError(
+            f"scale of {child.name!r} must be positive; found {scale.min()}. Correct it."
+        )
+    return scale
+
+
+def _each(record: Mapping[str, Any], key: str, n: int, child: Variable) -> list[Any]:
+    written: list[Any] = field_of(record, key, list)
+    if len(written) != n:
+        raise NetworkFileError(
+            f"{key} of {child.name!r} must have {n} parts; found {len(written)}. Check that "
+            "credo wrote the file."
+        )
+    return written
+
+
+_KINDS: Mapping[str, Callable[[Mapping[str, Any], Variable, Parents], Any]] = {
+    "table": _table,
+    "noisy": _noisy,
+    "function": _function,
+    "gaussian": _gaussian,
+    "threshold": _threshold,
+}

@@ -1,0 +1,184 @@
+"""XMLBIF, the XML form of BIF: ``VARIABLE`` and ``DEFINITION`` elements.
+
+A table lists its entries with the child's state quickest and the first parent slowest
+[cozman1998]_. Names of elements are read in upper or lower case, and ``VALUE`` is read like
+``OUTCOME``. Documents that define entities are refused.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NoReturn
+from xml.parsers import expat
+from xml.sax.saxutils import escape
+
+from credo.data.error import NetworkFileError
+from credo.data.network_part import (
+    NetworkParts,
+    TablePart,
+    VariablePart,
+    by_name,
+    fault,
+    numbers_of,
+    oriented,
+    scope_shape,
+)
+
+__all__ = ["read_xmlbif", "xmlbif_text"]
+
+_GROUPS = {"VARIABLE": "VARIABLE", "DEFINITION": "DEFINITION", "PROBABILITY": "DEFINITION"}
+_NAMES = {"VALUE": "OUTCOME"}
+_HEAD = """<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE BIF [
+  <!ELEMENT BIF ( NETWORK )*>
+  <!ATTLIST BIF VERSION CDATA #REQUIRED>
+  <!ELEMENT NETWORK ( NAME, ( PROPERTY | VARIABLE | DEFINITION )* )>
+  <!ELEMENT NAME (#PCDATA)>
+  <!ELEMENT VARIABLE ( NAME, ( OUTCOME | PROPERTY )* )>
+  <!ATTLIST VARIABLE TYPE (nature|decision|utility) "nature">
+  <!ELEMENT OUTCOME (#PCDATA)>
+  <!ELEMENT DEFINITION ( FOR | GIVEN | TABLE | PROPERTY )*>
+  <!ELEMENT FOR (#PCDATA)>
+  <!ELEMENT GIVEN (#PCDATA)>
+  <!ELEMENT TABLE (#PCDATA)>
+  <!ELEMENT PROPERTY (#PCDATA)>
+]>
+<BIF VERSION="0.3">
+<NETWORK>
+<NAME>unknown</NAME>"""
+
+
+@dataclass
+class _Group:
+    """A variable or a definition: the texts of its elements by name, and its line."""
+
+    kind: str
+    role: str
+    line: int
+    texts: dict[str, list[str]] = field(default_factory=dict)
+
+    def first(self, name: str) -> str:
+        return self.texts.get(name, [""])[0]
+
+
+@dataclass
+class _Document:
+    """The groups of a document, collected while it is parsed."""
+
+    groups: list[_Group] = field(default_factory=list)
+    path: list[str] = field(default_factory=list)
+    n_inside: int = 0
+    text: list[str] = field(default_factory=list)
+
+
+def read_xmlbif(content: bytes) -> NetworkParts:
+    """Return the variables and tables that a document in XMLBIF describes.
+
+    Raises
+    ------
+    NetworkFileError
+        If the document is cut, or says what no network can be; the message names the line.
+    """
+    groups = _groups(content)
+    variables = tuple(_variable(group) for group in groups if group.kind == "VARIABLE")
+    known = by_name(variables)
+    tables = (_table(group, known) for group in groups if group.kind == "DEFINITION")
+    return NetworkParts(variables, tuple(tables))
+
+
+def xmlbif_text(parts: NetworkParts) -> str:
+    """Return the document; every number is written with all its digits."""
+    lines = [_HEAD]
+    for variable in parts.variables:
+        lines += ['<VARIABLE TYPE="nature">', _element("NAME", variable.name)]
+        lines += [_element("OUTCOME", state) for state in variable.states]
+        lines += ["</VARIABLE>"]
+    for table in parts.tables:
+        lines += ["<DEFINITION>", _element("FOR", table.child)]
+        lines += [_element("GIVEN", parent) for parent in table.parents]
+        lines += ["  <TABLE>", *_rows(table), "  </TABLE>", "</DEFINITION>"]
+    return "\n".join([*lines, "</NETWORK>", "</BIF>", ""])
+
+
+def _element(name: str, text: str) -> str:
+    return f"  <{name}>{escape(text)}</{name}>"
+
+
+def _rows(table: TablePart) -> Iterator[str]:
+    for row in table.values.reshape(-1, table.values.shape[-1]).tolist():
+        yield "    " + " ".join(map(repr, row))
+
+
+def _groups(content: bytes) -> list[_Group]:
+    document, parser = _Document(), expat.ParserCreate()
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        kind = _GROUPS.get(name.upper())
+        if kind is not None:
+            role = attributes.get("TYPE", attributes.get("type", "nature"))
+            document.groups.append(_Group(kind, role, parser.CurrentLineNumber))
+            document.n_inside = len(document.path) + 1
+        document.path.append(_NAMES.get(name.upper(), name.upper()))
+        if len(document.path) == document.n_inside + 1:
+            document.text.clear()
+
+    def end(_: str) -> None:
+        name = document.path.pop()
+        if document.n_inside and len(document.path) == document.n_inside:
+            texts = document.groups[-1].texts.setdefault(name, [])
+            texts.append("".join(document.text).strip())
+        elif len(document.path) < document.n_inside:
+            document.n_inside = 0
+
+    parser.buffer_text = True
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.CharacterDataHandler = document.text.append
+    parser.EntityDeclHandler = _no_entity
+    try:
+        parser.Parse(content, True)
+    except expat.ExpatError as error:
+        raise _not_whole(error, document) from error
+    return document.groups
+
+
+def _no_entity(*_: object) -> NoReturn:
+    raise fault(
+        0, "an XMLBIF document must not define entities; found one. Write the text itself"
+    )
+
+
+def _not_whole(error: expat.ExpatError, document: _Document) -> NetworkFileError:
+    reading = "".join(f"<{name}>" for name in document.path[-3:]) or "the first element"
+    return fault(
+        error.lineno,
+        f"the file must be whole XML; found {expat.ErrorString(error.code)} while reading "
+        f"{reading}. If the file was cut, copy it again",
+    )
+
+
+def _variable(group: _Group) -> VariablePart:
+    name = group.first("NAME")
+    if group.role != "nature":
+        raise fault(
+            group.line,
+            f"variable {name!r} must be of type nature; found {group.role}. Take decisions and "
+            "utilities out of the network",
+        )
+    return VariablePart(name, tuple(group.texts.get("OUTCOME", [])), group.line)
+
+
+def _table(group: _Group, known: dict[str, VariablePart]) -> TablePart:
+    child, parents = group.first("FOR"), tuple(group.texts.get("GIVEN", []))
+    shape = scope_shape(known, parents, child, group.line)
+    words = group.first("TABLE").split()
+    if len(words) != math.prod(shape):
+        raise fault(
+            group.line,
+            f"the table of {child!r} must have {math.prod(shape)} entries; found {len(words)}. "
+            "Complete it, or correct the states",
+        )
+    numbers = numbers_of(words, f"the table of {child!r}", group.line)
+    values = oriented(numbers, shape, is_child_first=False)
+    return TablePart(child, parents, values, group.line)
