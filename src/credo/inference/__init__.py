@@ -5,12 +5,16 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 if TYPE_CHECKING:
+    from credo.inference.elimination_text import explain_elimination as explain_elimination
     from credo.inference.engine import ConvergenceWarning as ConvergenceWarning
     from credo.inference.engine import Engine as Engine
     from credo.inference.engine import Inference as Inference
     from credo.inference.engine import Info as Info
     from credo.inference.engine import Status as Status
     from credo.inference.engine import run as run
+    from credo.inference.enumeration import enumerate_depth_first as enumerate_depth_first
+    from credo.inference.enumeration import enumerate_joint as enumerate_joint
+    from credo.inference.enumeration import enumerate_query as enumerate_query
     from credo.inference.evidence import EvidenceMaximization as EvidenceMaximization
     from credo.inference.evidence import PrecisionProblem as PrecisionProblem
     from credo.inference.expectation_maximization import Expectation as Expectation
@@ -31,10 +35,14 @@ if TYPE_CHECKING:
     from credo.inference.relevance import RelevanceProblem as RelevanceProblem
     from credo.inference.setting_edge import settings_at_edge as settings_at_edge
     from credo.inference.stacking import stacking_weights as stacking_weights
+    from credo.inference.variable_elimination import Elimination as Elimination
+    from credo.inference.variable_elimination import eliminate as eliminate
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
+        "elimination_text": ["explain_elimination"],
+        "enumeration": ["enumerate_depth_first", "enumerate_joint", "enumerate_query"],
         "engine": ["ConvergenceWarning", "Engine", "Inference", "Info", "Status", "run"],
         "evidence": ["EvidenceMaximization", "PrecisionProblem"],
         "expectation_maximization": [
@@ -54,5 +62,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "relevance": ["RelevanceDetermination", "RelevanceProblem"],
         "setting_edge": ["settings_at_edge"],
         "stacking": ["stacking_weights"],
+        "variable_elimination": ["Elimination", "eliminate"],
     },
 )
