@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from credo.graphs.joint_product import factorized as factorized
     from credo.graphs.joint_product import n_clique_entries as n_clique_entries
     from credo.graphs.joint_product import parameter_count as parameter_count
+    from credo.graphs.layered import layered_layout as layered_layout
+    from credo.graphs.layout import Layout as Layout
     from credo.graphs.linear_gaussian import LinearGaussian as LinearGaussian
     from credo.graphs.noisy import NoisyMax as NoisyMax
     from credo.graphs.noisy import NoisyOr as NoisyOr
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from credo.graphs.separation import open_path as open_path
     from credo.graphs.separation_report import SeparationReport as SeparationReport
     from credo.graphs.separation_report import explain_separation as explain_separation
+    from credo.graphs.stress import stress_layout as stress_layout
     from credo.graphs.structure_text import parse_structure as parse_structure
     from credo.graphs.threshold import ConditionalThreshold as ConditionalThreshold
     from credo.graphs.threshold import Logit as Logit
@@ -78,6 +81,9 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "threshold_node": ["ThresholdNode"],
         "directed": ["CycleFound", "DirectedGraph"],
         "undirected": ["UndirectedGraph"],
+        "layered": ["layered_layout"],
+        "layout": ["Layout"],
+        "stress": ["stress_layout"],
         "structure_text": ["parse_structure"],
         "path_block": ["Connection", "connection"],
         "equivalence": [

@@ -1,0 +1,121 @@
+"""A node that is a real number: its name, a small density, and mean and standard deviation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from credo.distributions.univariate import Univariate
+from credo.plots.card import (
+    PAD,
+    ROW,
+    ROW_SIZE,
+    TITLE,
+    Box,
+    draw_frame,
+    text_width,
+    title_width,
+    write,
+)
+from credo.plots.style import BLUE, GRAY, ORANGE
+
+__all__ = ["CurveCard", "ValueCard"]
+
+CURVE_HEIGHT = 0.42
+CURVE_WIDTH = 1.15
+N_POINTS = 121
+TAIL = 2e-3
+
+
+@dataclass(frozen=True, eq=False)
+class CurveCard:
+    """A real variable and its density.
+
+    Attributes
+    ----------
+    name
+        Of the variable.
+    distribution
+        What is believed of it.
+    mark
+        A word in the corner; empty if there is nothing to mark.
+    """
+
+    name: str
+    distribution: Univariate
+    mark: str = ""
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height."""
+        return _size(self.name, self.mark, self._caption)
+
+    @property
+    def _caption(self) -> str:
+        mean, sd = float(self.distribution.mean()), float(self.distribution.std())
+        return f"{mean:.4g} ± {sd:.2g}"
+
+    def draw(self, ax: Axes, box: Box) -> None:
+        """Draw frame, density, and mean ± standard deviation."""
+        draw_frame(ax, box, self.name, self.mark)
+        left, width, base = _plot_area(box)
+        x, height = self._curve()
+        across = left + width * (x - x[0]) / (x[-1] - x[0])
+        up = base - 0.92 * CURVE_HEIGHT * height / height.max()
+        color = ORANGE if self.mark else BLUE
+        ax.fill_between(across, up, base, color=color, alpha=0.2, lw=0, zorder=3.5)
+        ax.plot(across, up, color=color, lw=1.1, zorder=3.6)
+        ax.plot([left, left + width], [base, base], color=GRAY, lw=0.6, zorder=3.6)
+        write(
+            ax, box[0] + box[2] / 2, base + ROW / 2 + 0.01, self._caption, ha="center", zorder=4
+        )
+
+    def _curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        low, high = (float(q) for q in self.distribution.quantile(np.array([TAIL, 1 - TAIL])))
+        x = np.linspace(low, high, N_POINTS)
+        height = np.asarray(self.distribution.prob(x), dtype=float)
+        return x, np.where(np.isfinite(height), height, 0.0)
+
+
+@dataclass(frozen=True)
+class ValueCard:
+    """A real variable whose value is given."""
+
+    name: str
+    value: float
+    mark: str = "given"
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height."""
+        return _size(self.name, self.mark, f"{self.value:.6g}")
+
+    def draw(self, ax: Axes, box: Box) -> None:
+        """Draw frame, a line at the value, and the value."""
+        draw_frame(ax, box, self.name, self.mark)
+        left, width, base = _plot_area(box)
+        middle = left + width / 2
+        ax.plot([left, left + width], [base, base], color=GRAY, lw=0.6, zorder=3.6)
+        ax.plot(
+            [middle, middle],
+            [base, base - 0.9 * CURVE_HEIGHT],
+            color=ORANGE,
+            lw=2.2,
+            zorder=3.6,
+        )
+        write(ax, middle, base + ROW / 2 + 0.01, f"{self.value:.6g}", ha="center", zorder=4)
+
+
+def _size(name: str, mark: str, caption: str) -> tuple[float, float]:
+    inside = max(CURVE_WIDTH, text_width(caption, ROW_SIZE)) + 2 * PAD
+    height = TITLE + 0.6 * PAD + CURVE_HEIGHT + ROW + 0.3 * PAD
+    return max(inside, title_width(name, mark)), height
+
+
+def _plot_area(box: Box) -> tuple[float, float, float]:
+    """Return left end, width and base line of the density."""
+    left, top, width, _ = box
+    return left + PAD, width - 2 * PAD, top + TITLE + 0.6 * PAD + CURVE_HEIGHT
