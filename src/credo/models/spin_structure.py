@@ -1,0 +1,92 @@
+"""Which spins there are, what they are called, and which of them are neighbors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.numerics.lattice import lattice_edges
+
+__all__ = ["SpinStructure", "structure_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class SpinStructure:
+    """Spins of a grid or of a graph.
+
+    Attributes
+    ----------
+    shape
+        Shape of arrays of spins; (n,) for a graph.
+    names
+        One per spin, in the order of ``ravel``: "2,3" on a grid, the node itself as text in a
+        graph.
+    edges
+        Pairs of places, each pair of neighbors once, shape (n_edges, 2).
+    is_grid, is_periodic
+        Whether it is a grid, and whether its edges are joined.
+    """
+
+    shape: tuple[int, ...]
+    names: tuple[str, ...]
+    edges: NDArray[np.intp]
+    is_grid: bool
+    is_periodic: bool
+
+
+def structure_of(shape_or_edges: Any, periodic: bool) -> SpinStructure:
+    """Return the structure of a grid's shape, or of pairs of neighbors."""
+    if isinstance(shape_or_edges, Integral):
+        return _grid((int(shape_or_edges),), periodic)
+    parts = list(getattr(shape_or_edges, "edges", shape_or_edges))
+    if parts and all(isinstance(part, Integral) for part in parts):
+        return _grid(tuple(int(part) for part in parts), periodic)
+    if periodic:
+        raise ValueError(
+            "periodic must be False for a list of edges; found True. "
+            "List the edges that close the ring, or pass the shape of a grid."
+        )
+    return _graph([tuple(pair) for pair in parts])
+
+
+def _grid(shape: tuple[int, ...], periodic: bool) -> SpinStructure:
+    if min(shape) < 1:
+        raise ValueError(
+            f"shape must hold positive lengths; found {shape}. Pass (n_rows, n_columns), or a "
+            "list of pairs of neighbors."
+        )
+    names = tuple(",".join(map(str, place)) for place in np.ndindex(*shape))
+    return SpinStructure(shape, names, lattice_edges(shape, periodic), True, periodic)
+
+
+def _graph(pairs: Sequence[tuple[Any, ...]]) -> SpinStructure:
+    if not pairs or any(len(pair) != 2 for pair in pairs):
+        raise ValueError(
+            "edges must be pairs of nodes, at least one; found "
+            f"{next((p for p in pairs if len(p) != 2), 'none')}. Pass [(0, 1), (1, 2), ...]."
+        )
+    seen: set[frozenset[Any]] = set()
+    for pair in pairs:
+        if pair[0] == pair[1] or frozenset(pair) in seen:
+            raise ValueError(
+                f"edges must join two different nodes, each pair once; found {pair} "
+                f"{'twice' if pair[0] != pair[1] else 'at one node'}. Add up couplings first."
+            )
+        seen.add(frozenset(pair))
+    nodes = _nodes(node for pair in pairs for node in pair)
+    place = {node: k for k, node in enumerate(nodes)}
+    edges = np.array([[place[a], place[b]] for a, b in pairs], dtype=np.intp)
+    return SpinStructure((len(nodes),), tuple(map(str, nodes)), edges, False, False)
+
+
+def _nodes(ends: Iterable[Any]) -> list[Any]:
+    """Return all nodes: 0 to the largest if they are integers, else in order of appearance."""
+    nodes = list(dict.fromkeys(ends))
+    if all(isinstance(node, Integral) and int(node) >= 0 for node in nodes):
+        return list(range(max(int(node) for node in nodes) + 1))
+    return nodes
