@@ -22,6 +22,8 @@ if TYPE_CHECKING:
         ExpectationMaximization as ExpectationMaximization,
     )
     from credo.inference.expectation_maximization import LatentProblem as LatentProblem
+    from credo.inference.hybrid import HybridProblem as HybridProblem
+    from credo.inference.hybrid import is_conditional_gaussian as is_conditional_gaussian
     from credo.inference.latent_class import IncompleteRows as IncompleteRows
     from credo.inference.latent_class import LatentClassProblem as LatentClassProblem
     from credo.inference.linear import LinearProblem as LinearProblem
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from credo.inference.model_evidence import laplace_evidence as laplace_evidence
     from credo.inference.model_evidence import model_posterior as model_posterior
     from credo.inference.model_evidence import width_evidence as width_evidence
+    from credo.inference.real_posterior import HybridPosterior as HybridPosterior
+    from credo.inference.real_posterior import RealPosterior as RealPosterior
     from credo.inference.relevance import RelevanceDetermination as RelevanceDetermination
     from credo.inference.relevance import RelevanceProblem as RelevanceProblem
     from credo.inference.setting_edge import settings_at_edge as settings_at_edge
@@ -51,6 +55,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "LatentProblem",
         ],
         "latent_class": ["IncompleteRows", "LatentClassProblem"],
+        "hybrid": ["HybridProblem", "is_conditional_gaussian"],
+        "real_posterior": ["HybridPosterior", "RealPosterior"],
         "linear": ["LinearProblem", "infer"],
         "logistic_learning": ["SeparationWarning"],
         "model_evidence": [

@@ -1,0 +1,361 @@
+"""Exact inference in networks of discrete and conditionally linear-Gaussian variables.
+
+Real variables are integrated out before discrete ones are summed, a strong order
+[lauritzen1992]_: connected real variables become one table over the discrete variables that
+their parameters depend on, and what is left is discrete. The cost is exponential in the number
+of discrete variables around connected real ones, for every exact method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike, NDArray
+
+from credo.graphs.conditional import Conditional, DiscreteConditional
+from credo.graphs.directed import DirectedGraph
+from credo.graphs.gaussian_node import GaussianNode
+from credo.graphs.variable import Variable
+from credo.inference.bucket_tree import BucketTree
+from credo.inference.hybrid_findings import HybridFindings
+from credo.inference.real_component import (
+    IntegratedComponent,
+    RealComponent,
+    real_components,
+)
+from credo.inference.real_posterior import HybridPosterior, RealPosterior
+from credo.inference.row_table import RowProblem, RowTable, gathered, spread
+from credo.numerics.array import Array
+
+__all__ = ["HybridProblem", "is_conditional_gaussian"]
+
+Given = Mapping[str, ArrayLike]
+CELLS_AT_ONCE = 1 << 22
+LARGEST_TABLE = 1 << 26
+
+
+def is_conditional_gaussian(conditionals: Iterable[Conditional]) -> bool:
+    """Return whether exact inference is possible: tables, and normals linear in real parents.
+
+    A discrete variable with a real parent is not such, nor is a distribution of another kind.
+    """
+    return not _others(conditionals)
+
+
+@dataclass(frozen=True, eq=False)
+class _Solved:
+    """Real components of the relevant part of a network, and the discrete problem left."""
+
+    components: tuple[IntegratedComponent, ...]
+    problem: RowProblem
+
+    def home(self, name: str) -> IntegratedComponent:
+        return next(part for part in self.components if name in part.hidden)
+
+
+class HybridProblem:
+    """A network of discrete tables and linear-Gaussian nodes, and its exact answers.
+
+    Findings are columns, one entry per row, of positions of states (``given_codes``) and of
+    numbers (``given_values``); all rows concern the same variables. What is known of a state
+    without certainty is a likelihood, shape (n_rows, n_states). Rows that are impossible have
+    log density minus infinity and marginals NaN.
+
+    Parameters
+    ----------
+    conditionals
+        One per variable: discrete ones, and `GaussianNode`.
+
+    Examples
+    --------
+    >>> from credo.graphs import ConditionalLinearGaussian, ConditionalTable, LinearGaussian
+    >>> kind, size = Variable("kind", ("small", "large")), Variable("size")
+    >>> spec = ConditionalLinearGaussian(
+    ...     {"small": LinearGaussian(1.0), "large": LinearGaussian(3.0)})
+    >>> prior = ConditionalTable(kind, (), [0.5, 0.5])
+    >>> problem = HybridProblem([prior, spec.bind(size, [kind])])
+    >>> problem.marginals({}, {"size": [2.0, 3.0]}, ["kind"])["kind"].round(4)
+    array([[0.5   , 0.5   ],
+           [0.1192, 0.8808]])
+    """
+
+    def __init__(self, conditionals: Sequence[Conditional]) -> None:
+        others = _others(conditionals)
+        if others:
+            raise ValueError(
+                "conditionals must be tables or linear-Gaussian for exact inference; found "
+                f"{others}. Use likelihood weighting."
+            )
+        self.conditionals = {c.child.name: c for c in conditionals}
+        self.graph = DirectedGraph(
+            {name: [p.name for p in c.parents] for name, c in self.conditionals.items()}
+        )
+
+    def log_prob(
+        self, given_codes: Given, given_values: Given, likelihoods: Given | None = None
+    ) -> Array:
+        """Return the log probability or density of the findings, shape (n_rows,)."""
+        findings = HybridFindings.of(given_codes, given_values, likelihoods)
+        parts = [
+            BucketTree.of(self._solved(block, ()).problem).log_total
+            for block in self._blocks(findings, ())
+        ]
+        return np.concatenate([np.zeros(0), *parts])
+
+    def marginals(
+        self,
+        given_codes: Given,
+        given_values: Given,
+        targets: Sequence[str],
+        likelihoods: Given | None = None,
+    ) -> dict[str, Array | RealPosterior]:
+        """Return the posterior of each target.
+
+        Returns
+        -------
+        dict
+            Of a discrete variable its probabilities, shape (n_rows, n_states); of a real one a
+            `RealPosterior`, a mixture of normals over the settings of discrete variables.
+        """
+        findings = HybridFindings.of(given_codes, given_values, likelihoods)
+        found: dict[str, Array | RealPosterior] = {}
+        for group in self._groups(findings, targets):
+            blocks = [self._marginals(b, group) for b in self._blocks(findings, group)]
+            found |= {name: _stacked([block[name] for block in blocks]) for name in group}
+        return {name: found[name] for name in targets}
+
+    def joint(
+        self,
+        given_codes: Given,
+        given_values: Given,
+        targets: Sequence[str],
+        likelihoods: Given | None = None,
+    ) -> HybridPosterior:
+        """Return the joint posterior of several variables, real and discrete, none given."""
+        findings = HybridFindings.of(given_codes, given_values, likelihoods)
+        solved = self._solved(findings, targets)
+        real = [name for name in targets if not self.variable(name).is_discrete]
+        homes = [solved.home(name) for name in real]
+        scopes = [part.scope for part in homes]
+        asked = [name for name in targets if name not in real]
+        names = tuple(dict.fromkeys([*asked, *(n for scope in scopes for n in scope)]))
+        (log_weight,), _ = _discrete_posterior(solved.problem, [names])
+        weight = np.exp(log_weight)
+        mean, covariance = _joined(real, homes, names, weight.shape)
+        discrete = tuple(self.variable(name) for name in names)
+        return HybridPosterior(discrete, tuple(real), weight, mean, covariance)
+
+    def most_probable(
+        self, given_codes: Given, given_values: Given, likelihoods: Given | None = None
+    ) -> tuple[dict[str, NDArray[np.intp]], Array]:
+        """Return the most probable states of all hidden discrete variables, jointly.
+
+        Real variables that are not given are integrated out.
+
+        Returns
+        -------
+        tuple
+            Positions of states by name, each of shape (n_rows,); and the log density of these
+            states together with the findings.
+        """
+        findings = HybridFindings.of(given_codes, given_values, likelihoods)
+        names = [name for name in self.conditionals if self.variable(name).is_discrete]
+        tree = BucketTree.of(self._solved(findings, names).problem, is_max=True)
+        codes = tree.assignment()
+        hidden = [name for name in names if name not in findings.codes]
+        return {name: codes[name] for name in hidden}, tree.log_total
+
+    def sample(
+        self,
+        given_codes: Given,
+        given_values: Given,
+        n: int,
+        rng: Generator,
+        likelihoods: Given | None = None,
+    ) -> dict[str, NDArray[Any]]:
+        """Return ``n`` exact draws of all variables for each row, each of shape (n_rows, n).
+
+        Draws of discrete variables are positions of states; given ones are repeated.
+        """
+        findings = HybridFindings.of(given_codes, given_values, likelihoods)
+        solved, rows = self._solved(findings, ()), np.repeat(np.arange(findings.n_rows), n)
+        known = {**findings.codes, **findings.values}
+        columns: dict[str, NDArray[Any]] = {name: c[rows] for name, c in known.items()}
+        tree = BucketTree.of(solved.problem)
+        _refuse_impossible(tree.log_total)
+        columns |= tree.sample(rows, rng)
+        for part in solved.components:
+            columns |= part.sample(rows, tuple(columns[name] for name in part.scope), rng)
+        for name in self.graph.order():
+            if name not in columns:
+                columns[name] = self.conditionals[name].sample(columns, len(rows), rng)
+        return {name: columns[name].reshape(-1, n) for name in self.conditionals}
+
+    def variable(self, name: str) -> Variable:
+        """Return the variable of this name."""
+        return self.conditionals[name].child
+
+    def _relevant(self, findings: HybridFindings, keep: Iterable[str]) -> list[Conditional]:
+        """Return the nodes that findings and targets descend from, and these themselves."""
+        wanted = list(dict.fromkeys([*findings.names, *keep]))
+        inside = {*wanted, *self.graph.ancestors(wanted)}
+        return [c for name, c in self.conditionals.items() if name in inside]
+
+    def _groups(self, findings: HybridFindings, targets: Sequence[str]) -> list[list[str]]:
+        """Return targets that are answered together.
+
+        Real variables that no finding descends from come one by one, because together they
+        may link discrete variables that none of them links alone.
+        """
+        inside = {c.child.name for c in self._relevant(findings, ())}
+        near = [n for n in targets if n in inside or self.variable(n).is_discrete]
+        return [near] * bool(near) + [[name] for name in targets if name not in near]
+
+    def _components(
+        self, findings: HybridFindings, keep: Iterable[str]
+    ) -> tuple[list[Conditional], list[RealComponent]]:
+        relevant = self._relevant(findings, keep)
+        nodes = [c for c in relevant if isinstance(c, GaussianNode)]
+        parts = real_components(nodes, findings.values)
+        for part in parts:
+            _refuse_large(part, part.n_settings(findings.codes))
+        return relevant, parts
+
+    def _blocks(
+        self, findings: HybridFindings, keep: Sequence[str]
+    ) -> Iterable[HybridFindings]:
+        _, parts = self._components(findings, keep)
+        cells = [part.n_settings(findings.codes) * len(part.nodes) for part in parts]
+        step = max(1, CELLS_AT_ONCE // max([1, *cells]))
+        for start in range(0, findings.n_rows, step):
+            yield findings.block(slice(start, start + step))
+
+    def _solved(self, findings: HybridFindings, keep: Sequence[str]) -> _Solved:
+        relevant, parts = self._components(findings, keep)
+        n_rows, codes = findings.n_rows, findings.codes
+        done = tuple(part.integrated(n_rows, codes, findings.values) for part in parts)
+        tables, n_states = _tables(relevant, findings)
+        tables += [RowTable(part.scope, part.log_density) for part in done]
+        problem = RowProblem(n_rows, n_states, tuple(tables), np.zeros(n_rows))
+        return _Solved(done, problem)
+
+    def _marginals(
+        self, findings: HybridFindings, targets: Sequence[str]
+    ) -> dict[str, Array | RealPosterior]:
+        solved = self._solved(findings, targets)
+        groups: dict[str, tuple[str, ...]] = {}
+        for name in targets:
+            if self.variable(name).is_discrete:
+                groups[name] = () if name in findings.codes else (name,)
+            else:
+                groups[name] = () if name in findings.values else solved.home(name).scope
+        asked = list(dict.fromkeys(groups.values()))
+        found, _ = _discrete_posterior(solved.problem, asked)
+        joints = {group: np.exp(joint) for group, joint in zip(asked, found, strict=True)}
+        return {
+            name: self._marginal(name, solved, findings, joints[group])
+            for name, group in groups.items()
+        }
+
+    def _marginal(
+        self, name: str, solved: _Solved, findings: HybridFindings, joint: Array
+    ) -> Array | RealPosterior:
+        variable, weight = self.variable(name), joint.reshape(findings.n_rows, -1)
+        if name in findings.codes:
+            return np.asarray(np.eye(variable.n_states)[findings.codes[name]] * weight)
+        if variable.is_discrete:
+            return weight
+        if name in findings.values:
+            value = findings.values[name][:, None]
+            return RealPosterior(weight, value, np.zeros_like(value))
+        part = solved.home(name)
+        mean = part.mean_of(name).reshape(weight.shape)
+        variance = np.sum(part.root_of([name]) ** 2, axis=(-1, -2))
+        return RealPosterior(weight, mean, variance.reshape(weight.shape))
+
+
+def _discrete_posterior(
+    problem: RowProblem, targets: Sequence[tuple[str, ...]]
+) -> tuple[list[Array], Array]:
+    """Return the log joint of each group of variables, (n_rows, *sizes), and the log total.
+
+    A group without variables has a log joint of zero. Impossible rows are NaN.
+    """
+    tree = BucketTree.of(problem, [group for group in targets if group])
+    nothing = np.where(np.isneginf(tree.log_total), np.nan, 0.0)
+    joints = iter(tree.log_joints([group for group in targets if group]))
+    return [next(joints) if group else nothing for group in targets], tree.log_total
+
+
+def _refuse_large(part: RealComponent, n_settings: int) -> None:
+    if n_settings > LARGEST_TABLE:
+        raise MemoryError(
+            f"exact inference must fit a table of at most {LARGEST_TABLE} settings; found "
+            f"{n_settings} settings of {[v.name for v in part.discrete]} around connected real "
+            "variables. Give some of them, or use likelihood weighting."
+        )
+
+
+def _refuse_impossible(log_prob: Array) -> None:
+    impossible = np.flatnonzero(np.isneginf(log_prob))
+    if impossible.size:
+        raise ValueError(
+            "findings must be possible to draw given them; found probability zero in row "
+            f"{impossible[0]} ({impossible.size} of {log_prob.size} rows). Check them."
+        )
+
+
+def _others(conditionals: Iterable[Conditional]) -> list[str]:
+    """Return the nodes that are neither tables nor linear-Gaussian."""
+    exact = (GaussianNode, DiscreteConditional)
+    return [c.child.name for c in conditionals if not isinstance(c, exact)]
+
+
+def _tables(
+    relevant: Sequence[Conditional], findings: HybridFindings
+) -> tuple[list[RowTable], dict[str, int]]:
+    """Return the discrete tables at the given states, and the sizes of what is left."""
+    tables: list[RowTable] = []
+    n_states: dict[str, int] = {}
+    for conditional in relevant:
+        if isinstance(conditional, GaussianNode) or not isinstance(
+            conditional, DiscreteConditional
+        ):
+            continue
+        for factor in conditional.factors():
+            values, left = gathered(factor.log_table(), factor.names, findings.codes)
+            tables.append(RowTable(left, values))
+            n_states |= {name: factor.variable(name).n_states for name in left}
+    for name, likelihood in findings.likelihoods.items():
+        with np.errstate(divide="ignore"):
+            tables.append(RowTable((name,), np.log(likelihood)))
+    return tables, n_states
+
+
+def _joined(
+    names: Sequence[str],
+    homes: Sequence[IntegratedComponent],
+    scope: tuple[str, ...],
+    shape: tuple[int, ...],
+) -> tuple[Array, Array]:
+    """Return mean and covariance of real variables for each row and setting of the scope."""
+    mean = np.zeros((*shape, len(names)))
+    covariance = np.zeros((*shape, len(names), len(names)))
+    for i, (name, part) in enumerate(zip(names, homes, strict=True)):
+        mean[..., i] = spread(part.mean_of(name), part.scope, scope)
+        for j, (other, home) in enumerate(zip(names, homes, strict=True)):
+            if home is part:
+                product = np.sum(part.root_of([name]) * part.root_of([other]), axis=(-1, -2))
+                covariance[..., i, j] = spread(product, part.scope, scope)
+    return mean, covariance
+
+
+def _stacked(parts: Sequence[Array | RealPosterior]) -> Array | RealPosterior:
+    real = [part for part in parts if isinstance(part, RealPosterior)]
+    if real:
+        return RealPosterior.concatenated(real)
+    return np.concatenate([part for part in parts if not isinstance(part, RealPosterior)])

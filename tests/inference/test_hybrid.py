@@ -1,0 +1,437 @@
+"""Exact inference with real and discrete variables, against mixtures over all settings."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import integrate, special, stats
+
+from credo.distributions import Gamma
+from credo.graphs import (
+    ConditionalLinearGaussian,
+    ConditionalTable,
+    DistributionNode,
+    LinearGaussian,
+    NoisyOr,
+    Probit,
+    Variable,
+)
+from credo.graphs.gaussian_node import GaussianNode
+from credo.inference.hybrid import HybridProblem, is_conditional_gaussian
+
+TUNED, POWER, SPEED = Variable("te", (False, True)), Variable("TP"), Variable("SC")
+
+
+def engine():
+    tuned = ConditionalLinearGaussian(
+        {
+            True: LinearGaussian(1.0, {"TP": 3.0}, 0.5),
+            False: LinearGaussian(0.5, {"TP": 1.5}, 1),
+        }
+    )
+    return HybridProblem(
+        [
+            LinearGaussian(2.0, {}, 1.0).bind(POWER, ()),
+            ConditionalTable(TUNED, (), [0.3, 0.7]),
+            tuned.bind(SPEED, (POWER, TUNED)),
+        ]
+    )
+
+
+def random_network(rng, n_discrete, n_real):
+    """Return conditionals of a random network, discrete variables first."""
+    discrete = [
+        Variable(f"d{i}", tuple(range(int(rng.integers(2, 4))))) for i in range(n_discrete)
+    ]
+    real = [Variable(f"x{i}") for i in range(n_real)]
+    nodes = []
+    for i, child in enumerate(discrete):
+        parents = some(rng, discrete[:i], 2)
+        shape = [p.n_states for p in parents]
+        table = rng.dirichlet(np.ones(child.n_states), size=shape or None)
+        nodes.append(ConditionalTable(child, parents, table))
+    for i, child in enumerate(real):
+        parents = some(rng, discrete, 2) + some(rng, real[:i], 2)
+        shape = [p.n_states for p in parents if p.is_discrete]
+        n_slopes = sum(not p.is_discrete for p in parents)
+        nodes.append(
+            GaussianNode(
+                child,
+                tuple(parents),
+                rng.normal(size=shape),
+                rng.normal(size=(*shape, n_slopes)),
+                rng.uniform(0.3, 2.0, size=shape),
+            )
+        )
+    return nodes
+
+
+def some(rng, variables, most):
+    n = int(rng.integers(0, min(most, len(variables)) + 1))
+    return [variables[i] for i in rng.choice(len(variables), n, replace=False)]
+
+
+class Brute:
+    """The whole joint: a Gaussian over all real variables for every discrete setting."""
+
+    def __init__(self, nodes):
+        self.discrete = [n.child for n in nodes if n.child.is_discrete]
+        self.real = [n.child.name for n in nodes if not n.child.is_discrete]
+        self.settings = list(product(*[range(v.n_states) for v in self.discrete]))
+        self.log_prior, self.mean, self.cov = [], [], []
+        for setting in self.settings:
+            codes = {v.name: np.array([s]) for v, s in zip(self.discrete, setting, strict=True)}
+            tables = [n for n in nodes if n.child.is_discrete]
+            self.log_prior.append(sum(float(n.log_prob(codes)[0]) for n in tables))
+            mean, cov = self.moments([n for n in nodes if not n.child.is_discrete], codes)
+            self.mean.append(mean)
+            self.cov.append(cov)
+
+    def moments(self, nodes, codes):
+        d = len(nodes)
+        mean, cov = np.zeros(d), np.zeros((d, d))
+        for i, node in enumerate(nodes):
+            cell = tuple(int(codes[p.name][0]) for p in node.discrete_parents)
+            slope = np.zeros(d)
+            for j, parent in enumerate(node.real_parents):
+                slope[self.real.index(parent.name)] = node.coefficients[cell][j]
+            mean[i] = node.intercept[cell] + slope @ mean
+            cov[i, :i] = cov[:i, i] = (cov @ slope)[:i]
+            cov[i, i] = slope @ cov @ slope + node.scale[cell] ** 2
+        return mean, cov
+
+    def posterior(self, codes, values):
+        """Return log P(findings), weights, and means and covariances of the other reals."""
+        names = [v.name for v in self.discrete]
+        known = [self.real.index(n) for n in values]
+        free = [i for i in range(len(self.real)) if i not in known]
+        x = np.array(list(values.values()))
+        logs, means, covs = [], [], []
+        for setting, log_p, mean, cov in zip(
+            self.settings, self.log_prior, self.mean, self.cov, strict=True
+        ):
+            fits = all(setting[names.index(n)] == c for n, c in codes.items())
+            density = 0.0
+            gain = np.zeros((len(free), len(known)))
+            if known:
+                block = cov[np.ix_(known, known)]
+                density = stats.multivariate_normal(mean[known], block).logpdf(x)
+                gain = cov[np.ix_(free, known)] @ np.linalg.inv(block)
+            logs.append(log_p + density if fits else -np.inf)
+            means.append(mean[free] + gain @ (x - mean[known]))
+            covs.append(cov[np.ix_(free, free)] - gain @ cov[np.ix_(known, free)])
+        total = special.logsumexp(logs)
+        return total, np.exp(np.array(logs) - total), np.array(means), np.array(covs), free
+
+
+def findings_of(rng, nodes):
+    """Return random findings about some variables, three rows of them."""
+    codes, values = {}, {}
+    for node in nodes:
+        if rng.random() < 0.4:
+            if node.child.is_discrete:
+                codes[node.child.name] = rng.integers(0, node.child.n_states, size=3)
+            else:
+                values[node.child.name] = rng.normal(scale=2.0, size=3)
+    return codes, values
+
+
+def row_of(columns, i):
+    return {name: column[i] for name, column in columns.items()}
+
+
+def test_tuned_engine_has_the_worked_numbers():
+    problem = engine()
+    assert_allclose(np.exp(problem.log_prob({}, {"SC": [8.0]})), 0.0899335718, rtol=1e-9)
+    found = problem.marginals({}, {"SC": [8.0]}, ["te", "TP"])
+    assert_allclose(found["te"][0, 1], 0.9672528544, rtol=1e-9)
+    power = found["TP"]
+    assert_allclose(power.mean[0], [4.0769230769, 2.3243243243], rtol=1e-10)
+    assert_allclose(power.variance[0], [0.3076923077, 0.0270270270], rtol=1e-8)
+    assert_allclose(power.total_mean(), 2.3817169308, rtol=1e-9)
+
+
+def test_posterior_of_a_real_parent_agrees_with_numerical_integration():
+    grid = np.linspace(-8, 12, 20001)
+    likelihood = 0.7 * stats.norm.pdf(8, 3 * grid + 1, 0.5)
+    likelihood += 0.3 * stats.norm.pdf(8, 1.5 * grid + 0.5, 1.0)
+    joint = stats.norm.pdf(grid, 2, 1) * likelihood
+    total = integrate.simpson(joint, x=grid)
+    mixture = engine().marginals({}, {"SC": [8.0]}, ["TP"])["TP"].mixture(0)
+    assert_allclose(
+        mixture.log_prob(3.0), np.log(np.interp(3.0, grid, joint) / total), rtol=1e-6
+    )
+    mean = integrate.simpson(grid * joint, x=grid) / total
+    assert_allclose(mixture.mean(), mean, rtol=1e-7)
+    variance = integrate.simpson((grid - mean) ** 2 * joint, x=grid) / total
+    assert_allclose(mixture.variance(), variance, rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_every_answer_equals_the_mixture_over_all_settings(seed):
+    rng = np.random.default_rng(seed)
+    nodes = random_network(rng, int(rng.integers(1, 6)), int(rng.integers(1, 7)))
+    problem, brute = HybridProblem(nodes), Brute(nodes)
+    codes, values = findings_of(rng, nodes)
+    n_rows = 3 if codes or values else 1
+    log_prob = problem.log_prob(codes, values)
+    found = problem.marginals(codes, values, list(problem.conditionals))
+    for i in range(n_rows):
+        total, weight, mean, cov, free = brute.posterior(row_of(codes, i), row_of(values, i))
+        assert_allclose(log_prob[i], total, rtol=1e-10, atol=1e-10)
+        for j, variable in enumerate(brute.discrete):
+            codes_of = np.array([setting[j] for setting in brute.settings])
+            expected = [weight[codes_of == k].sum() for k in range(variable.n_states)]
+            assert_allclose(found[variable.name][i], expected, atol=1e-12)
+        for j, k in enumerate(free):
+            real = found[brute.real[k]]
+            average = weight @ mean[:, j]
+            spread = weight @ (cov[:, j, j] + (mean[:, j] - average) ** 2)
+            assert_allclose(real.total_mean()[i], average, rtol=1e-9, atol=1e-9)
+            assert_allclose(real.total_variance()[i], spread, rtol=1e-9)
+            point = average + 0.7 * np.sqrt(spread)
+            density = weight @ stats.norm.pdf(point, mean[:, j], np.sqrt(cov[:, j, j]))
+            assert_allclose(real.mixture(i).log_prob(point), np.log(density), rtol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_joint_of_real_and_discrete_variables_equals_the_mixture_over_all_settings(seed):
+    rng = np.random.default_rng(100 + seed)
+    nodes = random_network(rng, 3, 4)
+    problem, brute = HybridProblem(nodes), Brute(nodes)
+    values = {"x3": rng.normal(size=1)}
+    joint = problem.joint({}, values, ["x2", "d1", "x0"])
+    _, weight, mean, cov, free = brute.posterior({}, row_of(values, 0))
+    picked = [free.index(2), free.index(0)]
+    mean, cov = mean[:, picked], cov[:, picked][:, :, picked]
+    average = weight @ mean
+    shift = mean - average
+    spread = np.einsum("s,sij->ij", weight, cov) + np.einsum(
+        "s,si,sj->ij", weight, shift, shift
+    )
+    assert_allclose(joint.total_mean()[0], average, atol=1e-10)
+    assert_allclose(joint.total_covariance()[0], spread, atol=1e-10)
+    codes_of = np.array([setting[1] for setting in brute.settings])
+    for k in range(brute.discrete[1].n_states):
+        assert_allclose(joint.table(["d1"])[0, k], weight[codes_of == k].sum(), atol=1e-12)
+    point = average + 0.3
+    normals = [stats.multivariate_normal(m, c) for m, c in zip(mean, cov, strict=True)]
+    density = sum(w * n.pdf(point) for w, n in zip(weight, normals, strict=True))
+    assert_allclose(joint.mixture(0).log_prob(point), np.log(density), rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_most_probable_setting_is_the_largest_weight(seed):
+    rng = np.random.default_rng(200 + seed)
+    nodes = random_network(rng, 4, 3)
+    problem, brute = HybridProblem(nodes), Brute(nodes)
+    values = {"x1": rng.normal(size=2), "x2": rng.normal(size=2)}
+    states, log_prob = problem.most_probable({}, values)
+    for i in range(2):
+        total, weight, *_ = brute.posterior({}, row_of(values, i))
+        best = brute.settings[int(np.argmax(weight))]
+        assert tuple(states[v.name][i] for v in brute.discrete) == best
+        assert_allclose(log_prob[i], total + np.log(weight.max()), rtol=1e-10)
+
+
+def test_draws_given_findings_have_the_posterior_moments():
+    rng = np.random.default_rng(3)
+    nodes = random_network(rng, 3, 4)
+    problem = HybridProblem(nodes)
+    given = {"x2": np.array([1.5, -2.0])}
+    draws = problem.sample({}, given, 40_000, rng)
+    found = problem.marginals({}, given, list(problem.conditionals))
+    for i in range(2):
+        assert np.all(draws["x2"][i] == given["x2"][i])
+        for name in ("x0", "x1", "x3"):
+            error = np.sqrt(found[name].total_variance()[i] / 40_000)
+            assert abs(draws[name][i].mean() - found[name].total_mean()[i]) < 4.5 * error
+            assert_allclose(draws[name][i].var(), found[name].total_variance()[i], rtol=0.05)
+        for name in ("d0", "d1", "d2"):
+            share = np.bincount(draws[name][i], minlength=len(found[name][i])) / 40_000
+            assert_allclose(share, found[name][i], atol=0.012)
+
+
+def test_draws_of_pairs_keep_their_covariance():
+    rng = np.random.default_rng(4)
+    problem = HybridProblem(random_network(rng, 2, 4))
+    joint = problem.joint({}, {"x3": [0.5]}, ["x0", "x1"])
+    draws = problem.sample({}, {"x3": [0.5]}, 100_000, rng)
+    cov = np.cov(draws["x0"][0], draws["x1"][0])
+    assert_allclose(cov, joint.total_covariance()[0], atol=0.03 * np.trace(cov))
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_answers_do_not_depend_on_units(unit):
+    x, y, d = Variable("x"), Variable("y"), Variable("d", (0, 1))
+
+    def answers(u):
+        spec = ConditionalLinearGaussian(
+            {
+                0: LinearGaussian(1.0, {"x": 2 / u}, 0.5),
+                1: LinearGaussian(-1, {"x": 0.3 / u}, 2.0),
+            }
+        )
+        nodes = [
+            ConditionalTable(d, (), [0.4, 0.6]),
+            LinearGaussian(1.0 * u, {}, 3.0 * u).bind(x, ()),
+            spec.bind(y, (d, x)),
+        ]
+        found = HybridProblem(nodes).marginals({}, {"y": [2.0]}, ["d", "x"])
+        return found["d"], found["x"].total_mean() / u, found["x"].total_variance() / u**2
+
+    for ours, theirs in zip(answers(unit), answers(1.0), strict=True):
+        assert_allclose(ours, theirs, rtol=1e-12)
+
+
+def test_large_offsets_cost_no_digits():
+    x, y, d = Variable("x"), Variable("y"), Variable("d", (0, 1))
+
+    def log_prob(offset):
+        spec = ConditionalLinearGaussian(
+            {0: LinearGaussian(0.0, {"x": 1.0}, 1.0), 1: LinearGaussian(1.0, {"x": 1.0}, 1.0)}
+        )
+        nodes = [
+            ConditionalTable(d, (), [0.4, 0.6]),
+            LinearGaussian(offset, {}, 1.0).bind(x, ()),
+            spec.bind(y, (d, x)),
+        ]
+        return HybridProblem(nodes).log_prob({}, {"y": [offset + 2.0]})
+
+    assert_allclose(log_prob(2.0**23), log_prob(0.0), rtol=1e-8)
+
+
+def test_nearly_exact_relations_keep_their_digits():
+    x, y, z = Variable("x"), Variable("y"), Variable("z")
+    nodes = [
+        LinearGaussian(0.0, {}, 1.0).bind(x, ()),
+        LinearGaussian(0.0, {"x": 1.0}, 1e-7).bind(y, (x,)),
+        LinearGaussian(0.0, {"y": 1.0}, 1.0).bind(z, (y,)),
+    ]
+    problem = HybridProblem(nodes)
+    found = problem.marginals({}, {"z": [3.0]}, ["x", "y"])
+    assert_allclose([found[n].total_mean()[0] for n in "xy"], 1.5, rtol=1e-9)
+    assert_allclose([found[n].total_variance()[0] for n in "xy"], 0.5, rtol=1e-9)
+    expected = stats.norm.logpdf(3.0, 0.0, np.sqrt(2.0 + 1e-14))
+    assert_allclose(problem.log_prob({}, {"z": [3.0]}), expected, rtol=1e-9)
+
+
+def test_findings_far_away_keep_their_ratio_of_probabilities():
+    found = engine().marginals({}, {"SC": [1e5]}, ["te"])["te"]
+    assert_allclose(found, [[0.0, 1.0]])
+    log_prob = engine().log_prob({}, {"SC": [1e5]})
+    spread = 3.0**2 + 0.5**2
+    assert_allclose(log_prob, np.log(0.7) + stats.norm.logpdf(1e5, 7.0, np.sqrt(spread)))
+
+
+def test_a_table_may_rule_out_the_state_that_is_nearest_to_a_far_finding():
+    d, child = Variable("d", (0, 1)), Variable("c", ("no", "yes"))
+    spec = ConditionalLinearGaussian({0: LinearGaussian(0.0), 1: LinearGaussian(1000.0)})
+    problem = HybridProblem(
+        [
+            ConditionalTable(d, (), [0.5, 0.5]),
+            ConditionalTable(child, (d,), [[0.0, 1.0], [1.0, 0.0]]),
+            spec.bind(Variable("x"), (d,)),
+        ]
+    )
+    found = problem.marginals({"c": [1]}, {"x": [1000.0]}, ["d"])["d"]
+    assert_allclose(found, [[1.0, 0.0]])
+    assert_allclose(
+        problem.log_prob({"c": [1]}, {"x": [1000.0]}), np.log(0.5) - 5e5 - 0.9189385
+    )
+
+
+def test_impossible_rows_are_told_apart_from_the_others():
+    d, child = Variable("d", (0, 1)), Variable("c", (0, 1))
+    problem = HybridProblem(
+        [
+            ConditionalTable(d, (), [1.0, 0.0]),
+            ConditionalTable(child, (d,), [[1.0, 0.0], [0.5, 0.5]]),
+            ConditionalLinearGaussian({0: LinearGaussian(), 1: LinearGaussian(1.0)}).bind(
+                Variable("x"), (d,)
+            ),
+        ]
+    )
+    found = problem.marginals({"c": [0, 1]}, {}, ["d", "x"])
+    assert_allclose(found["d"], [[1.0, 0.0], [np.nan, np.nan]])
+    assert_allclose(found["x"].total_mean(), [0.0, np.nan])
+    assert_allclose(problem.log_prob({"c": [0, 1]}, {}), [0.0, -np.inf])
+    with pytest.raises(ValueError, match="probability zero in row 1"):
+        problem.sample({"c": [0, 1]}, {}, 2, np.random.default_rng(0))
+
+
+def test_likelihoods_of_states_weigh_as_bayes_rule_says():
+    found = engine().marginals({}, {"SC": [8.0]}, ["te"], {"te": [[0.9, 0.1]]})["te"]
+    odds = 0.9672528544 / (1 - 0.9672528544) * 0.1 / 0.9
+    assert_allclose(found[0, 1], odds / (1 + odds), rtol=1e-8)
+
+
+def test_compact_tables_are_used_as_their_whole_table():
+    causes = [Variable(f"cause{i}", (False, True)) for i in range(4)]
+    fault, signal = Variable("fault", (False, True)), Variable("signal")
+    noisy = NoisyOr({c.name: 0.3 + 0.1 * i for i, c in enumerate(causes)}, leak=0.05)
+    bound = noisy.bind(fault, tuple(causes))
+    whole = ConditionalTable(fault, tuple(causes), bound.table().table())
+    spec = ConditionalLinearGaussian({False: LinearGaussian(0.0), True: LinearGaussian(2.0)})
+    roots = [ConditionalTable(c, (), [0.8, 0.2]) for c in causes]
+    answers = [
+        HybridProblem([*roots, node, spec.bind(signal, (fault,))]).marginals(
+            {}, {"signal": [1.8]}, ["cause3", "fault"]
+        )
+        for node in (bound, whole)
+    ]
+    for name in ("cause3", "fault"):
+        assert_allclose(answers[0][name], answers[1][name], rtol=1e-12)
+
+
+def test_many_rows_agree_with_one_row_at_a_time(monkeypatch):
+    rng = np.random.default_rng(8)
+    nodes = random_network(rng, 4, 5)
+    problem = HybridProblem(nodes)
+    codes = {"d1": rng.integers(0, 2, size=50)}
+    values = {"x4": rng.normal(size=50), "x2": rng.normal(size=50)}
+    monkeypatch.setattr("credo.inference.hybrid.CELLS_AT_ONCE", 500)
+    together = problem.marginals(codes, values, ["d0", "x0"])
+    for i in range(50):
+        alone = problem.marginals(row_of(codes, i), row_of(values, i), ["d0", "x0"])
+        assert_allclose(together["d0"][i], alone["d0"][0], rtol=1e-12)
+        assert_allclose(together["x0"].mean[i], alone["x0"].mean[0], rtol=1e-10, atol=1e-12)
+
+
+def test_a_discrete_child_of_a_real_parent_is_sent_to_sampling():
+    size, go = Variable("size"), Variable("go", (False, True))
+    nodes = [
+        LinearGaussian(100.0, {}, 20.0).bind(size, ()),
+        Probit(120.0, 15.0).bind(go, (size,)),
+    ]
+    assert not is_conditional_gaussian(nodes)
+    assert is_conditional_gaussian(nodes[:1])
+    assert not is_conditional_gaussian([DistributionNode(Gamma(1.0, 1.0)).bind(size, ())])
+    with pytest.raises(ValueError, match=r"found \['go'\]. Use likelihood weighting"):
+        HybridProblem(nodes)
+
+
+def test_too_many_settings_are_refused_before_any_work():
+    switches = [Variable(f"s{i}", (0, 1)) for i in range(30)]
+    reals = [Variable(f"x{i}") for i in range(30)]
+    nodes = [ConditionalTable(s, (), [0.5, 0.5]) for s in switches]
+    for i, (x, s) in enumerate(zip(reals, switches, strict=True)):
+        slopes = {reals[i - 1].name: 1.0} if i else {}
+        spec = ConditionalLinearGaussian(
+            {0: LinearGaussian(0, slopes), 1: LinearGaussian(1, slopes)}
+        )
+        nodes.append(spec.bind(x, (s, reals[i - 1]) if i else (s,)))
+    problem = HybridProblem(nodes)
+    with pytest.raises(MemoryError, match="found 1073741824 settings"):
+        problem.log_prob({}, {"x29": [0.0]})
+    given = {s.name: [0] for s in switches}
+    assert_allclose(
+        problem.log_prob(given, {"x29": [0.0]})[0],
+        30 * np.log(0.5) + stats.norm.logpdf(0, 0, np.sqrt(30)),
+    )
+
+
+def test_findings_that_are_not_finite_are_refused():
+    with pytest.raises(ValueError, match="given values of SC must be finite; found nan"):
+        engine().log_prob({}, {"SC": [np.nan]})
