@@ -1,0 +1,281 @@
+"""Gibbs sampling in a network: one variable at a time, drawn given its Markov blanket.
+
+Each update leaves the target as it is [geman1984]_. Chains start in different joint states of
+positive density. Draws are averaged in blocks, whose spread within and between chains gives the
+Monte Carlo standard error without assuming that successive draws are independent.
+
+Zeros can part the joint states into islands that no change of one variable connects; a chain
+then answers for its own island only. That is proved or disproved where all joint states can be
+listed, and otherwise suspected where variables never could move; either way it is said.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.inference.engine import Info
+from credo.inference.factor_problem import FactorProblem, TableMarginals
+from credo.inference.flat_problem import FlatProblem
+from credo.inference.single_site import is_connected
+from credo.numerics.array import Array
+from credo.numerics.flat_tables import log_densities
+from credo.numerics.table_messages import beliefs
+from credo.numerics.table_states import gibbs_sweeps
+
+__all__ = ["GibbsMarginals", "GibbsState", "ReducibleChainWarning", "TableGibbs"]
+
+N_BLOCKS = 40
+FEWEST_BLOCKS = 10
+# The spread of the means of a few chains is itself rough; only a spread that chance does not
+# explain replaces the estimate from blocks.
+SUSPICIOUS_SPREAD = 4.0
+
+
+class ReducibleChainWarning(UserWarning):
+    """Gibbs chains cannot reach all possible joint states."""
+
+
+@dataclass(frozen=True, eq=False)
+class GibbsMarginals(TableMarginals):
+    """Marginals from Gibbs draws, with what is known about their error.
+
+    Attributes
+    ----------
+    standard_error
+        Monte Carlo standard error of each probability, one vector per variable.
+    r_hat
+        Largest ratio, over all states, of the spread of a draw of any chain to that within one
+        chain; near one if the chains agree.
+    effective_draws
+        Fewest independent draws, over all states, that would have the same standard error.
+    n_draws
+        Sweeps kept, of all chains together.
+    is_connected
+        Whether every possible joint state can be reached; None if that is not known.
+    frozen
+        Variables that never could move, although more than one of their states looks possible.
+    """
+
+    standard_error: tuple[Array, ...] = ()
+    r_hat: float = float("nan")
+    effective_draws: float = float("nan")
+    n_draws: int = 0
+    is_connected: bool | None = None
+    frozen: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class GibbsState:
+    """Where the chains are, and the moments of their block means so far.
+
+    Attributes
+    ----------
+    flat
+        The problem as flat arrays.
+    states
+        Joint state of each chain, shape (n_chains, n_variables).
+    n_blocks
+        Blocks averaged so far.
+    mean, scatter
+        Mean, and sum of squares about it, of the block means of each chain, per state of every
+        variable.
+    is_connected
+        Whether every possible joint state can be reached; None if that is not known.
+    """
+
+    flat: FlatProblem
+    states: NDArray[np.intp]
+    n_blocks: int
+    mean: Array
+    scatter: Array
+    is_connected: bool | None
+
+    def with_block(self, states: NDArray[np.intp], block: Array) -> GibbsState:
+        """Return the state after one more block, by Welford's update [welford1962]_."""
+        n = self.n_blocks + 1
+        shift = block - self.mean
+        mean = self.mean + shift / n
+        scatter = self.scatter + shift * (block - mean)
+        return GibbsState(self.flat, states, n, mean, scatter, self.is_connected)
+
+    @property
+    def between(self) -> Array:
+        """Variance of the means of the chains; zero for a single chain."""
+        if len(self.mean) == 1:
+            return np.zeros(self.mean.shape[1])
+        return np.asarray(self.mean.var(axis=0, ddof=1))
+
+    @property
+    def standard_error(self) -> Array:
+        """Standard error of the mean of all chains; infinite while there are few blocks."""
+        if self.n_blocks < FEWEST_BLOCKS:
+            return np.full(self.mean.shape[1], np.inf)
+        expected = self.scatter.mean(axis=0) / ((self.n_blocks - 1) * self.n_blocks)
+        is_apart = self.between > SUSPICIOUS_SPREAD * expected
+        return np.sqrt(np.where(is_apart, self.between, expected) / len(self.mean))
+
+    @property
+    def r_hat(self) -> float:
+        """Largest potential scale reduction [gelman1992]_; infinite if chains stand still."""
+        within = (self.mean * (1 - self.mean)).mean(axis=0)
+        # Means of chains that stand still are exact; rounding must not look like movement.
+        ratio = np.divide(
+            self.between, within, out=np.full_like(within, np.inf), where=within > 1e-12
+        )
+        return float(np.sqrt(1 + np.where(self.between > 1e-12, ratio, 0.0).max()))
+
+
+@dataclass(frozen=True)
+class TableGibbs:
+    """Draw until the largest standard error of a marginal is within the tolerance.
+
+    Attributes
+    ----------
+    n_chains
+        Chains, each from a start of its own.
+    n_draws
+        Most sweeps to keep per chain.
+    burn_in
+        Sweeps of each chain that are forgotten.
+    scan
+        "systematic": the variables take turns, and conditional probabilities are averaged;
+        "random": each update picks its variable at random, and states are averaged.
+    seed
+        Seed of the chains.
+    tolerance
+        Standard error at which enough has been drawn.
+
+    Examples
+    --------
+    >>> from credo.inference.engine import run
+    >>> from credo.inference.factor_problem import table_of
+    >>> pair = FactorProblem((2, 2), (table_of((0, 1), np.array([[0.4, 0.2], [0.3, 0.1]])),))
+    >>> found = run(TableGibbs(tolerance=0.01), pair).posterior
+    >>> bool(abs(found.probability[0][0] - 0.6) < 4 * found.error), found.is_connected
+    (True, True)
+    """
+
+    n_chains: int = 4
+    n_draws: int = 4000
+    burn_in: int = 200
+    scan: Literal["systematic", "random"] = "systematic"
+    seed: int = 0
+    tolerance: float = 0.01
+
+    def __post_init__(self) -> None:
+        if self.n_chains < 1 or self.n_draws < FEWEST_BLOCKS or self.burn_in < 0:
+            raise ValueError(
+                f"n_chains must be at least 1, n_draws at least {FEWEST_BLOCKS} and burn_in at "
+                f"least 0; found {self.n_chains}, {self.n_draws} and {self.burn_in}. The spread "
+                "of draws in blocks gives the error."
+            )
+        if self.scan not in ("systematic", "random"):
+            raise ValueError(
+                f"scan must be 'systematic' or 'random'; found {self.scan!r}. Use 'systematic' "
+                "unless you need reversible chains."
+            )
+
+    @property
+    def max_steps(self) -> int:
+        """Number of blocks."""
+        return -(-self.n_draws // self.block_size)
+
+    @property
+    def block_size(self) -> int:
+        """Sweeps per block."""
+        return -(-self.n_draws // N_BLOCKS)
+
+    def init(self, problem: FactorProblem) -> GibbsState:
+        """Return the chains after their burn-in, from random possible starts."""
+        flat = FlatProblem.of(problem)
+        rng = np.random.default_rng([self.seed, 0])
+        states = flat.starts(self.n_chains, rng)
+        if self.burn_in:
+            states, _ = gibbs_sweeps(flat.net, states, self.burn_in, self._is_random, rng)
+        nothing = np.zeros((self.n_chains, int(flat.net.state_start[-1])))
+        return GibbsState(flat, states, 0, nothing, nothing, is_connected(flat.net))
+
+    def step(self, problem: FactorProblem, state: GibbsState) -> tuple[GibbsState, Info]:
+        """Draw one block; report the mean log density and the largest standard error."""
+        flat, rng = state.flat, np.random.default_rng([self.seed, state.n_blocks + 1])
+        states, block = gibbs_sweeps(
+            flat.net, state.states, self.block_size, self._is_random, rng
+        )
+        after = state.with_block(states, block)
+        log_density = float(log_densities(flat.net, states).mean()) + flat.log_scale
+        return after, Info(log_density, float(after.standard_error.max()))
+
+    def posterior(
+        self, problem: FactorProblem, state: GibbsState
+    ) -> tuple[GibbsMarginals, float, str]:
+        """Return the marginals; the error is infinite if chains cannot reach everything.
+
+        Warns
+        -----
+        ReducibleChainWarning
+            If there are joint states that no chain from elsewhere can reach, or it looks so.
+        """
+        frozen = _frozen(state)
+        is_parted = state.is_connected is False or bool(frozen)
+        if is_parted:
+            _warn(state, frozen)
+        error = state.standard_error
+        mean = state.mean.mean(axis=0)
+        n_draws = state.n_blocks * self.block_size * len(state.mean)
+        found = GibbsMarginals(
+            state.flat.per_variable(mean),
+            float("inf") if is_parted else float(error.max()),
+            "largest standard error",
+            standard_error=state.flat.per_variable(error),
+            r_hat=state.r_hat,
+            effective_draws=_effective_draws(mean, error, n_draws),
+            n_draws=n_draws,
+            is_connected=state.is_connected,
+            frozen=frozen,
+        )
+        return found, float("nan"), "none"
+
+    @property
+    def _is_random(self) -> bool:
+        return self.scan == "random"
+
+
+def _effective_draws(mean: Array, error: Array, n_draws: int) -> float:
+    """Return the fewest independent draws with these errors; a certain state tells nothing."""
+    draws = np.full_like(mean, float(n_draws))
+    np.divide(mean * (1 - mean), error**2, out=draws, where=error > 0)
+    return float(draws.min())
+
+
+def _frozen(state: GibbsState) -> tuple[int, ...]:
+    """Return the variables that never could move although they may have more than one state."""
+    flat = state.flat
+    if state.is_connected:
+        return ()
+    is_still = np.minimum.reduceat(
+        ((state.mean < 1e-12) | (state.mean > 1 - 1e-12)).all(axis=0), flat.net.state_start[:-1]
+    )
+    may_be = beliefs(flat.net, flat.messages()) > 0
+    n_possible = np.add.reduceat(may_be.astype(np.intp), flat.net.state_start[:-1])
+    return tuple(np.flatnonzero(is_still & (n_possible > 1)).tolist())
+
+
+def _warn(state: GibbsState, frozen: tuple[int, ...]) -> None:
+    shown = f"{list(frozen[:10])}{', ...' if len(frozen) > 10 else ''}"
+    found = (
+        "joint states that single changes do not connect"
+        if state.is_connected is False
+        else f"variables {shown} that never could move"
+    )
+    warnings.warn(
+        "Gibbs chains must be able to reach every possible joint state by changing one "
+        f"variable at a time; found {found}. Use an exact engine or importance sampling, or "
+        "remove deterministic relations.",
+        ReducibleChainWarning,
+        stacklevel=4,
+    )

@@ -1,0 +1,181 @@
+"""Loops that move joint states: Gibbs draws, conditional modes, draws guided by messages."""
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from credo.numerics._loops.table_messages import Mail, edges_of, read
+from credo.numerics.array import Array
+from credo.numerics.flat_tables import FlatTables
+
+__all__ = ["conditional", "gibbs", "modes", "propose"]
+
+Index = NDArray[np.intp]
+NOTHING = -np.inf
+FOUND, GAVE_UP, IMPOSSIBLE = 1, 0, -1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def conditional(net: FlatTables, i: int, states: Index, log_weight: Array) -> None:
+    """Write the log weight of each state of a variable, all others as they are."""
+    edge_start, edge_variable, edge_stride = net.edge_start, net.edge_variable, net.edge_stride
+    log_values, slot_edge = net.log_values, net.slot_edge
+    n = net.n_states[i]
+    log_weight[:n] = 0.0
+    for slot in range(net.slot_start[i], net.slot_start[i + 1]):
+        own = slot_edge[slot]
+        t, step = net.edge_table[own], edge_stride[own]
+        cell = net.cell_start[t] - step * states[i]
+        for e in range(edge_start[t], edge_start[t + 1]):
+            cell += edge_stride[e] * states[edge_variable[e]]
+        for k in range(n):
+            log_weight[k] += log_values[cell + k * step]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _draw(weight: Array, n: int, uniform: float) -> int:
+    """Turn log weights into probabilities and return the state that a uniform number picks."""
+    top = weight[0]
+    for k in range(1, n):
+        top = max(top, weight[k])
+    total = 0.0
+    for k in range(n):
+        weight[k] = math.exp(weight[k] - top)
+        total += weight[k]
+    rest, picked = uniform * total, -1
+    for k in range(n):
+        if picked < 0 and rest < weight[k]:
+            picked = k
+        rest -= weight[k]
+        weight[k] /= total
+    if picked < 0:
+        # Rounding can leave a crumb of the uniform number; it belongs to the likeliest state.
+        picked = int(weight[:n].argmax())
+    return picked
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def gibbs(
+    net: FlatTables, states: Index, n_sweeps: int, is_random: bool, rng: Generator, sums: Array
+) -> None:
+    """Move one chain in place and add up, per state, the probability or the visits.
+
+    A scan in order adds the conditional probability of every update, which varies less than the
+    draw from it; a random scan, where variables have their turn unequally often, adds the state
+    each is in after as many updates as there are variables.
+    """
+    n = len(states)
+    n_states, state_start = net.n_states, net.state_start
+    weight = np.empty(n_states.max())
+    for _ in range(n_sweeps):
+        for turn in range(n):
+            i = min(int(rng.random() * n), n - 1) if is_random else turn
+            size = n_states[i]
+            if size > 1:
+                conditional(net, i, states, weight)
+                states[i] = _draw(weight, size, rng.random())
+                if not is_random:
+                    sums[state_start[i] : state_start[i] + size] += weight[:size]
+        for i in range(n):
+            if is_random or n_states[i] == 1:
+                sums[state_start[i] + states[i]] += 1.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def modes(net: FlatTables, states: Index) -> int:
+    """Give each variable in turn its likeliest state; return how many moved.
+
+    A state as likely as the one held, up to rounding, is no reason to move.
+    """
+    n_moved = 0
+    weight = np.empty(net.n_states.max())
+    for i in range(len(states)):
+        conditional(net, i, states, weight)
+        best = weight[: net.n_states[i]].argmax()
+        held = weight[states[i]]
+        if weight[best] > held + 1e-12 * (1.0 + abs(held) if held > NOTHING else 0.0):
+            states[i] = best
+            n_moved += 1
+    return n_moved
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _score(net: FlatTables, e_own: int, cell: int, incoming: Array, states: Index) -> float:
+    """Return the log entry of a cell times messages of open variables, -inf if it disagrees.
+
+    The variable of the edge ``e_own`` may be in any state.
+    """
+    t = net.edge_table[e_own]
+    score = float(net.log_values[net.cell_start[t] + cell])
+    for e in range(net.edge_start[t], net.edge_start[t + 1]):
+        if e == e_own:
+            continue
+        i = net.edge_variable[e]
+        at = cell // net.edge_stride[e] % net.n_states[i]
+        if states[i] < 0:
+            score += incoming[net.message_start[e] + at]
+        elif states[i] != at:
+            return NOTHING
+    return score
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _guide(
+    net: FlatTables, mail: Mail, i: int, states: Index, incoming: Array, log_weight: Array
+) -> None:
+    """Write the log weight of each state of a variable, given known states and messages."""
+    edges, n = edges_of(net), net.n_states[i]
+    log_weight[:n] = 0.0
+    for slot in range(net.slot_start[i], net.slot_start[i + 1]):
+        own = net.slot_edge[slot]
+        t = net.edge_table[own]
+        read(edges, mail, net.edge_start[t], net.edge_start[t + 1], incoming)
+        top, total = np.full(n, NOTHING), np.zeros(n)
+        for cell in range(net.cell_start[t + 1] - net.cell_start[t]):
+            score = _score(net, own, cell, incoming, states)
+            k = cell // net.edge_stride[own] % n
+            if score > top[k]:
+                total[k] = total[k] * math.exp(top[k] - score) + 1.0
+                top[k] = score
+            elif score > NOTHING:
+                total[k] += math.exp(score - top[k])
+        for k in range(n):
+            log_weight[k] += top[k] + math.log(total[k]) if total[k] > 0 else NOTHING
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def propose(
+    net: FlatTables, order: Index, mail: Mail, max_returns: int, rng: Generator, states: Index
+) -> tuple[int, float]:
+    """Draw one variable after the other; on a dead end go back, at most so many times.
+
+    Returns whether a state was found, and the log probability of having drawn it without a
+    return. On a forest with settled messages the draw is exact.
+    """
+    weight, incoming = np.empty(net.n_states.max()), np.empty(len(mail.log_message))
+    is_tried = np.zeros(net.state_start[-1], np.bool_)
+    states[:] = -1
+    log_prob, depth, n_returns = 0.0, 0, 0
+    while depth < len(order):
+        i = order[depth]
+        states[i], size = -1, net.n_states[i]
+        tried = is_tried[net.state_start[i] : net.state_start[i + 1]]
+        _guide(net, mail, i, states, incoming, weight)
+        weight[:size][tried] = NOTHING
+        if weight[:size].max() == NOTHING:
+            tried[:] = False
+            depth -= 1
+            n_returns += 1
+            if depth < 0:
+                return IMPOSSIBLE, NOTHING
+            if n_returns > max_returns:
+                return GAVE_UP, NOTHING
+            continue
+        k = _draw(weight, size, rng.random())
+        log_prob += math.log(weight[k])
+        tried[k], states[i] = True, k
+        depth += 1
+    return FOUND, log_prob
