@@ -5,8 +5,10 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.numerics.array import Array
 from credo.numerics.elimination import HEURISTICS, PackedGraph
@@ -15,7 +17,16 @@ __all__ = ["best_order"]
 
 MAX_PACKED = 12_000
 NOISE = (0.0, 0.0, 0.1, 0.3)
-LEAST_WORK, MOST_WORK, TRIAL_WORK = 3e5, 2e9, 4e3
+N_BETTERED = 3
+# One unit of work takes about as long as two or three cells of a plan take to run once.
+WORK_PER_CELL, TRIAL_WORK = 3.0, 4e3
+LEAST_WORK, MOST_WORK = 9e5, 6e8
+
+
+class _Candidate(NamedTuple):
+    cells: float
+    kind: int
+    order: NDArray[np.int64]
 
 
 def best_order(
@@ -45,26 +56,48 @@ def best_order(
     place = {v: i for i, v in enumerate(names)}
     neighbors = [[place[u] for u in graph[v] if u in place] for v in names]
     packed = PackedGraph.of(neighbors, [n_states[v] for v in names], len(part))
-    order, cells, kind = _search(packed, rng, effort)
-    return [names[i] for i in order], cells, HEURISTICS[kind]
+    found = _search(packed, rng, effort)
+    return [names[i] for i in found.order], found.cells, HEURISTICS[found.kind]
 
 
-def _search(
-    packed: PackedGraph, rng: np.random.Generator, effort: float
-) -> tuple[list[int], float, int]:
-    """Run each heuristic with more and more noise until the work is worth no more."""
-    order, cells, kind = [0], math.inf, 0
+def _search(packed: PackedGraph, rng: np.random.Generator, effort: float) -> _Candidate:
+    """Try heuristics with more and more noise, better the best few, then the best of them."""
+    found = _trials(packed, rng, effort)
+    stage = effort * _worth(found[0].cells) / 3
+    if stage > 0:
+        found = [_bettered(packed, each, stage / len(found), rng) for each in found]
+        found.sort(key=lambda each: each.cells)
+        found[0] = _bettered(packed, found[0], stage, rng)
+    return found[0]
+
+
+def _worth(cells: float) -> float:
+    """Return how much work may be spent to save some of these cells."""
+    return min(max(LEAST_WORK, WORK_PER_CELL * cells), MOST_WORK)
+
+
+def _trials(packed: PackedGraph, rng: np.random.Generator, effort: float) -> list[_Candidate]:
+    """Return the best few greedy orders, the best first."""
+    best: list[_Candidate] = []
     work, trial = 0.0, 0
     n_kinds = len(HEURISTICS)
-    while trial < n_kinds or work < effort * min(max(LEAST_WORK, cells), MOST_WORK):
-        this = trial % n_kinds
-        noise = _noise(packed, rng, trial // n_kinds)
-        found = packed.eliminate(this, noise, cells)
-        if found.cells < cells:
-            order, cells, kind = found.order.tolist(), found.cells, this
+    while trial < n_kinds or work < effort * _worth(best[0].cells) / 3:
+        kind = trial % n_kinds
+        limit = best[-1].cells if len(best) == N_BETTERED else math.inf
+        found = packed.eliminate(kind, _noise(packed, rng, trial // n_kinds), limit)
+        if found.cells < limit and found.cells not in [each.cells for each in best]:
+            candidate = _Candidate(found.cells, kind, found.order)
+            best = sorted([*best, candidate], key=lambda each: each.cells)[:N_BETTERED]
         work += found.work + TRIAL_WORK
         trial += 1
-    return order, cells, kind
+    return best
+
+
+def _bettered(
+    packed: PackedGraph, candidate: _Candidate, work: float, rng: np.random.Generator
+) -> _Candidate:
+    found = packed.improve(candidate.order, work, int(rng.integers(1, 2**63)))
+    return _Candidate(found.cells, candidate.kind, found.order)
 
 
 def _noise(packed: PackedGraph, rng: np.random.Generator, turn: int) -> Array:

@@ -1,4 +1,4 @@
-"""Greedy elimination of the nodes of a graph, with neighbors packed into 64-bit words.
+"""Orders of elimination of a graph, greedy and bettered; neighbors packed into 64-bit words.
 
 numba loads on the first call, never at import.
 """
@@ -20,6 +20,7 @@ from credo.numerics.array import Array
 __all__ = ["HEURISTICS", "Elimination", "PackedGraph"]
 
 HEURISTICS = ("min-fill", "weighted min-fill", "min-weight", "min-degree")
+MAX_SUBTREE = 8
 
 
 class Elimination(NamedTuple):
@@ -79,6 +80,32 @@ class PackedGraph:
         missing = np.stack([_loops().missing_pairs(words, each) for each in weight])
         return cls(words, n_free, np.log2(states), weight, missing)
 
+    def improve(self, order: NDArray[np.int64], work: float, seed: int) -> Elimination:
+        """Return the order after its small subtrees were put into their best orders.
+
+        Parameters
+        ----------
+        order
+            Every node to eliminate once, shape (n_free,).
+        work
+            How much work to spend.
+        seed
+            Chooses the subtrees.
+        """
+        loops = _tree_loops()
+        later, parent, cells = loops.elimination_tree(self.words, self.log_states, order)
+        done = loops.reorder_subtrees(
+            self.words,
+            self.log_states,
+            later,
+            parent,
+            cells,
+            MAX_SUBTREE,
+            work,
+            np.uint64(seed),
+        )
+        return Elimination(_children_first(parent), float(cells.sum()), done)
+
     def eliminate(self, kind: int, noise: Array, limit: float = np.inf) -> Elimination:
         """Return the order that takes the node of lowest cost plus noise at every step.
 
@@ -103,6 +130,25 @@ class PackedGraph:
             limit,
         )
         return Elimination(order, cells, work)
+
+
+def _children_first(parent: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the nodes of a forest, each subtree in one stretch that ends in its root."""
+    children: list[list[int]] = [[] for _ in parent]
+    stack: list[int] = []
+    for v, p in enumerate(parent.tolist()):
+        (children[p] if p >= 0 else stack).append(v)
+    order = []
+    while stack:
+        v = stack.pop()
+        order.append(v)
+        stack += children[v]
+    return np.array(order[::-1], dtype=np.int64)
+
+
+@cache
+def _tree_loops() -> ModuleType:
+    return importlib.import_module("credo.numerics._loops.elimination_tree")
 
 
 @cache

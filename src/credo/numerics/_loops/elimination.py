@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from credo.numerics.array import Array
 
-__all__ = ["eliminate_greedily", "missing_pairs"]
+__all__ = ["bit", "eliminate_greedily", "first_bit", "missing_pairs"]
 
 Words = NDArray[np.uint64]
 ONE = np.uint64(1)
@@ -37,12 +37,14 @@ def _n_bits(word: np.uint64) -> np.uint64:
 
 
 @njit(cache=True, inline="always")
-def _first(word: np.uint64) -> np.int64:
+def first_bit(word: np.uint64) -> np.int64:
+    """Return the place of the lowest bit set in a word that is not zero."""
     return np.int64(_n_bits((word & (~word + ONE)) - ONE))
 
 
 @njit(cache=True, inline="always")
-def _bit(node: int) -> np.uint64:
+def bit(node: int | np.int64) -> np.uint64:
+    """Return the bit of a node within its word."""
     return ONE << (np.uint64(node) & LOW)
 
 
@@ -53,7 +55,7 @@ def _weight_of_difference(a: Words, b: Words, weight: Array) -> float:
     for k in range(a.shape[0]):
         word = a[k] & ~b[k]
         while word:
-            total += weight[64 * k + _first(word)]
+            total += weight[64 * k + first_bit(word)]
             word &= word - ONE
     return total
 
@@ -67,7 +69,7 @@ def missing_pairs(adjacency: Words, weight: Array) -> Array:
         for k in range(n_words):
             word = adjacency[v, k]
             while word:
-                u = 64 * k + _first(word)
+                u = 64 * k + first_bit(word)
                 word &= word - ONE
                 beyond = _weight_of_difference(adjacency[v], adjacency[u], weight) - weight[u]
                 missing[v] += 0.5 * weight[u] * beyond
@@ -81,20 +83,12 @@ def _join(adjacency: Words, missing: Array, weight: Array, u: int, w: int) -> No
     for k in range(adjacency.shape[1]):
         word = adjacency[u, k] & adjacency[w, k]
         while word:
-            missing[64 * k + _first(word)] -= pair
+            missing[64 * k + first_bit(word)] -= pair
             word &= word - ONE
     missing[u] += weight[w] * _weight_of_difference(adjacency[u], adjacency[w], weight)
     missing[w] += weight[u] * _weight_of_difference(adjacency[w], adjacency[u], weight)
-    adjacency[u, w >> 6] |= _bit(w)
-    adjacency[w, u >> 6] |= _bit(u)
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def _cost(kind: int, missing: float, log_cells: float, degree: int) -> float:
-    """Return how dear a node is: 0 and 1 by missing pairs, 2 by cells, 3 by neighbors."""
-    if kind < 2:
-        return math.log2(1.0 + max(missing, 0.0))
-    return log_cells if kind == 2 else math.log2(1.0 + degree)
+    adjacency[u, w >> 6] |= bit(w)
+    adjacency[w, u >> 6] |= bit(u)
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
@@ -110,6 +104,9 @@ def eliminate_greedily(
 ) -> tuple[NDArray[np.int64], float, float]:
     """Return an order that always takes the cheapest node, its cells, and the work it took.
 
+    The log of the cost is ``noise`` plus that of the missing pairs (kinds 0 and 1), of the
+    cells of the clique (kind 2) or of the number of neighbors (kind 3).
+
     ``adjacency`` and ``missing`` are consumed. The order is cut short as soon as its cells
     reach ``limit``; the cells are then at least that. Work counts words looked at.
     """
@@ -123,16 +120,20 @@ def eliminate_greedily(
         for k in range(n_words):
             word = adjacency[v, k]
             while word:
-                log_cells[v] += log_states[64 * k + _first(word)]
+                log_cells[v] += log_states[64 * k + first_bit(word)]
                 degree[v] += 1
                 word &= word - ONE
+    factor = np.exp2(noise)
     total, work = 0.0, float(n * n_words)
     for step in range(n_free):
         n_left = n_free - step
         best, lowest = 0, np.inf
         for i in range(n_left):
             u = left[i]
-            key = _cost(kind, missing[u], log_cells[u], degree[u]) + noise[u]
+            if kind < 2:
+                key = factor[u] * (1.0 + max(missing[u], 0.0))
+            else:
+                key = noise[u] + log_cells[u] if kind == 2 else factor[u] * (1.0 + degree[u])
             if key < lowest:
                 best, lowest = i, key
         v = left[best]
@@ -146,12 +147,12 @@ def eliminate_greedily(
         for k in range(n_words):
             word = adjacency[v, k]
             while word:
-                neighbors[n_neighbors] = 64 * k + _first(word)
+                neighbors[n_neighbors] = 64 * k + first_bit(word)
                 n_neighbors += 1
                 word &= word - ONE
         for i in range(n_neighbors):
             u = neighbors[i]
-            adjacency[u, v >> 6] &= ~_bit(v)
+            adjacency[u, v >> 6] &= ~bit(v)
             degree[u] -= 1
             log_cells[u] -= log_states[v]
             if kind < 2:
@@ -163,14 +164,14 @@ def eliminate_greedily(
             u = neighbors[i]
             for j in range(i + 1, n_neighbors):
                 w = neighbors[j]
-                if adjacency[u, w >> 6] & _bit(w):
+                if adjacency[u, w >> 6] & bit(w):
                     continue
                 if kind < 2:
                     _join(adjacency, missing, weight, u, w)
                     work += float(4 * n_words)
                 else:
-                    adjacency[u, w >> 6] |= _bit(w)
-                    adjacency[w, u >> 6] |= _bit(u)
+                    adjacency[u, w >> 6] |= bit(w)
+                    adjacency[w, u >> 6] |= bit(u)
                 degree[u] += 1
                 degree[w] += 1
                 log_cells[u] += log_states[w]
