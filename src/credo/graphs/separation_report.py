@@ -6,10 +6,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import islice
 
-from credo.graphs.path_block import Connection, PathBlock, connection, path_blocks, path_text
 from credo.graphs.directed import DirectedGraph
 from credo.graphs.node_group import Names, disjoint_groups
 from credo.graphs.path import shortest_path
+from credo.graphs.path_block import Connection, PathBlock, connection, path_blocks, path_text
 from credo.graphs.separation import open_path
 from credo.graphs.simple_path import simple_paths
 
