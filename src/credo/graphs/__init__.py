@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from credo.graphs.deterministic import Deterministic as Deterministic
     from credo.graphs.directed import CycleFound as CycleFound
     from credo.graphs.directed import DirectedGraph as DirectedGraph
+    from credo.graphs.discretize import Bins as Bins
+    from credo.graphs.discretize import discretized as discretized
     from credo.graphs.distribution_node import DistributionNode as DistributionNode
     from credo.graphs.elimination_order import EliminationOrder as EliminationOrder
     from credo.graphs.elimination_order import elimination_cliques as elimination_cliques
@@ -66,6 +68,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "conditional_spec": ["bind", "states_of"],
         "conditional_table": ["ConditionalTable", "RoundedTableWarning"],
         "deterministic": ["Deterministic"],
+        "discretize": ["Bins", "discretized"],
         "noisy": ["NoisyMax", "NoisyOr"],
         "elimination_order": [
             "EliminationOrder",
