@@ -116,34 +116,33 @@ class _Writer:
     leaves: Sequence[Leaf]
     n_states: Sequence[int]
     rank: Sequence[int]
+    counts: Sequence[bool]
     plan: Schedule = field(default_factory=Schedule)
     reads: dict[int, int] = field(default_factory=dict)
 
     def value(self, scope: frozenset[int], moves: bool, leaf: int | None = None) -> int:
-        ordered = tuple(sorted(scope, key=lambda i: -self.rank[i]))
+        ordered = tuple(sorted(scope, key=lambda i: (-self.rank[i], i)))
         self.plan.values.append(Value(ordered, self.cells(scope), moves, leaf))
         return len(self.plan.values) - 1
 
     def cells(self, scope: Iterable[int]) -> int:
         return prod(self.n_states[i] for i in scope)
 
-    def read(self, leaf: int, counts: bool) -> int:
-        """Return the value of a leaf, read when first asked for."""
-        if leaf not in self.reads:
-            known = self.leaves[leaf]
-            self.reads[leaf] = self.value(known.scope, known.moves, leaf)
-            if counts:
-                self.plan.counted.add(leaf)
-            if known.moves:
-                self.plan.steps.append(Move(self.reads[leaf], counts=counts))
-        return self.reads[leaf]
-
-    def node(self, number: int | None, counts: bool = False) -> int | None:
-        """Return the value of a node; None stands for one."""
+    def node(self, number: int | None) -> int | None:
+        """Return the value of a node, a leaf read when first asked for; None stands for one."""
         if number is None:
             return None
         leaf = self.tree.nodes[number].leaf
-        return self.plan.node_value[number] if leaf is None else self.read(leaf, counts)
+        if leaf is None:
+            return self.plan.node_value[number]
+        if leaf not in self.reads:
+            known = self.leaves[leaf]
+            self.reads[leaf] = self.value(known.scope, known.moves, leaf)
+            if self.counts[number]:
+                self.plan.counted.add(leaf)
+            if known.moves:
+                self.plan.steps.append(Move(self.reads[leaf], counts=self.counts[number]))
+        return self.reads[leaf]
 
     def product(
         self, x: int | None, y: int | None, wanted: frozenset[int], up: bool, best: bool = False
@@ -160,7 +159,7 @@ class _Writer:
             return x
         moves = values[x].moves or (y is not None and values[y].moves)
         z = self.value(both & wanted, moves)
-        ordered = tuple(sorted(gone, key=lambda i: -self.rank[i]))
+        ordered = tuple(sorted(gone, key=lambda i: (-self.rank[i], i)))
         self.plan.steps.append(Move(z, x, y, ordered, best, counts=up))
         self.plan.product_scopes.append(both)
         self.plan.product_cells.append(self.cells(both))
@@ -183,12 +182,12 @@ def schedule(
     takes_max
         Variables that are maximized rather than summed out.
     """
-    writer = _Writer(tree, leaves, n_states, _ranks(tree, len(n_states)))
+    writer = _Writer(tree, leaves, n_states, _ranks(tree, len(n_states)), _counted(tree))
     plan = writer.plan
-    for node in tree.nodes:
-        plan.node_value.append(_upward(node, writer, takes_max))
+    for n in range(len(tree.nodes)):
+        plan.node_value.append(_upward(n, writer, takes_max))
     for root in tree.roots:
-        value = writer.node(root, counts=True)
+        value = writer.node(root)
         if value is not None and plan.values[value].scope:
             plan.steps.append(Output(value, plan.values[value].scope, counts=True))
     _downward(writer, marginals_of)
@@ -204,14 +203,30 @@ def _ranks(tree: ContractionTree, n_variables: int) -> list[int]:
     return rank
 
 
-def _upward(node: Node, writer: _Writer, takes_max: frozenset[int]) -> int | None:
+def _counted(tree: ContractionTree) -> list[bool]:
+    """Return which nodes are factors of the partition function, not parts of a sum to one."""
+    counts = [False] * len(tree.nodes)
+    for root in tree.roots:
+        counts[root] = True
+    for n in range(len(tree.nodes) - 1, -1, -1):
+        node = tree.nodes[n]
+        counts[n] = counts[n] and not node.is_one
+        for child in (node.left, node.right):
+            if child is not None:
+                counts[child] = counts[n]
+    return counts
+
+
+def _upward(n: int, writer: _Writer, takes_max: frozenset[int]) -> int | None:
+    node, plan = writer.tree.nodes[n], writer.plan
     if node.leaf is not None or node.is_one:
         return None
-    plan = writer.plan
-    x, y = writer.node(node.left, counts=True), writer.node(node.right, counts=True)
+    x, y = writer.node(node.left), writer.node(node.right)
     known = [plan.values[i].scope for i in (x, y) if i is not None]
-    plan.free.extend(node.gone.difference(*known))
-    return writer.product(x, y, node.scope, True, not node.gone.isdisjoint(takes_max))
+    if writer.counts[n]:
+        plan.free.extend(node.gone.difference(*known))
+    best = not node.gone.isdisjoint(takes_max)
+    return writer.product(x, y, node.scope, writer.counts[n], best)
 
 
 def _downward(writer: _Writer, wanted: frozenset[int]) -> None:

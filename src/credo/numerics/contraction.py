@@ -1,7 +1,7 @@
 """Programs of table operations: written here as integers, run by fused loops.
 
 numba loads on the first run, never at import. The columns of a program are named in
-`Column`; `Program` is what the loops take.
+`Column`; a `Loop` runs one.
 """
 
 from __future__ import annotations
@@ -12,24 +12,20 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cache
 from types import ModuleType
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.numerics.array import Array
 
-__all__ = [
-    "LANES",
-    "Column",
-    "IndexPool",
-    "Kind",
-    "StepColumn",
-    "run_row",
-    "run_tiles",
-    "trace",
-]
+__all__ = ["FLOOR", "LANES", "Column", "IndexPool", "Kind", "Loop", "Rows", "StepColumn"]
 
 LANES = 8
 """Rows that a tile holds side by side."""
+
+FLOOR = 1e-150
+"""Smallest share of its table's maximum at which an entry is safe in a product of two."""
 
 Integers = NDArray[np.int64]
 
@@ -116,19 +112,64 @@ class IndexPool:
         return np.concatenate([*self.parts, np.zeros(1, dtype=np.int32)])
 
 
-def run_tiles(*arguments: object) -> None:
-    """Run a program on a span of rows, eight side by side; see the loop for the arguments."""
-    _loops("contraction").run_tiles(*arguments)
+class Rows(NamedTuple):
+    """Rows of findings, and what a run leaves for each.
+
+    Attributes
+    ----------
+    codes
+        States of the observed variables, shape (n_observed, n_rows).
+    likelihood
+        Likelihoods, shape (n_likelihood_cells, n_rows).
+    columns
+        Answers, shape (n_rows, n_columns).
+    log_total
+        Log of the part of the partition function that depends on the row, (n_rows,).
+    is_wide
+        Whether a table of the row spans more than two factors can without underflow.
+    """
+
+    codes: NDArray[np.int32]
+    likelihood: Array
+    columns: Array
+    log_total: Array
+    is_wide: NDArray[np.bool_]
 
 
-def run_row(*arguments: object) -> None:
-    """Run a program on one row, in the plain or the log domain."""
-    _loops("contraction_row").run_row(*arguments)
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """A program with its offsets and its fixed tables."""
 
+    steps: Integers
+    index: NDArray[np.int32]
+    fixed: Array
 
-def trace(*arguments: object) -> None:
-    """Pick or draw the states of the variables that a run on one row summed out."""
-    _loops("contraction_row").trace(*arguments)
+    def run_tiles(self, rows: Rows, arena: Array, span: tuple[int, int]) -> None:
+        """Run on a span of rows, eight side by side."""
+        loops, bounds = _loops("contraction"), np.array(span)
+        loops.run_tiles(self.steps, self.index, self.fixed, rows, arena, bounds)
+
+    def run_row(self, rows: Rows, arena: Array, row: int, is_log: bool) -> None:
+        """Run on one row; in the log domain the fixed tables and likelihoods are logs."""
+        loops = _loops("contraction_row")
+        loops.run_row(self.steps, self.index, self.fixed, rows, arena, row, is_log)
+
+    def trace(
+        self, arena: Array, states: NDArray[np.intp], uniform: Array | None, is_log: bool
+    ) -> None:
+        """Draw the states that a run on one row summed out, or pick the best without chances.
+
+        Parameters
+        ----------
+        states
+            One row per draw; known states are given, the others are filled in.
+        uniform
+            One chance per draw and step, or None for the best states.
+        """
+        chance = np.zeros((len(states), len(self.steps))) if uniform is None else uniform
+        _loops("contraction_row").trace(
+            self.steps, self.index, self.fixed, arena, states, chance, is_log, uniform is None
+        )
 
 
 @cache

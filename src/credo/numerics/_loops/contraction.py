@@ -8,8 +8,18 @@ entry below ``FLOOR`` of its table's maximum marks the row: its products might u
 
 from __future__ import annotations
 
+from typing import Any
+
 import numba
 import numpy as np
+from numpy.typing import NDArray
+
+from credo.numerics.array import Array
+
+__all__ = ["run_tiles"]
+
+Integers = NDArray[np.int64]
+Offsets = NDArray[np.int32]
 
 FLOOR = 1e-150
 """Two entries above this multiply to a normal number."""
@@ -23,14 +33,16 @@ LANES = 8
 
 
 @numba.njit(cache=True, nogil=True)
-def run_tiles(program, index, fixed, codes, likelihood, arena, out, log_total, is_wide, span):
+def run_tiles(
+    program: Integers, index: Offsets, fixed: Array, rows: Any, arena: Array, span: Integers
+) -> None:
     """Run the program on rows ``span[0]`` to ``span[1]``, eight at a time."""
-    rows = np.empty(LANES, np.int64)
+    row_of = np.empty(LANES, np.int64)
     work = np.empty((2, LANES))
     start = span[0]
     while start < span[1]:
         for lane in range(LANES):
-            rows[lane] = min(start + lane, span[1] - 1)
+            row_of[lane] = min(start + lane, span[1] - 1)
         for k in range(program.shape[0]):
             op = program[k]
             if op[KIND] == CONTRACT:
@@ -40,26 +52,28 @@ def run_tiles(program, index, fixed, codes, likelihood, arena, out, log_total, i
                     _contract_moving(op, index, fixed, arena)
                 else:
                     _contract_fixed(op, index, fixed, arena)
-                _rescale(op, arena, rows, log_total, is_wide, work)
+                _rescale(op, arena, row_of, rows, work)
             elif op[KIND] == GATHER:
-                _gather(op, index, fixed, codes, arena, rows)
-                _rescale(op, arena, rows, log_total, is_wide, work)
+                _gather(op, index, fixed, rows.codes, arena, row_of)
+                _rescale(op, arena, row_of, rows, work)
             elif op[KIND] == LIKELIHOOD:
-                _read_likelihood(op, likelihood, arena, rows)
-                _rescale(op, arena, rows, log_total, is_wide, work)
+                _read_likelihood(op, rows.likelihood, arena, row_of)
+                _rescale(op, arena, row_of, rows, work)
             else:
-                _write(op, arena, out, rows, log_total)
+                _write(op, fixed, arena, row_of, rows)
         start += LANES
 
 
 @numba.njit(cache=True, nogil=True)
-def _gather(op, index, fixed, codes, arena, rows):
+def _gather(
+    op: Integers, index: Offsets, fixed: Array, codes: Offsets, arena: Array, row_of: Integers
+) -> None:
     size = op[N_OUTER]
     base = np.empty(LANES, np.int64)
     for lane in range(LANES):
         at = op[X]
         for j in range(op[N_FIRST]):
-            at += codes[index[op[FIRST] + 2 * j], rows[lane]] * index[op[FIRST] + 2 * j + 1]
+            at += codes[index[op[FIRST] + 2 * j], row_of[lane]] * index[op[FIRST] + 2 * j + 1]
         base[lane] = at
     for i in range(size):
         shift = index[op[OUTER] + i]
@@ -69,15 +83,15 @@ def _gather(op, index, fixed, codes, arena, rows):
 
 
 @numba.njit(cache=True, nogil=True)
-def _read_likelihood(op, likelihood, arena, rows):
+def _read_likelihood(op: Integers, likelihood: Array, arena: Array, row_of: Integers) -> None:
     for i in range(op[N_OUTER]):
         z = (op[Z] + i) * LANES
         for lane in range(LANES):
-            arena[z + lane] = likelihood[op[X] + i, rows[lane]]
+            arena[z + lane] = likelihood[op[X] + i, row_of[lane]]
 
 
 @numba.njit(cache=True, nogil=True)
-def _contract_moving(op, index, fixed, arena):
+def _contract_moving(op: Integers, index: Offsets, fixed: Array, arena: Array) -> None:
     """Sum products of two tables that both depend on the row."""
     n_inner, n_sum = op[N_INNER], op[N_SUM]
     z = op[Z] * LANES
@@ -111,7 +125,7 @@ def _contract_moving(op, index, fixed, arena):
 
 
 @numba.njit(cache=True, nogil=True)
-def _contract_fixed(op, index, fixed, arena):
+def _contract_fixed(op: Integers, index: Offsets, fixed: Array, arena: Array) -> None:
     """Sum products of a table that depends on the row and one that does not."""
     n_inner, n_sum = op[N_INNER], op[N_SUM]
     z = op[Z] * LANES
@@ -145,7 +159,7 @@ def _contract_fixed(op, index, fixed, arena):
 
 
 @numba.njit(cache=True, nogil=True)
-def _maximize(op, index, fixed, arena):
+def _maximize(op: Integers, index: Offsets, fixed: Array, arena: Array) -> None:
     """Take the largest product instead of the sum."""
     n_inner, n_sum = op[N_INNER], op[N_SUM]
     z = op[Z] * LANES
@@ -167,7 +181,7 @@ def _maximize(op, index, fixed, arena):
 
 
 @numba.njit(cache=True, nogil=True)
-def _rescale(op, arena, rows, log_total, is_wide, work):
+def _rescale(op: Integers, arena: Array, row_of: Integers, rows: Any, work: Array) -> None:
     size = op[N_OUTER] * op[N_INNER]
     start = op[Z] * LANES
     m0 = m1 = m2 = m3 = m4 = m5 = m6 = m7 = 0.0
@@ -196,20 +210,23 @@ def _rescale(op, arena, rows, log_total, is_wide, work):
         z += LANES
     for lane in range(LANES):
         if low[lane] < FLOOR:
-            is_wide[rows[lane]] = True
-        if op[COUNTS] == 1 and (lane == 0 or rows[lane] > rows[lane - 1]):
-            log_total[rows[lane]] += np.log(top[lane]) if top[lane] > 0.0 else -np.inf
+            rows.is_wide[row_of[lane]] = True
+        if op[COUNTS] == 1 and (lane == 0 or row_of[lane] > row_of[lane - 1]):
+            rows.log_total[row_of[lane]] += np.log(top[lane]) if top[lane] > 0.0 else -np.inf
 
 
 @numba.njit(cache=True, nogil=True)
-def _write(op, arena, out, rows, log_total):
+def _write(op: Integers, fixed: Array, arena: Array, row_of: Integers, rows: Any) -> None:
     """Normalize a table into the answers."""
     for lane in range(LANES):
         total = 0.0
         for i in range(op[N_OUTER]):
-            total += arena[(op[X] + i) * LANES + lane]
+            at = op[X] + i
+            value = arena[at * LANES + lane] if op[X_MOVES] == 1 else fixed[at]
+            rows.columns[row_of[lane], op[Z] + i] = value
+            total += value
         scale = 1.0 / total if total > 0.0 else np.nan
         for i in range(op[N_OUTER]):
-            out[rows[lane], op[Z] + i] = arena[(op[X] + i) * LANES + lane] * scale
-        if op[COUNTS] == 1 and (lane == 0 or rows[lane] > rows[lane - 1]):
-            log_total[rows[lane]] += np.log(total) if total > 0.0 else -np.inf
+            rows.columns[row_of[lane], op[Z] + i] *= scale
+        if op[COUNTS] == 1 and (lane == 0 or row_of[lane] > row_of[lane - 1]):
+            rows.log_total[row_of[lane]] += np.log(total) if total > 0.0 else -np.inf

@@ -7,8 +7,11 @@ for every variable that was summed or maximized out.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.numerics._loops.contraction import (
     CONTRACT,
@@ -32,12 +35,24 @@ from credo.numerics._loops.contraction import (
     Y,
     Z,
 )
+from credo.numerics.array import Array
+
+__all__ = ["run_row", "trace"]
+
+Integers = NDArray[np.int64]
+Offsets = NDArray[np.int32]
 
 
 @numba.njit(cache=True, nogil=True)
 def run_row(
-    program, index, fixed, codes, likelihood, arena, out, log_total, is_wide, row, is_log
-):
+    program: Integers,
+    index: Offsets,
+    fixed: Array,
+    rows: Any,
+    arena: Array,
+    row: int,
+    is_log: bool,
+) -> None:
     """Run the program on one row; in the log domain ``fixed`` and ``likelihood`` are logs."""
     for k in range(program.shape[0]):
         op = program[k]
@@ -51,18 +66,20 @@ def run_row(
             else:
                 _contract(op, index, x, y, arena)
         elif op[KIND] == GATHER:
-            _gather(op, index, fixed, codes, arena, row)
+            _gather(op, index, fixed, rows.codes, arena, row)
         elif op[KIND] == LIKELIHOOD:
             for i in range(op[N_OUTER]):
-                arena[op[Z] + i] = likelihood[op[X] + i, row]
+                arena[op[Z] + i] = rows.likelihood[op[X] + i, row]
         else:
-            _write(op, arena, out, log_total, row, is_log)
+            _write(op, fixed, arena, rows, row, is_log)
             continue
-        _rescale(op, arena, log_total, is_wide, row, is_log)
+        _rescale(op, arena, rows, row, is_log)
 
 
 @numba.njit(cache=True, nogil=True)
-def _gather(op, index, fixed, codes, arena, row):
+def _gather(
+    op: Integers, index: Offsets, fixed: Array, codes: Offsets, arena: Array, row: int
+) -> None:
     at = op[X]
     for j in range(op[N_FIRST]):
         at += codes[index[op[FIRST] + 2 * j], row] * index[op[FIRST] + 2 * j + 1]
@@ -71,7 +88,7 @@ def _gather(op, index, fixed, codes, arena, row):
 
 
 @numba.njit(cache=True, nogil=True)
-def _contract(op, index, x, y, arena):
+def _contract(op: Integers, index: Offsets, x: Array, y: Array, arena: Array) -> None:
     n_sum = op[N_SUM]
     z = op[Z]
     for o in range(op[N_OUTER]):
@@ -88,7 +105,7 @@ def _contract(op, index, x, y, arena):
 
 
 @numba.njit(cache=True, nogil=True)
-def _add_logs(op, index, x, y, arena):
+def _add_logs(op: Integers, index: Offsets, x: Array, y: Array, arena: Array) -> None:
     n_sum = op[N_SUM]
     z = op[Z]
     for o in range(op[N_OUTER]):
@@ -111,7 +128,9 @@ def _add_logs(op, index, x, y, arena):
 
 
 @numba.njit(cache=True, nogil=True)
-def _maximize(op, index, x, y, arena, is_log):
+def _maximize(
+    op: Integers, index: Offsets, x: Array, y: Array, arena: Array, is_log: bool
+) -> None:
     z = op[Z]
     for o in range(op[N_OUTER]):
         xo = op[X] + index[op[OUTER] + 2 * o]
@@ -129,7 +148,7 @@ def _maximize(op, index, x, y, arena, is_log):
 
 
 @numba.njit(cache=True, nogil=True)
-def _rescale(op, arena, log_total, is_wide, row, is_log):
+def _rescale(op: Integers, arena: Array, rows: Any, row: int, is_log: bool) -> None:
     start, stop = op[Z], op[Z] + op[N_OUTER] * op[N_INNER]
     top = arena[start]
     for z in range(start + 1, stop):
@@ -139,7 +158,7 @@ def _rescale(op, arena, log_total, is_wide, row, is_log):
             for z in range(start, stop):
                 arena[z] -= top
         if op[COUNTS] == 1:
-            log_total[row] += top
+            rows.log_total[row] += top
         return
     inverse, low = 1.0 / top if top > 0.0 else 0.0, 1.0
     for z in range(start, stop):
@@ -147,23 +166,24 @@ def _rescale(op, arena, log_total, is_wide, row, is_log):
         arena[z] = value
         low = min(low, value if value > 0.0 else 1.0)
     if low < FLOOR:
-        is_wide[row] = True
+        rows.is_wide[row] = True
     if op[COUNTS] == 1:
-        log_total[row] += np.log(top) if top > 0.0 else -np.inf
+        rows.log_total[row] += np.log(top) if top > 0.0 else -np.inf
 
 
 @numba.njit(cache=True, nogil=True)
-def _write(op, arena, out, log_total, row, is_log):
+def _write(op: Integers, fixed: Array, arena: Array, rows: Any, row: int, is_log: bool) -> None:
     total = 0.0
+    x = arena if op[X_MOVES] == 1 else fixed
     for i in range(op[N_OUTER]):
-        value = arena[op[X] + i]
-        out[row, op[Z] + i] = np.exp(value) if is_log else value
-        total += out[row, op[Z] + i]
+        value = x[op[X] + i]
+        rows.columns[row, op[Z] + i] = np.exp(value) if is_log else value
+        total += rows.columns[row, op[Z] + i]
     scale = 1.0 / total if total > 0.0 else np.nan
     for i in range(op[N_OUTER]):
-        out[row, op[Z] + i] *= scale
+        rows.columns[row, op[Z] + i] *= scale
     if op[COUNTS] == 1:
-        log_total[row] += np.log(total) if total > 0.0 else -np.inf
+        rows.log_total[row] += np.log(total) if total > 0.0 else -np.inf
 
 
 STEP_X, STEP_Y, STEP_X_MOVES, STEP_Y_MOVES = 0, 1, 2, 3
@@ -171,7 +191,16 @@ N_KEPT, KEPT, STEP_N_SUM, STEP_SUM, N_GONE, GONE = 4, 5, 6, 7, 8, 9
 
 
 @numba.njit(cache=True, nogil=True)
-def trace(steps, index, fixed, arena, states, uniform, is_log, picks_best):
+def trace(
+    steps: Integers,
+    index: Offsets,
+    fixed: Array,
+    arena: Array,
+    states: NDArray[np.intp],
+    uniform: Array,
+    is_log: bool,
+    picks_best: bool,
+) -> None:
     """Fill ``states``, one row per draw, from the tables that a run left in the arena.
 
     A step holds its two tables, the strides of the variables that are already known, the
@@ -198,14 +227,18 @@ def trace(steps, index, fixed, arena, states, uniform, is_log, picks_best):
 
 
 @numba.njit(cache=True, nogil=True)
-def _term(step, index, x, y, xi, yi, s, is_log):
+def _term(
+    step: Integers, index: Offsets, x: Array, y: Array, xi: int, yi: int, s: int, is_log: bool
+) -> float:
     left = x[xi + index[step[STEP_SUM] + 2 * s]]
     right = y[yi + index[step[STEP_SUM] + 2 * s + 1]]
-    return left + right if is_log else left * right
+    return float(left + right if is_log else left * right)
 
 
 @numba.njit(cache=True, nogil=True)
-def _best(step, index, x, y, xi, yi, is_log):
+def _best(
+    step: Integers, index: Offsets, x: Array, y: Array, xi: int, yi: int, is_log: bool
+) -> int:
     best, chosen = -np.inf, 0
     for s in range(step[STEP_N_SUM]):
         term = _term(step, index, x, y, xi, yi, s, is_log)
@@ -215,7 +248,16 @@ def _best(step, index, x, y, xi, yi, is_log):
 
 
 @numba.njit(cache=True, nogil=True)
-def _drawn(step, index, x, y, xi, yi, is_log, uniform):
+def _drawn(
+    step: Integers,
+    index: Offsets,
+    x: Array,
+    y: Array,
+    xi: int,
+    yi: int,
+    is_log: bool,
+    uniform: float,
+) -> int:
     top, total = -np.inf, 0.0
     for s in range(step[STEP_N_SUM]):
         top = max(top, _term(step, index, x, y, xi, yi, s, is_log))

@@ -1,0 +1,216 @@
+"""Exact inference in discrete networks, compiled once per set of observed variables.
+
+The tables that matter are multiplied along a binary tree, each variable summed out as soon as
+no other table has it. What does not depend on the findings is computed when the plan is made;
+the rest is a flat list of operations that a fused loop runs on eight rows of findings at a
+time. Values are rescaled at every step with the logs kept, and rows whose tables span more
+than a product of two can hold are run again in the log domain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from credo.inference.table_program import Program, Source, write_program, write_trace
+from credo.inference.table_sketch import Sketch
+from credo.numerics.array import Array
+from credo.numerics.contraction import FLOOR, LANES, Loop, Rows
+from credo.numerics.cores import in_parts
+
+__all__ = ["TableAnswer", "TablePlan"]
+
+FEW_ROWS = LANES // 2
+"""Fewer rows than this run one at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableAnswer:
+    """What a plan found for each row of findings.
+
+    Attributes
+    ----------
+    columns
+        Normalized tables side by side, shape (n_rows, n_columns).
+    log_total
+        Log of the sum (or maximum) of the density over the unknown variables, (n_rows,);
+        minus infinity where the findings are impossible, whose columns are NaN.
+    """
+
+    columns: Array
+    log_total: Array
+
+
+@dataclass(frozen=True, eq=False)
+class TablePlan:
+    """A question ready to be answered for any number of rows of findings.
+
+    Examples
+    --------
+    >>> from credo.inference.factor_problem import FactorProblem, Table
+    >>> from credo.inference.table_sketch import Question, sketch
+    >>> prior, test = Table((0,), np.array([0.1, 0.9])), np.array([[0.8, 0.2], [0.3, 0.7]])
+    >>> problem = FactorProblem((2, 2), (prior, Table((0, 1), test, child=1)))
+    >>> plan = TablePlan(sketch(problem, Question("marginals", targets=(0,), observed=(1,))))
+    >>> answer = plan.run(np.array([[0, 1]]))
+    >>> answer.columns.round(3).tolist()
+    [[0.229, 0.771], [0.031, 0.969]]
+    """
+
+    sketch: Sketch
+    program: Program = field(init=False)
+    log_fixed_total: float = field(init=False)
+    is_wide: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        made = self.sketch
+        rows = {variable: row for row, variable in enumerate(made.question.observed)}
+        program = write_program(made.steps, made.place, made.n_states, made.sources, rows)
+        total, is_wide = _run_fixed(program, program.fixed, False)
+        object.__setattr__(self, "program", program)
+        object.__setattr__(self, "log_fixed_total", made.log_constant + total)
+        object.__setattr__(self, "is_wide", is_wide or _spans_too_much(made.sources))
+
+    def run(self, codes: NDArray[np.integer], likelihood: Array | None = None) -> TableAnswer:
+        """Return the answers for rows of findings.
+
+        Parameters
+        ----------
+        codes
+            States of the observed variables, shape (n_observed, n_rows).
+        likelihood
+            Likelihoods of the weighted variables, their states one below the other, shape
+            (sum of n_states, n_rows).
+        """
+        rows = self._rows(codes, likelihood)
+        if self.is_wide:
+            again = np.arange(len(rows.log_total))
+        else:
+            self._run_plain(rows)
+            rows.log_total[:] += self.log_fixed_total
+            again = np.flatnonzero(rows.is_wide)
+        if len(again):
+            arena = self._arena()
+            for row in again:
+                self._run_log(rows, int(row), arena)
+        rows.columns[np.isneginf(rows.log_total)] = np.nan
+        return TableAnswer(rows.columns, rows.log_total)
+
+    def states(
+        self,
+        codes: NDArray[np.integer],
+        likelihood: Array | None = None,
+        rng: Generator | None = None,
+        n_draws: int = 1,
+    ) -> tuple[NDArray[np.intp], Array]:
+        """Return joint states of all variables, (n_rows, n_draws, n_variables), and log totals.
+
+        Random ones if ``rng`` is given, else the most probable one. Rows that are impossible
+        and variables that were summed out have state -1.
+        """
+        rows, arena = self._rows(codes, likelihood), self._arena()
+        n_rows, made = len(rows.log_total), self.sketch
+        found = np.full((n_rows, n_draws, len(made.n_states)), -1, dtype=np.intp)
+        steps, index = self._walk
+        for row in range(n_rows):
+            fixed, is_log = self._leave_tables(rows, row, arena)
+            if np.isneginf(rows.log_total[row]):
+                continue
+            found[row][:, list(made.question.observed)] = rows.codes[:, row]
+            for variable in made.isolated:
+                choices = made.n_states[variable]
+                found[row][:, variable] = (
+                    0 if rng is None else rng.integers(choices, size=n_draws)
+                )
+            chance = None if rng is None else rng.random((n_draws, len(steps)))
+            Loop(steps, index, fixed).trace(arena, found[row], chance, is_log)
+        return found, rows.log_total
+
+    def _rows(self, codes: NDArray[np.integer], likelihood: Array | None) -> Rows:
+        given = np.ascontiguousarray(codes, dtype=np.int32)
+        n = given.shape[1]
+        weight = np.ones((1, n)) if likelihood is None else np.ascontiguousarray(likelihood)
+        columns = np.empty((n, self.program.n_outputs))
+        return Rows(given, weight, columns, np.zeros(n), np.zeros(n, dtype=bool))
+
+    def _arena(self, n_lanes: int = 1) -> Array:
+        return np.empty(max(self.sketch.place.moving_cells, 1) * n_lanes)
+
+    @cached_property
+    def _walk(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        made, one = self.sketch, len(self.program.fixed) - 1
+        return write_trace(made.steps, made.tree, made.place, made.n_states, one)
+
+    def _leave_tables(self, rows: Rows, row: int, arena: Array) -> tuple[Array, bool]:
+        """Leave the tables of one row in the arena; return the fixed ones, and if as logs."""
+        if not self.is_wide:
+            self._loop.run_row(rows, arena, row, False)
+            rows.log_total[row] += self.log_fixed_total
+        if self.is_wide or rows.is_wide[row]:
+            self._run_log(rows, row, arena)
+            return self._log_loop[0].fixed, True
+        return self.program.fixed, False
+
+    @cached_property
+    def _loop(self) -> Loop:
+        program = self.program
+        return Loop(program.moving_steps, program.index, program.fixed)
+
+    def _run_plain(self, rows: Rows) -> None:
+        n_rows = len(rows.log_total)
+        if n_rows < FEW_ROWS:
+            arena = self._arena()
+            for row in range(n_rows):
+                self._loop.run_row(rows, arena, row, False)
+            return
+
+        def work(start: int, stop: int) -> None:
+            span = (start * LANES, min(stop * LANES, n_rows))
+            self._loop.run_tiles(rows, self._arena(LANES), span)
+
+        in_parts(work, -(-n_rows // LANES), n_rows * self.sketch.cells)
+
+    def _run_log(self, rows: Rows, row: int, arena: Array) -> None:
+        loop, total = self._log_loop
+        with np.errstate(divide="ignore"):
+            logs = np.log(rows.likelihood[:, row : row + 1])
+        only = slice(row, row + 1)
+        part = Rows(
+            np.ascontiguousarray(rows.codes[:, only]),
+            logs,
+            rows.columns[only],
+            rows.log_total[only],
+            rows.is_wide[only],
+        )
+        part.log_total[:] = total
+        loop.run_row(part, arena, 0, True)
+
+    @cached_property
+    def _log_loop(self) -> tuple[Loop, float]:
+        """The loop on fixed tables as logs, and their log part of the partition function."""
+        program = self.program
+        with np.errstate(divide="ignore"):
+            fixed = np.log(program.fixed)
+        total, _ = _run_fixed(program, fixed, True)
+        return Loop(
+            program.moving_steps, program.index, fixed
+        ), self.sketch.log_constant + total
+
+
+def _run_fixed(program: Program, fixed: Array, is_log: bool) -> tuple[float, bool]:
+    """Fill the tables no finding changes; return their log total, and if they span too much."""
+    none = np.ones((1, 1))
+    rows = Rows(np.zeros((1, 1), np.int32), none, none, np.zeros(1), np.zeros(1, dtype=bool))
+    if len(program.fixed_steps):
+        Loop(program.fixed_steps, program.index, fixed).run_row(rows, fixed, 0, is_log)
+    return float(rows.log_total[0]), bool(rows.is_wide[0])
+
+
+def _spans_too_much(sources: Sequence[Source]) -> bool:
+    tables = [source.table.values for source in sources if source.table is not None]
+    return any(bool(np.any((values > 0) & (values < FLOOR))) for values in tables)

@@ -1,0 +1,277 @@
+"""A schedule turned into integers: the program that the fused loops run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.inference.contraction_tree import ContractionTree
+from credo.inference.factor_problem import Table
+from credo.inference.table_memory import Layout
+from credo.inference.table_schedule import Move, Output, Schedule, Value
+from credo.numerics.array import Array
+from credo.numerics.contraction import Column, IndexPool, Kind, StepColumn
+
+__all__ = ["Program", "Source", "write_program", "write_trace"]
+
+INNER_CELLS = 256
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a leaf is read from: a table with some variables observed, or a likelihood.
+
+    Attributes
+    ----------
+    table
+        The table, or None for a likelihood of the rows.
+    observed
+        Variables of the table that are known.
+    row
+        First row of the likelihood in the matrix of likelihoods.
+    """
+
+    table: Table | None
+    observed: tuple[int, ...] = ()
+    row: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Operations as integers, the offsets they use, and the tables they start from.
+
+    Attributes
+    ----------
+    fixed_steps, moving_steps
+        Operations that are the same for all rows, and those that are not.
+    index
+        Offsets of cells.
+    fixed
+        Memory of tables that are the same for all rows; filled with the leaves.
+    outputs
+        For each answer its variables in order and its first column.
+    n_outputs
+        Number of columns of the answers.
+    """
+
+    fixed_steps: Integers
+    moving_steps: Integers
+    index: NDArray[np.int32]
+    fixed: Array
+    outputs: tuple[tuple[tuple[int, ...], int], ...]
+    n_outputs: int
+
+
+@dataclass
+class _Writer:
+    plan: Schedule
+    place: Layout
+    n_states: Sequence[int]
+    sources: Sequence[Source]
+    code_row: Mapping[int, int]
+    pool: IndexPool
+    raw: dict[int, int]
+
+    def strides(self, value: Value) -> dict[int, int]:
+        """Return how far apart neighboring states of each variable lie."""
+        steps, stride = {}, 1
+        for variable in reversed(value.scope):
+            steps[variable] = stride
+            stride *= self.n_states[variable]
+        return steps
+
+    def contraction(self, step: Move) -> Integers:
+        values, op = self.plan.values, np.zeros(len(Column), dtype=np.int64)
+        x, y = step.x, step.y
+        if x is None or (y is not None and values[y].moves and not values[x].moves):
+            x, y = y, x
+        assert x is not None
+        left = self.strides(values[x])
+        right = self.strides(values[y]) if y is not None else {}
+        kept = [
+            (self.n_states[i], left.get(i, 0), right.get(i, 0)) for i in values[step.z].scope
+        ]
+        gone = [(self.n_states[i], left.get(i, 0), right.get(i, 0)) for i in step.gone]
+        split = _split(kept)
+        op[Column.KIND] = Kind.CONTRACT
+        op[Column.X], op[Column.X_MOVES] = self.place.offset[x], values[x].moves
+        op[Column.Y] = self.raw[-1]
+        if y is not None:
+            op[Column.Y], op[Column.Y_MOVES] = self.place.offset[y], values[y].moves
+        for size, start, axes in (
+            (Column.N_OUTER, Column.OUTER, kept[:split]),
+            (Column.N_INNER, Column.INNER, kept[split:]),
+            (Column.N_SUM, Column.SUM, gone),
+        ):
+            op[size] = prod(axis[0] for axis in axes)
+            op[start] = self.pool.offsets(axes)
+        op[Column.TAKES_MAX] = step.takes_max
+        return op
+
+    def reading(self, step: Move) -> Integers:
+        value, op = self.plan.values[step.z], np.zeros(len(Column), dtype=np.int64)
+        assert value.leaf is not None
+        source = self.sources[value.leaf]
+        op[Column.N_OUTER], op[Column.N_INNER] = value.cells, 1
+        if source.table is None:
+            op[Column.KIND], op[Column.X] = Kind.LIKELIHOOD, source.row
+            return op
+        strides = _strides(source.table.values.shape)
+        by_variable = dict(zip(source.table.scope, strides, strict=True))
+        op[Column.KIND], op[Column.X] = Kind.GATHER, self.raw[value.leaf]
+        op[Column.OUTER] = self.pool.offsets(
+            [(self.n_states[i], by_variable[i]) for i in value.scope] or [(1, 0)]
+        )
+        pairs = [(self.code_row[i], by_variable[i]) for i in source.observed]
+        op[Column.N_FIRST] = len(pairs)
+        flat = np.array(pairs, dtype=np.int32).ravel()
+        op[Column.FIRST] = self.pool.add(("codes", tuple(pairs)), flat)
+        return op
+
+    def operation(self, step: Move) -> Integers:
+        op = self.reading(step) if step.x is None else self.contraction(step)
+        op[Column.Z], op[Column.COUNTS] = self.place.offset[step.z], step.counts
+        return op
+
+    def output(self, step: Output, column: int) -> Integers:
+        value, op = self.plan.values[step.value], np.zeros(len(Column), dtype=np.int64)
+        op[Column.KIND], op[Column.Z] = Kind.OUTPUT, column
+        op[Column.X], op[Column.X_MOVES] = self.place.offset[step.value], value.moves
+        op[Column.N_OUTER], op[Column.COUNTS] = value.cells, step.counts
+        return op
+
+
+def write_program(
+    plan: Schedule,
+    place: Layout,
+    n_states: Sequence[int],
+    sources: Sequence[Source],
+    code_row: Mapping[int, int],
+) -> Program:
+    """Return the program of a schedule.
+
+    Parameters
+    ----------
+    sources
+        What each leaf is read from.
+    code_row
+        Row of each observed variable in the matrix of findings.
+    """
+    fixed, raw = _fixed_memory(plan, place, sources)
+    writer = _Writer(plan, place, n_states, sources, code_row, IndexPool(), raw)
+    still, moving, outputs, column = [], [], [], 0
+    for step in plan.steps:
+        if isinstance(step, Output):
+            moving.append(writer.output(step, column))
+            outputs.append((plan.values[step.value].scope, column))
+            column += plan.values[step.value].cells
+        elif plan.values[step.z].moves:
+            moving.append(writer.operation(step))
+        else:
+            still.append(writer.operation(step))
+    return Program(
+        _stacked(still), _stacked(moving), writer.pool.array(), fixed, tuple(outputs), column
+    )
+
+
+def write_trace(
+    plan: Schedule, tree: ContractionTree, place: Layout, n_states: Sequence[int], one: int
+) -> tuple[Integers, NDArray[np.int32]]:
+    """Return the steps of a walk from the roots down, and their offsets.
+
+    Each step knows the variables above it and finds those that were summed out at its node.
+    """
+    writer = _Writer(plan, place, n_states, (), {}, IndexPool(), {-1: one})
+    read = {value.leaf: i for i, value in enumerate(plan.values) if value.leaf is not None}
+    steps = []
+    for node in reversed(tree.nodes):
+        if node.gone:
+            children = [i for i in (node.left, node.right) if i is not None]
+            leaves = [tree.nodes[i].leaf for i in children]
+            operands = [
+                plan.node_value[i] if leaf is None else read[leaf]
+                for i, leaf in zip(children, leaves, strict=True)
+            ]
+            steps.append(_trace_step(writer, operands, node.gone))
+    return _stacked(steps, len(StepColumn)), writer.pool.array()
+
+
+def _trace_step(writer: _Writer, operands: list[int | None], gone: frozenset[int]) -> Integers:
+    values, step = writer.plan.values, np.zeros(len(StepColumn), dtype=np.int64)
+    strides: list[dict[int, int]] = [{}, {}]
+    step[StepColumn.X] = step[StepColumn.Y] = writer.raw[-1]
+    present = [i for i in operands if i is not None]
+    for at, value in enumerate(present):
+        strides[at] = writer.strides(values[value])
+        step[StepColumn.X + at] = writer.place.offset[value]
+        step[StepColumn.X_MOVES + at] = values[value].moves
+    left, right = strides
+    known = sorted((left.keys() | right.keys()) - gone)
+    kept = np.array([(i, left.get(i, 0), right.get(i, 0)) for i in known], dtype=np.int32)
+    new = sorted(gone)
+    step[StepColumn.N_KEPT] = len(known)
+    step[StepColumn.KEPT] = writer.pool.add(("kept", kept.tobytes()), kept.ravel())
+    axes = [(writer.n_states[i], left.get(i, 0), right.get(i, 0)) for i in new]
+    step[StepColumn.N_SUM] = prod(axis[0] for axis in axes)
+    step[StepColumn.SUM] = writer.pool.offsets(axes)
+    shape = [writer.n_states[i] for i in new]
+    found = np.array(list(zip(new, _strides(shape), shape, strict=True)), dtype=np.int32)
+    step[StepColumn.N_GONE] = len(new)
+    step[StepColumn.GONE] = writer.pool.add(("gone", found.tobytes()), found.ravel())
+    return step
+
+
+def _fixed_memory(
+    plan: Schedule, place: Layout, sources: Sequence[Source]
+) -> tuple[Array, dict[int, int]]:
+    """Return the memory of fixed tables, and where the table behind each moving leaf lies.
+
+    Behind the fixed values come the whole tables that moving leaves are gathered from, and a
+    one that stands for a missing operand, at key -1.
+    """
+    raw: dict[int, int] = {}
+    size = place.fixed_cells
+    for value in plan.values:
+        if value.leaf is not None and value.moves:
+            table = sources[value.leaf].table
+            if table is not None:
+                raw[value.leaf] = size
+                size += table.values.size
+    fixed = np.zeros(size + 1)
+    fixed[size] = 1.0
+    raw[-1] = size
+    for i, value in enumerate(plan.values):
+        table = sources[value.leaf].table if value.leaf is not None else None
+        if table is None or value.leaf is None:
+            continue
+        if value.moves:
+            start = raw[value.leaf]
+            fixed[start : start + table.values.size] = table.values.ravel()
+        else:
+            start = place.offset[i]
+            order = [table.scope.index(v) for v in value.scope]
+            fixed[start : start + value.cells] = table.values.transpose(order).ravel()
+    return fixed, raw
+
+
+def _split(axes: Sequence[tuple[int, ...]]) -> int:
+    """Return how many leading axes the outer loop takes."""
+    cells, at = 1, len(axes)
+    while at > 0 and cells * axes[at - 1][0] <= INNER_CELLS:
+        cells *= axes[at - 1][0]
+        at -= 1
+    return at
+
+
+def _strides(shape: Sequence[int]) -> list[int]:
+    return [prod(shape[i + 1 :]) for i in range(len(shape))]
+
+
+def _stacked(rows: list[Integers], width: int = len(Column)) -> Integers:
+    return np.array(rows, dtype=np.int64).reshape(len(rows), width)

@@ -1,0 +1,195 @@
+"""A question about a discrete network, and its plan by names: what an exact answer would cost.
+
+Nothing is allocated here. A plan that does not fit is known before an array is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from credo.graphs.elimination_order import elimination_order
+from credo.inference.contraction_tree import ContractionTree, Leaf, contraction_tree
+from credo.inference.factor_problem import FactorProblem, Table
+from credo.inference.table_memory import Layout, layout
+from credo.inference.table_program import Source
+from credo.inference.table_relevance import connected_to, without_barren
+from credo.inference.table_schedule import Schedule, schedule
+
+__all__ = ["InferenceTooLarge", "Question", "Sketch", "sketch"]
+
+CELLS_PER_SECOND = 7e8
+BYTES = 8
+
+
+class InferenceTooLarge(MemoryError):
+    """Exact inference would need more memory than allowed.
+
+    Attributes
+    ----------
+    width, cells, bytes
+        Variables of the largest table less one, cells of all products, and memory.
+    """
+
+    def __init__(self, width: int, cells: int, needed: int, allowed: float) -> None:
+        self.width, self.cells, self.bytes = width, cells, needed
+        super().__init__(
+            f"exact inference must fit {allowed / 1e9:.3g} GB; found a plan of width {width} "
+            f"with {cells:,} cells that needs {needed / 1e9:.3g} GB. Raise max_memory, ask for "
+            'fewer variables at once, or pass method="auto" for an approximation.'
+        )
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of a problem once some variables are known.
+
+    Attributes
+    ----------
+    kind
+        "marginals" of single variables, the "joint" table of some, the "total" (partition
+        function alone), the "best" joint state, or a random "draw".
+    targets
+        Variables asked about; for "best" those that are maximized, the others being summed
+        out. Ignored by "total" and "draw".
+    observed
+        Variables whose states are given, row by row.
+    weighted
+        Variables with a likelihood given, row by row.
+    """
+
+    kind: Literal["marginals", "joint", "total", "best", "draw"]
+    targets: tuple[int, ...] = ()
+    observed: tuple[int, ...] = ()
+    weighted: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Sketch:
+    """A plan by names only: what it would cost, before any array is made."""
+
+    question: Question
+    n_states: tuple[int, ...]
+    sources: tuple[Source, ...]
+    leaves: tuple[Leaf, ...]
+    tree: ContractionTree
+    steps: Schedule
+    place: Layout
+    isolated: tuple[int, ...]
+
+    @property
+    def log_constant(self) -> float:
+        """Log of the scales of the tables, and of the states of variables no table has."""
+        scales = [self.sources[i].table for i in sorted(self.steps.counted)]
+        maximized = self.question.targets if self.question.kind == "best" else ()
+        free = [i for i in (*self.steps.free, *self.isolated) if i not in maximized]
+        return float(
+            sum(np.log(self.n_states[i]) for i in free)
+            + sum(table.log_scale for table in scales if table is not None)
+        )
+
+    @property
+    def width(self) -> int:
+        """Variables of the largest product, less one."""
+        return self.steps.width
+
+    @property
+    def cells(self) -> int:
+        """Multiplications per row of findings."""
+        return self.steps.cells
+
+    @property
+    def bytes(self) -> int:
+        """Memory for one row of findings."""
+        return BYTES * (self.place.moving_cells + self.place.fixed_cells)
+
+    @property
+    def seconds(self) -> float:
+        """Rough time for one row of findings, one core."""
+        return self.cells / CELLS_PER_SECOND
+
+
+def sketch(problem: FactorProblem, question: Question, effort: float = 1.0) -> Sketch:
+    """Return the plan of a question by names, with what it costs."""
+    known = frozenset(question.observed)
+    tables = _relevant(problem, question, known)
+    sources, leaves = _leaves(tables, problem.n_states, question, known)
+    targets = frozenset(question.targets)
+    involved = frozenset().union(*(leaf.scope for leaf in leaves))
+    kept = targets & involved if question.kind == "joint" else frozenset()
+    phases = _phases(leaves, problem.n_states, question, involved - kept, effort)
+    tree = contraction_tree(leaves, phases, problem.n_states, kept)
+    steps = schedule(
+        tree,
+        leaves,
+        problem.n_states,
+        marginals_of=targets if question.kind == "marginals" else frozenset(),
+        takes_max=targets if question.kind == "best" else frozenset(),
+    )
+    place = layout(steps, keeps_all=question.kind in ("best", "draw"))
+    mentioned = frozenset().union(*(t.scope for t in problem.tables), known, question.weighted)
+    isolated = tuple(i for i in range(len(problem.n_states)) if i not in mentioned)
+    return Sketch(question, problem.n_states, sources, leaves, tree, steps, place, isolated)
+
+
+def _relevant(problem: FactorProblem, question: Question, known: frozenset[int]) -> list[Table]:
+    wanted = known.union(question.weighted, question.targets)
+    if question.kind in ("total", "joint", "marginals"):
+        tables = without_barren(problem.tables, wanted)
+    else:
+        tables = list(problem.tables)
+    if question.kind == "joint":
+        tables = connected_to(tables, frozenset(question.targets), known)
+    return tables
+
+
+def _leaves(
+    tables: Sequence[Table], n_states: Sequence[int], question: Question, known: frozenset[int]
+) -> tuple[tuple[Source, ...], tuple[Leaf, ...]]:
+    sums = question.kind in ("marginals", "total", "joint")
+    sources, leaves = [], []
+    for table in tables:
+        observed = tuple(i for i in table.scope if i in known)
+        scope = frozenset(table.scope) - known
+        child = table.child if sums and table.child in scope else None
+        sources.append(Source(table, observed))
+        leaves.append(Leaf(scope, bool(observed), child))
+    row = 0
+    for variable in question.weighted:
+        sources.append(Source(None, row=row))
+        leaves.append(Leaf(frozenset((variable,)), True))
+        row += n_states[variable]
+    return tuple(sources), tuple(leaves)
+
+
+def _phases(
+    leaves: Sequence[Leaf],
+    n_states: Sequence[int],
+    question: Question,
+    going: frozenset[int],
+    effort: float,
+) -> list[list[int]]:
+    """Return the order of elimination; sums come before maxima."""
+    involved = sorted(frozenset().union(*(leaf.scope for leaf in leaves)))
+    place = {variable: i for i, variable in enumerate(involved)}
+    neighbors: list[set[int]] = [set() for _ in involved]
+    for leaf in leaves:
+        group = [place[i] for i in leaf.scope]
+        for i in group:
+            neighbors[i].update(group)
+    for i, others in enumerate(neighbors):
+        others.discard(i)
+    targets = question.targets if question.kind in ("best", "joint") else ()
+    last = [place[i] for i in targets if i in place]
+    states = [n_states[i] for i in involved]
+    mixed = question.kind == "best" and 0 < len(last) < len(involved)
+    waits = last if mixed or question.kind == "joint" else ()
+    found = elimination_order(neighbors, states, last=waits, effort=effort)
+    order = [involved[i] for i in found.order if involved[i] in going]
+    if not mixed:
+        return [order]
+    chosen = frozenset(question.targets)
+    return [[i for i in order if i not in chosen], [i for i in order if i in chosen]]
