@@ -103,3 +103,21 @@ def test_what_is_no_table_is_told_what_is():
         bind("certain", B, [])
     with pytest.raises(ValueError, match="Give every setting of the parents one row"):
         bind([[0.5, 0.5], [1.0]], B, [A])
+
+
+def test_a_single_number_is_shown_how_to_write_both():
+    with pytest.raises(ValueError, match=r"found the number 0.2. Write \[0.8, 0.2\]"):
+        bind(0.2, A, [])
+
+
+@pytest.mark.parametrize(
+    "spec", [[[0.5, 0.5]], {1.0: [0.5, 0.5]}, NoisyOr({"x": 0.5}), Deterministic("or")], ids=str
+)
+def test_real_parents_are_sent_to_probit_or_bins(spec):
+    with pytest.raises(ValueError, match=r"real-valued \['x'\]. Use Probit or Logit, or cut"):
+        bind(spec, A, [Variable("x")])
+
+
+def test_a_table_of_a_real_variable_is_refused():
+    with pytest.raises(ValueError, match="x must have states to have a table"):
+        bind([0.5, 0.5], Variable("x"), [])

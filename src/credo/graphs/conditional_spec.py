@@ -18,6 +18,7 @@ from credo.graphs.linear_gaussian import LinearGaussian
 from credo.graphs.table_entry import frame_columns, state_columns
 from credo.graphs.threshold import ConditionalThreshold, Threshold
 from credo.graphs.variable import Variable
+from credo.numerics.array import Array, as_float
 
 __all__ = ["ConditionalSpec", "bind", "bind_table", "default_states", "states_of"]
 
@@ -138,9 +139,14 @@ def _same(
     )
 
 
-def _numbers(spec: Any, child: Variable) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _numbers(spec: Any, child: Variable) -> Array:
+    if isinstance(spec, int | float):
+        raise ValueError(
+            f"table of {child.name} must have one probability per state; found the number "
+            f"{spec}. Write [{1 - spec:.6g}, {spec}] or a dictionary of states."
+        )
     try:
-        return np.asarray(spec, dtype=np.float64)
+        return as_float(spec)
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"table of {child.name} must be an array, a dictionary, a DataFrame or a "

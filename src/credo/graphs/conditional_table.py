@@ -15,7 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 from credo.distributions.categorical import random_index
 from credo.graphs.conditional import Values
 from credo.graphs.factor import Factor
-from credo.graphs.table_entry import entries_of_frame, probability_of_entries, setting_text
+from credo.graphs.table_entry import (
+    entries_of_frame,
+    probability_of_entries,
+    require_discrete,
+    setting_text,
+)
 from credo.graphs.variable import Variable
 from credo.numerics.array import Array, as_float
 
@@ -199,6 +204,7 @@ class ConditionalTable:
 
 
 def _checked(scope: tuple[Variable, ...], values: ArrayLike, what: str) -> Array:
+    require_discrete(scope[-1], scope[:-1])
     table = as_float(values)
     shape = tuple(v.n_states for v in scope)
     child = scope[-1].name
@@ -239,4 +245,4 @@ def _report(scope: tuple[Variable, ...], total: Array, miss: Array, worst: float
     if worst > LARGEST_ROUNDING:
         raise ValueError(f"{fact} Correct the table; only rounding up to 0.01 is repaired.")
     advice = "Taken as rounding and divided by the sum; give more digits to be exact."
-    warnings.warn(f"{fact} {advice}", RoundedTableWarning, stacklevel=5)
+    warnings.warn(f"{fact} {advice}", RoundedTableWarning, stacklevel=4)

@@ -16,6 +16,7 @@ from credo.graphs.auxiliary import auxiliary_name, require_storable
 from credo.graphs.conditional import Values
 from credo.graphs.factor import Factor
 from credo.graphs.presence import present_position
+from credo.graphs.table_entry import require_discrete
 from credo.graphs.variable import Variable, nearest
 from credo.numerics.array import Array
 
@@ -149,6 +150,7 @@ class Deterministic:
 
     def bind(self, child: Variable, parents: Sequence[Variable]) -> FunctionOfParents:
         """Return the distribution of this child given these parents."""
+        require_discrete(child, parents)
         if callable(self.function):
             require_storable((*parents, child))
             positions = [child.index(value) for value in self._values(parents)]

@@ -16,6 +16,7 @@ from credo.graphs.conditional import Values
 from credo.graphs.conditional_spec import bind_table, states_of
 from credo.graphs.factor import Factor
 from credo.graphs.presence import present_position
+from credo.graphs.table_entry import require_discrete
 from credo.graphs.variable import Variable, nearest
 from credo.numerics.array import Array
 
@@ -216,6 +217,7 @@ def _switch(chance: float, top: int) -> Array:
 def _require_same_names(
     kind: str, child: Variable, parents: Sequence[Variable], written: Mapping[str, Any]
 ) -> None:
+    require_discrete(child, parents)
     names = [parent.name for parent in parents]
     odd = [n for n in written if n not in names] or [n for n in names if n not in written]
     if odd:

@@ -16,6 +16,7 @@ __all__ = [
     "entries_of_frame",
     "frame_columns",
     "probability_of_entries",
+    "require_discrete",
     "setting_text",
     "state_columns",
 ]
@@ -27,10 +28,26 @@ def setting_text(variables: Sequence[Variable], positions: Iterable[Any]) -> str
     return ", ".join(f"{v.name}={v.labels[int(i)]!r}" for v, i in pairs)
 
 
+def require_discrete(child: Variable, parents: Sequence[Variable]) -> None:
+    """Raise if a variable of a node that is a table, whole or compact, is real-valued."""
+    if not child.is_discrete:
+        raise ValueError(
+            f"{child.name} must have states to have a table; found a real-valued variable or "
+            "no states. List its states, or use LinearGaussian or a distribution."
+        )
+    real = [parent.name for parent in parents if not parent.is_discrete]
+    if real:
+        raise ValueError(
+            f"parents of {child.name} must be discrete for a table; found real-valued {real}. "
+            "Use Probit or Logit, or cut them into Bins."
+        )
+
+
 def probability_of_entries(
     child: Variable, parents: Sequence[Variable], entries: Mapping[Any, Any]
 ) -> Array:
     """Return the table of a dictionary, axes parents in order, then child."""
+    require_discrete(child, parents)
     if not parents:
         return _row(child, entries, "")
     table = np.full([v.n_states for v in (*parents, child)], np.nan)
@@ -53,6 +70,7 @@ def entries_of_frame(
     child: Variable, parents: Sequence[Variable], frame: Any
 ) -> dict[Any, dict[Any, float]] | dict[Any, float]:
     """Return the dictionary that says the same as a DataFrame or Series."""
+    require_discrete(child, parents)
     if isinstance(frame, pd.Series):
         return _entries_of_series(child, parents, frame)
     columns = frame_columns(frame)
