@@ -39,6 +39,12 @@ def test_right_hand_sides_are_left_as_they_were():
     assert np.all(b == 1.0)
 
 
+def test_an_empty_matrix_has_an_empty_factor():
+    factor = SparseCholesky.of(sparse.csc_array((0, 0)))
+    assert factor.log_det() == 0.0
+    assert factor.solve(np.zeros((0, 3))).shape == (0, 3)
+
+
 def test_trees_have_no_fill():
     rng = np.random.default_rng(0)
     n = 300

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
         ExpectationMaximization as ExpectationMaximization,
     )
     from credo.inference.expectation_maximization import LatentProblem as LatentProblem
+    from credo.inference.gaussian_network import GaussianNetwork as GaussianNetwork
+    from credo.inference.gaussian_network import is_linear_gaussian as is_linear_gaussian
     from credo.inference.hybrid import HybridProblem as HybridProblem
     from credo.inference.hybrid import is_conditional_gaussian as is_conditional_gaussian
     from credo.inference.latent_class import IncompleteRows as IncompleteRows
@@ -57,6 +59,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "latent_class": ["IncompleteRows", "LatentClassProblem"],
         "hybrid": ["HybridProblem", "is_conditional_gaussian"],
         "real_posterior": ["HybridPosterior", "RealPosterior"],
+        "gaussian_network": ["GaussianNetwork", "is_linear_gaussian"],
         "linear": ["LinearProblem", "infer"],
         "logistic_learning": ["SeparationWarning"],
         "model_evidence": [

@@ -208,12 +208,22 @@ class HybridProblem:
     def _groups(self, findings: HybridFindings, targets: Sequence[str]) -> list[list[str]]:
         """Return targets that are answered together.
 
-        Real variables that no finding descends from come one by one, because together they
-        may link discrete variables that none of them links alone.
+        Real variables that no finding descends from come apart unless they depend on the same
+        discrete variables: together they could link what none of them links alone.
         """
         inside = {c.child.name for c in self._relevant(findings, ())}
         near = [n for n in targets if n in inside or self.variable(n).is_discrete]
-        return [near] * bool(near) + [[name] for name in targets if name not in near]
+        far: dict[frozenset[str], list[str]] = {}
+        for name in targets:
+            if name not in near:
+                far.setdefault(self._switches(name), []).append(name)
+        return [near] * bool(near) + list(far.values())
+
+    def _switches(self, name: str) -> frozenset[str]:
+        """Return the discrete variables that choose parameters above a real variable."""
+        above = [self.conditionals[n] for n in (name, *self.graph.ancestors(name))]
+        nodes = [node for node in above if isinstance(node, GaussianNode)]
+        return frozenset(v.name for node in nodes for v in node.discrete_parents)
 
     def _components(
         self, findings: HybridFindings, keep: Iterable[str]

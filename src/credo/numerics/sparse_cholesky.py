@@ -116,8 +116,8 @@ def minimum_degree(matrix: sparse.csc_array) -> Index:
     [1, 0, 2]
     """
     n = matrix.shape[0]
-    columns = np.split(matrix.indices, matrix.indptr[1:-1])
-    near = [set(column.tolist()) - {j} for j, column in enumerate(columns)]
+    ends = matrix.indptr.tolist()
+    near = [set(matrix.indices[ends[j] : ends[j + 1]].tolist()) - {j} for j in range(n)]
     queue = [(len(neighbors), j) for j, neighbors in enumerate(near)]
     heapify(queue)
     order, is_done = [], np.zeros(n, dtype=bool)
