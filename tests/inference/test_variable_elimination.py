@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from credo.graphs import Factor, Variable
-from credo.inference import eliminate, enumerate_joint, enumerate_query
+from credo.inference import eliminate, enumerate_depth_first, enumerate_joint, enumerate_query
 
 C, G, A, L1, L2 = (Variable(name, (True, False)) for name in ("C", "G", "A", "L1", "L2"))
 ROOF = [
@@ -72,11 +72,12 @@ def test_printed_product_of_two_factors_and_its_sum():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_every_order_gives_the_answer_of_enumeration(seed):
+def test_every_order_gives_the_answer_of_both_enumerations(seed):
     factors, rng = random_network(seed)
     names = [f"v{i}" for i in rng.permutation(6)]
     target, given, hidden = names[0], {names[1]: 0}, names[2:]
     wanted = enumerate_query(factors, target, given).table()
+    assert_allclose(enumerate_depth_first(factors, target, given).table(), wanted)
     evidence = np.log(enumerate_joint(factors, given).table().sum())
     for order in permutations(hidden):
         found = eliminate(factors, target, given, order)
