@@ -5,6 +5,12 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 if TYPE_CHECKING:
+    from credo.inference.belief_propagation import (
+        LoopyBeliefPropagation as LoopyBeliefPropagation,
+    )
+    from credo.inference.conditional_modes import (
+        IteratedConditionalModes as IteratedConditionalModes,
+    )
     from credo.inference.elimination_text import explain_elimination as explain_elimination
     from credo.inference.engine import ConvergenceWarning as ConvergenceWarning
     from credo.inference.engine import Engine as Engine
@@ -22,15 +28,20 @@ if TYPE_CHECKING:
         ExpectationMaximization as ExpectationMaximization,
     )
     from credo.inference.expectation_maximization import LatentProblem as LatentProblem
+    from credo.inference.flat_problem import NoPossibleState as NoPossibleState
     from credo.inference.gaussian_network import GaussianNetwork as GaussianNetwork
     from credo.inference.gaussian_network import is_linear_gaussian as is_linear_gaussian
     from credo.inference.hybrid import HybridProblem as HybridProblem
     from credo.inference.hybrid import is_conditional_gaussian as is_conditional_gaussian
     from credo.inference.latent_class import IncompleteRows as IncompleteRows
     from credo.inference.latent_class import LatentClassProblem as LatentClassProblem
+    from credo.inference.likelihood_weighting import ConditionalProblem as ConditionalProblem
+    from credo.inference.likelihood_weighting import LikelihoodWeighting as LikelihoodWeighting
+    from credo.inference.likelihood_weighting import ancestral_sample as ancestral_sample
     from credo.inference.linear import LinearProblem as LinearProblem
     from credo.inference.linear import infer as infer
     from credo.inference.logistic_learning import SeparationWarning as SeparationWarning
+    from credo.inference.mean_field import TableMeanField as TableMeanField
     from credo.inference.model_evidence import bic_evidence as bic_evidence
     from credo.inference.model_evidence import laplace_evidence as laplace_evidence
     from credo.inference.model_evidence import model_posterior as model_posterior
@@ -41,12 +52,31 @@ if TYPE_CHECKING:
     from credo.inference.relevance import RelevanceProblem as RelevanceProblem
     from credo.inference.setting_edge import settings_at_edge as settings_at_edge
     from credo.inference.stacking import stacking_weights as stacking_weights
+    from credo.inference.table_gibbs import GibbsMarginals as GibbsMarginals
+    from credo.inference.table_gibbs import ReducibleChainWarning as ReducibleChainWarning
+    from credo.inference.table_gibbs import TableGibbs as TableGibbs
+    from credo.inference.table_importance import ImportanceMarginals as ImportanceMarginals
+    from credo.inference.table_importance import TableImportance as TableImportance
     from credo.inference.variable_elimination import Elimination as Elimination
     from credo.inference.variable_elimination import eliminate as eliminate
+    from credo.inference.weighted_draws import WeightedDraws as WeightedDraws
+    from credo.inference.weighted_draws import ZeroWeights as ZeroWeights
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
+        "belief_propagation": ["LoopyBeliefPropagation"],
+        "conditional_modes": ["IteratedConditionalModes"],
+        "flat_problem": ["NoPossibleState"],
+        "likelihood_weighting": [
+            "ConditionalProblem",
+            "LikelihoodWeighting",
+            "ancestral_sample",
+        ],
+        "mean_field": ["TableMeanField"],
+        "table_gibbs": ["GibbsMarginals", "ReducibleChainWarning", "TableGibbs"],
+        "table_importance": ["ImportanceMarginals", "TableImportance"],
+        "weighted_draws": ["WeightedDraws", "ZeroWeights"],
         "elimination_text": ["explain_elimination"],
         "enumeration": ["enumerate_depth_first", "enumerate_joint", "enumerate_query"],
         "engine": ["ConvergenceWarning", "Engine", "Inference", "Info", "Status", "run"],

@@ -117,8 +117,8 @@ class LoopyBeliefPropagation:
         )
         if np.isnan(change):
             raise NoPossibleState
-        objective = bethe_log_partition(flat.net, message) + flat.log_scale
-        return MessageState(flat, message, change), Info(objective, change)
+        after = MessageState(flat, message, change)
+        return after, Info(self._objective(after), change)
 
     def posterior(
         self, problem: FactorProblem, state: MessageState
@@ -135,6 +135,14 @@ class LoopyBeliefPropagation:
             return TableMarginals(marginals), log_partition, "exact"
         kind = "largest change of a message"
         return TableMarginals(marginals, state.change, kind), log_partition, "bethe"
+
+    def _objective(self, state: MessageState) -> float:
+        """Return the Bethe log partition, or the log density of the state read off."""
+        flat = state.flat
+        if self.semiring == "sum":
+            return bethe_log_partition(flat.net, state.log_message) + flat.log_scale
+        states = decoded_states(flat.net, flat.order, state.log_message)
+        return float(log_densities(flat.net, states[None])[0]) + flat.log_scale
 
 
 def _best_reading(state: MessageState) -> NDArray[np.intp]:

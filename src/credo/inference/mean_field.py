@@ -38,7 +38,7 @@ class MeanFieldState:
     bound
         Bound of each start.
     change
-        Largest change of a marginal of the best start in the last step.
+        Largest change of a marginal of any start in the last step.
     """
 
     flat: FlatProblem

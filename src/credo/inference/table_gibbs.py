@@ -12,7 +12,7 @@ listed, and otherwise suspected where variables never could move; either way it 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -23,6 +23,7 @@ from credo.inference.factor_problem import FactorProblem, TableMarginals
 from credo.inference.flat_problem import FlatProblem
 from credo.inference.single_site import is_connected
 from credo.numerics.array import Array
+from credo.numerics.block_means import BlockMeans
 from credo.numerics.flat_tables import log_densities
 from credo.numerics.table_messages import beliefs
 from credo.numerics.table_states import gibbs_sweeps
@@ -31,9 +32,6 @@ __all__ = ["GibbsMarginals", "GibbsState", "ReducibleChainWarning", "TableGibbs"
 
 N_BLOCKS = 40
 FEWEST_BLOCKS = 10
-# The spread of the means of a few chains is itself rough; only a spread that chance does not
-# explain replaces the estimate from blocks.
-SUSPICIOUS_SPREAD = 4.0
 
 
 class ReducibleChainWarning(UserWarning):
@@ -71,7 +69,7 @@ class GibbsMarginals(TableMarginals):
 
 @dataclass(frozen=True, eq=False)
 class GibbsState:
-    """Where the chains are, and the moments of their block means so far.
+    """Where the chains are, and the block means of their draws so far.
 
     Attributes
     ----------
@@ -79,55 +77,33 @@ class GibbsState:
         The problem as flat arrays.
     states
         Joint state of each chain, shape (n_chains, n_variables).
-    n_blocks
-        Blocks averaged so far.
-    mean, scatter
-        Mean, and sum of squares about it, of the block means of each chain, per state of every
-        variable.
+    blocks
+        Block means of the probability of each state of every variable, one row per chain.
     is_connected
         Whether every possible joint state can be reached; None if that is not known.
     """
 
     flat: FlatProblem
     states: NDArray[np.intp]
-    n_blocks: int
-    mean: Array
-    scatter: Array
+    blocks: BlockMeans
     is_connected: bool | None
-
-    def with_block(self, states: NDArray[np.intp], block: Array) -> GibbsState:
-        """Return the state after one more block, by Welford's update [welford1962]_."""
-        n = self.n_blocks + 1
-        shift = block - self.mean
-        mean = self.mean + shift / n
-        scatter = self.scatter + shift * (block - mean)
-        return GibbsState(self.flat, states, n, mean, scatter, self.is_connected)
-
-    @property
-    def between(self) -> Array:
-        """Variance of the means of the chains; zero for a single chain."""
-        if len(self.mean) == 1:
-            return np.zeros(self.mean.shape[1])
-        return np.asarray(self.mean.var(axis=0, ddof=1))
 
     @property
     def standard_error(self) -> Array:
-        """Standard error of the mean of all chains; infinite while there are few blocks."""
-        if self.n_blocks < FEWEST_BLOCKS:
-            return np.full(self.mean.shape[1], np.inf)
-        expected = self.scatter.mean(axis=0) / ((self.n_blocks - 1) * self.n_blocks)
-        is_apart = self.between > SUSPICIOUS_SPREAD * expected
-        return np.sqrt(np.where(is_apart, self.between, expected) / len(self.mean))
+        """Standard error of each probability; infinite while there are few blocks."""
+        if self.blocks.n_blocks < FEWEST_BLOCKS:
+            return np.full(self.blocks.mean.shape[1], np.inf)
+        return self.blocks.standard_error
 
     @property
     def r_hat(self) -> float:
         """Largest potential scale reduction [gelman1992]_; infinite if chains stand still."""
-        within = (self.mean * (1 - self.mean)).mean(axis=0)
+        mean, between = self.blocks.mean, self.blocks.between
+        within = (mean * (1 - mean)).mean(axis=0)
         # Means of chains that stand still are exact; rounding must not look like movement.
-        ratio = np.divide(
-            self.between, within, out=np.full_like(within, np.inf), where=within > 1e-12
-        )
-        return float(np.sqrt(1 + np.where(self.between > 1e-12, ratio, 0.0).max()))
+        ratio = np.full_like(within, np.inf)
+        np.divide(between, within, out=ratio, where=within > 1e-12)
+        return float(np.sqrt(1 + np.where(between > 1e-12, ratio, 0.0).max()))
 
 
 @dataclass(frozen=True)
@@ -171,8 +147,8 @@ class TableGibbs:
         if self.n_chains < 1 or self.n_draws < FEWEST_BLOCKS or self.burn_in < 0:
             raise ValueError(
                 f"n_chains must be at least 1, n_draws at least {FEWEST_BLOCKS} and burn_in at "
-                f"least 0; found {self.n_chains}, {self.n_draws} and {self.burn_in}. The spread "
-                "of draws in blocks gives the error."
+                f"least 0; found {self.n_chains}, {self.n_draws} and {self.burn_in}. Blocks of "
+                "draws give the error."
             )
         if self.scan not in ("systematic", "random"):
             raise ValueError(
@@ -197,16 +173,16 @@ class TableGibbs:
         states = flat.starts(self.n_chains, rng)
         if self.burn_in:
             states, _ = gibbs_sweeps(flat.net, states, self.burn_in, self._is_random, rng)
-        nothing = np.zeros((self.n_chains, int(flat.net.state_start[-1])))
-        return GibbsState(flat, states, 0, nothing, nothing, is_connected(flat.net))
+        blocks = BlockMeans.empty((self.n_chains, int(flat.net.state_start[-1])))
+        return GibbsState(flat, states, blocks, is_connected(flat.net))
 
     def step(self, problem: FactorProblem, state: GibbsState) -> tuple[GibbsState, Info]:
         """Draw one block; report the mean log density and the largest standard error."""
-        flat, rng = state.flat, np.random.default_rng([self.seed, state.n_blocks + 1])
+        flat, rng = state.flat, np.random.default_rng([self.seed, 1 + state.blocks.n_blocks])
         states, block = gibbs_sweeps(
             flat.net, state.states, self.block_size, self._is_random, rng
         )
-        after = state.with_block(states, block)
+        after = replace(state, states=states, blocks=state.blocks.with_block(block))
         log_density = float(log_densities(flat.net, states).mean()) + flat.log_scale
         return after, Info(log_density, float(after.standard_error.max()))
 
@@ -225,8 +201,8 @@ class TableGibbs:
         if is_parted:
             _warn(state, frozen)
         error = state.standard_error
-        mean = state.mean.mean(axis=0)
-        n_draws = state.n_blocks * self.block_size * len(state.mean)
+        mean = state.blocks.mean.mean(axis=0)
+        n_draws = state.blocks.n_blocks * self.block_size * len(state.states)
         found = GibbsMarginals(
             state.flat.per_variable(mean),
             float("inf") if is_parted else float(error.max()),
@@ -257,9 +233,9 @@ def _frozen(state: GibbsState) -> tuple[int, ...]:
     flat = state.flat
     if state.is_connected:
         return ()
-    is_still = np.minimum.reduceat(
-        ((state.mean < 1e-12) | (state.mean > 1 - 1e-12)).all(axis=0), flat.net.state_start[:-1]
-    )
+    mean = state.blocks.mean
+    is_certain = ((mean < 1e-12) | (mean > 1 - 1e-12)).all(axis=0)
+    is_still = np.logical_and.reduceat(is_certain, flat.net.state_start[:-1])
     may_be = beliefs(flat.net, flat.messages()) > 0
     n_possible = np.add.reduceat(may_be.astype(np.intp), flat.net.state_start[:-1])
     return tuple(np.flatnonzero(is_still & (n_possible > 1)).tolist())

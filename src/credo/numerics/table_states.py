@@ -29,6 +29,7 @@ Index = NDArray[np.intp]
 
 _N_TRIES = 20
 _RETURNS_PER_VARIABLE = 20
+_MOST_LIFTED = 0.05
 
 
 def conditional_probability(net: FlatTables, variable: int, states: Index) -> Array:
@@ -94,13 +95,14 @@ def guided_draws(
 ) -> tuple[Index, Array]:
     """Return draws guided by messages, and the log probability of each; -inf for a dead end.
 
-    On a forest with settled messages they are exact draws.
+    On a forest with settled messages they are exact draws. Elsewhere messages may be too sure,
+    and no state that may be possible is drawn with a probability near zero: weights of rare
+    draws would hide what is missed.
     """
+    floor = 0.0 if order.is_forest else min(_MOST_LIFTED, 0.5 / len(net.n_states))
     mail = _messages().sort_mail(net, log_message)
     states = np.zeros((n, len(net.n_states)), dtype=np.intp)
-    log_prob = np.empty(n)
-    for row in range(n):
-        _, log_prob[row] = _loops().propose(net, order.variables, mail, 0, rng, states[row])
+    log_prob = _loops().propose_all(net, order.variables, mail, floor, rng, states)
     # A dead end leaves open variables; its weight is zero whatever they are.
     return np.maximum(states, 0), log_prob
 
@@ -132,7 +134,9 @@ def possible_states(
     for row in states:
         found = 0
         for _ in range(_N_TRIES):
-            found, _ = _loops().propose(net, order.variables, mail, max_returns, rng, row)
+            found, _ = _loops().propose(
+                net, order.variables, mail, max_returns, _MOST_LIFTED, rng, row
+            )
             if found:
                 break
         if found < 0:

@@ -7,11 +7,11 @@ from numba import njit
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from credo.numerics._loops.table_messages import Mail, edges_of, read
+from credo.numerics._loops.table_messages import Edges, Mail, edges_of, read
 from credo.numerics.array import Array
 from credo.numerics.flat_tables import FlatTables
 
-__all__ = ["conditional", "gibbs", "modes", "propose"]
+__all__ = ["conditional", "gibbs", "modes", "propose", "propose_all"]
 
 Index = NDArray[np.intp]
 NOTHING = -np.inf
@@ -124,10 +124,16 @@ def _score(net: FlatTables, e_own: int, cell: int, incoming: Array, states: Inde
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _guide(
-    net: FlatTables, mail: Mail, i: int, states: Index, incoming: Array, log_weight: Array
+    net: FlatTables,
+    edges: Edges,
+    mail: Mail,
+    i: int,
+    states: Index,
+    incoming: Array,
+    log_weight: Array,
 ) -> None:
     """Write the log weight of each state of a variable, given known states and messages."""
-    edges, n = edges_of(net), net.n_states[i]
+    n = net.n_states[i]
     log_weight[:n] = 0.0
     for slot in range(net.slot_start[i], net.slot_start[i + 1]):
         own = net.slot_edge[slot]
@@ -147,14 +153,33 @@ def _guide(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _lift(log_weight: Array, floor: float) -> None:
+    """Raise the share of every possible state to the floor; messages may be too sure."""
+    top = log_weight.max()
+    if floor == 0.0 or top == NOTHING:
+        return
+    least = top + math.log(floor * np.exp(log_weight - top).sum())
+    for k in range(len(log_weight)):
+        if NOTHING < log_weight[k] < least:
+            log_weight[k] = least
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def propose(
-    net: FlatTables, order: Index, mail: Mail, max_returns: int, rng: Generator, states: Index
+    net: FlatTables,
+    order: Index,
+    mail: Mail,
+    max_returns: int,
+    floor: float,
+    rng: Generator,
+    states: Index,
 ) -> tuple[int, float]:
     """Draw one variable after the other; on a dead end go back, at most so many times.
 
     Returns whether a state was found, and the log probability of having drawn it without a
     return. On a forest with settled messages the draw is exact.
     """
+    edges = edges_of(net)
     weight, incoming = np.empty(net.n_states.max()), np.empty(len(mail.log_message))
     is_tried = np.zeros(net.state_start[-1], np.bool_)
     states[:] = -1
@@ -163,7 +188,8 @@ def propose(
         i = order[depth]
         states[i], size = -1, net.n_states[i]
         tried = is_tried[net.state_start[i] : net.state_start[i + 1]]
-        _guide(net, mail, i, states, incoming, weight)
+        _guide(net, edges, mail, i, states, incoming, weight)
+        _lift(weight[:size], floor)
         weight[:size][tried] = NOTHING
         if weight[:size].max() == NOTHING:
             tried[:] = False
@@ -179,3 +205,14 @@ def propose(
         tried[k], states[i] = True, k
         depth += 1
     return FOUND, log_prob
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def propose_all(
+    net: FlatTables, order: Index, mail: Mail, floor: float, rng: Generator, states: Index
+) -> Array:
+    """Fill rows with draws that never go back; return their log probabilities."""
+    log_prob = np.empty(len(states))
+    for row in range(len(states)):
+        _, log_prob[row] = propose(net, order, mail, 0, floor, rng, states[row])
+    return log_prob

@@ -1,0 +1,118 @@
+"""Draws that count with different weights, and what can be read off them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike, NDArray
+
+from credo.numerics.array import Array, as_float
+from credo.numerics.log_domain import log_sum_exp
+
+__all__ = ["WeightedDraws", "ZeroWeights"]
+
+
+class ZeroWeights(ValueError):
+    """No draw agrees with what is given, so that nothing can be said."""
+
+    def __init__(self, n_draws: int) -> None:
+        super().__init__(
+            f"some draw must agree with what is given; found none among {n_draws}. Raise the "
+            "number of draws, give less, or use an exact engine."
+        )
+        self.n_draws = n_draws
+
+    def __reduce__(self) -> tuple[type[ZeroWeights], tuple[int]]:
+        return type(self), (self.n_draws,)
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedDraws:
+    """Joint draws of some variables with weights.
+
+    Attributes
+    ----------
+    columns
+        Draws of each variable by name: positions of states or real values, shape (n,).
+    log_weight
+        Log of the weight of each draw, shape (n,); its mean weight estimates the probability
+        of what is given.
+
+    Examples
+    --------
+    >>> draws = WeightedDraws({"x": np.array([0, 1, 1])}, np.log([0.5, 0.25, 0.25]))
+    >>> draws.probability("x", 2), round(draws.effective_draws, 3)
+    (array([0.5, 0.5]), 2.667)
+    """
+
+    columns: Mapping[str, NDArray[Any]]
+    log_weight: Array
+
+    @classmethod
+    def pooled(cls, parts: Sequence[WeightedDraws]) -> WeightedDraws:
+        """Return the draws of several runs as one."""
+        columns = {
+            name: np.concatenate([part.columns[name] for part in parts])
+            for name in parts[0].columns
+        }
+        return cls(columns, np.concatenate([part.log_weight for part in parts]))
+
+    @property
+    def n_draws(self) -> int:
+        """Number of draws."""
+        return len(self.log_weight)
+
+    @cached_property
+    def weight(self) -> Array:
+        """Weights that sum to one.
+
+        Raises
+        ------
+        ZeroWeights
+            If every weight is zero.
+        """
+        total = log_sum_exp(self.log_weight)
+        if np.isneginf(total):
+            raise ZeroWeights(self.n_draws)
+        return np.exp(self.log_weight - total)
+
+    @property
+    def effective_draws(self) -> float:
+        """Number of equally weighted draws that would be worth as much; zero if none counts."""
+        if np.isneginf(self.log_weight).all():
+            return 0.0
+        return float(1.0 / (self.weight**2).sum())
+
+    @property
+    def log_evidence(self) -> float:
+        """Log of the mean weight: log probability of what is given."""
+        return float(log_sum_exp(self.log_weight)) - float(np.log(self.n_draws))
+
+    @property
+    def log_evidence_error(self) -> float:
+        """Standard error of `log_evidence`, the relative error of the mean weight."""
+        if self.n_draws < 2 or not self.effective_draws:
+            return float("inf")
+        spread = max(self.n_draws / self.effective_draws - 1.0, 0.0)
+        return float(np.sqrt(spread / (self.n_draws - 1)))
+
+    def probability(self, name: str, n_states: int) -> Array:
+        """Return the distribution of a discrete variable."""
+        codes = self.columns[name]
+        return as_float(np.bincount(codes, weights=self.weight, minlength=n_states))
+
+    def mean(self, values: ArrayLike) -> tuple[float, float]:
+        """Return the mean of one value per draw, and its Monte Carlo standard error."""
+        x = as_float(values)
+        mean = float(self.weight @ x)
+        return mean, float(np.sqrt(self.weight**2 @ (x - mean) ** 2))
+
+    def resampled(self, n: int, rng: Generator) -> dict[str, NDArray[Any]]:
+        """Return ``n`` draws of equal weight, each picked in proportion to its weight."""
+        rows = rng.choice(self.n_draws, size=n, p=self.weight)
+        return {name: column[rows] for name, column in self.columns.items()}
