@@ -3,7 +3,7 @@
 import gzip
 import importlib.util
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from os import PathLike
@@ -90,7 +90,11 @@ class Table:
         return digest.hexdigest()
 
 
-def read_table(path: str | PathLike[str], text_columns: Sequence[str] = ()) -> Table:
+def read_table(
+    path: str | PathLike[str],
+    text_columns: Sequence[str] = (),
+    present_words: Mapping[str, Collection[str]] | None = None,
+) -> Table:
     """Return the table in a file; one that breaks a rule raises a `TableError`.
 
     The content decides how it is read: Parquet, or text separated by commas, semicolons or
@@ -103,6 +107,8 @@ def read_table(path: str | PathLike[str], text_columns: Sequence[str] = ()) -> T
         The file.
     text_columns
         Columns whose cells are text even where they look like numbers, as postal codes do.
+    present_words
+        For some columns words that are values there, though elsewhere they mean missing.
 
     Raises
     ------
@@ -128,7 +134,7 @@ def read_table(path: str | PathLike[str], text_columns: Sequence[str] = ()) -> T
         )
     is_tab_file = ".tsv" in path.suffixes
     content = TextTable.of(raw, path.name, "\t" if is_tab_file else None)
-    frame = content.frame(text_columns)
+    frame = content.frame(text_columns, present_words)
     table = _checked(frame, path.name, lambda row: f"line {content.line_of(row)}", text_columns)
     return replace(table, words_of=content.missing_words)
 

@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -56,8 +56,21 @@ class TextTable:
             raise TableError(_empty(self.name))
         return [cell.strip() or f"unnamed_{i}" for i, cell in enumerate(cells, start=1)]
 
-    def frame(self, text_columns: Sequence[str] = ()) -> pd.DataFrame:
-        """Return the parsed table; raise a `TableError` unless it is rectangular."""
+    def frame(
+        self,
+        text_columns: Sequence[str] = (),
+        present_words: Mapping[str, Collection[str]] | None = None,
+    ) -> pd.DataFrame:
+        """Return the parsed table; raise a `TableError` unless it is rectangular.
+
+        Parameters
+        ----------
+        text_columns
+            Columns whose cells are text even where they look like numbers.
+        present_words
+            For some columns words that are values there, though elsewhere they mean missing.
+        """
+        kept = present_words or {}
         names = self.header()
         require_unique(names, self.name)
         self._require_equal_lengths(len(names))
@@ -69,7 +82,10 @@ class TextTable:
                 names=names,
                 index_col=False,
                 dtype={column: str for column in text_columns if column in names},
-                na_values=sorted(MISSING_MARKERS),
+                na_values={
+                    name: sorted(MISSING_MARKERS.difference(kept.get(name, ())))
+                    for name in names
+                },
                 keep_default_na=False,
                 skipinitialspace=True,
                 skip_blank_lines=len(names) > 1,
