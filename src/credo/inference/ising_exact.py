@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
+from credo.inference.engine import Inference, Status
 from credo.inference.ising_problem import IsingProblem, SpinAssignment, SpinMeans
+from credo.inference.table_sketch import InferenceTooLarge
 from credo.numerics.array import Array
 from credo.numerics.ising import SpinGraph, Spins
 from credo.numerics.log_domain import sigmoid
@@ -94,26 +96,34 @@ class SpinElimination:
         """Cells that means, draws and modes keep, at most."""
         return self.n_cells * self.problem.n_spins
 
+    def within(self, most_cells: int) -> SpinElimination:
+        """Return the plan itself if what it keeps fits.
+
+        Raises
+        ------
+        InferenceTooLarge
+            If it keeps more cells.
+        """
+        if self.n_stored_cells > most_cells:
+            cells = self.n_stored_cells
+            raise InferenceTooLarge(self.width, cells, 8 * cells, 8 * most_cells)
+        return self
+
     def log_partition(self) -> float:
         """Return the log of the sum of the density over all values of the spins."""
         return self._forward(_log_sum)
 
-    def means(self) -> SpinMeans:
-        """Return the mean of every spin, by one pass forward and one back."""
+    def inference(self) -> Inference:
+        """Return means and the log normalizer, by one pass forward and one back."""
         removals: list[_Removal] = []
-        self._forward(_log_sum, removals)
-        mean = np.empty(self.problem.n_spins)
-        axes: tuple[int, ...] = ()
-        belief = np.ones(())
-        for removal in reversed(removals):
-            kept = tuple(k for k in axes if k in removal.axes)
-            belief = belief.sum(axis=tuple(axes.index(k) for k in axes if k not in kept))
-            belief = np.expand_dims(belief, removal.axis) * removal.conditional()
-            axes = removal.axes
-            others = tuple(a for a in range(len(axes)) if a != removal.axis)
-            low, high = belief.sum(axis=others)
-            mean[removal.node] = high - low
-        return SpinMeans(mean)
+        total = self._forward(_log_sum, removals)
+        means = self._means(removals)
+        return Inference(means, total, "exact", Status.CONVERGED, ())
+
+    def means(self) -> SpinMeans:
+        """Return the mean of every spin."""
+        means: SpinMeans = self.inference().posterior
+        return means
 
     def draws(self, n: int, rng: np.random.Generator) -> Spins:
         """Return independent draws, shape (n, n_spins)."""
@@ -135,6 +145,20 @@ class SpinElimination:
             low, high = removal.weights(spins)
             spins[:, removal.node] = np.where(high >= low, 1, -1)
         return SpinAssignment(spins[0], float(self.problem.log_density(spins[0])))
+
+    def _means(self, removals: list[_Removal]) -> SpinMeans:
+        mean = np.empty(self.problem.n_spins)
+        axes: tuple[int, ...] = ()
+        belief = np.ones(())
+        for removal in reversed(removals):
+            kept = tuple(k for k in axes if k in removal.axes)
+            belief = belief.sum(axis=tuple(axes.index(k) for k in axes if k not in kept))
+            belief = np.expand_dims(belief, removal.axis) * removal.conditional()
+            axes = removal.axes
+            others = tuple(a for a in range(len(axes)) if a != removal.axis)
+            low, high = belief.sum(axis=others)
+            mean[removal.node] = high - low
+        return SpinMeans(mean)
 
     def _forward(self, reduce: Reduce, removals: list[_Removal] | None = None) -> float:
         """Add all spins, and sum or maximize over each when it is finished."""
@@ -190,23 +214,29 @@ def _orders(problem: IsingProblem) -> list[Index]:
 
 def _schedule(graph: SpinGraph, order: Index) -> tuple[Index, list[list[int]]]:
     """Return the place of each node in the order, and which are finished at each place."""
-    place = np.empty(len(order), dtype=np.intp)
-    place[order] = np.arange(len(order))
-    last = place.copy()
-    tail, head = graph.edges.T
-    np.maximum.at(last, tail, place[head])
-    np.maximum.at(last, head, place[tail])
+    place, last = _places(graph, order)
     finished: list[list[int]] = [[] for _ in order]
     for node in order.tolist():
         finished[last[node]].append(node)
     return place, finished
 
 
+def _places(graph: SpinGraph, order: Index) -> tuple[Index, Index]:
+    """Return the place of each node in the order, and that of its last neighbor."""
+    place = np.empty(len(order), dtype=np.intp)
+    place[order] = np.arange(len(order))
+    last = place.copy()
+    tail, head = graph.edges.T
+    np.maximum.at(last, tail, place[head])
+    np.maximum.at(last, head, place[tail])
+    return place, last
+
+
 def _frontier(graph: SpinGraph, order: Index) -> int:
     """Return the most spins that are kept while another is added."""
-    _, finished = _schedule(graph, order)
-    kept = np.cumsum([1 - len(done) for done in finished])
-    return int(max(kept[:-1], default=0))
+    _, last = _places(graph, order)
+    kept = np.cumsum(1 - np.bincount(last, minlength=len(order)))
+    return int(kept[:-1].max(initial=0))
 
 
 def _coupling_by_node(graph: SpinGraph) -> list[dict[int, float]]:

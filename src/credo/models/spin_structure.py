@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from credo.numerics.array import Array, as_float
 from credo.numerics.lattice import lattice_edges
 
-__all__ = ["SpinStructure", "structure_of"]
+__all__ = ["SpinStructure", "field_by_name", "spread", "structure_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,33 @@ def structure_of(shape_or_edges: Any, periodic: bool) -> SpinStructure:
             "List the edges that close the ring, or pass the shape of a grid."
         )
     return _graph([tuple(pair) for pair in parts])
+
+
+def spread(values: ArrayLike, shape: tuple[int, ...], name: str, unit: str) -> Array:
+    """Return one finite number per edge or spin."""
+    array = as_float(values)
+    if array.shape not in ((), shape) or not np.all(np.isfinite(array)):
+        raise ValueError(
+            f"{name} must be one finite number, or one for each {unit}, shape {shape}; found "
+            f"shape {array.shape}{'' if np.all(np.isfinite(array)) else ' with NaN or inf'}. "
+            "Order numbers as `edges` and `names` do."
+        )
+    return np.broadcast_to(array, shape).copy()
+
+
+def field_by_name(field: Mapping[str, float], structure: SpinStructure) -> Array:
+    """Return fields in the shape of the spins, zero where none is named."""
+    place = {name: k for k, name in enumerate(structure.names)}
+    unknown = [name for name in field if str(name) not in place]
+    if unknown:
+        raise ValueError(
+            f"field must name spins of the model; found {unknown[0]!r}. "
+            f"Names are {list(structure.names[:4])} and so on."
+        )
+    values = np.zeros(len(place))
+    for name, value in field.items():
+        values[place[str(name)]] = value
+    return values.reshape(structure.shape)
 
 
 def _grid(shape: tuple[int, ...], periodic: bool) -> SpinStructure:

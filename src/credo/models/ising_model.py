@@ -1,0 +1,325 @@
+"""The Ising model: spins on a grid or graph that prefer to equal their neighbors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from credo.graphs.factor import Factor
+from credo.graphs.variable import Variable
+from credo.inference.engine import Inference
+from credo.inference.ising_answer import Method, modes_by, spin_inference
+from credo.inference.ising_exact import SpinElimination
+from credo.inference.ising_gibbs import spin_draws
+from credo.inference.ising_problem import IsingProblem
+from credo.models.markov_random_field import MarkovRandomField
+from credo.models.spin_noise import SpinNoise, as_noise
+from credo.models.spin_structure import SpinStructure, field_by_name, spread, structure_of
+from credo.numerics.array import Array, as_float
+from credo.numerics.ising import SpinGraph, Spins
+from credo.numerics.ising_grid import SpinGrid
+
+__all__ = ["IsingModel"]
+
+Noise = float | SpinNoise | Callable[[Array, float], ArrayLike]
+Random = np.random.Generator | int | None
+
+# Up to so many cells exact sums take no longer than a good number of sweeps.
+_QUICK_CELLS = 1 << 22
+_LARGEST_TABLE = 1 << 24
+_LARGEST_STORE = 1 << 26
+
+
+class IsingModel:
+    """A distribution of spins -1 and 1, ``p(x) = exp(sum w_ij x_i x_j + sum h_i x_i) / Z``.
+
+    The first sum counts every edge once. A positive coupling w favors equal neighbors. What is
+    observed of the spins (`observe`) gives another such model, the posterior.
+
+    Parameters
+    ----------
+    shape_or_edges
+        Shape of a grid of any number of dimensions, such as (128, 128); or pairs of
+        neighbors, each pair once. Nodes 0, 1, ... keep their number as place, others are
+        placed in order of appearance.
+    coupling
+        One number, or one for each edge in the order of ``edges``.
+    field
+        Half the log odds of each spin without neighbors: one number, an array in the shape of
+        the spins, or a dictionary by name.
+    periodic
+        Whether the edges of a grid are joined.
+
+    Attributes
+    ----------
+    shape
+        Shape of arrays of spins.
+    names
+        Name of each spin, in the order of ``ravel``: "2,3" on a grid.
+    edges
+        Pairs of places, shape (n_edges, 2).
+    log_constant
+        What is added to the log density: after `observe`, the part of the likelihood that
+        does not depend on the spins, so that ``posterior.log_partition() -
+        prior.log_partition()`` is the log evidence of the observations.
+
+    Examples
+    --------
+    >>> prior = IsingModel((2, 2), coupling=0.2)
+    >>> posterior = prior.observe([[0.5, -0.3], [0.1, 0.8]], noise=1.0)
+    >>> posterior.mean(method="exact").round(4)
+    array([[ 0.4709, -0.0658],
+           [ 0.3034,  0.6616]])
+    >>> posterior.most_probable()
+    array([[1, 1],
+           [1, 1]], dtype=int8)
+    """
+
+    def __init__(
+        self,
+        shape_or_edges: Any,
+        coupling: ArrayLike = 1.0,
+        field: ArrayLike | Mapping[str, float] = 0.0,
+        periodic: bool = False,
+    ) -> None:
+        self.structure: SpinStructure = structure_of(shape_or_edges, periodic)
+        weight = spread(coupling, (len(self.edges),), "coupling", "edge")
+        if isinstance(field, Mapping):
+            field = field_by_name(field, self.structure)
+        own = spread(field, self.shape, "field", "spin")
+        self.problem = _problem(self.structure, weight, own, 0.0)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of arrays of spins."""
+        return self.structure.shape
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name of each spin."""
+        return self.structure.names
+
+    @property
+    def edges(self) -> np.ndarray[Any, np.dtype[np.intp]]:
+        """Pairs of places that are neighbors, each once."""
+        return self.structure.edges
+
+    @property
+    def coupling(self) -> Array:
+        """Weight of each edge."""
+        return self.problem.graph.coupling
+
+    @property
+    def field(self) -> Array:
+        """Field of each spin, in the shape of the spins."""
+        return self.problem.graph.field.reshape(self.shape)
+
+    @property
+    def log_constant(self) -> float:
+        """What is added to the log density whatever the spins are."""
+        return self.problem.log_constant
+
+    def observe(self, y: ArrayLike, noise: Noise = 1.0) -> IsingModel:
+        """Return the posterior after one observation of each spin, NaN where there is none.
+
+        A log likelihood ``L_i(x_i)`` adds ``(L_i(1) - L_i(-1)) / 2`` to the field.
+
+        Parameters
+        ----------
+        noise
+            Standard deviation of normal noise around -1 and 1; or `GaussianNoise`, `BitFlip`,
+            any object with ``log_likelihood(y)``; or a function L(y, x) that gives the log
+            likelihoods of the array y for x = -1 and for x = 1.
+        """
+        given = self._shaped(y, "y")
+        low, high = as_noise(noise).log_likelihood(given)
+        seen = ~np.isnan(given)
+        if not np.all(np.isfinite(low[seen]) & np.isfinite(high[seen])):
+            raise ValueError(
+                "log likelihoods of both values of a spin must be finite; found some that are "
+                "not. Give impossible values a small probability instead of zero."
+            )
+        field = np.where(seen, (high - low) / 2.0, 0.0) + self.field
+        constant = self.log_constant + float(((low + high) / 2.0)[seen].sum())
+        return self._with(field, constant)
+
+    def log_density(self, x: ArrayLike) -> Array:
+        """Return the log density of spins, shape (..., *shape), not normalized."""
+        spins = as_float(x)
+        n_axes = len(self.shape)
+        if spins.shape[-n_axes:] != self.shape or not np.all(np.abs(spins) == 1):
+            raise ValueError(
+                f"x must hold -1 and 1 in the shape {self.shape}; found shape {spins.shape}"
+                f"{'' if np.all(np.abs(spins) == 1) else ' and other values'}. "
+                "Code the two values as -1 and 1."
+            )
+        flat = spins.reshape(*spins.shape[:-n_axes], self.problem.n_spins)
+        return self.problem.log_density(flat)
+
+    def energy(self, x: ArrayLike) -> Array:
+        """Return minus the log density of spins."""
+        return -self.log_density(x)
+
+    def log_prob(self, x: ArrayLike) -> Array:
+        """Return the normalized log probability of spins."""
+        return self.log_density(x) - self.log_partition()
+
+    def log_partition(
+        self, given: Mapping[str, Any] | None = None, method: str = "auto"
+    ) -> float:
+        """Return log Z, summed exactly spin by spin, as by a transfer matrix.
+
+        With spins given, or where the frontier of the sums is too wide, the Markov random
+        field is asked.
+        """
+        if not given and self._elimination.n_cells <= _LARGEST_TABLE:
+            return self._elimination.log_partition()
+        return float(self._field.log_partition(given, method=method))
+
+    def query(
+        self, targets: str | Sequence[str], given: Any = None, method: str = "auto"
+    ) -> Any:
+        """Return the distribution of named spins, as a Markov random field does."""
+        return self._field.query(targets, given, method=method)
+
+    def marginals(self, given: Any = None) -> Any:
+        """Return the distribution of every spin, as a Markov random field does."""
+        return self._field.marginals(given)
+
+    def infer(
+        self, method: Method = "gibbs", rng: Random = None, max_seconds: float = np.inf
+    ) -> Inference:
+        """Return means of all spins with how they came about; see `mean`."""
+        if method == "exact":
+            return self._elimination.within(_LARGEST_STORE).inference()
+        return spin_inference(self.problem, method, rng, max_seconds)
+
+    def mean(self, method: Method = "gibbs", rng: Random = None) -> Array:
+        """Return the mean of each spin, in the shape of the spins.
+
+        Parameters
+        ----------
+        method
+            "gibbs", "mean_field", "exact", or an engine such as `IsingGibbs(n_draws=5000)`.
+        rng
+            For Gibbs: a generator or a seed; always the same numbers by default.
+        """
+        mean: Array = self.infer(method, rng).posterior.mean
+        return mean.reshape(self.shape)
+
+    def most_probable(self, method: str = "max_flow") -> Spins:
+        """Return the most probable spins.
+
+        Parameters
+        ----------
+        method
+            "max_flow", exact where no coupling is negative; "exact", for narrow graphs with
+            any couplings; "icm", iterated conditional modes, a local optimum.
+        """
+        if method == "exact":
+            answer = self._elimination.within(_LARGEST_STORE).most_probable()
+        else:
+            answer = modes_by(self.problem, method)
+        return answer.spins.reshape(self.shape)
+
+    def sample(
+        self,
+        n: int,
+        rng: Random = None,
+        method: Literal["auto", "gibbs", "exact"] = "auto",
+        burn_in: int = 200,
+        n_between: int = 10,
+    ) -> Spins:
+        """Return draws, shape (n, *shape).
+
+        Parameters
+        ----------
+        method
+            "exact" draws are independent; "gibbs" takes them from one chain, ``n_between``
+            sweeps apart after ``burn_in`` sweeps; "auto" is exact where that is quick.
+        """
+        generator = np.random.default_rng(rng)
+        is_quick = self._elimination.n_stored_cells <= _QUICK_CELLS
+        if method == "exact" or (method == "auto" and is_quick):
+            draws = self._elimination.within(_LARGEST_STORE).draws(n, generator)
+        else:
+            draws = spin_draws(self.problem, n, generator, burn_in, n_between)
+        return draws.reshape(n, *self.shape)
+
+    def denoise(
+        self,
+        image: ArrayLike,
+        noise: Noise = 1.0,
+        method: Method = "gibbs",
+        rng: Random = None,
+    ) -> Spins:
+        """Return spins for a noisy image of them.
+
+        "gibbs", "mean_field" and "exact" give each spin its more probable value, which
+        makes the fewest errors in expectation; "max_flow" and "icm" give the most probable
+        image as a whole.
+        """
+        posterior = self.observe(image, noise)
+        if isinstance(method, str) and method in ("max_flow", "icm"):
+            return posterior.most_probable(method)
+        return np.where(posterior.mean(method, rng) < 0, -1, 1).astype(np.int8)
+
+    def to_markov_random_field(self) -> MarkovRandomField:
+        """Return the same distribution as tables over variables with the states -1 and 1."""
+        variables = [Variable(name, (-1, 1)) for name in self.names]
+        sign = np.array([-1.0, 1.0])
+        fields = self.problem.graph.field.tolist()
+        factors = [
+            Factor((v,), np.exp(sign * h - abs(h)), abs(h))
+            for v, h in zip(variables, fields, strict=True)
+        ]
+        for (i, j), w in zip(self.edges.tolist(), self.coupling.tolist(), strict=True):
+            table = np.exp(np.outer(sign, sign) * w - abs(w))
+            factors.append(Factor((variables[i], variables[j]), table, abs(w)))
+        factors.append(Factor((), 1.0, self.log_constant))
+        return MarkovRandomField(factors)
+
+    def __repr__(self) -> str:
+        what = "x".join(map(str, self.shape)) if self.structure.is_grid else "graph of spins"
+        return f"IsingModel({what}, {self.problem.n_spins} spins, {len(self.edges)} edges)"
+
+    @cached_property
+    def _field(self) -> Any:
+        return self.to_markov_random_field()
+
+    @cached_property
+    def _elimination(self) -> SpinElimination:
+        return SpinElimination.of(self.problem)
+
+    def _with(self, field: Array, constant: float) -> IsingModel:
+        other = object.__new__(type(self))
+        other.structure = self.structure
+        other.problem = _problem(self.structure, self.coupling, field, constant)
+        return other
+
+    def _shaped(self, values: ArrayLike, name: str) -> Array:
+        array = as_float(values)
+        if array.shape != self.shape:
+            raise ValueError(
+                f"{name} must have the shape of the spins, {self.shape}; found {array.shape}. "
+                "Build the model with the shape of the observations."
+            )
+        return array
+
+
+def _problem(
+    structure: SpinStructure, coupling: Array, field: Array, log_constant: float
+) -> IsingProblem:
+    graph = SpinGraph(structure.edges, coupling, np.ascontiguousarray(field).ravel())
+    problem = IsingProblem(graph, None, log_constant)
+    is_even = bool(np.all(coupling == coupling[:1]))
+    if not (structure.is_grid and len(structure.shape) == 2 and is_even):
+        return problem
+    weight = float(coupling[0]) if len(coupling) else 0.0
+    grid = SpinGrid(graph.field.reshape(structure.shape), weight, structure.is_periodic)
+    return replace(problem, grid=grid) if grid.is_served else problem
