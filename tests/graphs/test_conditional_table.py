@@ -254,3 +254,18 @@ def test_a_row_given_twice_is_refused():
     frame = pd.concat([as_wide_frame(), as_wide_frame().iloc[:1]])
     with pytest.raises(ValueError, match=r"\('heavy', True\) twice"):
         ConditionalTable.from_frame(WET, PARENTS, frame)
+
+
+@pytest.mark.parametrize("n_parents", [0, 1, 2])
+def test_the_frame_of_a_table_is_read_back_as_the_table(n_parents):
+    shape = [v.n_states for v in (*PARENTS[:n_parents], WET)]
+    rng = np.random.default_rng(5)
+    table = ConditionalTable(WET, PARENTS[:n_parents], rng.dirichlet([1, 1], shape[:-1]))
+    again = ConditionalTable.from_frame(WET, PARENTS[:n_parents], table.frame())
+    assert_allclose(again.probability, table.probability)
+
+
+def test_a_cell_that_is_not_a_number_is_named_in_dictionaries_too():
+    rows = {"none": [1, 0], "some": [np.nan, 1], "heavy": [0, 1]}
+    with pytest.raises(ValueError, match="found nan at rain='some', wet='no'"):
+        ConditionalTable.from_dict(WET, [RAIN], rows)

@@ -1,3 +1,4 @@
+import tracemalloc
 from itertools import product
 
 import numpy as np
@@ -273,3 +274,20 @@ def test_factors_that_disagree_about_states_are_refused(method):
         ValueError, match=r"agree on the states of x; found \[0, 1\] and \[1, 0\]"
     ):
         method(factors, "x")
+
+
+def peak_memory(call, *arguments):
+    tracemalloc.start()
+    call(*arguments)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def test_depth_first_keeps_one_state_per_variable_not_the_joint_table():
+    chain = [Variable(f"x{i}", (0, 1)) for i in range(14)]
+    factors = [Factor([chain[0]], [0.5, 0.5])]
+    factors += [Factor(chain[i : i + 2], [[0.9, 0.1], [0.2, 0.8]]) for i in range(13)]
+    joint_bytes = 8 * 2**14
+    assert peak_memory(enumerate_query, factors, "x13") > joint_bytes
+    assert peak_memory(enumerate_depth_first, factors, "x13") < joint_bytes / 2

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from credo.graphs import Factor, Variable
+from credo.graphs import Deterministic, Factor, NoisyOr, Variable
 from credo.inference import eliminate, enumerate_depth_first, enumerate_joint, enumerate_query
 
 C, G, A, L1, L2 = (Variable(name, (True, False)) for name in ("C", "G", "A", "L1", "L2"))
@@ -98,7 +98,7 @@ def test_greedy_order_gives_the_answer_of_enumeration_for_joint_targets(seed):
 
 
 def test_greedy_order_eliminates_a_chain_at_linear_cost():
-    n = 300
+    n = 60
     chain = [Variable(f"x{i}", (0, 1)) for i in range(n)]
     factors = [Factor([chain[0]], [0.5, 0.5])]
     factors += [
@@ -126,3 +126,28 @@ def test_impossible_states_are_refused():
     factors = [Factor([x], [1.0, 0.0]), Factor([x, y], [[1.0, 0.0], [0.5, 0.5]])]
     with pytest.raises(ValueError, match="possible together; found probability zero"):
         _ = eliminate(factors, "x", {"y": 1}).posterior
+
+
+def test_forty_causes_are_eliminated_in_small_steps():
+    causes = [Variable(f"cause{i}", (False, True)) for i in range(40)]
+    effect = Variable("effect", (False, True))
+    chance = {cause.name: 0.01 * (i + 1) for i, cause in enumerate(causes)}
+    node = NoisyOr(chance, leak=0.05).bind(effect, causes)
+    roots = [Factor([cause], [0.9, 0.1]) for cause in causes]
+    found = eliminate([*roots, *node.factors()], "effect")
+    absent = 0.95 * np.prod([1 - 0.1 * p for p in chance.values()])
+    assert_allclose(found.posterior.table(), [absent, 1 - absent])
+    assert max(step.product.values.size for step in found.steps) == 8
+    seen = eliminate([*roots, *node.factors()], "cause39", {"effect": False}).posterior
+    assert_allclose(seen.table()[1], 0.1 * 0.6 / (1 - 0.1 * 0.4))
+
+
+def test_the_sum_of_dice_has_the_distribution_of_a_convolution():
+    dice = [Variable(f"die{i}", (1, 2, 3, 4, 5, 6)) for i in range(8)]
+    node = Deterministic("sum").bind(Variable("total", tuple(range(8, 49))), dice)
+    shares = np.arange(1, 7) / 21
+    found = eliminate([*(Factor([die], shares) for die in dice), *node.factors()], "total")
+    wanted = np.ones(1)
+    for _ in dice:
+        wanted = np.convolve(wanted, shares)
+    assert_allclose(found.posterior.table(), wanted, rtol=1e-12)

@@ -134,8 +134,9 @@ def _same(
         return conditional
     found = [v.name for v in (conditional.child, *conditional.parents)]
     raise ValueError(
-        f"conditional of {child.name} must be about {[v.name for v in wanted]}, the same "
-        f"states included; found one about {found}. Build it from the variables of the network."
+        f"conditional of {child.name} must be about {[v.name for v in wanted]} in this order, "
+        f"with the same states; found one about {found}. Build it from the variables of the "
+        "network."
     )
 
 
@@ -164,7 +165,7 @@ def _states_of_mapping(entries: Mapping[Any, Any]) -> list[Any]:
     if not any(isinstance(row, Mapping) or np.ndim(row) for row in rows):
         return list(entries)
     named = [state for row in rows if isinstance(row, Mapping) for state in row]
-    return named or list(default_states(max(len(row) for row in rows)))
+    return named or list(default_states(max(np.size(row) for row in rows)))
 
 
 def _states_of_frame(frame: Any, parents: list[str], child: str) -> list[Any]:

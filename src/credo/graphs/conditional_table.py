@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
@@ -188,6 +189,20 @@ class ConditionalTable:
     def factors(self) -> tuple[Factor, ...]:
         """Return the table as the only factor."""
         return (self.table(),)
+
+    def frame(self) -> pd.DataFrame:
+        """Return the table with a row per setting of the parents and a column per state."""
+        rows = self.probability.reshape(-1, self.child.n_states)
+        columns = pd.Index(list(self.child.labels), name=self.child.name)
+        if not self.parents:
+            return pd.DataFrame(rows, columns=columns)
+        names = [parent.name for parent in self.parents]
+        index: pd.Index[Any] = pd.MultiIndex.from_product(
+            [parent.labels for parent in self.parents], names=names
+        )
+        if len(names) == 1:
+            index = pd.Index(list(self.parents[0].labels), name=names[0])
+        return pd.DataFrame(rows, index=index, columns=columns)
 
     def log_prob(self, values: Values) -> Array:
         """Return the log probability of the child's positions given its parents' positions."""

@@ -50,11 +50,13 @@ def probability_of_entries(
     require_discrete(child, parents)
     if not parents:
         return _row(child, entries, "")
-    table = np.full([v.n_states for v in (*parents, child)], np.nan)
+    table = np.zeros([v.n_states for v in (*parents, child)])
+    is_missing = np.ones(table.shape[:-1], dtype=bool)
     for key, row in entries.items():
         setting = _setting(child, parents, key)
         table[setting] = _row(child, row, f" given {setting_text(parents, setting)}")
-    missing = np.argwhere(np.isnan(table[..., 0]))
+        is_missing[setting] = False
+    missing = np.argwhere(is_missing)
     if len(missing):
         few = "; ".join(setting_text(parents, where) for where in missing[:3])
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""

@@ -146,10 +146,10 @@ def eliminate(
     left = start
     steps: list[EliminationStep] = []
     for i in range(len(hidden)):
-        remaining = [n for n in hidden if all(n != step.variable.name for step in steps)]
-        name = _cheapest(left, remaining) if order is None else order[i]
+        name = _cheapest(left, hidden) if order is None else order[i]
         step = _summed_out(left, name)
         left = [factor for factor in left if name not in factor.names] + [step.result]
+        hidden = [other for other in hidden if other != name]
         steps.append(step)
     joint = reduce(mul, left)
     return Elimination(targets, known, tuple(start), tuple(steps), tuple(left), joint)
