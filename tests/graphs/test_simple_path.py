@@ -37,6 +37,12 @@ def test_paths_between_groups_have_no_member_of_either_inside(seed):
     assert sorted(simple_paths(graph.neighbors, start, goal)) == sorted(expected)
 
 
+def test_a_detour_is_taken_when_the_short_way_leads_through_another_start():
+    graph = UndirectedGraph.from_edges(["ab", "bz", "ac", "cd", "dz"])
+    found = list(simple_paths(graph.neighbors, ["a", "b"], ["z"]))
+    assert found == [("b", "z"), ("a", "c", "d", "z")]
+
+
 def test_the_first_paths_of_a_large_grid_come_without_listing_all():
     grid = UndirectedGraph.from_networkx(nx.grid_2d_graph(20, 20))
     paths = simple_paths(grid.neighbors, ["(0, 0)"], ["(19, 19)"])
