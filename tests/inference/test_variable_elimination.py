@@ -110,6 +110,12 @@ def test_greedy_order_eliminates_a_chain_at_linear_cost():
     assert found.n_multiplications == 4 * (n - 1)
 
 
+def test_greedy_order_starts_with_unobserved_leaves():
+    found = eliminate(ROOF, "C", {"L1": True})
+    assert found.steps[0].variable.name == "L2"
+    assert found.steps[0].n_multiplications == 0
+
+
 def test_unobserved_leaves_are_told_to_be_barren():
     found = eliminate(ROOF, "C", {"L1": True}, order=["L2", "A", "G"])
     assert [step.is_barren for step in found.steps] == [True, False, False]

@@ -127,7 +127,7 @@ def eliminate(
         States by name.
     order
         All other variables, in the order of elimination. Any order gives the same answer, at
-        different cost; None takes the variable with the smallest product each time.
+        different cost; None takes the variable with the fewest multiplications each time.
 
     Examples
     --------
@@ -171,11 +171,8 @@ def _summed_out(factors: Sequence[Factor], name: str) -> EliminationStep:
 
 
 def _cheapest(factors: Sequence[Factor], names: Sequence[str]) -> str:
-    def n_cells(name: str) -> int:
-        scope = {v.name: v for f in factors if name in f.names for v in f.variables}
-        return math.prod(v.n_states for v in scope.values())
-
-    return min(names, key=n_cells)
+    """Return the variable that needs fewest multiplications now, none if one factor has it."""
+    return min(names, key=lambda name: product_cost([f for f in factors if name in f.names]))
 
 
 def _require_all(order: Sequence[str], hidden: Sequence[str]) -> None:
