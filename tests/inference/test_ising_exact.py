@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from credo.inference.ising_exact import SpinElimination
 from credo.inference.ising_problem import IsingProblem
-from credo.inference.table_sketch import InferenceTooLarge
+from credo.inference.table_plan_error import InferenceTooLarge
 from credo.numerics.ising import SpinGraph
 from credo.numerics.lattice import lattice_edges
 

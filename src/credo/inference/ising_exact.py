@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from credo.inference.engine import Inference, Status
 from credo.inference.ising_problem import IsingProblem, SpinAssignment, SpinMeans
-from credo.inference.table_sketch import InferenceTooLarge
+from credo.inference.table_plan_error import InferenceTooLarge
 from credo.numerics.array import Array
 from credo.numerics.ising import SpinGraph, Spins
 from credo.numerics.log_domain import sigmoid
