@@ -5,28 +5,19 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credo.numerics.array import Array
-from credo.numerics.elimination import HEURISTICS, PackedGraph
+from credo.numerics.elimination import HEURISTICS, Elimination, PackedGraph
 
 __all__ = ["best_order"]
 
 MAX_PACKED = 12_000
 NOISE = (0.0, 0.0, 0.1, 0.3)
-N_BETTERED = 3
-# One unit of work takes about as long as two or three cells of a plan take to run once.
-WORK_PER_CELL, TRIAL_WORK = 3.0, 4e3
+TRIAL_WORK, TRIAL_SHARE = 4e3, 0.2
 LEAST_WORK, MOST_WORK = 9e5, 6e8
-
-
-class _Candidate(NamedTuple):
-    cells: float
-    kind: int
-    order: NDArray[np.int64]
 
 
 def best_order(
@@ -56,48 +47,45 @@ def best_order(
     place = {v: i for i, v in enumerate(names)}
     neighbors = [[place[u] for u in graph[v] if u in place] for v in names]
     packed = PackedGraph.of(neighbors, [n_states[v] for v in names], len(part))
-    found = _search(packed, rng, effort)
-    return [names[i] for i in found.order], found.cells, HEURISTICS[found.kind]
+    order, cells, kind = _search(packed, rng, effort)
+    return [names[i] for i in order], cells, HEURISTICS[kind]
 
 
-def _search(packed: PackedGraph, rng: np.random.Generator, effort: float) -> _Candidate:
-    """Try heuristics with more and more noise, better the best few, then the best of them."""
-    found = _trials(packed, rng, effort)
-    stage = effort * _worth(found[0].cells) / 3
-    if stage > 0:
-        found = [_bettered(packed, each, stage / len(found), rng) for each in found]
-        found.sort(key=lambda each: each.cells)
-        found[0] = _bettered(packed, found[0], stage, rng)
-    return found[0]
+def _search(
+    packed: PackedGraph, rng: np.random.Generator, effort: float
+) -> tuple[NDArray[np.int64], float, int]:
+    """Try heuristics with more and more noise, then better what the best of them found."""
+    best, kind, work = _best_trial(packed, rng, effort)
+    left = effort * _worth(best.cells) - work
+    if left > 0:
+        better = packed.improve(best.order, left, int(rng.integers(1, 2**63)))
+        best = min(best, better, key=lambda each: each.cells)
+    return best.order, best.cells, kind
 
 
 def _worth(cells: float) -> float:
-    """Return how much work may be spent to save some of these cells."""
-    return min(max(LEAST_WORK, WORK_PER_CELL * cells), MOST_WORK)
+    """Return how much work may be spent to save some of these cells.
+
+    One unit takes about as long as a cell of a plan does. Small plans are run again and again,
+    and a search many times as long as one run pays; large ones are soon run once.
+    """
+    return min(max(LEAST_WORK, min(10.0 * cells, 8e6 + 2.0 * cells)), MOST_WORK)
 
 
-def _trials(packed: PackedGraph, rng: np.random.Generator, effort: float) -> list[_Candidate]:
-    """Return the best few greedy orders, the best first."""
-    best: list[_Candidate] = []
-    work, trial = 0.0, 0
-    n_kinds = len(HEURISTICS)
-    while trial < n_kinds or work < effort * _worth(best[0].cells) / 3:
-        kind = trial % n_kinds
-        limit = best[-1].cells if len(best) == N_BETTERED else math.inf
-        found = packed.eliminate(kind, _noise(packed, rng, trial // n_kinds), limit)
-        if found.cells < limit and found.cells not in [each.cells for each in best]:
-            candidate = _Candidate(found.cells, kind, found.order)
-            best = sorted([*best, candidate], key=lambda each: each.cells)[:N_BETTERED]
+def _best_trial(
+    packed: PackedGraph, rng: np.random.Generator, effort: float
+) -> tuple[Elimination, int, float]:
+    """Return the best greedy order, the index of its heuristic, and the work of all trials."""
+    best, best_kind, work = packed.eliminate(0, _noise(packed, rng, 0)), 0, 0.0
+    trial = 1
+    while trial < len(HEURISTICS) or work < TRIAL_SHARE * effort * _worth(best.cells):
+        turn, kind = divmod(trial, len(HEURISTICS))
+        found = packed.eliminate(kind, _noise(packed, rng, turn), best.cells)
+        if found.cells < best.cells:
+            best, best_kind = found, kind
         work += found.work + TRIAL_WORK
         trial += 1
-    return best
-
-
-def _bettered(
-    packed: PackedGraph, candidate: _Candidate, work: float, rng: np.random.Generator
-) -> _Candidate:
-    found = packed.improve(candidate.order, work, int(rng.integers(1, 2**63)))
-    return _Candidate(found.cells, candidate.kind, found.order)
+    return best, best_kind, work
 
 
 def _noise(packed: PackedGraph, rng: np.random.Generator, turn: int) -> Array:

@@ -28,7 +28,7 @@ FOUR = np.uint64(4)
 TOP = np.uint64(56)
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def _n_bits(word: np.uint64) -> np.uint64:
     word = word - ((word >> ONE) & M1)
     word = (word & M2) + ((word >> TWO) & M2)
@@ -36,13 +36,13 @@ def _n_bits(word: np.uint64) -> np.uint64:
     return (word * H1) >> TOP
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def first_bit(word: np.uint64) -> np.int64:
     """Return the place of the lowest bit set in a word that is not zero."""
     return np.int64(_n_bits((word & (~word + ONE)) - ONE))
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def bit(node: int | np.int64) -> np.uint64:
     """Return the bit of a node within its word."""
     return ONE << (np.uint64(node) & LOW)
@@ -115,15 +115,16 @@ def eliminate_greedily(
     left = np.arange(n_free)
     degree = np.zeros(n, np.int64)
     log_cells = log_states.copy()
+    factor = np.empty(n)
     neighbors = np.empty(n, np.int64)
     for v in range(n):
+        factor[v] = math.pow(2.0, noise[v])
         for k in range(n_words):
             word = adjacency[v, k]
             while word:
                 log_cells[v] += log_states[64 * k + first_bit(word)]
                 degree[v] += 1
                 word &= word - ONE
-    factor = np.exp2(noise)
     total, work = 0.0, float(n * n_words)
     for step in range(n_free):
         n_left = n_free - step

@@ -73,11 +73,13 @@ def elimination_tree(
             while word:
                 soonest = min(soonest, place[64 * k + first_bit(word)])
                 word &= word - ONE
-        cells[v] = _cells(v, later[v], log_states)
+        cells[v] = _cells(v, later[v], n_words, log_states)
         if soonest < n_free:
-            parent[v] = order[soonest]
-            later[parent[v]] |= later[v]
-            later[parent[v], parent[v] >> 6] &= ~bit(parent[v])
+            p = order[soonest]
+            parent[v] = p
+            for k in range(n_words):
+                later[p, k] |= later[v, k]
+            later[p, p >> 6] &= ~bit(p)
     return later, parent, cells
 
 
@@ -119,11 +121,11 @@ def reorder_subtrees(
         if size > 1:
             n_named = _link(piece, tree, adjacency, log_states, root, size)
             n_words = (n_named + 63) >> 6
-            _solve(piece, size, n_words, state)
-            work += float((1 << size) * size * 10)
             before = 0.0
             for i in range(size):
                 before += cells[piece.node[i]]
+            n_cliques = _solve(piece, size, n_words, before * (1.0 + 1e-9), state)
+            work += float(15 * n_cliques + 2 * (size << size))
             if piece.cost[(1 << size) - 1] <= before:
                 _store(piece, tree, size, n_words, parent[root])
         for i in range(n_named):
@@ -131,7 +133,7 @@ def reorder_subtrees(
     return work
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def _draw(state: Words) -> float:
     """Return a uniform number from shifted words [marsaglia2003]_."""
     x = state[0]
@@ -143,10 +145,10 @@ def _draw(state: Words) -> float:
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def _cells(node: int, row: Words, log_states: Array) -> float:
+def _cells(node: int, row: Words, n_words: int, log_states: Array) -> float:
     """Return the number of cells of a node with these neighbors."""
     total = log_states[node]
-    for k in range(row.shape[0]):
+    for k in range(n_words):
         word = row[k]
         while word:
             total += log_states[64 * k + first_bit(word)]
@@ -206,7 +208,8 @@ def _link(
     for i in range(n_local):
         piece.log_states[i] = log_states[piece.node[i]]
     for i in range(size):
-        piece.rows[0, i] = np.uint64(0)
+        for k in range(adjacency.shape[1]):
+            piece.rows[0, i, k] = np.uint64(0)
         _add_links(piece, i, adjacency[piece.node[i]])
     for c in range(tree.parent.shape[0]):
         p = tree.parent[c]
@@ -233,13 +236,17 @@ def _add_links(piece: Piece, i: int, row: Words) -> None:
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def _solve(piece: Piece, size: int, n_words: int, state: Words) -> None:
-    """Find the cost of the best order of each subset, and the node that comes last in it."""
-    rows = piece.rows[:, :, :n_words]
-    piece.cost[: 1 << size] = np.inf
-    piece.cost[0] = 0.0
+def _solve(piece: Piece, size: int, n_words: int, bound: float, state: Words) -> int:
+    """Find the cost of the best order of each subset, and the node that comes last in it.
+
+    A subset that costs more than ``bound`` is not followed. Returns the cliques looked at.
+    """
+    rows, costs = piece.rows, piece.cost
     for s in range(1 << size):
-        last = first_bit(np.uint64(s)) if s else -1
+        costs[s] = np.inf if s else 0.0
+    n_cliques = 0
+    for s in range(1 << size):
+        last = first_bit(np.uint64(s)) if s else np.int64(0)
         without = s & (s - 1)
         for i in range(size):
             if (s >> i) & 1:
@@ -251,11 +258,15 @@ def _solve(piece: Piece, size: int, n_words: int, state: Words) -> None:
                     if joined:
                         rows[s, i, k] |= rows[without, last, k]
                 rows[s, i, 0] &= ~(bit(last) | bit(i))
-            cost = piece.cost[s] + _cells(i, rows[s, i], piece.log_states)
+            if costs[s] > bound:
+                continue
+            n_cliques += 1
+            cost = costs[s] + _cells(i, rows[s, i], n_words, piece.log_states)
             to = s | (1 << i)
-            if cost < piece.cost[to] or (cost == piece.cost[to] and _draw(state) < 0.5):
-                piece.cost[to] = cost
+            if cost < costs[to] or (cost == costs[to] and _draw(state) < 0.5):
+                costs[to] = cost
                 piece.choice[to] = i
+    return n_cliques
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
@@ -267,8 +278,9 @@ def _store(piece: Piece, tree: Tree, size: int, n_words: int, above: int) -> Non
         done &= ~(1 << i)
         piece.order[j] = i
         v = piece.node[i]
-        tree.cells[v] = _cells(i, piece.rows[done, i, :n_words], piece.log_states)
-        tree.later[v] = np.uint64(0)
+        tree.cells[v] = _cells(i, piece.rows[done, i], n_words, piece.log_states)
+        for k in range(tree.later.shape[1]):
+            tree.later[v, k] = np.uint64(0)
         for k in range(n_words):
             word = piece.rows[done, i, k]
             while word:
