@@ -163,7 +163,7 @@ def test_a_likelihood_that_is_one_hot_is_an_observation_and_a_flat_one_is_none(s
     free = tuple(range(1, len(problem.n_states)))
     joint = joint_of(problem)
     rows = rng.random((problem.n_states[0], n_rows)) + 0.05
-    plan = TablePlan(sketch(problem, Question("marginals", free, (), weighted=(0,))))
+    plan = TablePlan(sketch(problem, Question("marginals", free, (), weighted=((0,),))))
     answer = plan.run(np.zeros((0, n_rows)), rows)
     for row in range(n_rows):
         tilted = joint * rows[:, row].reshape([-1] + [1] * (joint.ndim - 1))

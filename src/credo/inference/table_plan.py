@@ -76,6 +76,16 @@ class TablePlan:
         object.__setattr__(self, "log_fixed_total", made.log_constant + total)
         object.__setattr__(self, "is_wide", is_wide or _spans_too_much(made.sources))
 
+    @property
+    def outputs(self) -> tuple[tuple[tuple[int, ...], int], ...]:
+        """Variables, in the order of the axes, and first column of each answer."""
+        return self.program.outputs
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of columns of the answers."""
+        return self.program.n_outputs
+
     def run(self, codes: NDArray[np.integer], likelihood: Array | None = None) -> TableAnswer:
         """Return the answers for rows of findings.
 

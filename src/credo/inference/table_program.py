@@ -25,20 +25,20 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Source:
-    """What a leaf is read from: a table with some variables observed, or a likelihood.
+    """What a leaf is read from: a table with some variables observed, or one given by row.
 
     Attributes
     ----------
     table
-        The table, or None for a likelihood of the rows.
-    observed
-        Variables of the table that are known.
+        The table, or None for one that is given with the rows.
+    scope
+        Variables of the table that are known; of one given with the rows, all its variables.
     row
-        First row of the likelihood in the matrix of likelihoods.
+        First row of a table given with the rows in the matrix of those.
     """
 
     table: Table | None
-    observed: tuple[int, ...] = ()
+    scope: tuple[int, ...] = ()
     row: int = 0
 
 
@@ -119,16 +119,17 @@ class _Writer:
         assert value.leaf is not None
         source = self.sources[value.leaf]
         op[Column.N_OUTER], op[Column.N_INNER] = value.cells, 1
-        if source.table is None:
-            op[Column.KIND], op[Column.X] = Kind.LIKELIHOOD, source.row
-            return op
-        strides = _strides(source.table.values.shape)
-        by_variable = dict(zip(source.table.scope, strides, strict=True))
-        op[Column.KIND], op[Column.X] = Kind.GATHER, self.raw[value.leaf]
+        scope = source.scope if source.table is None else source.table.scope
+        shape = [self.n_states[i] for i in scope]
+        by_variable = dict(zip(scope, _strides(shape), strict=True))
         op[Column.OUTER] = self.pool.offsets(
             [(self.n_states[i], by_variable[i]) for i in value.scope] or [(1, 0)]
         )
-        pairs = [(self.code_row[i], by_variable[i]) for i in source.observed]
+        if source.table is None:
+            op[Column.KIND], op[Column.X] = Kind.LIKELIHOOD, source.row
+            return op
+        op[Column.KIND], op[Column.X] = Kind.GATHER, self.raw[value.leaf]
+        pairs = [(self.code_row[i], by_variable[i]) for i in source.scope]
         op[Column.N_FIRST] = len(pairs)
         flat = np.array(pairs, dtype=np.int32).ravel()
         op[Column.FIRST] = self.pool.add(("codes", tuple(pairs)), flat)

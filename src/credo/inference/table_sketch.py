@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Literal
 
 import numpy as np
@@ -19,28 +20,10 @@ from credo.inference.table_program import Source
 from credo.inference.table_relevance import connected_to, without_barren
 from credo.inference.table_schedule import Schedule, schedule
 
-__all__ = ["InferenceTooLarge", "Question", "Sketch", "sketch"]
+__all__ = ["Question", "Sketch", "sketch"]
 
 CELLS_PER_SECOND = 7e8
 BYTES = 8
-
-
-class InferenceTooLarge(MemoryError):
-    """Exact inference would need more memory than allowed.
-
-    Attributes
-    ----------
-    width, cells, bytes
-        Variables of the largest table less one, cells of all products, and memory.
-    """
-
-    def __init__(self, width: int, cells: int, needed: int, allowed: float) -> None:
-        self.width, self.cells, self.bytes = width, cells, needed
-        super().__init__(
-            f"exact inference must fit {allowed / 1e9:.3g} GB; found a plan of width {width} "
-            f"with {cells:,} cells that needs {needed / 1e9:.3g} GB. Raise max_memory, ask for "
-            'fewer variables at once, or pass method="auto" for an approximation.'
-        )
 
 
 @dataclass(frozen=True)
@@ -58,13 +41,13 @@ class Question:
     observed
         Variables whose states are given, row by row.
     weighted
-        Variables with a likelihood given, row by row.
+        Variables of each table that is given row by row, such as one for a likelihood.
     """
 
     kind: Literal["marginals", "joint", "total", "best", "draw"]
     targets: tuple[int, ...] = ()
     observed: tuple[int, ...] = ()
-    weighted: tuple[int, ...] = ()
+    weighted: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,13 +113,13 @@ def sketch(problem: FactorProblem, question: Question, effort: float = 1.0) -> S
         takes_max=targets if question.kind == "best" else frozenset(),
     )
     place = layout(steps, keeps_all=question.kind in ("best", "draw"))
-    mentioned = frozenset().union(*(t.scope for t in problem.tables), known, question.weighted)
+    mentioned = known.union(*(t.scope for t in problem.tables), *question.weighted)
     isolated = tuple(i for i in range(len(problem.n_states)) if i not in mentioned)
     return Sketch(question, problem.n_states, sources, leaves, tree, steps, place, isolated)
 
 
 def _relevant(problem: FactorProblem, question: Question, known: frozenset[int]) -> list[Table]:
-    wanted = known.union(question.weighted, question.targets)
+    wanted = known.union(question.targets, *question.weighted)
     if question.kind in ("total", "joint", "marginals"):
         tables = without_barren(problem.tables, wanted)
     else:
@@ -158,10 +141,10 @@ def _leaves(
         sources.append(Source(table, observed))
         leaves.append(Leaf(scope, bool(observed), child))
     row = 0
-    for variable in question.weighted:
-        sources.append(Source(None, row=row))
-        leaves.append(Leaf(frozenset((variable,)), True))
-        row += n_states[variable]
+    for weighted in question.weighted:
+        sources.append(Source(None, weighted, row))
+        leaves.append(Leaf(frozenset(weighted), True))
+        row += prod(n_states[i] for i in weighted)
     return tuple(sources), tuple(leaves)
 
 

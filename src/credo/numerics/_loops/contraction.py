@@ -57,7 +57,7 @@ def run_tiles(
                 _gather(op, index, fixed, rows.codes, arena, row_of)
                 _rescale(op, arena, row_of, rows, work)
             elif op[KIND] == LIKELIHOOD:
-                _read_likelihood(op, rows.likelihood, arena, row_of)
+                _read_likelihood(op, index, rows.likelihood, arena, row_of)
                 _rescale(op, arena, row_of, rows, work)
             else:
                 _write(op, fixed, arena, row_of, rows)
@@ -83,11 +83,13 @@ def _gather(
 
 
 @numba.njit(cache=True, nogil=True)
-def _read_likelihood(op: Integers, likelihood: Array, arena: Array, row_of: Integers) -> None:
+def _read_likelihood(
+    op: Integers, index: Offsets, likelihood: Array, arena: Array, row_of: Integers
+) -> None:
     for i in range(op[N_OUTER]):
-        z = (op[Z] + i) * LANES
+        z, at = (op[Z] + i) * LANES, op[X] + index[op[OUTER] + i]
         for lane in range(LANES):
-            arena[z + lane] = likelihood[op[X] + i, row_of[lane]]
+            arena[z + lane] = likelihood[at, row_of[lane]]
 
 
 @numba.njit(cache=True, nogil=True)

@@ -69,7 +69,8 @@ def run_row(
             _gather(op, index, fixed, rows.codes, arena, row)
         elif op[KIND] == LIKELIHOOD:
             for i in range(op[N_OUTER]):
-                arena[op[Z] + i] = rows.likelihood[op[X] + i, row]
+                at = op[X] + index[op[OUTER] + i]
+                arena[op[Z] + i] = rows.likelihood[at, row]
         else:
             _write(op, fixed, arena, rows, row, is_log)
             continue

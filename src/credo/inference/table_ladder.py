@@ -1,0 +1,259 @@
+"""Answers about a discrete network by the best method that fits: exact first, then approximate.
+
+An answer carries an account of how it was found. What is asked by name is done by name;
+"auto" is exact wherever a plan fits, whole or in pieces, and says so where it does not.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from credo.inference.belief_propagation import LoopyBeliefPropagation
+from credo.inference.conditional_modes import IteratedConditionalModes
+from credo.inference.engine import ConvergenceWarning, Inference, Status, run
+from credo.inference.factor_problem import FactorProblem
+from credo.inference.mean_field import TableMeanField
+from credo.inference.table_findings import MISSING, TableFindings
+from credo.inference.table_gibbs import TableGibbs
+from credo.inference.table_inference import ExactMarginals, TableInference
+from credo.inference.table_plan_error import InferenceTooLarge
+from credo.numerics.array import Array
+
+__all__ = ["METHODS", "Account", "ApproximationWarning", "TableLadder"]
+
+METHODS = ("auto", "exact", "belief_propagation", "mean_field", "gibbs")
+
+MOST_RUNS = 256
+"""Runs of an approximate engine that one joint table may take."""
+
+
+class ApproximationWarning(UserWarning):
+    """An answer is approximate because an exact one does not fit."""
+
+
+@dataclass(frozen=True)
+class Account:
+    """How an answer was found.
+
+    Attributes
+    ----------
+    method
+        Name of the method.
+    is_exact
+        Whether the answer is exact up to rounding.
+    error
+        Size of the error in the sense of ``error_kind``; zero if exact.
+    error_kind
+        What ``error`` measures.
+    """
+
+    method: str = "exact"
+    is_exact: bool = True
+    error: float = 0.0
+    error_kind: str = "exact"
+
+    def worse(self, other: Account) -> Account:
+        """Return the account of two answers taken together."""
+        return (
+            other
+            if (not other.is_exact, other.error) > (not self.is_exact, self.error)
+            else self
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class TableLadder:
+    """Questions about one problem, with the method chosen by name or by what fits."""
+
+    exact: TableInference
+
+    def marginals(
+        self, findings: TableFindings, targets: Sequence[int], method: str = "auto"
+    ) -> tuple[ExactMarginals, Account]:
+        """Return the marginals of some variables in every row, and how they were found."""
+        known = self._exactly(lambda: self.exact.marginals(findings, targets), method)
+        if known is not None:
+            return known, Account()
+        rows = [self._approximate(findings.row(i), method) for i in range(findings.n_rows)]
+        probability = {
+            i: np.array([_certain(f.posterior.probability[i], findings, row, i, self._n(i))
+                         for row, (f, _) in enumerate(rows)])
+            for i in targets
+        }  # fmt: skip
+        total = np.array([found.log_evidence for found, _ in rows])
+        return ExactMarginals(probability, total), _worst([account for _, account in rows])
+
+    def joint(
+        self, findings: TableFindings, targets: Sequence[int], method: str = "auto"
+    ) -> tuple[Array, Array, Account]:
+        """Return the joint table of the targets, (n_rows, *n_states), log totals, the account.
+
+        An approximate engine knows single variables only; its joint table is the product of
+        the first target's marginal and the others' given each of its states.
+        """
+        known = self._exactly(lambda: self.exact.joint(findings, targets), method)
+        if known is not None:
+            return (*known, Account())
+        shape = tuple(self._n(i) for i in targets)
+        if prod(shape[:-1]) > MOST_RUNS:
+            raise ValueError(
+                f"the joint table of an approximate answer must take at most {MOST_RUNS} runs; "
+                f"found {prod(shape[:-1])} for targets with {shape} states. Ask for fewer "
+                "variables at once."
+            )
+        tables, accounts = [], []
+        for row in range(findings.n_rows):
+            table, account = self._chained(findings.row(row), tuple(targets), method)
+            tables.append(table)
+            accounts.append(account)
+        return np.array(tables), np.zeros(findings.n_rows), _worst(accounts)
+
+    def total(self, findings: TableFindings, method: str = "auto") -> tuple[Array, Account]:
+        """Return the log of the sum of the density over the unknown variables, row by row."""
+        known = self._exactly(lambda: self.exact.total(findings), method)
+        if known is not None:
+            return known, Account()
+        rows = [self._approximate(findings.row(i), method) for i in range(findings.n_rows)]
+        kinds = {found.evidence_method for found, _ in rows}
+        kind = "lower bound" if kinds == {"bound"} else "Bethe approximation"
+        account = replace(_worst([a for _, a in rows]), error=float("nan"), error_kind=kind)
+        return np.array([found.log_evidence for found, _ in rows]), account
+
+    def best(
+        self, findings: TableFindings, targets: Sequence[int], method: str = "auto"
+    ) -> tuple[Any, Array, Account]:
+        """Return the most probable states of the targets, (n_rows, n_variables)."""
+        known = self._exactly(lambda: self.exact.best(findings, targets), method)
+        if known is not None:
+            return (*known, Account())
+        states, log_density = [], []
+        for row in range(findings.n_rows):
+            problem = _clamped(self.exact.problem, findings.row(row))
+            found = _best_of(problem)
+            states.append(_unclamped(found.states, findings, row))
+            log_density.append(found.log_density)
+        account = Account("max-product belief propagation", False, float("nan"), "unknown")
+        return np.array(states), np.array(log_density), account
+
+    def _n(self, variable: int) -> int:
+        return self.exact.problem.n_states[variable]
+
+    @staticmethod
+    def _exactly(answer: Callable[[], Any], method: str) -> Any:
+        """Return the exact answer, or None if the method is another or it does not fit."""
+        _check(method)
+        if method not in ("auto", "exact"):
+            return None
+        try:
+            return answer()
+        except InferenceTooLarge as error:
+            if method == "exact":
+                raise
+            warnings.warn(
+                f"the answer is approximate: {str(error).split('; found ')[1].split('. ')[0]}. "
+                'Pass method="exact" to get an error instead.',
+                ApproximationWarning,
+                stacklevel=4,
+            )
+            return None
+
+    def _approximate(self, findings: TableFindings, method: str) -> tuple[Inference, Account]:
+        """Return what an engine found for one row."""
+        problem = _clamped(self.exact.problem, findings)
+        if method in ("auto", "belief_propagation"):
+            found = _quietly(LoopyBeliefPropagation(), problem, method == "auto")
+            if method == "belief_propagation" or found.status is Status.CONVERGED:
+                return found, _account("loopy belief propagation", found)
+        if method == "mean_field":
+            found = run(TableMeanField(), problem)
+            return found, _account("mean field", found)
+        found = _quietly(TableGibbs(), problem, method == "auto")
+        return found, _account("Gibbs sampling", found)
+
+    def _chained(
+        self, findings: TableFindings, targets: tuple[int, ...], method: str
+    ) -> tuple[Array, Account]:
+        first, rest = targets[0], targets[1:]
+        found, account = self._approximate(findings, method)
+        share = _certain(found.posterior.probability[first], findings, 0, first, self._n(first))
+        if not rest:
+            return share, account
+        parts = []
+        for state, p in enumerate(share):
+            shape = tuple(self._n(i) for i in rest)
+            if p <= 0:
+                parts.append(np.zeros(shape))
+                continue
+            more = replace(findings, codes={**findings.codes, first: np.array([state])})
+            part, other = self._chained(more, rest, method)
+            account = account.worse(other)
+            parts.append(p * part)
+        return np.array(parts), account
+
+
+def _check(method: str) -> None:
+    if method not in METHODS:
+        raise ValueError(
+            f"method must be one of {list(METHODS)}; found {method!r}. Leave it out for an "
+            "exact answer wherever one fits."
+        )
+
+
+def _quietly(engine: Any, problem: FactorProblem, is_fallback: bool) -> Inference:
+    """Run an engine; as one of several to try, without a warning if it does not settle."""
+    with warnings.catch_warnings():
+        if is_fallback:
+            warnings.simplefilter("ignore", ConvergenceWarning)
+        return run(engine, problem)
+
+
+def _account(method: str, found: Inference) -> Account:
+    posterior = found.posterior
+    is_exact = posterior.error_kind == "exact"
+    return Account(method, is_exact, posterior.error, posterior.error_kind)
+
+
+def _worst(accounts: Sequence[Account]) -> Account:
+    worst = accounts[0]
+    for account in accounts[1:]:
+        worst = worst.worse(account)
+    return worst
+
+
+def _clamped(problem: FactorProblem, findings: TableFindings) -> FactorProblem:
+    known = {i: int(c[0]) for i, c in findings.codes.items() if c[0] != MISSING}
+    weights = {i: w[:, 0] for i, w in findings.weights.items()}
+    return problem.weighted(weights).given(known)
+
+
+def _certain(
+    share: Array, findings: TableFindings, row: int, variable: int, n_states: int
+) -> Array:
+    """Return a marginal over all states; that of a clamped variable has only one."""
+    codes = findings.codes.get(variable)
+    if codes is None or codes[row] == MISSING:
+        return share
+    return np.eye(n_states)[codes[row]]
+
+
+def _unclamped(states: Any, findings: TableFindings, row: int) -> Any:
+    full = np.array(states)
+    for i, codes in findings.codes.items():
+        if codes[row] != MISSING:
+            full[i] = codes[row]
+    return full
+
+
+def _best_of(problem: FactorProblem) -> Any:
+    """Return the better of max-product and of iterated modes."""
+    found = [
+        _quietly(engine, problem, True).posterior
+        for engine in (LoopyBeliefPropagation("max"), IteratedConditionalModes())
+    ]
+    return max(found, key=lambda assignment: assignment.log_density)
