@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 if TYPE_CHECKING:
+    from credo.graphs.conditional_gaussian import (
+        ConditionalGaussianFactor as ConditionalGaussianFactor,
+    )
     from credo.graphs.conditional_linear_gaussian import (
         ConditionalLinearGaussian as ConditionalLinearGaussian,
     )
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from credo.graphs.equivalence import equivalent_graphs as equivalent_graphs
     from credo.graphs.equivalence import v_structures as v_structures
     from credo.graphs.factor import Factor as Factor
+    from credo.graphs.gaussian_factor import GaussianFactor as GaussianFactor
     from credo.graphs.gaussian_node import GaussianNode as GaussianNode
     from credo.graphs.independence import Independence as Independence
     from credo.graphs.independence import independence_basis as independence_basis
@@ -76,6 +80,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "elimination_order",
         ],
         "factor": ["Factor"],
+        "gaussian_factor": ["GaussianFactor"],
+        "conditional_gaussian": ["ConditionalGaussianFactor"],
         "linear_gaussian": ["LinearGaussian"],
         "conditional_linear_gaussian": ["ConditionalLinearGaussian"],
         "threshold": ["ConditionalThreshold", "Logit", "Probit"],
