@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 
 from credo.graphs import ConditionalTable, Factor, NoisyOr, UnknownVariable, Variable
 from credo.inference import enumerate_depth_first, enumerate_joint, enumerate_query
+from credo.inference.table_plan_error import ImpossibleFindings
 
 METHODS = [enumerate_query, enumerate_depth_first]
 both = pytest.mark.parametrize("method", METHODS, ids=lambda method: method.__name__)
@@ -248,9 +249,18 @@ def test_auxiliary_variables_of_compact_nodes_sum_out():
 
 
 @both
-def test_impossible_states_are_refused(method):
-    with pytest.raises(ValueError, match="must be possible together; found probability zero"):
-        method(SPRINKLER, "C", {"W": True, "S": False, "R": False})
+def test_impossible_states_name_a_smallest_conflict(method):
+    given = {"C": True, "W": True, "S": False, "R": False}
+    with pytest.raises(ImpossibleFindings, match="R=False has probability zero") as raised:
+        method(SPRINKLER, [], given)
+    assert raised.value.conflict == {"W": True, "S": False, "R": False}
+
+
+@both
+def test_factors_that_vanish_everywhere_are_refused(method):
+    x = Variable("x", (0, 1))
+    with pytest.raises(ValueError, match="positive somewhere; found zero everywhere"):
+        method([Factor([x], [1.0, 0.0]), Factor([x], [0.0, 1.0])], "x")
 
 
 @both

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 
 from credo.graphs import Deterministic, Factor, NoisyOr, Variable
 from credo.inference import eliminate, enumerate_depth_first, enumerate_joint, enumerate_query
+from credo.inference.table_plan_error import ImpossibleFindings
 
 C, G, A, L1, L2 = (Variable(name, (True, False)) for name in ("C", "G", "A", "L1", "L2"))
 ROOF = [
@@ -127,11 +128,18 @@ def test_an_order_must_have_every_hidden_variable_once():
         eliminate(ROOF, "C", ALARM, order=["A"])
 
 
-def test_impossible_states_are_refused():
-    x, y = Variable("x", (0, 1)), Variable("y", (0, 1))
-    factors = [Factor([x], [1.0, 0.0]), Factor([x, y], [[1.0, 0.0], [0.5, 0.5]])]
-    with pytest.raises(ValueError, match="possible together; found probability zero"):
-        _ = eliminate(factors, "x", {"y": 1}).posterior
+def test_impossible_states_name_a_smallest_conflict():
+    x, y, z = (Variable(name, (0, 1)) for name in "xyz")
+    factors = [
+        Factor([z], [0.5, 0.5]),
+        Factor([x], [1.0, 0.0]),
+        Factor([x, y], [[1.0, 0.0], [0.5, 0.5]]),
+    ]
+    with pytest.raises(
+        ImpossibleFindings, match="found that y=1 has probability zero"
+    ) as raised:
+        eliminate(factors, "x", {"z": 0, "y": 1})
+    assert raised.value.conflict == {"y": 1}
 
 
 def test_forty_causes_are_eliminated_in_small_steps():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from operator import mul
 from typing import Any
@@ -12,11 +12,13 @@ import numpy as np
 
 from credo.graphs.factor import Factor
 from credo.graphs.variable import UnknownVariable, Variable, nearest
+from credo.inference.table_plan_error import ImpossibleFindings
 
 __all__ = [
     "enumerate_depth_first",
     "enumerate_joint",
     "enumerate_query",
+    "impossible",
     "posterior_factor",
     "restricted",
     "target_names",
@@ -59,6 +61,8 @@ def enumerate_query(
     """
     names = target_names(factors, targets, given or {})
     joint = enumerate_joint(factors, given)
+    if not joint.values.any():
+        raise impossible(given or {}, lambda part: enumerate_joint(factors, part).values.any())
     return posterior_factor(joint.sum_out(*(n for n in joint.names if n not in names)), names)
 
 
@@ -72,28 +76,25 @@ def enumerate_depth_first(
     the answer, is one state per variable.
     """
     names = target_names(factors, targets, given or {})
-    rest = restricted(factors, given or {})
-    variables = variables_of(rest)
-    hidden = [name for name in variables if name not in names]
-    order = [variables[name] for name in (*names, *hidden)]
-    ready = _factors_by_depth(rest, order, len(names))
-    states: dict[str, int] = {}
+    found = _visited(factors, names, given or {})
+    if not found.values.any():
+        raise impossible(given or {}, lambda part: _visited(factors, (), part).values.any())
+    return posterior_factor(found, names)
 
-    def total(depth: int) -> float:
-        weight = math.prod(_entry(factor, states) for factor in ready[depth])
-        if weight == 0.0 or depth == len(order):
-            return weight
-        below = 0.0
-        for state in range(order[depth].n_states):
-            states[order[depth].name] = state
-            below += total(depth + 1)
-        return weight * below
 
-    answer = np.zeros([variable.n_states for variable in order[: len(names)]])
-    for cell in np.ndindex(answer.shape):
-        states.update(zip(names, cell, strict=True))
-        answer[cell] = total(len(names))
-    return posterior_factor(Factor(order[: len(names)], answer), names)
+def impossible(given: Given, is_possible: Callable[[Given], np.bool_]) -> ValueError:
+    """Return the error for states of probability zero, naming a smallest part that is so."""
+    if not given:
+        return ValueError(
+            "product of the factors must be positive somewhere; found zero everywhere. Check "
+            "the zeros of the tables."
+        )
+    conflict = dict(given)
+    for name in given:
+        rest = {other: conflict[other] for other in conflict if other != name}
+        if not is_possible(rest):
+            conflict = rest
+    return ImpossibleFindings(conflict)
 
 
 def restricted(factors: Sequence[Factor], given: Given) -> list[Factor]:
@@ -139,12 +140,33 @@ def target_names(factors: Sequence[Factor], targets: Targets, given: Given) -> t
 def posterior_factor(factor: Factor, names: Sequence[str]) -> Factor:
     """Return the factor divided by its sum, axes in the order of ``names``."""
     variables = [factor.variable(name) for name in names]
-    if not np.any(factor.values > 0):
-        raise ValueError(
-            "given states must be possible together; found probability zero. Nothing follows "
-            "from an impossible event: leave out one of them."
-        )
     return Factor(variables, factor.spread(variables)).normalized()
+
+
+def _visited(factors: Sequence[Factor], names: Sequence[str], given: Given) -> Factor:
+    """Return the sum over all other variables, one combination of states after the other."""
+    rest = restricted(factors, given)
+    variables = {name: v for name, v in variables_of(factors).items() if name not in given}
+    hidden = [name for name in variables if name not in names]
+    order = [variables[name] for name in (*names, *hidden)]
+    ready = _factors_by_depth(rest, order, len(names))
+    states: dict[str, int] = {}
+
+    def total(depth: int) -> float:
+        weight = math.prod(_entry(factor, states) for factor in ready[depth])
+        if weight == 0.0 or depth == len(order):
+            return weight
+        below = 0.0
+        for state in range(order[depth].n_states):
+            states[order[depth].name] = state
+            below += total(depth + 1)
+        return weight * below
+
+    answer = np.zeros([variable.n_states for variable in order[: len(names)]])
+    for cell in np.ndindex(answer.shape):
+        states.update(zip(names, cell, strict=True))
+        answer[cell] = total(len(names))
+    return Factor(order[: len(names)], answer)
 
 
 def _factors_by_depth(

@@ -14,6 +14,7 @@ import numpy as np
 from credo.graphs.factor import Factor
 from credo.graphs.variable import Variable
 from credo.inference.enumeration import (
+    impossible,
     posterior_factor,
     restricted,
     target_names,
@@ -143,15 +144,10 @@ def eliminate(
     hidden = [name for name in variables_of(factors) if name not in (*targets, *known)]
     if order is not None:
         _require_all(order, hidden)
-    left = start
-    steps: list[EliminationStep] = []
-    for i in range(len(hidden)):
-        name = _cheapest(left, hidden) if order is None else order[i]
-        step = _summed_out(left, name)
-        left = [factor for factor in left if name not in factor.names] + [step.result]
-        hidden = [other for other in hidden if other != name]
-        steps.append(step)
+    steps, left = _steps(start, hidden, order)
     joint = reduce(mul, left)
+    if not joint.values.any():
+        raise impossible(known, lambda part: _total(factors, part).values.any())
     return Elimination(targets, known, tuple(start), tuple(steps), tuple(left), joint)
 
 
@@ -162,6 +158,26 @@ def product_cost(factors: Sequence[Factor]) -> int:
         scope.update((v.name, v) for v in factor.variables)
         cost += math.prod(v.n_states for v in scope.values())
     return cost
+
+
+def _steps(
+    factors: Sequence[Factor], hidden: Sequence[str], order: Sequence[str] | None
+) -> tuple[list[EliminationStep], list[Factor]]:
+    """Return the steps that sum out all hidden variables, and the factors left over."""
+    left = list(factors)
+    steps: list[EliminationStep] = []
+    for i in range(len(hidden)):
+        name = _cheapest(left, hidden) if order is None else order[i]
+        step = _summed_out(left, name)
+        left = [factor for factor in left if name not in factor.names] + [step.result]
+        hidden = [other for other in hidden if other != name]
+        steps.append(step)
+    return steps, left
+
+
+def _total(factors: Sequence[Factor], given: Mapping[str, Any]) -> Factor:
+    hidden = [name for name in variables_of(factors) if name not in given]
+    return reduce(mul, _steps(restricted(factors, given), hidden, None)[1])
 
 
 def _summed_out(factors: Sequence[Factor], name: str) -> EliminationStep:
