@@ -201,6 +201,15 @@ def _post(edges: Edges, mail: Mail, e: int, fresh: Array) -> float:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _all_have_states(state_start: Index, n_zero: Index) -> bool:
+    """Return whether what each variable has been told leaves it some state."""
+    for i in range(len(state_start) - 1):
+        if n_zero[state_start[i] : state_start[i + 1]].min() > 0:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def sweep(
     net: FlatTables, order: Index, log_message: Array, is_max: bool, damping: float
 ) -> float:
@@ -225,7 +234,7 @@ def sweep(
             if not _damp(fresh, log_message, edges.message[e], edges.message[e + 1], damping):
                 return math.nan
             change = max(change, _post(edges, mail, e, fresh))
-    return change
+    return change if _all_have_states(net.state_start, mail.n_zero) else math.nan
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
