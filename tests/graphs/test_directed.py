@@ -134,6 +134,29 @@ def test_networkx_graphs_come_in_and_go_out():
         DirectedGraph.from_networkx(nx.DiGraph([(1, "1")]))
 
 
+def test_edges_must_be_pairs():
+    with pytest.raises(ValueError, match=r"pairs of names.*found 'a -> b'\. Write text as one"):
+        DirectedGraph.from_edges(["a -> b"])
+    with pytest.raises(ValueError, match="pairs of names"):
+        DirectedGraph.from_edges([("a", "b", "c")])
+
+
+def test_a_graph_survives_being_stored():
+    again = pickle.loads(pickle.dumps(BURGLAR))
+    assert again == BURGLAR
+    assert again.order() == BURGLAR.order()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_graph_written_edge_by_edge_is_read_back(seed):
+    graph = random_graph(12, 20, seed)
+    text = "; ".join([*graph.nodes, *(f"{tail} -> {head}" for tail, head in graph.edges)])
+    again = DirectedGraph.from_text(text)
+    assert again == graph
+    assert again.nodes == graph.nodes
+    assert [again.parents(n) for n in again] == [graph.parents(n) for n in graph]
+
+
 def test_unknown_names_are_met_with_the_nearest_one():
     graph = DirectedGraph.from_text("cloud -> rain")
     for ask in (graph.parents, graph.children, graph.markov_blanket, graph.ancestors):
@@ -149,6 +172,7 @@ def test_unknown_names_are_met_with_the_nearest_one():
         ({"a": [1]}, TypeError, "found 1"),
         ({2: ["a"]}, TypeError, "found 2"),
         ({"a": [""]}, TypeError, "not empty"),
+        ({"a": {"c", "b"}}, TypeError, r"must be in order.*Write a list, such as \['b', 'c'\]"),
     ],
 )
 def test_parents_must_be_lists_of_distinct_names(parents, error, message):
@@ -166,6 +190,7 @@ def test_a_chain_of_ten_thousand_nodes_needs_no_recursion():
     with pytest.raises(CycleFound) as caught:
         DirectedGraph.from_edges([*chain.edges, ("s9999", "s0")])
     assert len(caught.value.cycle) == 10_001
+    assert len(str(caught.value)) < 300
 
 
 def test_the_largest_network_of_the_examples_is_read_by_its_structure():

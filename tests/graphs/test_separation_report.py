@@ -88,7 +88,7 @@ def test_only_so_many_paths_are_shown_and_the_rest_is_mentioned():
     report = explain_separation(graph, "a", "b", max_paths=3)
     assert len(report.paths) == 3
     assert not report.has_all_paths
-    assert str(report).endswith("... longer paths are blocked too")
+    assert str(report).endswith("... further paths, no shorter, are blocked too")
 
 
 def test_a_long_chain_is_reported_without_recursion():

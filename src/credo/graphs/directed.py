@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import heapify, heappop, heappush
 from typing import Any, Self
 
 from credo.graphs.networkx_graph import from_networkx, to_networkx
-from credo.graphs.node_group import Names, checked_names, group, unknown_node
+from credo.graphs.node_group import Names, checked_edges, checked_names, group, unknown_node
 from credo.graphs.path import closure, shortest_path
 from credo.graphs.structure_text import parse_structure
 from credo.graphs.undirected import UndirectedGraph
 
 __all__ = ["CycleFound", "DirectedGraph"]
+
+LONGEST_SHOWN = 30
 
 
 class CycleFound(ValueError):
@@ -28,8 +30,10 @@ class CycleFound(ValueError):
 
     def __init__(self, cycle: Sequence[str]) -> None:
         self.cycle = tuple(cycle)
+        long = len(self.cycle) > LONGEST_SHOWN
+        shown = (*self.cycle[:5], "...", *self.cycle[-5:]) if long else self.cycle
         super().__init__(
-            f"graph must have no cycle; found {' -> '.join(self.cycle)}. "
+            f"graph must have no cycle; found {' -> '.join(shown)}. "
             "Remove or turn one of these edges."
         )
 
@@ -84,7 +88,7 @@ class DirectedGraph:
         ('b',)
         """
         parents: dict[str, dict[str, None]] = {name: {} for name in nodes}
-        for tail, head in edges:
+        for tail, head in checked_edges(edges):
             parents.setdefault(tail, {})
             parents.setdefault(head, {})[tail] = None
         return cls({head: tuple(tails) for head, tails in parents.items()})
@@ -146,8 +150,8 @@ class DirectedGraph:
     def order(self) -> tuple[str, ...]:
         """Return the nodes with all parents before their children.
 
-        Among all such orders it is the one nearest to the order given: always the first node
-        whose parents have come.
+        Next comes always the first node, in the order given, whose parents have come; an order
+        that was given with parents first is kept.
         """
         return self._order
 
@@ -247,6 +251,11 @@ class DirectedGraph:
 
 
 def _listed(name: str, tails: Sequence[str]) -> list[str]:
+    if isinstance(tails, Set) and len(tails) > 1:
+        raise TypeError(
+            f"parents of {name} must be in order, that of the axes of its table; found a set. "
+            f"Write a list, such as {sorted(map(str, tails))}."
+        )
     listed = checked_names(f"parents of {name}", tails)
     if len(set(listed)) < len(listed):
         raise ValueError(

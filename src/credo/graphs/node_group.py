@@ -6,7 +6,14 @@ from collections.abc import Collection, Iterable
 
 from credo.graphs.variable import UnknownVariable, nearest
 
-__all__ = ["Names", "checked_names", "disjoint_groups", "group", "unknown_node"]
+__all__ = [
+    "Names",
+    "checked_edges",
+    "checked_names",
+    "disjoint_groups",
+    "group",
+    "unknown_node",
+]
 
 Names = str | Iterable[str]
 """One name or several."""
@@ -32,6 +39,26 @@ def checked_names(what: str, names: Iterable[object]) -> list[str]:
             "Name nodes by strings, as in {'wet': ['rain']}."
         )
     return [str(name) for name in listed]
+
+
+def checked_edges(edges: Iterable[Iterable[str]]) -> list[tuple[str, str]]:
+    """Return edges as pairs of names, or say what is not one.
+
+    Examples
+    --------
+    >>> checked_edges([["rain", "wet"]])
+    [('rain', 'wet')]
+    """
+    pairs = []
+    for edge in edges:
+        pair = tuple(edge)
+        if len(pair) != 2:
+            raise ValueError(
+                f"edges must be pairs of names such as ('rain', 'wet'); found {edge!r}. "
+                "Write text as one string, 'cloud -> rain -> wet'."
+            )
+        pairs.append((pair[0], pair[1]))
+    return pairs
 
 
 def group(names: Names, nodes: Collection[str]) -> tuple[str, ...]:

@@ -78,7 +78,7 @@ class SeparationReport:
         known = f" given {', '.join(self.given)}" if self.given else ""
         lines = [f"  {path}" for path in self.paths] or ["  no path joins them"]
         if self.is_separated and not self.has_all_paths:
-            lines.append("  ... longer paths are blocked too")
+            lines.append("  ... further paths, no shorter, are blocked too")
         return "\n".join([f"{ends}{known}:", *lines])
 
 

@@ -10,7 +10,14 @@ from typing import Any, Self
 
 from credo.graphs.clique import maximal_cliques
 from credo.graphs.networkx_graph import from_networkx, to_networkx
-from credo.graphs.node_group import Names, checked_names, disjoint_groups, group, unknown_node
+from credo.graphs.node_group import (
+    Names,
+    checked_edges,
+    checked_names,
+    disjoint_groups,
+    group,
+    unknown_node,
+)
 from credo.graphs.path import shortest_path
 
 __all__ = ["UndirectedGraph"]
@@ -58,7 +65,7 @@ class UndirectedGraph:
     @classmethod
     def from_edges(cls, edges: Iterable[tuple[str, str]], nodes: Iterable[str] = ()) -> Self:
         """Return the graph with these edges, and these nodes first."""
-        return cls.from_groups([(a, b) for a, b in edges], nodes)
+        return cls.from_groups(checked_edges(edges), nodes)
 
     @classmethod
     def from_groups(cls, groups: Iterable[Iterable[str]], nodes: Iterable[str] = ()) -> Self:
