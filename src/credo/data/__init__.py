@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from credo.data.example_network import example_network_names as example_network_names
     from credo.data.example_network import example_network_path as example_network_path
     from credo.data.example_network import load_example_network as load_example_network
+    from credo.data.letter import letter_image as letter_image
     from credo.data.loss_file import read_losses as read_losses
     from credo.data.model_file import ModelFileInfo as ModelFileInfo
     from credo.data.model_file import load as load
@@ -58,6 +59,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "example_network_path",
             "load_example_network",
         ],
+        "letter": ["letter_image"],
         "loss_file": ["read_losses"],
         "model_file": ["ModelFileInfo", "load", "model_file_info", "save"],
         "network_file": ["NETWORK_EXTENSIONS", "load_network", "save_network"],

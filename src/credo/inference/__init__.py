@@ -31,8 +31,14 @@ if TYPE_CHECKING:
     from credo.inference.flat_problem import NoPossibleState as NoPossibleState
     from credo.inference.gaussian_network import GaussianNetwork as GaussianNetwork
     from credo.inference.gaussian_network import is_linear_gaussian as is_linear_gaussian
+    from credo.inference.graph_cut import NotSubmodular as NotSubmodular
+    from credo.inference.graph_cut import graph_cut as graph_cut
     from credo.inference.hybrid import HybridProblem as HybridProblem
     from credo.inference.hybrid import is_conditional_gaussian as is_conditional_gaussian
+    from credo.inference.ising_exact import SpinElimination as SpinElimination
+    from credo.inference.ising_gibbs import IsingGibbs as IsingGibbs
+    from credo.inference.ising_mean_field import IsingMeanField as IsingMeanField
+    from credo.inference.ising_modes import IsingConditionalModes as IsingConditionalModes
     from credo.inference.latent_class import IncompleteRows as IncompleteRows
     from credo.inference.latent_class import LatentClassProblem as LatentClassProblem
     from credo.inference.likelihood_weighting import ConditionalProblem as ConditionalProblem
@@ -86,6 +92,11 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "ExpectationMaximization",
             "LatentProblem",
         ],
+        "graph_cut": ["NotSubmodular", "graph_cut"],
+        "ising_exact": ["SpinElimination"],
+        "ising_gibbs": ["IsingGibbs"],
+        "ising_mean_field": ["IsingMeanField"],
+        "ising_modes": ["IsingConditionalModes"],
         "latent_class": ["IncompleteRows", "LatentClassProblem"],
         "hybrid": ["HybridProblem", "is_conditional_gaussian"],
         "real_posterior": ["HybridPosterior", "RealPosterior"],

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     )
     from credo.models.class_setting import SingularClassWarning as SingularClassWarning
     from credo.models.decision_stump import DecisionStump as DecisionStump
+    from credo.models.ising_model import IsingModel as IsingModel
     from credo.models.least_squares_classifier import (
         LeastSquaresClassifier as LeastSquaresClassifier,
     )
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from credo.models.regularized_risk import RegularizedRisk as RegularizedRisk
     from credo.models.search import EvidenceSearch as EvidenceSearch
     from credo.models.search import SearchWarning as SearchWarning
+    from credo.models.spin_noise import BitFlip as BitFlip
+    from credo.models.spin_noise import GaussianNoise as GaussianNoise
     from credo.models.stack import Stack as Stack
     from credo.models.voted_perceptron import VotedPerceptron as VotedPerceptron
 
@@ -47,6 +50,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "class_conditional": ["GaussianClassConditional"],
         "class_setting": ["SingularClassWarning"],
         "decision_stump": ["DecisionStump"],
+        "ising_model": ["IsingModel"],
         "least_squares_classifier": ["LeastSquaresClassifier"],
         "linear_regression": ["LinearRegression"],
         "logistic_regression": ["LogisticRegression"],
@@ -56,6 +60,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "predictive": ["predict_dist"],
         "regularized_risk": ["RegularizedRisk"],
         "search": ["EvidenceSearch", "SearchWarning"],
+        "spin_noise": ["BitFlip", "GaussianNoise"],
         "stack": ["Stack"],
         "voted_perceptron": ["VotedPerceptron"],
     },

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from credo.plots.decision import expected_losses as expected_losses
     from credo.plots.distribution import density as density
     from credo.plots.distribution import prior_posterior as prior_posterior
+    from credo.plots.ising import denoising_figure as denoising_figure
     from credo.plots.loss import losses as losses
+    from credo.plots.network import network_figure as network_figure
     from credo.plots.prediction import predictions_against_truth as predictions_against_truth
     from credo.plots.prediction import residuals as residuals
     from credo.plots.ranking import precision_recall_curve as precision_recall_curve
@@ -39,7 +41,9 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "decision": ["expected_losses"],
         "confusion": ["confusion_table"],
         "distribution": ["density", "prior_posterior"],
+        "ising": ["denoising_figure"],
         "loss": ["losses"],
+        "network": ["network_figure"],
         "prediction": ["predictions_against_truth", "residuals"],
         "ranking": ["precision_recall_curve", "roc_curve"],
         "reliability": ["reliability_curve"],
