@@ -142,17 +142,17 @@ def _scope(block: Block, known: Mapping[str, VariablePart]) -> tuple[tuple[str, 
     head, bar, tail = inside[1].partition("|")
     child = shown(head.strip())
     if bar or child in known:
-        return tuple(_parents(tail, known)), child
+        return _parents(tail, known), child
     # Without a bar, the first name is the child in the dialect of JavaBayes.
     names = [shown(name) for name in head.replace(",", " ").split()] or [""]
     return tuple(names[1:]), names[0]
 
 
-def _parents(text: str, known: Mapping[str, VariablePart]) -> list[str]:
-    names = [shown(name.strip()) for name in text.split(",")]
-    if any(name not in known for name in names):
-        return [shown(name) for name in text.replace(",", " ").split()]
-    return names
+def _parents(text: str, known: Mapping[str, VariablePart]) -> tuple[str, ...]:
+    names = [name.strip() for name in text.split(",")] if text.strip() else []
+    if any(shown(name) not in known for name in names):
+        names = text.replace(",", " ").split()
+    return tuple(map(shown, names))
 
 
 def _table_lines(table: TablePart, known: Mapping[str, VariablePart]) -> Iterator[str]:

@@ -11,7 +11,8 @@ import re
 
 __all__ = ["labels_of", "quoted_name", "shielded", "shown"]
 
-_SPECIAL = ' \t\r,;{}()|/"\\*'
+_BLANK = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
+_SPECIAL = _BLANK + ',;{}()|/"\\*'
 _EMPTY = "\ue0ff"
 _HIDE = {ord(mark): 0xE000 + place for place, mark in enumerate(_SPECIAL)}
 _SHOW: dict[int, int | None] = {code: mark for mark, code in _HIDE.items()} | {

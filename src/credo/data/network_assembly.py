@@ -11,6 +11,7 @@ from credo.data.network_part import NetworkParts, TablePart, VariablePart, fault
 from credo.data.uai import UaiParts
 from credo.graphs.conditional import Conditional, DiscreteConditional
 from credo.graphs.conditional_table import ConditionalTable
+from credo.graphs.directed import CycleFound
 from credo.graphs.factor import Factor
 from credo.graphs.variable import Variable
 from credo.models.bayesian_network import BayesianNetwork
@@ -30,11 +31,12 @@ def network_of_parts(parts: NetworkParts) -> BayesianNetwork:
     """Return the Bayesian network, its variables in the order of the file."""
     variables = {part.name: Variable(part.name, part.states) for part in parts.variables}
     tables = {part.child: part for part in parts.tables}
-    return BayesianNetwork(
-        {name: tables[name].parents for name in variables},
-        cpts={name: _conditional(tables[name], variables) for name in variables},
-        states={name: variable.labels for name, variable in variables.items()},
-    )
+    cpts = {name: _conditional(tables[name], variables) for name in variables}
+    states = {name: variable.labels for name, variable in variables.items()}
+    try:
+        return BayesianNetwork({name: tables[name].parents for name in variables}, cpts, states)
+    except CycleFound as error:
+        raise fault(tables[error.cycle[-1]].line, str(error).removesuffix(".")) from error
 
 
 def network_of_uai(parts: UaiParts) -> BayesianNetwork | MarkovRandomField:

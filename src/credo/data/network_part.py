@@ -24,6 +24,7 @@ __all__ = [
     "VariablePart",
     "by_name",
     "fault",
+    "has_unit_sums",
     "numbers_of",
     "oriented",
     "scope_shape",
@@ -175,11 +176,12 @@ def oriented(numbers: Array, shape: tuple[int, ...], is_child_first: bool) -> Ar
     n_states, last = shape[-1], numbers.reshape(shape)
     first = np.moveaxis(numbers.reshape(n_states, *shape[:-1]), 0, -1)
     usual, other = (first, last) if is_child_first else (last, first)
-    return np.ascontiguousarray(other if _miss(other) <= ROUNDING < _miss(usual) else usual)
+    return np.ascontiguousarray(other if has_unit_sums(other) > has_unit_sums(usual) else usual)
 
 
-def _miss(table: Array) -> float:
-    return float(np.abs(table.sum(axis=-1) - 1.0).max(initial=0.0))
+def has_unit_sums(table: Array) -> bool:
+    """Return whether probabilities along the last axis sum to one, up to rounding."""
+    return bool(np.abs(table.sum(axis=-1) - 1.0).max(initial=0.0) <= ROUNDING)
 
 
 def _require_states(part: VariablePart) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from credo.data.network_assembly import table_of
 from credo.graphs.conditional import DiscreteConditional
+from credo.graphs.variable import Variable
 from credo.models.bayesian_network import BayesianNetwork
 from credo.models.markov_random_field import MarkovRandomField
 
@@ -96,4 +97,6 @@ def _field(graph: Any) -> MarkovRandomField:
             "an undirected networkx graph must hold its factors in graph['factors']; found "
             "none. List values of Factor there, or pass a DiGraph."
         )
-    return MarkovRandomField(list(factors))
+    told = graph.nodes(data="states")
+    known = [Variable(str(n), tuple(states)) for n, states in told if states is not None]
+    return MarkovRandomField(list(factors), known)

@@ -3,7 +3,8 @@
 A model is a list of words [uai2014]_: ``MARKOV`` or ``BAYES``, the number of variables, their
 numbers of states, the number of factors, one scope for each (its size, then variables), and
 one table for each (its size, then entries, the last variable of the scope quickest). In a
-``BAYES`` file the last variable of a scope is the child of the others.
+``BAYES`` file the last variable of a scope is the child of the others. What follows ``#`` on a
+line is read over.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from credo.data.error import NetworkFileError
@@ -20,6 +21,7 @@ from credo.data.network_part import (
     VariablePart,
     by_name,
     fault,
+    has_unit_sums,
     numbers_of,
     scope_shape,
 )
@@ -114,7 +116,8 @@ def read_uai(text: str) -> UaiParts:
             f"a UAI file must end after its {len(tables)} tables; found "
             f"{words.words[words.place][:40]!r}. Check the number of factors",
         )
-    return UaiParts(kind.upper() == "BAYES", variables, tables)
+    is_directed = kind.upper() == "BAYES"
+    return UaiParts(is_directed, variables, _turned(tables) if is_directed else tables)
 
 
 def uai_text(parts: UaiParts) -> str:
@@ -130,6 +133,18 @@ def uai_text(parts: UaiParts) -> str:
         lines += ["", str(table.values.size)]
         lines += [" " + " ".join(map(repr, row)) for row in rows.tolist()]
     return "\n".join(lines) + "\n"
+
+
+def _turned(tables: tuple[TablePart, ...]) -> tuple[TablePart, ...]:
+    """Return conditional tables; some programs write the first variable quickest."""
+    if all(has_unit_sums(table.values) for table in tables if table.values.ndim):
+        return tables
+    turned = tuple(
+        replace(table, values=table.values.reshape(table.values.shape[::-1]).T)
+        for table in tables
+    )
+    is_whole = all(has_unit_sums(table.values) for table in turned if table.values.ndim)
+    return turned if is_whole else tables
 
 
 def _scope(words: UaiWords, known: Mapping[str, VariablePart]) -> _Scope:

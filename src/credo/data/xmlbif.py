@@ -8,6 +8,7 @@ A table lists its entries with the child's state quickest and the first parent s
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NoReturn
@@ -30,21 +31,9 @@ __all__ = ["read_xmlbif", "xmlbif_text"]
 
 _GROUPS = {"VARIABLE": "VARIABLE", "DEFINITION": "DEFINITION", "PROBABILITY": "DEFINITION"}
 _NAMES = {"VALUE": "OUTCOME"}
+_STRAY_LESS = re.compile(rb"<(?![A-Za-z/!?])")
+_STRAY_AND = re.compile(rb"&(?!#?\w+;)")
 _HEAD = """<?xml version="1.0" encoding="UTF-8"?>
-<!DOCTYPE BIF [
-  <!ELEMENT BIF ( NETWORK )*>
-  <!ATTLIST BIF VERSION CDATA #REQUIRED>
-  <!ELEMENT NETWORK ( NAME, ( PROPERTY | VARIABLE | DEFINITION )* )>
-  <!ELEMENT NAME (#PCDATA)>
-  <!ELEMENT VARIABLE ( NAME, ( OUTCOME | PROPERTY )* )>
-  <!ATTLIST VARIABLE TYPE (nature|decision|utility) "nature">
-  <!ELEMENT OUTCOME (#PCDATA)>
-  <!ELEMENT DEFINITION ( FOR | GIVEN | TABLE | PROPERTY )*>
-  <!ELEMENT FOR (#PCDATA)>
-  <!ELEMENT GIVEN (#PCDATA)>
-  <!ELEMENT TABLE (#PCDATA)>
-  <!ELEMENT PROPERTY (#PCDATA)>
-]>
 <BIF VERSION="0.3">
 <NETWORK>
 <NAME>unknown</NAME>"""
@@ -81,7 +70,14 @@ def read_xmlbif(content: bytes) -> NetworkParts:
     NetworkFileError
         If the document is cut, or says what no network can be; the message names the line.
     """
-    groups = _groups(content)
+    try:
+        groups = _groups(content)
+    except NetworkFileError:
+        # Some programs write "<5" as it is, which no XML reader takes.
+        repaired = _STRAY_AND.sub(b"&amp;", _STRAY_LESS.sub(b"&lt;", content))
+        if repaired == content:
+            raise
+        groups = _groups(repaired)
     variables = tuple(_variable(group) for group in groups if group.kind == "VARIABLE")
     known = by_name(variables)
     tables = (_table(group, known) for group in groups if group.kind == "DEFINITION")
