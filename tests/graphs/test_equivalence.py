@@ -1,6 +1,11 @@
+import gzip
+import importlib.util
+import re
+import warnings
 from collections import defaultdict
 from itertools import chain, combinations, islice, pairwise, permutations, product
 from math import comb
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +16,18 @@ from credo.graphs.directed import CycleFound, DirectedGraph
 from credo.graphs.equivalence import cpdag, equivalent, equivalent_graphs, v_structures
 from credo.graphs.joint_product import factorized, parameter_count
 from credo.graphs.separation import d_separated
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    import pyagrum
+
+
+def structure_of_file(name):
+    folder = Path(importlib.util.find_spec("pgmpy").submodule_search_locations[0])
+    with gzip.open(folder / "utils" / "example_models" / f"{name}.bif.gz", "rt") as file:
+        text = file.read()
+    rows = re.findall(r"probability\s*\(\s*([^|)]+?)\s*(?:\|\s*([^)]+?)\s*)?\)", text)
+    return {child: tuple(re.split(r"\s*,\s*", tails)) if tails else () for child, tails in rows}
 
 
 def subsets(names):
@@ -159,3 +176,19 @@ def test_the_first_members_of_a_huge_class_come_at_once():
     few = list(islice(equivalent_graphs(line), 3))
     assert len(set(few)) == 3
     assert all(equivalent(line, graph) for graph in few)
+
+
+@pytest.mark.parametrize("name", ["alarm", "win95pts", "andes", "pigs"])
+def test_patterns_of_known_networks_agree_with_pyagrum(name):
+    graph = DirectedGraph(structure_of_file(name))
+    peer = pyagrum.BayesNet()
+    number = {node: peer.add(pyagrum.LabelizedVariable(node, "", 2)) for node in graph}
+    for tail, head in graph.edges:
+        peer.addArc(number[tail], number[head])
+    theirs = pyagrum.EssentialGraph(peer).pdag()
+    named = {i: node for node, i in number.items()}
+    pattern = cpdag(graph)
+    assert set(pattern.directed) == {(named[a], named[b]) for a, b in theirs.arcs()}
+    assert set(pattern.undirected) == {
+        tuple(sorted((named[a], named[b]))) for a, b in theirs.edges()
+    }
