@@ -176,7 +176,7 @@ def test_every_answer_equals_the_mixture_over_all_settings(seed):
     codes, values = findings_of(rng, nodes)
     n_rows = 3 if codes or values else 1
     log_prob = problem.log_prob(codes, values)
-    found = problem.marginals(codes, values, list(problem.conditionals))
+    found = problem.marginals(codes, values, list(problem.structure.conditionals))
     for i in range(n_rows):
         total, weight, mean, cov, free = brute.posterior(row_of(codes, i), row_of(values, i))
         assert_allclose(log_prob[i], total, rtol=1e-10, atol=1e-10)
@@ -241,7 +241,7 @@ def test_draws_given_findings_have_the_posterior_moments():
     problem = HybridProblem(nodes)
     given = {"x2": np.array([1.5, -2.0])}
     draws = problem.sample({}, given, 40_000, rng)
-    found = problem.marginals({}, given, list(problem.conditionals))
+    found = problem.marginals({}, given, list(problem.structure.conditionals))
     for i in range(2):
         assert np.all(draws["x2"][i] == given["x2"][i])
         for name in ("x0", "x1", "x3"):
@@ -391,7 +391,7 @@ def test_many_rows_agree_with_one_row_at_a_time(monkeypatch):
     problem = HybridProblem(nodes)
     codes = {"d1": rng.integers(0, 2, size=50)}
     values = {"x4": rng.normal(size=50), "x2": rng.normal(size=50)}
-    monkeypatch.setattr("credo.inference.hybrid.CELLS_AT_ONCE", 500)
+    monkeypatch.setattr("credo.inference.hybrid_structure.CELLS_AT_ONCE", 500)
     together = problem.marginals(codes, values, ["d0", "x0"])
     for i in range(50):
         alone = problem.marginals(row_of(codes, i), row_of(values, i), ["d0", "x0"])

@@ -70,7 +70,8 @@ class GaussianFactor:
         if node.discrete_parents:
             raise ValueError(
                 f"{node.child.name} must have no discrete parents for one Gaussian factor; "
-                f"found {[v.name for v in node.discrete_parents]}. Use ConditionalGaussianFactor."
+                f"found {[v.name for v in node.discrete_parents]}. "
+                "Use ConditionalGaussianFactor."
             )
         return cls._from(_names(node), node_form(node))
 

@@ -9,7 +9,6 @@ of discrete variables around connected real ones, for every exact method.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,25 +16,18 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from credo.graphs.conditional import Conditional, DiscreteConditional
-from credo.graphs.directed import DirectedGraph
 from credo.graphs.gaussian_node import GaussianNode
-from credo.graphs.variable import Variable
 from credo.inference.bucket_tree import BucketTree
 from credo.inference.hybrid_findings import HybridFindings
-from credo.inference.real_component import (
-    IntegratedComponent,
-    RealComponent,
-    real_components,
-)
+from credo.inference.hybrid_structure import HybridStructure, Solved
+from credo.inference.real_component import joined_moments
 from credo.inference.real_posterior import HybridPosterior, RealPosterior
-from credo.inference.row_table import RowProblem, RowTable, gathered, spread
+from credo.inference.row_table import RowProblem
 from credo.numerics.array import Array
 
 __all__ = ["HybridProblem", "is_conditional_gaussian"]
 
 Given = Mapping[str, ArrayLike]
-CELLS_AT_ONCE = 1 << 22
-LARGEST_TABLE = 1 << 26
 
 
 def is_conditional_gaussian(conditionals: Iterable[Conditional]) -> bool:
@@ -44,17 +36,6 @@ def is_conditional_gaussian(conditionals: Iterable[Conditional]) -> bool:
     A discrete variable with a real parent is not such, nor is a distribution of another kind.
     """
     return not _others(conditionals)
-
-
-@dataclass(frozen=True, eq=False)
-class _Solved:
-    """Real components of the relevant part of a network, and the discrete problem left."""
-
-    components: tuple[IntegratedComponent, ...]
-    problem: RowProblem
-
-    def home(self, name: str) -> IntegratedComponent:
-        return next(part for part in self.components if name in part.hidden)
 
 
 class HybridProblem:
@@ -90,10 +71,7 @@ class HybridProblem:
                 "conditionals must be tables or linear-Gaussian for exact inference; found "
                 f"{others}. Use likelihood weighting."
             )
-        self.conditionals = {c.child.name: c for c in conditionals}
-        self.graph = DirectedGraph(
-            {name: [p.name for p in c.parents] for name, c in self.conditionals.items()}
-        )
+        self.structure = HybridStructure(conditionals)
 
     def log_prob(
         self, given_codes: Given, given_values: Given, likelihoods: Given | None = None
@@ -101,8 +79,8 @@ class HybridProblem:
         """Return the log probability or density of the findings, shape (n_rows,)."""
         findings = HybridFindings.of(given_codes, given_values, likelihoods)
         parts = [
-            BucketTree.of(self._solved(block, ()).problem).log_total
-            for block in self._blocks(findings, ())
+            BucketTree.of(self.structure.solved(block, ()).problem).log_total
+            for block in self.structure.blocks(findings, ())
         ]
         return np.concatenate([np.zeros(0), *parts])
 
@@ -123,8 +101,8 @@ class HybridProblem:
         """
         findings = HybridFindings.of(given_codes, given_values, likelihoods)
         found: dict[str, Array | RealPosterior] = {}
-        for group in self._groups(findings, targets):
-            blocks = [self._marginals(b, group) for b in self._blocks(findings, group)]
+        for group in self.structure.groups(findings, targets):
+            blocks = [self._marginals(b, group) for b in self.structure.blocks(findings, group)]
             found |= {name: _stacked([block[name] for block in blocks]) for name in group}
         return {name: found[name] for name in targets}
 
@@ -137,16 +115,16 @@ class HybridProblem:
     ) -> HybridPosterior:
         """Return the joint posterior of several variables, real and discrete, none given."""
         findings = HybridFindings.of(given_codes, given_values, likelihoods)
-        solved = self._solved(findings, targets)
-        real = [name for name in targets if not self.variable(name).is_discrete]
+        solved = self.structure.solved(findings, targets)
+        real = [name for name in targets if not self.structure.variable(name).is_discrete]
         homes = [solved.home(name) for name in real]
         scopes = [part.scope for part in homes]
         asked = [name for name in targets if name not in real]
         names = tuple(dict.fromkeys([*asked, *(n for scope in scopes for n in scope)]))
         (log_weight,), _ = _discrete_posterior(solved.problem, [names])
         weight = np.exp(log_weight)
-        mean, covariance = _joined(real, homes, names, weight.shape)
-        discrete = tuple(self.variable(name) for name in names)
+        mean, covariance = joined_moments(real, homes, names, weight.shape)
+        discrete = tuple(self.structure.variable(name) for name in names)
         return HybridPosterior(discrete, tuple(real), weight, mean, covariance)
 
     def most_probable(
@@ -163,8 +141,12 @@ class HybridProblem:
             states together with the findings.
         """
         findings = HybridFindings.of(given_codes, given_values, likelihoods)
-        names = [name for name in self.conditionals if self.variable(name).is_discrete]
-        tree = BucketTree.of(self._solved(findings, names).problem, is_max=True)
+        names = [
+            name
+            for name in self.structure.conditionals
+            if self.structure.variable(name).is_discrete
+        ]
+        tree = BucketTree.of(self.structure.solved(findings, names).problem, is_max=True)
         codes = tree.assignment()
         hidden = [name for name in names if name not in findings.codes]
         return {name: codes[name] for name in hidden}, tree.log_total
@@ -182,7 +164,10 @@ class HybridProblem:
         Draws of discrete variables are positions of states; given ones are repeated.
         """
         findings = HybridFindings.of(given_codes, given_values, likelihoods)
-        solved, rows = self._solved(findings, ()), np.repeat(np.arange(findings.n_rows), n)
+        solved, rows = (
+            self.structure.solved(findings, ()),
+            np.repeat(np.arange(findings.n_rows), n),
+        )
         known = {**findings.codes, **findings.values}
         columns: dict[str, NDArray[Any]] = {name: c[rows] for name, c in known.items()}
         tree = BucketTree.of(solved.problem)
@@ -190,76 +175,20 @@ class HybridProblem:
         columns |= tree.sample(rows, rng)
         for part in solved.components:
             columns |= part.sample(rows, tuple(columns[name] for name in part.scope), rng)
-        for name in self.graph.order():
+        for name in self.structure.graph.order():
             if name not in columns:
-                columns[name] = self.conditionals[name].sample(columns, len(rows), rng)
-        return {name: columns[name].reshape(-1, n) for name in self.conditionals}
-
-    def variable(self, name: str) -> Variable:
-        """Return the variable of this name."""
-        return self.conditionals[name].child
-
-    def _relevant(self, findings: HybridFindings, keep: Iterable[str]) -> list[Conditional]:
-        """Return the nodes that findings and targets descend from, and these themselves."""
-        wanted = list(dict.fromkeys([*findings.names, *keep]))
-        inside = {*wanted, *self.graph.ancestors(wanted)}
-        return [c for name, c in self.conditionals.items() if name in inside]
-
-    def _groups(self, findings: HybridFindings, targets: Sequence[str]) -> list[list[str]]:
-        """Return targets that are answered together.
-
-        Real variables that no finding descends from come apart unless they depend on the same
-        discrete variables: together they could link what none of them links alone.
-        """
-        inside = {c.child.name for c in self._relevant(findings, ())}
-        near = [n for n in targets if n in inside or self.variable(n).is_discrete]
-        far: dict[frozenset[str], list[str]] = {}
-        for name in targets:
-            if name not in near:
-                far.setdefault(self._switches(name), []).append(name)
-        return [near] * bool(near) + list(far.values())
-
-    def _switches(self, name: str) -> frozenset[str]:
-        """Return the discrete variables that choose parameters above a real variable."""
-        above = [self.conditionals[n] for n in (name, *self.graph.ancestors(name))]
-        nodes = [node for node in above if isinstance(node, GaussianNode)]
-        return frozenset(v.name for node in nodes for v in node.discrete_parents)
-
-    def _components(
-        self, findings: HybridFindings, keep: Iterable[str]
-    ) -> tuple[list[Conditional], list[RealComponent]]:
-        relevant = self._relevant(findings, keep)
-        nodes = [c for c in relevant if isinstance(c, GaussianNode)]
-        parts = real_components(nodes, findings.values)
-        for part in parts:
-            _refuse_large(part, part.n_settings(findings.codes))
-        return relevant, parts
-
-    def _blocks(
-        self, findings: HybridFindings, keep: Sequence[str]
-    ) -> Iterable[HybridFindings]:
-        _, parts = self._components(findings, keep)
-        cells = [part.n_settings(findings.codes) * len(part.nodes) for part in parts]
-        step = max(1, CELLS_AT_ONCE // max([1, *cells]))
-        for start in range(0, findings.n_rows, step):
-            yield findings.block(slice(start, start + step))
-
-    def _solved(self, findings: HybridFindings, keep: Sequence[str]) -> _Solved:
-        relevant, parts = self._components(findings, keep)
-        n_rows, codes = findings.n_rows, findings.codes
-        done = tuple(part.integrated(n_rows, codes, findings.values) for part in parts)
-        tables, n_states = _tables(relevant, findings)
-        tables += [RowTable(part.scope, part.log_density) for part in done]
-        problem = RowProblem(n_rows, n_states, tuple(tables), np.zeros(n_rows))
-        return _Solved(done, problem)
+                columns[name] = self.structure.conditionals[name].sample(
+                    columns, len(rows), rng
+                )
+        return {name: columns[name].reshape(-1, n) for name in self.structure.conditionals}
 
     def _marginals(
         self, findings: HybridFindings, targets: Sequence[str]
     ) -> dict[str, Array | RealPosterior]:
-        solved = self._solved(findings, targets)
+        solved = self.structure.solved(findings, targets)
         groups: dict[str, tuple[str, ...]] = {}
         for name in targets:
-            if self.variable(name).is_discrete:
+            if self.structure.variable(name).is_discrete:
                 groups[name] = () if name in findings.codes else (name,)
             else:
                 groups[name] = () if name in findings.values else solved.home(name).scope
@@ -272,9 +201,9 @@ class HybridProblem:
         }
 
     def _marginal(
-        self, name: str, solved: _Solved, findings: HybridFindings, joint: Array
+        self, name: str, solved: Solved, findings: HybridFindings, joint: Array
     ) -> Array | RealPosterior:
-        variable, weight = self.variable(name), joint.reshape(findings.n_rows, -1)
+        variable, weight = self.structure.variable(name), joint.reshape(findings.n_rows, -1)
         if name in findings.codes:
             return np.asarray(np.eye(variable.n_states)[findings.codes[name]] * weight)
         if variable.is_discrete:
@@ -284,8 +213,8 @@ class HybridProblem:
             return RealPosterior(weight, value, np.zeros_like(value))
         part = solved.home(name)
         mean = part.mean_of(name).reshape(weight.shape)
-        variance = np.sum(part.root_of([name]) ** 2, axis=(-1, -2))
-        return RealPosterior(weight, mean, variance.reshape(weight.shape))
+        variance = part.covariance_of(name, name).reshape(weight.shape)
+        return RealPosterior(weight, mean, variance)
 
 
 def _discrete_posterior(
@@ -301,15 +230,6 @@ def _discrete_posterior(
     return [next(joints) if group else nothing for group in targets], tree.log_total
 
 
-def _refuse_large(part: RealComponent, n_settings: int) -> None:
-    if n_settings > LARGEST_TABLE:
-        raise MemoryError(
-            f"exact inference must fit a table of at most {LARGEST_TABLE} settings; found "
-            f"{n_settings} settings of {[v.name for v in part.discrete]} around connected real "
-            "variables. Give some of them, or use likelihood weighting."
-        )
-
-
 def _refuse_impossible(log_prob: Array) -> None:
     impossible = np.flatnonzero(np.isneginf(log_prob))
     if impossible.size:
@@ -323,45 +243,6 @@ def _others(conditionals: Iterable[Conditional]) -> list[str]:
     """Return the nodes that are neither tables nor linear-Gaussian."""
     exact = (GaussianNode, DiscreteConditional)
     return [c.child.name for c in conditionals if not isinstance(c, exact)]
-
-
-def _tables(
-    relevant: Sequence[Conditional], findings: HybridFindings
-) -> tuple[list[RowTable], dict[str, int]]:
-    """Return the discrete tables at the given states, and the sizes of what is left."""
-    tables: list[RowTable] = []
-    n_states: dict[str, int] = {}
-    for conditional in relevant:
-        if isinstance(conditional, GaussianNode) or not isinstance(
-            conditional, DiscreteConditional
-        ):
-            continue
-        for factor in conditional.factors():
-            values, left = gathered(factor.log_table(), factor.names, findings.codes)
-            tables.append(RowTable(left, values))
-            n_states |= {name: factor.variable(name).n_states for name in left}
-    for name, likelihood in findings.likelihoods.items():
-        with np.errstate(divide="ignore"):
-            tables.append(RowTable((name,), np.log(likelihood)))
-    return tables, n_states
-
-
-def _joined(
-    names: Sequence[str],
-    homes: Sequence[IntegratedComponent],
-    scope: tuple[str, ...],
-    shape: tuple[int, ...],
-) -> tuple[Array, Array]:
-    """Return mean and covariance of real variables for each row and setting of the scope."""
-    mean = np.zeros((*shape, len(names)))
-    covariance = np.zeros((*shape, len(names), len(names)))
-    for i, (name, part) in enumerate(zip(names, homes, strict=True)):
-        mean[..., i] = spread(part.mean_of(name), part.scope, scope)
-        for j, (other, home) in enumerate(zip(names, homes, strict=True)):
-            if home is part:
-                product = np.sum(part.root_of([name]) * part.root_of([other]), axis=(-1, -2))
-                covariance[..., i, j] = spread(product, part.scope, scope)
-    return mean, covariance
 
 
 def _stacked(parts: Sequence[Array | RealPosterior]) -> Array | RealPosterior:

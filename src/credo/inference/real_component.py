@@ -15,7 +15,7 @@ from credo.graphs.variable import Variable
 from credo.inference.row_table import Codes, gathered, spread
 from credo.numerics.array import Array
 
-__all__ = ["IntegratedComponent", "RealComponent", "real_components"]
+__all__ = ["IntegratedComponent", "RealComponent", "joined_moments", "real_components"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +49,11 @@ class IntegratedComponent:
         """Return the mean of one hidden variable, shape (n_rows, *sizes)."""
         return np.asarray(self.mean[..., self.hidden.index(name)])
 
-    def root_of(self, names: Sequence[str]) -> Array:
-        """Return rows of the root for some hidden variables, (n_rows, *sizes, len, n)."""
-        return self.root[self.group][..., [self.hidden.index(name) for name in names], :]
+    def covariance_of(self, name: str, other: str) -> Array:
+        """Return the covariance of two hidden variables, shape (n_rows, *sizes)."""
+        i, j = self.hidden.index(name), self.hidden.index(other)
+        product = np.sum(self.root[..., i, :] * self.root[..., j, :], axis=-1)
+        return np.asarray(product[self.group])
 
     def sample(
         self, rows: NDArray[np.intp], setting: tuple[NDArray[np.intp], ...], rng: Generator
@@ -159,6 +161,32 @@ def real_components(
     return [_component(members, given) for members, _ in groups]
 
 
+def joined_moments(
+    names: Sequence[str],
+    homes: Sequence[IntegratedComponent],
+    scope: tuple[str, ...],
+    shape: tuple[int, ...],
+) -> tuple[Array, Array]:
+    """Return mean and covariance of real variables of several components.
+
+    Parameters
+    ----------
+    homes
+        Component of each of ``names``; given the setting, components are independent.
+    scope
+        Discrete variables of all of them, whose axes follow the rows in ``shape``.
+    """
+    mean = np.zeros((*shape, len(names)))
+    covariance = np.zeros((*shape, len(names), len(names)))
+    for i, (name, part) in enumerate(zip(names, homes, strict=True)):
+        mean[..., i] = spread(part.mean_of(name), part.scope, scope)
+        for j, (other, home) in enumerate(zip(names, homes, strict=True)):
+            if home is part:
+                product = part.covariance_of(name, other)
+                covariance[..., i, j] = spread(product, part.scope, scope)
+    return mean, covariance
+
+
 def _component(members: Sequence[GaussianNode], given: Mapping[str, Array]) -> RealComponent:
     hidden = [node.child.name for node in members if node.child.name not in given]
     discrete = dict.fromkeys(v for node in members for v in node.discrete_parents)
@@ -180,6 +208,11 @@ def _groups(
     distinct, group = np.unique(table, axis=0, return_inverse=True)
     few = {name: np.ascontiguousarray(distinct[:, j]) for j, name in enumerate(known)}
     return group.reshape(-1), few
+
+
+def _rows_by_group(group: NDArray[np.intp], n_groups: int) -> list[NDArray[np.intp]]:
+    ends = np.cumsum(np.bincount(group, minlength=n_groups))[:-1]
+    return np.split(np.argsort(group, kind="stable"), ends)
 
 
 def _parameters(
@@ -214,8 +247,7 @@ def _applied(columns: Array, weights: Array, group: NDArray[np.intp]) -> Array:
     n_groups, *sizes, k, m = weights.shape
     flat = np.moveaxis(weights, -2, 1).reshape(n_groups, k, -1)
     result = np.empty((len(columns), flat.shape[-1]))
-    for g in range(n_groups):
-        rows = group == g if n_groups > 1 else slice(None)
+    for g, rows in enumerate(_rows_by_group(group, n_groups)):
         result[rows] = columns[rows] @ flat[g]
     return result.reshape(len(columns), *sizes, m)
 
@@ -223,7 +255,6 @@ def _applied(columns: Array, weights: Array, group: NDArray[np.intp]) -> Array:
 def _per_group(matrices: Array, vectors: Array, group: NDArray[np.intp]) -> Array:
     """Return ``vectors @ matrices[group]``, setting by setting."""
     result = np.empty_like(vectors)
-    for g in range(len(matrices)):
-        rows = group == g if len(matrices) > 1 else slice(None)
+    for g, rows in enumerate(_rows_by_group(group, len(matrices))):
         result[rows] = (vectors[rows][..., None, :] @ matrices[g])[..., 0, :]
     return result
