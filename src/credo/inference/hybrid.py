@@ -53,7 +53,8 @@ class HybridProblem:
 
     Examples
     --------
-    >>> from credo.graphs import ConditionalLinearGaussian, ConditionalTable, LinearGaussian
+    >>> from credo.graphs import ConditionalLinearGaussian, ConditionalTable
+    >>> from credo.graphs import LinearGaussian, Variable
     >>> kind, size = Variable("kind", ("small", "large")), Variable("size")
     >>> spec = ConditionalLinearGaussian(
     ...     {"small": LinearGaussian(1.0), "large": LinearGaussian(3.0)})
@@ -177,10 +178,8 @@ class HybridProblem:
             columns |= part.sample(rows, tuple(columns[name] for name in part.scope), rng)
         for name in self.structure.graph.order():
             if name not in columns:
-                columns[name] = self.structure.conditionals[name].sample(
-                    columns, len(rows), rng
-                )
-        return {name: columns[name].reshape(-1, n) for name in self.structure.conditionals}
+                columns[name] = nodes[name].sample(columns, len(rows), rng)
+        return {name: columns[name].reshape(-1, n) for name in nodes}
 
     def _marginals(
         self, findings: HybridFindings, targets: Sequence[str]
