@@ -399,6 +399,13 @@ def test_many_rows_agree_with_one_row_at_a_time(monkeypatch):
         assert_allclose(together["x0"].mean[i], alone["x0"].mean[0], rtol=1e-10, atol=1e-12)
 
 
+def test_no_rows_give_no_answers_of_the_right_shape():
+    found = engine().marginals({}, {"SC": np.zeros(0)}, ["te", "TP"])
+    assert found["te"].shape == (0, 2)
+    assert found["TP"].mean.shape == (0, 2)
+    assert engine().log_prob({}, {"SC": np.zeros(0)}).shape == (0,)
+
+
 def test_a_discrete_child_of_a_real_parent_is_sent_to_sampling():
     size, go = Variable("size"), Variable("go", (False, True))
     nodes = [

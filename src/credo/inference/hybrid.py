@@ -139,14 +139,11 @@ class HybridProblem:
         -------
         tuple
             Positions of states by name, each of shape (n_rows,); and the log density of these
-            states together with the findings.
+            states together with the findings, minus infinity in impossible rows.
         """
         findings = HybridFindings.of(given_codes, given_values, likelihoods)
-        names = [
-            name
-            for name in self.structure.conditionals
-            if self.structure.variable(name).is_discrete
-        ]
+        nodes = self.structure.conditionals
+        names = [name for name, node in nodes.items() if node.child.is_discrete]
         tree = BucketTree.of(self.structure.solved(findings, names).problem, is_max=True)
         codes = tree.assignment()
         hidden = [name for name in names if name not in findings.codes]
@@ -165,10 +162,8 @@ class HybridProblem:
         Draws of discrete variables are positions of states; given ones are repeated.
         """
         findings = HybridFindings.of(given_codes, given_values, likelihoods)
-        solved, rows = (
-            self.structure.solved(findings, ()),
-            np.repeat(np.arange(findings.n_rows), n),
-        )
+        nodes, solved = self.structure.conditionals, self.structure.solved(findings, ())
+        rows = np.repeat(np.arange(findings.n_rows), n)
         known = {**findings.codes, **findings.values}
         columns: dict[str, NDArray[Any]] = {name: c[rows] for name, c in known.items()}
         tree = BucketTree.of(solved.problem)

@@ -105,7 +105,7 @@ class HybridStructure:
         _, parts = self._components(findings, keep)
         cells = [part.n_settings(findings.codes) * len(part.nodes) for part in parts]
         step = max(1, CELLS_AT_ONCE // max([1, *cells]))
-        for start in range(0, findings.n_rows, step):
+        for start in range(0, max(1, findings.n_rows), step):
             yield findings.block(slice(start, start + step))
 
     def solved(self, findings: HybridFindings, keep: Sequence[str]) -> Solved:
