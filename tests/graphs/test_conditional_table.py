@@ -191,9 +191,9 @@ def test_rounding_below_a_millionth_is_repaired_silently():
 
 def test_probabilities_that_do_not_sum_to_one_name_node_and_setting():
     wrong = TABLE.copy()
-    wrong[2, 1] = [0.3, 0.6]
+    wrong[2, 1] = [0.3, 0.68]
     with pytest.raises(
-        ValueError, match=r"wet must sum to one; found 0.9 given rain='heavy', spr"
+        ValueError, match=r"wet must sum to one; found 0.98 given rain='heavy', spr"
     ):
         ConditionalTable(WET, PARENTS, wrong)
 

@@ -145,6 +145,8 @@ def test_parameters_count_causes_and_a_leak_that_exists():
     chance = {"cause0": 0.8, "cause1": 0.3}
     assert NoisyOr(chance).bind(CHILD, causes(2)).n_parameters == 2
     assert NoisyOr(chance, 0.1).bind(CHILD, causes(2)).n_parameters == 3
+    turned = Variable("fever", ("yes", "no"))
+    assert NoisyOr(chance).bind(turned, causes(2)).n_parameters == 2
 
 
 def test_unclear_presence_is_asked_for():
