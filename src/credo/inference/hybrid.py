@@ -197,7 +197,8 @@ class HybridProblem:
     def _marginal(
         self, name: str, solved: Solved, findings: HybridFindings, joint: Array
     ) -> Array | RealPosterior:
-        variable, weight = self.structure.variable(name), joint.reshape(findings.n_rows, -1)
+        variable = self.structure.variable(name)
+        weight = joint.reshape(len(joint), np.prod(joint.shape[1:], dtype=np.intp))
         if name in findings.codes:
             return np.asarray(np.eye(variable.n_states)[findings.codes[name]] * weight)
         if variable.is_discrete:
