@@ -1,0 +1,50 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from credo.inference.factor_problem import FactorProblem, Table, table_of
+from credo.inference.flat_problem import FlatProblem, NoPossibleState
+from credo.numerics.flat_tables import log_densities
+
+
+def test_the_flat_form_has_the_density_of_the_problem():
+    rng = np.random.default_rng(0)
+    tables = (table_of((0, 1), 7 * rng.random((2, 3))), table_of((2, 0), rng.random((2, 2))))
+    problem = FactorProblem((2, 3, 2), tables).given({2: 1})
+    flat = FlatProblem.of(problem)
+    states = np.array([[i, j, 0] for i in range(2) for j in range(3)])
+    ours = log_densities(flat.net, states) + flat.log_scale
+    assert_allclose(ours, problem.log_density(states))
+
+
+def test_entries_are_cut_by_variable():
+    flat = FlatProblem.of(FactorProblem((2, 1, 3), ()))
+    assert [part.tolist() for part in flat.per_variable(np.arange(6.0))] == [
+        [0, 1],
+        [2],
+        [3, 4, 5],
+    ]
+
+
+def test_a_table_of_zeros_is_refused():
+    with pytest.raises(NoPossibleState, match="positive density"):
+        FlatProblem.of(FactorProblem((2,), (Table((0,), np.zeros(2)),)))
+
+
+def test_starts_of_a_hard_relation_are_possible():
+    # A binary tree of exclusive ors whose root is given.
+    parity = (np.indices((2, 2, 2)).sum(axis=0) % 2 == 0).astype(float)
+    tables = tuple(table_of((i, 2 * i + 1, 2 * i + 2), parity) for i in range(31))
+    problem = FactorProblem((2,) * 63, tables).given({0: 1, 62: 0})
+    flat = FlatProblem.of(problem)
+    states = flat.starts(20, np.random.default_rng(0))
+    assert np.isfinite(problem.log_density(states)).all()
+    assert len(np.unique(states, axis=0)) == 20
+
+
+def test_starts_that_cannot_exist_are_refused():
+    different = [table_of(pair, 1.0 - np.eye(2)) for pair in ((0, 1), (1, 2), (2, 0))]
+    with pytest.raises(NoPossibleState):
+        FlatProblem.of(FactorProblem((2,) * 3, tuple(different))).starts(
+            1, np.random.default_rng(0)
+        )

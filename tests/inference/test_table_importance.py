@@ -1,0 +1,92 @@
+from itertools import product
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import special
+
+from credo.inference.engine import ConvergenceWarning, run
+from credo.inference.factor_problem import FactorProblem, table_of
+from credo.inference.flat_problem import NoPossibleState
+from credo.inference.table_importance import TableImportance
+
+
+def random_problem(seed, share_of_zeros):
+    rng = np.random.default_rng(seed)
+    n_states = tuple(rng.integers(2, 4, size=5).tolist())
+    tables = []
+    for scope in ((0, 1, 2), (2, 3), (3, 4, 0), (1, 4), (2,)):
+        values = 5 * rng.random([n_states[i] for i in scope])
+        values[rng.random(values.shape) < share_of_zeros] = 0.0
+        tables.append(table_of(scope, values))
+    return FactorProblem(n_states, tuple(tables))
+
+
+def enumerated(problem):
+    states = np.array(list(product(*map(range, problem.n_states))))
+    density = problem.log_density(states)
+    log_partition = special.logsumexp(density)
+    weight = np.exp(density - log_partition)
+    return log_partition, [
+        np.bincount(states[:, i], weights=weight, minlength=n)
+        for i, n in enumerate(problem.n_states)
+    ]
+
+
+@pytest.mark.parametrize("share_of_zeros", [0.0, 0.25])
+@pytest.mark.parametrize("seed", range(6))
+def test_marginals_and_log_partition_are_within_monte_carlo_error(seed, share_of_zeros):
+    problem = random_problem(seed, share_of_zeros)
+    log_partition, marginals = enumerated(problem)
+    found = run(TableImportance(tolerance=0.01), problem)
+    posterior = found.posterior
+    for ours, exact, error in zip(
+        posterior.probability, marginals, posterior.standard_error, strict=True
+    ):
+        assert np.all(np.abs(ours - exact) <= 4 * error + 1e-12)
+    off = abs(found.log_evidence - log_partition)
+    assert off <= 4 * posterior.log_partition_error + 1e-9
+    assert found.evidence_method == "importance"
+    assert posterior.effective_draws <= posterior.n_draws * (1 + 1e-12)
+
+
+def test_on_a_forest_all_weights_are_equal():
+    rng = np.random.default_rng(0)
+    chain = [table_of((i, i + 1), rng.random((3, 3))) for i in range(5)]
+    problem = FactorProblem((3,) * 6, tuple(chain))
+    found = run(TableImportance(), problem)
+    assert_allclose(found.log_evidence, enumerated(problem)[0], rtol=1e-10)
+    assert_allclose(found.posterior.effective_draws, found.posterior.n_draws)
+
+
+def test_islands_that_trap_a_gibbs_chain_are_all_visited():
+    same = [table_of((i, (i + 1) % 4), np.eye(3)) for i in range(4)]
+    problem = FactorProblem((3,) * 4, (*same, table_of((0,), np.array([1.0, 2.0, 5.0]))))
+    found = run(TableImportance(tolerance=0.01), problem)
+    posterior = found.posterior
+    off = np.abs(posterior.probability[3] - [1 / 8, 2 / 8, 5 / 8])
+    assert np.all(off <= 4 * posterior.standard_error[3])
+    assert abs(found.log_evidence - np.log(8)) <= 4 * posterior.log_partition_error + 1e-9
+
+
+def test_dead_ends_count_as_draws_of_weight_zero():
+    different = [table_of(pair, 1.0 - np.eye(3)) for pair in ((0, 1), (1, 2), (2, 0), (2, 3))]
+    problem = FactorProblem((3,) * 4, (*different, table_of((0, 3), np.eye(3))))
+    found = run(TableImportance(tolerance=0.01), problem)
+    assert abs(found.log_evidence - np.log(6)) <= 4 * found.posterior.log_partition_error + 1e-9
+
+
+def test_standard_errors_follow_the_draws():
+    problem = random_problem(1, 0.0)
+    with pytest.warns(ConvergenceWarning):
+        few = run(TableImportance(n_draws=1000, tolerance=0.0), problem).posterior
+    with pytest.warns(ConvergenceWarning):
+        many = run(TableImportance(n_draws=16_000, tolerance=0.0), problem).posterior
+    assert_allclose(few.error / many.error, 4.0, rtol=0.15)
+
+
+def test_contradictions_are_refused():
+    tables = (table_of((0, 1), np.eye(2)), table_of((0,), np.array([1.0, 0.0])))
+    contradiction = (*tables, table_of((1,), np.array([0.0, 1.0])))
+    with pytest.raises(NoPossibleState):
+        run(TableImportance(), FactorProblem((2, 2), contradiction))
