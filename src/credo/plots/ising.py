@@ -22,7 +22,7 @@ NAMES = {
     "exact": "exact",
 }
 N_COLUMNS = 3
-PANEL, TITLE = 3.5, 0.55
+PANEL, TITLE = 3.5, 0.65
 
 
 def denoising_figure(
