@@ -19,6 +19,7 @@ from credo.graphs import (
 )
 from credo.graphs.gaussian_node import GaussianNode
 from credo.inference.hybrid import HybridProblem, is_conditional_gaussian
+from credo.inference.table_plan_error import InferenceTooLarge
 
 TUNED, POWER, SPEED = Variable("te", (False, True)), Variable("TP"), Variable("SC")
 
@@ -430,13 +431,18 @@ def test_too_many_settings_are_refused_before_any_work():
         )
         nodes.append(spec.bind(x, (s, reals[i - 1]) if i else (s,)))
     problem = HybridProblem(nodes)
-    with pytest.raises(MemoryError, match="found 1073741824 settings"):
+    with pytest.raises(InferenceTooLarge, match="plan of width 29"):
         problem.log_prob({}, {"x29": [0.0]})
     given = {s.name: [0] for s in switches}
     assert_allclose(
         problem.log_prob(given, {"x29": [0.0]})[0],
         30 * np.log(0.5) + stats.norm.logpdf(0, 0, np.sqrt(30)),
     )
+
+
+def test_given_variables_are_refused_in_a_joint():
+    with pytest.raises(ValueError, match=r"found \['te', 'SC'\] given"):
+        engine().joint({"te": [1]}, {"SC": [8.0]}, ["te", "SC"])
 
 
 def test_findings_that_are_not_finite_are_refused():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from credo.inference.row_table import RowProblem, RowTable, spread
 from credo.numerics.array import Array
 from credo.numerics.log_domain import log_sum_exp
 
-__all__ = ["Bucket", "BucketTree"]
+__all__ = ["Bucket", "BucketTree", "bucket_order"]
 
 Codes = NDArray[np.intp]
 
@@ -68,7 +69,8 @@ class BucketTree:
             Groups of variables that shall share a bucket, so that their joint can be read.
         """
         tables, buckets = list(problem.tables), []
-        for name in _order(problem, together):
+        scopes = [*(table.scope for table in tables), *together]
+        for name in bucket_order(problem.n_states, scopes)[0]:
             inside = [table for table in tables if name in table.scope]
             groups = [group for group in together if name in group]
             bucket = _bucket(name, inside, _neighbors(name, inside, groups), problem, is_max)
@@ -136,25 +138,37 @@ class BucketTree:
         return codes
 
 
-def _order(problem: RowProblem, together: Sequence[tuple[str, ...]]) -> list[str]:
-    """Return an order of elimination: always the variable whose bucket is smallest."""
-    neighbors: dict[str, set[str]] = {name: set() for name in problem.n_states}
-    for scope in [*(table.scope for table in problem.tables), *together]:
+def bucket_order(
+    n_states: Mapping[str, int], scopes: Iterable[tuple[str, ...]]
+) -> tuple[list[str], int]:
+    """Return an order of elimination, the smallest bucket next, and the cells of all buckets.
+
+    Examples
+    --------
+    >>> bucket_order({"a": 2, "b": 3, "c": 2}, [("a", "b"), ("b", "c")])
+    (['a', 'b', 'c'], 14)
+    """
+    near: dict[str, set[str]] = {name: set() for name in n_states}
+    for scope in scopes:
         for name in scope:
-            neighbors[name] |= set(scope) - {name}
-    order = []
-    while neighbors:
-        sizes = {
-            name: float(np.sum(np.log([problem.n_states[n] for n in sorted(near | {name})])))
-            for name, near in neighbors.items()
-        }
+            near[name].update(scope)
+            near[name].discard(name)
+    sizes = {name: _size(name, near, n_states) for name in near}
+    order, cells = [], 0
+    while sizes:
         name = min(sizes, key=sizes.__getitem__)
-        near = neighbors.pop(name)
-        for other in near:
-            neighbors[other] |= near
-            neighbors[other] -= {name, other}
+        cells += sizes.pop(name)
+        neighbors = near.pop(name)
+        for other in neighbors:
+            near[other] |= neighbors
+            near[other] -= {name, other}
+            sizes[other] = _size(other, near, n_states)
         order.append(name)
-    return order
+    return order, cells
+
+
+def _size(name: str, near: Mapping[str, set[str]], n_states: Mapping[str, int]) -> int:
+    return n_states[name] * math.prod(n_states[other] for other in near[name])
 
 
 def _neighbors(

@@ -116,6 +116,8 @@ class HybridProblem:
     ) -> HybridPosterior:
         """Return the joint posterior of several variables, real and discrete, none given."""
         findings = HybridFindings.of(given_codes, given_values, likelihoods)
+        _refuse_given(targets, findings)
+        self.structure.cells(findings, targets)
         solved = self.structure.solved(findings, targets)
         real = [name for name in targets if not self.structure.variable(name).is_discrete]
         homes = [solved.home(name) for name in real]
@@ -144,6 +146,7 @@ class HybridProblem:
         findings = HybridFindings.of(given_codes, given_values, likelihoods)
         nodes = self.structure.conditionals
         names = [name for name, node in nodes.items() if node.child.is_discrete]
+        self.structure.cells(findings, names)
         tree = BucketTree.of(self.structure.solved(findings, names).problem, is_max=True)
         codes = tree.assignment()
         hidden = [name for name in names if name not in findings.codes]
@@ -162,6 +165,7 @@ class HybridProblem:
         Draws of discrete variables are positions of states; given ones are repeated.
         """
         findings = HybridFindings.of(given_codes, given_values, likelihoods)
+        self.structure.cells(findings, ())
         nodes, solved = self.structure.conditionals, self.structure.solved(findings, ())
         rows = np.repeat(np.arange(findings.n_rows), n)
         known = {**findings.codes, **findings.values}
@@ -223,6 +227,15 @@ def _discrete_posterior(
     nothing = np.where(np.isneginf(tree.log_total), np.nan, 0.0)
     joints = iter(tree.log_joints([group for group in targets if group]))
     return [next(joints) if group else nothing for group in targets], tree.log_total
+
+
+def _refuse_given(targets: Sequence[str], findings: HybridFindings) -> None:
+    given = [name for name in targets if name in findings.codes or name in findings.values]
+    if given:
+        raise ValueError(
+            f"targets must be hidden to have a joint posterior; found {given} given. "
+            "Leave them out of the targets."
+        )
 
 
 def _refuse_impossible(log_prob: Array) -> None:

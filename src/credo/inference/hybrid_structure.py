@@ -11,6 +11,7 @@ from credo.graphs.conditional import Conditional, DiscreteConditional
 from credo.graphs.directed import DirectedGraph
 from credo.graphs.gaussian_node import GaussianNode
 from credo.graphs.variable import Variable
+from credo.inference.bucket_tree import bucket_order
 from credo.inference.hybrid_findings import HybridFindings
 from credo.inference.real_component import (
     IntegratedComponent,
@@ -18,11 +19,12 @@ from credo.inference.real_component import (
     real_components,
 )
 from credo.inference.row_table import RowProblem, RowTable, gathered
+from credo.inference.table_plan_error import InferenceTooLarge
 
 __all__ = ["HybridStructure", "Solved"]
 
 CELLS_AT_ONCE = 1 << 22
-LARGEST_TABLE = 1 << 26
+LARGEST = 1 << 27
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,27 +92,36 @@ class HybridStructure:
         nodes = [node for node in above if isinstance(node, GaussianNode)]
         return frozenset(v.name for node in nodes for v in node.discrete_parents)
 
-    def _components(
-        self, findings: HybridFindings, keep: Iterable[str]
-    ) -> tuple[list[Conditional], list[RealComponent]]:
-        relevant = self.relevant(findings, keep)
-        nodes = [c for c in relevant if isinstance(c, GaussianNode)]
-        parts = real_components(nodes, findings.values)
-        for part in parts:
-            _refuse_large(part, part.n_settings(findings.codes))
-        return relevant, parts
-
     def blocks(self, findings: HybridFindings, keep: Sequence[str]) -> Iterable[HybridFindings]:
         """Yield the findings in blocks of rows whose tables fit the memory."""
-        _, parts = self._components(findings, keep)
-        cells = [part.n_settings(findings.codes) * len(part.nodes) for part in parts]
-        step = max(1, CELLS_AT_ONCE // max([1, *cells]))
+        step = max(1, CELLS_AT_ONCE // self.cells(findings, keep))
         for start in range(0, max(1, findings.n_rows), step):
             yield findings.block(slice(start, start + step))
 
+    def cells(self, findings: HybridFindings, keep: Sequence[str]) -> int:
+        """Return the numbers that must be kept for each row, at least one.
+
+        Raises
+        ------
+        InferenceTooLarge
+            If a single row does not fit the memory.
+        """
+        relevant, parts = self._parts(findings, keep)
+        known, variables = findings.codes, _factor_variables(relevant)
+        n_states = {v.name: v.n_states for scope in variables for v in scope}
+        scopes = [tuple(v.name for v in scope if v.name not in known) for scope in variables]
+        scopes += [part.scope(known) for part in parts]
+        left = {name: n for name, n in n_states.items() if name not in known}
+        cells = bucket_order(left, scopes)[1]
+        cells += sum(part.n_settings(known) * len(part.nodes) ** 2 for part in parts)
+        if cells > LARGEST:
+            width = max(map(len, scopes)) - 1
+            raise InferenceTooLarge(width, cells, 8 * cells, 8.0 * LARGEST)
+        return max(1, cells)
+
     def solved(self, findings: HybridFindings, keep: Sequence[str]) -> Solved:
         """Return the discrete problem that findings and targets leave."""
-        relevant, parts = self._components(findings, keep)
+        relevant, parts = self._parts(findings, keep)
         n_rows, codes = findings.n_rows, findings.codes
         done = tuple(part.integrated(n_rows, codes, findings.values) for part in parts)
         tables, n_states = _tables(relevant, findings)
@@ -118,18 +129,31 @@ class HybridStructure:
         problem = RowProblem(n_rows, n_states, tuple(tables), np.zeros(n_rows))
         return Solved(done, problem)
 
+    def _parts(
+        self, findings: HybridFindings, keep: Iterable[str]
+    ) -> tuple[list[DiscreteConditional], list[RealComponent]]:
+        """Return relevant tables, and relevant real variables in connected components."""
+        relevant = self.relevant(findings, keep)
+        nodes = [c for c in relevant if isinstance(c, GaussianNode)]
+        # Testing for the protocol costs more than for the class.
+        tables = [c for c in relevant if not isinstance(c, GaussianNode)]
+        parts = real_components(nodes, findings.values)
+        return [c for c in tables if isinstance(c, DiscreteConditional)], parts
+
+
+def _factor_variables(
+    relevant: Sequence[DiscreteConditional],
+) -> list[tuple[Variable, ...]]:
+    return [factor.variables for node in relevant for factor in node.factors()]
+
 
 def _tables(
-    relevant: Sequence[Conditional], findings: HybridFindings
+    relevant: Sequence[DiscreteConditional], findings: HybridFindings
 ) -> tuple[list[RowTable], dict[str, int]]:
     """Return the discrete tables at the given states, and the sizes of what is left."""
     tables: list[RowTable] = []
     n_states: dict[str, int] = {}
     for conditional in relevant:
-        if isinstance(conditional, GaussianNode) or not isinstance(
-            conditional, DiscreteConditional
-        ):
-            continue
         for factor in conditional.factors():
             values, left = gathered(factor.log_table(), factor.names, findings.codes)
             tables.append(RowTable(left, values))
@@ -138,12 +162,3 @@ def _tables(
         with np.errstate(divide="ignore"):
             tables.append(RowTable((name,), np.log(likelihood)))
     return tables, n_states
-
-
-def _refuse_large(part: RealComponent, n_settings: int) -> None:
-    if n_settings > LARGEST_TABLE:
-        raise MemoryError(
-            f"exact inference must fit a table of at most {LARGEST_TABLE} settings; found "
-            f"{n_settings} settings of {[v.name for v in part.discrete]} around connected real "
-            "variables. Give some of them, or use likelihood weighting."
-        )

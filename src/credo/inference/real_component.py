@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -88,8 +89,7 @@ class RealComponent:
 
     def n_settings(self, codes: Codes) -> int:
         """Return the number of joint states of the discrete variables that are not given."""
-        sizes = [v.n_states for v in self.discrete if v.name not in codes]
-        return int(np.prod(sizes, dtype=np.intp))
+        return math.prod(v.n_states for v in self.discrete if v.name not in codes)
 
     def integrated(
         self, n_rows: int, codes: Codes, values: Mapping[str, Array]
