@@ -6,8 +6,9 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from credo.distributions import Categorical, Gamma, MultivariateNormal, Normal, Poisson
-from credo.graphs import DistributionNode, Variable
+from credo.graphs import ConditionalTable, DistributionNode, Variable
 from credo.graphs.conditional import Conditional
+from credo.inference.likelihood_weighting import ConditionalProblem, ancestral_sample
 
 RATE, CASES = Variable("rate"), Variable("cases")
 
@@ -56,6 +57,61 @@ def test_a_constant_function_still_draws_one_per_row():
     node = DistributionNode(lambda rate: Normal(0.0, 1.0)).bind(CASES, (RATE,))
     draws = node.sample({"rate": np.zeros(5)}, 5, np.random.default_rng(0))
     assert len(np.unique(draws)) == 5
+
+
+def outbreak():
+    """Return nodes: variant and true cases are hidden; reports, beds and costs follow."""
+    variant, actual = Variable("variant", ("mild", "severe")), Variable("actual")
+    hidden = (actual, variant)
+
+    def rate(actual, variant, mild, severe):
+        return actual * np.where(variant == "severe", severe, mild)
+
+    return [
+        ConditionalTable(variant, (), [0.7, 0.3]),
+        DistributionNode(Gamma(4.0, 0.5)).bind(actual, ()),
+        DistributionNode(lambda actual, variant: Poisson(rate(actual, variant, 0.6, 0.9))).bind(
+            Variable("reports"), hidden
+        ),
+        DistributionNode(lambda actual, variant: Poisson(rate(actual, variant, 0.1, 0.5))).bind(
+            Variable("beds"), hidden
+        ),
+        DistributionNode(
+            lambda actual, variant: Normal(rate(actual, variant, 2.0, 5.0), 1.0)
+        ).bind(Variable("cost"), hidden),
+    ]
+
+
+def discretized_outbreak(reports, beds):
+    """Return P(severe | observed), E[cost | observed], E[cost] and P(observed), by
+    sums over fine bins of equal probability."""
+    actual = stats.gamma(4.0, scale=2.0).ppf((np.arange(4000) + 0.5) / 4000)
+    table = np.array([[0.7], [0.3]]) / 4000 * np.ones((2, 4000))
+    costs = np.array([[2.0], [5.0]]) * actual
+    likelihood = stats.poisson.pmf(reports, np.array([[0.6], [0.9]]) * actual)
+    likelihood *= stats.poisson.pmf(beds, np.array([[0.1], [0.5]]) * actual)
+    joint = table * likelihood
+    shares = joint / joint.sum()
+    return shares[1].sum(), (shares * costs).sum(), (table * costs).sum(), joint.sum()
+
+
+def test_hidden_levels_are_marginalized_as_enumeration_of_a_discretized_version_says():
+    severe, cost, prior_cost, evidence = discretized_outbreak(7, 2)
+    problem = ConditionalProblem(outbreak(), given={"reports": 7, "beds": 2})
+    draws = problem.draw(200_000, np.random.default_rng(0))
+    weight = np.exp(draws.log_weight - draws.log_weight.max())
+    weight /= weight.sum()
+    effective = 1.0 / np.sum(weight**2)
+    assert effective > 10_000
+    found = weight @ draws.columns["variant"]
+    assert abs(found - severe) < 4.5 * np.sqrt(severe * (1 - severe) / effective)
+    costs = draws.columns["cost"]
+    spread = np.sqrt(weight @ (costs - weight @ costs) ** 2)
+    assert abs(weight @ costs - cost) < 4.5 * spread / np.sqrt(effective)
+    mean_weight = np.log(np.mean(np.exp(draws.log_weight)))
+    assert_allclose(mean_weight, np.log(evidence), atol=0.03)
+    forward = ancestral_sample(outbreak(), 200_000, np.random.default_rng(1))["cost"]
+    assert abs(forward.mean() - prior_cost) < 4.5 * forward.std() / np.sqrt(200_000)
 
 
 def test_what_is_not_a_distribution_of_one_number_is_refused():

@@ -7,7 +7,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import integrate, special, stats
 
-from credo.distributions import Gamma
+from credo.distributions import Gamma, Mixture, Normal
+from credo.families.linear import LinearStatistics
+from credo.families.linear_gaussian import LinearGaussian as LinearBelief
 from credo.graphs import (
     ConditionalLinearGaussian,
     ConditionalTable,
@@ -438,6 +440,46 @@ def test_too_many_settings_are_refused_before_any_work():
         problem.log_prob(given, {"x29": [0.0]})[0],
         30 * np.log(0.5) + stats.norm.logpdf(0, 0, np.sqrt(30)),
     )
+
+
+def test_models_drawn_as_networks_have_the_densities_of_the_models():
+    rng = np.random.default_rng(11)
+    x, y = rng.uniform(-2, 2, size=8), rng.normal(size=8)
+    weights = [Variable("slope"), Variable("level")]
+    nodes = [
+        LinearGaussian(0.3, {}, 2.0).bind(weights[0], ()),
+        LinearGaussian(-0.2, {}, 1.5).bind(weights[1], ()),
+    ]
+    nodes += [
+        LinearGaussian(0.0, {"slope": x[i], "level": 1.0}, 0.7).bind(Variable(f"y{i}"), weights)
+        for i in range(8)
+    ]
+    outputs = {f"y{i}": y[i : i + 1] for i in range(8)}
+    known = {"slope": [0.9], "level": [0.1], **outputs}
+    problem = HybridProblem(nodes)
+    line = stats.norm.logpdf(y, 0.1 + 0.9 * x, 0.7).sum()
+    prior = stats.norm.logpdf(0.9, 0.3, 2.0) + stats.norm.logpdf(0.1, -0.2, 1.5)
+    assert_allclose(problem.log_prob({}, known), line + prior)
+
+    belief = LinearBelief(np.array([0.3, -0.2]), np.diag([1 / 4.0, 1 / 2.25]), 1 / 0.49)
+    statistics = LinearStatistics.of(np.column_stack([x, np.ones(8)]), y)
+    assert_allclose(problem.log_prob({}, outputs), belief.log_evidence(statistics))
+    joint = problem.joint({}, outputs, ["slope", "level"])
+    after = belief.update(statistics).weights()
+    assert_allclose(joint.total_mean()[0], after.mean())
+    assert_allclose(joint.total_covariance()[0], after.covariance())
+
+    kind = Variable("kind", (0, 1, 2))
+    parts = {k: LinearGaussian(3.0 * k, {}, 1.0 + k) for k in range(3)}
+    shares = [0.5, 0.2, 0.3]
+    drawn = HybridProblem(
+        [
+            ConditionalTable(kind, (), shares),
+            ConditionalLinearGaussian(parts).bind(Variable("x"), (kind,)),
+        ]
+    )
+    mixture = Mixture(shares, [Normal(3.0 * k, 1.0 + k) for k in range(3)])
+    assert_allclose(drawn.log_prob({}, {"x": x}), mixture.log_prob(x))
 
 
 def test_given_variables_are_refused_in_a_joint():
