@@ -116,10 +116,10 @@ class Factor:
     def series(self) -> pd.Series[float]:
         """Return the entries labelled by states, one level of the index per variable."""
         index: pd.Index[Any] = pd.MultiIndex.from_product(
-            [v.labels for v in self.variables], names=list(self.names)
+            [v.axis for v in self.variables], names=list(self.names)
         )
         if len(self.variables) == 1:
-            index = pd.Index(list(self.variables[0].labels), name=self.names[0])
+            index = self.variables[0].axis
         return pd.Series(self.table().ravel(), index=index, dtype=float)
 
     def _without(self, names: tuple[str, ...], values: Array) -> Factor:

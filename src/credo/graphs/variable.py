@@ -8,7 +8,11 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
-__all__ = ["UnknownState", "UnknownVariable", "Variable", "nearest"]
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+__all__ = ["UnknownState", "UnknownVariable", "Variable", "nearest", "object_array"]
 
 State = Hashable
 
@@ -82,6 +86,16 @@ class Variable:
         return self.states
 
     @cached_property
+    def axis(self) -> pd.Index[Any]:
+        """States as an index named after the variable; mixed types stay what they are."""
+        labels = self.labels
+        kinds = {type(label) for label in labels}
+        if len(kinds) == 1 and tuple not in kinds:
+            plain: pd.Index[Any] = pd.Index(list(labels), name=self.name)
+            return plain
+        return pd.Index(object_array(labels), name=self.name, tupleize_cols=False)
+
+    @cached_property
     def positions(self) -> dict[Any, int]:
         """Position of each state."""
         return {state: i for i, state in enumerate(self.labels)}
@@ -111,6 +125,13 @@ def nearest(word: object, choices: Iterable[object]) -> str:
     if not match:
         return " Check the spelling."
     return f" Did you mean {texts[lowered[match[0]]]!r}?"
+
+
+def object_array(labels: Sequence[Any]) -> NDArray[Any]:
+    """Return labels as an array of objects, tuples among them not taken as rows."""
+    values = np.empty(len(labels), dtype=object)
+    values[:] = list(labels)
+    return values
 
 
 def _shown(states: Sequence[object]) -> str:

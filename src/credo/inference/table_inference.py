@@ -54,6 +54,11 @@ class TableInference:
     max_seconds: float = 60.0
     plans: OrderedDict[Question, Plan] = field(default_factory=OrderedDict)
 
+    @property
+    def limit(self) -> float:
+        """Memory that a plan may take, in bytes."""
+        return self.max_bytes or SHARE_OF_MEMORY * available_bytes()
+
     def sketch(self, question: Question) -> Sketch:
         """Return the plan of a question by names, with its cost."""
         return sketch(self.problem, question)
@@ -71,7 +76,7 @@ class TableInference:
             self.plans.move_to_end(question)
             return known
         whole = self.sketch(question)
-        limit = self.max_bytes or SHARE_OF_MEMORY * available_bytes()
+        limit = self.limit
         if whole.bytes <= limit:
             self.plans[question] = TablePlan(whole)
         else:

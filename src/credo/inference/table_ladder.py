@@ -7,7 +7,7 @@ An answer carries an account of how it was found. What is asked by name is done 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
@@ -58,13 +58,14 @@ class Account:
     error: float = 0.0
     error_kind: str = "exact"
 
+    def attrs(self) -> dict[Hashable, Any]:
+        """Return the account as attributes of a labelled answer."""
+        return dict(vars(self).items())
+
     def worse(self, other: Account) -> Account:
         """Return the account of two answers taken together."""
-        return (
-            other
-            if (not other.is_exact, other.error) > (not self.is_exact, self.error)
-            else self
-        )
+        mine, theirs = (not self.is_exact, self.error), (not other.is_exact, other.error)
+        return other if theirs > mine else self
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +240,7 @@ def _certain(
     codes = findings.codes.get(variable)
     if codes is None or codes[row] == MISSING:
         return share
-    return np.eye(n_states)[codes[row]]
+    return np.asarray(np.eye(n_states)[codes[row]])
 
 
 def _unclamped(states: Any, findings: TableFindings, row: int) -> Any:

@@ -11,17 +11,20 @@ if TYPE_CHECKING:
     from credo.models.baseline_classifier import BaselineClassifier as BaselineClassifier
     from credo.models.baseline_regressor import BaselineRegressor as BaselineRegressor
     from credo.models.basis_transformer import BasisTransformer as BasisTransformer
+    from credo.models.bayesian_network import BayesianNetwork as BayesianNetwork
     from credo.models.class_conditional import (
         GaussianClassConditional as GaussianClassConditional,
     )
     from credo.models.class_setting import SingularClassWarning as SingularClassWarning
     from credo.models.decision_stump import DecisionStump as DecisionStump
+    from credo.models.factor_graph import FactorGraph as FactorGraph
     from credo.models.ising_model import IsingModel as IsingModel
     from credo.models.least_squares_classifier import (
         LeastSquaresClassifier as LeastSquaresClassifier,
     )
     from credo.models.linear_regression import LinearRegression as LinearRegression
     from credo.models.logistic_regression import LogisticRegression as LogisticRegression
+    from credo.models.markov_random_field import MarkovRandomField as MarkovRandomField
     from credo.models.naive_bayes import NaiveBayes as NaiveBayes
     from credo.models.nearest_neighbors import (
         NearestNeighborsClassifier as NearestNeighborsClassifier,
@@ -47,13 +50,16 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "baseline_classifier": ["BaselineClassifier"],
         "baseline_regressor": ["BaselineRegressor"],
         "basis_transformer": ["BasisTransformer"],
+        "bayesian_network": ["BayesianNetwork"],
         "class_conditional": ["GaussianClassConditional"],
         "class_setting": ["SingularClassWarning"],
         "decision_stump": ["DecisionStump"],
+        "factor_graph": ["FactorGraph"],
         "ising_model": ["IsingModel"],
         "least_squares_classifier": ["LeastSquaresClassifier"],
         "linear_regression": ["LinearRegression"],
         "logistic_regression": ["LogisticRegression"],
+        "markov_random_field": ["MarkovRandomField"],
         "naive_bayes": ["NaiveBayes"],
         "perceptron": ["Perceptron"],
         "nearest_neighbors": ["NearestNeighborsClassifier", "NearestNeighborsRegressor"],

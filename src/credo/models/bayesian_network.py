@@ -10,9 +10,13 @@ from credo.graphs.conditional import Conditional, DiscreteConditional
 from credo.graphs.conditional_spec import bind, states_of
 from credo.graphs.directed import DirectedGraph
 from credo.graphs.factor import Factor
+from credo.graphs.joint_product import parameter_count
 from credo.graphs.structure_text import parse_structure
 from credo.graphs.variable import Variable, nearest
+from credo.inference.factor_problem import FactorProblem, Table
+from credo.models.answers import Answers
 from credo.models.network import Network
+from credo.models.table_answers import TableAnswers
 
 __all__ = ["BayesianNetwork"]
 
@@ -86,6 +90,43 @@ class BayesianNetwork(Network):
         self.variables = {name: variables[name] for name in self.graph.nodes}
         self.conditionals = {name: self.conditionals[name] for name in self.graph.nodes}
 
+    def answers(self, do: Sequence[str] = ()) -> Answers:
+        """Return the engines of this network, those in ``do`` cut off from their causes."""
+        cut = frozenset(do)
+        if cut not in self._engines:
+            self._engines[cut] = self._table_answers(cut)
+        return self._engines[cut]
+
+    def _table_answers(self, cut: frozenset[str]) -> TableAnswers:
+        """Return answers on the tables; compact nodes bring auxiliary variables along."""
+        if not self.conditionals:
+            raise ValueError(
+                "a network must have conditional distributions to answer; found the structure "
+                "only. Pass cpts."
+            )
+        numbers = {name: i for i, name in enumerate(self.variables)}
+        n_states = [v.n_states for v in self.variables.values()]
+        place, tables = dict(numbers), []
+        for name, conditional in self.conditionals.items():
+            if name in cut or not isinstance(conditional, DiscreteConditional):
+                continue
+            for factor in conditional.factors():
+                for variable in factor.variables:
+                    if variable.name not in place:
+                        place[variable.name] = len(n_states)
+                        n_states.append(variable.n_states)
+                scope = tuple(place[n] for n in factor.names)
+                # The last variable of every factor is distributed given the others.
+                tables.append(Table(scope, factor.values, factor.log_scale, scope[-1]))
+        return TableAnswers.of(numbers, FactorProblem(tuple(n_states), tuple(tables)))
+
+    def _log_constant(self, answers: Answers, method: str) -> float:
+        return 0.0
+
+    @cached_property
+    def _engines(self) -> dict[frozenset[str], Answers]:
+        return {}
+
     @cached_property
     def factors(self) -> tuple[Factor, ...]:
         """Tables of the discrete nodes, whole, axes parents then child."""
@@ -100,7 +141,8 @@ class BayesianNetwork(Network):
         """Number of free parameters; of full tables if only the structure is known."""
         if self.conditionals:
             return sum(conditional.n_parameters for conditional in self.conditionals.values())
-        return self.graph.n_parameters({n: v.n_states for n, v in self.variables.items()})
+        sizes = {name: v.n_states for name, v in self.variables.items()}
+        return parameter_count(self.graph, sizes).network
 
     def __repr__(self) -> str:
         return (
@@ -124,7 +166,7 @@ def _graph_of(structure: Any) -> tuple[DirectedGraph, dict[str, tuple[Any, ...]]
 
 def _check_names(what: str, names: Mapping[str, Any], graph: DirectedGraph) -> None:
     for name in names:
-        if name not in graph.nodes:
+        if name not in graph:
             raise ValueError(
                 f"{what} must name nodes of the network; found {name!r}, which the structure "
                 f"does not have.{nearest(name, graph.nodes)}"

@@ -8,7 +8,9 @@ from functools import cached_property
 from credo.graphs.factor import Factor
 from credo.graphs.undirected import UndirectedGraph
 from credo.graphs.variable import Variable
+from credo.inference.factor_problem import FactorProblem, Table
 from credo.models.network import Network
+from credo.models.table_answers import TableAnswers
 
 __all__ = ["MarkovRandomField"]
 
@@ -45,6 +47,25 @@ class MarkovRandomField(Network):
                         f"found {list(self.variables[variable.name].labels)} and "
                         f"{list(variable.labels)}. Build all factors from one Variable."
                     )
+
+    @cached_property
+    def _answers(self) -> TableAnswers:
+        numbers = {name: i for i, name in enumerate(self.variables)}
+        tables = [
+            Table(tuple(numbers[n] for n in f.names), f.values, f.log_scale)
+            for f in self.factors
+        ]
+        n_states = tuple(v.n_states for v in self.variables.values())
+        return TableAnswers.of(numbers, FactorProblem(n_states, tuple(tables)))
+
+    def answers(self, do: Sequence[str] = ()) -> TableAnswers:
+        """Return the engines of this network; it has no causes to cut."""
+        if do:
+            raise ValueError(
+                "do must be asked of a Bayesian network, whose arrows are causes; found an "
+                "undirected one. Use given."
+            )
+        return self._answers
 
     @cached_property
     def graph(self) -> UndirectedGraph:

@@ -1,0 +1,239 @@
+"""What people say they know about a network, checked and coded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from credo.graphs.variable import UnknownState, UnknownVariable, Variable, nearest
+from credo.numerics.array import Array
+
+__all__ = ["Findings", "Given", "is_frame", "read_findings", "with_settings"]
+
+MISSING = -1
+
+Given = Mapping[str, Any] | Any
+"""A mapping of names to what is known, or a table with one row per case."""
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """Coded findings, one entry per row.
+
+    Attributes
+    ----------
+    n_rows
+        Number of rows; one for a dictionary.
+    codes
+        Positions of states by name, -1 where missing.
+    weights
+        Likelihoods of the states by name, shape (n_states, n_rows).
+    values
+        Values of real variables by name, NaN where missing.
+    index
+        Labels of the rows of a table.
+    """
+
+    n_rows: int
+    codes: dict[str, NDArray[np.intp]] = field(default_factory=dict)
+    weights: dict[str, Array] = field(default_factory=dict)
+    values: dict[str, Array] = field(default_factory=dict)
+    index: pd.Index[Any] | None = None
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Variables that something is known about in some row."""
+        return frozenset((*self.codes, *self.weights, *self.values))
+
+    def is_known(self, name: str) -> bool:
+        """Return whether the variable is given in every row."""
+        if name in self.codes:
+            return bool(np.all(self.codes[name] != MISSING))
+        return name in self.values and not bool(np.any(np.isnan(self.values[name])))
+
+    def without(self, names: Sequence[str]) -> Findings:
+        """Return the findings about all other variables."""
+        return Findings(
+            self.n_rows,
+            {name: codes for name, codes in self.codes.items() if name not in names},
+            {name: weight for name, weight in self.weights.items() if name not in names},
+            {name: values for name, values in self.values.items() if name not in names},
+            self.index,
+        )
+
+    def take(self, rows: NDArray[np.intp]) -> Findings:
+        """Return some rows."""
+        return Findings(
+            len(rows),
+            {name: codes[rows] for name, codes in self.codes.items()},
+            {name: weight[:, rows] for name, weight in self.weights.items()},
+            {name: values[rows] for name, values in self.values.items()},
+        )
+
+    def patterns(self) -> Iterator[tuple[NDArray[np.intp], Findings]]:
+        """Yield the rows that know the same variables, and the findings about just those."""
+        names = [*self.codes, *self.values]
+        present = [self.codes[n] != MISSING for n in self.codes]
+        present += [~np.isnan(self.values[n]) for n in self.values]
+        if not names:
+            yield np.arange(self.n_rows), self
+            return
+        pattern, inverse = np.unique(np.array(present), axis=1, return_inverse=True)
+        for at in range(pattern.shape[1]):
+            rows = np.flatnonzero(inverse.ravel() == at)
+            absent = [
+                name for name, known in zip(names, pattern[:, at], strict=True) if not known
+            ]
+            yield rows, self.take(rows).without(absent)
+
+
+def read_findings(variables: Mapping[str, Variable], given: Given = None) -> Findings:
+    """Return findings that were written as a dictionary or as a table.
+
+    In a dictionary the value of a discrete variable is a state, a dictionary of likelihoods by
+    state, a list of likelihoods in the order of the states, or a set of states one of which is
+    true; None is missing. A table holds states and numbers, one column per variable.
+
+    Raises
+    ------
+    UnknownVariable, UnknownState
+        If a name or a label does not exist; the message names the nearest.
+    """
+    if is_frame(given):
+        return _read_frame(variables, given)
+    codes, weights, values = {}, {}, {}
+    for name, value in (given or {}).items():
+        variable = _variable(variables, name)
+        if _is_missing(value):
+            continue
+        if not variable.is_discrete:
+            values[name] = np.array([_number(name, value)])
+        elif _is_likelihood(variable, value):
+            weights[name] = _likelihood(variable, value)[:, None]
+        else:
+            codes[name] = np.array([variable.index(value)], dtype=np.intp)
+    return Findings(1, codes, weights, values)
+
+
+def with_settings(findings: Findings, settings: Findings) -> Findings:
+    """Return findings with variables that are set from outside, the same in every row."""
+    clash = sorted(settings.names & findings.names)
+    if settings.weights or clash:
+        raise ValueError(
+            "do must set variables that are not given as well to one state each; found "
+            f"{clash or sorted(settings.weights)}. Name each once."
+        )
+    n = findings.n_rows
+    return Findings(
+        n,
+        {**findings.codes, **{name: np.repeat(c, n) for name, c in settings.codes.items()}},
+        findings.weights,
+        {**findings.values, **{name: np.repeat(v, n) for name, v in settings.values.items()}},
+        findings.index,
+    )
+
+
+def is_frame(given: Any) -> bool:
+    """Return whether ``given`` is a table rather than a mapping."""
+    return hasattr(given, "columns") and not isinstance(given, Mapping)
+
+
+def _variable(variables: Mapping[str, Variable], name: str) -> Variable:
+    found = variables.get(name)
+    if found is None:
+        raise UnknownVariable(
+            f"a finding must be about a variable of the network; found {name!r}."
+            f"{nearest(name, variables)}"
+        )
+    return found
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value is pd.NA or (isinstance(value, float) and value != value)
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"a finding about {name} must be a number, for it is real-valued; found {value!r}. "
+            "Pass a number."
+        ) from error
+
+
+def _is_likelihood(variable: Variable, value: Any) -> bool:
+    if isinstance(value, Mapping | set | frozenset | list | pd.Series):
+        return True
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    return isinstance(value, tuple) and value not in variable.positions
+
+
+def _likelihood(variable: Variable, value: Any) -> Array:
+    """Return the likelihood of each state, in the order of the states."""
+    if isinstance(value, set | frozenset):
+        chosen = {variable.index(state) for state in value}
+        weight = np.array([float(i in chosen) for i in range(variable.n_states)])
+    elif isinstance(value, Mapping | pd.Series):
+        told = {variable.index(state): float(share) for state, share in value.items()}
+        weight = np.array([told.get(i, np.nan) for i in range(variable.n_states)])
+    else:
+        weight = np.asarray(value, dtype=np.float64)
+    if weight.shape != (variable.n_states,) or not np.all(weight >= 0) or not weight.max() > 0:
+        raise ValueError(
+            f"a likelihood of {variable.name} must hold one number, not negative and not all "
+            f"zero, for each of its states {list(variable.labels[:8])}; found {value!r}. Use a "
+            "set of states to say that one of them is true."
+        )
+    if not np.all(np.isfinite(weight)):
+        raise ValueError(
+            f"a likelihood of {variable.name} must be finite; found {value!r}. Pass ratios."
+        )
+    return weight
+
+
+def _read_frame(variables: Mapping[str, Variable], given: Any) -> Findings:
+    frame = given if isinstance(given, pd.DataFrame) else _as_pandas(given)
+    codes, values = {}, {}
+    for name in frame.columns:
+        variable = _variable(variables, name)
+        column = frame[name]
+        if variable.is_discrete:
+            codes[name] = _codes(variable, column)
+        else:
+            values[name] = _numbers(name, column)
+    return Findings(len(frame), codes, {}, values, frame.index)
+
+
+def _as_pandas(given: Any) -> pd.DataFrame:
+    table = nw.from_native(given, eager_only=True)
+    return pd.DataFrame({name: pd.Series(table[name].to_list()) for name in table.columns})
+
+
+def _codes(variable: Variable, column: pd.Series[Any]) -> NDArray[np.intp]:
+    """Return the positions of the states of a column, each label looked up once."""
+    number, labels = pd.factorize(column)
+    try:
+        place = [variable.index(label) for label in labels.tolist()]
+    except UnknownState as error:
+        label = next(x for x in labels.tolist() if x not in variable.positions)
+        row = int(np.flatnonzero(number == labels.tolist().index(label))[0])
+        raise UnknownState(f"{error} It is in row {row} of column {variable.name}.") from error
+    return np.append(np.array(place, dtype=np.intp), MISSING)[number]
+
+
+def _numbers(name: str, column: pd.Series[Any]) -> Array:
+    try:
+        return np.asarray(pd.to_numeric(column), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"column {name} must hold numbers, for the variable is real-valued; found others "
+            f"({error}). Leave missing entries empty."
+        ) from error

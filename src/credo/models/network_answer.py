@@ -1,0 +1,139 @@
+"""Answers of networks, labelled by names and states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from credo.graphs.variable import Variable, object_array
+from credo.inference.table_ladder import Account
+from credo.numerics.array import Array
+
+__all__ = [
+    "Explanation",
+    "Marginals",
+    "PlanReport",
+    "joint_axis",
+    "labelled",
+    "labelled_rows",
+    "value_column",
+]
+
+
+class Marginals(dict[str, Any]):
+    """Marginal distributions by name of the variable.
+
+    Attributes
+    ----------
+    log_prob
+        Log probability of the findings, a number or one per row.
+    is_impossible
+        Whether the findings have probability zero; such rows are NaN.
+    account
+        How the answer was found.
+    """
+
+    def __init__(self, parts: Mapping[str, Any], log_prob: Any, account: Account) -> None:
+        super().__init__(parts)
+        self.log_prob = log_prob
+        self.is_impossible = np.isneginf(log_prob)
+        self.account = account
+
+
+class Explanation(dict[str, Any]):
+    """The most probable states of some variables, jointly, by name.
+
+    Attributes
+    ----------
+    log_prob
+        Log probability of these states together with the findings.
+    account
+        How the answer was found.
+    """
+
+    def __init__(self, states: Mapping[str, Any], log_prob: float, account: Account) -> None:
+        super().__init__(states)
+        self.log_prob = log_prob
+        self.account = account
+
+
+@dataclass(frozen=True)
+class PlanReport:
+    """What an exact answer costs, stated before anything is allocated.
+
+    Attributes
+    ----------
+    width
+        Variables of the largest table, less one.
+    cells
+        Multiplications for one row of findings.
+    bytes
+        Memory for one row of findings.
+    seconds
+        Rough time for one row of findings on one core.
+    fits
+        Whether it fits the memory that plans may take.
+    """
+
+    width: int
+    cells: int
+    bytes: int
+    seconds: float
+    fits: bool
+
+    def __str__(self) -> str:
+        fit = "fits" if self.fits else "does not fit"
+        return (
+            f"width {self.width}, {self.cells:,} cells, {self.bytes / 1e6:.3g} MB and about "
+            f"{self.seconds:.2g} s for one row; {fit} the memory allowed"
+        )
+
+
+def labelled(variables: Sequence[Variable], table: Array, account: Account) -> pd.Series[float]:
+    """Return a table of probabilities as a Series labelled by states."""
+    series = pd.Series(table.ravel(), index=joint_axis(variables))
+    series.attrs = account.attrs()
+    return series
+
+
+def labelled_rows(
+    variables: Sequence[Variable], table: Array, index: pd.Index[Any] | None, account: Account
+) -> pd.DataFrame:
+    """Return tables of probabilities, one per row, with one column per (joint) state."""
+    flat = table.reshape(len(table), -1)
+    frame = pd.DataFrame(flat, index=index, columns=joint_axis(variables))
+    impossible = np.flatnonzero(np.isnan(flat).all(axis=1))
+    frame.attrs = account.attrs() | {"impossible_rows": [int(row) for row in impossible]}
+    return frame
+
+
+def joint_axis(variables: Sequence[Variable]) -> pd.Index[Any]:
+    """Return the joint states of some variables, one level per variable."""
+    if len(variables) == 1:
+        return variables[0].axis
+    names = [v.name for v in variables]
+    return pd.MultiIndex.from_product([v.axis for v in variables], names=names)
+
+
+def value_column(
+    variable: Variable, values: NDArray[Any], index: pd.Index[Any] | None = None
+) -> pd.Series[Any]:
+    """Return values of a real variable, or states of a discrete one by position.
+
+    Labels that are no numbers become categories in order; -1 is missing.
+    """
+    if not variable.is_discrete:
+        return pd.Series(values, index=index, name=variable.name, dtype=float)
+    labels = object_array(variable.labels)
+    kinds = {type(label) for label in variable.labels}
+    if kinds <= {bool, int, float}:
+        chosen = pd.Series(labels[values], index=index, name=variable.name, dtype=object)
+        chosen = chosen.where(np.asarray(values) >= 0)
+        return chosen.infer_objects() if len(kinds) == 1 else chosen
+    categories = pd.Categorical.from_codes(values, categories=pd.Index(labels))
+    return pd.Series(categories, index=index, name=variable.name)
