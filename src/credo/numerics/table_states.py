@@ -30,6 +30,8 @@ Index = NDArray[np.intp]
 _N_TRIES = 20
 _RETURNS_PER_VARIABLE = 20
 _MOST_LIFTED = 0.05
+# Fixed, so that the draws do not depend on the number of cores.
+_N_STREAMS = 8
 
 
 def conditional_probability(net: FlatTables, variable: int, states: Index) -> Array:
@@ -100,9 +102,21 @@ def guided_draws(
     draws would hide what is missed.
     """
     floor = 0.0 if order.is_forest else min(_MOST_LIFTED, 0.5 / len(net.n_states))
-    mail = _messages().sort_mail(net, log_message)
+    incoming = _heard(net, log_message)
     states = np.zeros((n, len(net.n_states)), dtype=np.intp)
-    log_prob = _loops().propose_all(net, order.variables, mail, floor, rng, states)
+    log_prob = np.empty(n)
+    edges = np.linspace(0, n, _N_STREAMS + 1).astype(int)
+    streams = rng.spawn(_N_STREAMS)
+    loop = _loops().propose_all
+
+    def work(start: int, stop: int) -> None:
+        for part in range(start, stop):
+            rows = slice(edges[part], edges[part + 1])
+            log_prob[rows] = loop(
+                net, order.variables, incoming, floor, streams[part], states[rows]
+            )
+
+    in_parts(work, _N_STREAMS, 100 * states.size)
     # A dead end leaves open variables; its weight is zero whatever they are.
     return np.maximum(states, 0), log_prob
 
@@ -128,14 +142,14 @@ def possible_states(
     if not net.has_zeros:
         uniform = rng.random((n, len(net.n_states)))
         return np.asarray(uniform * net.n_states, dtype=np.intp)
-    mail = _messages().sort_mail(net, log_message)
+    incoming = _heard(net, log_message)
     states = np.zeros((n, len(net.n_states)), dtype=np.intp)
     max_returns = _RETURNS_PER_VARIABLE * len(net.n_states)
     for row in states:
         found = 0
         for _ in range(_N_TRIES):
             found, _ = _loops().propose(
-                net, order.variables, mail, max_returns, _MOST_LIFTED, rng, row
+                net, order.variables, incoming, max_returns, _MOST_LIFTED, rng, row
             )
             if found:
                 break
@@ -150,11 +164,12 @@ def possible_states(
     return states
 
 
+def _heard(net: FlatTables, log_message: Array) -> Array:
+    """Return the messages from variables to tables that go with those from tables."""
+    messages = importlib.import_module("credo.numerics._loops.table_messages")
+    return np.asarray(_loops().heard(net, messages.sort_mail(net, log_message)))
+
+
 @cache
 def _loops() -> ModuleType:
     return importlib.import_module("credo.numerics._loops.table_states")
-
-
-@cache
-def _messages() -> ModuleType:
-    return importlib.import_module("credo.numerics._loops.table_messages")

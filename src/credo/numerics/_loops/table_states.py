@@ -7,11 +7,11 @@ from numba import njit
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from credo.numerics._loops.table_messages import Edges, Mail, edges_of, read
+from credo.numerics._loops.table_messages import Mail, edges_of, read
 from credo.numerics.array import Array
 from credo.numerics.flat_tables import FlatTables
 
-__all__ = ["conditional", "gibbs", "modes", "propose", "propose_all"]
+__all__ = ["conditional", "gibbs", "heard", "modes", "propose", "propose_all"]
 
 Index = NDArray[np.intp]
 NOTHING = -np.inf
@@ -103,53 +103,85 @@ def modes(net: FlatTables, states: Index) -> int:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _score(net: FlatTables, e_own: int, cell: int, incoming: Array, states: Index) -> float:
-    """Return the log entry of a cell times messages of open variables, -inf if it disagrees.
+def heard(net: FlatTables, mail: Mail) -> Array:
+    """Return what every variable tells each of its tables, per state of every edge."""
+    edges, incoming = edges_of(net), np.empty(len(mail.log_message))
+    for t in range(len(net.edge_start) - 1):
+        read(edges, mail, net.edge_start[t], net.edge_start[t + 1], incoming)
+    return incoming
 
-    The variable of the edge ``e_own`` may be in any state.
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _open_edges(net: FlatTables, own: int, states: Index, opened: Index) -> tuple[int, int]:
+    """List the edges of a table whose states are open; return how many, and where it starts.
+
+    The start is the cell where known variables are as they are and the others in state zero.
     """
-    t = net.edge_table[e_own]
-    score = float(net.log_values[net.cell_start[t] + cell])
+    t, n = net.edge_table[own], 0
+    cell = net.cell_start[t]
     for e in range(net.edge_start[t], net.edge_start[t + 1]):
-        if e == e_own:
-            continue
-        i = net.edge_variable[e]
-        at = cell // net.edge_stride[e] % net.n_states[i]
-        if states[i] < 0:
-            score += incoming[net.message_start[e] + at]
-        elif states[i] != at:
-            return NOTHING
-    return score
+        known = states[net.edge_variable[e]]
+        if known >= 0:
+            cell += net.edge_stride[e] * known
+        elif e != own:
+            opened[n] = e
+            n += 1
+    return n, cell
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _offset(
+    message: Index, stride: Index, opened: Index, combination: int, incoming: Array
+) -> tuple[int, float]:
+    """Return how far on a combination of open states is, and the sum of its messages."""
+    cell, score = 0, 0.0
+    for e in opened:
+        size = message[e + 1] - message[e]
+        at = combination % size
+        combination //= size
+        cell += stride[e] * at
+        score += incoming[message[e] + at]
+    return cell, score
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _add_table(
+    net: FlatTables, own: int, start: int, opened: Index, incoming: Array, log_weight: Array
+) -> None:
+    """Add what one table says about the states of a variable, summed over open variables."""
+    message, stride, log_values = net.message_start, net.edge_stride, net.log_values
+    step, n = stride[own], len(log_weight)
+    n_combinations = 1
+    for e in opened:
+        n_combinations *= message[e + 1] - message[e]
+    top, total = np.full(n, NOTHING), np.zeros(n)
+    for combination in range(n_combinations):
+        cell, score = _offset(message, stride, opened, combination, incoming)
+        for k in range(n):
+            value = score + log_values[start + cell + k * step]
+            if value > top[k]:
+                total[k] = total[k] * math.exp(top[k] - value) + 1.0
+                top[k] = value
+            elif value > NOTHING:
+                total[k] += math.exp(value - top[k])
+    for k in range(n):
+        log_weight[k] += top[k] + math.log(total[k]) if total[k] > 0 else NOTHING
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _guide(
-    net: FlatTables,
-    edges: Edges,
-    mail: Mail,
-    i: int,
-    states: Index,
-    incoming: Array,
-    log_weight: Array,
+    net: FlatTables, i: int, states: Index, incoming: Array, opened: Index, log_weight: Array
 ) -> None:
     """Write the log weight of each state of a variable, given known states and messages."""
-    n = net.n_states[i]
-    log_weight[:n] = 0.0
+    log_weight[:] = 0.0
     for slot in range(net.slot_start[i], net.slot_start[i + 1]):
         own = net.slot_edge[slot]
-        t = net.edge_table[own]
-        read(edges, mail, net.edge_start[t], net.edge_start[t + 1], incoming)
-        top, total = np.full(n, NOTHING), np.zeros(n)
-        for cell in range(net.cell_start[t + 1] - net.cell_start[t]):
-            score = _score(net, own, cell, incoming, states)
-            k = cell // net.edge_stride[own] % n
-            if score > top[k]:
-                total[k] = total[k] * math.exp(top[k] - score) + 1.0
-                top[k] = score
-            elif score > NOTHING:
-                total[k] += math.exp(score - top[k])
-        for k in range(n):
-            log_weight[k] += top[k] + math.log(total[k]) if total[k] > 0 else NOTHING
+        n_open, start = _open_edges(net, own, states, opened)
+        if n_open:
+            _add_table(net, own, start, opened[:n_open], incoming, log_weight)
+        else:
+            for k in range(len(log_weight)):
+                log_weight[k] += net.log_values[start + k * net.edge_stride[own]]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -168,7 +200,7 @@ def _lift(log_weight: Array, floor: float) -> None:
 def propose(
     net: FlatTables,
     order: Index,
-    mail: Mail,
+    incoming: Array,
     max_returns: int,
     floor: float,
     rng: Generator,
@@ -179,19 +211,18 @@ def propose(
     Returns whether a state was found, and the log probability of having drawn it without a
     return. On a forest with settled messages the draw is exact.
     """
-    edges = edges_of(net)
-    weight, incoming = np.empty(net.n_states.max()), np.empty(len(mail.log_message))
+    room, opened = np.empty(net.n_states.max()), np.empty(len(order), np.intp)
     is_tried = np.zeros(net.state_start[-1], np.bool_)
     states[:] = -1
     log_prob, depth, n_returns = 0.0, 0, 0
     while depth < len(order):
         i = order[depth]
-        states[i], size = -1, net.n_states[i]
+        states[i], weight = -1, room[: net.n_states[i]]
         tried = is_tried[net.state_start[i] : net.state_start[i + 1]]
-        _guide(net, edges, mail, i, states, incoming, weight)
-        _lift(weight[:size], floor)
-        weight[:size][tried] = NOTHING
-        if weight[:size].max() == NOTHING:
+        _guide(net, i, states, incoming, opened, weight)
+        _lift(weight, floor)
+        weight[tried] = NOTHING
+        if weight.max() == NOTHING:
             tried[:] = False
             depth -= 1
             n_returns += 1
@@ -200,7 +231,7 @@ def propose(
             if n_returns > max_returns:
                 return GAVE_UP, NOTHING
             continue
-        k = _draw(weight, size, rng.random())
+        k = _draw(weight, len(weight), rng.random())
         log_prob += math.log(weight[k])
         tried[k], states[i] = True, k
         depth += 1
@@ -209,10 +240,10 @@ def propose(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def propose_all(
-    net: FlatTables, order: Index, mail: Mail, floor: float, rng: Generator, states: Index
+    net: FlatTables, order: Index, incoming: Array, floor: float, rng: Generator, states: Index
 ) -> Array:
     """Fill rows with draws that never go back; return their log probabilities."""
     log_prob = np.empty(len(states))
     for row in range(len(states)):
-        _, log_prob[row] = propose(net, order, mail, 0, floor, rng, states[row])
+        _, log_prob[row] = propose(net, order, incoming, 0, floor, rng, states[row])
     return log_prob
