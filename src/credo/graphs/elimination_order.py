@@ -86,7 +86,7 @@ def elimination_order(
     order: list[int] = []
     costliest = (0.0, "simplicial")
     for turn in ([v for v in range(len(graph)) if v not in late], sorted(late)):
-        order += eliminate_simplicial(graph, turn)
+        order += eliminate_simplicial(graph, turn, n_states)
         for part in _parts(graph, set(turn).difference(order)):
             found, cells, heuristic = best_order(graph, n_states, part, rng, effort)
             order += found
@@ -145,17 +145,17 @@ def _cells(clique: Iterable[int], n_states: Sequence[int]) -> float:
 
 def _parts(graph: Sequence[set[int]], nodes: set[int]) -> list[list[int]]:
     """Return the connected parts of the graph on ``nodes``, each sorted."""
-    parts, unseen = [], set(nodes)
+    parts: list[list[int]] = []
+    seen: set[int] = set()
     for start in sorted(nodes):
-        if start not in unseen:
+        if start in seen:
             continue
-        part, frontier = [start], [start]
-        unseen.remove(start)
-        while frontier:
-            found = graph[frontier.pop()] & unseen
-            unseen -= found
+        part = [start]
+        seen.add(start)
+        for v in part:
+            found = [u for u in graph[v] if u in nodes and u not in seen]
+            seen.update(found)
             part += found
-            frontier += found
         parts.append(sorted(part))
     return parts
 

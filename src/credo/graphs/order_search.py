@@ -17,7 +17,7 @@ __all__ = ["best_order"]
 MAX_PACKED = 12_000
 NOISE = (0.0, 0.0, 0.1, 0.3)
 TRIAL_WORK, TRIAL_SHARE = 4e3, 0.2
-LEAST_WORK, MOST_WORK = 9e5, 6e8
+NODE_WORK, LEAST_WORK, MOST_WORK = 4e4, 9e5, 6e8
 
 
 def best_order(
@@ -56,20 +56,21 @@ def _search(
 ) -> tuple[NDArray[np.int64], float, int]:
     """Try heuristics with more and more noise, then better what the best of them found."""
     best, kind, work = _best_trial(packed, rng, effort)
-    left = effort * _worth(best.cells) - work
+    left = effort * _worth(packed, best.cells) - work
     if left > 0:
         better = packed.improve(best.order, left, int(rng.integers(1, 2**63)))
         best = min(best, better, key=lambda each: each.cells)
     return best.order, best.cells, kind
 
 
-def _worth(cells: float) -> float:
+def _worth(packed: PackedGraph, cells: float) -> float:
     """Return how much work may be spent to save some of these cells.
 
     One unit takes about as long as a cell of a plan does. Small plans are run again and again,
     and a search many times as long as one run pays; large ones are soon run once.
     """
-    return min(max(LEAST_WORK, min(10.0 * cells, 8e6 + 2.0 * cells)), MOST_WORK)
+    least = min(LEAST_WORK, NODE_WORK * packed.n_free)
+    return min(max(least, min(10.0 * cells, 8e6 + 2.0 * cells)), MOST_WORK)
 
 
 def _best_trial(
@@ -78,7 +79,7 @@ def _best_trial(
     """Return the best greedy order, the index of its heuristic, and the work of all trials."""
     best, best_kind, work = packed.eliminate(0, _noise(packed, rng, 0)), 0, 0.0
     trial = 1
-    while trial < len(HEURISTICS) or work < TRIAL_SHARE * effort * _worth(best.cells):
+    while trial < len(HEURISTICS) or work < TRIAL_SHARE * effort * _worth(packed, best.cells):
         turn, kind = divmod(trial, len(HEURISTICS))
         found = packed.eliminate(kind, _noise(packed, rng, turn), best.cells)
         if found.cells < best.cells:
@@ -113,7 +114,7 @@ def _by_lowest_degree(
         clique = around.pop(v)
         order.append(v)
         log_cells.append(sum(math.log(n_states[u]) for u in (v, *clique)))
-        for u in clique.intersection(around):
+        for u in filter(around.__contains__, clique):
             around[u] |= clique
             around[u] -= {u, v}
             heapq.heappush(heap, (len(around[u]), u))

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from heapq import heapify, heappop, heappush
 
 __all__ = ["eliminate_simplicial"]
 
 MAX_DEGREE = 64
 
 
-def eliminate_simplicial(graph: list[set[int]], nodes: Iterable[int]) -> list[int]:
+def eliminate_simplicial(
+    graph: list[set[int]], nodes: Iterable[int], n_states: Sequence[int]
+) -> list[int]:
     """Take simplicial nodes out of the graph until none is left, and return them in order.
 
-    Isolated nodes, leaves and whole chordal graphs go this way. Nodes of very many neighbors
-    are left alone, which keeps the time linear in the size of a sparse graph.
+    Isolated nodes, leaves and whole chordal graphs go this way, nodes of many states first so
+    that what is left of a clique is small. Nodes of very many neighbors are left alone, which
+    keeps the time in proportion to the size of a sparse graph.
 
     Parameters
     ----------
@@ -22,21 +25,24 @@ def eliminate_simplicial(graph: list[set[int]], nodes: Iterable[int]) -> list[in
         Neighbors of node 0, 1, ...; changed in place.
     nodes
         The nodes that may be taken.
+    n_states
+        Number of states of every node.
 
     Examples
     --------
     >>> graph = [{1}, {0, 2}, {1}]
-    >>> eliminate_simplicial(graph, [0, 2])
-    [0, 2]
+    >>> eliminate_simplicial(graph, [0, 2], [2, 2, 3])
+    [2, 0]
     >>> graph
     [set(), set(), set()]
     """
-    waiting = deque(nodes)
-    queued = set(waiting)
-    free = set(queued)
+    free = set(nodes)
+    queued = set(free)
+    waiting = [(-n_states[v], v) for v in free]
+    heapify(waiting)
     order = []
     while waiting:
-        v = waiting.popleft()
+        _, v = heappop(waiting)
         queued.discard(v)
         if not _is_simplicial(graph, v):
             continue
@@ -46,7 +52,7 @@ def eliminate_simplicial(graph: list[set[int]], nodes: Iterable[int]) -> list[in
             graph[u].remove(v)
             if u in free and u not in queued:
                 queued.add(u)
-                waiting.append(u)
+                heappush(waiting, (-n_states[u], u))
         graph[v] = set()
     return order
 

@@ -75,7 +75,7 @@ def elimination_tree(
                 word &= word - ONE
         cells[v] = _cells(v, later[v], n_words, log_states)
         if soonest < n_free:
-            p = order[soonest]
+            p = int(order[soonest])
             parent[v] = p
             for k in range(n_words):
                 later[p, k] |= later[v, k]
