@@ -8,6 +8,7 @@ from credo.inference.engine import ConvergenceWarning
 from credo.inference.graph_cut import NotSubmodular
 from credo.inference.ising_gibbs import IsingGibbs
 from credo.inference.ising_mean_field import IsingMeanField
+from credo.models import ising_model
 from credo.models.ising_model import IsingModel
 from credo.models.spin_noise import BitFlip, GaussianNoise
 
@@ -216,6 +217,30 @@ def test_the_tables_of_the_markov_random_field_are_the_density():
             for factor in field.factors
         )
         assert_allclose(level, model.log_density(x))
+
+
+def test_verbs_of_networks_give_the_probabilities_of_enumeration():
+    model = IsingModel((3, 3), 0.4, RNG.normal(size=(3, 3)))
+    x = all_spins((3, 3))
+    p = np.exp(model.log_prob(x))
+    is_given = x[:, 1, 1] == -1
+    given = {"1,1": -1}
+    expected = p[is_given & (x[:, 0, 0] == 1)].sum() / p[is_given].sum()
+    assert_allclose(model.query("0,0", given)[1], expected)
+    assert_allclose(model.marginals(given)["0,0"][1], expected)
+    assert_allclose(model.log_prob(given), np.log(p[is_given].sum()))
+    total = np.logaddexp.reduce(model.log_density(x[is_given]))
+    assert_allclose(model.log_partition(given), total)
+    assert model.variables["2,2"].labels == (-1, 1)
+
+
+def test_wide_grids_have_the_same_sum_by_tables_and_by_transfer(monkeypatch):
+    model = IsingModel((7, 7), 0.4, 0.1)
+    narrow = model.log_partition()
+    monkeypatch.setattr(ising_model, "_QUICK_TABLE", 1)
+    assert_allclose(model.log_partition(), narrow)
+    monkeypatch.setattr(ising_model, "_LARGEST_TABLE", 1)
+    assert_allclose(model.log_partition(method="exact"), narrow)
 
 
 @pytest.mark.parametrize(

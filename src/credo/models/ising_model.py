@@ -17,6 +17,7 @@ from credo.inference.ising_answer import Method, modes_by, spin_inference
 from credo.inference.ising_exact import SpinElimination
 from credo.inference.ising_gibbs import spin_draws
 from credo.inference.ising_problem import IsingProblem
+from credo.inference.table_plan_error import InferenceTooLarge
 from credo.models.markov_random_field import MarkovRandomField
 from credo.models.spin_noise import SpinNoise, as_noise
 from credo.models.spin_structure import SpinStructure, field_by_name, spread, structure_of
@@ -31,6 +32,7 @@ Random = np.random.Generator | int | None
 
 # Up to so many cells exact sums take no longer than a good number of sweeps.
 _QUICK_CELLS = 1 << 22
+_QUICK_TABLE = 1 << 16
 _LARGEST_TABLE = 1 << 24
 _LARGEST_STORE = 1 << 26
 
@@ -165,21 +167,35 @@ class IsingModel:
         """Return minus the log density of spins."""
         return -self.log_density(x)
 
-    def log_prob(self, x: ArrayLike) -> Array:
-        """Return the normalized log probability of spins."""
+    def log_prob(self, x: ArrayLike | Mapping[str, Any]) -> Any:
+        """Return the normalized log probability of spins, or of some spins by name."""
+        if isinstance(x, Mapping):
+            return self._field.log_prob(x)
         return self.log_density(x) - self.log_partition()
 
-    def log_partition(
-        self, given: Mapping[str, Any] | None = None, method: str = "auto"
-    ) -> float:
+    def log_partition(self, given: Any = None, method: str = "auto") -> Any:
         """Return log Z, summed exactly spin by spin, as by a transfer matrix.
 
-        With spins given, or where the frontier of the sums is too wide, the Markov random
-        field is asked.
+        With spins given, or where the frontier of the sums is wide, the Markov random field is
+        asked: its plans are quicker then. What fits neither is approximate with "auto", with a
+        warning, and an error with "exact".
         """
-        if not given and self._elimination.n_cells <= _LARGEST_TABLE:
-            return self._elimination.log_partition()
-        return float(self._field.log_partition(given, method=method))
+        plan = self._elimination
+        if given is not None or method not in ("auto", "exact"):
+            return self._field.log_partition(given, method=method)
+        if plan.n_cells <= _QUICK_TABLE:
+            return plan.log_partition()
+        if plan.n_cells > _LARGEST_TABLE:
+            return self._field.log_partition(method=method)
+        try:
+            return self._field.log_partition(method="exact")
+        except InferenceTooLarge:
+            return plan.log_partition()
+
+    @property
+    def variables(self) -> dict[str, Variable]:
+        """The spins by name, as variables with the states -1 and 1."""
+        return self._field.variables
 
     def query(
         self, targets: str | Sequence[str], given: Any = None, method: str = "auto"
@@ -289,7 +305,7 @@ class IsingModel:
         return f"IsingModel({what}, {self.problem.n_spins} spins, {len(self.edges)} edges)"
 
     @cached_property
-    def _field(self) -> Any:
+    def _field(self) -> MarkovRandomField:
         return self.to_markov_random_field()
 
     @cached_property
