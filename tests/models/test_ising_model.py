@@ -184,9 +184,16 @@ def test_levels_of_gray_are_told_to_the_noise():
 
 def test_the_random_numbers_repeat_unless_told_otherwise():
     model = IsingModel((6, 6), 0.4, 0.1)
-    assert_array_equal(model.mean(), model.mean())
-    assert np.any(model.mean(rng=1) != model.mean(rng=2))
-    assert_array_equal(model.mean(rng=np.random.default_rng(1)), model.mean(rng=1))
+    first, again = model.mean("gibbs"), model.mean("gibbs")
+    assert_array_equal(first, again)
+    one, two = model.mean("gibbs", rng=1), model.mean("gibbs", rng=2)
+    assert np.any(one != two)
+    assert_array_equal(model.mean("gibbs", np.random.default_rng(1)), one)
+
+
+def test_means_are_exact_where_that_is_quick_and_drawn_elsewhere():
+    assert IsingModel((5, 200), 0.3).infer().evidence_method == "exact"
+    assert IsingModel((40, 40), 0.3).infer().posterior.error_kind == "largest standard error"
 
 
 def test_a_chain_of_spins_has_its_closed_form():

@@ -119,7 +119,7 @@ def test_different_seeds_and_sweeps_draw_different_spins():
 
 def test_uniform_numbers_are_uniform_and_uncorrelated():
     loops = ising_grid._loops()
-    u = np.empty(100_001)
+    u = np.empty(100_000)
     loops.fill_uniform(12345, 0, u)
     assert 0 < u.min() < u.max() < 1
     assert abs(u.mean() - 0.5) < 4 * np.sqrt(1 / 12 / len(u))

@@ -35,7 +35,7 @@ def spin_inference(
     engines: dict[str, Any] = {"gibbs": IsingGibbs(), "mean_field": IsingMeanField()}
     engine = engines.get(method) if isinstance(method, str) else method
     if engine is None:
-        raise _unknown(method, [*engines, "exact"])
+        raise _unknown(method, ["auto", "exact", *engines])
     if isinstance(engine, IsingGibbs) and rng is not None:
         seed = int(np.random.default_rng(rng).integers(1 << 62))
         engine = replace(engine, seed=seed)

@@ -208,20 +208,23 @@ class IsingModel:
         return self._field.marginals(given)
 
     def infer(
-        self, method: Method = "gibbs", rng: Random = None, max_seconds: float = np.inf
+        self, method: Method = "auto", rng: Random = None, max_seconds: float = np.inf
     ) -> Inference:
         """Return means of all spins with how they came about; see `mean`."""
+        if method == "auto":
+            method = "exact" if self._is_quick else "gibbs"
         if method == "exact":
             return self._elimination.within(_LARGEST_STORE).inference()
         return spin_inference(self.problem, method, rng, max_seconds)
 
-    def mean(self, method: Method = "gibbs", rng: Random = None) -> Array:
+    def mean(self, method: Method = "auto", rng: Random = None) -> Array:
         """Return the mean of each spin, in the shape of the spins.
 
         Parameters
         ----------
         method
-            "gibbs", "mean_field", "exact", or an engine such as `IsingGibbs(n_draws=5000)`.
+            "gibbs", "mean_field", "exact", or an engine such as `IsingGibbs(n_draws=5000)`;
+            "auto" is exact where that is quick, and Gibbs elsewhere.
         rng
             For Gibbs: a generator or a seed; always the same numbers by default.
         """
@@ -260,8 +263,7 @@ class IsingModel:
             sweeps apart after ``burn_in`` sweeps; "auto" is exact where that is quick.
         """
         generator = np.random.default_rng(rng)
-        is_quick = self._elimination.n_stored_cells <= _QUICK_CELLS
-        if method == "exact" or (method == "auto" and is_quick):
+        if method == "exact" or (method == "auto" and self._is_quick):
             draws = self._elimination.within(_LARGEST_STORE).draws(n, generator)
         else:
             draws = spin_draws(self.problem, n, generator, burn_in, n_between)
@@ -307,6 +309,10 @@ class IsingModel:
     @cached_property
     def _field(self) -> MarkovRandomField:
         return self.to_markov_random_field()
+
+    @property
+    def _is_quick(self) -> bool:
+        return self._elimination.n_stored_cells <= _QUICK_CELLS
 
     @cached_property
     def _elimination(self) -> SpinElimination:

@@ -70,7 +70,7 @@ class SpinGraph:
                 settings = (seed, sweep, total is not None)
                 _loops().gibbs(spin, nodes[a:b], *self._neighbors, self.field, sums, *settings)
 
-            in_parts(part, len(nodes), len(nodes))
+            in_parts(part, len(nodes), 4 * len(nodes))
 
     def mean_field(self, mean: Array, damping: float = 0.0) -> float:
         """Update every mean given the others, in place; return the largest change."""

@@ -31,9 +31,11 @@ _UNIT = 2.0**-32
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def fill_uniform(seed: int, first: int, uniform: Array) -> None:
-    """Fill with numbers between 0 and 1, two from each word of the sequence from ``first``."""
-    half = (uniform.shape[0] + 1) // 2
-    n_high = uniform.shape[0] - half
+    """Fill with numbers between 0 and 1, two from each word of the sequence from ``first``.
+
+    The number of numbers must be even.
+    """
+    half = uniform.shape[0] // 2
     start = np.uint64(seed) + np.uint64(first) * _GAMMA
     for k in range(half):
         z = start + np.uint64(k + 1) * _GAMMA
@@ -41,8 +43,7 @@ def fill_uniform(seed: int, first: int, uniform: Array) -> None:
         z = (z ^ (z >> np.uint64(27))) * _MIX_2
         z = z ^ (z >> np.uint64(31))
         uniform[k] = np.int32(z) * _UNIT + (0.5 + 0.5 * _UNIT)
-        if k < n_high:
-            uniform[half + k] = np.int32(z >> np.uint64(32)) * _UNIT + (0.5 + 0.5 * _UNIT)
+        uniform[half + k] = np.int32(z >> np.uint64(32)) * _UNIT + (0.5 + 0.5 * _UNIT)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -65,7 +66,7 @@ def half_steps(
     n_rows, n_columns, is_periodic, is_summed = shape
     width = odds.shape[2]
     n_words = (width + 1) // 2
-    uniform = np.empty(width)
+    uniform, odd, around = np.empty(2 * n_words), np.empty(width), np.empty(width, np.int8)
     start, stop, growth, n_steps = rows
     for step in range(first_step, first_step + n_steps):
         color = step % 2
@@ -79,12 +80,17 @@ def half_steps(
             above, below = spin[1 - color, up, 1:], spin[1 - color, down, 1:]
             left, right = spin[1 - color, i, offset:], spin[1 - color, i, offset + 1 :]
             own, ratio = spin[color, i, 1:], odds[color, i]
+            # Short loops without branches run on several spins at once; one long loop does not.
             for k in range(n):
-                s = above[k] + below[k] + left[k] + right[k]
-                odd = ratio[k] * factor[s + 4]
-                own[k] = 1 if uniform[k] * (1.0 + odd) < 1.0 else -1
-                if is_summed:
-                    total[color, i, k] += (1.0 - odd) / (1.0 + odd)
+                around[k] = np.int8(above[k] + below[k] + left[k] + right[k])
+            for k in range(n):
+                odd[k] = ratio[k] * factor[around[k] + 4]
+            for k in range(n):
+                own[k] = np.int8(2 * np.int8(uniform[k] + uniform[k] * odd[k] < 1.0) - 1)
+            if is_summed:
+                sums = total[color, i]
+                for k in range(n):
+                    sums[k] += (1.0 - odd[k]) / (1.0 + odd[k])
             if is_periodic:
                 spin[color, i, 0] = own[n - 1]
                 spin[color, i, n + 1] = own[0]
