@@ -7,8 +7,8 @@ from scipy import special
 
 from credo.inference.engine import ConvergenceWarning, run
 from credo.inference.factor_problem import FactorProblem, table_of
-from credo.inference.flat_problem import NoPossibleState
-from credo.inference.table_importance import TableImportance
+from credo.inference.flat_problem import FlatProblem, NoPossibleState
+from credo.inference.table_importance import ImportanceState, TableImportance
 
 
 def random_problem(seed, share_of_zeros):
@@ -83,6 +83,37 @@ def test_standard_errors_follow_the_draws():
     with pytest.warns(ConvergenceWarning):
         many = run(TableImportance(n_draws=16_000, tolerance=0.0), problem).posterior
     assert_allclose(few.error / many.error, 4.0, rtol=0.15)
+
+
+def test_a_weight_that_outweighs_all_others_does_not_promise_certainty():
+    flat = FlatProblem.of(FactorProblem((2, 1), ()))
+    nothing = np.zeros(3)
+    state = ImportanceState(flat, np.zeros(0), 0, -np.inf, 0.0, 0.0, nothing, nothing)
+    cell = np.array([[0, 2], [1, 2], [0, 2]])
+    one = state.with_draws(np.array([0.0, -400.0, -400.0]), cell)
+    assert_allclose(one.standard_error, [1.0, 1.0, 0.0])
+    equal = state.with_draws(np.zeros(3), cell)
+    assert_allclose(equal.standard_error[0], np.sqrt(2 / 27 + 1 / 9))
+
+
+def test_sums_do_not_depend_on_the_unit_of_weights_or_the_order_of_blocks():
+    rng = np.random.default_rng(0)
+    flat = FlatProblem.of(FactorProblem((2,), ()))
+    nothing = np.zeros(2)
+    start = ImportanceState(flat, np.zeros(0), 0, -np.inf, 0.0, 0.0, nothing, nothing)
+    weight, cell = 30 * rng.normal(size=40) - 900, rng.integers(2, size=(40, 1))
+    dead = start.with_draws(np.full(5, -np.inf), cell[:5])
+    assert dead.log_partition == -np.inf
+    whole = start.with_draws(weight, cell)
+    late = dead.with_draws(weight, cell)
+    assert_allclose(late.log_partition, whole.log_partition - np.log(45 / 40))
+    assert_allclose(late.with_draws(np.full(5, -np.inf), cell[:5]).total, whole.total)
+    parts = start.with_draws(weight[:9], cell[:9]).with_draws(weight[9:], cell[9:])
+    other = start.with_draws(weight[9:], cell[9:]).with_draws(weight[:9], cell[:9])
+    for each in (parts, other):
+        assert_allclose(each.log_partition, whole.log_partition)
+        assert_allclose(each.standard_error, whole.standard_error)
+        assert_allclose(each.probability, whole.probability)
 
 
 def test_contradictions_are_refused():

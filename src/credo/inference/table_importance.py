@@ -82,12 +82,18 @@ class ImportanceState:
 
     @property
     def standard_error(self) -> Array:
-        """Standard error of each probability; infinite before any draw counts."""
+        """Standard error of each probability; infinite before any draw counts.
+
+        The worth of one effective draw is added: where one weight outweighs all others, or a
+        state was never drawn, the spread of the draws alone would promise certainty.
+        """
         if not self.total:
             return np.full_like(self.state_total, np.inf)
         p = self.probability
-        variance = self.state_squares * (1 - 2 * p) + p**2 * self.squares
-        return np.sqrt(np.maximum(variance, 0.0)) / self.total
+        squares = self.state_squares * (1 - 2 * p) + p**2 * self.squares
+        variance = np.maximum(squares, 0.0) / self.total**2 + self.effective_draws**-2.0
+        is_free = np.repeat(self.flat.net.n_states > 1, self.flat.net.n_states)
+        return np.sqrt(np.where(is_free, variance, 0.0))
 
     @property
     def effective_draws(self) -> float:
@@ -104,9 +110,8 @@ class ImportanceState:
     def with_draws(self, log_weight: Array, cell: NDArray[np.intp]) -> ImportanceState:
         """Return the sums with more draws; ``cell`` has one state per draw and variable."""
         unit = max(self.log_unit, float(log_weight.max()))
-        if np.isneginf(unit):
-            unit = 0.0
-        weight, kept = np.exp(log_weight - unit), np.exp(min(self.log_unit - unit, 0.0))
+        weight = np.exp(log_weight - unit) if unit > -np.inf else np.zeros(len(log_weight))
+        kept = float(np.exp(self.log_unit - unit)) if self.total else 0.0
         n_entries = len(self.state_total)
         each = np.repeat(weight, cell.shape[1])
         counted = np.bincount(cell.ravel(), weights=each, minlength=n_entries)
@@ -116,8 +121,8 @@ class ImportanceState:
             self.log_message,
             self.n_draws + len(weight),
             unit,
-            self.total * float(kept) + float(weight.sum()),
-            self.squares * float(kept**2) + float((weight**2).sum()),
+            self.total * kept + float(weight.sum()),
+            self.squares * kept**2 + float((weight**2).sum()),
             self.state_total * kept + counted,
             self.state_squares * kept**2 + squared,
         )

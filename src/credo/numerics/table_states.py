@@ -101,7 +101,7 @@ def guided_draws(
     and no state that may be possible is drawn with a probability near zero: weights of rare
     draws would hide what is missed.
     """
-    floor = 0.0 if order.is_forest else min(_MOST_LIFTED, 0.5 / len(net.n_states))
+    floor = 0.0 if order.is_forest else _floor(net)
     incoming = _heard(net, log_message)
     states = np.zeros((n, len(net.n_states)), dtype=np.intp)
     log_prob = np.empty(n)
@@ -147,9 +147,11 @@ def possible_states(
     max_returns = _RETURNS_PER_VARIABLE * len(net.n_states)
     for row in states:
         found = 0
-        for _ in range(_N_TRIES):
+        for n_tries in range(_N_TRIES):
+            # Spread starts first; then those that the messages find likeliest.
+            floor = _floor(net) if n_tries < _N_TRIES // 2 else 0.0
             found, _ = _loops().propose(
-                net, order.variables, incoming, max_returns, _MOST_LIFTED, rng, row
+                net, order.variables, incoming, max_returns, floor, rng, row
             )
             if found:
                 break
@@ -162,6 +164,11 @@ def possible_states(
                 "smooth the zeros of the tables."
             )
     return states
+
+
+def _floor(net: FlatTables) -> float:
+    """Return the least share of a draw for a possible state; all variables share one miss."""
+    return min(_MOST_LIFTED, 0.5 / len(net.n_states))
 
 
 def _heard(net: FlatTables, log_message: Array) -> Array:
