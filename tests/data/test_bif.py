@@ -240,6 +240,9 @@ B = "probability ( b | a ) {\n (t) 0.1 0.2 0.7;\n (f) 0.3 0.3 0.4;\n}"
         (TWO.replace("( a )", "a"), r"line 4: .* in parentheses; found 'a'"),
         (TWO.replace("variable b", "varible b"), r"line 3: .* found 'varible'.*'variable'\?"),
         (TWO + B[:-1] + TWO[14:], r"line 5: a block must end in '}'"),
+        ("<html> no network </html>", r"line 1: a block must be one of .* found '<html>'"),
+        ("a" * 100_000, r"line 1: a block must be one of .* found 'a{40}'"),
+        (TWO + "/* " * 10_000, r"line 3: every variable must have a table"),
         ("network x { }", r"^the file must declare variables; found none"),
     ],
 )

@@ -9,7 +9,7 @@ Properties are read over.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 from credo.data.bif_table import Block, filled_table
@@ -27,7 +27,7 @@ from credo.graphs.variable import nearest
 
 __all__ = ["bif_text", "read_bif"]
 
-_HEAD = re.compile(r"\s*([^\s{}()]+)([^{}]*)\{")
+_HEAD = re.compile(r"\s*+([^\s{}()]++)([^{}]*+)\{")
 _BODY = re.compile(r"([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}[ \t]*;?")
 _TYPE = re.compile(r"\btype\s+(\w+)\s*(?:\[\s*(\d+)\s*\])?\s*\{([^{}]*)\}", re.IGNORECASE)
 _SCOPE = re.compile(r"\s*\((.*)\)\s*", re.DOTALL)
@@ -75,29 +75,36 @@ def _blocks(text: str) -> Iterator[Block]:
     place, line = 0, 1
     while head := _HEAD.match(text, place):
         line += text.count("\n", place, head.start(1))
-        kind = head[1].lower()
-        if kind not in _KINDS:
-            raise fault(
-                line,
-                f"a block must be one of {', '.join(_KINDS)}; found {head[1][:40]!r}."
-                f"{nearest(head[1], _KINDS).removesuffix('.')}",
-            )
+        _require_kind(head[1], line, _KINDS)
         body = _BODY.match(text, head.end())
         if body is None:
-            raise _cut(line, f"{kind} {shown(head[2].strip())}")
-        yield Block(kind, head[2], body[1], line)
+            raise _cut(line, f"{head[1]} {shown(head[2].strip())}")
+        yield Block(head[1].lower(), head[2], body[1], line)
         line += text.count("\n", head.start(1), body.end())
         place = body.end()
-    if text[place:].strip():
-        line += text.count("\n", place) - text[place:].lstrip().count("\n")
-        raise _cut(line, shown(text[place:].strip()[:40]))
+    rest = text[place:].lstrip()
+    if rest:
+        line += text.count("\n", place) - rest.count("\n")
+        word = rest.split(None, 1)[0].partition("(")[0]
+        # The last word of a cut file may be cut as well.
+        _require_kind(word, line, [kind[: len(word)] for kind in _KINDS] if word else _KINDS)
+        raise _cut(line, shown(rest.strip()))
+
+
+def _require_kind(word: str, line: int, kinds: Sequence[str]) -> None:
+    if word.lower() not in kinds:
+        raise fault(
+            line,
+            f"a block must be one of {', '.join(_KINDS)}; found {shown(word)[:40]!r}."
+            f"{nearest(word[:40], _KINDS).removesuffix('.')}",
+        )
 
 
 def _cut(line: int, reading: str) -> NetworkFileError:
     return fault(
         line,
-        f"a block must end in '}}'; found the end of the file while reading {reading!r}. The "
-        "file is cut: copy it again",
+        "a block must end in '}'; found the end of the file while reading "
+        f"{' '.join(reading[:60].split())!r}. The file is cut: copy it again",
     )
 
 

@@ -18,7 +18,7 @@ _HIDE = {ord(mark): 0xE000 + place for place, mark in enumerate(_SPECIAL)}
 _SHOW: dict[int, int | None] = {code: mark for mark, code in _HIDE.items()} | {
     ord(_EMPTY): None
 }
-_SKIPPED = re.compile(r'"((?:[^"\\]|\\.)*)"|/\*.*?\*/|(?<!:)//[^\n]*', re.DOTALL)
+_SKIPPED = re.compile(r'"((?:[^"\\]|\\.)*)"|/\*.*?(?:\*/|\Z)|(?<!:)//[^\n]*', re.DOTALL)
 _NEEDS_QUOTES = re.compile(r'[\s,;{}()|"\\]|//|/\*|^$')
 _OUTSIDE_BRACKETS = re.compile(r"(?:[\[(\]][^\[\](),]*,[^\[\](),]*[\])\[]|[^,])+")
 

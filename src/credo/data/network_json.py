@@ -104,6 +104,11 @@ def _document(text: str) -> dict[str, Any]:
             f"line {error.lineno}: the file must be whole JSON; found that it is not "
             f"({error.msg}). If the file was cut, copy it again."
         ) from error
+    except RecursionError as error:
+        raise NetworkFileError(
+            "the file must hold lists as deep as its tables; found lists without end. Check "
+            "that credo wrote the file."
+        ) from error
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
         raise NetworkFileError(
             f'the file must be a JSON object with "format": "{_FORMAT}"; found none. Save the '

@@ -24,13 +24,15 @@ from credo.graphs.deterministic import FunctionOfParents
 from credo.graphs.gaussian_node import GaussianNode
 from credo.graphs.noisy import LargestEffect
 from credo.graphs.parent_setting import real_parents, setting_shape
-from credo.graphs.threshold_node import LOG_CDF, ThresholdNode
+from credo.graphs.threshold import Logit, Probit
+from credo.graphs.threshold_node import ThresholdNode
 from credo.graphs.variable import Variable, nearest
 from credo.numerics.array import Array
 
 __all__ = ["document_of_node", "node_of_document"]
 
 Parents = Sequence[Variable]
+_LINKS = (Probit.link, Logit.link)
 
 
 def document_of_node(node: Conditional) -> dict[str, Any]:
@@ -168,9 +170,9 @@ def _threshold(record: Mapping[str, Any], child: Variable, parents: Parents) -> 
     wide = (*shape, len(real_parents(parents)))
     order = _array(record.get("order"), (n,), f"order {what}")
     link = field_of(record, "link", str)
-    if link not in LOG_CDF or sorted(order) != list(range(n)):
+    if link not in _LINKS or sorted(order) != list(range(n)):
         raise NetworkFileError(
-            f"link {what} must be one of {list(LOG_CDF)} and its order list every state once; "
+            f"link {what} must be one of {list(_LINKS)} and its order list every state once; "
             f"found {link!r} and {order.tolist()}. Check that credo wrote the file."
         )
     return ThresholdNode(
