@@ -13,8 +13,10 @@ from credo.families.linear_gaussian import LinearGaussian as LinearBelief
 from credo.graphs import (
     ConditionalLinearGaussian,
     ConditionalTable,
+    ConditionalThreshold,
     DistributionNode,
     LinearGaussian,
+    Logit,
     NoisyOr,
     Probit,
     Variable,
@@ -409,17 +411,110 @@ def test_no_rows_give_no_answers_of_the_right_shape():
     assert engine().log_prob({}, {"SC": np.zeros(0)}).shape == (0,)
 
 
-def test_a_discrete_child_of_a_real_parent_is_sent_to_sampling():
+def decision(extra=()):
     size, go = Variable("size"), Variable("go", (False, True))
-    nodes = [
+    return [
         LinearGaussian(100.0, {}, 20.0).bind(size, ()),
         Probit(120.0, 15.0).bind(go, (size,)),
+        *extra,
     ]
-    assert not is_conditional_gaussian(nodes)
-    assert is_conditional_gaussian(nodes[:1])
+
+
+def test_networks_with_thresholds_are_told_apart():
+    assert not is_conditional_gaussian(decision())
+    assert is_conditional_gaussian(decision()[:1])
+    size = Variable("size")
     assert not is_conditional_gaussian([DistributionNode(Gamma(1.0, 1.0)).bind(size, ())])
-    with pytest.raises(ValueError, match=r"found \['go'\]. Use likelihood weighting"):
-        HybridProblem(nodes)
+
+
+def test_a_single_threshold_is_integrated_exactly():
+    problem = HybridProblem(decision())
+    assert problem.obstacles([], ["go"]) == []
+    found = problem.marginals({}, {}, ["go", "size"])
+    assert_allclose(found["go"], [[0.2118553986, 0.7881446014]], rtol=1e-9)
+    assert_allclose(found["size"].total_mean(), [100.0])
+    assert_allclose(np.exp(problem.log_prob({"go": [1, 0]}, {})), [0.7881446014, 0.2118553986])
+    with_size = problem.marginals({}, {"size": [100.0, 150.0]}, ["go"])["go"]
+    assert_allclose(with_size[:, 1], special.ndtr([20 / 15, -30 / 15]))
+
+
+def test_posteriors_that_are_not_mixtures_of_normals_are_sent_to_sampling():
+    problem = HybridProblem(decision())
+    assert problem.obstacles(["go"], ["size"]) == ["go"]
+    for ask in (
+        lambda: problem.marginals({"go": [1]}, {}, ["size"]),
+        lambda: problem.joint({}, {}, ["size", "go"]),
+        lambda: problem.sample({"go": [1]}, {}, 3, np.random.default_rng(0)),
+    ):
+        with pytest.raises(ValueError, match=r"found \['go'\]. Use likelihood weighting"):
+            ask()
+    second = Probit(90.0, 5.0).bind(Variable("stop", (False, True)), (Variable("size"),))
+    both = HybridProblem(decision([second]))
+    found = both.marginals({}, {}, ["go", "stop"])
+    assert_allclose(found["go"][0, 1], special.ndtr(20 / 25))
+    assert_allclose(found["stop"][0, 1], special.ndtr(-10 / np.hypot(20, 5)))
+    with pytest.raises(ValueError, match=r"found \['go', 'stop'\]"):
+        both.joint({}, {}, ["go", "stop"])
+    assert both.obstacles(["stop"], ["go"]) == ["go", "stop"]
+    assert both.obstacles(["size"], ["go", "stop"]) == []
+    assert both.obstacles([], ["size", "go"]) == []
+    draws = problem.sample({}, {}, 50_000, np.random.default_rng(0))
+    assert_allclose(draws["go"].mean(), 0.788, atol=0.01)
+
+
+@pytest.mark.parametrize("kind", [Probit, Logit])
+def test_thresholds_among_switches_and_findings_equal_numerical_integration(kind):
+    d, grade = Variable("d", (0, 1)), Variable("grade", ("low", "mid", "high"))
+    x, y, z = Variable("x"), Variable("y"), Variable("z")
+    switch = {0: LinearGaussian(0.0, {}, 1.0), 1: LinearGaussian(1.5, {}, 0.5)}
+    below = {
+        label: LinearGaussian(k, {"x": 0.5 * k}, 1.0 + 0.3 * k)
+        for k, label in enumerate(grade.labels)
+    }
+    parts = {0: kind([-0.5, 1.0], 0.8), 1: kind([0.0, 0.7], 1.3)}
+    nodes = [
+        ConditionalTable(d, (), [0.4, 0.6]),
+        ConditionalLinearGaussian(switch).bind(x, (d,)),
+        LinearGaussian(0.2, {"x": 1.2}, 0.9).bind(y, (x,)),
+        ConditionalThreshold(parts).bind(grade, (x, d)),
+        ConditionalLinearGaussian(below).bind(z, (x, grade)),
+    ]
+    grid = np.linspace(-9, 11, 40_001)
+    expected = np.zeros((2, 3))
+    for i, k in product(range(2), range(3)):
+        columns = {"x": grid, "d": np.full(grid.shape, i), "grade": np.full(grid.shape, k)}
+        columns |= {"y": np.full(grid.shape, 0.8), "z": np.full(grid.shape, 2.1)}
+        density = np.exp(sum(node.log_prob(columns) for node in nodes))
+        expected[i, k] = integrate.simpson(density, x=grid)
+    problem = HybridProblem(nodes)
+    given = {"y": [0.8, 0.8], "z": [2.1, 2.1]}
+    found = problem.marginals({}, given, ["d", "grade"])
+    assert_allclose(found["grade"][0], expected.sum(axis=0) / expected.sum(), rtol=1e-9)
+    assert_allclose(found["d"][1], expected.sum(axis=1) / expected.sum(), rtol=1e-9)
+    assert_allclose(problem.log_prob({}, given), np.log(expected.sum()), rtol=1e-9)
+    codes = {"grade": [2, 0], "d": [1, 0]}
+    both = problem.log_prob(codes, given)
+    assert_allclose(both, np.log([expected[1, 2], expected[0, 0]]), rtol=1e-9)
+    part = problem.marginals({"grade": [2, 0]}, given, ["d"])["d"]
+    shares = expected / expected.sum(axis=0)
+    assert_allclose(part[:, 1], shares[1, [2, 0]], rtol=1e-9)
+    assert problem.obstacles([], ["z"]) == problem.obstacles(["z"], ["x"]) == ["grade"]
+    assert problem.obstacles(["y"], ["x"]) == []
+    states, log_prob = problem.most_probable({}, given)
+    best = np.unravel_index(expected.argmax(), expected.shape)
+    assert (states["d"][0], states["grade"][0]) == best
+    assert_allclose(log_prob, np.log(expected.max()), rtol=1e-9)
+
+
+def test_distributions_without_algebra_do_no_harm_where_they_do_not_matter():
+    leaf = DistributionNode(lambda size: Gamma(2.0, np.exp(size / 100))).bind(
+        Variable("leaf"), (Variable("size"),)
+    )
+    problem = HybridProblem(decision([leaf]))
+    assert problem.obstacles([], ["go"]) == []
+    assert problem.obstacles([], ["leaf"]) == ["leaf"]
+    with pytest.raises(ValueError, match=r"found \['leaf'\]"):
+        problem.log_prob({}, {"leaf": [1.0]})
 
 
 def test_too_many_settings_are_refused_before_any_work():

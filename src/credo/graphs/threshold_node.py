@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,17 +10,19 @@ from numpy.typing import NDArray
 from scipy import special
 
 from credo.graphs.conditional import Values
-from credo.graphs.parent_setting import linear_score, setting_codes, setting_shape
+from credo.graphs.parent_setting import (
+    discrete_parents,
+    linear_score,
+    real_parents,
+    setting_codes,
+    setting_shape,
+)
 from credo.graphs.variable import Variable
 from credo.numerics.array import Array, as_float
 from credo.numerics.log_domain import log1m_exp
+from credo.numerics.logistic_integral import log_logistic_normal_mean
 
-__all__ = ["LOG_CDF", "ThresholdNode"]
-
-LOG_CDF: dict[str, Callable[[Array], Array]] = {
-    "probit": special.log_ndtr,
-    "logit": special.log_expit,
-}
+__all__ = ["ThresholdNode", "log_shares"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +57,16 @@ class ThresholdNode:
     order: tuple[int, ...]
 
     @property
+    def discrete_parents(self) -> tuple[Variable, ...]:
+        """Parents whose states choose the parameters."""
+        return discrete_parents(self.parents)
+
+    @property
+    def real_parents(self) -> tuple[Variable, ...]:
+        """Parents that enter the score."""
+        return real_parents(self.parents)
+
+    @property
     def n_parameters(self) -> int:
         """Number of free parameters; the scale only counts with the other two."""
         n_settings = int(np.prod(setting_shape(self.parents)))
@@ -66,17 +77,9 @@ class ThresholdNode:
         """Return the log probability of every state, shape (n, n_states)."""
         setting = setting_codes(values, self.parents)
         score = linear_score(values, self.parents, self.coefficients)
-        edges = self.thresholds[setting] - score[..., None]
-        edges = edges / self.scale[setting][..., None]
-        below = np.concatenate(
-            [
-                np.full((*edges.shape[:-1], 1), -np.inf),
-                edges,
-                np.full_like(edges[..., :1], np.inf),
-            ],
-            axis=-1,
-        )
-        ascending = _log_between(LOG_CDF[self.link], below[..., :-1], below[..., 1:])
+        scale = self.scale[setting]
+        edges = (self.thresholds[setting] - score[..., None]) / scale[..., None]
+        ascending = log_shares(edges, np.zeros(edges.shape[:-1]), self.link)
         return ascending[..., np.argsort(self.order)]
 
     def log_prob(self, values: Values) -> Array:
@@ -97,13 +100,39 @@ class ThresholdNode:
         return np.asarray(np.asarray(self.order, dtype=np.intp)[rank])
 
 
-def _log_between(log_cdf: Callable[[Array], Array], low: Array, high: Array) -> Array:
-    """Return ``log(F(high) - F(low))`` of a symmetric ``F``, exact in both tails."""
-    # Intervals on the upper side are mirrored: F(high) - F(low) = F(-low) - F(-high).
-    is_upper = low > -high
-    left = np.where(is_upper, -high, low)
-    right = np.where(is_upper, -low, high)
-    top = np.asarray(log_cdf(right))
+def log_shares(edges: Array, spread: Array, link: str) -> Array:
+    """Return the log probability of each interval between ascending edges, in both tails exact.
+
+    The probability of ending below an edge is the mean of ``F(edge + spread * z)`` over a
+    standard normal ``z``: the score itself may be uncertain.
+
+    Parameters
+    ----------
+    edges
+        Thresholds less the mean of the score, in units of the noise, shape (..., K - 1).
+    spread
+        Standard deviation of the score in these units, shape (...) ; zero if it is known.
+
+    Returns
+    -------
+    Array
+        Shape (..., K).
+    """
+    wide = np.broadcast_to(spread[..., None], edges.shape)
+    below, above = _log_cdf(edges, wide, link), _log_cdf(-edges, wide, link)
+    # Intervals on the upper side are mirrored: F(b) - F(a) = F(-a) - F(-b).
+    is_upper = edges[..., :-1] > -edges[..., 1:]
+    larger = np.where(is_upper, above[..., :-1], below[..., 1:])
+    smaller = np.where(is_upper, above[..., 1:], below[..., :-1])
     with np.errstate(invalid="ignore"):
-        gap = np.where(np.isneginf(top), -1.0, np.asarray(log_cdf(left)) - top)
-    return top + log1m_exp(np.minimum(gap, 0.0))
+        gap = np.where(np.isneginf(larger), -1.0, smaller - larger)
+    between = larger + log1m_exp(np.minimum(gap, 0.0))
+    return np.concatenate([below[..., :1], between, above[..., -1:]], axis=-1)
+
+
+def _log_cdf(x: Array, spread: Array, link: str) -> Array:
+    if link == "probit":
+        return np.asarray(special.log_ndtr(x / np.hypot(1.0, spread)))
+    if not np.any(spread):
+        return np.asarray(special.log_expit(x))
+    return log_logistic_normal_mean(x, spread)

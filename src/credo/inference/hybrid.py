@@ -8,7 +8,7 @@ of discrete variables around connected real ones, for every exact method.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,11 +31,13 @@ Given = Mapping[str, ArrayLike]
 
 
 def is_conditional_gaussian(conditionals: Iterable[Conditional]) -> bool:
-    """Return whether exact inference is possible: tables, and normals linear in real parents.
+    """Return whether all answers are exact: tables, and normals linear in real parents.
 
-    A discrete variable with a real parent is not such, nor is a distribution of another kind.
+    A discrete variable with a real parent is not such, nor is a distribution of another kind;
+    then `HybridProblem.obstacles` tells which answers are exact nevertheless.
     """
-    return not _others(conditionals)
+    exact = (GaussianNode, DiscreteConditional)
+    return all(isinstance(conditional, exact) for conditional in conditionals)
 
 
 class HybridProblem:
@@ -49,7 +51,9 @@ class HybridProblem:
     Parameters
     ----------
     conditionals
-        One per variable: discrete ones, and `GaussianNode`.
+        One per variable: discrete ones, and `GaussianNode`. A `ThresholdNode` is answered
+        exactly where its score is normal given the rest; other kinds only where they do not
+        matter for what is asked.
 
     Examples
     --------
@@ -66,19 +70,30 @@ class HybridProblem:
     """
 
     def __init__(self, conditionals: Sequence[Conditional]) -> None:
-        others = _others(conditionals)
-        if others:
-            raise ValueError(
-                "conditionals must be tables or linear-Gaussian for exact inference; found "
-                f"{others}. Use likelihood weighting."
-            )
         self.structure = HybridStructure(conditionals)
+
+    def obstacles(self, given: Collection[str], targets: Collection[str]) -> list[str]:
+        """Return the nodes that keep marginals from being exact; none in most networks.
+
+        A threshold is no obstacle where its real parents are given, or where no other
+        threshold depends on the same hidden ones and no real target is linked to them. Nodes
+        that neither findings nor targets descend from never are.
+        """
+        codes = [n for n in given if self.structure.variable(n).is_discrete]
+        values = [n for n in given if n not in codes]
+        found = self.structure.obstacles(codes, values, (), ())
+        # One by one: what only other targets descend from sums to one.
+        for name in targets:
+            shaped = [] if self.structure.variable(name).is_discrete else [name]
+            found += self.structure.obstacles(codes, values, [name], shaped)
+        return list(dict.fromkeys(found))
 
     def log_prob(
         self, given_codes: Given, given_values: Given, likelihoods: Given | None = None
     ) -> Array:
         """Return the log probability or density of the findings, shape (n_rows,)."""
         findings = HybridFindings.of(given_codes, given_values, likelihoods)
+        self._refuse_inexact(findings, (), ())
         parts = [
             BucketTree.of(self.structure.solved(block, ()).problem).log_total
             for block in self.structure.blocks(findings, ())
@@ -101,6 +116,7 @@ class HybridProblem:
             `RealPosterior`, a mixture of normals over the settings of discrete variables.
         """
         findings = HybridFindings.of(given_codes, given_values, likelihoods)
+        _refuse(self.obstacles(findings.names, targets))
         found: dict[str, Array | RealPosterior] = {}
         for group in self.structure.groups(findings, targets):
             blocks = [self._marginals(b, group) for b in self.structure.blocks(findings, group)]
@@ -117,6 +133,7 @@ class HybridProblem:
         """Return the joint posterior of several variables, real and discrete, none given."""
         findings = HybridFindings.of(given_codes, given_values, likelihoods)
         _refuse_given(targets, findings)
+        self._refuse_inexact(findings, targets, targets)
         self.structure.cells(findings, targets)
         solved = self.structure.solved(findings, targets)
         real = [name for name in targets if not self.structure.variable(name).is_discrete]
@@ -146,6 +163,7 @@ class HybridProblem:
         findings = HybridFindings.of(given_codes, given_values, likelihoods)
         nodes = self.structure.conditionals
         names = [name for name, node in nodes.items() if node.child.is_discrete]
+        self._refuse_inexact(findings, names, ())
         self.structure.cells(findings, names)
         tree = BucketTree.of(self.structure.solved(findings, names).problem, is_max=True)
         codes = tree.assignment()
@@ -165,6 +183,7 @@ class HybridProblem:
         Draws of discrete variables are positions of states; given ones are repeated.
         """
         findings = HybridFindings.of(given_codes, given_values, likelihoods)
+        self._refuse_inexact(findings, (), list(self.structure.conditionals))
         self.structure.cells(findings, ())
         nodes, solved = self.structure.conditionals, self.structure.solved(findings, ())
         rows = np.repeat(np.arange(findings.n_rows), n)
@@ -179,6 +198,12 @@ class HybridProblem:
             if name not in columns:
                 columns[name] = nodes[name].sample(columns, len(rows), rng)
         return {name: columns[name].reshape(-1, n) for name in nodes}
+
+    def _refuse_inexact(
+        self, findings: HybridFindings, keep: Collection[str], shaped: Collection[str]
+    ) -> None:
+        given = [*findings.codes, *findings.likelihoods]
+        _refuse(self.structure.obstacles(given, list(findings.values), keep, shaped))
 
     def _marginals(
         self, findings: HybridFindings, targets: Sequence[str]
@@ -229,6 +254,14 @@ def _discrete_posterior(
     return [next(joints) if group else nothing for group in targets], tree.log_total
 
 
+def _refuse(obstacles: Sequence[str]) -> None:
+    if obstacles:
+        raise ValueError(
+            "nodes that matter must be tables, linear-Gaussian, or single thresholds for exact "
+            f"inference; found {list(obstacles)}. Use likelihood weighting."
+        )
+
+
 def _refuse_given(targets: Sequence[str], findings: HybridFindings) -> None:
     given = [name for name in targets if name in findings.codes or name in findings.values]
     if given:
@@ -245,12 +278,6 @@ def _refuse_impossible(log_prob: Array) -> None:
             "findings must be possible to draw given them; found probability zero in row "
             f"{impossible[0]} ({impossible.size} of {log_prob.size} rows). Check them."
         )
-
-
-def _others(conditionals: Iterable[Conditional]) -> list[str]:
-    """Return the nodes that are neither tables nor linear-Gaussian."""
-    exact = (GaussianNode, DiscreteConditional)
-    return [c.child.name for c in conditionals if not isinstance(c, exact)]
 
 
 def _stacked(parts: Sequence[Array | RealPosterior]) -> Array | RealPosterior:

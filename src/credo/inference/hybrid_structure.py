@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from credo.graphs.conditional import Conditional, DiscreteConditional
 from credo.graphs.directed import DirectedGraph
 from credo.graphs.gaussian_node import GaussianNode
+from credo.graphs.threshold_node import ThresholdNode
 from credo.graphs.variable import Variable
 from credo.inference.bucket_tree import bucket_order
 from credo.inference.hybrid_findings import HybridFindings
@@ -20,9 +22,11 @@ from credo.inference.real_component import (
 )
 from credo.inference.row_table import RowProblem, RowTable, gathered
 from credo.inference.table_plan_error import InferenceTooLarge
+from credo.inference.threshold_table import threshold_table
 
 __all__ = ["HybridStructure", "Solved"]
 
+Names = Collection[str]
 CELLS_AT_ONCE = 1 << 22
 LARGEST = 1 << 27
 
@@ -48,27 +52,38 @@ class Solved:
 
 
 class HybridStructure:
-    """Nodes of a conditional linear-Gaussian network, and which of them matter for what.
+    """Nodes of a hybrid network, and which of them matter for what.
 
     Parameters
     ----------
     conditionals
-        One per variable: discrete ones, and `GaussianNode`.
+        One per variable, of any kind; only those that matter must allow exact algebra.
     """
 
     def __init__(self, conditionals: Sequence[Conditional]) -> None:
         self.conditionals = {c.child.name: c for c in conditionals}
+        self.factors = {
+            name: node.factors()
+            for name, node in self.conditionals.items()
+            if not isinstance(node, GaussianNode) and isinstance(node, DiscreteConditional)
+        }
         self.graph = DirectedGraph(
             {name: [p.name for p in c.parents] for name, c in self.conditionals.items()}
         )
+
+    @cached_property
+    def is_exact(self) -> bool:
+        """Whether no question at all has an obstacle."""
+        others = [name for name in self.conditionals if name not in self.factors]
+        return all(isinstance(self.conditionals[name], GaussianNode) for name in others)
 
     def variable(self, name: str) -> Variable:
         """Return the variable of this name."""
         return self.conditionals[name].child
 
-    def relevant(self, findings: HybridFindings, keep: Iterable[str]) -> list[Conditional]:
+    def relevant(self, given: Names, keep: Names) -> list[Conditional]:
         """Return the nodes that findings and targets descend from, and these themselves."""
-        wanted = list(dict.fromkeys([*findings.names, *keep]))
+        wanted = list(dict.fromkeys([*given, *keep]))
         inside = {*wanted, *self.graph.ancestors(wanted)}
         return [c for name, c in self.conditionals.items() if name in inside]
 
@@ -78,7 +93,7 @@ class HybridStructure:
         Real variables that no finding descends from come apart unless they depend on the same
         discrete variables: together they could link what none of them links alone.
         """
-        inside = {c.child.name for c in self.relevant(findings, ())}
+        inside = {c.child.name for c in self.relevant(findings.names, ())}
         near = [n for n in targets if n in inside or self.variable(n).is_discrete]
         far: dict[frozenset[str], list[str]] = {}
         for name in targets:
@@ -91,6 +106,32 @@ class HybridStructure:
         above = [self.conditionals[n] for n in (name, *self.graph.ancestors(name))]
         nodes = [node for node in above if isinstance(node, GaussianNode)]
         return frozenset(v.name for node in nodes for v in node.discrete_parents)
+
+    def obstacles(self, codes: Names, values: Names, keep: Names, shaped: Names) -> list[str]:
+        """Return the nodes that stand in the way of an exact answer.
+
+        Those are nodes of other kinds; thresholds on hidden real variables that another
+        threshold depends on too; and thresholds on those whose posterior is asked for.
+
+        Parameters
+        ----------
+        codes, values
+            Names of given discrete and real variables.
+        keep
+            Names of variables that are asked for.
+        shaped
+            Names of real variables that must be normal given the states of discrete ones.
+        """
+        if self.is_exact:
+            return []
+        relevant = self.relevant([*codes, *values], keep)
+        thresholds = [c for c in relevant if isinstance(c, ThresholdNode)]
+        found = [c.child.name for c in relevant if not _has_algebra(c)]
+        for part in real_components(_gaussian(relevant), frozenset(values)):
+            on = [c.child.name for c in thresholds if _hidden_parents(c, part.hidden)]
+            if len(on) > 1 or any(name in part.hidden for name in shaped):
+                found += on
+        return list(dict.fromkeys(found))
 
     def blocks(self, findings: HybridFindings, keep: Sequence[str]) -> Iterable[HybridFindings]:
         """Yield the findings in blocks of rows whose tables fit the memory."""
@@ -106,59 +147,77 @@ class HybridStructure:
         InferenceTooLarge
             If a single row does not fit the memory.
         """
-        relevant, parts = self._parts(findings, keep)
-        known, variables = findings.codes, _factor_variables(relevant)
-        n_states = {v.name: v.n_states for scope in variables for v in scope}
-        scopes = [tuple(v.name for v in scope if v.name not in known) for scope in variables]
-        scopes += [part.scope(known) for part in parts]
-        left = {name: n for name, n in n_states.items() if name not in known}
-        cells = bucket_order(left, scopes)[1]
-        cells += sum(part.n_settings(known) * len(part.nodes) ** 2 for part in parts)
+        relevant = self.relevant(findings.names, keep)
+        parts = real_components(_gaussian(relevant), findings.values)
+        scopes = self._scopes(relevant, parts, findings)
+        n_states = {v.name: v.n_states for scope in scopes for v in scope}
+        named = [tuple(v.name for v in scope) for scope in scopes]
+        cells = bucket_order(n_states, named)[1]
+        cells += sum(part.n_settings(findings.codes) * len(part.nodes) ** 2 for part in parts)
         if cells > LARGEST:
-            width = max(map(len, scopes)) - 1
-            raise InferenceTooLarge(width, cells, 8 * cells, 8.0 * LARGEST)
+            raise InferenceTooLarge(max(map(len, named)) - 1, cells, 8 * cells, 8.0 * LARGEST)
         return max(1, cells)
 
     def solved(self, findings: HybridFindings, keep: Sequence[str]) -> Solved:
         """Return the discrete problem that findings and targets leave."""
-        relevant, parts = self._parts(findings, keep)
+        relevant = self.relevant(findings.names, keep)
+        parts = real_components(_gaussian(relevant), findings.values)
         n_rows, codes = findings.n_rows, findings.codes
         done = tuple(part.integrated(n_rows, codes, findings.values) for part in parts)
-        tables, n_states = _tables(relevant, findings)
+        tables = [*self._tables(relevant, findings)]
         tables += [RowTable(part.scope, part.log_density) for part in done]
+        for node in relevant:
+            if isinstance(node, ThresholdNode):
+                tables.append(threshold_table(node, _homes(node, done), findings))
+        scopes = self._scopes(relevant, parts, findings)
+        n_states = {v.name: v.n_states for scope in scopes for v in scope}
         problem = RowProblem(n_rows, n_states, tuple(tables), np.zeros(n_rows))
         return Solved(done, problem)
 
-    def _parts(
-        self, findings: HybridFindings, keep: Iterable[str]
-    ) -> tuple[list[DiscreteConditional], list[RealComponent]]:
-        """Return relevant tables, and relevant real variables in connected components."""
-        relevant = self.relevant(findings, keep)
-        nodes = [c for c in relevant if isinstance(c, GaussianNode)]
-        # Testing for the protocol costs more than for the class.
-        tables = [c for c in relevant if not isinstance(c, GaussianNode)]
-        parts = real_components(nodes, findings.values)
-        return [c for c in tables if isinstance(c, DiscreteConditional)], parts
+    def _tables(
+        self, relevant: Sequence[Conditional], findings: HybridFindings
+    ) -> Iterable[RowTable]:
+        """Yield the discrete tables at the given states."""
+        for node in relevant:
+            for factor in self.factors.get(node.child.name, ()):
+                values, left = gathered(factor.log_table(), factor.names, findings.codes)
+                yield RowTable(left, values)
+        for name, likelihood in findings.likelihoods.items():
+            with np.errstate(divide="ignore"):
+                yield RowTable((name,), np.log(likelihood))
+
+    def _scopes(
+        self,
+        relevant: Sequence[Conditional],
+        parts: Sequence[RealComponent],
+        findings: HybridFindings,
+    ) -> list[tuple[Variable, ...]]:
+        """Return the hidden discrete variables of each table that will be made."""
+        scopes = [f.variables for c in relevant for f in self.factors.get(c.child.name, ())]
+        scopes += [part.discrete for part in parts]
+        for node in relevant:
+            if isinstance(node, ThresholdNode):
+                near = [part for part in parts if _hidden_parents(node, part.hidden)]
+                linked = [v for part in near for v in part.discrete]
+                scopes.append((node.child, *node.discrete_parents, *linked))
+        known = findings.codes
+        return [tuple(v for v in dict.fromkeys(s) if v.name not in known) for s in scopes]
 
 
-def _factor_variables(
-    relevant: Sequence[DiscreteConditional],
-) -> list[tuple[Variable, ...]]:
-    return [factor.variables for node in relevant for factor in node.factors()]
+def _gaussian(nodes: Iterable[Conditional]) -> list[GaussianNode]:
+    return [node for node in nodes if isinstance(node, GaussianNode)]
 
 
-def _tables(
-    relevant: Sequence[DiscreteConditional], findings: HybridFindings
-) -> tuple[list[RowTable], dict[str, int]]:
-    """Return the discrete tables at the given states, and the sizes of what is left."""
-    tables: list[RowTable] = []
-    n_states: dict[str, int] = {}
-    for conditional in relevant:
-        for factor in conditional.factors():
-            values, left = gathered(factor.log_table(), factor.names, findings.codes)
-            tables.append(RowTable(left, values))
-            n_states |= {name: factor.variable(name).n_states for name in left}
-    for name, likelihood in findings.likelihoods.items():
-        with np.errstate(divide="ignore"):
-            tables.append(RowTable((name,), np.log(likelihood)))
-    return tables, n_states
+def _has_algebra(node: Conditional) -> bool:
+    kinds = (GaussianNode, ThresholdNode, DiscreteConditional)
+    return isinstance(node, kinds)
+
+
+def _hidden_parents(node: ThresholdNode, hidden: Sequence[str]) -> list[str]:
+    return [p.name for p in node.real_parents if p.name in hidden]
+
+
+def _homes(
+    node: ThresholdNode, parts: Sequence[IntegratedComponent]
+) -> dict[str, IntegratedComponent]:
+    return {name: part for part in parts for name in _hidden_parents(node, part.hidden)}

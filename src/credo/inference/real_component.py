@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -148,7 +148,7 @@ class RealComponent:
 
 
 def real_components(
-    nodes: Sequence[GaussianNode], given: Mapping[str, Array]
+    nodes: Sequence[GaussianNode], given: Container[str]
 ) -> list[RealComponent]:
     """Return the equations in groups that share no hidden real variable."""
     groups: list[tuple[list[GaussianNode], set[str]]] = []
@@ -187,7 +187,7 @@ def joined_moments(
     return mean, covariance
 
 
-def _component(members: Sequence[GaussianNode], given: Mapping[str, Array]) -> RealComponent:
+def _component(members: Sequence[GaussianNode], given: Container[str]) -> RealComponent:
     hidden = [node.child.name for node in members if node.child.name not in given]
     discrete = dict.fromkeys(v for node in members for v in node.discrete_parents)
     return RealComponent(tuple(members), tuple(hidden), tuple(discrete))
