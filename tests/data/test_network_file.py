@@ -115,6 +115,12 @@ def test_an_unknown_extension_names_the_known_ones(tmp_path):
 
 
 @pytest.mark.parametrize("extension", NETWORK_EXTENSIONS)
+def test_only_networks_are_written(extension, tmp_path):
+    with pytest.raises(TypeError, match=r"BayesianNetwork, .*; found dict\."):
+        save_network({"a": [0.5, 0.5]}, tmp_path / f"x{extension}")
+
+
+@pytest.mark.parametrize("extension", NETWORK_EXTENSIONS)
 def test_an_empty_file_says_so(extension, tmp_path):
     path = tmp_path / f"x{extension}"
     path.write_bytes(b" \n")

@@ -16,6 +16,7 @@ from credo.graphs.noisy import NoisyMax, NoisyOr
 from credo.graphs.threshold import ConditionalThreshold, Logit, Probit
 from credo.graphs.variable import Variable
 from credo.models.bayesian_network import BayesianNetwork
+from credo.models.factor_graph import FactorGraph
 from credo.models.markov_random_field import MarkovRandomField
 
 
@@ -145,6 +146,17 @@ def test_a_field_keeps_its_scale_beyond_doubles():
     for left, right in zip(back.factors, net.factors, strict=True):
         assert (left.variables, left.log_scale) == (right.variables, right.log_scale)
         np.testing.assert_array_equal(left.values, right.values)
+
+
+def test_a_factor_graph_keeps_the_names_of_its_factors():
+    a, b = Variable("a", (0, 1)), Variable("b", ("u", "v"))
+    table = [[0.3, 1.0], [0.1, 0.7]]
+    net = FactorGraph({"link": Factor((b, a), table), "again": Factor((b, a), table)}, [a, b])
+    back = read_json(json_text(net))
+    assert isinstance(back, FactorGraph)
+    assert list(back.named_factors) == ["link", "again"]
+    assert list(back.variables) == ["a", "b"]
+    np.testing.assert_array_equal(back.factors[1].values, table)
 
 
 def test_functions_of_python_are_refused_by_name():

@@ -8,6 +8,7 @@ from credo.graphs.linear_gaussian import LinearGaussian
 from credo.graphs.noisy import NoisyOr
 from credo.graphs.variable import Variable
 from credo.models.bayesian_network import BayesianNetwork
+from credo.models.factor_graph import FactorGraph
 from credo.models.markov_random_field import MarkovRandomField
 
 
@@ -87,5 +88,9 @@ def test_a_field_comes_back_with_its_factors():
     back = from_networkx(graph)
     assert back.factors == net.factors
     assert back.variables == net.variables
+    named = FactorGraph({"link": net.factors[0]}, list(net.variables.values()))
+    again = from_networkx(to_networkx(named))
+    assert isinstance(again, FactorGraph)
+    assert again.named_factors == named.named_factors
     with pytest.raises(ValueError, match=r"graph\['factors'\]; found none"):
         from_networkx(networkx.Graph([("a", "b")]))

@@ -123,6 +123,11 @@ def save_network(net: DiscreteNetwork, path: str | PathLike[str]) -> None:
     (False, True)
     """
     form = _format_of(path)
+    if not isinstance(net, BayesianNetwork | MarkovRandomField):
+        raise TypeError(
+            "net must be a BayesianNetwork, MarkovRandomField or FactorGraph; found "
+            f"{type(net).__name__}. Save estimators with credo.save."
+        )
     with named_fault(path):
         write_content(path, form.text(net))
 

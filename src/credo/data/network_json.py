@@ -20,6 +20,7 @@ from credo.data.record import field_of
 from credo.graphs.factor import Factor
 from credo.graphs.variable import UnknownVariable, Variable, nearest
 from credo.models.bayesian_network import BayesianNetwork
+from credo.models.factor_graph import FactorGraph
 from credo.models.markov_random_field import MarkovRandomField
 
 __all__ = ["VERSION", "json_text", "read_json"]
@@ -27,7 +28,8 @@ __all__ = ["VERSION", "json_text", "read_json"]
 VERSION = 1
 
 _FORMAT = "credo network"
-_DIRECTED, _UNDIRECTED = "bayesian network", "markov random field"
+_DIRECTED = "bayesian network"
+_FIELD, _FACTOR_GRAPH = "markov random field", "factor graph"
 
 
 def json_text(net: BayesianNetwork | MarkovRandomField) -> str:
@@ -46,8 +48,12 @@ def json_text(net: BayesianNetwork | MarkovRandomField) -> str:
     if isinstance(net, BayesianNetwork):
         head["kind"] = _DIRECTED
         rest = {"variables": variables, "nodes": _nodes(net)}
+    elif isinstance(net, FactorGraph):
+        head["kind"] = _FACTOR_GRAPH
+        named = [{"name": n, **_factor(f)} for n, f in net.named_factors.items()]
+        rest = {"variables": variables, "factors": named}
     else:
-        head["kind"] = _UNDIRECTED
+        head["kind"] = _FIELD
         rest = {"variables": variables, "factors": [_factor(f) for f in net.factors]}
     parts = [_line(head)[1:-1], *(f"{_line(key)}: {_lines(rest[key])}" for key in rest)]
     return "{" + ",\n".join(parts) + "}\n"
@@ -62,16 +68,21 @@ def read_json(text: str) -> BayesianNetwork | MarkovRandomField:
         If the text is cut, is not a network of credo, or is of another version.
     """
     document = _document(text)
-    variables = _variables(document)
-    if document.get("kind") == _UNDIRECTED:
-        factors = [_factor_of(part, variables) for part in field_of(document, "factors", list)]
-        return MarkovRandomField(factors, tuple(variables.values()))
-    if document.get("kind") != _DIRECTED:
+    variables, kind = _variables(document), document.get("kind")
+    if kind == _DIRECTED:
+        return _network(field_of(document, "nodes", list), variables)
+    if kind not in (_FIELD, _FACTOR_GRAPH):
         raise NetworkFileError(
-            f"kind must be {_DIRECTED!r} or {_UNDIRECTED!r}; found {document.get('kind')!r}. "
+            f"kind must be {_DIRECTED!r}, {_FIELD!r} or {_FACTOR_GRAPH!r}; found {kind!r}. "
             "Read it with the version of credo that wrote it."
         )
-    return _network(field_of(document, "nodes", list), variables)
+    parts = field_of(document, "factors", list)
+    factors = [_factor_of(part, variables) for part in parts]
+    known = tuple(variables.values())
+    if kind == _FIELD:
+        return MarkovRandomField(factors, known)
+    names = [field_of(part, "name", str) for part in parts]
+    return FactorGraph(dict(zip(names, factors, strict=True)), known)
 
 
 def _network(nodes: list[Any], variables: dict[str, Variable]) -> BayesianNetwork:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from credo.data.network_assembly import table_of
 from credo.graphs.conditional import DiscreteConditional
 from credo.graphs.variable import Variable
 from credo.models.bayesian_network import BayesianNetwork
+from credo.models.factor_graph import FactorGraph
 from credo.models.markov_random_field import MarkovRandomField
 
 __all__ = ["from_networkx", "to_networkx"]
@@ -23,7 +25,7 @@ def to_networkx(net: BayesianNetwork | MarkovRandomField) -> Any:
         if real-valued), ``parents`` (names in the order of the axes), ``table`` (an array,
         axes parents then the node; discrete nodes only) and ``conditional`` (the distribution
         itself). A ``Graph`` for a Markov random field, whose nodes have ``states`` and whose
-        ``graph["factors"]`` lists the factors.
+        ``graph["factors"]`` lists the factors; by name for a factor graph.
 
     Examples
     --------
@@ -34,6 +36,9 @@ def to_networkx(net: BayesianNetwork | MarkovRandomField) -> Any:
     graph = net.graph.to_networkx()
     for name, variable in net.variables.items():
         graph.nodes[name]["states"] = variable.states
+    if isinstance(net, FactorGraph):
+        graph.graph["factors"] = dict(net.named_factors)
+        return graph
     if isinstance(net, MarkovRandomField):
         graph.graph["factors"] = list(net.factors)
         return graph
@@ -99,4 +104,6 @@ def _field(graph: Any) -> MarkovRandomField:
         )
     told = graph.nodes(data="states")
     known = [Variable(str(n), tuple(states)) for n, states in told if states is not None]
+    if isinstance(factors, Mapping):
+        return FactorGraph(factors, known)
     return MarkovRandomField(list(factors), known)
