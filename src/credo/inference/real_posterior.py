@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from credo.distributions.mixture import Mixture
 from credo.distributions.multivariate_normal import MultivariateNormal
@@ -117,6 +118,21 @@ class HybridPosterior:
         shift = mean - self.total_mean()[:, None, :]
         spread = np.einsum("rs,rsi,rsj->rij", weight, shift, shift)
         return np.asarray(np.einsum("rs,rsij->rij", weight, covariance) + spread)
+
+    def frame(self, row: int = 0) -> pd.DataFrame:
+        """Return one line per setting: its probability, means and standard deviations."""
+        weight, mean, covariance = (part[row] for part in self._flat())
+        columns = {"probability": weight}
+        for i, name in enumerate(self.real):
+            columns[f"mean of {name}"] = mean[:, i]
+            columns[f"std of {name}"] = np.sqrt(covariance[:, i, i])
+        labels = [list(v.labels) for v in self.discrete]
+        names = [v.name for v in self.discrete]
+        if len(labels) == 1:
+            return pd.DataFrame(columns, index=pd.Index(labels[0], name=names[0]))
+        if not labels:
+            return pd.DataFrame(columns)
+        return pd.DataFrame(columns, index=pd.MultiIndex.from_product(labels, names=names))
 
     def mixture(self, row: int = 0) -> Mixture:
         """Return the joint distribution of the real variables in one row."""
