@@ -2,8 +2,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from credo.inference.belief_propagation import LoopyBeliefPropagation
+from credo.inference.conditional_modes import IteratedConditionalModes
+from credo.inference.engine import run
 from credo.inference.factor_problem import FactorProblem, Table, table_of
 from credo.inference.flat_problem import FlatProblem, NoPossibleState
+from credo.inference.mean_field import TableMeanField
+from credo.inference.table_gibbs import TableGibbs
+from credo.inference.table_importance import TableImportance
 from credo.numerics.flat_tables import log_densities
 
 
@@ -24,6 +30,32 @@ def test_entries_are_cut_by_variable():
         [2],
         [3, 4, 5],
     ]
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [
+        LoopyBeliefPropagation(),
+        TableMeanField(),
+        TableGibbs(n_draws=10),
+        TableImportance(block_size=10),
+    ],
+    ids=lambda engine: type(engine).__name__,
+)
+def test_where_everything_is_given_every_engine_says_so(engine):
+    table = np.array([[0.0, 0.3], [0.4, 0.3]])
+    problem = FactorProblem((2, 2), (table_of((0, 1), table),)).given({0: 1, 1: 0})
+    found = run(engine, problem)
+    assert [p.tolist() for p in found.posterior.probability] == [[1.0], [1.0]]
+    assert found.posterior.error == 0
+    if found.evidence_method != "none":
+        assert_allclose(found.log_evidence, np.log(0.4))
+
+
+def test_where_everything_is_given_the_mode_is_what_is_given():
+    problem = FactorProblem((2, 2), (table_of((0, 1), np.eye(2) + 1),)).given({0: 1, 1: 0})
+    for engine in (LoopyBeliefPropagation("max"), IteratedConditionalModes()):
+        assert run(engine, problem).posterior.states.tolist() == [0, 0]
 
 
 def test_a_table_of_zeros_is_refused():

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -55,6 +57,20 @@ def test_wet_grass_is_explained_within_monte_carlo_error(scan, seed):
     assert found.is_connected
     assert found.r_hat < 1.01
     assert found.probability[3].tolist() == [1.0]
+
+
+@pytest.mark.parametrize("scan", ["systematic", "random"])
+def test_chains_that_start_in_the_posterior_stay_in_it(scan):
+    n = 4000
+    exact = np.array([0, 0.045, 0.18, 0.0495, 0, 0.324, 0.009, 0.0396]) / 0.6471
+    code = np.random.default_rng(0).choice(8, size=n, p=exact)
+    problem = sprinkler().given({3: 1})
+    engine = TableGibbs(n_chains=n, n_draws=40, scan=scan, burn_in=0)
+    start = np.column_stack([code >> 2, code >> 1 & 1, code & 1, np.zeros_like(code)])
+    after, _ = engine.step(problem, replace(engine.init(problem), states=start))
+    share = np.bincount(after.states @ [4, 2, 1, 0], minlength=8) / n
+    assert np.all(np.abs(share - exact) <= 4 * np.sqrt(exact * (1 - exact) / n))
+    assert np.any(after.states != start)
 
 
 def test_the_climber_on_the_roof_is_found_within_monte_carlo_error():
@@ -131,6 +147,25 @@ def test_a_variable_that_is_certain_is_not_frozen():
     )
     assert found.posterior.frozen == ()
     assert found.posterior.probability[0].tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("scan", ["systematic", "random"])
+def test_a_variable_that_moves_very_seldom_is_not_frozen(scan):
+    rare = table_of((0,), np.array([1e-14, 1.0]))
+    impossible = table_of((0, 1), np.array([[1.0, 1.0], [0.0, 1.0]]))
+    free = [table_of((i, i + 1), np.array([[1.0, 2.0], [3.0, 1.0]])) for i in range(1, 30)]
+    problem = FactorProblem((2,) * 31, (rare, impossible, *free))
+    found = run(TableGibbs(n_draws=100, tolerance=1.0, scan=scan), problem).posterior
+    assert found.is_connected is None
+    assert found.frozen == ()
+
+
+def test_a_single_chain_has_errors_but_no_comparison():
+    found = run(
+        TableGibbs(n_chains=1, n_draws=40_000, tolerance=0.02), sprinkler().given({3: 1})
+    )
+    assert np.all(errors(found.posterior, [414 / 719, 309 / 719, 509 / 719]) < 4)
+    assert np.isnan(found.posterior.r_hat)
 
 
 def test_contradictions_and_settings_out_of_range_are_refused():

@@ -26,12 +26,14 @@ from credo.numerics.array import Array
 from credo.numerics.block_means import BlockMeans
 from credo.numerics.flat_tables import log_densities
 from credo.numerics.table_messages import beliefs
-from credo.numerics.table_states import gibbs_sweeps
+from credo.numerics.table_states import conditional_probability, gibbs_sweeps
 
 __all__ = ["GibbsMarginals", "GibbsState", "ReducibleChainWarning", "TableGibbs"]
 
 N_BLOCKS = 40
 FEWEST_BLOCKS = 10
+# A variable that stands still is suspect if another of its states is at least this likely.
+LIKELY = 1e-4
 
 
 class ReducibleChainWarning(UserWarning):
@@ -48,7 +50,7 @@ class GibbsMarginals(TableMarginals):
         Monte Carlo standard error of each probability, one vector per variable.
     r_hat
         Largest ratio, over all states, of the spread of a draw of any chain to that within one
-        chain; near one if the chains agree.
+        chain; near one if the chains agree, NaN for a single chain.
     effective_draws
         Fewest independent draws, over all states, that would have the same standard error.
     n_draws
@@ -56,7 +58,7 @@ class GibbsMarginals(TableMarginals):
     is_connected
         Whether every possible joint state can be reached; None if that is not known.
     frozen
-        Variables that never could move, although more than one of their states looks possible.
+        Variables that never could move, although more than one of their states looks likely.
     """
 
     standard_error: tuple[Array, ...] = ()
@@ -97,7 +99,12 @@ class GibbsState:
 
     @property
     def r_hat(self) -> float:
-        """Largest potential scale reduction [gelman1992]_; infinite if chains stand still."""
+        """Largest potential scale reduction [gelman1992]_; NaN for a single chain.
+
+        Infinite if chains stand still in different states.
+        """
+        if len(self.states) == 1:
+            return float("nan")
         mean, between = self.blocks.mean, self.blocks.between
         within = (mean * (1 - mean)).mean(axis=0)
         # Means of chains that stand still are exact; rounding must not look like movement.
@@ -229,16 +236,28 @@ def _effective_draws(mean: Array, error: Array, n_draws: int) -> float:
 
 
 def _frozen(state: GibbsState) -> tuple[int, ...]:
-    """Return the variables that never could move although they may have more than one state."""
+    """Return the variables that never could move although another state looks likely."""
     flat = state.flat
     if state.is_connected:
         return ()
     mean = state.blocks.mean
     is_certain = ((mean < 1e-12) | (mean > 1 - 1e-12)).all(axis=0)
     is_still = np.logical_and.reduceat(is_certain, flat.net.state_start[:-1])
-    may_be = beliefs(flat.net, flat.messages()) > 0
-    n_possible = np.add.reduceat(may_be.astype(np.intp), flat.net.state_start[:-1])
-    return tuple(np.flatnonzero(is_still & (n_possible > 1)).tolist())
+    may_be = (beliefs(flat.net, flat.messages()) > LIKELY) | (mean.max(axis=0) > LIKELY)
+    n_likely = np.add.reduceat(may_be.astype(np.intp), flat.net.state_start[:-1])
+    still = np.flatnonzero(is_still & (n_likely > 1)).tolist()
+    return tuple(i for i in still if _is_held(state, i))
+
+
+def _is_held(state: GibbsState, variable: int) -> bool:
+    """Return whether in every chain the others leave a variable only the state it is in.
+
+    A state that is merely unlikely is never drawn either, but can be.
+    """
+    return all(
+        np.count_nonzero(conditional_probability(state.flat.net, variable, row)) == 1
+        for row in state.states
+    )
 
 
 def _warn(state: GibbsState, frozen: tuple[int, ...]) -> None:
