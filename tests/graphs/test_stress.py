@@ -85,3 +85,10 @@ def test_a_graph_without_edges_is_a_block_of_boxes():
     layout = stress_layout(neighbors, dict.fromkeys(neighbors, (1.0, 1.0)))
     assert layout.width < 8
     assert gaps(layout).min() > 0
+
+
+def test_rows_and_columns_of_a_grid_are_exactly_level_and_plumb():
+    neighbors = grid(3, 4)
+    layout = stress_layout(neighbors, dict.fromkeys(neighbors, (1.2, 0.6)))
+    assert len({x for x, _ in layout.center.values()}) in (3, 4)
+    assert len({y for _, y in layout.center.values()}) in (3, 4)

@@ -22,9 +22,16 @@ assert len(first.lines) == 2
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@pytest.mark.parametrize("name", plots.__all__)
+@pytest.mark.parametrize("name", [name for name in plots.__all__ if "figure" not in name])
 def test_no_figure_needs_axes_of_its_own(name):
     assert inspect.signature(getattr(plots, name)).parameters["ax"].default is None
+
+
+@pytest.mark.parametrize("name", [name for name in plots.__all__ if "figure" in name])
+def test_what_is_called_a_figure_makes_one_as_large_as_it_needs(name):
+    drawing = inspect.signature(getattr(plots, name))
+    assert drawing.return_annotation == "Figure"
+    assert "ax" not in drawing.parameters
 
 
 def test_drawing_touches_neither_pyplot_nor_global_settings():

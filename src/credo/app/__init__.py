@@ -5,13 +5,18 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 if TYPE_CHECKING:
+    from credo.app import draw_job as draw_job
+    from credo.app import network_job as network_job
+    from credo.app import query_job as query_job
     from credo.app import terminal_job as terminal_job
     from credo.app.class_finding import class_findings as class_findings
     from credo.app.class_slate import class_slate as class_slate
     from credo.app.classification_result import ClassificationResult as ClassificationResult
     from credo.app.compare_job import compare_table as compare_table
+    from credo.app.draw_job import DrawSettings as DrawSettings
     from credo.app.finding import findings as findings
     from credo.app.job import fit_table as fit_table
+    from credo.app.query_job import QuerySettings as QuerySettings
     from credo.app.report import report_page as report_page
     from credo.app.result import FitSettings as FitSettings
     from credo.app.result import RegressionResult as RegressionResult
@@ -20,7 +25,7 @@ if TYPE_CHECKING:
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
-    submodules=["terminal_job"],
+    submodules=["draw_job", "network_job", "query_job", "terminal_job"],
     submod_attrs={
         "class_finding": ["class_findings"],
         "class_slate": ["class_slate"],
@@ -28,6 +33,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "compare_job": ["compare_table"],
         "finding": ["findings"],
         "job": ["fit_table"],
+        "draw_job": ["DrawSettings"],
+        "query_job": ["QuerySettings"],
         "report": ["report_page"],
         "result": ["FitSettings", "RegressionResult"],
         "sentence": ["Finding"],

@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 
 import credo
 from credo import app
+from credo.app.network_command import add_network_commands
 from credo.app.option import named_columns, with_fields
 from credo.data.error import DataError
 
@@ -246,6 +247,9 @@ def demo(
 ) -> None:
     """Fit the strength of concrete from its mixture and age, on data that come with credo."""
     app.terminal_job.demo(folder)
+
+
+add_network_commands(command_line)
 
 
 def main() -> None:

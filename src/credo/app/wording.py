@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from credo.app.counting import count
 from credo.app.slate import AVERAGE
 from credo.data.table_classification import ClassScore
 from credo.data.table_regression import CandidateScore
@@ -71,17 +72,6 @@ def plus_minus(value: float, error: float, digits: int = 2) -> str:
     if abs(value) >= 1000 or math.isnan(error):
         return number(value)
     return f"{value:.{digits}f} ± {error:.{digits}f}"
-
-
-def count(n: int, noun: str) -> str:
-    """Return how many of something there are.
-
-    Examples
-    --------
-    >>> count(1, "row"), count(1030, "row")
-    ('1 row', '1,030 rows')
-    """
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def listed(parts: Sequence[str]) -> str:

@@ -18,6 +18,8 @@ from credo.numerics.array import Array
 __all__ = ["layered_layout"]
 
 BEND_WIDTH = 0.06
+# Edges arrive straight from above, so that there is place for an arrowhead.
+STUB = 0.11
 # Edges that go far to the side need height, or they would run almost level.
 SLOPE = 0.11
 TALLEST_GAP = 1.5
@@ -112,7 +114,7 @@ def _placed(
                 (float(x[bend]), tops[row_of[bend]], bottoms[row_of[bend]])
                 for bend in route[1:-1]
             ),
-            (end[edge], tops[row_of[last]], middle[last] - heights[last] / 2),
+            (end[edge], tops[row_of[last]] - STUB, middle[last] - heights[last] / 2),
         ]
         curves[edge] = _curve(ways)
     return Layout(center, size, curves, width, float(bottoms[-1]))

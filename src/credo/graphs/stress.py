@@ -59,7 +59,7 @@ def _one_part(
     boxes = np.array([size[name] for name in names]) + gap
     # Lengths in units of boxes, so that wide boxes get more room aside than below.
     place = _least_stress(_distances(number, edges)) * boxes.mean(axis=0) * LENGTH
-    place = _apart(place, boxes)
+    place = _snapped(_apart(place, boxes), gap / 2)
     place = place - (place - (boxes - gap) / 2).min(axis=0)
     width, height = (place + (boxes - gap) / 2).max(axis=0)
     center = {name: (float(place[i, 0]), float(place[i, 1])) for name, i in number.items()}
@@ -129,6 +129,20 @@ def _apart(place: Array, boxes: Array) -> Array:
         push[..., 1] = np.where(is_over & ~is_level, lack[..., 1], 0.0)
         place = place + 0.5 * (push * np.where(away < 0, -1.0, 1.0)).sum(axis=1) * 0.6
     return _scaled_apart(place, need)
+
+
+def _snapped(place: Array, near: float) -> Array:
+    """Return the places with those that are almost level, or almost plumb, made so."""
+    snapped = place.copy()
+    for axis in (0, 1):
+        order = np.argsort(place[:, axis], kind="stable")
+        start = 0
+        for end in range(1, len(order) + 1):
+            group = order[start:end]
+            if end == len(order) or place[order[end], axis] - place[group[0], axis] > near:
+                snapped[group, axis] = place[group, axis].mean()
+                start = end
+    return snapped
 
 
 def _scaled_apart(place: Array, need: Array) -> Array:

@@ -1,7 +1,8 @@
 """One figure for each thing a person would rather look at than read.
 
 Each function draws on the ``ax`` it is given and returns it; none touches global settings, nor
-pyplot, but for its current axes where no ``ax`` is given.
+pyplot, but for its current axes where no ``ax`` is given. Those called ``..._figure`` choose
+the size themselves and return a whole figure.
 """
 
 from typing import TYPE_CHECKING

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
+from matplotlib.collections import PolyCollection
+from numpy.typing import ArrayLike
 
 from credo.plots.card import PAD, ROW, TITLE, Box, draw_frame, text_width, title_width, write
 from credo.plots.card import ROW_SIZE as SIZE
@@ -16,6 +17,7 @@ from credo.plots.style import BLUE, GRAY, ORANGE, percent, shortened
 __all__ = ["BarCard", "StateBar", "state_bars"]
 
 BAR = 0.55
+THICK = 0.09
 PERCENT = 0.42
 LABEL_LENGTH = 16
 TRACK, REST = "#E7EBF1", "#B9BFC9"
@@ -63,36 +65,34 @@ class BarCard:
         """Draw frame, labels, bars and percentages."""
         draw_frame(ax, box, self.name, self.mark)
         left, top, width, _ = box
+        right = left + width - PAD
         bar_left = left + PAD + self._label_width + 0.06
-        bar_width = left + width - PAD - PERCENT - bar_left
-        for i, bar in enumerate(self.bars):
-            middle = top + TITLE + ROW * (i + 0.5) + 0.3 * PAD
+        middles = [top + TITLE + ROW * (i + 0.5) + 0.3 * PAD for i in range(len(self.bars))]
+        for bar, middle in zip(self.bars, middles, strict=True):
             style = {"color": GRAY} if bar.is_rest else {}
             write(ax, bar_left - 0.06, middle, bar.label, ha="right", zorder=4, **style)
-            write(
-                ax,
-                left + width - PAD,
-                middle,
-                percent(bar.share),
-                ha="right",
-                zorder=4,
-                **style,
-            )
-            self._draw_bar(ax, bar, (bar_left, middle - 0.045, bar_width, 0.09))
+            write(ax, right, middle, percent(bar.share), ha="right", zorder=4, **style)
+        self._draw_bars(ax, bar_left, right - PERCENT, middles)
 
-    def _draw_bar(self, ax: Axes, bar: StateBar, box: Box) -> None:
-        left, top, width, height = box
-        color = REST if bar.is_rest else ORANGE if self.mark else BLUE
-        track = Rectangle((left, top), width, height, facecolor=TRACK, lw=0, zorder=3.5)
-        length = width * min(max(bar.share, 0.0), 1.0)
-        filled = Rectangle((left, top), length, height, facecolor=color, lw=0, zorder=3.6)
-        ax.add_patch(track)
-        ax.add_patch(filled)
+    def _draw_bars(self, ax: Axes, left: float, right: float, middles: Sequence[float]) -> None:
+        ends = [left + (right - left) * min(max(bar.share, 0.0), 1.0) for bar in self.bars]
+        tracks = [_strip(left, right, middle) for middle in middles]
+        strips = [_strip(left, end, middle) for end, middle in zip(ends, middles, strict=True)]
+        plain = ORANGE if self.mark else BLUE
+        colors = [REST if bar.is_rest else plain for bar in self.bars]
+        # One artist for all bars of a card: large networks have thousands.
+        bars = PolyCollection(
+            [*tracks, *strips], facecolors=[TRACK] * len(tracks) + colors, lw=0, zorder=3.5
+        )
+        ax.add_collection(bars, autolim=False)
 
 
-def state_bars(
-    labels: Sequence[object], shares: Sequence[float], most: int
-) -> tuple[StateBar, ...]:
+def _strip(left: float, right: float, middle: float) -> list[tuple[float, float]]:
+    top, bottom = middle - THICK / 2, middle + THICK / 2
+    return [(left, top), (right, top), (right, bottom), (left, bottom)]
+
+
+def state_bars(labels: Sequence[object], shares: ArrayLike, most: int) -> tuple[StateBar, ...]:
     """Return a line for each state, or for the most probable ones and the rest in one.
 
     Parameters

@@ -119,12 +119,12 @@ def draw_frame(ax: Axes, box: Box, name: str, mark: str) -> None:
     outline = _rounded(left, top, width, height)
     outline.set(facecolor="none", edgecolor=color, linewidth=1.6 if mark else 0.8, zorder=3.4)
     for patch in (body, title, outline):
-        ax.add_patch(patch)
+        ax.add_artist(patch)
     if height > TITLE:
         # The title band is the rounded box, covered by white below the title.
         cover = _rounded(left, top + TITLE, width, height - TITLE)
         cover.set(facecolor="white", edgecolor="none", zorder=3.2)
-        ax.add_patch(cover)
+        ax.add_artist(cover)
     _write_title(ax, box, name, mark)
 
 
@@ -142,7 +142,7 @@ def _write_title(ax: Axes, box: Box, name: str, mark: str) -> None:
     badge_left = left + width - PAD - badge_width
     badge = _rounded(badge_left, middle - 0.065, badge_width, 0.13)
     badge.set(facecolor=ORANGE, edgecolor="none", zorder=3.5)
-    ax.add_patch(badge)
+    ax.add_artist(badge)
     style = {"fontsize": MARK_SIZE, "fontweight": "bold", "color": "white", "zorder": 4}
     write(ax, badge_left + badge_width / 2, middle, mark, ha="center", **style)
 

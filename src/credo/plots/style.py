@@ -6,8 +6,10 @@ The colors are those of Okabe and Ito, which people with any common color vision
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from matplotlib.axes import Axes
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = [
     "BLUE",

@@ -1,0 +1,113 @@
+"""What a network says of each case of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from credo.app.counting import count
+from credo.app.progress import Progress, silent
+from credo.app.question_error import QuestionError
+from credo.data.case_table import CaseTable
+from credo.data.column_name import quoted
+from credo.models.network import Network
+
+__all__ = ["CaseAnswers", "case_answers"]
+
+CHUNK = 20_000
+IMPOSSIBLE, LOG_PROB = "impossible", "log_prob_given"
+
+
+@dataclass(frozen=True, eq=False)
+class CaseAnswers:
+    """One row per case, and what is to be said of them all.
+
+    Attributes
+    ----------
+    frame
+        Columns that are no variables, then for each state of each variable asked for its
+        probability ("lung=yes"), for real ones mean and sd; then the log probability of the
+        row's findings, and whether they are impossible.
+    notes
+        Sentences.
+    """
+
+    frame: pd.DataFrame
+    notes: tuple[str, ...]
+
+
+def case_answers(
+    net: Network,
+    cases: CaseTable,
+    asked: Sequence[str],
+    given: Mapping[str, Any],
+    method: str = "auto",
+    tell: Progress = silent,
+) -> CaseAnswers:
+    """Return the posteriors of some variables for each case; impossible rows have none.
+
+    Parameters
+    ----------
+    given
+        Findings that all cases share.
+    method
+        How to answer, as for ``net.query``.
+    tell
+        Is told how far the work is.
+    """
+    findings = _with_shared(cases, given)
+    parts = []
+    for start in range(0, len(findings), CHUNK):
+        tell(start / len(findings), f"answering, row {start + 1:,} of {len(findings):,}")
+        parts.append(_chunk(net, findings.iloc[start : start + CHUNK], asked, method))
+    answers = pd.concat(parts)
+    frame = pd.concat([cases.others, answers], axis=1)
+    return CaseAnswers(frame, tuple(_notes(cases, answers)))
+
+
+def _with_shared(cases: CaseTable, given: Mapping[str, Any]) -> pd.DataFrame:
+    both = [name for name in given if name in cases.findings.columns]
+    if both:
+        raise QuestionError(
+            f"--given must name variables that {cases.name} has no column for; found "
+            f"{quoted(both)} in both; leave it out of one."
+        )
+    vague = [name for name, value in given.items() if isinstance(value, dict | set)]
+    if vague:
+        raise QuestionError(
+            f"--given must be one state each where --data is given; found several for "
+            f"{quoted(vague)}; choose one."
+        )
+    shared = {name: [value] * len(cases.findings) for name, value in given.items()}
+    return cases.findings.assign(**shared)
+
+
+def _chunk(
+    net: Network, findings: pd.DataFrame, asked: Sequence[str], method: str
+) -> pd.DataFrame:
+    found = net.predict_proba(findings, list(asked), method)
+    columns: dict[str, Any] = {}
+    for name in asked:
+        shares = found if len(asked) == 1 else found[name]
+        columns |= {f"{name}={state}": shares[state].to_numpy() for state in shares.columns}
+    columns[LOG_PROB] = np.asarray(net.log_prob(findings, method))
+    columns[IMPOSSIBLE] = np.isneginf(columns[LOG_PROB])
+    return pd.DataFrame(columns, index=findings.index)
+
+
+def _notes(cases: CaseTable, answers: pd.DataFrame) -> list[str]:
+    notes = []
+    if cases.left_out:
+        notes.append(f"Columns that are asked for are not used: {quoted(cases.left_out)}.")
+    n_impossible = int(answers[IMPOSSIBLE].sum())
+    if n_impossible:
+        first = int(np.flatnonzero(answers[IMPOSSIBLE])[0]) + 1
+        notes.append(
+            f"{count(n_impossible, 'row')} cannot be, by this network (the first is row "
+            f"{first}); see the column '{IMPOSSIBLE}'."
+        )
+    return notes

@@ -1,0 +1,106 @@
+"""What every command writes to a terminal with: consoles, progress, tables and sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from credo.app.progress import Progress as Told
+from credo.app.sentence import Finding
+from credo.app.spoken_progress import spoken_progress
+
+__all__ = [
+    "print_finding",
+    "print_notes",
+    "print_sentence",
+    "print_table",
+    "progress_bar",
+    "stderr",
+    "stdout",
+]
+
+_MARKS = {"answer": ("»", "bold"), "fact": ("·", ""), "good": ("✓", "green")}
+_CAUTION = ("!", "yellow")
+
+
+@contextmanager
+def progress_bar(console: Console) -> Iterator[Told]:
+    """Yield what a job tells its progress to; the bar vanishes when the job is done.
+
+    Where nobody looks at a terminal, a job that takes long says now and then where it is.
+    """
+    if not console.is_terminal:
+        with spoken_progress(lambda line: console.print(Text(line), soft_wrap=True)) as tell:
+            yield tell
+        return
+    columns = (BarColumn(24), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("starting", total=1.0)
+
+        def tell(share: float, step: str) -> None:
+            progress.update(task, completed=share, description=step)
+
+        yield tell
+
+
+def stdout() -> Console:
+    """Return the console for results; wide enough for the table where nobody is looking."""
+    console = Console()
+    return console if console.is_terminal else Console(width=100)
+
+
+def stderr() -> Console:
+    """Return the console for progress and notes."""
+    return Console(stderr=True)
+
+
+def print_table(
+    console: Console,
+    headings: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    strong: Collection[str] = (),
+    last: str = "",
+) -> None:
+    """Print a table; names in ``strong`` are bold, and a line is drawn above ``last``."""
+    table = Table(
+        box=SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=0,
+        header_style="dim",
+    )
+    table.add_column(headings[0], no_wrap=True)
+    for heading in headings[1:]:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in rows:
+        if row[0] == last:
+            table.add_section()
+        # Blanks around the signs would make the table wider than most terminals.
+        cells = [cell.replace(" ± ", "±").replace(" to ", "..") for cell in row]
+        table.add_row(*cells, style="bold" if row[0] in strong else "")
+    console.print(table)
+
+
+def print_notes(console: Console, notes: Iterable[str]) -> None:
+    """Print sentences, each under its mark."""
+    for note in notes:
+        print_sentence(console, "·", note, "")
+
+
+def print_finding(console: Console, finding: Finding) -> None:
+    """Print a sentence under the mark of its tone."""
+    mark, style = _MARKS.get(finding.tone, _CAUTION)
+    print_sentence(console, mark, finding.text, style)
+
+
+def print_sentence(console: Console, mark: str, sentence: str, style: str) -> None:
+    """Print a sentence beside its mark."""
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_row(Text(mark, style), Text(sentence, style))
+    console.print(grid)

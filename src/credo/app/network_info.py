@@ -1,0 +1,182 @@
+"""What a network is made of, what exact answers about it cost, and what looks odd."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.text import Text
+
+from credo.app.console import print_finding, print_table
+from credo.app.counting import count
+from credo.app.sentence import Finding
+from credo.graphs.directed import DirectedGraph
+from credo.graphs.factor import Factor
+from credo.graphs.layout import connected_parts
+from credo.models.bayesian_network import BayesianNetwork
+from credo.models.markov_random_field import MarkovRandomField
+
+__all__ = ["network_findings", "network_lines", "print_info"]
+
+Net = BayesianNetwork | MarkovRandomField
+
+N_LARGEST = 5
+SMALL = 1e-12
+
+
+def print_info(console: Console, path: Path, net: Net) -> None:
+    """Print lines on variables and graph, the largest tables, the cost, and the checks."""
+    console.print(Text(f"{path.name}: {_kind(net)}", "bold"), soft_wrap=True)
+    for line in network_lines(net):
+        console.print(Text(line), soft_wrap=True)
+    tables = sorted(net.factors, key=lambda factor: -factor.values.size)[:N_LARGEST]
+    if tables:
+        console.print()
+        headings = ("largest tables", "given", "  cells", "  zeros")
+        print_table(console, headings, [_cells(net, factor) for factor in tables])
+    console.print()
+    for finding in network_findings(net):
+        print_finding(console, finding)
+
+
+def network_lines(net: Net) -> list[str]:
+    """Return sentences on the variables, the graph, the parameters and the plan."""
+    variables = net.variables.values()
+    sizes = [v.n_states for v in variables if v.is_discrete]
+    n_real = len(net.variables) - len(sizes)
+    said = []
+    if sizes:
+        span = str(min(sizes)) if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}"
+        said.append(
+            f"{count(len(sizes), 'discrete variable')} with {span} states ({sum(sizes):,})"
+        )
+    said += [count(n_real, "real variable")] if n_real else []
+    lines = ["variables: " + "; ".join(said), "graph: " + _graph_line(net)]
+    if isinstance(net, BayesianNetwork):
+        lines.append(f"parameters: {net.n_parameters:,} free")
+    else:
+        lines.append(f"factors: {sum(f.values.size for f in net.factors):,} entries")
+    return lines + _plan_lines(net)
+
+
+def network_findings(net: Net) -> list[Finding]:
+    """Return what the checks say: of lonely variables, and of states that cannot be."""
+    found = []
+    alone = [name for name in net.variables if not _neighbors(net)[name]]
+    if alone and len(net.variables) > 1:
+        found.append(Finding("caution", f"Joined to no other variable: {_some(alone)}."))
+    single = [v.name for v in net.variables.values() if v.is_discrete and v.n_states == 1]
+    if single:
+        found.append(Finding("caution", f"Only one state: {_some(single)}."))
+    never = [_never(factor) for factor in net.factors]
+    names = list(dict.fromkeys(name for part in never for name in part))
+    if names:
+        found.append(Finding("caution", f"Impossible whatever else holds: {_some(names)}."))
+    if isinstance(net, BayesianNetwork):
+        worst = max((_error(factor) for factor in net.factors), default=0.0)
+        found.append(Finding("good", f"Tables sum to one, within {worst:.1g}."))
+    return found
+
+
+def _kind(net: Net) -> str:
+    n = len(net.graph.edges)
+    if isinstance(net, BayesianNetwork):
+        return (
+            f"a Bayesian network of {count(len(net.variables), 'variable')}, {count(n, 'arc')}"
+        )
+    return (
+        f"a Markov random field of {count(len(net.variables), 'variable')}, "
+        f"{count(len(net.factors), 'factor')}, {count(n, 'edge')}"
+    )
+
+
+def _graph_line(net: Net) -> str:
+    parts = count(len(connected_parts(_neighbors(net))), "connected part")
+    if not isinstance(net.graph, DirectedGraph):
+        most = max(len(near) for near in _neighbors(net).values())
+        return f"{parts}; {count(most, 'neighbor')} at most"
+    graph = net.graph
+    n_roots = sum(not graph.parents(name) for name in graph.nodes)
+    n_leaves = sum(not graph.children(name) for name in graph.nodes)
+    most = max(len(graph.parents(name)) for name in graph.nodes)
+    return (
+        f"{parts}; {count(n_roots, 'root')}, {n_leaves:,} without children; "
+        f"{count(most, 'parent')} at most"
+    )
+
+
+def _neighbors(net: Net) -> dict[str, Sequence[str]]:
+    graph = net.graph
+    if isinstance(graph, DirectedGraph):
+        return {name: (*graph.parents(name), *graph.children(name)) for name in graph.nodes}
+    return {name: graph.neighbors(name) for name in graph.nodes}
+
+
+def _plan_lines(net: Net) -> list[str]:
+    """Return what it takes to find all marginals with nothing given."""
+    if not all(variable.is_discrete for variable in net.variables.values()):
+        return []
+    plan = net.plan()
+    return [
+        f"plan of all marginals: width {plan.width}, {plan.cells:,} cells, "
+        f"{_memory(plan.bytes)}, {_time(plan.seconds)}"
+    ]
+
+
+def _memory(n_bytes: float) -> str:
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if n_bytes < 1000:
+            return f"{n_bytes:.3g} {unit}"
+        n_bytes /= 1000
+    return f"{n_bytes:.3g} TB"
+
+
+def _time(seconds: float) -> str:
+    if seconds < 1e-3:
+        return "less than 1 ms"
+    return f"about {1e3 * seconds:.2g} ms" if seconds < 1 else f"about {seconds:.2g} s"
+
+
+def _cells(net: Net, factor: Factor) -> tuple[str, ...]:
+    """Return the row of a table: its child, its parents, cells, and the share of zeros."""
+    zeros = float((factor.values == 0).mean())
+    share = f"{100 * zeros:.0f} %" if zeros else "-"
+    *parents, child = factor.names
+    if not isinstance(net, BayesianNetwork):
+        parents, child = [], " ".join(factor.names)
+    return child, " " + (listed_short(parents) or "-"), f" {factor.values.size:,}", f" {share}"
+
+
+def listed_short(names: Sequence[str], most: int = 4) -> str:
+    """Return some names, and how many more there are.
+
+    Examples
+    --------
+    >>> listed_short(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most} more"
+
+
+def _some(names: Sequence[str]) -> str:
+    return listed_short(names, 6)
+
+
+def _never(factor: Factor) -> Iterable[str]:
+    """Return the states that this factor alone rules out, as ``name = state``."""
+    for axis, variable in enumerate(factor.variables):
+        others = tuple(i for i in range(len(factor.variables)) if i != axis)
+        top = factor.values.max(axis=others)
+        yield from (
+            f"{variable.name} = {state}"
+            for state, value in zip(variable.labels, top, strict=True)
+            if value == 0
+        )
+
+
+def _error(factor: Factor) -> float:
+    return float(np.abs(factor.table().sum(axis=-1) - 1.0).max(initial=SMALL))

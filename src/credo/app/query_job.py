@@ -1,0 +1,191 @@
+"""The command ``credo query``: ask a network once, or once for each case of a table."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from credo.app.case_answer import case_answers
+from credo.app.console import print_notes, progress_bar, stderr, stdout
+from credo.app.counting import count
+from credo.app.finding_text import read_findings, require_names
+from credo.app.network_question import answering, opened_network, require_answers
+from credo.app.query_answer import Answer, RealAnswer, StateAnswer
+from credo.app.query_terminal import print_answer
+from credo.app.question_error import QuestionError
+from credo.app.written import require_apart
+from credo.data.case_table import read_cases
+from credo.data.output import atomic_file, require_writable
+from credo.graphs.variable import nearest
+from credo.inference.table_ladder import METHODS
+from credo.models.network import Network
+
+__all__ = ["QuerySettings", "query"]
+
+MOST_JOINT = 10_000
+
+
+@dataclass(frozen=True)
+class QuerySettings:
+    """A question, as typed.
+
+    Attributes
+    ----------
+    of
+        Variables asked for; all that are not given if empty.
+    given, do
+        Findings and interventions, such as "smoke=yes".
+    is_joint
+        Whether the variables are asked for jointly.
+    method
+        How to answer, as for ``net.query``.
+    """
+
+    of: Sequence[str] = ()
+    given: Sequence[str] = ()
+    do: Sequence[str] = ()
+    is_joint: bool = False
+    method: str = "auto"
+
+
+def query(path: Path, settings: QuerySettings, data: Path | None, out: Path | None) -> None:
+    """Answer a question about a network, on the terminal or in a CSV file."""
+    if out is not None:
+        require_writable(out)
+        require_apart(out, path, data)
+    net = opened_network(path, stderr())
+    require_names(settings.of, net.variables, "--of")
+    given = read_findings(settings.given, net.variables)
+    do = read_findings(settings.do, net.variables, "--do")
+    _require_free(settings.of, given, do)
+    require_answers(net, path.name, do)
+    _require_method(settings.method)
+    if data is not None:
+        _answer_cases(net, settings, given, do, data, out)
+        return
+    with answering(path.name, stderr()):
+        answer = answered(net, settings, given, do)
+    print_answer(stdout(), answer)
+    if out is not None:
+        _write(answer.frame(), out)
+
+
+def answered(
+    net: Network, settings: QuerySettings, given: Mapping[str, Any], do: Mapping[str, Any]
+) -> Answer:
+    """Return what a network says of the variables asked for."""
+    names = list(settings.of) or [n for n in net.variables if n not in given and n not in do]
+    method = settings.method
+    found: dict[str, Any]
+    if settings.is_joint and len(names) > 1:
+        _require_few(names, net)
+        found = {", ".join(names): net.query(names, given, do or None, method)}
+    elif len(names) == 1:
+        found = {names[0]: net.query(names[0], given, do or None, method)}
+    else:
+        every = net.marginals(given, do or None, method)
+        found = {name: every[name] for name in names}
+    account = _account(found)
+    return Answer(
+        [_part(title, one) for title, one in found.items()],
+        given,
+        do,
+        _log_prob(net, given, do, method) if given else None,
+        str(account.get("method", method)),
+        bool(account.get("is_exact", True)),
+        "" if account.get("is_exact", True) else _error(account),
+    )
+
+
+def _account(found: Mapping[str, Any]) -> dict[Any, Any]:
+    """Return how the least exact of some answers was found."""
+    accounts = [getattr(one, "attrs", {}) for one in found.values()]
+    return min(accounts, key=lambda account: account.get("is_exact", True), default={})
+
+
+def _log_prob(
+    net: Network, given: Mapping[str, Any], do: Mapping[str, Any], method: str
+) -> float:
+    """Return the log probability of the findings, under the interventions."""
+    if do:
+        return float(net.marginals(given, do, method).log_prob)
+    return float(net.log_prob(given, method))
+
+
+def _part(title: str, one: Any) -> StateAnswer | RealAnswer:
+    if isinstance(one, pd.Series):
+        return StateAnswer.of(title, one)
+    return RealAnswer(title, float(one.mean()), float(one.std()))
+
+
+def _error(attributes: Mapping[Any, Any]) -> str:
+    error = attributes.get("error")
+    return "" if error is None else f"{attributes.get('error_kind', 'error')} {error:.2g}"
+
+
+def _answer_cases(
+    net: Network,
+    settings: QuerySettings,
+    given: Mapping[str, Any],
+    do: Mapping[str, Any],
+    data: Path,
+    out: Path | None,
+) -> None:
+    if not settings.of or do or settings.is_joint:
+        raise QuestionError(
+            "--data needs --of with the variables to tell for each row, and neither --do nor "
+            "--joint; found another question; write for example --data cases.csv --of lung."
+        )
+    cases = read_cases(data, net.variables, settings.of)
+    console = stderr()
+    with progress_bar(console) as tell, answering(cases.name, console):
+        found = case_answers(net, cases, settings.of, given, settings.method, tell)
+    _write(found.frame, out)
+    print_notes(console, found.notes)
+    if out is not None:
+        print_notes(console, [f"{count(len(found.frame), 'row')} in {out}."])
+
+
+def _write(frame: pd.DataFrame, out: Path | None) -> None:
+    text = frame.to_csv(index=False, float_format="%.10g", lineterminator="\n")
+    if out is None:
+        sys.stdout.write(text)
+        return
+    with atomic_file(out) as file:
+        file.write(text.encode())
+
+
+def _require_method(method: str) -> None:
+    if method not in METHODS:
+        raise QuestionError(
+            f"--method must be one of {', '.join(METHODS)}; found {method!r}."
+            f"{nearest(method, METHODS)}"
+        )
+
+
+def _require_few(names: Sequence[str], net: Network) -> None:
+    """Raise a `QuestionError` if nobody could read the joint states one by one."""
+    n_states = prod(net.variables[name].n_states for name in names)
+    if n_states > MOST_JOINT:
+        raise QuestionError(
+            f"--joint must ask for at most {MOST_JOINT:,} joint states; found "
+            f"{count(len(names), 'variable')} with {n_states:.3g}; name fewer with --of, or "
+            "leave out --joint."
+        )
+
+
+def _require_free(
+    asked: Sequence[str], given: Mapping[str, Any], do: Mapping[str, Any]
+) -> None:
+    for name in [*asked, *do]:
+        if name in given or (name in asked and name in do):
+            raise QuestionError(
+                f"{name} must be asked for, given or set, only one of these; found it twice; "
+                "leave it out of --of, --given or --do."
+            )

@@ -1,0 +1,138 @@
+import re
+from xml.etree import ElementTree
+
+import pytest
+from numpy.testing import assert_allclose
+from PIL import Image
+from typer.testing import CliRunner
+
+from credo.app.command_line import command_line
+from credo.data.example_network import example_network_path, load_example_network
+from credo.data.network_file import load_network, save_network
+from credo.graphs.factor import Factor
+from credo.graphs.variable import Variable
+from credo.models.bayesian_network import BayesianNetwork
+from credo.models.markov_random_field import MarkovRandomField
+
+ASIA, ALARM = (str(example_network_path(name)) for name in ("asia", "alarm"))
+
+
+def run(*arguments, code=0):
+    ran = CliRunner().invoke(command_line, [str(argument) for argument in arguments])
+    assert ran.exit_code == code, ran.output
+    return ran
+
+
+def texts(path):
+    """Return all words of an SVG picture."""
+    found = ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")
+    return [element.text for element in found]
+
+
+def test_info_tells_variables_arcs_parameters_plan_and_largest_tables():
+    out = run("network", "info", ALARM).stdout
+    assert "a Bayesian network of 37 variables, 46 arcs" in out
+    assert "37 discrete variables with 2 to 4 states (105)" in out
+    assert "parameters: 509 free" in out
+    assert re.search(r"plan of all marginals: width \d+, [\d,]+ cells, [\d.]+ kB", out)
+    rows = [line.split() for line in out.splitlines()]
+    assert ["CATECHOL", "ARTCO2,", "INSUFFANESTH,", "SAO2,", "TPR", "108", "-"] in rows
+    assert "Tables sum to one" in out
+
+
+def test_info_warns_of_lonely_variables_and_states_that_cannot_be(tmp_path):
+    tables = {"a": [1.0, 0.0], "b": [[0.5, 0.5], [0.2, 0.8]], "c": [0.3, 0.7]}
+    save_network(BayesianNetwork("a -> b; c", tables), tmp_path / "odd.json")
+    out = run("network", "info", tmp_path / "odd.json").stdout
+    assert "Joined to no other variable: c." in out
+    assert "Impossible whatever else holds: a = True." in out
+    assert "2 connected parts" in out
+
+
+def test_info_of_a_markov_random_field_counts_factors(tmp_path):
+    a, b = Variable("0", (0, 1)), Variable("1", (0, 1, 2))
+    save_network(
+        MarkovRandomField([Factor((a, b), [[1, 2, 3], [4, 5, 6]])]), tmp_path / "f.uai"
+    )
+    out = run("network", "info", tmp_path / "f.uai").stdout
+    assert "a Markov random field of 2 variables, 1 factor, 1 edge" in out
+    assert "factors: 6 entries" in out
+
+
+@pytest.mark.parametrize("extension", ["json", "xmlbif", "bif", "bif.gz"])
+def test_a_converted_network_gives_the_same_answers(tmp_path, extension):
+    out = tmp_path / f"alarm.{extension}"
+    assert f"network: {out}" in run("network", "convert", ALARM, out).stdout
+    one, two = load_example_network("alarm"), load_network(out)
+    assert list(one.variables.values()) == list(two.variables.values())
+    given = {"CVP": "LOW"}
+    assert_allclose(one.query("HR", given), two.query("HR", given), atol=1e-12)
+
+
+def test_a_network_is_not_converted_onto_itself(tmp_path):
+    path = tmp_path / "asia.bif"
+    path.write_bytes(example_network_path("asia").read_bytes())
+    assert "must not be written over" in run("network", "convert", path, path, code=2).stderr
+
+
+def test_a_format_that_is_not_known_is_refused(tmp_path):
+    said = run("network", "convert", ASIA, tmp_path / "asia.biff", code=2).stderr
+    assert "Did you mean '.bif'?" in said
+
+
+def test_a_drawing_holds_every_name_and_the_posteriors(tmp_path):
+    out = tmp_path / "asia.svg"
+    run("network", "draw", ASIA, "--out", out, "--given", "smoke=yes", "dysp=yes")
+    words = texts(out)
+    assert set(load_example_network("asia").variables) <= set(words)
+    assert words.count("given") == 2
+    assert "given smoke = yes, dysp = yes" in words
+    assert "14.8 %" in words
+    assert "85.2 %" in words
+
+
+def test_the_same_drawing_gives_the_same_file(tmp_path):
+    for name in ("one.svg", "two.svg"):
+        run("network", "draw", ASIA, "--out", tmp_path / name)
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
+
+
+def test_a_png_has_text_of_readable_size(tmp_path):
+    out = tmp_path / "asia.png"
+    run("network", "draw", ASIA, "--out", out, "--names-only")
+    with Image.open(out) as picture:
+        assert picture.info["dpi"][0] == pytest.approx(150, abs=1)
+        assert picture.size[0] > 300
+
+
+def test_names_only_draws_no_percentages(tmp_path):
+    out = tmp_path / "asia.svg"
+    run("network", "draw", ASIA, "--out", out, "--names-only")
+    assert sorted(texts(out)) == sorted(load_example_network("asia").variables)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--out", "asia.svgg"], ["must end in .svg, .png, .pdf", "Did you mean '.svg'?"]),
+        (["--out", "nowhere/asia.svg"], ["found no folder"]),
+        (["--out", "a.svg", "--given", "smoek=yes"], ["Did you mean 'smoke'?"]),
+        (["--out", "a.svg", "--given", "lung=yes", "either=no"], ["probability zero"]),
+        ([], ["--out"]),
+    ],
+)
+def test_a_drawing_that_cannot_be_is_refused_and_leaves_no_file(
+    arguments, words, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    ran = run("network", "draw", ASIA, *arguments, code=2)
+    assert len(ran.stderr.splitlines()) == 1
+    for word in words:
+        assert word in ran.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_network_alone_shows_its_commands():
+    ran = CliRunner().invoke(command_line, ["network"])
+    for name in ("info", "convert", "draw"):
+        assert name in ran.output

@@ -1,0 +1,277 @@
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from typer.testing import CliRunner
+
+from credo.app.command_line import command_line
+from credo.data.example_network import example_network_path, load_example_network
+from credo.data.network_file import save_network
+from credo.graphs.factor import Factor
+from credo.graphs.variable import Variable
+from credo.models.bayesian_network import BayesianNetwork
+from credo.models.markov_random_field import MarkovRandomField
+
+ASIA = str(example_network_path("asia"))
+
+
+def run(*arguments, code=0):
+    ran = CliRunner().invoke(command_line, [str(argument) for argument in arguments])
+    assert ran.exit_code == code, ran.output
+    return ran
+
+
+def refused(*arguments):
+    """Return the one sentence on standard error with which a command ends."""
+    ran = run(*arguments, code=2)
+    assert ran.stdout == ""
+    lines = ran.stderr.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("credo: ")
+    return lines[0]
+
+
+@pytest.fixture
+def sprinkler(tmp_path):
+    net = BayesianNetwork(
+        "cloud -> sprinkler, rain; sprinkler, rain -> wet",
+        cpts={
+            "cloud": [0.5, 0.5],
+            "sprinkler": [[0.5, 0.5], [0.9, 0.1]],
+            "rain": [[0.8, 0.2], [0.2, 0.8]],
+            "wet": [[[1.0, 0.0], [0.1, 0.9]], [[0.1, 0.9], [0.01, 0.99]]],
+        },
+    )
+    path = tmp_path / "sprinkler.json"
+    save_network(net, path)
+    return path
+
+
+@pytest.fixture
+def cases(tmp_path):
+    """A case that is usual, one without findings, and one that cannot be."""
+    path = tmp_path / "cases.csv"
+    path.write_text("id,smoke,xray,tub,either\na,yes,yes,,\nb,,,,\nc,,,yes,no\n")
+    return path
+
+
+def shown(output, state):
+    """Return the percentage on the line of a state."""
+    line = next(line for line in output.splitlines() if line.split()[:1] == [state])
+    return float(line.split()[-2]) / 100
+
+
+def test_a_query_prints_bars_the_probability_of_the_findings_and_the_method():
+    ran = run("query", ASIA, "--of", "lung", "--given", "smoke=yes", "dysp=yes")
+    lines = ran.stdout.splitlines()
+    assert lines[0] == "lung"
+    assert lines[1].split() == ["yes", "████▌", "14.8", "%"]
+    assert lines[2].split()[0] == "no"
+    assert "given smoke = yes, dysp = yes" in lines
+    assert "log P(given) = -1.28589, P(given) = 0.2764" in lines
+    assert "method: exact" in lines
+
+
+def test_the_printed_numbers_are_those_of_enumeration():
+    ran = run("query", ASIA, "--of", "lung", "--given", "smoke=yes", "dysp=yes")
+    net = load_example_network("asia")
+    joint = math.prod(net.factors[1:], start=net.factors[0])
+    rest = joint.restrict({"smoke": "yes", "dysp": "yes"})
+    others = [name for name in rest.names if name != "lung"]
+    table = rest.sum_out(*others)
+    share = table.normalized().table()
+    assert shown(ran.stdout, "yes") == pytest.approx(share[0], abs=5e-4)
+    assert f"log P(given) = {np.log(table.table().sum()):.6g}" in ran.stdout
+
+
+def test_several_values_repeated_options_and_any_order_ask_the_same():
+    asked = [
+        ("query", ASIA, "--of", "lung", "tub", "--given", "smoke=yes", "dysp=yes"),
+        ("query", "--given", "smoke=yes", "dysp=yes", ASIA, "--of", "lung", "--of", "tub"),
+        ("query", ASIA, "--given=smoke=yes", "--given", "dysp=yes", "--of=lung", "--of", "tub"),
+    ]
+    answers = {run(*arguments).stdout for arguments in asked}
+    assert len(answers) == 1
+    assert [line for line in answers.pop().splitlines() if line in ("lung", "tub")] == [
+        "lung",
+        "tub",
+    ]
+
+
+def test_without_of_every_variable_that_is_not_given_is_told():
+    lines = run("query", ASIA, "--given", "smoke=yes").stdout.splitlines()
+    told = [line for line in lines if line in load_example_network("asia").variables]
+    assert told == [name for name in load_example_network("asia").variables if name != "smoke"]
+
+
+def test_text_is_matched_to_typed_states(sprinkler):
+    ran = run("query", sprinkler, "--of", "rain", "--given", "wet=true")
+    assert shown(ran.stdout, "True") == pytest.approx(0.7079, abs=5e-4)
+
+
+def test_an_intervention_does_not_speak_of_causes(sprinkler):
+    ran = run("query", sprinkler, "--of", "cloud", "--do", "sprinkler=true")
+    assert shown(ran.stdout, "True") == pytest.approx(0.5)
+    assert "set sprinkler = True" in ran.stdout
+    seen = run("query", sprinkler, "--of", "cloud", "--given", "sprinkler=true")
+    assert shown(seen.stdout, "True") == pytest.approx(0.05 / 0.3, abs=5e-4)
+
+
+def test_findings_under_an_intervention_have_the_probability_of_the_changed_network(sprinkler):
+    ran = run(
+        "query", sprinkler, "--of", "rain", "--given", "wet=true", "--do", "sprinkler=true"
+    )
+    wet = 0.5 * 0.9 + 0.5 * 0.99
+    assert f"P(given) = {wet:.4g}" in ran.stdout
+    assert shown(ran.stdout, "True") == pytest.approx(0.5 * 0.99 / wet, abs=5e-4)
+
+
+def test_a_vague_finding_weighs_the_states(sprinkler):
+    ran = run(
+        "query", sprinkler, "--of", "cloud", "--given", "cloud=true:0.9|false:0.3", code=2
+    )
+    assert "asked for, given or set" in ran.stderr
+    ran = run("query", sprinkler, "--of", "rain", "--given", "cloud=true:0.9|false:0.3")
+    assert shown(ran.stdout, "True") == pytest.approx(0.75 * 0.8 + 0.25 * 0.2, abs=5e-4)
+
+
+def test_a_joint_question_names_the_states_of_all(sprinkler):
+    ran = run("query", sprinkler, "--joint", "--of", "rain", "cloud")
+    line = next(line for line in ran.stdout.splitlines() if "rain=True, cloud=False" in line)
+    assert line.endswith("10 %")
+
+
+def test_a_markov_random_field_tells_the_normalized_probability_of_findings(tmp_path):
+    a, b = Variable("0", (0, 1)), Variable("1", (0, 1))
+    field = MarkovRandomField([Factor((a, b), [[6.0, 1.0], [1.0, 2.0]])])
+    save_network(field, tmp_path / "field.uai")
+    ran = run("query", tmp_path / "field.uai", "--of", "0", "--given", "1=1")
+    assert shown(ran.stdout, "1") == pytest.approx(2 / 3, abs=5e-4)
+    assert "P(given) = 0.3" in ran.stdout
+
+
+def test_an_approximate_answer_says_so():
+    ran = run("query", ASIA, "--of", "lung", "--method", "belief_propagation")
+    assert "approximate" in ran.stdout
+    assert "method: exact" not in ran.stdout
+
+
+def test_out_holds_the_answer_as_a_table(tmp_path):
+    out = tmp_path / "answer.csv"
+    run("query", ASIA, "--of", "lung", "tub", "--out", out)
+    frame = pd.read_csv(out)
+    assert frame.columns.tolist() == ["variable", "state", "probability"]
+    assert_allclose(frame["probability"], [0.055, 0.945, 0.0104, 0.9896], atol=1e-9)
+
+
+def test_each_case_gets_its_posterior_and_impossible_ones_are_flagged(cases, tmp_path):
+    out = tmp_path / "posteriors.csv"
+    ran = run("query", ASIA, "--data", cases, "--of", "lung", "bronc", "--out", out)
+    frame = pd.read_csv(out)
+    names = ["lung=yes", "lung=no", "bronc=yes", "bronc=no", "log_prob_given", "impossible"]
+    assert frame.columns.tolist() == ["id", *names]
+    assert frame["id"].tolist() == ["a", "b", "c"]
+    assert frame["impossible"].tolist() == [False, False, True]
+    assert frame.loc[2, names[:4]].isna().all()
+    assert np.isneginf(frame.loc[2, "log_prob_given"])
+    alone = run("query", ASIA, "--of", "lung", "--given", "smoke=yes", "xray=yes").stdout
+    assert f"log P(given) = {frame.loc[0, 'log_prob_given']:.6g}" in alone
+    assert shown(alone, "yes") == pytest.approx(frame.loc[0, "lung=yes"], abs=5e-4)
+    assert_allclose(frame.loc[1, ["lung=yes", "bronc=yes"]].astype(float), [0.055, 0.45])
+    assert "1 row cannot be, by this network (the first is row 3)" in ran.stderr
+    assert ran.stdout == ""
+
+
+def test_posteriors_without_out_go_to_standard_output(cases):
+    ran = run("query", ASIA, "--data", cases, "--of", "lung")
+    assert ran.stdout.splitlines()[0] == "id,lung=yes,lung=no,log_prob_given,impossible"
+
+
+def test_the_column_that_is_asked_for_is_not_used(cases):
+    ran = run("query", ASIA, "--data", cases, "--of", "tub")
+    row = ran.stdout.splitlines()[3].split(",")
+    assert row[0] == "c"
+    assert row[-1] == "False"
+    assert float(row[1]) == pytest.approx(0.0, abs=1e-12)
+    assert "not used: 'tub'" in ran.stderr
+
+
+def test_findings_shared_by_all_cases_come_from_the_command(cases):
+    shared = run("query", ASIA, "--data", cases, "--of", "lung", "--given", "asia=yes")
+    one = run("query", ASIA, "--of", "lung", "--given", "asia=yes", "xray=yes", "smoke=yes")
+    row = shared.stdout.splitlines()[1].split(",")
+    assert float(row[1]) == pytest.approx(shown(one.stdout, "yes"), abs=5e-4)
+
+
+def test_a_large_table_is_answered_in_chunks_as_in_one(tmp_path, monkeypatch):
+    frame = load_example_network("asia").sample(50, rng=0)[["smoke", "xray", "dysp"]]
+    frame.to_csv(tmp_path / "many.csv", index=False)
+    whole = run("query", ASIA, "--data", tmp_path / "many.csv", "--of", "lung").stdout
+    monkeypatch.setattr("credo.app.case_answer.CHUNK", 7)
+    assert run("query", ASIA, "--data", tmp_path / "many.csv", "--of", "lung").stdout == whole
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--of", "lnug"], ["--of must name a variable", "'lnug'", "Did you mean 'lung'?"]),
+        (["--given", "smoek=yes"], ["'smoek'", "Did you mean 'smoke'?"]),
+        (["--given", "smoke=yess"], ["must be one of ['yes', 'no']", "Did you mean 'yes'?"]),
+        (["--given", "smoke"], ["must be written as variable=state"]),
+        (["--do", "smoek=yes"], ["--do must name", "Did you mean 'smoke'?"]),
+        (["--of", "lung", "--given", "lung=yes"], ["lung must be asked for, given or set"]),
+        (["--given", "lung=yes", "either=no", "asia=no"], ["lung='yes'", "either='no'"]),
+        (
+            ["--method", "exakt"],
+            ["--method must be one of auto, exact", "Did you mean 'exact'"],
+        ),
+        (["--data", "nowhere.csv", "--of", "lung"], ["nowhere.csv must be a file"]),
+        (["--out", "no_folder/x.csv"], ["found no folder 'no_folder'"]),
+    ],
+)
+def test_a_question_that_does_not_fit_is_refused_in_one_sentence(arguments, words):
+    said = refused("query", ASIA, *arguments)
+    for word in words:
+        assert word in said
+
+
+def test_a_conflict_names_only_the_findings_that_clash():
+    assert "asia" not in refused(
+        "query", ASIA, "--of", "dysp", "--given", "asia=no", "lung=yes", "either=no"
+    ).removeprefix("credo: asia.bif")
+
+
+def test_data_needs_to_know_what_is_asked_for(cases):
+    assert "--data needs --of" in refused("query", ASIA, "--data", cases)
+
+
+def test_a_joint_question_over_everything_is_refused_before_any_work():
+    said = refused("query", example_network_path("alarm"), "--joint")
+    assert "at most 10,000 joint states" in said
+    assert "37 variables" in said
+
+
+def test_absent_and_cut_files_are_named(tmp_path):
+    assert "nowhere.bif" in refused("query", tmp_path / "nowhere.bif", "--of", "lung")
+    text = example_network_path("asia").read_text()
+    (tmp_path / "cut.bif").write_text(text[: len(text) // 2])
+    assert "cut.bif" in refused("query", tmp_path / "cut.bif", "--of", "lung")
+    (tmp_path / "net.txt").write_text(text)
+    assert "must end in one of" in refused("query", tmp_path / "net.txt", "--of", "lung")
+
+
+def test_interventions_need_arrows(tmp_path):
+    a = Variable("0", (0, 1))
+    save_network(MarkovRandomField([Factor((a,), [1.0, 2.0])]), tmp_path / "field.uai")
+    assert "--do needs a Bayesian network" in refused(
+        "query", tmp_path / "field.uai", "--do", "0=1"
+    )
+
+
+def test_nothing_is_written_over_what_is_read(cases):
+    before = cases.read_text()
+    said = refused("query", ASIA, "--data", cases, "--of", "lung", "--out", cases)
+    assert "must not be written over" in said
+    assert cases.read_text() == before

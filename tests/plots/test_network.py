@@ -1,0 +1,149 @@
+import io
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import PolyCollection
+from matplotlib.colors import to_hex
+from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
+from matplotlib.text import Text
+
+from credo.graphs.factor import Factor
+from credo.graphs.variable import Variable
+from credo.models.bayesian_network import BayesianNetwork
+from credo.models.markov_random_field import MarkovRandomField
+from credo.plots.network import network_figure
+from credo.plots.style import BLUE, ORANGE
+
+SPRINKLER = BayesianNetwork(
+    "cloud -> sprinkler, rain; sprinkler, rain -> wet",
+    cpts={
+        "cloud": [0.5, 0.5],
+        "sprinkler": [[0.5, 0.5], [0.9, 0.1]],
+        "rain": [[0.8, 0.2], [0.2, 0.8]],
+        "wet": [[[1.0, 0.0], [0.1, 0.9]], [[0.1, 0.9], [0.01, 0.99]]],
+    },
+)
+
+
+def drawn(figure):
+    FigureCanvasAgg(figure).draw()
+    return figure
+
+
+def words(figure):
+    return [text.get_text() for text in figure.findobj(Text) if text.get_text()]
+
+
+def bars(figure):
+    """Return length and color of each bar over the length of its track, card by card."""
+    found = []
+    for cards in figure.findobj(PolyCollection):
+        corners = [path.vertices for path in cards.get_paths()]
+        lengths = [np.ptp(corner[:, 0]) for corner in corners]
+        half = len(lengths) // 2
+        colors = [to_hex(color).upper() for color in cards.get_facecolors()]
+        shares = [
+            bar / track for track, bar in zip(lengths[:half], lengths[half:], strict=True)
+        ]
+        found.append(list(zip(shares, colors[half:], strict=True)))
+    return found
+
+
+def test_bars_are_as_long_as_the_posteriors():
+    figure = drawn(network_figure(SPRINKLER, given={"wet": True}))
+    rain = SPRINKLER.query("rain", {"wet": True})
+    lengths = [[share for share, _ in card] for card in bars(figure)]
+    assert any(card == pytest.approx(rain.tolist(), abs=1e-9) for card in lengths)
+    assert "70.8 %" in words(figure)
+    assert "29.2 %" in words(figure)
+
+
+def test_findings_are_marked_and_of_another_color():
+    figure = drawn(network_figure(SPRINKLER, given={"wet": True}))
+    assert words(figure).count("given") == 1
+    colors = [{color for _, color in card} for card in bars(figure)]
+    assert colors.count({ORANGE}) == 1
+    assert colors.count({BLUE}) == 3
+    assert [0.0, 1.0] in [[share for share, _ in card] for card in bars(figure)]
+
+
+def test_interventions_are_marked_and_their_arrows_are_dashed():
+    figure = drawn(network_figure(SPRINKLER, do={"sprinkler": True}))
+    assert "set" in words(figure)
+    dashed = [p for p in figure.findobj(PathPatch) if p.get_linestyle() not in ("-", "solid")]
+    assert len(dashed) == 1
+    cloud = [[share for share, _ in card] for card in bars(figure)]
+    assert any(card == pytest.approx([0.5, 0.5]) for card in cloud)
+
+
+def test_a_likelihood_is_drawn_as_vague_with_its_posterior():
+    figure = drawn(network_figure(SPRINKLER, given={"cloud": {True: 0.9, False: 0.3}}))
+    assert "vague" in words(figure)
+    assert "75 %" in words(figure)
+
+
+def test_every_arrow_has_a_head_that_touches_its_child():
+    figure = drawn(network_figure(SPRINKLER))
+    heads = [p for p in figure.findobj(Polygon)]
+    assert len(heads) == len(SPRINKLER.graph.edges) == 4
+    tops = {round(box.get_y(), 6) for box in figure.findobj(FancyBboxPatch)}
+    for head in heads:
+        assert round(float(head.get_xy()[0, 1]), 6) in tops
+
+
+def test_text_stays_inside_its_box_and_boxes_do_not_overlap():
+    long = BayesianNetwork(
+        {"a_variable_with_a_long_name": [], "b": ["a_variable_with_a_long_name"]},
+        cpts={
+            "a_variable_with_a_long_name": {"a quite long state": 0.2, "no": 0.8},
+            "b": [[0.5, 0.5], [1.0, 0.0]],
+        },
+        states={"b": ("WWWWWWWWWWWWWWW", "$x_1$")},
+    )
+    figure = network_figure(long, given={"b": "$x_1$"})
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    figure.draw(renderer)
+    frames = [box.get_window_extent(renderer) for box in figure.findobj(FancyBboxPatch)]
+    for text in figure.findobj(Text):
+        if not text.get_text():
+            continue
+        extent = text.get_window_extent(renderer)
+        assert any(
+            frame.x0 - 0.5 <= extent.x0 and extent.x1 <= frame.x1 + 0.5 for frame in frames
+        ), text.get_text()
+
+
+def test_many_states_are_the_most_probable_ones_and_the_rest_in_one_line():
+    share = np.full(40, 0.01)
+    share[[3, 30]] = 0.31
+    net = BayesianNetwork("many", {"many": share})
+    figure = drawn(network_figure(net, max_states=3))
+    assert words(figure)[1:] == ["3", "31 %", "30", "31 %", "38 more", "38 %"]
+
+
+def test_a_structure_without_tables_is_drawn_with_names():
+    figure = drawn(network_figure(BayesianNetwork("a -> b -> c")))
+    assert sorted(words(figure)) == ["a", "b", "c"]
+
+
+def test_an_undirected_network_has_lines_without_heads():
+    a, b, c = (Variable(name, (-1, 1)) for name in "abc")
+    table = [[2.0, 1.0], [1.0, 2.0]]
+    field = MarkovRandomField([Factor((a, b), table), Factor((b, c), table)])
+    figure = drawn(network_figure(field, given={"a": 1}))
+    assert len(figure.findobj(PathPatch)) == 2
+    assert figure.findobj(Polygon) == []
+    assert "66.7 %" in words(figure)
+    assert "55.6 %" in words(figure)
+
+
+def test_a_figure_is_as_large_as_its_network_and_the_same_each_time():
+    one, two = io.BytesIO(), io.BytesIO()
+    for buffer in (one, two):
+        network_figure(SPRINKLER, title="the lawn").savefig(buffer, format="png")
+    assert one.getvalue() == two.getvalue()
+    chain = BayesianNetwork(" -> ".join(f"v{i}" for i in range(12)))
+    size = network_figure(chain, with_beliefs=False).get_size_inches()
+    assert size[1] > 4
+    assert size[0] < 2
