@@ -1,4 +1,4 @@
-"""The best of many greedy orders of one connected part of a graph, bettered subtree by subtree."""
+"""The best of many greedy orders of one connected part of a graph, then bettered."""
 
 from __future__ import annotations
 
