@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from credo.graphs.factor import Factor
 from credo.graphs.variable import Variable
 from credo.inference.engine import Inference
 from credo.inference.ising_answer import Method, modes_by, spin_inference
 from credo.inference.ising_exact import SpinElimination
 from credo.inference.ising_gibbs import spin_draws
-from credo.inference.ising_problem import IsingProblem
 from credo.inference.table_plan_error import InferenceTooLarge
 from credo.models.markov_random_field import MarkovRandomField
+from credo.models.spin_factor import spin_factors, spin_problem
 from credo.models.spin_noise import SpinNoise, as_noise
 from credo.models.spin_structure import SpinStructure, field_by_name, spread, structure_of
 from credo.numerics.array import Array, as_float
-from credo.numerics.ising import SpinGraph, Spins
-from credo.numerics.ising_grid import SpinGrid
+from credo.numerics.ising import Spins
 
 __all__ = ["IsingModel"]
 
@@ -94,7 +91,7 @@ class IsingModel:
         if isinstance(field, Mapping):
             field = field_by_name(field, self.structure)
         own = spread(field, self.shape, "field", "spin")
-        self.problem = _problem(self.structure, weight, own, 0.0)
+        self.problem = spin_problem(self.structure, weight, own, 0.0)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -289,18 +286,7 @@ class IsingModel:
 
     def to_markov_random_field(self) -> MarkovRandomField:
         """Return the same distribution as tables over variables with the states -1 and 1."""
-        variables = [Variable(name, (-1, 1)) for name in self.names]
-        sign = np.array([-1.0, 1.0])
-        fields = self.problem.graph.field.tolist()
-        factors = [
-            Factor((v,), np.exp(sign * h - abs(h)), abs(h))
-            for v, h in zip(variables, fields, strict=True)
-        ]
-        for (i, j), w in zip(self.edges.tolist(), self.coupling.tolist(), strict=True):
-            table = np.exp(np.outer(sign, sign) * w - abs(w))
-            factors.append(Factor((variables[i], variables[j]), table, abs(w)))
-        factors.append(Factor((), 1.0, self.log_constant))
-        return MarkovRandomField(factors)
+        return MarkovRandomField(spin_factors(self.names, self.problem))
 
     def __repr__(self) -> str:
         what = "x".join(map(str, self.shape)) if self.structure.is_grid else "graph of spins"
@@ -321,7 +307,7 @@ class IsingModel:
     def _with(self, field: Array, constant: float) -> IsingModel:
         other = object.__new__(type(self))
         other.structure = self.structure
-        other.problem = _problem(self.structure, self.coupling, field, constant)
+        other.problem = spin_problem(self.structure, self.coupling, field, constant)
         return other
 
     def _shaped(self, values: ArrayLike, name: str) -> Array:
@@ -332,16 +318,3 @@ class IsingModel:
                 "Build the model with the shape of the observations."
             )
         return array
-
-
-def _problem(
-    structure: SpinStructure, coupling: Array, field: Array, log_constant: float
-) -> IsingProblem:
-    graph = SpinGraph(structure.edges, coupling, np.ascontiguousarray(field).ravel())
-    problem = IsingProblem(graph, None, log_constant)
-    is_even = bool(np.all(coupling == coupling[:1]))
-    if not (structure.is_grid and len(structure.shape) == 2 and is_even):
-        return problem
-    weight = float(coupling[0]) if len(coupling) else 0.0
-    grid = SpinGrid(graph.field.reshape(structure.shape), weight, structure.is_periodic)
-    return replace(problem, grid=grid) if grid.is_served else problem
