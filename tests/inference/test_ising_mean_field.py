@@ -53,7 +53,7 @@ def test_no_sweep_lowers_the_bound(seed):
 def test_damping_reaches_the_same_point_in_more_sweeps():
     plain = run(IsingMeanField(), cycle(0.2))
     damped = run(IsingMeanField(damping=0.5), cycle(0.2))
-    assert_allclose(damped.posterior.mean, plain.posterior.mean, atol=1e-7)
+    assert_allclose(damped.posterior.mean, plain.posterior.mean, atol=1e-5)
     assert len(damped.trace) > len(plain.trace)
 
 

@@ -76,6 +76,10 @@ class SpinGraph:
         """Update every mean given the others, in place; return the largest change."""
         return float(_loops().mean_field(mean, *self._neighbors, self.field, damping))
 
+    def bound(self, mean: Array) -> float:
+        """Return the mean log density of independent spins plus their entropy."""
+        return float(_loops().bound(mean, *self._neighbors, self.field))
+
     def modes(self, spin: Spins) -> int:
         """Set every spin to its mode given the others, in place; return how many changed."""
         return int(_loops().modes(spin, *self._neighbors, self.field))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from credo.numerics.array import Array
 
-__all__ = ["color", "gibbs", "mean_field", "modes"]
+__all__ = ["bound", "color", "gibbs", "mean_field", "modes"]
 
 Index = NDArray[np.intp]
 Spins = NDArray[np.int8]
@@ -91,6 +91,22 @@ def mean_field(
         mean[i] += move
         largest = max(largest, abs(move))
     return largest
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def bound(mean: Array, first: Index, neighbor: Index, weight: Array, field: Array) -> float:
+    """Return the mean log density of independent spins plus their entropy."""
+    total = 0.0
+    for i in range(mean.shape[0]):
+        around = 0.0
+        for place in range(first[i], first[i + 1]):
+            around += weight[place] * mean[neighbor[place]]
+        # Each edge is met at both of its ends.
+        total += mean[i] * (field[i] + 0.5 * around)
+        up, down = 0.5 * (1.0 + mean[i]), 0.5 * (1.0 - mean[i])
+        if up > 0.0 and down > 0.0:
+            total -= up * math.log(up) + down * math.log(down)
+    return total
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
