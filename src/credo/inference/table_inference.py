@@ -23,6 +23,7 @@ __all__ = ["ExactMarginals", "TableInference"]
 
 PLANS_KEPT = 64
 SHARE_OF_MEMORY = 0.25
+MAX_SECONDS = 60.0
 
 Plan = TablePlan | SlicedPlan
 
@@ -51,7 +52,7 @@ class TableInference:
 
     problem: FactorProblem
     max_bytes: float | None = None
-    max_seconds: float = 60.0
+    max_seconds: float = MAX_SECONDS
     plans: OrderedDict[Question, Plan] = field(default_factory=OrderedDict)
 
     @property

@@ -17,17 +17,36 @@ import numpy as np
 from credo.inference.belief_propagation import LoopyBeliefPropagation
 from credo.inference.conditional_modes import IteratedConditionalModes
 from credo.inference.engine import ConvergenceWarning, Inference, Status, run
-from credo.inference.factor_problem import FactorProblem
+from credo.inference.factor_problem import Assignment, FactorProblem
+from credo.inference.graph_cut import NotSubmodular, graph_cut
 from credo.inference.mean_field import TableMeanField
 from credo.inference.table_findings import MISSING, TableFindings
 from credo.inference.table_gibbs import TableGibbs
+from credo.inference.table_importance import TableImportance
 from credo.inference.table_inference import ExactMarginals, TableInference
 from credo.inference.table_plan_error import InferenceTooLarge
+from credo.inference.weighted_draws import ZeroWeights
 from credo.numerics.array import Array
 
 __all__ = ["METHODS", "Account", "ApproximationWarning", "TableLadder"]
 
-METHODS = ("auto", "exact", "belief_propagation", "mean_field", "gibbs")
+ENGINES: dict[str, tuple[str, Any]] = {
+    "importance": ("importance sampling guided by messages", TableImportance()),
+    "belief_propagation": ("loopy belief propagation", LoopyBeliefPropagation()),
+    "mean_field": ("mean field", TableMeanField()),
+    "gibbs": ("Gibbs sampling", TableGibbs()),
+}
+
+METHODS = ("auto", "exact", *ENGINES)
+MODE_METHODS = ("auto", "exact", "max_flow", "belief_propagation", "conditional_modes")
+
+NAMES = {
+    "belief_propagation": "max-product belief propagation",
+    "conditional_modes": "iterated conditional modes",
+}
+
+ENOUGH_DRAWS = 200
+"""Effective draws from which the standard error of weighted draws is believed."""
 
 MOST_RUNS = 256
 """Runs of an approximate engine that one joint table may take."""
@@ -51,16 +70,20 @@ class Account:
         Size of the error in the sense of ``error_kind``; zero if exact.
     error_kind
         What ``error`` measures.
+    effective_draws
+        Independent draws that random ones are worth, the fewest of any row; None if nothing
+        was drawn.
     """
 
     method: str = "exact"
     is_exact: bool = True
     error: float = 0.0
     error_kind: str = "exact"
+    effective_draws: float | None = None
 
     def attrs(self) -> dict[Hashable, Any]:
-        """Return the account as attributes of a labelled answer."""
-        return dict(vars(self).items())
+        """Return the account as attributes of a labelled answer, without what is None."""
+        return {name: value for name, value in vars(self).items() if value is not None}
 
     def worse(self, other: Account) -> Account:
         """Return the account of two answers taken together."""
@@ -78,6 +101,7 @@ class TableLadder:
         self, findings: TableFindings, targets: Sequence[int], method: str = "auto"
     ) -> tuple[ExactMarginals, Account]:
         """Return the marginals of some variables in every row, and how they were found."""
+        _check(method)
         known = self._exactly(lambda: self.exact.marginals(findings, targets), method)
         if known is not None:
             return known, Account()
@@ -98,10 +122,15 @@ class TableLadder:
         An approximate engine knows single variables only; its joint table is the product of
         the first target's marginal and the others' given each of its states.
         """
+        _check(method)
+        shape = tuple(self._n(i) for i in targets)
+        if 8 * prod(shape) > self.exact.limit:
+            raise InferenceTooLarge(
+                len(shape) - 1, prod(shape), 8 * prod(shape), self.exact.limit
+            )
         known = self._exactly(lambda: self.exact.joint(findings, targets), method)
         if known is not None:
             return (*known, Account())
-        shape = tuple(self._n(i) for i in targets)
         if prod(shape[:-1]) > MOST_RUNS:
             raise ValueError(
                 f"the joint table of an approximate answer must take at most {MOST_RUNS} runs; "
@@ -117,29 +146,30 @@ class TableLadder:
 
     def total(self, findings: TableFindings, method: str = "auto") -> tuple[Array, Account]:
         """Return the log of the sum of the density over the unknown variables, row by row."""
+        _check(method)
         known = self._exactly(lambda: self.exact.total(findings), method)
         if known is not None:
             return known, Account()
         rows = [self._approximate(findings.row(i), method) for i in range(findings.n_rows)]
-        kinds = {found.evidence_method for found, _ in rows}
-        kind = "lower bound" if kinds == {"bound"} else "Bethe approximation"
-        account = replace(_worst([a for _, a in rows]), error=float("nan"), error_kind=kind)
+        account = _worst([_total_account(found, how) for found, how in rows])
         return np.array([found.log_evidence for found, _ in rows]), account
 
     def best(
         self, findings: TableFindings, targets: Sequence[int], method: str = "auto"
     ) -> tuple[Any, Array, Account]:
         """Return the most probable states of the targets, (n_rows, n_variables)."""
+        _check(method, MODE_METHODS)
         known = self._exactly(lambda: self.exact.best(findings, targets), method)
         if known is not None:
             return (*known, Account())
-        states, log_density = [], []
+        _check_whole(self.exact.problem, findings, targets)
+        states, log_density, account = [], [], Account()
         for row in range(findings.n_rows):
             problem = _clamped(self.exact.problem, findings.row(row))
-            found = _best_of(problem)
+            found, how = _mode(problem, method)
+            account = account.worse(how)
             states.append(_unclamped(found.states, findings, row))
             log_density.append(found.log_density)
-        account = Account("max-product belief propagation", False, float("nan"), "unknown")
         return np.array(states), np.array(log_density), account
 
     def _n(self, variable: int) -> int:
@@ -148,7 +178,6 @@ class TableLadder:
     @staticmethod
     def _exactly(answer: Callable[[], Any], method: str) -> Any:
         """Return the exact answer, or None if the method is another or it does not fit."""
-        _check(method)
         if method not in ("auto", "exact"):
             return None
         try:
@@ -167,15 +196,11 @@ class TableLadder:
     def _approximate(self, findings: TableFindings, method: str) -> tuple[Inference, Account]:
         """Return what an engine found for one row."""
         problem = _clamped(self.exact.problem, findings)
-        if method in ("auto", "belief_propagation"):
-            found = _quietly(LoopyBeliefPropagation(), problem, method == "auto")
-            if method == "belief_propagation" or found.status is Status.CONVERGED:
-                return found, _account("loopy belief propagation", found)
-        if method == "mean_field":
-            found = run(TableMeanField(), problem)
-            return found, _account("mean field", found)
-        found = _quietly(TableGibbs(), problem, method == "auto")
-        return found, _account("Gibbs sampling", found)
+        if method == "auto":
+            return _soundest(problem)
+        name, engine = ENGINES[method]
+        found = run(engine, problem)
+        return found, _account(name, found)
 
     def _chained(
         self, findings: TableFindings, targets: tuple[int, ...], method: str
@@ -198,12 +223,45 @@ class TableLadder:
         return np.array(parts), account
 
 
-def _check(method: str) -> None:
-    if method not in METHODS:
+def _check(method: str, methods: Sequence[str] = METHODS) -> None:
+    if method not in methods:
         raise ValueError(
-            f"method must be one of {list(METHODS)}; found {method!r}. Leave it out for an "
+            f"method must be one of {list(methods)}; found {method!r}. Leave it out for an "
             "exact answer wherever one fits."
         )
+
+
+def _check_whole(
+    problem: FactorProblem, findings: TableFindings, targets: Sequence[int]
+) -> None:
+    """Refuse a mode of some variables with others summed out, which only a plan can find."""
+    known = {*targets, *findings.codes}
+    if len(known) < len(problem.n_states):
+        raise ValueError(
+            "an approximate most probable state must be of all variables that are not given; "
+            f"found {len(problem.n_states) - len(known)} to be summed out. Ask for all, or "
+            'pass method="exact".'
+        )
+
+
+def _soundest(problem: FactorProblem) -> tuple[Inference, Account]:
+    """Return the answer whose error is best known.
+
+    Draws guided by messages have a standard error where enough of them count. Messages alone
+    settle without telling how far off they are; chains of draws are the last resort.
+    """
+    try:
+        found = _quietly(TableImportance(), problem, True)
+        if found.posterior.effective_draws >= ENOUGH_DRAWS:
+            return found, _account(ENGINES["importance"][0], found)
+    except ZeroWeights:
+        pass
+    for method in ("belief_propagation", "gibbs"):
+        name, engine = ENGINES[method]
+        found = _quietly(engine, problem, True)
+        if found.status is Status.CONVERGED:
+            break
+    return found, _account(name, found)
 
 
 def _quietly(engine: Any, problem: FactorProblem, is_fallback: bool) -> Inference:
@@ -217,7 +275,16 @@ def _quietly(engine: Any, problem: FactorProblem, is_fallback: bool) -> Inferenc
 def _account(method: str, found: Inference) -> Account:
     posterior = found.posterior
     is_exact = posterior.error_kind == "exact"
-    return Account(method, is_exact, posterior.error, posterior.error_kind)
+    effective = getattr(posterior, "effective_draws", None)
+    return Account(method, is_exact, posterior.error, posterior.error_kind, effective)
+
+
+def _total_account(found: Inference, account: Account) -> Account:
+    """Return the account of a log partition, whose error is another than that of marginals."""
+    kinds = {"bound": "lower bound", "importance": "standard error", "exact": "exact"}
+    kind = kinds.get(found.evidence_method, "Bethe approximation")
+    error = getattr(found.posterior, "log_partition_error", 0.0 if kind == "exact" else np.nan)
+    return replace(account, error=float(error), error_kind=kind)
 
 
 def _worst(accounts: Sequence[Account]) -> Account:
@@ -251,10 +318,19 @@ def _unclamped(states: Any, findings: TableFindings, row: int) -> Any:
     return full
 
 
-def _best_of(problem: FactorProblem) -> Any:
-    """Return the better of max-product and of iterated modes."""
-    found = [
-        _quietly(engine, problem, True).posterior
-        for engine in (LoopyBeliefPropagation("max"), IteratedConditionalModes())
-    ]
-    return max(found, key=lambda assignment: assignment.log_density)
+def _mode(problem: FactorProblem, method: str) -> tuple[Assignment, Account]:
+    """Return a joint state of high density, the highest where a cut of a graph finds it."""
+    if method in ("auto", "max_flow"):
+        try:
+            return graph_cut(problem), Account("max-flow")
+        except NotSubmodular:
+            if method == "max_flow":
+                raise
+    engines = {
+        "belief_propagation": LoopyBeliefPropagation("max"),
+        "conditional_modes": IteratedConditionalModes(),
+    }
+    chosen = {method: engines[method]} if method in engines else engines
+    found = {name: _quietly(engine, problem, True).posterior for name, engine in chosen.items()}
+    name = max(found, key=lambda key: float(found[key].log_density))
+    return found[name], Account(NAMES[name], False, float("nan"), "unknown")

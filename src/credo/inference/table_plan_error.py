@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["ImpossibleFindings", "InferenceTooLarge"]
+__all__ = ["ImpossibleFindings", "InferenceTooLarge", "NoExactAnswer"]
 
 
 class ImpossibleFindings(ValueError):
@@ -43,9 +43,31 @@ class InferenceTooLarge(MemoryError):
         self.width, self.cells, self.bytes, self.allowed = width, cells, needed, allowed
         super().__init__(
             f"exact inference must fit {allowed / 1e9:.3g} GB; found a plan of width {width} "
-            f"with {cells:.4g} cells that needs {needed / 1e9:.3g} GB. Raise max_memory, ask "
-            'for fewer variables at once, or pass method="auto" for an approximation.'
+            f"with {cells:.4g} cells that needs {needed / 1e9:.3g} GB. Allow more with "
+            'net.within(memory="16GB"), ask for fewer variables at once or for marginals, or '
+            'pass method="auto" for an approximation.'
         )
 
     def __reduce__(self) -> tuple[type[InferenceTooLarge], tuple[int, int, int, float]]:
         return type(self), (self.width, self.cells, self.bytes, self.allowed)
+
+
+class NoExactAnswer(ValueError):
+    """Nodes that matter for a question have no algebra that would answer it exactly.
+
+    Attributes
+    ----------
+    nodes
+        Names of those nodes.
+    """
+
+    def __init__(self, nodes: Sequence[str]) -> None:
+        self.nodes = tuple(nodes)
+        super().__init__(
+            "nodes that matter must be tables, linear-Gaussian, or single thresholds for an "
+            f"exact answer; found {', '.join(self.nodes)}. Pass "
+            'method="likelihood_weighting", or leave method out.'
+        )
+
+    def __reduce__(self) -> tuple[type[NoExactAnswer], tuple[tuple[str, ...]]]:
+        return type(self), (self.nodes,)

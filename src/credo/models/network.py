@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, overload
+from copy import copy
+from typing import Any, Self, overload
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from credo.inference.table_ladder import Account
 from credo.inference.table_plan_error import ImpossibleFindings
 from credo.models.answers import Answers
 from credo.models.findings import Findings, Given, read_findings, with_settings
+from credo.models.limits import Limits
 from credo.models.network_answer import (
     Explanation,
     Marginals,
@@ -23,6 +25,7 @@ from credo.models.network_answer import (
     value_column,
 )
 from credo.numerics.array import Array
+from credo.numerics.memory import bytes_of
 
 __all__ = ["Network"]
 
@@ -38,6 +41,27 @@ class Network:
     """
 
     variables: dict[str, Variable]
+    limits = Limits()
+
+    def within(self, memory: float | str | None = None, seconds: float | None = None) -> Self:
+        """Return the same network with other limits on the cost of exact inference.
+
+        Parameters
+        ----------
+        memory
+            Bytes, or a text such as "12GB"; a quarter of the free memory by default.
+        seconds
+            Time for one row of findings where a plan only fits in pieces.
+        """
+        other = copy(self)
+        # Engines that were made under the old limits live in cached properties.
+        for name in ("_answers", "_engines"):
+            other.__dict__.pop(name, None)
+        other.limits = Limits(
+            self.limits.memory if memory is None else bytes_of(memory),
+            self.limits.seconds if seconds is None else seconds,
+        )
+        return other
 
     def answers(self, do: Sequence[str] = ()) -> Answers:
         """Return the engines of this network, those in ``do`` cut off from their causes."""
