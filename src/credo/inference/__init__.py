@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from credo.inference.graph_cut import graph_cut as graph_cut
     from credo.inference.hybrid import HybridProblem as HybridProblem
     from credo.inference.hybrid import is_conditional_gaussian as is_conditional_gaussian
-    from credo.inference.ising_exact import SpinElimination as SpinElimination
     from credo.inference.ising_gibbs import IsingGibbs as IsingGibbs
     from credo.inference.ising_mean_field import IsingMeanField as IsingMeanField
     from credo.inference.ising_modes import IsingConditionalModes as IsingConditionalModes
@@ -93,7 +92,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "LatentProblem",
         ],
         "graph_cut": ["NotSubmodular", "graph_cut"],
-        "ising_exact": ["SpinElimination"],
         "ising_gibbs": ["IsingGibbs"],
         "ising_mean_field": ["IsingMeanField"],
         "ising_modes": ["IsingConditionalModes"],
