@@ -35,17 +35,33 @@ class Mail(NamedTuple):
 
 
 class Edges(NamedTuple):
-    """Where the entries of each edge are: in messages, in states, and in its table."""
+    """Where the entries of each edge begin, in messages and in states."""
 
     message: Index
     state: Index
-    stride: Index
+
+
+class Desk(NamedTuple):
+    """Room to work: messages to and from a table, sums, and where the states of a cell are."""
+
+    incoming: Array
+    fresh: Array
+    sums: Array
+    place: Index
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _desk(net: FlatTables, n: int) -> Desk:
+    most = 0
+    for t in range(len(net.edge_start) - 1):
+        most = max(most, net.edge_start[t + 1] - net.edge_start[t])
+    return Desk(np.empty(n), np.empty(n), np.empty(n), np.empty(most, np.intp))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def edges_of(net: FlatTables) -> Edges:
     """Return the part of a product of tables that messages need."""
-    return Edges(net.message_start, net.state_start[net.edge_variable], net.edge_stride)
+    return Edges(net.message_start, net.state_start[net.edge_variable])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -92,15 +108,11 @@ def read(edges: Edges, mail: Mail, first: int, last: int, incoming: Array) -> fl
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _score(
-    edges: Edges, first: int, last: int, cell: int, start: float, incoming: Array
-) -> tuple[float, int]:
+def _score(place: Index, n: int, start: float, incoming: Array) -> tuple[float, int]:
     """Return the log entry of a cell times its possible messages, and how many are zero."""
-    message, stride = edges.message, edges.stride
     n_zero = 0
-    for e in range(first, last):
-        size = message[e + 1] - message[e]
-        entry = incoming[message[e] + cell // stride[e] % size]
+    for j in range(n):
+        entry = incoming[place[j]]
         if entry == NOTHING:
             n_zero += 1
         else:
@@ -109,56 +121,68 @@ def _score(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _largest(
-    edges: Edges, first: int, last: int, cells: Array, incoming: Array, largest: Array
+def _begin(
+    message: Index, first: int, last: int, place: Index, out: Array, value: float
 ) -> None:
+    """Go to the first cell of a table, and fill what goes out from there with a value."""
+    for e in range(first, last):
+        place[e - first] = message[e]
+    for at in range(message[first], message[last]):
+        out[at] = value
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _advance(message: Index, first: int, n: int, place: Index) -> None:
+    """Move on to the next cell in C order; places are where its states are in messages."""
+    for j in range(n - 1, -1, -1):
+        place[j] += 1
+        if place[j] < message[first + j + 1]:
+            return
+        place[j] = message[first + j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _largest(message: Index, desk: Desk, first: int, last: int, cells: Array) -> None:
     """Write the largest term over the cells of a table, for each entry going out.
 
     A cell with one impossible state counts only for the edge of that state, one with two for
     no edge.
     """
-    message, stride = edges.message, edges.stride
-    largest[message[first] : message[last]] = NOTHING
+    incoming, largest, place, n = desk.incoming, desk.fresh, desk.place, last - first
+    _begin(message, first, last, place, largest, NOTHING)
     for cell in range(len(cells)):
-        score, n_zero = _score(edges, first, last, cell, cells[cell], incoming)
-        if score == NOTHING or n_zero > 1:
-            continue
-        for e in range(first, last):
-            place = message[e] + cell // stride[e] % (message[e + 1] - message[e])
-            own = incoming[place]
-            if own == NOTHING:
-                largest[place] = max(largest[place], score)
-            elif n_zero == 0:
-                largest[place] = max(largest[place], score - own)
+        score, n_zero = _score(place, n, cells[cell], incoming)
+        if score > NOTHING and n_zero < 2:
+            for j in range(n):
+                at = place[j]
+                own = incoming[at]
+                if own == NOTHING:
+                    largest[at] = max(largest[at], score)
+                elif n_zero == 0:
+                    largest[at] = max(largest[at], score - own)
+        _advance(message, first, n, place)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _sums(
-    edges: Edges,
-    first: int,
-    last: int,
-    cells: Array,
-    incoming: Array,
-    fresh: Array,
-    sums: Array,
-) -> None:
+def _sums(message: Index, desk: Desk, first: int, last: int, cells: Array) -> None:
     """Turn the largest terms into the logs of the sums of all terms."""
-    message, stride = edges.message, edges.stride
-    sums[message[first] : message[last]] = 0.0
+    incoming, fresh, sums, place = desk.incoming, desk.fresh, desk.sums, desk.place
+    n = last - first
+    _begin(message, first, last, place, sums, 0.0)
     for cell in range(len(cells)):
-        score, n_zero = _score(edges, first, last, cell, cells[cell], incoming)
-        if score == NOTHING or n_zero > 1:
-            continue
-        for e in range(first, last):
-            place = message[e] + cell // stride[e] % (message[e + 1] - message[e])
-            own = incoming[place]
-            if own == NOTHING:
-                sums[place] += math.exp(score - fresh[place])
-            elif n_zero == 0:
-                sums[place] += math.exp(score - own - fresh[place])
-    for place in range(message[first], message[last]):
-        if fresh[place] > NOTHING:
-            fresh[place] += math.log(sums[place])
+        score, n_zero = _score(place, n, cells[cell], incoming)
+        if score > NOTHING and n_zero < 2:
+            for j in range(n):
+                at = place[j]
+                own = incoming[at]
+                if own == NOTHING:
+                    sums[at] += math.exp(score - fresh[at])
+                elif n_zero == 0:
+                    sums[at] += math.exp(score - own - fresh[at])
+        _advance(message, first, n, place)
+    for at in range(message[first], message[last]):
+        if fresh[at] > NOTHING:
+            fresh[at] += math.log(sums[at])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -219,19 +243,19 @@ def sweep(
     """
     mail, edges = sort_mail(net, log_message), edges_of(net)
     edge_start, cell_start, log_values = net.edge_start, net.cell_start, net.log_values
-    incoming, fresh = np.empty(len(log_message)), np.empty(len(log_message))
-    sums = np.empty(len(log_message))
+    desk, message = _desk(net, len(log_message)), net.message_start
+    incoming, fresh = desk.incoming, desk.fresh
     change, n = 0.0, len(order)
     for visit in range(2 * n):
         t = order[n - 1 - visit] if visit < n else order[visit - n]
         first, last = edge_start[t], edge_start[t + 1]
         cells = log_values[cell_start[t] : cell_start[t + 1]]
         read(edges, mail, first, last, incoming)
-        _largest(edges, first, last, cells, incoming, fresh)
+        _largest(message, desk, first, last, cells)
         if not is_max:
-            _sums(edges, first, last, cells, incoming, fresh, sums)
+            _sums(message, desk, first, last, cells)
         for e in range(first, last):
-            if not _damp(fresh, log_message, edges.message[e], edges.message[e + 1], damping):
+            if not _damp(fresh, log_message, message[e], message[e + 1], damping):
                 return math.nan
             change = max(change, _post(edges, mail, e, fresh))
     return change if _all_have_states(net.state_start, mail.n_zero) else math.nan
@@ -247,14 +271,16 @@ def _log_sum(values: Array) -> float:
 def bethe(net: FlatTables, log_message: Array) -> float:
     """Return ``sum_t log Z_t + sum_i (1 - degree_i) log Z_i``, the Bethe log partition."""
     mail, edges = sort_mail(net, log_message), edges_of(net)
-    incoming, found = np.empty(len(log_message)), 0.0
+    desk, message, found = _desk(net, len(log_message)), net.message_start, 0.0
     for t in range(len(net.edge_start) - 1):
         first, last = net.edge_start[t], net.edge_start[t + 1]
-        found += read(edges, mail, first, last, incoming)
+        found += read(edges, mail, first, last, desk.incoming)
         score = net.log_values[net.cell_start[t] : net.cell_start[t + 1]].copy()
+        _begin(message, first, last, desk.place, desk.fresh, 0.0)
         for cell in range(len(score)):
-            known, n_zero = _score(edges, first, last, cell, score[cell], incoming)
+            known, n_zero = _score(desk.place, last - first, score[cell], desk.incoming)
             score[cell] = NOTHING if n_zero else known
+            _advance(message, first, last - first, desk.place)
         found += _log_sum(score)
     for i in range(len(net.n_states)):
         told = mail.total[net.state_start[i] : net.state_start[i + 1]].copy()
