@@ -17,6 +17,7 @@ from credo.graphs.factor import Factor
 from credo.graphs.layout import connected_parts
 from credo.models.bayesian_network import BayesianNetwork
 from credo.models.markov_random_field import MarkovRandomField
+from credo.models.network_answer import PlanReport
 
 __all__ = ["network_findings", "network_lines", "print_info"]
 
@@ -64,6 +65,10 @@ def network_lines(net: Net) -> list[str]:
 def network_findings(net: Net) -> list[Finding]:
     """Return what the checks say: of lonely variables, and of states that cannot be."""
     found = []
+    plan = _plan(net)
+    if plan is not None and not plan.fits:
+        text = "Exact marginals do not fit the memory allowed; answers will be approximate."
+        found.append(Finding("caution", text))
     alone = [name for name in net.variables if not _neighbors(net)[name]]
     if alone and len(net.variables) > 1:
         found.append(Finding("caution", f"Joined to no other variable: {_some(alone)}."))
@@ -74,7 +79,7 @@ def network_findings(net: Net) -> list[Finding]:
     names = list(dict.fromkeys(name for part in never for name in part))
     if names:
         found.append(Finding("caution", f"Impossible whatever else holds: {_some(names)}."))
-    if isinstance(net, BayesianNetwork):
+    if net.factors and isinstance(net, BayesianNetwork):
         worst = max((_error(factor) for factor in net.factors), default=0.0)
         found.append(Finding("good", f"Tables sum to one, within {worst:.1g}."))
     return found
@@ -116,13 +121,20 @@ def _neighbors(net: Net) -> dict[str, Sequence[str]]:
 
 def _plan_lines(net: Net) -> list[str]:
     """Return what it takes to find all marginals with nothing given."""
-    if not all(variable.is_discrete for variable in net.variables.values()):
+    plan = _plan(net)
+    if plan is None:
         return []
-    plan = net.plan()
     return [
         f"plan of all marginals: width {plan.width}, {plan.cells:,} cells, "
         f"{_memory(plan.bytes)}, {_time(plan.seconds)}"
     ]
+
+
+def _plan(net: Net) -> PlanReport | None:
+    """Return the cost of all marginals, if the network has nothing but tables."""
+    is_known = isinstance(net, MarkovRandomField) or bool(net.conditionals)
+    is_discrete = all(variable.is_discrete for variable in net.variables.values())
+    return net.plan() if is_known and is_discrete else None
 
 
 def _memory(n_bytes: float) -> str:

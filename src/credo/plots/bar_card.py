@@ -18,7 +18,7 @@ __all__ = ["BarCard", "StateBar", "state_bars"]
 
 BAR = 0.55
 THICK = 0.09
-PERCENT = 0.42
+PERCENT = 0.49
 LABEL_LENGTH = 16
 TRACK, REST = "#E7EBF1", "#B9BFC9"
 

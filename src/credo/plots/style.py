@@ -28,6 +28,9 @@ ORANGE = "#D55E00"
 GRAY = "#8A8F98"
 INK = "#2B2F36"
 
+ROUNDING = 1e-12
+"""A share that is closer to one than this is one."""
+
 
 def axes_of(ax: Axes | None) -> Axes:
     """Return the axes to draw on: those given, or the current ones of pyplot if None."""
@@ -68,11 +71,13 @@ def percent(share: float) -> str:
 
     Examples
     --------
-    >>> percent(0.9), percent(0.995), percent(0.0466), percent(0.0004)
-    ('90 %', '99.5 %', '4.7 %', '< 0.1 %')
+    >>> percent(0.9), percent(0.995), percent(0.0466), percent(0.0004), percent(0.9998)
+    ('90 %', '99.5 %', '4.7 %', '< 0.1 %', '> 99.9 %')
     """
     if 0 < share < 0.001:
         return "< 0.1 %"
+    if 0.9995 <= share < 1 - ROUNDING:
+        return "> 99.9 %"
     return f"{100 * share:.{3 if share > 0.1 else 2}g} %"
 
 
