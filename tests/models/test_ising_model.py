@@ -182,6 +182,16 @@ def test_levels_of_gray_are_told_to_the_noise():
     assert_array_equal(IsingModel((16, 16), 0.5).denoise(gray, noise, "max_flow"), truth)
 
 
+@pytest.mark.parametrize("coupling", [0.0, 1.0, 500.0])
+def test_fields_and_couplings_of_any_size_neither_overflow_nor_mislead(coupling):
+    sign = np.where(np.arange(16).reshape(4, 4) < 8, 1.0, -1.0)
+    model = IsingModel((4, 4), coupling, 3000.0 * sign)
+    for method in ["gibbs", "mean_field", "exact"]:
+        assert_allclose(model.mean(method), sign)
+    assert_array_equal(model.sample(3, rng=0, method="gibbs")[2], sign)
+    assert_array_equal(model.most_probable(), sign)
+
+
 def test_the_random_numbers_repeat_unless_told_otherwise():
     model = IsingModel((6, 6), 0.4, 0.1)
     first, again = model.mean("gibbs"), model.mean("gibbs")

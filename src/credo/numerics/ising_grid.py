@@ -35,6 +35,8 @@ _BAND, _HALF_STEPS = 64, 16
 class SpinGrid:
     """A grid whose neighbors in rows and columns are coupled equally.
 
+    Random numbers have 32 bits, so that probabilities are met to 2^-32.
+
     Attributes
     ----------
     field
