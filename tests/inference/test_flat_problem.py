@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -72,6 +74,11 @@ def test_starts_of_a_hard_relation_are_possible():
     states = flat.starts(20, np.random.default_rng(0))
     assert np.isfinite(problem.log_density(states)).all()
     assert len(np.unique(states, axis=0)) == 20
+
+
+def test_the_refusal_survives_another_process():
+    again = pickle.loads(pickle.dumps(NoPossibleState()))
+    assert str(again) == str(NoPossibleState())
 
 
 def test_starts_that_cannot_exist_are_refused():

@@ -28,6 +28,9 @@ class NoPossibleState(ValueError):
             "each other, or what is given. Remove findings until they agree."
         )
 
+    def __reduce__(self) -> tuple[type[NoPossibleState], tuple[()]]:
+        return type(self), ()
+
 
 @dataclass(frozen=True, eq=False)
 class FlatProblem:
