@@ -56,12 +56,26 @@ def test_totals_and_joints_equal_sums_over_everything(seed):
 def test_the_maximum_is_reached_by_the_states_walked_back_to(seed):
     problem = random_problem(seed)
     whole = joint(problem)
-    tree = BucketTree.of(problem, is_max=True)
-    states = tree.assignment()
+    tree = BucketTree.of(problem, maximized=NAMES)
+    states = tree.assignment(NAMES)
     flat = whole.reshape(problem.n_rows, -1).max(axis=1)
     assert_allclose(tree.log_total, flat, rtol=1e-12)
     cell = tuple(states[name] for name in NAMES)
     assert_allclose(whole[(np.arange(problem.n_rows), *cell)], flat, rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_some_are_maximized_after_the_others_are_summed_out(seed):
+    problem = random_problem(seed)
+    with np.errstate(divide="ignore"):
+        left = np.log(np.exp(joint(problem)).sum(axis=(1, 3, 5)))
+    tree = BucketTree.of(problem, maximized=("d", "b"))
+    states = tree.assignment(("d", "b"))
+    assert set(states) == {"b", "d"}
+    best = left.reshape(problem.n_rows, -1).max(axis=1)
+    assert_allclose(tree.log_total, best, rtol=1e-10)
+    rows = np.arange(problem.n_rows)
+    assert_allclose(left[rows, states["b"], states["d"]], best, rtol=1e-10)
 
 
 def test_draws_have_the_joint_frequencies():
@@ -97,9 +111,9 @@ def test_variables_in_no_table_are_uniform():
 def test_chains_are_eliminated_in_buckets_of_two():
     names = [f"x{i}" for i in range(30)]
     scopes = [(names[i], names[i + 1]) for i in range(29)]
-    order, cells = bucket_order({name: 2 for name in names}, scopes)
-    assert sorted(order) == sorted(names)
-    assert cells == 29 * 4 + 2
+    plan = bucket_order({name: 2 for name in names}, scopes)
+    assert sorted(plan.order) == sorted(names)
+    assert (plan.cells, plan.width) == (29 * 4 + 2, 1)
 
 
 def test_gathering_indexes_each_row_by_its_own_states():

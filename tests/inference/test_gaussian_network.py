@@ -68,8 +68,8 @@ def test_stored_networks_agree_with_the_dense_joint(name):
     assert_allclose(network.log_prob({}, given), expected, rtol=1e-9)
     picked = free[3:7]
     joint = network.joint({}, given, [names[i] for i in picked])
-    assert_allclose(joint.covariance()[0], rest[3:7, 3:7], rtol=1e-7, atol=1e-12)
-    assert_allclose(joint.mean(), shifted[:, 3:7], rtol=1e-8)
+    assert_allclose(joint.total_covariance()[0], rest[3:7, 3:7], rtol=1e-7, atol=1e-12)
+    assert_allclose(joint.total_mean(), shifted[:, 3:7], rtol=1e-8)
 
 
 def test_hybrid_inference_agrees_on_a_stored_network():
@@ -148,6 +148,17 @@ def test_a_long_chain_equals_its_own_recursion():
     log_prob = GaussianNetwork(nodes).log_prob({}, {name: [0.5] for name in names})
     expected = stats.norm.logpdf(0.5) + (n - 1) * stats.norm.logpdf(0.5, 0.55, 0.5)
     assert_allclose(log_prob, expected, rtol=1e-11)
+
+
+def test_the_stated_cost_is_the_size_of_the_factor():
+    names = [f"x{i}" for i in range(50)]
+    nodes = [LinearGaussian().bind(Variable(names[0]), ())]
+    nodes += [
+        LinearGaussian(0.0, {a: 1.0}).bind(Variable(b), [Variable(a)])
+        for a, b in pairwise(names)
+    ]
+    width, entries, n_bytes, _, fits = GaussianNetwork(nodes).cost([], names)
+    assert (width, entries, n_bytes, fits) == (1, 99, 99 * 16, True)
 
 
 def test_networks_with_tables_are_refused():

@@ -240,6 +240,22 @@ def test_most_probable_setting_is_the_largest_weight(seed):
         assert_allclose(log_prob[i], total + np.log(weight.max()), rtol=1e-10)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_most_probable_states_of_some_variables_sum_out_the_others(seed):
+    rng = np.random.default_rng(300 + seed)
+    nodes = random_network(rng, 4, 3)
+    problem, brute = HybridProblem(nodes), Brute(nodes)
+    values = {"x2": rng.normal(size=1)}
+    states, log_prob = problem.most_probable({}, values, variables=["d2", "d0"])
+    total, weight, *_ = brute.posterior({}, row_of(values, 0))
+    table = {}
+    for setting, w in zip(brute.settings, weight, strict=True):
+        table[setting[2], setting[0]] = table.get((setting[2], setting[0]), 0.0) + w
+    best = max(table, key=table.get)
+    assert (states["d2"][0], states["d0"][0]) == best
+    assert_allclose(log_prob, total + np.log(table[best]), rtol=1e-10)
+
+
 def test_draws_given_findings_have_the_posterior_moments():
     rng = np.random.default_rng(3)
     nodes = random_network(rng, 3, 4)
@@ -388,6 +404,14 @@ def test_compact_tables_are_used_as_their_whole_table():
     ]
     for name in ("cause3", "fault"):
         assert_allclose(answers[0][name], answers[1][name], rtol=1e-12)
+    best = [
+        HybridProblem([*roots, node, spec.bind(signal, (fault,))]).most_probable(
+            {}, {"signal": [1.8]}
+        )
+        for node in (bound, whole)
+    ]
+    assert best[0][0] == best[1][0]
+    assert_allclose(best[0][1], best[1][1], rtol=1e-12)
 
 
 def test_many_rows_agree_with_one_row_at_a_time(monkeypatch):
@@ -402,6 +426,20 @@ def test_many_rows_agree_with_one_row_at_a_time(monkeypatch):
         alone = problem.marginals(row_of(codes, i), row_of(values, i), ["d0", "x0"])
         assert_allclose(together["d0"][i], alone["d0"][0], rtol=1e-12)
         assert_allclose(together["x0"].mean[i], alone["x0"].mean[0], rtol=1e-10, atol=1e-12)
+
+
+def test_variables_that_are_set_need_no_distribution_of_their_own():
+    tuned, power = Variable("te", (False, True)), Variable("TP")
+    spec = ConditionalLinearGaussian(
+        {
+            True: LinearGaussian(1.0, {"TP": 3.0}, 0.5),
+            False: LinearGaussian(0.5, {"TP": 1.5}, 1.0),
+        }
+    )
+    problem = HybridProblem([spec.bind(SPEED, (power, tuned))])
+    found = problem.marginals({"te": [1, 0]}, {"TP": [2.0, 2.0]}, ["SC"])["SC"]
+    assert_allclose(found.total_mean(), [7.0, 3.5])
+    assert problem.obstacles(["te", "TP"], ["SC"]) == []
 
 
 def test_no_rows_give_no_answers_of_the_right_shape():
@@ -530,6 +568,9 @@ def test_too_many_settings_are_refused_before_any_work():
     problem = HybridProblem(nodes)
     with pytest.raises(InferenceTooLarge, match="plan of width 29"):
         problem.log_prob({}, {"x29": [0.0]})
+    width, cells, n_bytes, _, fits = problem.cost(["x29"], [])
+    assert (width, n_bytes, fits) == (29, 8 * cells, False)
+    assert problem.cost([s.name for s in switches], ["x29"])[-1]
     given = {s.name: [0] for s in switches}
     assert_allclose(
         problem.log_prob(given, {"x29": [0.0]})[0],

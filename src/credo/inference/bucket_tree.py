@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -14,7 +15,7 @@ from credo.inference.row_table import RowProblem, RowTable, spread
 from credo.numerics.array import Array
 from credo.numerics.log_domain import log_sum_exp
 
-__all__ = ["Bucket", "BucketTree", "bucket_order"]
+__all__ = ["Bucket", "BucketOrder", "BucketTree", "bucket_order"]
 
 Codes = NDArray[np.intp]
 
@@ -59,21 +60,24 @@ class BucketTree:
         cls,
         problem: RowProblem,
         together: Sequence[tuple[str, ...]] = (),
-        is_max: bool = False,
+        maximized: Collection[str] = (),
     ) -> BucketTree:
-        """Return the tree, summing out the variables, or maximizing over them.
+        """Return the tree: variables are summed out, then some of them maximized over.
 
         Parameters
         ----------
         together
             Groups of variables that shall share a bucket, so that their joint can be read.
+        maximized
+            Names of the variables to maximize over, after all others are summed out.
         """
         tables, buckets = list(problem.tables), []
         scopes = [*(table.scope for table in tables), *together]
-        for name in bucket_order(problem.n_states, scopes)[0]:
+        for name in bucket_order(problem.n_states, scopes, last=maximized).order:
             inside = [table for table in tables if name in table.scope]
             groups = [group for group in together if name in group]
-            bucket = _bucket(name, inside, _neighbors(name, inside, groups), problem, is_max)
+            near = _neighbors(name, inside, groups)
+            bucket = _bucket(name, inside, near, problem, name in maximized)
             # What is left of a group stays together in the message.
             together = [group for group in together if name not in group]
             buckets.append(bucket)
@@ -121,16 +125,21 @@ class BucketTree:
     def sample(self, rows: Codes, rng: Generator) -> dict[str, Codes]:
         """Return draws of all variables, one for each entry of ``rows``."""
         noise = {b.scope[-1]: rng.gumbel(size=(len(rows), _last(b))) for b in self.buckets}
-        return self._walked_back(rows, noise)
+        return self._walked_back(self.buckets, rows, noise)
 
-    def assignment(self) -> dict[str, Codes]:
-        """Return the states that reach the maximum, for a tree that maximizes."""
-        return self._walked_back(np.arange(self.problem.n_rows), {})
+    def assignment(self, maximized: Collection[str]) -> dict[str, Codes]:
+        """Return the states of the maximized variables that reach the maximum."""
+        # They were eliminated last, so that none of their buckets holds another variable.
+        buckets = [bucket for bucket in self.buckets if bucket.scope[-1] in maximized]
+        return self._walked_back(buckets, np.arange(self.problem.n_rows), {})
 
-    def _walked_back(self, rows: Codes, noise: Mapping[str, Array]) -> dict[str, Codes]:
+    @staticmethod
+    def _walked_back(
+        buckets: Sequence[Bucket], rows: Codes, noise: Mapping[str, Array]
+    ) -> dict[str, Codes]:
         # The largest of log weights plus Gumbel noise is a draw in proportion to the weights.
         codes: dict[str, Codes] = {}
-        for bucket in reversed(self.buckets):
+        for bucket in reversed(buckets):
             row = rows if len(bucket.log_values) > 1 else np.zeros_like(rows)
             cell = bucket.log_values[(row, *(codes[name] for name in bucket.scope[:-1]))]
             name = bucket.scope[-1]
@@ -138,15 +147,30 @@ class BucketTree:
         return codes
 
 
+class BucketOrder(NamedTuple):
+    """An order of elimination, the cells of all its buckets, and the most neighbors."""
+
+    order: list[str]
+    cells: int
+    width: int
+
+
 def bucket_order(
-    n_states: Mapping[str, int], scopes: Iterable[tuple[str, ...]]
-) -> tuple[list[str], int]:
-    """Return an order of elimination, the smallest bucket next, and the cells of all buckets.
+    n_states: Mapping[str, int],
+    scopes: Iterable[tuple[str, ...]],
+    last: Collection[str] = (),
+) -> BucketOrder:
+    """Return the order that always takes the smallest bucket next.
+
+    Parameters
+    ----------
+    last
+        Names of variables that come after all others.
 
     Examples
     --------
     >>> bucket_order({"a": 2, "b": 3, "c": 2}, [("a", "b"), ("b", "c")])
-    (['a', 'b', 'c'], 14)
+    BucketOrder(order=['a', 'b', 'c'], cells=14, width=1)
     """
     near: dict[str, set[str]] = {name: set() for name in n_states}
     for scope in scopes:
@@ -154,17 +178,19 @@ def bucket_order(
             near[name].update(scope)
             near[name].discard(name)
     sizes = {name: _size(name, near, n_states) for name in near}
-    order, cells = [], 0
+    order: list[str] = []
+    cells, width = 0, 0
     while sizes:
-        name = min(sizes, key=sizes.__getitem__)
+        name = min(sizes, key=lambda n: (n in last, sizes[n]))
         cells += sizes.pop(name)
         neighbors = near.pop(name)
+        width = max(width, len(neighbors))
         for other in neighbors:
             near[other] |= neighbors
             near[other] -= {name, other}
             sizes[other] = _size(other, near, n_states)
         order.append(name)
-    return order, cells
+    return BucketOrder(order, cells, width)
 
 
 def _size(name: str, near: Mapping[str, set[str]], n_states: Mapping[str, int]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,19 +10,21 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.distributions.normal import LOG_ROOT_TWO_PI
 from credo.graphs.conditional import Conditional
 from credo.graphs.directed import DirectedGraph
 from credo.graphs.gaussian_node import GaussianNode
 from credo.inference.hybrid_findings import HybridFindings
-from credo.inference.real_posterior import RealPosterior
+from credo.inference.real_posterior import HybridPosterior, RealPosterior
 from credo.numerics.array import Array
+from credo.numerics.linear_algebra import symmetrize
 from credo.numerics.sparse_cholesky import SparseCholesky
 
 __all__ = ["GaussianNetwork", "is_linear_gaussian"]
 
 Given = Mapping[str, ArrayLike]
+# Order, factor and selected inverse together take about this for large networks.
+SECONDS_PER_ENTRY = 1e-6
 
 
 def is_linear_gaussian(conditionals: Iterable[Conditional]) -> bool:
@@ -79,6 +81,16 @@ class GaussianNetwork:
             {name: [p.name for p in node.parents] for name, node in self.nodes.items()}
         )
 
+    def cost(
+        self, given: Collection[str], targets: Collection[str]
+    ) -> tuple[int, int, int, float, bool]:
+        """Return width, entries, bytes and rough seconds of one row, and whether it fits."""
+        findings = HybridFindings.of({}, {name: [0.0] for name in given})
+        factor = self._conditioned(findings, targets).factor
+        width = int(np.diff(factor.first).max(initial=1)) - 1
+        n = factor.n_entries
+        return width, n, 16 * n, SECONDS_PER_ENTRY * n, True
+
     def log_prob(self, given_codes: Given, given_values: Given) -> Array:
         """Return the log density of the findings, shape (n_rows,)."""
         return self._conditioned(HybridFindings.of(given_codes, given_values), ()).log_prob
@@ -99,14 +111,22 @@ class GaussianNetwork:
 
     def joint(
         self, given_codes: Given, given_values: Given, targets: Sequence[str]
-    ) -> MultivariateNormal:
-        """Return the joint posterior of several variables, one mean per row."""
-        found = self._conditioned(HybridFindings.of(given_codes, given_values), targets)
+    ) -> HybridPosterior:
+        """Return the joint posterior of several variables: one normal per row."""
+        findings = HybridFindings.of(given_codes, given_values)
+        found = self._conditioned(findings, targets)
         place = found.place(targets)
         unit = np.zeros((len(found.hidden), len(targets)))
         unit[place, np.arange(len(targets))] = 1.0
         covariance = found.factor.solve(unit)[place]
-        return MultivariateNormal(found.mean[place].T, 0.5 * (covariance + covariance.T))
+        shape = (findings.n_rows, *covariance.shape)
+        return HybridPosterior(
+            (),
+            tuple(targets),
+            np.ones(findings.n_rows),
+            found.mean[place].T,
+            np.broadcast_to(symmetrize(covariance), shape),
+        )
 
     def sample(
         self, given_codes: Given, given_values: Given, n: int, rng: Generator

@@ -19,15 +19,18 @@ from credo.graphs.conditional import Conditional, DiscreteConditional
 from credo.graphs.gaussian_node import GaussianNode
 from credo.inference.bucket_tree import BucketTree
 from credo.inference.hybrid_findings import HybridFindings
-from credo.inference.hybrid_structure import HybridStructure, Solved
+from credo.inference.hybrid_structure import LARGEST, HybridStructure, Solved
 from credo.inference.real_component import joined_moments
 from credo.inference.real_posterior import HybridPosterior, RealPosterior
 from credo.inference.row_table import RowProblem
+from credo.inference.table_plan_error import NoExactAnswer
 from credo.numerics.array import Array
 
 __all__ = ["HybridProblem", "is_conditional_gaussian"]
 
 Given = Mapping[str, ArrayLike]
+# About what log-space elimination takes for large tables.
+SECONDS_PER_CELL = 3e-8
 
 
 def is_conditional_gaussian(conditionals: Iterable[Conditional]) -> bool:
@@ -87,6 +90,16 @@ class HybridProblem:
             shaped = [] if self.structure.variable(name).is_discrete else [name]
             found += self.structure.obstacles(codes, values, [name], shaped)
         return list(dict.fromkeys(found))
+
+    def cost(
+        self, given: Collection[str], targets: Collection[str]
+    ) -> tuple[int, int, int, float, bool]:
+        """Return width, cells, bytes and rough seconds of one row, and whether it fits."""
+        codes = [n for n in given if self.structure.variable(n).is_discrete]
+        values = [n for n in given if n not in codes]
+        relevant = self.structure.relevant(given, targets)
+        width, cells = self.structure.cost(relevant, codes, values)
+        return width, cells, 8 * cells, SECONDS_PER_CELL * cells, cells <= LARGEST
 
     def log_prob(
         self, given_codes: Given, given_values: Given, likelihoods: Given | None = None
@@ -148,11 +161,20 @@ class HybridProblem:
         return HybridPosterior(discrete, tuple(real), weight, mean, covariance)
 
     def most_probable(
-        self, given_codes: Given, given_values: Given, likelihoods: Given | None = None
+        self,
+        given_codes: Given,
+        given_values: Given,
+        likelihoods: Given | None = None,
+        variables: Collection[str] | None = None,
     ) -> tuple[dict[str, NDArray[np.intp]], Array]:
-        """Return the most probable states of all hidden discrete variables, jointly.
+        """Return the most probable states of hidden discrete variables, jointly.
 
         Real variables that are not given are integrated out.
+
+        Parameters
+        ----------
+        variables
+            Names of the variables asked for; the others are summed out. All if None.
 
         Returns
         -------
@@ -162,13 +184,13 @@ class HybridProblem:
         """
         findings = HybridFindings.of(given_codes, given_values, likelihoods)
         nodes = self.structure.conditionals
-        names = [name for name, node in nodes.items() if node.child.is_discrete]
+        discrete = [name for name, node in nodes.items() if node.child.is_discrete]
+        asked = discrete if variables is None else list(variables)
+        names = [name for name in asked if name not in findings.codes]
         self._refuse_inexact(findings, names, ())
         self.structure.cells(findings, names)
-        tree = BucketTree.of(self.structure.solved(findings, names).problem, is_max=True)
-        codes = tree.assignment()
-        hidden = [name for name in names if name not in findings.codes]
-        return {name: codes[name] for name in hidden}, tree.log_total
+        tree = BucketTree.of(self.structure.solved(findings, names).problem, maximized=names)
+        return tree.assignment(names), tree.log_total
 
     def sample(
         self,
@@ -256,10 +278,7 @@ def _discrete_posterior(
 
 def _refuse(obstacles: Sequence[str]) -> None:
     if obstacles:
-        raise ValueError(
-            "nodes that matter must be tables, linear-Gaussian, or single thresholds for exact "
-            f"inference; found {list(obstacles)}. Use likelihood weighting."
-        )
+        raise NoExactAnswer(obstacles)
 
 
 def _refuse_given(targets: Sequence[str], findings: HybridFindings) -> None:

@@ -70,6 +70,8 @@ class HybridStructure:
         self.graph = DirectedGraph(
             {name: [p.name for p in c.parents] for name, c in self.conditionals.items()}
         )
+        known = [v for c in conditionals for v in (*c.parents, c.child)]
+        self._variables = {variable.name: variable for variable in known}
 
     @cached_property
     def is_exact(self) -> bool:
@@ -78,8 +80,8 @@ class HybridStructure:
         return all(isinstance(self.conditionals[name], GaussianNode) for name in others)
 
     def variable(self, name: str) -> Variable:
-        """Return the variable of this name."""
-        return self.conditionals[name].child
+        """Return the variable of this name, which may be a parent that is no node itself."""
+        return self._variables[name]
 
     def relevant(self, given: Names, keep: Names) -> list[Conditional]:
         """Return the nodes that findings and targets descend from, and these themselves."""
@@ -103,7 +105,7 @@ class HybridStructure:
 
     def _switches(self, name: str) -> frozenset[str]:
         """Return the discrete variables that choose parameters above a real variable."""
-        above = [self.conditionals[n] for n in (name, *self.graph.ancestors(name))]
+        above = [self.conditionals.get(n) for n in (name, *self.graph.ancestors(name))]
         nodes = [node for node in above if isinstance(node, GaussianNode)]
         return frozenset(v.name for node in nodes for v in node.discrete_parents)
 
@@ -148,15 +150,21 @@ class HybridStructure:
             If a single row does not fit the memory.
         """
         relevant = self.relevant(findings.names, keep)
-        parts = real_components(_gaussian(relevant), findings.values)
-        scopes = self._scopes(relevant, parts, findings)
-        n_states = {v.name: v.n_states for scope in scopes for v in scope}
-        named = [tuple(v.name for v in scope) for scope in scopes]
-        cells = bucket_order(n_states, named)[1]
-        cells += sum(part.n_settings(findings.codes) * len(part.nodes) ** 2 for part in parts)
+        width, cells = self.cost(relevant, findings.codes, findings.values)
         if cells > LARGEST:
-            raise InferenceTooLarge(max(map(len, named)) - 1, cells, 8 * cells, 8.0 * LARGEST)
-        return max(1, cells)
+            raise InferenceTooLarge(width, cells, 8 * cells, 8.0 * LARGEST)
+        return cells
+
+    def cost(
+        self, relevant: Sequence[Conditional], codes: Names, values: Names
+    ) -> tuple[int, int]:
+        """Return the width of the largest table, and the numbers to keep for each row."""
+        parts = real_components(_gaussian(relevant), values)
+        scopes = self._scopes(relevant, parts, codes)
+        n_states = {v.name: v.n_states for scope in scopes for v in scope}
+        plan = bucket_order(n_states, [tuple(v.name for v in scope) for scope in scopes])
+        real = sum(part.n_settings(codes) * len(part.nodes) ** 2 for part in parts)
+        return plan.width, max(1, plan.cells + real)
 
     def solved(self, findings: HybridFindings, keep: Sequence[str]) -> Solved:
         """Return the discrete problem that findings and targets leave."""
@@ -169,7 +177,7 @@ class HybridStructure:
         for node in relevant:
             if isinstance(node, ThresholdNode):
                 tables.append(threshold_table(node, _homes(node, done), findings))
-        scopes = self._scopes(relevant, parts, findings)
+        scopes = self._scopes(relevant, parts, codes)
         n_states = {v.name: v.n_states for scope in scopes for v in scope}
         problem = RowProblem(n_rows, n_states, tuple(tables), np.zeros(n_rows))
         return Solved(done, problem)
@@ -190,7 +198,7 @@ class HybridStructure:
         self,
         relevant: Sequence[Conditional],
         parts: Sequence[RealComponent],
-        findings: HybridFindings,
+        known: Names,
     ) -> list[tuple[Variable, ...]]:
         """Return the hidden discrete variables of each table that will be made."""
         scopes = [f.variables for c in relevant for f in self.factors.get(c.child.name, ())]
@@ -200,7 +208,6 @@ class HybridStructure:
                 near = [part for part in parts if _hidden_parents(node, part.hidden)]
                 linked = [v for part in near for v in part.discrete]
                 scopes.append((node.child, *node.discrete_parents, *linked))
-        known = findings.codes
         return [tuple(v for v in dict.fromkeys(s) if v.name not in known) for s in scopes]
 
 

@@ -87,7 +87,7 @@ class RealComponent:
         """Return the discrete variables whose states are not given."""
         return tuple(v.name for v in self.discrete if v.name not in codes)
 
-    def n_settings(self, codes: Codes) -> int:
+    def n_settings(self, codes: Container[str]) -> int:
         """Return the number of joint states of the discrete variables that are not given."""
         return math.prod(v.n_states for v in self.discrete if v.name not in codes)
 
