@@ -2,35 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
 from credo.inference.table_findings import TableFindings
 from credo.inference.table_inference import TableInference
+from credo.numerics.array import Array
 
-__all__ = ["conflict"]
+__all__ = ["conflict", "smallest_conflict"]
+
+
+Name = TypeVar("Name")
 
 
 def conflict(exact: TableInference, findings: TableFindings) -> tuple[int, ...]:
     """Return variables whose findings are impossible, though not without any one of them.
 
-    One row is asked about. The first prefix of the findings that is impossible ends in a member
-    of a conflict; moved to the front, the next such prefix ends in another. Every round is one
-    batch of rows, in which findings that are left out are missing.
+    One row is asked about. Every round of the search is one batch of rows, in which findings
+    that are left out are missing.
     """
     names = [*findings.codes, *findings.weights]
-    found: list[int] = []
+    found = smallest_conflict(
+        names, lambda order, sizes: exact.total(_prefixes(findings, order, sizes))
+    )
+    return tuple(sorted(found))
+
+
+def smallest_conflict(
+    names: Sequence[Name], log_totals: Callable[[Sequence[Name], Sequence[int]], Array]
+) -> list[Name]:
+    """Return a part of some findings that is impossible, though not without any one of it.
+
+    The first prefix of the findings that is impossible ends in a member of a conflict; moved
+    to the front, the next such prefix ends in another.
+
+    Parameters
+    ----------
+    names
+        What is known; all of it together is impossible.
+    log_totals
+        Returns the log totals of prefixes of an order, given their lengths.
+
+    Examples
+    --------
+    >>> def totals(order, sizes):
+    ...     return np.array([-np.inf if {"a", "c"} <= set(order[:n]) else 0.0 for n in sizes])
+    >>> smallest_conflict(["a", "b", "c", "d"], totals)
+    ['a', 'c']
+    """
+    left, found = list(names), list[Name]()
     while True:
-        order = [*found, *(i for i in names if i not in found)]
+        order = [*found, *(name for name in left if name not in found)]
         n_known = range(len(found), len(order) + 1)
-        totals = exact.total(_prefixes(findings, order, n_known))
-        first = int(np.flatnonzero(np.isneginf(totals))[0])
+        first = int(np.flatnonzero(np.isneginf(log_totals(order, n_known)))[0])
         if first == 0:
-            return tuple(sorted(found))
-        last = order[n_known[first] - 1]
-        found = [last, *found]
-        names = order[: n_known[first]]
+            return found
+        found = [order[n_known[first] - 1], *found]
+        left = order[: n_known[first]]
 
 
 def _prefixes(

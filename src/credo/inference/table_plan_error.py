@@ -65,8 +65,7 @@ class NoExactAnswer(ValueError):
         self.nodes = tuple(nodes)
         super().__init__(
             "nodes that matter must be tables, linear-Gaussian, or single thresholds for an "
-            f"exact answer; found {', '.join(self.nodes)}. Pass "
-            'method="likelihood_weighting", or leave method out.'
+            f"exact answer; found {list(self.nodes)}. Use likelihood weighting."
         )
 
     def __reduce__(self) -> tuple[type[NoExactAnswer], tuple[tuple[str, ...]]]:

@@ -112,6 +112,35 @@ class WeightedDraws:
         mean = float(self.weight @ x)
         return mean, float(np.sqrt(self.weight**2 @ (x - mean) ** 2))
 
+    def joint(self, names: Sequence[str], shape: tuple[int, ...]) -> tuple[Array, float]:
+        """Return the joint table of discrete variables, and its largest standard error."""
+        cell = np.zeros(self.n_draws, dtype=np.intp)
+        for name, n_states in zip(names, shape, strict=True):
+            cell = cell * n_states + self.columns[name]
+        n_cells = int(np.prod(shape, dtype=np.intp))
+        share = np.bincount(cell, weights=self.weight, minlength=n_cells)
+        squared = np.bincount(cell, weights=self.weight**2, minlength=n_cells)
+        variance = squared * (1 - 2 * share) + share**2 * float((self.weight**2).sum())
+        return as_float(share.reshape(shape)), float(np.sqrt(max(variance.max(), 0.0)))
+
+    def moments(self, names: Sequence[str]) -> tuple[Array, Array]:
+        """Return the mean and the covariance of real variables."""
+        values = np.array([self.columns[name] for name in names]).reshape(len(names), -1)
+        mean = values @ self.weight if len(names) else np.zeros(0)
+        shift = values - mean[:, None]
+        return mean, (shift * self.weight) @ shift.T if len(names) else np.zeros((0, 0))
+
+    def heaviest(self, names: Sequence[str]) -> tuple[dict[str, int], float, float]:
+        """Return the joint state of largest weight, its probability and standard error."""
+        if not names:
+            return {}, 1.0, 0.0
+        states = np.column_stack([self.columns[name] for name in names])
+        distinct, place = np.unique(states, axis=0, return_inverse=True)
+        share = np.bincount(place.ravel(), weights=self.weight)
+        best = int(share.argmax())
+        found = dict(zip(names, distinct[best].tolist(), strict=True))
+        return found, float(share[best]), self.mean(place.ravel() == best)[1]
+
     def resampled(self, n: int, rng: Generator) -> dict[str, NDArray[Any]]:
         """Return ``n`` draws of equal weight, each picked in proportion to its weight."""
         rows = rng.choice(self.n_draws, size=n, p=self.weight)

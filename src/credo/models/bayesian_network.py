@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+import pandas as pd
+
 from credo.graphs.conditional import Conditional, DiscreteConditional
 from credo.graphs.conditional_spec import bind, states_of
 from credo.graphs.directed import DirectedGraph
@@ -15,8 +17,11 @@ from credo.graphs.structure_text import parse_structure
 from credo.graphs.variable import Variable, nearest
 from credo.inference.factor_problem import FactorProblem, Table
 from credo.models.answers import Answers
+from credo.models.directed_answers import DirectedAnswers
+from credo.models.hybrid_answers import HybridAnswers
 from credo.models.network import Network
 from credo.models.table_answers import TableAnswers
+from credo.models.weighted_answers import WeightedAnswers
 
 __all__ = ["BayesianNetwork"]
 
@@ -94,16 +99,25 @@ class BayesianNetwork(Network):
         """Return the engines of this network, those in ``do`` cut off from their causes."""
         cut = frozenset(do)
         if cut not in self._engines:
-            self._engines[cut] = self._table_answers(cut)
+            self._engines[cut] = self._made(cut)
         return self._engines[cut]
 
-    def _table_answers(self, cut: frozenset[str]) -> TableAnswers:
-        """Return answers on the tables; compact nodes bring auxiliary variables along."""
+    def _made(self, cut: frozenset[str]) -> Answers:
+        """Return exact answers by what the nodes allow, with weighted draws behind them."""
         if not self.conditionals:
             raise ValueError(
                 "a network must have conditional distributions to answer; found the structure "
                 "only. Pass cpts."
             )
+        nodes = [c for name, c in self.conditionals.items() if name not in cut]
+        is_discrete = all(v.is_discrete for v in self.variables.values())
+        weighted = WeightedAnswers.of(self.conditionals, cut)
+        if is_discrete and all(isinstance(c, DiscreteConditional) for c in nodes):
+            return DirectedAnswers(self._table_answers(cut), weighted)
+        return DirectedAnswers(HybridAnswers.of(self.variables, nodes), weighted)
+
+    def _table_answers(self, cut: frozenset[str]) -> TableAnswers:
+        """Return answers on the tables; compact nodes bring auxiliary variables along."""
         numbers = {name: i for i, name in enumerate(self.variables)}
         n_states = [v.n_states for v in self.variables.values()]
         place, tables = dict(numbers), []
@@ -118,7 +132,8 @@ class BayesianNetwork(Network):
                 scope = tuple(place[n] for n in factor.names)
                 # The last variable of every factor is distributed given the others.
                 tables.append(Table(scope, factor.values, factor.log_scale, scope[-1]))
-        return TableAnswers.of(numbers, FactorProblem(tuple(n_states), tuple(tables)))
+        problem = FactorProblem(tuple(n_states), tuple(tables))
+        return TableAnswers.of(numbers, problem, self.limits)
 
     def _log_constant(self, answers: Answers, method: str) -> float:
         return 0.0
@@ -143,6 +158,32 @@ class BayesianNetwork(Network):
             return sum(conditional.n_parameters for conditional in self.conditionals.values())
         sizes = {name: v.n_states for name, v in self.variables.items()}
         return parameter_count(self.graph, sizes).network
+
+    def explaining_away(
+        self, cause: str, other: Mapping[str, Any], given: Mapping[str, Any]
+    ) -> pd.DataFrame:
+        """Return the distribution of a cause as its effect, and then another cause, is seen.
+
+        Parameters
+        ----------
+        other
+            Another cause of the same effect, with the state it turns out to have.
+        given
+            The effect, as seen.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row before anything is seen, one given the effect, one given the other cause
+            as well.
+        """
+        steps = {
+            "before": {},
+            "given effect": {**given},
+            "given other cause": {**given, **other},
+        }
+        rows = {name: self.query(cause, given=seen) for name, seen in steps.items()}
+        return pd.DataFrame(rows).T
 
     def __repr__(self) -> str:
         return (

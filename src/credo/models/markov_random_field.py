@@ -9,8 +9,8 @@ from credo.graphs.factor import Factor
 from credo.graphs.undirected import UndirectedGraph
 from credo.graphs.variable import Variable
 from credo.inference.factor_problem import FactorProblem, Table
+from credo.models.field_answers import FieldAnswers
 from credo.models.network import Network
-from credo.models.table_answers import TableAnswers
 
 __all__ = ["MarkovRandomField"]
 
@@ -49,16 +49,16 @@ class MarkovRandomField(Network):
                     )
 
     @cached_property
-    def _answers(self) -> TableAnswers:
+    def _answers(self) -> FieldAnswers:
         numbers = {name: i for i, name in enumerate(self.variables)}
         tables = [
             Table(tuple(numbers[n] for n in f.names), f.values, f.log_scale)
             for f in self.factors
         ]
         n_states = tuple(v.n_states for v in self.variables.values())
-        return TableAnswers.of(numbers, FactorProblem(n_states, tuple(tables)))
+        return FieldAnswers.of(numbers, FactorProblem(n_states, tuple(tables)), self.limits)
 
-    def answers(self, do: Sequence[str] = ()) -> TableAnswers:
+    def answers(self, do: Sequence[str] = ()) -> FieldAnswers:
         """Return the engines of this network; it has no causes to cut."""
         if do:
             raise ValueError(

@@ -13,8 +13,9 @@ from numpy.random import Generator
 from credo.graphs.variable import UnknownVariable, Variable, nearest
 from credo.inference.table_ladder import Account
 from credo.inference.table_plan_error import ImpossibleFindings
-from credo.models.answers import Answers
+from credo.models.answers import Answers, RealMarginal
 from credo.models.findings import Findings, Given, read_findings, with_settings
+from credo.models.joint_answer import JointAnswer, JointRows
 from credo.models.limits import Limits
 from credo.models.network_answer import (
     Explanation,
@@ -86,14 +87,16 @@ class Network:
             Interventions: variables set to a state from outside, cut off from their causes.
         method
             "auto" is exact wherever that fits, and says so where not; "exact" raises instead.
-            "belief_propagation", "mean_field" and "gibbs" are approximate.
+            "belief_propagation", "mean_field" and "gibbs" are approximate, of discrete
+            networks; "likelihood_weighting" is, of Bayesian ones.
 
         Returns
         -------
         pandas.Series
             Probabilities labelled by states, one level of the index per variable; how they
             were found is in ``attrs``. For a table of findings a DataFrame, one row per case.
-            A real variable gives a distribution, or columns of mean and standard deviation.
+            A real variable gives a distribution, or columns of mean and standard deviation;
+            several of which some are real give a `JointAnswer`.
 
         Raises
         ------
@@ -236,8 +239,10 @@ class Network:
         return joined
 
     def predict(self, data: Any, target: str, method: str = "auto") -> pd.Series[Any]:
-        """Return the most probable state of one variable in every row of a table."""
+        """Return the most probable state of one variable in every row; the mean if real."""
         frame = self.predict_proba(data, target, method)
+        if not self._variable(target).is_discrete:
+            return frame["mean"].rename(target)
         share = frame.to_numpy()
         best = np.nan_to_num(share).argmax(axis=1)
         best[np.isnan(share).all(axis=1)] = -1
@@ -253,7 +258,7 @@ class Network:
             Gaps of real variables are filled by draws only, or by their mean.
         """
         findings, answers = self._asked(data, None)
-        names = [*findings.codes, *findings.values]
+        names = list(data.columns)
         if rng is not None:
             drawn, _ = answers.draws(findings, 1, np.random.default_rng(rng))
             return self._columns({n: drawn[n][:, 0] for n in names}, names, findings)
@@ -263,8 +268,7 @@ class Network:
         if real:
             mean, _, _ = answers.marginals(findings, real, "auto")
             filled = {**filled, **{n: mean[n].total_mean() for n in real}}
-        ordered = [name for name in data.columns]
-        return self._columns(filled, ordered, findings)
+        return self._columns(filled, names, findings)
 
     def plan(
         self, observed: Sequence[str] = (), targets: Sequence[str] | None = None
@@ -302,7 +306,13 @@ class Network:
             names = [name for name in self.variables if not findings.is_known(name)]
             return [name for name in names if self.variables[name].is_discrete]
         names = [variables] if isinstance(variables, str) else list(variables)
-        return [self._variable(name).name for name in names]
+        real = [name for name in names if not self._variable(name).is_discrete]
+        if real:
+            raise ValueError(
+                f"variables to explain must have states; found {real}, which are real-valued. "
+                "Leave them out, and query them given the states found."
+            )
+        return names
 
     def _columns(
         self, values: Mapping[str, Any], names: Sequence[str], findings: Findings
@@ -313,7 +323,7 @@ class Network:
     def _refuse_impossible(
         self, findings: Findings, total: Array, given: Given, answers: Answers
     ) -> None:
-        if np.isneginf(total[0]):
+        if total[0] == -np.inf:
             told = dict(given or {})
             raise ImpossibleFindings({n: told.get(n) for n in answers.conflict(findings)})
 
@@ -326,6 +336,8 @@ def _shown(
     variables: Sequence[Variable], found: Any, findings: Findings, account: Account
 ) -> Any:
     """Return an answer for one dictionary, or for the rows of a table."""
+    if isinstance(found, JointRows):
+        return JointAnswer(tuple(variables), found, account, findings.index)
     if not isinstance(found, np.ndarray):
         return _shown_real(found, findings, account)
     if findings.index is None:
@@ -333,12 +345,13 @@ def _shown(
     return labelled_rows(variables, found, findings.index, account)
 
 
-def _shown_real(found: Any, findings: Findings, account: Account) -> Any:
-    if not hasattr(found, "total_mean"):
-        return found
+def _shown_real(found: RealMarginal, findings: Findings, account: Account) -> Any:
+    """Return the distribution of a real variable, or its moments row by row."""
     if findings.index is None:
         return found.mixture(0)
-    parts = {"mean": found.total_mean(), "std": np.sqrt(found.total_variance())}
+    mean = found.total_mean()
+    parts = {"mean": mean, "std": np.sqrt(found.total_variance())}
     frame = pd.DataFrame(parts, index=findings.index)
-    frame.attrs = account.attrs()
+    impossible = [int(row) for row in np.flatnonzero(np.isnan(mean))]
+    frame.attrs = account.attrs() | {"impossible_rows": impossible}
     return frame

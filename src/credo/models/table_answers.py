@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.random import Generator
@@ -16,6 +17,7 @@ from credo.inference.table_inference import TableInference
 from credo.inference.table_ladder import Account, TableLadder
 from credo.inference.table_sketch import Question
 from credo.models.findings import Findings
+from credo.models.limits import Limits
 from credo.models.network_answer import PlanReport
 from credo.numerics.array import Array
 
@@ -38,9 +40,10 @@ class TableAnswers:
     ladder: TableLadder
 
     @classmethod
-    def of(cls, numbers: Mapping[str, int], problem: FactorProblem) -> TableAnswers:
+    def of(cls, numbers: Mapping[str, int], problem: FactorProblem, limits: Limits) -> Self:
         """Return the answers about a problem, with no plan compiled yet."""
-        return cls(dict(numbers), TableLadder(TableInference(problem)))
+        exact = TableInference(problem, limits.memory, limits.seconds)
+        return cls(dict(numbers), TableLadder(exact))
 
     def marginals(
         self, findings: Findings, names: Sequence[str], method: str

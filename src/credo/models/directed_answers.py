@@ -1,0 +1,91 @@
+"""Answers of a Bayesian network: exact wherever that is possible, else by weighted draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from credo.inference.table_ladder import Account
+from credo.inference.table_plan_error import InferenceTooLarge, NoExactAnswer
+from credo.models.answers import Answers
+from credo.models.approximation import warn_approximate
+from credo.models.findings import Findings
+from credo.models.network_answer import PlanReport
+from credo.models.weighted_answers import WeightedAnswers
+from credo.numerics.array import Array
+
+__all__ = ["DirectedAnswers"]
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, eq=False)
+class DirectedAnswers:
+    """Two ways to answer: the first wherever it can, the second by name or where it cannot.
+
+    Attributes
+    ----------
+    exact
+        Answers by tables, or by tables and normals.
+    weighted
+        Answers by likelihood weighting, which every network allows.
+    """
+
+    exact: Answers
+    weighted: WeightedAnswers
+
+    def marginals(
+        self, findings: Findings, names: Sequence[str], method: str
+    ) -> tuple[dict[str, Any], Array, Account]:
+        """Return marginals by name, log totals of the findings, and how they were found."""
+        return self._chosen(method, lambda a: a.marginals(findings, names, method))
+
+    def joint(
+        self, findings: Findings, names: Sequence[str], method: str
+    ) -> tuple[Any, Array, Account]:
+        """Return the joint distribution of several variables in every row."""
+        return self._chosen(method, lambda a: a.joint(findings, names, method))
+
+    def total(self, findings: Findings, method: str) -> tuple[Array, Account]:
+        """Return the log probability or density of the findings, row by row."""
+        return self._chosen(method, lambda a: a.total(findings, method))
+
+    def best(
+        self, findings: Findings, names: Sequence[str], method: str
+    ) -> tuple[dict[str, NDArray[np.intp]], Array, Account]:
+        """Return the most probable states of some discrete variables, jointly."""
+        return self._chosen(method, lambda a: a.best(findings, names, method))
+
+    def draws(
+        self, findings: Findings, n_draws: int, rng: Generator
+    ) -> tuple[dict[str, NDArray[Any]], Array]:
+        """Return random states or values given each row, (n_rows, n_draws) by name."""
+        return self._chosen("auto", lambda a: a.draws(findings, n_draws, rng))
+
+    def conflict(self, findings: Findings) -> list[str]:
+        """Return the names of a smallest part of one row of findings that is impossible."""
+        return self._chosen("auto", lambda a: a.conflict(findings))
+
+    def report(self, names: Sequence[str], observed: Sequence[str]) -> PlanReport:
+        """Return what exact marginals would cost; of draws if there is no exact answer."""
+        return self._chosen("auto", lambda a: a.report(names, observed))
+
+    def _chosen(self, method: str, answer: Callable[[Answers], Answer]) -> Answer:
+        if method == "likelihood_weighting":
+            return answer(self.weighted)
+        try:
+            return answer(self.exact)
+        except NoExactAnswer:
+            if method != "auto":
+                raise
+        except InferenceTooLarge as error:
+            if method != "auto":
+                raise
+            found = str(error).split("; found ")[1].split(". ")[0]
+            warn_approximate(f"the answer comes from weighted draws: {found}")
+        return answer(self.weighted)
