@@ -101,10 +101,13 @@ class TableInference:
             columns = answer.columns[group.place]
             seen = {scope[0]: at for scope, at in plan.outputs}
             for i in free:
-                flat = np.where(np.isneginf(total[group.rows]), np.nan, 1.0 / n_states[i])
-                found[i][group.rows] = (
-                    columns[:, seen[i] : seen[i] + n_states[i]] if i in seen else flat[:, None]
-                )
+                if i in seen:
+                    found[i][group.rows] = columns[:, seen[i] : seen[i] + n_states[i]]
+                else:
+                    # No table has this variable: nothing tells its states apart.
+                    impossible = np.isneginf(total[group.rows])
+                    flat = np.where(impossible, np.nan, 1.0 / n_states[i])
+                    found[i][group.rows] = flat[:, None]
             self._fill_known(found, total, group)
         return ExactMarginals(found, total)
 
@@ -172,9 +175,9 @@ class TableInference:
 
     def _fill_known(self, found: dict[int, Array], total: Array, group: FindingsGroup) -> None:
         """Put all probability on the state that is given."""
-        impossible = np.isneginf(total[group.rows])
         for at, i in enumerate(group.observed):
             if i in found:
+                impossible = np.isneginf(total[group.rows])
                 certain = np.eye(self.problem.n_states[i])[group.codes[at, group.place]]
                 certain[impossible] = np.nan
                 found[i][group.rows] = certain

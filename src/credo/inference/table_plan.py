@@ -99,16 +99,17 @@ class TablePlan:
         """
         rows = self._rows(codes, likelihood)
         if self.is_wide:
-            again = np.arange(len(rows.log_total))
+            rows.is_wide[:] = True
         else:
             self._run_plain(rows)
             rows.log_total[:] += self.log_fixed_total
-            again = np.flatnonzero(rows.is_wide)
-        if len(again):
+        if rows.is_wide.any():
             arena = self._arena()
-            for row in again:
-                self._run_log(rows, int(row), arena)
-        rows.columns[np.isneginf(rows.log_total)] = np.nan
+            for row in np.flatnonzero(rows.is_wide).tolist():
+                self._run_log(rows, row, arena)
+        impossible = rows.log_total == -np.inf
+        if impossible.any():
+            rows.columns[impossible] = np.nan
         return TableAnswer(rows.columns, rows.log_total)
 
     def states(
