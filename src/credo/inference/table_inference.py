@@ -79,11 +79,13 @@ class TableInference:
         whole = self.sketch(question)
         limit = self.limit
         if whole.bytes <= limit:
-            self.plans[question] = TablePlan(whole)
+            self.plans[question] = TablePlan(whole, limit)
         else:
             small, sliced = slice_variables(self.problem, whole, limit, self.max_seconds)
             n_states = self.problem.n_states
-            self.plans[question] = SlicedPlan(TablePlan(small), question, sliced, n_states)
+            self.plans[question] = SlicedPlan(
+                TablePlan(small, limit), question, sliced, n_states
+            )
         while len(self.plans) > PLANS_KEPT:
             self.plans.popitem(last=False)
         return self.plans[question]

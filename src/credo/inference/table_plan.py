@@ -22,6 +22,7 @@ from credo.inference.table_sketch import Sketch
 from credo.numerics.array import Array
 from credo.numerics.contraction import FLOOR, LANES, Loop, Rows
 from credo.numerics.cores import in_parts
+from credo.numerics.row_block import n_cores
 
 __all__ = ["TableAnswer", "TablePlan"]
 
@@ -50,6 +51,20 @@ class TableAnswer:
 class TablePlan:
     """A question ready to be answered for any number of rows of findings.
 
+    Attributes
+    ----------
+    sketch
+        What is asked, and the operations by names.
+    max_bytes
+        Memory that rows side by side may take; where less than a tile fits, they run one by
+        one.
+    program
+        The operations as integers, with the tables that no finding changes filled in.
+    log_fixed_total
+        Log of the part of the partition function that no finding changes.
+    is_wide
+        Whether the tables that no finding changes need the log domain.
+
     Examples
     --------
     >>> from credo.inference.factor_problem import FactorProblem, Table
@@ -63,6 +78,7 @@ class TablePlan:
     """
 
     sketch: Sketch
+    max_bytes: float = float("inf")
     program: Program = field(init=False)
     log_fixed_total: float = field(init=False)
     is_wide: bool = field(init=False)
@@ -174,7 +190,8 @@ class TablePlan:
 
     def _run_plain(self, rows: Rows) -> None:
         n_rows = len(rows.log_total)
-        if n_rows < FEW_ROWS:
+        tile = self.sketch.place.moving_cells * LANES * rows.log_total.itemsize
+        if n_rows < FEW_ROWS or tile > self.max_bytes:
             arena = self._arena()
             for row in range(n_rows):
                 self._loop.run_row(rows, arena, row, False)
@@ -184,7 +201,11 @@ class TablePlan:
             span = (start * LANES, min(stop * LANES, n_rows))
             self._loop.run_tiles(rows, self._arena(LANES), span)
 
-        in_parts(work, -(-n_rows // LANES), n_rows * self.sketch.cells)
+        n_tiles = -(-n_rows // LANES)
+        if tile * n_cores() > self.max_bytes:
+            work(0, n_tiles)
+        else:
+            in_parts(work, n_tiles, n_rows * self.sketch.cells)
 
     def _run_log(self, rows: Rows, row: int, arena: Array) -> None:
         loop, total = self._log_loop
