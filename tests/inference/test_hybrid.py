@@ -544,6 +544,31 @@ def test_thresholds_among_switches_and_findings_equal_numerical_integration(kind
     assert_allclose(log_prob, np.log(expected.max()), rtol=1e-9)
 
 
+def test_a_threshold_may_switch_real_variables_that_are_apart_from_its_score():
+    x, y, z, go = Variable("x"), Variable("y"), Variable("z"), Variable("go", (False, True))
+    switch = {True: LinearGaussian(2.0, {}, 0.5), False: LinearGaussian(-1.0, {}, 1.0)}
+    nodes = [
+        LinearGaussian(0.3, {}, 1.2).bind(x, ()),
+        Probit(0.5, 0.7).bind(go, (x,)),
+        ConditionalLinearGaussian(switch).bind(y, (go,)),
+        LinearGaussian(0.0, {"y": 1.0}, 0.8).bind(z, (y,)),
+    ]
+    problem = HybridProblem(nodes)
+    assert problem.obstacles(["z"], ["y", "go"]) == []
+    assert problem.obstacles(["z"], ["x"]) == ["go"]
+    found = problem.marginals({}, {"z": [1.1]}, ["y", "go"])
+    share = special.ndtr((0.5 - 0.3) / np.hypot(0.7, 1.2))
+    grid = np.linspace(-9, 9, 8001)
+    likelihood = stats.norm.pdf(1.1, grid, 0.8)
+    on = share * stats.norm.pdf(grid, 2.0, 0.5) * likelihood
+    both = on + (1 - share) * stats.norm.pdf(grid, -1.0, 1.0) * likelihood
+    total = integrate.simpson(both, x=grid)
+    assert_allclose(found["go"][0, 1], integrate.simpson(on, x=grid) / total, rtol=1e-9)
+    mean = integrate.simpson(grid * both, x=grid) / total
+    assert_allclose(found["y"].total_mean(), mean, rtol=1e-9)
+    assert_allclose(problem.log_prob({}, {"z": [1.1]}), np.log(total), rtol=1e-9)
+
+
 def test_distributions_without_algebra_do_no_harm_where_they_do_not_matter():
     leaf = DistributionNode(lambda size: Gamma(2.0, np.exp(size / 100))).bind(
         Variable("leaf"), (Variable("size"),)
