@@ -3,6 +3,7 @@
 import io
 import json
 import runpy
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,14 @@ def test_the_smallest_time_of_each_contender_is_kept_and_divided_by_the_referenc
     credo, peer = run_case(two(clock), clock).results
     assert (credo.seconds, credo.ratio) == (2.0, 1.0)
     assert (peer.seconds, peer.ratio) == (9.0, 4.5)
+
+
+def test_the_time_of_a_part_of_the_work_is_scaled_to_all_of_it():
+    clock = Clock()
+    part = replace(clock.work(3.0, 2.0), share=0.25)
+    case = Case("tiny", lambda: [1], {"credo": clock.work(4.0, 4.0), "peer": part}, repeats=2)
+    peer = run_case(case, clock).results[1]
+    assert (peer.seconds, peer.ratio) == (8.0, 2.0)
 
 
 def test_quality_is_measured_on_the_answer():
