@@ -44,7 +44,7 @@ def test_a_finding_gets_the_type_of_its_state(typed, name, value):
         ("grade=1|4", ["state of grade must be one of [1, 2, 3]", "found '4'"]),
         ("grade=1:much|2:0.3", ["must be a number", "'much'"]),
         ("smoke", ["must be written as variable=state", "'smoke'"]),
-        ("height=tall", ["height must be given a number", "'tall'"]),
+        ("height=tall", ["height must be given a finite number", "'tall'"]),
     ],
 )
 def test_what_is_no_finding_is_told_with_what_is_near(typed, words):

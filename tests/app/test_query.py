@@ -9,7 +9,9 @@ from typer.testing import CliRunner
 from credo.app.command_line import command_line
 from credo.data.example_network import example_network_path, load_example_network
 from credo.data.network_file import save_network
+from credo.graphs.conditional_linear_gaussian import ConditionalLinearGaussian
 from credo.graphs.factor import Factor
+from credo.graphs.linear_gaussian import LinearGaussian
 from credo.graphs.variable import Variable
 from credo.models.bayesian_network import BayesianNetwork
 from credo.models.markov_random_field import MarkovRandomField
@@ -275,3 +277,47 @@ def test_nothing_is_written_over_what_is_read(cases):
     said = refused("query", ASIA, "--data", cases, "--of", "lung", "--out", cases)
     assert "must not be written over" in said
     assert cases.read_text() == before
+
+
+@pytest.fixture
+def fish(tmp_path):
+    """A network in which two species differ in length."""
+    length = {"pike": LinearGaussian(55.0, {}, 8.0), "perch": LinearGaussian(22.0, {}, 3.0)}
+    tables = {"species": {"pike": 0.4, "perch": 0.6}}
+    net = BayesianNetwork(
+        "species -> length", {**tables, "length": ConditionalLinearGaussian(length)}
+    )
+    save_network(net, tmp_path / "fish.json")
+    return tmp_path / "fish.json"
+
+
+def test_a_real_variable_is_told_by_mean_and_sd_and_given_as_a_number(fish):
+    told = run("query", fish, "--of", "length", "--given", "species=pike").stdout
+    assert "mean 55, sd 8" in told
+    told = run("query", fish, "--of", "species", "--given", "length=35").stdout
+    pike = 0.4 * math.exp(-0.5 * (20 / 8) ** 2) / 8
+    perch = 0.6 * math.exp(-0.5 * (13 / 3) ** 2) / 3
+    assert shown(told, "pike") == pytest.approx(pike / (pike + perch), abs=5e-4)
+    density = math.log((pike + perch) / math.sqrt(2 * math.pi))
+    assert f"log density(given) = {density:.6g}" in told
+
+
+def test_real_columns_of_cases_are_told_by_mean_and_sd(fish, tmp_path):
+    (tmp_path / "caught.csv").write_text("species,length\npike,\n,35\n")
+    out = run("query", fish, "--data", tmp_path / "caught.csv", "--of", "length").stdout
+    header, first, second = (line.split(",") for line in out.splitlines())
+    assert header == ["length mean", "length sd", "log_prob_given", "impossible"]
+    assert [float(cell) for cell in first[:2]] == pytest.approx([55.0, 8.0])
+    mean = 0.4 * 55 + 0.6 * 22
+    variance = 0.4 * (64 + 55**2) + 0.6 * (9 + 22**2) - mean**2
+    assert [float(cell) for cell in second[:2]] == pytest.approx([mean, variance**0.5])
+
+
+def test_a_method_that_does_not_suit_the_network_is_refused(fish):
+    said = refused("query", fish, "--of", "species", "--method", "mean_field")
+    assert "method must be" in said
+
+
+def test_real_variables_are_not_asked_for_jointly(fish):
+    said = refused("query", fish, "--joint", "--of", "species", "length")
+    assert "--joint must ask for variables with states" in said

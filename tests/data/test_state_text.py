@@ -36,5 +36,6 @@ def test_a_truth_value_is_not_a_number():
 
 def test_a_real_variable_takes_a_number():
     assert state_of(Variable("height"), "-1e3") == -1000.0
-    with pytest.raises(ValueError, match="height must be given a number"):
-        state_of(Variable("height"), "tall")
+    for text in ("tall", "nan", "inf"):
+        with pytest.raises(ValueError, match="height must be given a finite number"):
+            state_of(Variable("height"), text)

@@ -17,7 +17,7 @@ def test_a_density_peaks_at_its_mean_and_fits_its_box(ax):
     assert x.max() < 2.0 + width
     assert y.min() > 3.0 + TITLE
     assert y.max() < 3.0 + height
-    assert "1.7 ± 0.1" in [text.get_text() for text in ax.texts]
+    assert "1.70 ± 0.10" in [text.get_text() for text in ax.texts]
 
 
 def test_the_curve_has_the_shape_of_the_density(ax):

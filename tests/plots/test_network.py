@@ -9,8 +9,10 @@ from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
 from matplotlib.text import Text
 
 from credo.graphs.factor import Factor
+from credo.graphs.linear_gaussian import LinearGaussian
 from credo.graphs.variable import Variable
 from credo.models.bayesian_network import BayesianNetwork
+from credo.models.factor_graph import FactorGraph
 from credo.models.markov_random_field import MarkovRandomField
 from credo.plots.network import network_figure
 from credo.plots.style import BLUE, ORANGE
@@ -147,3 +149,26 @@ def test_a_figure_is_as_large_as_its_network_and_the_same_each_time():
     size = network_figure(chain, with_beliefs=False).get_size_inches()
     assert size[1] > 4
     assert size[0] < 2
+
+
+def test_a_factor_graph_shows_its_factors_between_its_variables():
+    a, b = Variable("a", (0, 1)), Variable("b", (0, 1))
+    table = [[2.0, 1.0], [1.0, 2.0]]
+    factors = {"prior": Factor((a,), [0.4, 0.6]), "link": Factor((a, b), table)}
+    figure = drawn(network_figure(FactorGraph(factors)))
+    assert {"a", "b", "prior", "link"} <= set(words(figure))
+    assert len(figure.findobj(PathPatch)) == 3
+    assert "53.3 %" in words(figure)
+
+
+def test_real_variables_show_mean_and_sd_of_their_posterior():
+    tables = {
+        "size": LinearGaussian(10.0, {}, 2.0),
+        "weight": LinearGaussian(1.0, {"size": 2.0}, 1.0),
+    }
+    figure = drawn(network_figure(BayesianNetwork("size -> weight", tables), {"weight": 25.0}))
+    precision = 1 / 4 + 4
+    mean = (10 / 4 + 2 * 24) / precision
+    assert f"{mean:.2f} ± {precision**-0.5:.2f}" in words(figure)
+    assert "25" in words(figure)
+    assert words(figure).count("given") == 1

@@ -92,11 +92,18 @@ def _chunk(
     found = net.predict_proba(findings, list(asked), method)
     columns: dict[str, Any] = {}
     for name in asked:
-        shares = found if len(asked) == 1 else found[name]
-        columns |= {f"{name}={state}": shares[state].to_numpy() for state in shares.columns}
+        shares = found if len(asked) == 1 else pd.DataFrame(found[name])
+        named = _column_names(net, name, shares)
+        columns |= dict(zip(named, shares.to_numpy().T, strict=True))
     columns[LOG_PROB] = np.asarray(net.log_prob(findings, method))
     columns[IMPOSSIBLE] = np.isneginf(columns[LOG_PROB])
     return pd.DataFrame(columns, index=findings.index)
+
+
+def _column_names(net: Network, name: str, shares: pd.DataFrame) -> list[str]:
+    if net.variables[name].is_discrete:
+        return [f"{name}={state}" for state in shares.columns]
+    return [f"{name} mean", f"{name} sd"]
 
 
 def _notes(cases: CaseTable, answers: pd.DataFrame) -> list[str]:

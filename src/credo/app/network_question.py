@@ -43,20 +43,24 @@ def require_answers(net: Network, source: str, do: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def answering(source: str, console: Console) -> Iterator[None]:
+def answering(source: str, console: Console, method: str = "auto") -> Iterator[None]:
     """Tell warnings as notes, and raise a `QuestionError` where there is no answer.
 
     Parameters
     ----------
     source
         What the question is about, for the messages.
+    method
+        How it is answered; one that was chosen may not suit the network.
     """
     try:
         with noted_warnings(console):
             yield
-    except ImpossibleFindings as error:
+    except (ImpossibleFindings, UnknownState, UnknownVariable, InferenceTooLarge) as error:
         raise QuestionError(f"{source}: {error}") from error
-    except (UnknownState, UnknownVariable, InferenceTooLarge) as error:
+    except ValueError as error:
+        if method == "auto":
+            raise
         raise QuestionError(f"{source}: {error}") from error
 
 

@@ -59,6 +59,8 @@ class Answer:
         Log probability of the findings; None if there are none.
     method, is_exact, error
         How it was found, whether that is exact, and how far off it may be.
+    is_density
+        Whether a real number is given, so that the probability is a density.
     """
 
     parts: Sequence[StateAnswer | RealAnswer]
@@ -68,6 +70,7 @@ class Answer:
     method: str
     is_exact: bool
     error: str = ""
+    is_density: bool = False
 
     def lines(self) -> list[str]:
         """Return sentences on findings, their probability, and the method."""
@@ -83,7 +86,8 @@ class Answer:
             return ["log P(given) is not told by this method"]
         sign = "=" if self.is_exact else "is about"
         size = math.exp(self.log_prob)
-        return [f"log P(given) {sign} {self.log_prob:.6g}, P(given) {sign} {size:.4g}"]
+        what = "density(given)" if self.is_density else "P(given)"
+        return [f"log {what} {sign} {self.log_prob:.6g}, {what} {sign} {size:.4g}"]
 
     def _method_line(self) -> str:
         if not self.is_exact:

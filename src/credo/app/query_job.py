@@ -29,6 +29,7 @@ from credo.models.network import Network
 __all__ = ["QuerySettings", "query"]
 
 MOST_JOINT = 10_000
+WEIGHTING = "likelihood_weighting"
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def query(path: Path, settings: QuerySettings, data: Path | None, out: Path | No
     if data is not None:
         _answer_cases(net, settings, given, do, data, out)
         return
-    with answering(path.name, stderr()):
+    with answering(path.name, stderr(), settings.method):
         answer = answered(net, settings, given, do)
     print_answer(stdout(), answer)
     if out is not None:
@@ -83,6 +84,7 @@ def answered(
     names = list(settings.of) or [n for n in net.variables if n not in given and n not in do]
     method = settings.method
     found: dict[str, Any]
+    account: Mapping[Any, Any] = {}
     if settings.is_joint and len(names) > 1:
         _require_few(names, net)
         found = {", ".join(names): net.query(names, given, do or None, method)}
@@ -91,22 +93,25 @@ def answered(
     else:
         every = net.marginals(given, do or None, method)
         found = {name: every[name] for name in names}
-    account = _account(found)
+        account = every.account.attrs()
+    account = account or _account(*found.values())
     return Answer(
         [_part(title, one) for title, one in found.items()],
         given,
         do,
         _log_prob(net, given, do, method) if given else None,
-        str(account.get("method", method)),
+        str(account.get("method", "exact")),
         bool(account.get("is_exact", True)),
         "" if account.get("is_exact", True) else _error(account),
+        any(not net.variables[name].is_discrete for name in given),
     )
 
 
-def _account(found: Mapping[str, Any]) -> dict[Any, Any]:
-    """Return how the least exact of some answers was found."""
-    accounts = [getattr(one, "attrs", {}) for one in found.values()]
-    return min(accounts, key=lambda account: account.get("is_exact", True), default={})
+def _account(one: Any) -> Mapping[Any, Any]:
+    """Return how an answer was found; distributions without an account are exact."""
+    if hasattr(one, "account"):
+        return dict(one.account.attrs())
+    return dict(getattr(one, "attrs", {}))
 
 
 def _log_prob(
@@ -144,7 +149,7 @@ def _answer_cases(
         )
     cases = read_cases(data, net.variables, settings.of)
     console = stderr()
-    with progress_bar(console) as tell, answering(cases.name, console):
+    with progress_bar(console) as tell, answering(cases.name, console, settings.method):
         found = case_answers(net, cases, settings.of, given, settings.method, tell)
     _write(found.frame, out)
     print_notes(console, found.notes)
@@ -162,15 +167,22 @@ def _write(frame: pd.DataFrame, out: Path | None) -> None:
 
 
 def _require_method(method: str) -> None:
-    if method not in METHODS:
+    known = (*METHODS, WEIGHTING)
+    if method not in known:
         raise QuestionError(
-            f"--method must be one of {', '.join(METHODS)}; found {method!r}."
-            f"{nearest(method, METHODS)}"
+            f"--method must be one of {', '.join(known)}; found {method!r}."
+            f"{nearest(method, known)}"
         )
 
 
 def _require_few(names: Sequence[str], net: Network) -> None:
     """Raise a `QuestionError` if nobody could read the joint states one by one."""
+    real = [name for name in names if not net.variables[name].is_discrete]
+    if real:
+        raise QuestionError(
+            f"--joint must ask for variables with states; found {', '.join(real)}, which are "
+            "real-valued; leave out --joint."
+        )
     n_states = prod(net.variables[name].n_states for name in names)
     if n_states > MOST_JOINT:
         raise QuestionError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from typing import Any
 
@@ -46,10 +47,11 @@ def state_of(variable: Variable, text: str) -> Any:
 
 
 def _real(variable: Variable, word: str) -> float:
-    try:
-        return float(word)
-    except ValueError as error:
-        raise ValueError(
-            f"{variable.name} must be given a number, because it is real-valued; found "
-            f"{word!r}. Write it as 1.5 or -2e3."
-        ) from error
+    with suppress(ValueError):
+        value = float(word)
+        if math.isfinite(value):
+            return value
+    raise ValueError(
+        f"{variable.name} must be given a finite number, because it is real-valued; found "
+        f"{word!r}. Write it as 1.5 or -2e3."
+    )

@@ -20,6 +20,7 @@ __all__ = [
     "TITLE",
     "Box",
     "Card",
+    "FactorCard",
     "NameCard",
     "draw_frame",
     "text_width",
@@ -33,6 +34,7 @@ Box = tuple[float, float, float, float]
 PAD = 0.07
 TITLE = 0.23
 ROW = 0.15
+FACTOR = 0.19
 TITLE_SIZE = 8.0
 ROW_SIZE = 7.0
 MARK_SIZE = 6.0
@@ -80,6 +82,28 @@ class NameCard:
     def draw(self, ax: Axes, box: Box) -> None:
         """Draw the name in its box."""
         draw_frame(ax, box, self.name, self.mark)
+
+
+@dataclass(frozen=True)
+class FactorCard:
+    """A factor of a factor graph: its name on a dark ground."""
+
+    name: str
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height."""
+        return text_width(shortened(self.name, NAME_LENGTH), ROW_SIZE) + 2 * PAD, FACTOR
+
+    def draw(self, ax: Axes, box: Box) -> None:
+        """Draw the name in its box."""
+        left, top, width, height = box
+        ground = _rounded(left, top, width, height)
+        ground.set(facecolor=INK, edgecolor="none", zorder=3)
+        ax.add_artist(ground)
+        shown = shortened(self.name, NAME_LENGTH)
+        style = {"color": "white", "ha": "center", "zorder": 4}
+        write(ax, left + width / 2, top + height / 2, shown, **style)
 
 
 @lru_cache(maxsize=20_000)

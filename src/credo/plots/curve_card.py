@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from credo.distributions.empirical import Empirical
 from credo.distributions.univariate import Univariate
 from credo.plots.card import (
     PAD,
@@ -22,12 +24,13 @@ from credo.plots.card import (
 )
 from credo.plots.style import BLUE, GRAY, ORANGE
 
-__all__ = ["CurveCard", "ValueCard"]
+__all__ = ["CurveCard", "ValueCard", "mean_and_sd"]
 
 CURVE_HEIGHT = 0.42
 CURVE_WIDTH = 1.15
 N_POINTS = 121
 TAIL = 2e-3
+N_BINS = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +58,7 @@ class CurveCard:
 
     @property
     def _caption(self) -> str:
-        mean, sd = float(self.distribution.mean()), float(self.distribution.std())
-        return f"{mean:.4g} ± {sd:.2g}"
+        return mean_and_sd(float(self.distribution.mean()), float(self.distribution.std()))
 
     def draw(self, ax: Axes, box: Box) -> None:
         """Draw frame, density, and mean ± standard deviation."""
@@ -75,6 +77,8 @@ class CurveCard:
 
     def _curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         low, high = (float(q) for q in self.distribution.quantile(np.array([TAIL, 1 - TAIL])))
+        if isinstance(self.distribution, Empirical):
+            return _frequencies(self.distribution, low, high)
         x = np.linspace(low, high, N_POINTS)
         height = np.asarray(self.distribution.prob(x), dtype=float)
         return x, np.where(np.isfinite(height), height, 0.0)
@@ -107,6 +111,30 @@ class ValueCard:
             zorder=3.6,
         )
         write(ax, middle, base + ROW / 2 + 0.01, f"{self.value:.6g}", ha="center", zorder=4)
+
+
+def mean_and_sd(mean: float, sd: float) -> str:
+    """Return a mean and a standard deviation, with the digits that the latter leaves sure.
+
+    Examples
+    --------
+    >>> mean_and_sd(835.512, 412.3), mean_and_sd(1.7, 0.1), mean_and_sd(3e-7, 2.1e-8)
+    ('836 ± 412', '1.70 ± 0.10', '3e-07 ± 2.1e-08')
+    """
+    if not (1e-5 < sd < 1e7 and abs(mean) < 1e7):
+        return f"{mean:.4g} ± {sd:.2g}"
+    n_decimals = max(0, 1 - math.floor(math.log10(sd)))
+    return f"{mean:.{n_decimals}f} ± {sd:.{n_decimals}f}"
+
+
+def _frequencies(
+    drawn: Empirical, low: float, high: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the outline of a histogram of draws."""
+    if high <= low:
+        low, high = low - 0.5, high + 0.5
+    count, edges = np.histogram(drawn.draws, N_BINS, (low, high), weights=drawn.weights)
+    return np.repeat(edges, 2)[1:-1], np.repeat(count, 2).astype(float)
 
 
 def _size(name: str, mark: str, caption: str) -> tuple[float, float]:

@@ -14,9 +14,10 @@ from credo.graphs.layered import layered_layout
 from credo.graphs.stress import stress_layout
 from credo.graphs.variable import Variable
 from credo.models.bayesian_network import BayesianNetwork
+from credo.models.factor_graph import FactorGraph
 from credo.models.markov_random_field import MarkovRandomField
 from credo.plots.bar_card import BarCard, state_bars
-from credo.plots.card import Card, NameCard
+from credo.plots.card import Card, FactorCard, NameCard
 from credo.plots.curve_card import CurveCard, ValueCard
 from credo.plots.network_drawing import draw_layout
 
@@ -64,6 +65,12 @@ def network_figure(
     marks = _marks(given or {}, do or {})
     cards = _cards(net, given or {}, do or {}, marks, max_states if with_beliefs else 0)
     size = {name: card.size for name, card in cards.items()}
+    if isinstance(net, FactorGraph):
+        cards |= {name: FactorCard(name) for name in net.named_factors}
+        size = {name: card.size for name, card in cards.items()}
+        neighbors = {name: net.bipartite.neighbors(name) for name in cards}
+        layout = stress_layout(neighbors, size, gap=0.2)
+        return draw_layout(layout, cards, is_directed=False, title=title)
     if not isinstance(net.graph, DirectedGraph):
         neighbors = {name: net.graph.neighbors(name) for name in net.variables}
         return draw_layout(
