@@ -60,6 +60,15 @@ def test_an_impossible_state_of_one_neighbor_does_not_spoil_the_others():
     assert_allclose(bethe_log_partition(net, message), 0.0, atol=1e-12)
 
 
+def test_a_table_does_not_hear_its_own_verdict_back():
+    # What is impossible for the second variable is so because of the first; the table must
+    # not tell the first one so as if it were news.
+    net = flat_tables([2, 2], [(0,), (0, 1)], [np.array([0.0, 1.0]), np.eye(2)])
+    _, message, _ = settled(net, 3)
+    assert_allclose(message[2:4], 0.0)
+    assert_allclose(np.exp(message[4:6]), [0.0, 1.0])
+
+
 def test_tables_that_contradict_each_other_give_nan():
     net = flat_tables([2], [(0,), (0,)], [np.array([0.0, 1.0]), np.array([1.0, 0.0])])
     assert np.isnan(settled(net)[2])
