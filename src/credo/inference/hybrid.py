@@ -98,7 +98,8 @@ class HybridProblem:
         codes = [n for n in given if self.structure.variable(n).is_discrete]
         values = [n for n in given if n not in codes]
         relevant = self.structure.relevant(given, targets)
-        width, cells = self.structure.cost(relevant, codes, values)
+        width, per_row, shared = self.structure.cost(relevant, codes, values)
+        cells = per_row + shared
         return width, cells, 8 * cells, SECONDS_PER_CELL * cells, cells <= LARGEST
 
     def log_prob(

@@ -27,7 +27,7 @@ from credo.inference.threshold_table import threshold_table
 __all__ = ["HybridStructure", "Solved"]
 
 Names = Collection[str]
-CELLS_AT_ONCE = 1 << 22
+CELLS_AT_ONCE = 1 << 23
 LARGEST = 1 << 27
 
 
@@ -144,27 +144,32 @@ class HybridStructure:
     def cells(self, findings: HybridFindings, keep: Sequence[str]) -> int:
         """Return the numbers that must be kept for each row, at least one.
 
+        Those that all rows share, the factors of each setting, are not counted.
+
         Raises
         ------
         InferenceTooLarge
             If a single row does not fit the memory.
         """
         relevant = self.relevant(findings.names, keep)
-        width, cells = self.cost(relevant, findings.codes, findings.values)
-        if cells > LARGEST:
-            raise InferenceTooLarge(width, cells, 8 * cells, 8.0 * LARGEST)
+        width, cells, shared = self.cost(relevant, findings.codes, findings.values)
+        if cells + shared > LARGEST:
+            needed = cells + shared
+            raise InferenceTooLarge(width, needed, 8 * needed, 8.0 * LARGEST)
         return cells
 
     def cost(
         self, relevant: Sequence[Conditional], codes: Names, values: Names
-    ) -> tuple[int, int]:
-        """Return the width of the largest table, and the numbers to keep for each row."""
+    ) -> tuple[int, int, int]:
+        """Return the width of the largest table, and the numbers to keep per row and once."""
         parts = real_components(_gaussian(relevant), values)
         scopes = self._scopes(relevant, parts, codes)
         n_states = {v.name: v.n_states for scope in scopes for v in scope}
         plan = bucket_order(n_states, [tuple(v.name for v in scope) for scope in scopes])
-        real = sum(part.n_settings(codes) * len(part.nodes) ** 2 for part in parts)
-        return plan.width, max(1, plan.cells + real)
+        real = [(part.n_settings(codes), len(part.nodes)) for part in parts]
+        per_row = plan.cells + sum(n_settings * m for n_settings, m in real)
+        shared = sum(n_settings * m**2 for n_settings, m in real)
+        return plan.width, max(1, per_row), shared
 
     def solved(self, findings: HybridFindings, keep: Sequence[str]) -> Solved:
         """Return the discrete problem that findings and targets leave."""
