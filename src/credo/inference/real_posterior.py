@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 import pandas as pd
@@ -143,8 +144,9 @@ class HybridPosterior:
 
     def _flat(self) -> tuple[Array, Array, Array]:
         n_rows, d = len(self.weight), len(self.real)
+        n_settings = prod(self.weight.shape[1:])
         return (
-            self.weight.reshape(n_rows, -1),
-            self.mean.reshape(n_rows, -1, d),
-            self.covariance.reshape(n_rows, -1, d, d),
+            self.weight.reshape(n_rows, n_settings),
+            self.mean.reshape(n_rows, n_settings, d),
+            self.covariance.reshape(n_rows, n_settings, d, d),
         )

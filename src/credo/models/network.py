@@ -108,11 +108,7 @@ class Network:
         names = [targets] if isinstance(targets, str) else list(targets)
         variables = [self._variable(name) for name in names]
         findings, answers = self._asked(given, do)
-        if len(names) == 1:
-            found, total, account = answers.marginals(findings, names, method)
-            table = found[names[0]]
-        else:
-            table, total, account = answers.joint(findings, names, method)
+        table, total, account = _asked_of(answers, findings, variables, method)
         if findings.index is None:
             self._refuse_impossible(findings, total, given, answers)
         return _shown(variables, table, findings, account)
@@ -230,10 +226,11 @@ class Network:
             )
         variables = [self._variable(name) for name in names]
         findings = read_findings(self.variables, data).without(names)
+        if len(names) == 1:
+            table, _, account = _asked_of(self.answers(), findings, variables, method)
+            return pd.DataFrame(_shown(variables, table, findings, account))
         found, _, account = self.answers().marginals(findings, names, method)
         frames = [_shown([v], found[v.name], findings, account) for v in variables]
-        if len(names) == 1:
-            return pd.DataFrame(frames[0])
         joined: pd.DataFrame = pd.concat(frames, axis=1, keys=names)
         joined.attrs = frames[0].attrs
         return joined
@@ -326,6 +323,17 @@ class Network:
         if total[0] == -np.inf:
             told = dict(given or {})
             raise ImpossibleFindings({n: told.get(n) for n in answers.conflict(findings)})
+
+
+def _asked_of(
+    answers: Answers, findings: Findings, variables: Sequence[Variable], method: str
+) -> tuple[Any, Array, Account]:
+    """Return the joint distribution of the variables; one real variable has a marginal."""
+    names = [variable.name for variable in variables]
+    if len(names) > 1 or variables[0].is_discrete:
+        return answers.joint(findings, names, method)
+    found, total, account = answers.marginals(findings, names, method)
+    return found[names[0]], total, account
 
 
 def _one_or_all(total: Array, findings: Findings) -> Any:
