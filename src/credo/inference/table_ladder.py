@@ -45,7 +45,7 @@ NAMES = {
     "conditional_modes": "iterated conditional modes",
 }
 
-ENOUGH_DRAWS = 200
+ENOUGH_DRAWS = 1000
 """Effective draws from which the standard error of weighted draws is believed."""
 
 MOST_RUNS = 256

@@ -32,6 +32,9 @@ __all__ = ["Network"]
 
 Names = str | Sequence[str]
 
+ENGINES = ("_answers", "_engines")
+"""Cached properties that hold engines and their plans."""
+
 
 class Network:
     """What Bayesian networks, Markov random fields and factor graphs have in common.
@@ -55,14 +58,15 @@ class Network:
             Time for one row of findings where a plan only fits in pieces.
         """
         other = copy(self)
-        # Engines that were made under the old limits live in cached properties.
-        for name in ("_answers", "_engines"):
-            other.__dict__.pop(name, None)
         other.limits = Limits(
             self.limits.memory if memory is None else bytes_of(memory),
             self.limits.seconds if seconds is None else seconds,
         )
         return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Plans are many times larger than the network, and belong to the limits they fit.
+        return {name: value for name, value in vars(self).items() if name not in ENGINES}
 
     def answers(self, do: Sequence[str] = ()) -> Answers:
         """Return the engines of this network, those in ``do`` cut off from their causes."""
