@@ -31,8 +31,8 @@ class IntegratedComponent:
         Hidden discrete variables that the parameters depend on.
     log_density
         Log density of the given values, shape (n_rows, *sizes of scope).
-    mean
-        Of the hidden variables, shape (n_rows, *sizes, n).
+    image
+        Means of the hidden variables, rotated: they are ``root image``; (n_rows, *sizes, n).
     root
         Matrices with ``root root'`` the covariance, shape (n_groups, *sizes, n, n).
     group
@@ -42,13 +42,16 @@ class IntegratedComponent:
     hidden: tuple[str, ...]
     scope: tuple[str, ...]
     log_density: Array
-    mean: Array
+    image: Array
     root: Array
     group: NDArray[np.intp]
 
     def mean_of(self, name: str) -> Array:
         """Return the mean of one hidden variable, shape (n_rows, *sizes)."""
-        return np.asarray(self.mean[..., self.hidden.index(name)])
+        row = self.root[..., self.hidden.index(name), :]
+        # Rows of one group broadcast; gathering would copy the roots for each of them.
+        own = row if len(row) == 1 else row[self.group]
+        return np.asarray(np.einsum("r...j,r...j->r...", self.image, own))
 
     def covariance_of(self, name: str, other: str) -> Array:
         """Return the covariance of two hidden variables, shape (n_rows, *sizes)."""
@@ -60,8 +63,9 @@ class IntegratedComponent:
         self, rows: NDArray[np.intp], setting: tuple[NDArray[np.intp], ...], rng: Generator
     ) -> dict[str, Array]:
         """Return draws of the hidden variables, one per entry of ``rows`` and setting."""
-        mean, root = self.mean[(rows, *setting)], self.root[(self.group[rows], *setting)]
-        draws = mean + np.einsum("nij,nj->ni", root, rng.standard_normal(mean.shape))
+        image, root = self.image[(rows, *setting)], self.root[(self.group[rows], *setting)]
+        standard = image + rng.standard_normal(image.shape)
+        draws = np.einsum("nij,nj->ni", root, standard)
         return {name: draws[:, i] for i, name in enumerate(self.hidden)}
 
 
@@ -108,14 +112,14 @@ class RealComponent:
         columns = np.column_stack([np.ones(n_rows), *(values[name] for name in known)])
         image = _applied(columns, rotated, group)
         n = len(self.hidden)
+        rest = image[..., n:]
         with np.errstate(over="ignore"):
-            distance = np.sum(image[..., n:] ** 2, axis=-1)
+            distance = np.einsum("...i,...i->...", rest, rest)
         n_free = len(self.nodes) - n
         constant = (log_scale + log_volume)[group] - n_free * LOG_ROOT_TWO_PI
-        mean = _per_group(root.swapaxes(-1, -2), image[..., :n], group)
-        return IntegratedComponent(
-            self.hidden, self.scope(codes), constant - 0.5 * distance, mean, root, group
-        )
+        density = constant - 0.5 * distance
+        part = np.ascontiguousarray(image[..., :n])
+        return IntegratedComponent(self.hidden, self.scope(codes), density, part, root, group)
 
     def _known(self, values: Mapping[str, Array]) -> tuple[str, ...]:
         names = [n for node in self.nodes for n in _real_names(node) if n in values]
@@ -250,11 +254,3 @@ def _applied(columns: Array, weights: Array, group: NDArray[np.intp]) -> Array:
     for g, rows in enumerate(_rows_by_group(group, n_groups)):
         result[rows] = columns[rows] @ flat[g]
     return result.reshape(len(columns), *sizes, m)
-
-
-def _per_group(matrices: Array, vectors: Array, group: NDArray[np.intp]) -> Array:
-    """Return ``vectors @ matrices[group]``, setting by setting."""
-    result = np.empty_like(vectors)
-    for g, rows in enumerate(_rows_by_group(group, len(matrices))):
-        result[rows] = (vectors[rows][..., None, :] @ matrices[g])[..., 0, :]
-    return result
