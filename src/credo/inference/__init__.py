@@ -62,6 +62,10 @@ if TYPE_CHECKING:
     from credo.inference.table_gibbs import TableGibbs as TableGibbs
     from credo.inference.table_importance import ImportanceMarginals as ImportanceMarginals
     from credo.inference.table_importance import TableImportance as TableImportance
+    from credo.inference.table_ladder import ApproximationWarning as ApproximationWarning
+    from credo.inference.table_plan_error import ImpossibleFindings as ImpossibleFindings
+    from credo.inference.table_plan_error import InferenceTooLarge as InferenceTooLarge
+    from credo.inference.table_plan_error import NoExactAnswer as NoExactAnswer
     from credo.inference.variable_elimination import Elimination as Elimination
     from credo.inference.variable_elimination import eliminate as eliminate
     from credo.inference.weighted_draws import WeightedDraws as WeightedDraws
@@ -81,6 +85,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "mean_field": ["TableMeanField"],
         "table_gibbs": ["GibbsMarginals", "ReducibleChainWarning", "TableGibbs"],
         "table_importance": ["ImportanceMarginals", "TableImportance"],
+        "table_ladder": ["ApproximationWarning"],
+        "table_plan_error": ["ImpossibleFindings", "InferenceTooLarge", "NoExactAnswer"],
         "weighted_draws": ["WeightedDraws", "ZeroWeights"],
         "elimination_text": ["explain_elimination"],
         "enumeration": ["enumerate_depth_first", "enumerate_joint", "enumerate_query"],
