@@ -17,6 +17,7 @@ from credo.inference.hybrid import HybridProblem
 from credo.inference.real_posterior import HybridPosterior
 from credo.inference.table_conflict import smallest_conflict
 from credo.inference.table_ladder import Account
+from credo.inference.table_plan_error import NoExactAnswer
 from credo.models.findings import MISSING, Findings
 from credo.models.joint_answer import JointRows
 from credo.models.network_answer import PlanReport
@@ -122,10 +123,9 @@ class HybridAnswers:
         mean, covariance, total = np.empty((n, d)), np.empty((n, d, d)), np.empty(n)
         for pattern in self._patterns(findings):
             total[pattern.rows] = self._log_prob(pattern)
-            found = self._posterior(pattern, [m for m in names if m not in pattern.known.codes])
+            found = self._posterior(pattern, [m for m in names if not pattern.has(m)])
             table[pattern.rows] = self._with_known(discrete, pattern, found, total)
-            mean[pattern.rows] = found.total_mean()[pattern.place]
-            covariance[pattern.rows] = found.total_covariance()[pattern.place]
+            mean[pattern.rows], covariance[pattern.rows] = _moments(real, pattern, found, total)
         if not real:
             return table, total, Account()
         rows = JointRows(
@@ -196,7 +196,13 @@ class HybridAnswers:
 
     def report(self, names: Sequence[str], observed: Sequence[str]) -> PlanReport:
         """Return what exact marginals of some variables would cost given others."""
-        return PlanReport(0, 0, 0, 0.0, True)
+        known = [name for name in observed if name in self.inside]
+        targets = [name for name in names if name not in observed]
+        if isinstance(self.engine, HybridProblem):
+            obstacles = self.engine.obstacles(known, targets)
+            if obstacles:
+                raise NoExactAnswer(obstacles)
+        return PlanReport(*self.engine.cost(known, targets))
 
     def _n(self, name: str) -> int:
         return self.variables[name].n_states
@@ -223,26 +229,18 @@ class HybridAnswers:
 
     def _posterior(self, pattern: _Pattern, names: Sequence[str]) -> HybridPosterior:
         told = pattern.told
-        found = self.engine.joint(told.codes, told.values, names, *pattern.hints)
-        if isinstance(found, HybridPosterior):
-            return found
-        n_rows, d = found.mean().shape
-        covariance = np.broadcast_to(found.covariance(), (n_rows, d, d))
-        return HybridPosterior((), tuple(names), np.ones(n_rows), found.mean(), covariance)
+        if names:
+            return self.engine.joint(told.codes, told.values, names, *pattern.hints)
+        n = max(told.n_rows, 1)
+        return HybridPosterior((), (), np.ones(n), np.zeros((n, 0)), np.zeros((n, 0, 0)))
 
     def _best(self, pattern: _Pattern, names: list[str]) -> tuple[dict[str, Rows], Array]:
         """Return the best states of hidden variables, and the log density with them."""
-        if not names:
+        if not names or isinstance(self.engine, GaussianNetwork):
             return {}, self._log_probs(pattern)
-        found = self._posterior(pattern, names)
-        table = found.table(names)
-        flat = np.nan_to_num(table.reshape(len(table), -1))
-        best = flat.argmax(axis=1)
-        states = np.unravel_index(best, table.shape[1:])
-        with np.errstate(divide="ignore"):
-            share = np.log(np.take_along_axis(flat, best[:, None], axis=1)[:, 0])
-        log_total = self._log_probs(pattern) + share
-        return dict(zip(names, states, strict=True)), log_total
+        told = pattern.told
+        hints = pattern.hints[0] if pattern.hints else None
+        return self.engine.most_probable(told.codes, told.values, hints, names)
 
     def _certain(self, name: str, pattern: _Pattern, total: Array) -> Array:
         """Return all probability at the given state; NaN in impossible rows."""
@@ -273,6 +271,24 @@ def _real_part(
     impossible = np.isneginf(total[pattern.rows])
     values = np.where(impossible, np.nan, pattern.known.values[name])
     return RealPart(pattern.rows, np.arange(len(values)), KnownReal(values))
+
+
+def _moments(
+    names: Sequence[str], pattern: _Pattern, found: HybridPosterior, total: Array
+) -> tuple[Array, Array]:
+    """Return means and covariances of real variables; given ones do not vary."""
+    possible = np.where(np.isneginf(total[pattern.rows]), np.nan, 0.0)
+    mean = np.tile(possible[:, None], len(names))
+    covariance = np.tile(possible[:, None, None], (len(names), len(names)))
+    free = [i for i, name in enumerate(names) if not pattern.has(name)]
+    if free:
+        inside = np.ix_(range(len(mean)), free, free)
+        mean[:, free] = found.total_mean()[pattern.place]
+        covariance[inside] = found.total_covariance()[pattern.place]
+    for i, name in enumerate(names):
+        if pattern.has(name):
+            mean[:, i] += pattern.known.values[name]
+    return mean, covariance
 
 
 def _check(method: str) -> None:

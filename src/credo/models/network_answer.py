@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -105,7 +106,7 @@ def labelled_rows(
     variables: Sequence[Variable], table: Array, index: pd.Index[Any] | None, account: Account
 ) -> pd.DataFrame:
     """Return tables of probabilities, one per row, with one column per (joint) state."""
-    flat = table.reshape(len(table), -1)
+    flat = table.reshape(len(table), prod(table.shape[1:]))
     frame = pd.DataFrame(flat, index=index, columns=joint_axis(variables))
     impossible = np.flatnonzero(np.isnan(flat).all(axis=1))
     frame.attrs = account.attrs() | {"impossible_rows": [int(row) for row in impossible]}
