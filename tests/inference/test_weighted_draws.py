@@ -58,3 +58,13 @@ def test_weights_that_are_all_zero_are_said_to_be():
     with pytest.raises(ZeroWeights, match="found none among 2"):
         draws.probability("x", 2)
     assert pickle.loads(pickle.dumps(ZeroWeights(3))).n_draws == 3
+
+
+def test_moments_are_those_of_weighted_points_and_empty_of_no_variable():
+    x, y, weight = np.array([0.0, 1.0, 4.0]), np.array([2.0, 0.0, 1.0]), [0.2, 0.3, 0.5]
+    draws = WeightedDraws({"x": x, "y": y}, np.log(weight))
+    mean, covariance = draws.moments(["x", "y"])
+    assert_allclose(mean, [np.average(x, weights=weight), np.average(y, weights=weight)])
+    assert_allclose(covariance, np.cov(x, y, aweights=weight, ddof=0))
+    mean, covariance = draws.moments([])
+    assert (mean.shape, covariance.shape) == ((0,), (0, 0))

@@ -125,7 +125,7 @@ class WeightedDraws:
 
     def moments(self, names: Sequence[str]) -> tuple[Array, Array]:
         """Return the mean and the covariance of real variables."""
-        values = np.array([self.columns[name] for name in names]).reshape(len(names), -1)
+        values = np.array([self.columns[n] for n in names]).reshape(len(names), self.n_draws)
         mean = values @ self.weight if len(names) else np.zeros(0)
         shift = values - mean[:, None]
         return mean, (shift * self.weight) @ shift.T if len(names) else np.zeros((0, 0))
