@@ -13,6 +13,7 @@ from scipy import stats
 from credo.graphs import ConditionalTable, LinearGaussian, Variable
 from credo.inference.gaussian_network import GaussianNetwork, is_linear_gaussian
 from credo.inference.hybrid import HybridProblem
+from credo.numerics.linear_algebra import NotPositiveDefinite
 
 
 def stored_network(name):
@@ -159,6 +160,19 @@ def test_the_stated_cost_is_the_size_of_the_factor():
     ]
     width, entries, n_bytes, _, fits = GaussianNetwork(nodes).cost([], names)
     assert (width, entries, n_bytes, fits) == (1, 99, 99 * 16, True)
+
+
+def test_relations_almost_without_noise_are_refused_where_squares_lose_them():
+    x, y, z = Variable("x"), Variable("y"), Variable("z")
+    nodes = [
+        LinearGaussian(0.0, {}, 1.0).bind(x, ()),
+        LinearGaussian(0.0, {"x": 1.0}, 1e-9).bind(y, (x,)),
+        LinearGaussian(0.0, {"y": 1.0}, 1.0).bind(z, (y,)),
+    ]
+    with pytest.raises(NotPositiveDefinite, match="found 1e-09 at y and up to 1"):
+        GaussianNetwork(nodes).marginals({}, {"z": [3.0]}, ["x"])
+    found = HybridProblem(nodes).marginals({}, {"z": [3.0]}, ["x"])["x"]
+    assert_allclose(found.total_mean(), 1.5, rtol=1e-7)
 
 
 def test_networks_with_tables_are_refused():

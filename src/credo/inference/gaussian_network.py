@@ -17,7 +17,7 @@ from credo.graphs.gaussian_node import GaussianNode
 from credo.inference.hybrid_findings import HybridFindings
 from credo.inference.real_posterior import HybridPosterior, RealPosterior
 from credo.numerics.array import Array
-from credo.numerics.linear_algebra import symmetrize
+from credo.numerics.linear_algebra import NotPositiveDefinite, symmetrize
 from credo.numerics.sparse_cholesky import SparseCholesky
 
 __all__ = ["GaussianNetwork", "is_linear_gaussian"]
@@ -151,7 +151,15 @@ class GaussianNetwork:
         free = [i for i, name in enumerate(names) if name not in findings.values]
         shift = np.array([findings.values[names[i]] - center[i] for i in known])
         target = -(matrix[:, known] @ shift.reshape(len(known), findings.n_rows))
-        mean, residual, factor = _least_squares(matrix[:, free], target)
+        try:
+            mean, residual, factor = _least_squares(matrix[:, free], target)
+        except NotPositiveDefinite as error:
+            least = nodes[int(np.argmin(scale))].child.name
+            raise NotPositiveDefinite(
+                "scales must not be so different that squares of them lose all digits; found "
+                f"{scale.min():.3g} at {least} and up to {scale.max():.3g}. Use HybridProblem, "
+                "which does not square them, or raise the smallest scales."
+            ) from error
         with np.errstate(over="ignore"):
             distance = np.sum(residual**2, axis=0)
         constant = np.log(scale).sum() + 0.5 * factor.log_det() + len(known) * LOG_ROOT_TWO_PI
