@@ -15,6 +15,8 @@ from credo.numerics.array import Array
 __all__ = ["stress_layout"]
 
 STEPS = 150
+# Nobody sees a move of a thousandth of an edge.
+CLOSE = 1e-3
 PUSHES = 200
 LENGTH = 1.25
 
@@ -90,7 +92,11 @@ def _least_stress(distance: Array) -> Array:
     for _ in range(STEPS):
         found = np.linalg.norm(place[:, None] - place[None], axis=2)
         pull = np.where(found > 1e-9, weight * distance / np.maximum(found, 1e-9), 0.0)
-        place = inverse @ ((np.diag(pull.sum(axis=1)) - pull) @ place)
+        moved = inverse @ (pull.sum(axis=1)[:, None] * place - pull @ place)
+        change = float(np.abs(moved - place).max())
+        place = moved
+        if change < CLOSE:
+            break
     return _turned(place)
 
 
