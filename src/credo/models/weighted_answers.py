@@ -258,9 +258,11 @@ class WeightedAnswers:
             share = draws.probability(name, variable.n_states)
             errors = [draws.mean(column == k)[1] for k in range(variable.n_states)]
             return share, max(errors)
+        if np.ptp(column) == 0.0:
+            return np.array([column[0], 0.0]), 0.0
         mean, error = draws.mean(column)
         variance = draws.mean((column - mean) ** 2)[0]
-        return np.array([mean, variance]), float(error / np.sqrt(variance or 1.0))
+        return np.array([mean, variance]), float(error / np.sqrt(variance))
 
     def _drawn_rows(
         self, findings: Findings, name: str, moments: Array, account: Account
