@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from credo.inference.factor_problem import FactorProblem
 from credo.inference.table_findings import MISSING, FindingsGroup, TableFindings
-from credo.inference.table_plan import TablePlan
+from credo.inference.table_plan import TableAnswer, TablePlan
 from credo.inference.table_sketch import Question, Sketch, sketch
 from credo.inference.table_slicing import SlicedPlan, slice_variables
 from credo.numerics.array import Array
@@ -125,7 +125,7 @@ class TableInference:
             free = tuple(i for i in targets if i not in group.observed)
             plan = self.plan(Question("joint", free, group.observed, group.weighted))
             answer = plan.run(group.codes, group.likelihood)
-            table = _spread(answer.columns, plan.outputs, free, self.problem.n_states)
+            table = _spread(answer, plan.outputs, free, self.problem.n_states)
             table = _with_known(table, targets, group, self.problem.n_states)
             found[group.rows] = table[group.place]
             total[group.rows] = answer.log_total[group.place]
@@ -186,15 +186,18 @@ class TableInference:
 
 
 def _spread(
-    columns: Array,
+    answer: TableAnswer,
     outputs: Sequence[tuple[tuple[int, ...], int]],
     targets: tuple[int, ...],
     n_states: Sequence[int],
 ) -> Array:
     """Return the joint table with one axis per target, flat along those no table mentions."""
     scope = outputs[0][0] if outputs else ()
-    n_rows = len(columns)
-    table = columns.reshape(n_rows, *(n_states[i] for i in scope))
+    n_rows = len(answer.log_total)
+    # A question about nothing unknown has no output; its table is one where it is possible.
+    certain = np.where(np.isneginf(answer.log_total), np.nan, 1.0)
+    cells = answer.columns if outputs else certain
+    table = cells.reshape(n_rows, *(n_states[i] for i in scope))
     order = [1 + scope.index(i) for i in targets if i in scope]
     shape = [n_states[i] if i in scope else 1 for i in targets]
     full = [n_states[i] for i in targets]

@@ -24,7 +24,7 @@ from credo.inference.table_findings import MISSING, TableFindings
 from credo.inference.table_gibbs import TableGibbs
 from credo.inference.table_importance import TableImportance
 from credo.inference.table_inference import ExactMarginals, TableInference
-from credo.inference.table_plan_error import InferenceTooLarge
+from credo.inference.table_plan_error import AnswerTooLarge, InferenceTooLarge
 from credo.inference.weighted_draws import ZeroWeights
 from credo.numerics.array import Array
 
@@ -125,9 +125,7 @@ class TableLadder:
         _check(method)
         shape = tuple(self._n(i) for i in targets)
         if 8 * prod(shape) > self.exact.limit:
-            raise InferenceTooLarge(
-                len(shape) - 1, prod(shape), 8 * prod(shape), self.exact.limit
-            )
+            raise AnswerTooLarge(len(shape) - 1, prod(shape), 8 * prod(shape), self.exact.limit)
         known = self._exactly(lambda: self.exact.joint(findings, targets), method)
         if known is not None:
             return (*known, Account())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["ImpossibleFindings", "InferenceTooLarge", "NoExactAnswer"]
+__all__ = ["AnswerTooLarge", "ImpossibleFindings", "InferenceTooLarge", "NoExactAnswer"]
 
 
 class ImpossibleFindings(ValueError):
@@ -50,6 +50,18 @@ class InferenceTooLarge(MemoryError):
 
     def __reduce__(self) -> tuple[type[InferenceTooLarge], tuple[int, int, int, float]]:
         return type(self), (self.width, self.cells, self.bytes, self.allowed)
+
+
+class AnswerTooLarge(InferenceTooLarge):
+    """A joint table that does not fit, so that no method can hold the answer."""
+
+    def __init__(self, width: int, cells: int, needed: int, allowed: float) -> None:
+        super().__init__(width, cells, needed, allowed)
+        self.args = (
+            f"a joint table must fit {allowed / 1e9:.3g} GB; found one over {width + 1} names "
+            f"with {cells:.4g} cells that needs {needed / 1e9:.3g} GB. Ask for fewer variables "
+            "at once, for marginals, or for draws.",
+        )
 
 
 class NoExactAnswer(ValueError):

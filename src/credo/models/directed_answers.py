@@ -11,7 +11,11 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from credo.inference.table_ladder import Account
-from credo.inference.table_plan_error import InferenceTooLarge, NoExactAnswer
+from credo.inference.table_plan_error import (
+    AnswerTooLarge,
+    InferenceTooLarge,
+    NoExactAnswer,
+)
 from credo.models.answers import Answers
 from credo.models.approximation import warn_approximate
 from credo.models.findings import Findings
@@ -84,7 +88,7 @@ class DirectedAnswers:
             if method != "auto":
                 raise
         except InferenceTooLarge as error:
-            if method != "auto":
+            if method != "auto" or isinstance(error, AnswerTooLarge):
                 raise
             found = str(error).split("; found ")[1].split(". ")[0]
             warn_approximate(f"the answer comes from weighted draws: {found}")

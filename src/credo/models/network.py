@@ -110,11 +110,16 @@ class Network:
             If an exact answer is asked for and does not fit.
         """
         names = [targets] if isinstance(targets, str) else list(targets)
+        if not names or len(set(names)) < len(names):
+            raise ValueError(
+                f"targets must be at least one variable, each once; found {names}. Name what "
+                "to ask about."
+            )
         variables = [self._variable(name) for name in names]
         findings, answers = self._asked(given, do)
         table, total, account = _asked_of(answers, findings, variables, method)
         if findings.index is None:
-            self._refuse_impossible(findings, total, given, answers)
+            self._refuse_impossible(findings, total, _told(given, do), answers)
         return _shown(variables, table, findings, account)
 
     def marginals(
@@ -133,7 +138,7 @@ class Network:
         names = [name for name in self.variables if not findings.is_known(name)]
         found, total, account = answers.marginals(findings, names, method)
         if findings.index is None:
-            self._refuse_impossible(findings, total, given, answers)
+            self._refuse_impossible(findings, total, _told(given, do), answers)
         total = total - self._log_constant(answers, method)
         parts = {
             name: _shown([self.variables[name]], found[name], findings, account)
@@ -338,6 +343,10 @@ def _asked_of(
         return answers.joint(findings, names, method)
     found, total, account = answers.marginals(findings, names, method)
     return found[names[0]], total, account
+
+
+def _told(given: Given, do: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {**(given or {}), **(do or {})}
 
 
 def _one_or_all(total: Array, findings: Findings) -> Any:
