@@ -136,3 +136,15 @@ def test_network_alone_shows_its_commands():
     ran = CliRunner().invoke(command_line, ["network"])
     for name in ("info", "convert", "draw"):
         assert name in ran.output
+
+
+def test_letters_that_the_font_lacks_are_in_the_svg_and_told_for_a_png(tmp_path):
+    net = BayesianNetwork(
+        {"雨": [], "<&>": ["雨"]}, {"雨": [0.2, 0.8], "<&>": [[0.5, 0.5]] * 2}
+    )
+    save_network(net, tmp_path / "rain.json")
+    ran = run("network", "draw", tmp_path / "rain.json", "--out", tmp_path / "rain.svg")
+    assert ran.stderr == ""
+    assert {"雨", "<&>"} <= set(texts(tmp_path / "rain.svg"))
+    ran = run("network", "draw", tmp_path / "rain.json", "--out", tmp_path / "rain.png")
+    assert "save it as .svg" in ran.stderr

@@ -82,18 +82,20 @@ def picture_bytes(figure: Figure, extension: str) -> bytes:
     The same figure gives the same content. Very large pictures get larger pixels.
     """
     buffer = io.BytesIO()
-    fine = min(PIXELS_PER_INCH, MOST_PIXELS / max(figure.get_size_inches()))
-    with (
-        warnings.catch_warnings(),
-        rc_context({"svg.fonttype": "none", "svg.hashsalt": "credo"}),
-    ):
-        # Names in scripts that the font lacks still show in SVG, with the viewer's font.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+    settings: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "credo"}
+    with warnings.catch_warnings(record=True) as caught, rc_context(settings):
+        warnings.simplefilter("always")
         figure.savefig(
             buffer,
             format=extension.lstrip("."),
-            dpi=fine,
+            dpi=min(PIXELS_PER_INCH, MOST_PIXELS / max(figure.get_size_inches())),
             metadata=METADATA.get(extension, {}),
+        )
+    # In SVG the viewer's fonts show what matplotlib's font lacks.
+    if extension != ".svg" and any("Glyph" in str(one.message) for one in caught):
+        warnings.warn(
+            "The font of the picture lacks letters of some names; save it as .svg to see them.",
+            stacklevel=2,
         )
     return buffer.getvalue()
 

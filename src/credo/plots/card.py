@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
+from unicodedata import east_asian_width
 
 from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
@@ -115,9 +116,12 @@ def text_width(text: str, points: float, weight: str = "normal") -> float:
     >>> 0.2 < text_width("smoke", 7.0) < 0.5
     True
     """
+    # Letters as wide as high are in no font that comes with matplotlib.
+    is_wide = [east_asian_width(letter) in ("W", "F") for letter in text]
+    narrow = "".join(x for x, wide in zip(text, is_wide, strict=True) if not wide)
     font = FontProperties(family="DejaVu Sans", size=points, weight=weight)
-    width = text_to_path.get_text_width_height_descent(text, font, ismath=False)[0]
-    return float(SPARE * width / POINTS_PER_INCH)
+    width = text_to_path.get_text_width_height_descent(narrow, font, ismath=False)[0]
+    return float(SPARE * (width + points * sum(is_wide)) / POINTS_PER_INCH)
 
 
 def title_width(name: str, mark: str) -> float:
