@@ -172,3 +172,15 @@ def test_real_variables_show_mean_and_sd_of_their_posterior():
     assert f"{mean:.2f} ± {precision**-0.5:.2f}" in words(figure)
     assert "25" in words(figure)
     assert words(figure).count("given") == 1
+
+
+def test_a_long_title_is_broken_into_lines_that_fit():
+    title = ", ".join(f"variable {i} = state {i}" for i in range(12))
+    figure = drawn(network_figure(SPRINKLER, title=title))
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    lines = [text for text in figure.findobj(Text) if text.get_fontsize() == 9.5]
+    assert " ".join(line.get_text() for line in lines) == title
+    for line in lines:
+        extent = line.get_window_extent(renderer)
+        assert extent.x1 <= figure.bbox.x1
+        assert extent.y1 <= figure.bbox.y1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Collection, Mapping
 
 import numpy as np
@@ -12,12 +13,12 @@ from matplotlib.path import Path
 
 from credo.graphs.layout import Edge, Layout
 from credo.numerics.array import Array
-from credo.plots.card import Card, write
+from credo.plots.card import Card, text_width, write
 
 __all__ = ["draw_layout"]
 
 MARGIN = 0.15
-TITLE_ROOM = 0.35
+TITLE_SIZE, TITLE_ROW = 9.5, 0.2
 LINE = "#5C6573"
 FAINT = "#B4BAC4"
 HEAD_LENGTH, HEAD_WIDTH = 0.095, 0.075
@@ -43,19 +44,28 @@ def draw_layout(
     title
         A line above the drawing.
     """
-    top = TITLE_ROOM if title else 0.0
+    lines = _title_lines(title, layout.width)
+    top = TITLE_ROW * len(lines) + MARGIN * bool(lines)
     size = (layout.width + 2 * MARGIN, layout.height + 2 * MARGIN + top)
     figure = Figure(figsize=size, facecolor="white")
     ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     ax.set(xlim=(-MARGIN, size[0] - MARGIN), ylim=(size[1] - top - MARGIN, -MARGIN - top))
     ax.axis("off")
-    if title:
-        write(ax, 0.0, -top / 2 - MARGIN / 2, title, ha="left", fontsize=9.5)
+    for i, line in enumerate(lines):
+        write(ax, 0.0, TITLE_ROW * (i + 0.5) - top, line, ha="left", fontsize=TITLE_SIZE)
     for edge, curve in layout.curves.items():
         _draw_edge(ax, curve, is_directed, edge in cut)
     for name, card in cards.items():
         card.draw(ax, layout.box(name))
     return figure
+
+
+def _title_lines(title: str, width: float) -> list[str]:
+    """Return a title in lines that are not wider than the drawing."""
+    whole = text_width(title, TITLE_SIZE)
+    if whole <= width:
+        return [title] if title else []
+    return textwrap.wrap(title, max(12, int(0.9 * len(title) * width / whole)))
 
 
 def _draw_edge(ax: Axes, curve: Array, is_directed: bool, is_cut: bool) -> None:
