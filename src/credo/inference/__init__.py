@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         ExpectationMaximization as ExpectationMaximization,
     )
     from credo.inference.expectation_maximization import LatentProblem as LatentProblem
+    from credo.inference.factor_problem import FactorProblem as FactorProblem
     from credo.inference.flat_problem import NoPossibleState as NoPossibleState
     from credo.inference.gaussian_network import GaussianNetwork as GaussianNetwork
     from credo.inference.gaussian_network import is_linear_gaussian as is_linear_gaussian
@@ -97,6 +98,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "ExpectationMaximization",
             "LatentProblem",
         ],
+        "factor_problem": ["FactorProblem"],
         "graph_cut": ["NotSubmodular", "graph_cut"],
         "ising_gibbs": ["IsingGibbs"],
         "ising_mean_field": ["IsingMeanField"],
