@@ -2,6 +2,7 @@
 
 import gzip
 import warnings
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,6 @@ import pandas as pd
 
 from credo.data.network_file import load_network
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    import pyagrum
-
 __all__ = [
     "NETWORKS",
     "agrum_network",
@@ -22,8 +19,9 @@ __all__ = [
     "missing_at_random",
     "network",
     "network_path",
+    "network_text",
+    "quiet_import",
     "some_columns",
-    "unpacked",
 ]
 
 NETWORKS = (
@@ -43,6 +41,13 @@ NETWORKS = (
 )
 
 
+def quiet_import(module: str) -> Any:
+    """Return a module of a peer, imported without its warnings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return import_module(module)
+
+
 def network_path(name: str) -> Path:
     """Return the packed BIF file of a network that comes with pgmpy."""
     spec = find_spec("pgmpy")
@@ -60,15 +65,14 @@ def network(name: str) -> Any:
     return load_network(network_path(name))
 
 
-def unpacked(name: str, folder: Path) -> Path:
-    """Return the path of a plain BIF file in ``folder``, which every contender can read."""
-    path = folder / f"{name}.bif"
-    path.write_bytes(gzip.decompress(network_path(name).read_bytes()))
-    return path
+def network_text(name: str) -> str:
+    """Return the text of the BIF file of a network."""
+    return gzip.decompress(network_path(name).read_bytes()).decode()
 
 
 def agrum_network(net: Any) -> Any:
     """Return ``net`` in pyAgrum with all digits; pyAgrum's own reader keeps seven of them."""
+    pyagrum = quiet_import("pyagrum")
     peer = pyagrum.BayesNet()
     for name, variable in net.variables.items():
         peer.add(pyagrum.LabelizedVariable(name, "", variable.n_states))

@@ -5,26 +5,24 @@ says whether contenders read the same.
 """
 
 import tempfile
-import warnings
 from pathlib import Path
 from typing import Any
 
-import pyagrum
-
 from benchmarks.harness import Case, Contender, Goal
-from benchmarks.network_data import NETWORKS, unpacked
+from benchmarks.network_data import NETWORKS, network_text, quiet_import
 from credo.data.network_file import load_network
 from credo.models.bayesian_network import BayesianNetwork
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    from pgmpy.readwrite import BIFReader
-
 __all__ = ["CASES"]
+
+pyagrum = quiet_import("pyagrum")
+BIFReader = quiet_import("pgmpy.readwrite").BIFReader
 
 
 def path_of(name: str) -> str:
-    return str(unpacked(name, Path(tempfile.mkdtemp())))
+    path = Path(tempfile.mkdtemp(), f"{name}.bif")
+    path.write_text(network_text(name), encoding="utf-8")
+    return str(path)
 
 
 def agrum(path: str) -> Any:

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyagrum
 
 from benchmarks.harness import Case, Contender, Goal
 from benchmarks.network_data import (
@@ -23,11 +22,13 @@ from benchmarks.network_data import (
     codes,
     missing_at_random,
     network,
+    quiet_import,
     some_columns,
 )
 
 __all__ = ["CASES"]
 
+pyagrum = quiet_import("pyagrum")
 N_ROWS, N_CHECKED, N_REPEATS = 1_000, 3, 3
 ENGINES = {
     "LazyPropagation": pyagrum.LazyPropagation,
