@@ -83,6 +83,8 @@ class TableFindings:
         that is zero elsewhere, and a missing entry is one that is flat.
         """
         names = tuple(sorted(self.codes))
+        if self.n_rows == 0:
+            return
         if self.n_rows == 1:
             yield self._single(names)
             return

@@ -286,6 +286,8 @@ def _total_account(found: Inference, account: Account) -> Account:
 
 
 def _worst(accounts: Sequence[Account]) -> Account:
+    if not accounts:
+        return Account()
     worst = accounts[0]
     for account in accounts[1:]:
         worst = worst.worse(account)

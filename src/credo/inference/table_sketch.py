@@ -42,12 +42,15 @@ class Question:
         Variables whose states are given, row by row.
     weighted
         Variables of each table that is given row by row, such as one for a likelihood.
+    sliced
+        Observed variables that nobody knows: they are fixed in turn, and the answers added up.
     """
 
     kind: Literal["marginals", "joint", "total", "best", "draw"]
     targets: tuple[int, ...] = ()
     observed: tuple[int, ...] = ()
     weighted: tuple[tuple[int, ...], ...] = ()
+    sliced: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +128,8 @@ def _relevant(problem: FactorProblem, question: Question, known: frozenset[int])
     else:
         tables = list(problem.tables)
     if question.kind == "joint":
+        # A part cut off by a sliced variable still tells how much each of its states weighs.
+        known = known.difference(question.sliced)
         tables = connected_to(tables, frozenset(question.targets), known)
     return tables
 

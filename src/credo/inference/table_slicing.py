@@ -43,7 +43,7 @@ def slice_variables(
     question, small = whole.question, whole
     sliced: tuple[int, ...] = ()
     while small.bytes > max_bytes:
-        chosen = _best_variable(small, _forbidden(question, sliced))
+        chosen = _best_variable(small, _forbidden(question, sliced, len(problem.n_states)))
         if chosen is None:
             raise InferenceTooLarge(whole.width, whole.cells, whole.bytes, max_bytes)
         sliced = (*sliced, chosen)
@@ -56,11 +56,19 @@ def slice_variables(
 
 def _fixed(question: Question, sliced: tuple[int, ...]) -> Question:
     targets = tuple(i for i in question.targets if i not in sliced)
-    return replace(question, targets=targets, observed=question.observed + sliced)
+    observed = question.observed + sliced
+    return replace(question, targets=targets, observed=observed, sliced=sliced)
 
 
-def _forbidden(question: Question, sliced: tuple[int, ...]) -> frozenset[int]:
-    kept = question.targets if question.kind == "joint" else ()
+def _forbidden(question: Question, sliced: tuple[int, ...], n_variables: int) -> frozenset[int]:
+    """Return the variables that pieces cannot be made of.
+
+    The best of several pieces is the best of all only if what differs between them is
+    maximized: a sum is not finished within a piece.
+    """
+    kept: tuple[int, ...] = question.targets if question.kind == "joint" else ()
+    if question.kind == "best":
+        kept = tuple(i for i in range(n_variables) if i not in question.targets)
     weighted = (i for scope in question.weighted for i in scope)
     return frozenset((*question.observed, *weighted, *sliced, *kept))
 
