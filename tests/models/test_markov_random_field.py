@@ -89,6 +89,15 @@ def test_nodes_that_are_not_separated_depend_on_each_other(a, b, given):
     assert abs(np.linalg.det(table)) > 1e-6
 
 
+@pytest.mark.parametrize("method", ["auto", "exact", "belief_propagation", "conditional_modes"])
+def test_a_most_probable_state_has_its_own_probability_whatever_found_it(method):
+    field, density = nine_nodes(np.random.default_rng(3))
+    found = field.most_probable(method=method)
+    place = int("".join(str(found[name]) for name in NAMES), 2)
+    assert_allclose(found.log_prob, np.log(density[place] / density.sum()), rtol=1e-10)
+    assert found.account.is_exact == (method in ("auto", "exact"))
+
+
 def test_a_variable_without_a_factor_is_uniform_and_counts_in_the_partition():
     a, b = Variable("a", (0, 1)), Variable("b", ("x", "y", "z"))
     field = MarkovRandomField([Factor((a,), [2.0, 6.0])], [b, a])

@@ -189,7 +189,9 @@ class Network:
         if findings.index is not None:
             return self._columns(states, names, findings)
         self._refuse_impossible(findings, total, given, answers)
-        log_prob = float(total[0]) - self._log_constant(answers, method)
+        # The constant is a sum, which the approximate engines of maxima do not know.
+        how = "exact" if method == "exact" else "auto"
+        log_prob = float(total[0]) - self._log_constant(answers, how)
         found = {n: self.variables[n].labels[int(states[n][0])] for n in names}
         return Explanation(found, log_prob, account)
 
