@@ -12,7 +12,7 @@ from credo.distributions import Distribution, Empirical, Gamma, Poisson
 from credo.graphs import DistributionNode, Factor, LinearGaussian, Logit, Probit, Variable
 from credo.inference.engine import ConvergenceWarning
 from credo.inference.table_ladder import ApproximationWarning
-from credo.inference.table_plan_error import NoExactAnswer
+from credo.inference.table_plan_error import InferenceTooLarge, NoExactAnswer
 from credo.inference.weighted_draws import WeightedDraws, ZeroWeights
 from credo.models.bayesian_network import BayesianNetwork
 from credo.models.markov_random_field import MarkovRandomField
@@ -273,6 +273,26 @@ def test_draws_that_do_not_fit_exactly_are_weighted_ones():
     expected = net.query("v0", {"v8": True})
     assert given["v8"].all()
     assert_allclose(given["v0"].mean(), expected[True], atol=0.04)
+
+
+def test_a_hybrid_network_that_does_not_fit_is_answered_by_weighted_draws():
+    net = BayesianNetwork(
+        "kind -> x -> y",
+        cpts={
+            "kind": [0.4, 0.6],
+            "x": {False: LinearGaussian(0.0), True: LinearGaussian(3.0)},
+            "y": LinearGaussian(0.0, {"x": 1.0}, 0.5),
+        },
+    )
+    small = net.within(memory=8.0)
+    exact = net.query("kind", {"y": 1.0})
+    with pytest.warns(ApproximationWarning, match="weighted draws"):
+        found = small.query("kind", {"y": 1.0})
+    assert abs(found[True] - exact[True]) < 4 * found.attrs["error"]
+    assert found.attrs["effective_draws"] >= 10_000
+    with pytest.raises(InferenceTooLarge):
+        small.query("kind", {"y": 1.0}, method="exact")
+    assert not small.plan(observed=["y"]).fits
 
 
 def test_draws_of_a_field_that_do_not_fit_come_from_gibbs_chains():

@@ -99,15 +99,22 @@ class GaussianNetwork:
         self, given_codes: Given, given_values: Given, targets: Sequence[str]
     ) -> dict[str, RealPosterior]:
         """Return the posterior of each target: a single normal for each row."""
+        return self.posterior(given_codes, given_values, targets)[0]
+
+    def posterior(
+        self, given_codes: Given, given_values: Given, targets: Sequence[str]
+    ) -> tuple[dict[str, RealPosterior], Array]:
+        """Return `marginals` and `log_prob` of the same findings, in one pass."""
         findings = HybridFindings.of(given_codes, given_values)
         found = self._conditioned(findings, targets)
         variance = dict(zip(found.hidden, found.factor.inverse_diagonal(), strict=True))
         mean = findings.values | dict(zip(found.hidden, found.mean, strict=True))
         one = np.ones((findings.n_rows, 1))
-        return {
+        by_name = {
             name: RealPosterior(one, mean[name][:, None], one * variance.get(name, 0.0))
             for name in targets
         }
+        return by_name, found.log_prob
 
     def joint(
         self, given_codes: Given, given_values: Given, targets: Sequence[str]

@@ -19,7 +19,7 @@ from credo.graphs.conditional import Conditional, DiscreteConditional
 from credo.graphs.gaussian_node import GaussianNode
 from credo.inference.bucket_tree import BucketTree
 from credo.inference.hybrid_findings import HybridFindings
-from credo.inference.hybrid_structure import LARGEST, HybridStructure, Solved
+from credo.inference.hybrid_structure import HybridStructure, Solved
 from credo.inference.real_component import joined_moments
 from credo.inference.real_posterior import HybridPosterior, RealPosterior
 from credo.inference.row_table import RowProblem
@@ -57,6 +57,8 @@ class HybridProblem:
         One per variable: discrete ones, and `GaussianNode`. A `ThresholdNode` is answered
         exactly where its score is normal given the rest; other kinds only where they do not
         matter for what is asked.
+    max_bytes
+        Memory that one row may take; 1 GiB by default.
 
     Examples
     --------
@@ -72,8 +74,10 @@ class HybridProblem:
            [0.1192, 0.8808]])
     """
 
-    def __init__(self, conditionals: Sequence[Conditional]) -> None:
-        self.structure = HybridStructure(conditionals)
+    def __init__(
+        self, conditionals: Sequence[Conditional], max_bytes: float | None = None
+    ) -> None:
+        self.structure = HybridStructure(conditionals, max_bytes)
 
     def obstacles(self, given: Collection[str], targets: Collection[str]) -> list[str]:
         """Return the nodes that keep marginals from being exact; none in most networks.
@@ -100,7 +104,13 @@ class HybridProblem:
         relevant = self.structure.relevant(given, targets)
         width, per_row, shared = self.structure.cost(relevant, codes, values)
         cells = per_row + shared
-        return width, cells, 8 * cells, SECONDS_PER_CELL * cells, cells <= LARGEST
+        return (
+            width,
+            cells,
+            8 * cells,
+            SECONDS_PER_CELL * cells,
+            cells <= self.structure.max_cells,
+        )
 
     def log_prob(
         self, given_codes: Given, given_values: Given, likelihoods: Given | None = None
@@ -129,13 +139,27 @@ class HybridProblem:
             Of a discrete variable its probabilities, shape (n_rows, n_states); of a real one a
             `RealPosterior`, a mixture of normals over the settings of discrete variables.
         """
+        return self.posterior(given_codes, given_values, targets, likelihoods)[0]
+
+    def posterior(
+        self,
+        given_codes: Given,
+        given_values: Given,
+        targets: Sequence[str],
+        likelihoods: Given | None = None,
+    ) -> tuple[dict[str, Array | RealPosterior], Array]:
+        """Return `marginals` and `log_prob` of the same findings, in one pass."""
         findings = HybridFindings.of(given_codes, given_values, likelihoods)
         _refuse(self.obstacles(findings.names, targets))
+        if not targets:
+            return {}, self.log_prob(given_codes, given_values, likelihoods)
         found: dict[str, Array | RealPosterior] = {}
         for group in self.structure.groups(findings, targets):
             blocks = [self._marginals(b, group) for b in self.structure.blocks(findings, group)]
-            found |= {name: _stacked([block[name] for block in blocks]) for name in group}
-        return {name: found[name] for name in targets}
+            found |= {name: _stacked([block[name] for block, _ in blocks]) for name in group}
+            # Targets add factors that sum to one, so every group has the same total.
+            log_prob = np.concatenate([total for _, total in blocks])
+        return {name: found[name] for name in targets}, log_prob
 
     def joint(
         self,
@@ -230,7 +254,7 @@ class HybridProblem:
 
     def _marginals(
         self, findings: HybridFindings, targets: Sequence[str]
-    ) -> dict[str, Array | RealPosterior]:
+    ) -> tuple[dict[str, Array | RealPosterior], Array]:
         solved = self.structure.solved(findings, targets)
         groups: dict[str, tuple[str, ...]] = {}
         for name in targets:
@@ -239,12 +263,13 @@ class HybridProblem:
             else:
                 groups[name] = () if name in findings.values else solved.home(name).scope
         asked = list(dict.fromkeys(groups.values()))
-        found, _ = _discrete_posterior(solved.problem, asked)
+        found, log_prob = _discrete_posterior(solved.problem, asked)
         joints = {group: np.exp(joint) for group, joint in zip(asked, found, strict=True)}
-        return {
+        by_name = {
             name: self._marginal(name, solved, findings, joints[group])
             for name, group in groups.items()
         }
+        return by_name, log_prob
 
     def _marginal(
         self, name: str, solved: Solved, findings: HybridFindings, joint: Array

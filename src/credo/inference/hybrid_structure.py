@@ -58,9 +58,14 @@ class HybridStructure:
     ----------
     conditionals
         One per variable, of any kind; only those that matter must allow exact algebra.
+    max_bytes
+        Memory that one row may take; 1 GiB by default.
     """
 
-    def __init__(self, conditionals: Sequence[Conditional]) -> None:
+    def __init__(
+        self, conditionals: Sequence[Conditional], max_bytes: float | None = None
+    ) -> None:
+        self.max_cells = LARGEST if max_bytes is None else max_bytes / 8
         self.conditionals = {c.child.name: c for c in conditionals}
         self.factors = {
             name: node.factors()
@@ -153,9 +158,9 @@ class HybridStructure:
         """
         relevant = self.relevant(findings.names, keep)
         width, cells, shared = self.cost(relevant, findings.codes, findings.values)
-        if cells + shared > LARGEST:
+        if cells + shared > self.max_cells:
             needed = cells + shared
-            raise InferenceTooLarge(width, needed, 8 * needed, 8.0 * LARGEST)
+            raise InferenceTooLarge(width, needed, 8 * needed, 8.0 * self.max_cells)
         return cells
 
     def cost(

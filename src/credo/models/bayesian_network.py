@@ -114,7 +114,7 @@ class BayesianNetwork(Network):
         weighted = WeightedAnswers.of(self.conditionals, cut)
         if is_discrete and all(isinstance(c, DiscreteConditional) for c in nodes):
             return DirectedAnswers(self._table_answers(cut), weighted)
-        return DirectedAnswers(HybridAnswers.of(self.variables, nodes), weighted)
+        return DirectedAnswers(HybridAnswers.of(self.variables, nodes, self.limits), weighted)
 
     def _table_answers(self, cut: frozenset[str]) -> TableAnswers:
         """Return answers on the tables; compact nodes bring auxiliary variables along."""

@@ -20,6 +20,7 @@ from credo.inference.table_ladder import Account
 from credo.inference.table_plan_error import NoExactAnswer
 from credo.models.findings import MISSING, Findings
 from credo.models.joint_answer import JointRows
+from credo.models.limits import Limits
 from credo.models.network_answer import PlanReport
 from credo.models.real_rows import KnownReal, RealPart, RealRows
 from credo.numerics.array import Array
@@ -80,14 +81,19 @@ class HybridAnswers:
 
     @classmethod
     def of(
-        cls, variables: Mapping[str, Variable], conditionals: Sequence[Conditional]
+        cls,
+        variables: Mapping[str, Variable],
+        conditionals: Sequence[Conditional],
+        limits: Limits,
     ) -> HybridAnswers:
         """Return the answers of a network; variables without a conditional must be set."""
         names = [v.name for c in conditionals for v in (c.child, *c.parents)]
         is_whole = len(conditionals) == len(variables)
         is_gaussian = is_whole and is_linear_gaussian(conditionals)
-        made = GaussianNetwork(conditionals) if is_gaussian else HybridProblem(conditionals)
-        return cls(dict(variables), made, frozenset(names))
+        if is_gaussian:
+            return cls(dict(variables), GaussianNetwork(conditionals), frozenset(names))
+        problem = HybridProblem(conditionals, limits.memory)
+        return cls(dict(variables), problem, frozenset(names))
 
     def marginals(
         self, findings: Findings, names: Sequence[str], method: str
@@ -98,9 +104,9 @@ class HybridAnswers:
         tables = {n: np.empty((findings.n_rows, self._n(n))) for n in self._discrete(names)}
         parts: dict[str, list[RealPart]] = {n: [] for n in names if n not in tables}
         for pattern in self._patterns(findings):
-            total[pattern.rows] = self._log_prob(pattern)
             free = [name for name in names if not pattern.has(name)]
-            found = self._asked(pattern, free) if free else {}
+            found, log_prob = self._asked(pattern, free)
+            total[pattern.rows] = log_prob[pattern.place]
             for name in names:
                 if name not in tables:
                     parts[name].append(_real_part(name, pattern, found, total))
@@ -117,6 +123,9 @@ class HybridAnswers:
         """Return the joint table, or `JointRows` if a variable is real."""
         _check(method)
         discrete = self._discrete(names)
+        if len(names) == len(discrete) == 1:
+            found, total, account = self.marginals(findings, names, method)
+            return found[names[0]], total, account
         real = [name for name in names if name not in discrete]
         n, d = findings.n_rows, len(real)
         table = np.empty((n, *(self._n(name) for name in discrete)))
@@ -223,9 +232,10 @@ class HybridAnswers:
         told = pattern.told
         return self.engine.log_prob(told.codes, told.values, *pattern.hints)
 
-    def _asked(self, pattern: _Pattern, names: list[str]) -> Mapping[str, Any]:
+    def _asked(self, pattern: _Pattern, names: list[str]) -> tuple[Mapping[str, Any], Array]:
+        """Return the posteriors of hidden variables, and the log density of what is known."""
         told = pattern.told
-        return self.engine.marginals(told.codes, told.values, names, *pattern.hints)
+        return self.engine.posterior(told.codes, told.values, names, *pattern.hints)
 
     def _posterior(self, pattern: _Pattern, names: Sequence[str]) -> HybridPosterior:
         told = pattern.told
