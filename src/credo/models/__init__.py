@@ -1,4 +1,4 @@
-"""Estimators: state a problem, choose an engine, hold the posterior, answer questions."""
+"""Estimators and networks: state a problem, choose an engine, answer questions."""
 
 from typing import TYPE_CHECKING
 
