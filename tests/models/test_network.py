@@ -529,6 +529,18 @@ def test_a_conflict_is_impossible_but_not_without_any_one_of_its_findings(seed):
         assert given_cells(net, joint, rest).sum() > 0
 
 
+@pytest.mark.parametrize("scale", [1e-310, 1e-200, 1.0, 1e300])
+def test_only_ratios_of_likelihoods_move_beliefs_and_their_size_moves_log_prob(scale):
+    net = copies()
+    seen = {"c": [scale, 4.0 * scale]}
+    weight = np.array([0.3 * (0.9 + 0.4), 0.7 * (0.2 + 3.2)])
+    answer = net.query("a", seen)
+    assert_allclose(answer.to_numpy(), weight / weight.sum(), rtol=1e-9)
+    log_prob = np.log(weight.sum()) + np.log(scale)
+    assert_allclose(net.log_prob(seen), log_prob, rtol=1e-9, atol=1e-12)
+    assert net.most_probable(given=seen) == {"a": True, "b": True, "c": True}
+
+
 def test_a_conflict_among_uncertain_findings_is_found():
     net = copies()
     with pytest.raises(ImpossibleFindings) as caught:

@@ -211,7 +211,8 @@ def _rescale(op: Integers, arena: Array, row_of: Integers, rows: Any, work: Arra
             low[lane] = min(low[lane], value if value > 0.0 else 1.0)
         z += LANES
     for lane in range(LANES):
-        if low[lane] < FLOOR:
+        # The inverse of a smaller maximum would overflow.
+        if low[lane] < FLOOR or 0.0 < top[lane] < FLOOR * FLOOR:
             rows.is_wide[row_of[lane]] = True
         if op[COUNTS] == 1 and (lane == 0 or row_of[lane] > row_of[lane - 1]):
             rows.log_total[row_of[lane]] += np.log(top[lane]) if top[lane] > 0.0 else -np.inf

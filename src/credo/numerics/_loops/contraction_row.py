@@ -166,7 +166,8 @@ def _rescale(op: Integers, arena: Array, rows: Any, row: int, is_log: bool) -> N
         value = arena[z] * inverse
         arena[z] = value
         low = min(low, value if value > 0.0 else 1.0)
-    if low < FLOOR:
+    # The inverse of a smaller maximum would overflow.
+    if low < FLOOR or 0.0 < top < FLOOR * FLOOR:
         rows.is_wide[row] = True
     if op[COUNTS] == 1:
         rows.log_total[row] += np.log(top) if top > 0.0 else -np.inf
