@@ -155,20 +155,37 @@ class TableLadder:
     def best(
         self, findings: TableFindings, targets: Sequence[int], method: str = "auto"
     ) -> tuple[Any, Array, Account]:
-        """Return the most probable states of the targets, (n_rows, n_variables)."""
+        """Return the most probable states of the targets, (n_rows, n_variables).
+
+        Where no plan fits, a cut of a graph may still find them exactly.
+        """
         _check(method, MODE_METHODS)
-        known = self._exactly(lambda: self.exact.best(findings, targets), method)
-        if known is not None:
-            return (*known, Account())
+        if method not in ("auto", "exact"):
+            return self._modes(findings, targets, method)
+        try:
+            return (*self.exact.best(findings, targets), Account())
+        except InferenceTooLarge as error:
+            if method == "exact":
+                raise
+            found = self._modes(findings, targets, method)
+            if not found[2].is_exact:
+                _warn(error)
+            return found
+
+    def _modes(
+        self, findings: TableFindings, targets: Sequence[int], method: str
+    ) -> tuple[Any, Array, Account]:
+        """Return the states that engines without a plan find, row by row."""
         _check_whole(self.exact.problem, findings, targets)
-        states, log_density, account = [], [], Account()
+        states, log_density, accounts = [], [], []
         for row in range(findings.n_rows):
             problem = _clamped(self.exact.problem, findings.row(row))
-            found, how = _mode(problem, method)
-            account = account.worse(how)
+            found, account = _mode(problem, method)
+            accounts.append(account)
             states.append(_unclamped(found.states, findings, row))
             log_density.append(found.log_density)
-        return np.array(states), np.array(log_density), account
+        shape = (findings.n_rows, len(self.exact.problem.n_states))
+        return np.reshape(states, shape), np.array(log_density), _worst(accounts)
 
     def _n(self, variable: int) -> int:
         return self.exact.problem.n_states[variable]
@@ -183,12 +200,7 @@ class TableLadder:
         except InferenceTooLarge as error:
             if method == "exact":
                 raise
-            warnings.warn(
-                f"the answer is approximate: {str(error).split('; found ')[1].split('. ')[0]}. "
-                'Pass method="exact" to get an error instead.',
-                ApproximationWarning,
-                stacklevel=4,
-            )
+            _warn(error)
             return None
 
     def _approximate(self, findings: TableFindings, method: str) -> tuple[Inference, Account]:
@@ -219,6 +231,15 @@ class TableLadder:
             account = account.worse(other)
             parts.append(p * part)
         return np.array(parts), account
+
+
+def _warn(error: InferenceTooLarge) -> None:
+    warnings.warn(
+        f"the answer is approximate: {str(error).split('; found ')[1].split('. ')[0]}. "
+        'Pass method="exact" to get an error instead.',
+        ApproximationWarning,
+        stacklevel=5,
+    )
 
 
 def _check(method: str, methods: Sequence[str] = METHODS) -> None:
