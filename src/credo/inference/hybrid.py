@@ -17,12 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from credo.graphs.conditional import Conditional, DiscreteConditional
 from credo.graphs.gaussian_node import GaussianNode
-from credo.inference.bucket_tree import BucketTree
 from credo.inference.hybrid_findings import HybridFindings
 from credo.inference.hybrid_structure import HybridStructure, Solved
 from credo.inference.real_component import joined_moments
 from credo.inference.real_posterior import HybridPosterior, RealPosterior
-from credo.inference.row_table import RowProblem
 from credo.inference.table_plan_error import NoExactAnswer
 from credo.numerics.array import Array
 
@@ -103,7 +101,8 @@ class HybridProblem:
         values = [n for n in given if n not in codes]
         relevant = self.structure.relevant(given, targets)
         width, per_row, shared = self.structure.cost(relevant, codes, values)
-        cells = per_row + shared
+        made = self.structure.sketch(relevant, codes, values, targets)
+        width, cells = max(width, made.width), per_row + shared + made.cells
         return (
             width,
             cells,
@@ -119,8 +118,11 @@ class HybridProblem:
         findings = HybridFindings.of(given_codes, given_values, likelihoods)
         self._refuse_inexact(findings, (), ())
         parts = [
-            BucketTree.of(self.structure.solved(block, ()).problem).log_total
-            for block in self.structure.blocks(findings, ())
+            solved.discrete.total(solved.problem)
+            for solved in (
+                self.structure.solved(block, ())
+                for block in self.structure.blocks(findings, [()])
+            )
         ]
         return np.concatenate([np.zeros(0), *parts])
 
@@ -153,11 +155,14 @@ class HybridProblem:
         _refuse(self.obstacles(findings.names, targets))
         if not targets:
             return {}, self.log_prob(given_codes, given_values, likelihoods)
+        groups = self.structure.groups(findings, targets)
+        # Without thresholds only findings leave tables, the same ones whatever is asked.
+        batches = [groups] if self.structure.is_exact else [[group] for group in groups]
         found: dict[str, Array | RealPosterior] = {}
-        for group in self.structure.groups(findings, targets):
-            blocks = [self._marginals(b, group) for b in self.structure.blocks(findings, group)]
-            found |= {name: _stacked([block[name] for block, _ in blocks]) for name in group}
-            # Targets add factors that sum to one, so every group has the same total.
+        for batch in batches:
+            blocks = [self._marginals(b, batch) for b in self.structure.blocks(findings, batch)]
+            found |= {n: _stacked([block[n] for block, _ in blocks]) for n in blocks[0][0]}
+            # Targets add factors that sum to one, so every batch has the same total.
             log_prob = np.concatenate([total for _, total in blocks])
         return {name: found[name] for name in targets}, log_prob
 
@@ -179,8 +184,8 @@ class HybridProblem:
         scopes = [part.scope for part in homes]
         asked = [name for name in targets if name not in real]
         names = tuple(dict.fromkeys([*asked, *(n for scope in scopes for n in scope)]))
-        (log_weight,), _ = _discrete_posterior(solved.problem, [names])
-        weight = np.exp(log_weight)
+        found, _ = solved.discrete.joints(solved.problem, [names])
+        weight = found[names]
         mean, covariance = joined_moments(real, homes, names, weight.shape)
         discrete = tuple(self.structure.variable(name) for name in names)
         return HybridPosterior(discrete, tuple(real), weight, mean, covariance)
@@ -214,8 +219,8 @@ class HybridProblem:
         names = [name for name in asked if name not in findings.codes]
         self._refuse_inexact(findings, names, ())
         self.structure.cells(findings, names)
-        tree = BucketTree.of(self.structure.solved(findings, names).problem, maximized=names)
-        return tree.assignment(names), tree.log_total
+        solved = self.structure.solved(findings, names)
+        return solved.discrete.best(solved.problem, names)
 
     def sample(
         self,
@@ -236,9 +241,9 @@ class HybridProblem:
         rows = np.repeat(np.arange(findings.n_rows), n)
         known = {**findings.codes, **findings.values}
         columns: dict[str, NDArray[Any]] = {name: c[rows] for name, c in known.items()}
-        tree = BucketTree.of(solved.problem)
-        _refuse_impossible(tree.log_total)
-        columns |= tree.sample(rows, rng)
+        drawn, log_prob = solved.discrete.draws(solved.problem, n, rng)
+        _refuse_impossible(log_prob)
+        columns |= {name: codes.reshape(-1) for name, codes in drawn.items()}
         for part in solved.components:
             columns |= part.sample(rows, tuple(columns[name] for name in part.scope), rng)
         for name in self.structure.graph.order():
@@ -253,23 +258,33 @@ class HybridProblem:
         _refuse(self.structure.obstacles(given, list(findings.values), keep, shaped))
 
     def _marginals(
-        self, findings: HybridFindings, targets: Sequence[str]
+        self, findings: HybridFindings, batch: Sequence[Sequence[str]]
     ) -> tuple[dict[str, Array | RealPosterior], Array]:
-        solved = self.structure.solved(findings, targets)
-        groups: dict[str, tuple[str, ...]] = {}
-        for name in targets:
-            if self.structure.variable(name).is_discrete:
-                groups[name] = () if name in findings.codes else (name,)
-            else:
-                groups[name] = () if name in findings.values else solved.home(name).scope
-        asked = list(dict.fromkeys(groups.values()))
-        found, log_prob = _discrete_posterior(solved.problem, asked)
-        joints = {group: np.exp(joint) for group, joint in zip(asked, found, strict=True)}
-        by_name = {
-            name: self._marginal(name, solved, findings, joints[group])
-            for name, group in groups.items()
+        """Return the posteriors of groups of targets, and the log density of the findings."""
+        solved = {
+            name: part for group in batch for name, part in self._by_target(findings, group)
         }
-        return by_name, log_prob
+        scopes = {name: self._scope(name, part, findings) for name, part in solved.items()}
+        plans = self.structure.discrete(self.structure.relevant(findings.names, list(solved)))
+        problem = next(iter(solved.values())).problem
+        joints, log_prob = plans.joints(problem, list(dict.fromkeys(scopes.values())))
+        found = {
+            name: self._marginal(name, part, findings, joints[scopes[name]])
+            for name, part in solved.items()
+        }
+        return found, log_prob
+
+    def _by_target(
+        self, findings: HybridFindings, group: Sequence[str]
+    ) -> list[tuple[str, Solved]]:
+        solved = self.structure.solved(findings, group)
+        return [(name, solved) for name in group]
+
+    def _scope(self, name: str, solved: Solved, findings: HybridFindings) -> tuple[str, ...]:
+        """Return the discrete variables whose joint states a posterior is a mixture over."""
+        if self.structure.variable(name).is_discrete:
+            return () if name in findings.codes else (name,)
+        return () if name in findings.values else solved.home(name).scope
 
     def _marginal(
         self, name: str, solved: Solved, findings: HybridFindings, joint: Array
@@ -287,19 +302,6 @@ class HybridProblem:
         mean = part.mean_of(name).reshape(weight.shape)
         variance = part.covariance_of(name, name).reshape(weight.shape)
         return RealPosterior(weight, mean, variance)
-
-
-def _discrete_posterior(
-    problem: RowProblem, targets: Sequence[tuple[str, ...]]
-) -> tuple[list[Array], Array]:
-    """Return the log joint of each group of variables, (n_rows, *sizes), and the log total.
-
-    A group without variables has a log joint of zero. Impossible rows are NaN.
-    """
-    tree = BucketTree.of(problem, [group for group in targets if group])
-    nothing = np.where(np.isneginf(tree.log_total), np.nan, 0.0)
-    joints = iter(tree.log_joints([group for group in targets if group]))
-    return [next(joints) if group else nothing for group in targets], tree.log_total
 
 
 def _refuse(obstacles: Sequence[str]) -> None:

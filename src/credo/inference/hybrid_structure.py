@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import OrderedDict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,21 +15,23 @@ from credo.graphs.directed import DirectedGraph
 from credo.graphs.gaussian_node import GaussianNode
 from credo.graphs.threshold_node import ThresholdNode
 from credo.graphs.variable import Variable
-from credo.inference.bucket_tree import bucket_order
 from credo.inference.hybrid_findings import HybridFindings
 from credo.inference.real_component import (
     IntegratedComponent,
     RealComponent,
     real_components,
 )
-from credo.inference.row_table import RowProblem, RowTable, gathered
+from credo.inference.row_inference import RowInference, RowProblem
+from credo.inference.row_table import RowTable
 from credo.inference.table_plan_error import InferenceTooLarge
+from credo.inference.table_sketch import Sketch
 from credo.inference.threshold_table import threshold_table
 
 __all__ = ["HybridStructure", "Solved"]
 
 Names = Collection[str]
 CELLS_AT_ONCE = 1 << 23
+PLANS_KEPT = 64
 LARGEST = 1 << 27
 
 
@@ -40,11 +44,14 @@ class Solved:
     components
         Real variables, in groups that share no hidden one.
     problem
-        Tables of the discrete variables, those from the components included.
+        States that are given, and the tables that the components leave.
+    discrete
+        Plans for what all rows share.
     """
 
     components: tuple[IntegratedComponent, ...]
     problem: RowProblem
+    discrete: RowInference
 
     def home(self, name: str) -> IntegratedComponent:
         """Return the component that a hidden real variable belongs to."""
@@ -65,7 +72,9 @@ class HybridStructure:
     def __init__(
         self, conditionals: Sequence[Conditional], max_bytes: float | None = None
     ) -> None:
+        self.max_bytes = max_bytes
         self.max_cells = LARGEST if max_bytes is None else max_bytes / 8
+        self._plans: OrderedDict[tuple[str, ...], RowInference] = OrderedDict()
         self.conditionals = {c.child.name: c for c in conditionals}
         self.factors = {
             name: node.factors()
@@ -140,9 +149,12 @@ class HybridStructure:
                 found += on
         return list(dict.fromkeys(found))
 
-    def blocks(self, findings: HybridFindings, keep: Sequence[str]) -> Iterable[HybridFindings]:
+    def blocks(
+        self, findings: HybridFindings, groups: Sequence[Sequence[str]]
+    ) -> Iterable[HybridFindings]:
         """Yield the findings in blocks of rows whose tables fit the memory."""
-        step = max(1, CELLS_AT_ONCE // self.cells(findings, keep))
+        cells = sum(self.cells(findings, group) for group in groups)
+        step = max(1, CELLS_AT_ONCE // cells)
         for start in range(0, max(1, findings.n_rows), step):
             yield findings.block(slice(start, start + step))
 
@@ -166,15 +178,25 @@ class HybridStructure:
     def cost(
         self, relevant: Sequence[Conditional], codes: Names, values: Names
     ) -> tuple[int, int, int]:
-        """Return the width of the largest table, and the numbers to keep per row and once."""
+        """Return the width of the largest row table, and the numbers kept per row and once."""
         parts = real_components(_gaussian(relevant), values)
         scopes = self._scopes(relevant, parts, codes)
-        n_states = {v.name: v.n_states for scope in scopes for v in scope}
-        plan = bucket_order(n_states, [tuple(v.name for v in scope) for scope in scopes])
         real = [(part.n_settings(codes), len(part.nodes)) for part in parts]
-        per_row = plan.cells + sum(n_settings * m for n_settings, m in real)
+        per_row = sum(math.prod(v.n_states for v in scope) for scope in scopes)
+        per_row += sum(n_settings * m for n_settings, m in real)
         shared = sum(n_settings * m**2 for n_settings, m in real)
-        return plan.width, max(1, per_row), shared
+        return max([0, *(len(scope) - 1 for scope in scopes)]), max(1, per_row), shared
+
+    def sketch(
+        self, relevant: Sequence[Conditional], codes: Names, values: Names, targets: Names
+    ) -> Sketch:
+        """Return the plan of the discrete part for marginals, with what it costs."""
+        scopes = self._scopes(relevant, real_components(_gaussian(relevant), values), codes)
+        named = [tuple(v.name for v in scope) for scope in scopes if scope]
+        plans = self.discrete(relevant)
+        hidden = [n for n in targets if n in plans.numbers and n not in codes]
+        known = [name for name in codes if name in plans.numbers]
+        return plans.sketch(hidden, known, named)
 
     def solved(self, findings: HybridFindings, keep: Sequence[str]) -> Solved:
         """Return the discrete problem that findings and targets leave."""
@@ -182,27 +204,32 @@ class HybridStructure:
         parts = real_components(_gaussian(relevant), findings.values)
         n_rows, codes = findings.n_rows, findings.codes
         done = tuple(part.integrated(n_rows, codes, findings.values) for part in parts)
-        tables = [*self._tables(relevant, findings)]
-        tables += [RowTable(part.scope, part.log_density) for part in done]
+        tables = [
+            RowTable(integral.scope, integral.log_density)
+            for part, integral in zip(parts, done, strict=True)
+            # Where every equation has a hidden variable of its own the integral is one.
+            if len(part.nodes) > len(part.hidden)
+        ]
         for node in relevant:
             if isinstance(node, ThresholdNode):
                 tables.append(threshold_table(node, _homes(node, done), findings))
-        scopes = self._scopes(relevant, parts, codes)
-        n_states = {v.name: v.n_states for scope in scopes for v in scope}
-        problem = RowProblem(n_rows, n_states, tuple(tables), np.zeros(n_rows))
-        return Solved(done, problem)
-
-    def _tables(
-        self, relevant: Sequence[Conditional], findings: HybridFindings
-    ) -> Iterable[RowTable]:
-        """Yield the discrete tables at the given states."""
-        for node in relevant:
-            for factor in self.factors.get(node.child.name, ()):
-                values, left = gathered(factor.log_table(), factor.names, findings.codes)
-                yield RowTable(left, values)
         for name, likelihood in findings.likelihoods.items():
             with np.errstate(divide="ignore"):
-                yield RowTable((name,), np.log(likelihood))
+                tables.append(RowTable((name,), np.log(likelihood)))
+        return Solved(done, RowProblem(n_rows, codes, tuple(tables)), self.discrete(relevant))
+
+    def discrete(self, relevant: Sequence[Conditional]) -> RowInference:
+        """Return the plans of the relevant tables, made when first asked for."""
+        nodes = [node for node in relevant if node.child.is_discrete]
+        key = tuple(node.child.name for node in nodes)
+        if key not in self._plans:
+            factors = [f for name in key for f in self.factors.get(name, ())]
+            variables = [node.child for node in nodes]
+            self._plans[key] = RowInference(factors, variables, self.max_bytes)
+        self._plans.move_to_end(key)
+        while len(self._plans) > PLANS_KEPT:
+            self._plans.popitem(last=False)
+        return self._plans[key]
 
     def _scopes(
         self,
@@ -210,9 +237,8 @@ class HybridStructure:
         parts: Sequence[RealComponent],
         known: Names,
     ) -> list[tuple[Variable, ...]]:
-        """Return the hidden discrete variables of each table that will be made."""
-        scopes = [f.variables for c in relevant for f in self.factors.get(c.child.name, ())]
-        scopes += [part.discrete for part in parts]
+        """Return the hidden discrete variables of each row table that will be made."""
+        scopes = [part.discrete for part in parts]
         for node in relevant:
             if isinstance(node, ThresholdNode):
                 near = [part for part in parts if _hidden_parents(node, part.hidden)]

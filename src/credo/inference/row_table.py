@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from credo.numerics.array import Array
 
-__all__ = ["RowProblem", "RowTable", "gathered", "spread"]
+__all__ = ["RowTable", "gathered", "spread"]
 
 Codes = Mapping[str, NDArray[np.intp]]
 
@@ -32,28 +32,6 @@ class RowTable:
 
     scope: tuple[str, ...]
     log_values: Array
-
-
-@dataclass(frozen=True, eq=False)
-class RowProblem:
-    """The density ``prod_t table_t(x)`` of discrete ``x``, one per row of the findings.
-
-    Attributes
-    ----------
-    n_rows
-        Number of rows.
-    n_states
-        Number of states of each variable by name.
-    tables
-        Factors of the density.
-    log_constant
-        Log of a further factor of each row, shape (n_rows,).
-    """
-
-    n_rows: int
-    n_states: Mapping[str, int]
-    tables: tuple[RowTable, ...]
-    log_constant: Array
 
 
 def gathered(

@@ -102,7 +102,12 @@ class TablePlan:
         """Number of columns of the answers."""
         return self.program.n_outputs
 
-    def run(self, codes: NDArray[np.integer], likelihood: Array | None = None) -> TableAnswer:
+    def run(
+        self,
+        codes: NDArray[np.integer],
+        likelihood: Array | None = None,
+        is_log: bool = False,
+    ) -> TableAnswer:
         """Return the answers for rows of findings.
 
         Parameters
@@ -112,17 +117,20 @@ class TablePlan:
         likelihood
             Likelihoods of the weighted variables, their states one below the other, shape
             (sum of n_states, n_rows).
+        is_log
+            Whether these are logs, which may be lower than any number has a log.
         """
-        rows = self._rows(codes, likelihood)
+        rows, logs = self._rows(codes, likelihood, is_log)
         if self.is_wide:
             rows.is_wide[:] = True
         else:
             self._run_plain(rows)
             rows.log_total[:] += self.log_fixed_total
-        if rows.is_wide.any():
+        again = rows.is_wide | _too_low(logs)
+        if again.any():
             arena = self._arena()
-            for row in np.flatnonzero(rows.is_wide).tolist():
-                self._run_log(rows, row, arena)
+            for row in np.flatnonzero(again).tolist():
+                self._run_log(rows, row, arena, logs)
         impossible = rows.log_total == -np.inf
         if impossible.any():
             rows.columns[impossible] = np.nan
@@ -134,18 +142,21 @@ class TablePlan:
         likelihood: Array | None = None,
         rng: Generator | None = None,
         n_draws: int = 1,
+        is_log: bool = False,
     ) -> tuple[NDArray[np.intp], Array]:
         """Return joint states of all variables, (n_rows, n_draws, n_variables), and log totals.
 
         Random ones if ``rng`` is given, else the most probable one. Rows that are impossible
         and variables that were summed out have state -1.
         """
-        rows, arena = self._rows(codes, likelihood), self._arena()
+        (rows, logs), arena = self._rows(codes, likelihood, is_log), self._arena()
         n_rows, made = len(rows.log_total), self.sketch
+        low = _too_low(logs) | np.zeros(n_rows, dtype=bool)
         found = np.full((n_rows, n_draws, len(made.n_states)), -1, dtype=np.intp)
         steps, index = self._walk
         for row in range(n_rows):
-            fixed, is_log = self._leave_tables(rows, row, arena)
+            as_logs = self._leave_tables(rows, row, arena, logs, bool(low[row]))
+            fixed = self._log_loop[0].fixed if as_logs else self.program.fixed
             if np.isneginf(rows.log_total[row]):
                 continue
             found[row][:, list(made.question.observed)] = rows.codes[:, row]
@@ -155,15 +166,20 @@ class TablePlan:
                     0 if rng is None else rng.integers(choices, size=n_draws)
                 )
             chance = None if rng is None else rng.random((n_draws, len(steps)))
-            Loop(steps, index, fixed).trace(arena, found[row], chance, is_log)
+            Loop(steps, index, fixed).trace(arena, found[row], chance, as_logs)
         return found, rows.log_total
 
-    def _rows(self, codes: NDArray[np.integer], likelihood: Array | None) -> Rows:
+    def _rows(
+        self, codes: NDArray[np.integer], likelihood: Array | None, is_log: bool
+    ) -> tuple[Rows, Array | None]:
+        """Return the rows to fill, and the logs of likelihoods if these were given."""
         given = np.ascontiguousarray(codes, dtype=np.int32)
         n = given.shape[1]
-        weight = np.ones((1, n)) if likelihood is None else np.ascontiguousarray(likelihood)
+        logs = likelihood if is_log else None
+        plain = likelihood if logs is None else np.exp(logs)
+        weight = np.ones((1, n)) if plain is None else np.ascontiguousarray(plain)
         columns = np.empty((n, self.program.n_outputs))
-        return Rows(given, weight, columns, np.zeros(n), np.zeros(n, dtype=bool))
+        return Rows(given, weight, columns, np.zeros(n), np.zeros(n, dtype=bool)), logs
 
     def _arena(self, n_lanes: int = 1) -> Array:
         return np.empty(max(self.sketch.place.moving_cells, 1) * n_lanes)
@@ -173,15 +189,18 @@ class TablePlan:
         made, one = self.sketch, len(self.program.fixed) - 1
         return write_trace(made.steps, made.tree, made.place, made.n_states, one)
 
-    def _leave_tables(self, rows: Rows, row: int, arena: Array) -> tuple[Array, bool]:
-        """Leave the tables of one row in the arena; return the fixed ones, and if as logs."""
-        if not self.is_wide:
+    def _leave_tables(
+        self, rows: Rows, row: int, arena: Array, logs: Array | None, is_low: bool
+    ) -> bool:
+        """Leave the tables of one row in the arena; return whether they are logs."""
+        as_logs = self.is_wide or is_low
+        if not as_logs:
             self._loop.run_row(rows, arena, row, False)
             rows.log_total[row] += self.log_fixed_total
-        if self.is_wide or rows.is_wide[row]:
-            self._run_log(rows, row, arena)
-            return self._log_loop[0].fixed, True
-        return self.program.fixed, False
+        if as_logs or rows.is_wide[row]:
+            self._run_log(rows, row, arena, logs)
+            return True
+        return False
 
     @cached_property
     def _loop(self) -> Loop:
@@ -207,14 +226,14 @@ class TablePlan:
         else:
             in_parts(work, n_tiles, n_rows * self.sketch.cells)
 
-    def _run_log(self, rows: Rows, row: int, arena: Array) -> None:
+    def _run_log(self, rows: Rows, row: int, arena: Array, logs: Array | None) -> None:
         loop, total = self._log_loop
-        with np.errstate(divide="ignore"):
-            logs = np.log(rows.likelihood[:, row : row + 1])
         only = slice(row, row + 1)
+        with np.errstate(divide="ignore"):
+            weight = np.log(rows.likelihood[:, only]) if logs is None else logs[:, only]
         part = Rows(
             np.ascontiguousarray(rows.codes[:, only]),
-            logs,
+            np.ascontiguousarray(weight),
             rows.columns[only],
             rows.log_total[only],
             rows.is_wide[only],
@@ -241,6 +260,13 @@ def _run_fixed(program: Program, fixed: Array, is_log: bool) -> tuple[float, boo
     if len(program.fixed_steps):
         Loop(program.fixed_steps, program.index, fixed).run_row(rows, fixed, 0, is_log)
     return float(rows.log_total[0]), bool(rows.is_wide[0])
+
+
+def _too_low(logs: Array | None) -> NDArray[np.bool_]:
+    """Return which rows have a likelihood that is not zero but lower than plain sums keep."""
+    if logs is None:
+        return np.zeros(1, dtype=bool)
+    return np.asarray(np.any((logs > -np.inf) & (logs < np.log(FLOOR)), axis=0))
 
 
 def _spans_too_much(sources: Sequence[Source]) -> bool:

@@ -35,14 +35,18 @@ def without_barren(tables: Sequence[Table], wanted: Collection[int]) -> list[Tab
 
 
 def connected_to(
-    tables: Sequence[Table], targets: Collection[int], known: Collection[int]
+    tables: Sequence[Table],
+    targets: Collection[int],
+    known: Collection[int],
+    links: Sequence[tuple[int, ...]] = (),
 ) -> list[Table]:
     """Return the tables that tell something about the targets, or may forbid the findings.
 
     Given the known variables a network falls into parts. A part without targets changes the
     answer only if its tables are not positive everywhere: then the findings may be impossible.
+    Variables may be linked by further tables, whose scopes are ``links``.
     """
-    parts = _parts(tables, known)
+    parts = _parts([*(table.scope for table in tables), *links], known)
     asked = {parts[i] for i in targets if i in parts}
     home = [next((parts[i] for i in t.scope if i not in known), None) for t in tables]
     doubtful = {
@@ -58,7 +62,7 @@ def connected_to(
     ]
 
 
-def _parts(tables: Sequence[Table], known: Collection[int]) -> dict[int, int]:
+def _parts(scopes: Sequence[tuple[int, ...]], known: Collection[int]) -> dict[int, int]:
     """Return the part of each unknown variable, named by one of its variables."""
     root: dict[int, int] = {}
 
@@ -68,8 +72,8 @@ def _parts(tables: Sequence[Table], known: Collection[int]) -> dict[int, int]:
             variable = root[variable]
         return variable
 
-    for table in tables:
-        free = [i for i in table.scope if i not in known]
+    for scope in scopes:
+        free = [i for i in scope if i not in known]
         for variable in free:
             root.setdefault(variable, variable)
         for variable in free[1:]:

@@ -130,7 +130,7 @@ def _relevant(problem: FactorProblem, question: Question, known: frozenset[int])
     if question.kind == "joint":
         # A part cut off by a sliced variable still tells how much each of its states weighs.
         known = known.difference(question.sliced)
-        tables = connected_to(tables, frozenset(question.targets), known)
+        tables = connected_to(tables, frozenset(question.targets), known, question.weighted)
     return tables
 
 

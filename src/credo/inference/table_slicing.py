@@ -110,11 +110,16 @@ class SlicedPlan:
         asked = self.outputs[len(self.plan.outputs) :]
         return self.plan.n_outputs + sum(self.n_states[scope[0]] for scope, _ in asked)
 
-    def run(self, codes: NDArray[np.integer], likelihood: Array | None = None) -> TableAnswer:
+    def run(
+        self,
+        codes: NDArray[np.integer],
+        likelihood: Array | None = None,
+        is_log: bool = False,
+    ) -> TableAnswer:
         """Return the answers for rows of findings, each the average over all pieces."""
         given = np.asarray(codes)
         answers = [
-            self._row(given[:, row], None if likelihood is None else likelihood[:, row])
+            self._row(given[:, row], None if likelihood is None else likelihood[:, row], is_log)
             for row in range(given.shape[1])
         ]
         columns = np.array([columns for columns, _ in answers])
@@ -126,6 +131,7 @@ class SlicedPlan:
         likelihood: Array | None = None,
         rng: Generator | None = None,
         n_draws: int = 1,
+        is_log: bool = False,
     ) -> tuple[NDArray[np.intp], Array]:
         """Return joint states of all variables and log totals, as `TablePlan.states` does."""
         given = np.asarray(codes)
@@ -134,7 +140,7 @@ class SlicedPlan:
         for row in range(given.shape[1]):
             weight = None if likelihood is None else likelihood[:, row]
             pieces = np.concatenate(
-                [self.plan.run(*self._piece(given[:, row], weight, part)).log_total
+                [self.plan.run(*self._piece(given[:, row], weight, part), is_log).log_total
                  for part in self._parts()]
             )  # fmt: skip
             total[row] = pieces.max() if rng is None else np.logaddexp.reduce(pieces)
@@ -145,7 +151,7 @@ class SlicedPlan:
                 cell = np.array(np.unravel_index([piece], self._shape))
                 draws = np.flatnonzero(chosen == piece)
                 states, _ = self.plan.states(
-                    *self._piece(given[:, row], weight, cell), rng, len(draws)
+                    *self._piece(given[:, row], weight, cell), rng, len(draws), is_log
                 )
                 found[row, draws] = states[0]
         return found, total
@@ -176,10 +182,12 @@ class SlicedPlan:
         rows = np.vstack([np.tile(codes[:, None], n_pieces), part])
         return rows, None if weight is None else np.tile(weight[:, None], n_pieces)
 
-    def _row(self, codes: NDArray[np.integer], weight: Array | None) -> tuple[Array, float]:
+    def _row(
+        self, codes: NDArray[np.integer], weight: Array | None, is_log: bool
+    ) -> tuple[Array, float]:
         total, columns = -np.inf, np.zeros(self.n_outputs)
         for part in self._parts():
-            answer = self.plan.run(*self._piece(codes, weight, part))
+            answer = self.plan.run(*self._piece(codes, weight, part), is_log)
             top = max(total, float(answer.log_total.max()))
             if np.isneginf(top):
                 continue

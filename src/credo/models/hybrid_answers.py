@@ -124,8 +124,8 @@ class HybridAnswers:
         _check(method)
         discrete = self._discrete(names)
         if len(names) == len(discrete) == 1:
-            found, total, account = self.marginals(findings, names, method)
-            return found[names[0]], total, account
+            tables, total, account = self.marginals(findings, names, method)
+            return tables[names[0]], total, account
         real = [name for name in names if name not in discrete]
         n, d = findings.n_rows, len(real)
         table = np.empty((n, *(self._n(name) for name in discrete)))
