@@ -12,7 +12,7 @@ def lines(text):
     return [line.rstrip() for line in text.strip().splitlines()]
 
 
-@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("number", [0, 1, 2])
 def test_an_example_prints_what_the_page_says(number):
     code = re.findall(r"```python\n(.*?)```", README, re.DOTALL)[number]
     shown = re.findall(r"```text\n(.*?)```", README, re.DOTALL)[number]
