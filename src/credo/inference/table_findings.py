@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credo.numerics.array import Array
 
-__all__ = ["MISSING", "FindingsGroup", "TableFindings"]
+__all__ = ["MISSING", "FindingsGroup", "TableFindings", "distinct_columns"]
 
 MISSING = -1
 
@@ -89,13 +90,10 @@ class TableFindings:
             yield self._single(names)
             return
         table = np.array([self.codes[i] for i in names], dtype=np.intp).reshape(-1, self.n_rows)
-        pattern, inverse, count = np.unique(
-            table != MISSING, axis=1, return_inverse=True, return_counts=True
-        )
-        own = count >= WORTH_A_PLAN
+        pattern, inverse = distinct_columns(table != MISSING)
+        own = np.bincount(inverse) >= WORTH_A_PLAN
         if (~own).sum() <= FEW_PATTERNS:
             own[:] = True
-        inverse = inverse.ravel()
         for at in np.flatnonzero(own):
             known = np.flatnonzero(pattern[:, at])
             yield self._group(np.flatnonzero(inverse == at), names, table, known, n_states)
@@ -124,7 +122,7 @@ class TableFindings:
         if self.weights:
             place = np.arange(len(rows))
         else:
-            part, place = np.unique(part, axis=1, return_inverse=True)
+            part, place = distinct_columns(part)
         sometimes = [
             at for at in range(len(names)) if at not in known and np.any(part[at] != MISSING)
         ]
@@ -133,13 +131,33 @@ class TableFindings:
         weighted = tuple(sorted(soft))
         likelihood = np.vstack([soft[i] for i in weighted]) if weighted else None
         observed = tuple(names[at] for at in known)
-        return FindingsGroup(
-            observed, _alone(weighted), part[known], likelihood, rows, place.ravel()
-        )
+        return FindingsGroup(observed, _alone(weighted), part[known], likelihood, rows, place)
 
 
 def _alone(variables: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
     return tuple((i,) for i in variables)
+
+
+def distinct_columns(table: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the different columns of a matrix of small integers, and which each column is.
+
+    Examples
+    --------
+    >>> distinct_columns(np.array([[1, -1, 1], [0, 2, 0]]))
+    (array([[ 1, -1],
+           [ 0,  2]]), array([0, 1, 0]))
+    """
+    # One random number per column sorts many times quicker than columns do; should two
+    # different columns share it, the slow way decides.
+    key = np.random.default_rng(0).integers(1 << 63, size=len(table), dtype=np.uint64)
+    mark = key @ table.astype(np.uint64)
+    _, first, place = np.unique(mark, return_index=True, return_inverse=True)
+    if not np.array_equal(table[:, first[place]], table):
+        _, first, place = np.unique(table, axis=1, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return table[:, first[order]], rank[place.ravel()]
 
 
 def _one_hot(codes: Codes, n_states: int) -> Array:

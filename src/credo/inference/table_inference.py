@@ -118,15 +118,17 @@ class TableInference:
 
         The second value is minus infinity in rows that are impossible.
         """
-        shape = tuple(self.problem.n_states[i] for i in targets)
-        found = np.empty((findings.n_rows, *shape))
+        n_states = self.problem.n_states
+        found = np.empty((findings.n_rows, *(n_states[i] for i in targets)))
         total = np.empty(findings.n_rows)
-        for group in findings.groups(self.problem.n_states):
+        for group in findings.groups(n_states):
             free = tuple(i for i in targets if i not in group.observed)
             plan = self.plan(Question("joint", free, group.observed, group.weighted))
             answer = plan.run(group.codes, group.likelihood)
-            table = _spread(answer, plan.outputs, free, self.problem.n_states)
-            table = _with_known(table, targets, group, self.problem.n_states)
+            table = _spread(answer, plan.outputs, free, n_states)
+            table = _with_known(table, targets, group, n_states)
+            if findings.n_rows == 1:
+                return table, answer.log_total
             found[group.rows] = table[group.place]
             total[group.rows] = answer.log_total[group.place]
         return found, total
@@ -194,6 +196,8 @@ def _spread(
     """Return the joint table with one axis per target, flat along those no table mentions."""
     scope = outputs[0][0] if outputs else ()
     n_rows = len(answer.log_total)
+    if scope == targets and scope:
+        return answer.columns.reshape(n_rows, *(n_states[i] for i in scope))
     # A question about nothing unknown has no output; its table is one where it is possible.
     certain = np.where(np.isneginf(answer.log_total), np.nan, 1.0)
     cells = answer.columns if outputs else certain

@@ -110,14 +110,17 @@ def read_findings(variables: Mapping[str, Variable], given: Given = None) -> Fin
     codes, weights, values = {}, {}, {}
     for name, value in (given or {}).items():
         variable = _variable(variables, name)
-        if _is_missing(value):
+        position = _position(variable, value)
+        if position is not None:
+            codes[name] = np.array([position])
+        elif _is_missing(value):
             continue
-        if not variable.is_discrete:
+        elif not variable.is_discrete:
             values[name] = np.array([_number(name, value)])
         elif _is_likelihood(variable, value):
             weights[name] = _likelihood(variable, value)[:, None]
         else:
-            codes[name] = np.array([variable.index(value)], dtype=np.intp)
+            codes[name] = np.array([variable.index(value)])
     return Findings(1, codes, weights, values)
 
 
@@ -152,6 +155,14 @@ def _variable(variables: Mapping[str, Variable], name: str) -> Variable:
             f"{nearest(name, variables)}"
         )
     return found
+
+
+def _position(variable: Variable, value: Any) -> int | None:
+    """Return the position of a state, None for anything else."""
+    try:
+        return variable.positions.get(value) if variable.states is not None else None
+    except TypeError:
+        return None
 
 
 def _is_missing(value: Any) -> bool:

@@ -30,6 +30,7 @@ TAKES_MAX, COUNTS, N_FIRST, FIRST = 12, 13, 14, 15
 
 GATHER, LIKELIHOOD, CONTRACT, OUTPUT = 0, 1, 2, 3
 LANES = 8
+SCALE = 2
 
 
 @numba.njit(cache=True, nogil=True)
@@ -38,11 +39,12 @@ def run_tiles(
 ) -> None:
     """Run the program on rows ``span[0]`` to ``span[1]``, eight at a time."""
     row_of = np.empty(LANES, np.int64)
-    work = np.empty((2, LANES))
+    work = np.empty((3, LANES))
     start = span[0]
     while start < span[1]:
         for lane in range(LANES):
             row_of[lane] = min(start + lane, span[1] - 1)
+            work[SCALE, lane] = 1.0
         for k in range(program.shape[0]):
             op = program[k]
             if op[KIND] == CONTRACT:
@@ -61,6 +63,8 @@ def run_tiles(
                 _rescale(op, arena, row_of, rows, work)
             else:
                 _write(op, fixed, arena, row_of, rows)
+        for lane in range(min(LANES, span[1] - start)):
+            rows.log_total[row_of[lane]] += np.log(work[SCALE, lane])
         start += LANES
 
 
@@ -199,7 +203,7 @@ def _rescale(op: Integers, arena: Array, row_of: Integers, rows: Any, work: Arra
         m7 = max(m7, arena[z + 7])
         z += LANES
     top = (m0, m1, m2, m3, m4, m5, m6, m7)
-    inverse, low = work[0], work[1]
+    inverse, low, scale = work[0], work[1], work[SCALE]
     for lane in range(LANES):
         low[lane] = 1.0
         inverse[lane] = 1.0 / top[lane] if top[lane] > 0.0 else 0.0
@@ -214,8 +218,13 @@ def _rescale(op: Integers, arena: Array, row_of: Integers, rows: Any, work: Arra
         # The inverse of a smaller maximum would overflow.
         if low[lane] < FLOOR or 0.0 < top[lane] < FLOOR * FLOOR:
             rows.is_wide[row_of[lane]] = True
-        if op[COUNTS] == 1 and (lane == 0 or row_of[lane] > row_of[lane - 1]):
-            rows.log_total[row_of[lane]] += np.log(top[lane]) if top[lane] > 0.0 else -np.inf
+        if op[COUNTS] == 1:
+            # Products of scales are cheaper than sums of their logs, as long as they last.
+            scale[lane] *= top[lane]
+            if scale[lane] < FLOOR or scale[lane] > 1.0 / FLOOR:
+                if lane == 0 or row_of[lane] > row_of[lane - 1]:
+                    rows.log_total[row_of[lane]] += np.log(scale[lane])
+                scale[lane] = 1.0
 
 
 @numba.njit(cache=True, nogil=True)
