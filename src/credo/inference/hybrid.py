@@ -101,15 +101,14 @@ class HybridProblem:
         values = [n for n in given if n not in codes]
         relevant = self.structure.relevant(given, targets)
         width, per_row, shared = self.structure.cost(relevant, codes, values)
+        own = per_row + shared
+        seconds = SECONDS_PER_CELL * own
+        if own > self.structure.max_cells:
+            return width, own, 8 * own, seconds, False
         made = self.structure.sketch(relevant, codes, values, targets)
-        width, cells = max(width, made.width), per_row + shared + made.cells
-        return (
-            width,
-            cells,
-            8 * cells,
-            SECONDS_PER_CELL * cells,
-            cells <= self.structure.max_cells,
-        )
+        fits = made.bytes <= self.structure.discrete(relevant).exact.limit
+        width, cells = max(width, made.width), own + made.cells
+        return width, cells, 8 * own + made.bytes, seconds + made.seconds, fits
 
     def log_prob(
         self, given_codes: Given, given_values: Given, likelihoods: Given | None = None
@@ -117,14 +116,11 @@ class HybridProblem:
         """Return the log probability or density of the findings, shape (n_rows,)."""
         findings = HybridFindings.of(given_codes, given_values, likelihoods)
         self._refuse_inexact(findings, (), ())
-        parts = [
-            solved.discrete.total(solved.problem)
-            for solved in (
-                self.structure.solved(block, ())
-                for block in self.structure.blocks(findings, [()])
-            )
-        ]
-        return np.concatenate([np.zeros(0), *parts])
+        parts = [np.zeros(0)]
+        for block in self.structure.blocks(findings, [()]):
+            solved = self.structure.solved(block, ())
+            parts.append(solved.discrete.total(solved.problem))
+        return np.concatenate(parts)
 
     def marginals(
         self,
