@@ -94,6 +94,13 @@ def test_probit_by_name_is_near_the_worked_number():
     assert 0 < found.attrs["error"] < 0.01
 
 
+def test_a_state_that_was_never_drawn_is_not_certain_not_to_be():
+    net = BayesianNetwork("a", cpts={"a": [1 - 1e-7, 1e-7]})
+    found = net.query("a", method="likelihood_weighting")
+    assert found[True] == 0.0
+    assert found.attrs["error"] >= 1e-7
+
+
 def test_any_distribution_learns_by_the_rule_of_bayes():
     found = clinic().query("rate", given={"cases": 4})
     # Conjugate: the shape grows by the count, the rate by one.

@@ -32,7 +32,11 @@ class DrawTally:
     errors: list[float] = field(default_factory=list)
 
     def account(self, tolerance: float) -> Account:
-        """Return the account; warn if some row is known worse than asked for."""
+        """Return the account; warn if some row is known worse than asked for.
+
+        The worth of one effective draw is added to the error: a state that was never drawn
+        is not therefore impossible.
+        """
         effective = min(self.effective, default=float("inf"))
         if 0 < effective < (0.5 / tolerance) ** 2 * (1 - 1e-9):
             warnings.warn(
@@ -42,7 +46,8 @@ class DrawTally:
                 ConvergenceWarning,
                 stacklevel=6,
             )
-        error = max(self.errors, default=0.0)
+        worst = max(self.errors, default=0.0)
+        error = float(np.hypot(worst, 1.0 / effective)) if effective else float("inf")
         name = "likelihood weighting"
         return Account(name, False, error, "largest standard error", effective)
 
