@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from credo.inference.table_ladder import Account
 from credo.inference.table_plan_error import NoExactAnswer
 from credo.models.findings import MISSING, Findings
 from credo.models.joint_answer import JointRows
+from credo.models.known_rows import KnownRows, known_rows
 from credo.models.limits import Limits
 from credo.models.network_answer import PlanReport
 from credo.models.real_rows import KnownReal, RealPart, RealRows
@@ -28,37 +29,6 @@ from credo.numerics.array import Array
 __all__ = ["HybridAnswers"]
 
 Rows = NDArray[np.intp]
-
-
-@dataclass(frozen=True, eq=False)
-class _Pattern:
-    """Rows that know the same variables.
-
-    Attributes
-    ----------
-    rows
-        Which rows.
-    place
-        Row of the engine's answer that belongs to each; one serves all if nothing is known.
-    known
-        What is known in these rows.
-    told
-        What of it the engine must be told: all but nodes that are cut off and lead nowhere.
-    """
-
-    rows: Rows
-    place: Rows
-    known: Findings
-    told: Findings
-
-    @property
-    def hints(self) -> tuple[dict[str, Array], ...]:
-        """Likelihoods, (n_rows, n_states) each, if there are any."""
-        weights = self.told.weights
-        return ({name: weight.T for name, weight in weights.items()},) if weights else ()
-
-    def has(self, name: str) -> bool:
-        return name in self.known.codes or name in self.known.values
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +73,7 @@ class HybridAnswers:
         total = np.empty(findings.n_rows)
         tables = {n: np.empty((findings.n_rows, self._n(n))) for n in self._discrete(names)}
         parts: dict[str, list[RealPart]] = {n: [] for n in names if n not in tables}
-        for pattern in self._patterns(findings):
+        for pattern in known_rows(findings, self.inside):
             free = [name for name in names if not pattern.has(name)]
             found, log_prob = self._asked(pattern, free)
             total[pattern.rows] = log_prob[pattern.place]
@@ -130,7 +100,7 @@ class HybridAnswers:
         n, d = findings.n_rows, len(real)
         table = np.empty((n, *(self._n(name) for name in discrete)))
         mean, covariance, total = np.empty((n, d)), np.empty((n, d, d)), np.empty(n)
-        for pattern in self._patterns(findings):
+        for pattern in known_rows(findings, self.inside):
             total[pattern.rows] = self._log_prob(pattern)
             found = self._posterior(pattern, [m for m in names if not pattern.has(m)])
             table[pattern.rows] = self._with_known(discrete, pattern, found, total)
@@ -146,7 +116,7 @@ class HybridAnswers:
         """Return the log density of the findings, row by row."""
         _check(method)
         total = np.empty(findings.n_rows)
-        for pattern in self._patterns(findings):
+        for pattern in known_rows(findings, self.inside):
             total[pattern.rows] = self._log_prob(pattern)
         return total, Account()
 
@@ -157,7 +127,7 @@ class HybridAnswers:
         _check(method)
         total = np.empty(findings.n_rows)
         states = {name: np.full(findings.n_rows, MISSING, dtype=np.intp) for name in names}
-        for pattern in self._patterns(findings):
+        for pattern in known_rows(findings, self.inside):
             free = [name for name in names if name not in pattern.known.codes]
             found, log_total = self._best(pattern, free)
             total[pattern.rows] = log_total[pattern.place]
@@ -181,7 +151,7 @@ class HybridAnswers:
             for name, v in self.variables.items()
         }
         possible = np.flatnonzero(~np.isneginf(total))
-        for pattern in self._patterns(findings.take(possible)):
+        for pattern in known_rows(findings.take(possible), self.inside):
             rows = possible[pattern.rows]
             # Where nothing is known one row stands for all, but each needs its own draws.
             n_each = n_draws if pattern.told.names else n_draws * len(rows)
@@ -219,32 +189,26 @@ class HybridAnswers:
     def _discrete(self, names: Sequence[str]) -> list[str]:
         return [name for name in names if self.variables[name].is_discrete]
 
-    def _patterns(self, findings: Findings) -> Iterator[_Pattern]:
-        for rows, known in findings.patterns():
-            told = known.without([name for name in known.names if name not in self.inside])
-            place = np.arange(len(rows)) if told.names else np.zeros(len(rows), dtype=np.intp)
-            yield _Pattern(rows, place, known, told)
-
-    def _log_prob(self, pattern: _Pattern) -> Array:
+    def _log_prob(self, pattern: KnownRows) -> Array:
         return np.asarray(self._log_probs(pattern)[pattern.place])
 
-    def _log_probs(self, pattern: _Pattern) -> Array:
+    def _log_probs(self, pattern: KnownRows) -> Array:
         told = pattern.told
         return self.engine.log_prob(told.codes, told.values, *pattern.hints)
 
-    def _asked(self, pattern: _Pattern, names: list[str]) -> tuple[Mapping[str, Any], Array]:
+    def _asked(self, pattern: KnownRows, names: list[str]) -> tuple[Mapping[str, Any], Array]:
         """Return the posteriors of hidden variables, and the log density of what is known."""
         told = pattern.told
         return self.engine.posterior(told.codes, told.values, names, *pattern.hints)
 
-    def _posterior(self, pattern: _Pattern, names: Sequence[str]) -> HybridPosterior:
+    def _posterior(self, pattern: KnownRows, names: Sequence[str]) -> HybridPosterior:
         told = pattern.told
         if names:
             return self.engine.joint(told.codes, told.values, names, *pattern.hints)
         n = max(told.n_rows, 1)
         return HybridPosterior((), (), np.ones(n), np.zeros((n, 0)), np.zeros((n, 0, 0)))
 
-    def _best(self, pattern: _Pattern, names: list[str]) -> tuple[dict[str, Rows], Array]:
+    def _best(self, pattern: KnownRows, names: list[str]) -> tuple[dict[str, Rows], Array]:
         """Return the best states of hidden variables, and the log density with them."""
         if not names or isinstance(self.engine, GaussianNetwork):
             return {}, self._log_probs(pattern)
@@ -252,14 +216,14 @@ class HybridAnswers:
         hints = pattern.hints[0] if pattern.hints else None
         return self.engine.most_probable(told.codes, told.values, hints, names)
 
-    def _certain(self, name: str, pattern: _Pattern, total: Array) -> Array:
+    def _certain(self, name: str, pattern: KnownRows, total: Array) -> Array:
         """Return all probability at the given state; NaN in impossible rows."""
         table = np.eye(self._n(name))[pattern.known.codes[name]]
         table[np.isneginf(total[pattern.rows])] = np.nan
         return np.asarray(table)
 
     def _with_known(
-        self, names: Sequence[str], pattern: _Pattern, found: HybridPosterior, total: Array
+        self, names: Sequence[str], pattern: KnownRows, found: HybridPosterior, total: Array
     ) -> Array:
         """Return the joint table with an axis for each given variable, zero off its state."""
         free = [name for name in names if name not in pattern.known.codes]
@@ -274,7 +238,7 @@ class HybridAnswers:
 
 
 def _real_part(
-    name: str, pattern: _Pattern, found: Mapping[str, Any], total: Array
+    name: str, pattern: KnownRows, found: Mapping[str, Any], total: Array
 ) -> RealPart:
     if name in found:
         return RealPart(pattern.rows, pattern.place, found[name])
@@ -284,7 +248,7 @@ def _real_part(
 
 
 def _moments(
-    names: Sequence[str], pattern: _Pattern, found: HybridPosterior, total: Array
+    names: Sequence[str], pattern: KnownRows, found: HybridPosterior, total: Array
 ) -> tuple[Array, Array]:
     """Return means and covariances of real variables; given ones do not vary."""
     possible = np.where(np.isneginf(total[pattern.rows]), np.nan, 0.0)
