@@ -24,7 +24,7 @@ __all__ = ["FLOOR", "LANES", "Column", "IndexPool", "Kind", "Loop", "Rows", "Ste
 LANES = 8
 """Rows that a tile holds side by side."""
 
-FLOOR = 1e-150
+FLOOR = 1e-120
 """Smallest share of its table's maximum at which an entry is safe in a product of two."""
 
 Integers = NDArray[np.int64]

@@ -2,7 +2,7 @@
 
 A program is a matrix of integers, one operation per row. Tables that depend on the row live in
 an arena whose last axis is the row inside its tile; tables that do not live in ``fixed``.
-Every result is divided by its maximum, and the logs of the maxima add up per row. A positive
+Results are kept near one, the logs of what they were divided by adding up per row. A positive
 entry below ``FLOOR`` of its table's maximum marks the row: its products might underflow.
 """
 
@@ -21,8 +21,13 @@ __all__ = ["run_tiles"]
 Integers = NDArray[np.int64]
 Offsets = NDArray[np.int32]
 
-FLOOR = 1e-150
-"""Two entries above this multiply to a normal number."""
+FLOOR = 1e-120
+NEAR = 1e-20
+"""Maxima between this and its inverse need no rescaling: two entries that are above ``FLOOR``
+of such maxima multiply to a normal number."""
+
+CLOSE = 1e-60
+"""Where every positive entry is above this, a table needs no closer look."""
 
 KIND, Z, X, Y, X_MOVES, Y_MOVES = 0, 1, 2, 3, 4, 5
 N_OUTER, N_INNER, N_SUM, OUTER, INNER, SUM = 6, 7, 8, 9, 10, 11
@@ -30,7 +35,7 @@ TAKES_MAX, COUNTS, N_FIRST, FIRST = 12, 13, 14, 15
 
 GATHER, LIKELIHOOD, CONTRACT, OUTPUT = 0, 1, 2, 3
 LANES = 8
-SCALE = 2
+TOP, SCALE = 0, 1
 
 
 @numba.njit(cache=True, nogil=True)
@@ -39,7 +44,7 @@ def run_tiles(
 ) -> None:
     """Run the program on rows ``span[0]`` to ``span[1]``, eight at a time."""
     row_of = np.empty(LANES, np.int64)
-    work = np.empty((3, LANES))
+    work = np.empty((2, LANES))
     start = span[0]
     while start < span[1]:
         for lane in range(LANES):
@@ -47,22 +52,21 @@ def run_tiles(
             work[SCALE, lane] = 1.0
         for k in range(program.shape[0]):
             op = program[k]
-            if op[KIND] == CONTRACT:
-                if op[TAKES_MAX] == 1:
-                    _maximize(op, index, fixed, arena)
-                elif op[Y_MOVES] == 1:
-                    _contract_moving(op, index, fixed, arena)
-                else:
-                    _contract_fixed(op, index, fixed, arena)
-                _rescale(op, arena, row_of, rows, work)
-            elif op[KIND] == GATHER:
+            if op[KIND] == OUTPUT:
+                _write(op, fixed, arena, row_of, rows)
+                continue
+            if op[KIND] == GATHER:
                 _gather(op, index, fixed, rows.codes, arena, row_of)
-                _rescale(op, arena, row_of, rows, work)
             elif op[KIND] == LIKELIHOOD:
                 _read_likelihood(op, index, rows.likelihood, arena, row_of)
-                _rescale(op, arena, row_of, rows, work)
+            elif op[TAKES_MAX] == 1:
+                _maximize(op, index, fixed, arena)
+            elif op[Y_MOVES] == 1:
+                _contract_moving(op, index, arena)
             else:
-                _write(op, fixed, arena, row_of, rows)
+                _contract_fixed(op, index, fixed, arena)
+            if not _is_close(op, arena):
+                _settle(op, arena, row_of, rows, work)
         for lane in range(min(LANES, span[1] - start)):
             rows.log_total[row_of[lane]] += np.log(work[SCALE, lane])
         start += LANES
@@ -96,8 +100,8 @@ def _read_likelihood(
             arena[z + lane] = likelihood[at, row_of[lane]]
 
 
-@numba.njit(cache=True, nogil=True)
-def _contract_moving(op: Integers, index: Offsets, fixed: Array, arena: Array) -> None:
+@numba.njit(cache=True, nogil=True, fastmath={"contract"})
+def _contract_moving(op: Integers, index: Offsets, arena: Array) -> None:
     """Sum products of two tables that both depend on the row."""
     n_inner, n_sum = op[N_INNER], op[N_SUM]
     z = op[Z] * LANES
@@ -130,7 +134,7 @@ def _contract_moving(op: Integers, index: Offsets, fixed: Array, arena: Array) -
             z += LANES
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def _contract_fixed(op: Integers, index: Offsets, fixed: Array, arena: Array) -> None:
     """Sum products of a table that depends on the row and one that does not."""
     n_inner, n_sum = op[N_INNER], op[N_SUM]
@@ -187,44 +191,55 @@ def _maximize(op: Integers, index: Offsets, fixed: Array, arena: Array) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def _rescale(op: Integers, arena: Array, row_of: Integers, rows: Any, work: Array) -> None:
+def _settle(op: Integers, arena: Array, row_of: Integers, rows: Any, work: Array) -> None:
+    """Mark rows whose table spans too much, and rescale a table that is far from one."""
     size = op[N_OUTER] * op[N_INNER]
     start = op[Z] * LANES
-    m0 = m1 = m2 = m3 = m4 = m5 = m6 = m7 = 0.0
-    z = start
-    for _ in range(size):
-        m0 = max(m0, arena[z])
-        m1 = max(m1, arena[z + 1])
-        m2 = max(m2, arena[z + 2])
-        m3 = max(m3, arena[z + 3])
-        m4 = max(m4, arena[z + 4])
-        m5 = max(m5, arena[z + 5])
-        m6 = max(m6, arena[z + 6])
-        m7 = max(m7, arena[z + 7])
-        z += LANES
-    top = (m0, m1, m2, m3, m4, m5, m6, m7)
-    inverse, low, scale = work[0], work[1], work[SCALE]
+    # A table of one cell is the end of a sum: all of it is scale.
+    is_far = size == 1
     for lane in range(LANES):
-        low[lane] = 1.0
-        inverse[lane] = 1.0 / top[lane] if top[lane] > 0.0 else 0.0
-    z = start
-    for _ in range(size):
-        for lane in range(LANES):
-            value = arena[z + lane] * inverse[lane]
-            arena[z + lane] = value
-            low[lane] = min(low[lane], value if value > 0.0 else 1.0)
-        z += LANES
-    for lane in range(LANES):
-        # The inverse of a smaller maximum would overflow.
-        if low[lane] < FLOOR or 0.0 < top[lane] < FLOOR * FLOOR:
+        top, low = 0.0, np.inf
+        for z in range(start + lane, start + size * LANES, LANES):
+            top = max(top, arena[z])
+            low = min(low, arena[z] if arena[z] > 0.0 else np.inf)
+        work[TOP, lane] = top
+        is_far = is_far or not NEAR < top < 1.0 / NEAR
+        if low < FLOOR * max(top, NEAR):
             rows.is_wide[row_of[lane]] = True
+    if is_far:
+        _rescale(op, arena, row_of, rows, work)
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+def _is_close(op: Integers, arena: Array) -> bool:
+    """Return whether a table of several cells is so near one that it may stay as it is."""
+    size, low, top = op[N_OUTER] * op[N_INNER], np.inf, 0.0
+    start = op[Z] * LANES
+    for z in range(start, start + size * LANES):
+        value = arena[z]
+        top = max(top, value)
+        low = min(low, value if value > 0.0 else np.inf)
+    return size > 1 and low > CLOSE and top < 1.0 / NEAR
+
+
+@numba.njit(cache=True, nogil=True)
+def _rescale(op: Integers, arena: Array, row_of: Integers, rows: Any, work: Array) -> None:
+    """Divide a table by its maxima, and keep them as part of the scale of each row."""
+    top, scale = work[TOP], work[SCALE]
+    for lane in range(LANES):
         if op[COUNTS] == 1:
             # Products of scales are cheaper than sums of their logs, as long as they last.
             scale[lane] *= top[lane]
-            if scale[lane] < FLOOR or scale[lane] > 1.0 / FLOOR:
+            if not FLOOR < scale[lane] < 1.0 / FLOOR:
                 if lane == 0 or row_of[lane] > row_of[lane - 1]:
                     rows.log_total[row_of[lane]] += np.log(scale[lane])
                 scale[lane] = 1.0
+        top[lane] = 1.0 / top[lane] if top[lane] > 0.0 else 0.0
+    z = op[Z] * LANES
+    for _ in range(op[N_OUTER] * op[N_INNER]):
+        for lane in range(LANES):
+            arena[z + lane] *= top[lane]
+        z += LANES
 
 
 @numba.njit(cache=True, nogil=True)
