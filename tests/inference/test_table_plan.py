@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from credo.inference.factor_problem import FactorProblem, Table, table_of
-from credo.inference.table_plan import TablePlan
+from credo.inference.table_plan import TableAnswer, TablePlan
 from credo.inference.table_sketch import Question, sketch
 
 RNG = np.random.default_rng(0)
@@ -71,6 +71,7 @@ def test_marginals_and_totals_equal_brute_force_row_by_row(
     free = [i for i in range(len(problem.n_states)) if i not in observed]
     plan = TablePlan(sketch(problem, Question("marginals", tuple(free), observed)))
     answer = plan.run(codes)
+    assert sorted(scope for scope, _ in plan.outputs) == [(i,) for i in free]
     for row in range(n_rows):
         rest = sliced(joint, observed, codes[:, row])
         assert_allclose(answer.log_total[row], np.log(rest.sum()), rtol=0, atol=1e-12)
@@ -157,7 +158,7 @@ def test_draws_given_findings_have_the_frequencies_of_the_posterior():
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 12))
-def test_a_likelihood_that_is_one_hot_is_an_observation_and_a_flat_one_is_none(seed, n_rows):
+def test_likelihoods_tilt_the_joint_row_by_row(seed, n_rows):
     rng = np.random.default_rng(seed)
     problem = random_problem(rng, zeros=0.0)
     free = tuple(range(1, len(problem.n_states)))
@@ -165,14 +166,76 @@ def test_a_likelihood_that_is_one_hot_is_an_observation_and_a_flat_one_is_none(s
     rows = rng.random((problem.n_states[0], n_rows)) + 0.05
     plan = TablePlan(sketch(problem, Question("marginals", free, (), weighted=((0,),))))
     answer = plan.run(np.zeros((0, n_rows)), rows)
+    assert sorted(scope for scope, _ in plan.outputs) == [(i,) for i in free]
     for row in range(n_rows):
         tilted = joint * rows[:, row].reshape([-1] + [1] * (joint.ndim - 1))
         assert_allclose(answer.log_total[row], np.log(tilted.sum()), atol=1e-12)
-        for scope, column in plan.program.outputs:
+        for scope, column in plan.outputs:
             others = tuple(i for i in range(joint.ndim) if i != scope[0])
             expected = tilted.sum(axis=others) / tilted.sum()
             found = answer.columns[row, column : column + len(expected)]
             assert_allclose(found, expected, rtol=1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.booleans())
+def test_a_likelihood_that_is_one_hot_is_an_observation_and_a_flat_one_is_none(
+    seed, is_directed
+):
+    rng = np.random.default_rng(seed)
+    problem = random_problem(rng, zeros=0.0, is_directed=is_directed)
+    free, n_states = tuple(range(1, len(problem.n_states))), problem.n_states[0]
+    tilted = TablePlan(sketch(problem, Question("marginals", free, (), weighted=((0,),))))
+    known = TablePlan(sketch(problem, Question("marginals", free, (0,))))
+    unknown = TablePlan(sketch(problem, Question("marginals", free)))
+    hot = tilted.run(np.zeros((0, n_states)), np.eye(n_states))
+    seen = known.run(np.arange(n_states)[None])
+    assert_same_answers(tilted, hot, known, seen)
+    flat = tilted.run(np.zeros((0, 2)), np.full((n_states, 2), 0.25))
+    none = unknown.run(np.zeros((0, 2)))
+    assert_allclose(flat.log_total, none.log_total + np.log(0.25), atol=1e-12)
+    assert_same_answers(tilted, TableAnswer(flat.columns, none.log_total), unknown, none)
+
+
+def assert_same_answers(left, found, right, expected):
+    assert_allclose(found.log_total, expected.log_total, rtol=1e-12, atol=1e-12)
+    places = dict(right.outputs)
+    assert {scope for scope, _ in left.outputs} == set(places)
+    for scope, column in left.outputs:
+        size, at = left.sketch.n_states[scope[0]], places[scope]
+        assert_allclose(
+            found.columns[:, column : column + size],
+            expected.columns[:, at : at + size],
+            rtol=1e-12,
+        )
+
+
+@pytest.mark.parametrize("kind", ["best", "draw"])
+def test_rows_of_all_kinds_in_one_call_get_the_states_they_get_alone(kind):
+    # Variable 0 is copied by 1, barely leans on 2, and no table has 3.
+    lean = np.array([[1.0, 1e-200], [1e-200, 1.0]])
+    tables = (
+        table_of((0,), np.array([0.3, 0.7])),
+        Table((0, 1), np.eye(2)),
+        Table((0, 2), lean),
+    )
+    problem = FactorProblem((2, 2, 2, 3), tables)
+    question = Question(kind, (0, 3) if kind == "best" else (), (1, 2), ((0,),))
+    plan = TablePlan(sketch(problem, question))
+    codes = np.array([[0, 1, 0, 1, 0, 1], [0, 1, 1, 0, 0, 1]])
+    weight = np.array([[1.0, 1.0, 1.0, 0.5, 0.0, 1e-250], [1.0, 1.0, 1.0, 0.5, 1.0, 1.0]])
+    rng = np.random.default_rng(0) if kind == "draw" else None
+    states, total = plan.states(codes, weight, rng, 4 if kind == "draw" else 1)
+    expected = np.log([0.3, 0.7, 0.3, 0.35, 1.0, 0.7])
+    expected += np.log([1.0, 1.0, 1e-200, 1e-200, 1.0, 1.0]) + (kind == "draw") * np.log(3.0)
+    expected[4] = -np.inf
+    assert_allclose(total, expected, rtol=1e-12)
+    assert np.all(states[4] == -1)
+    possible = [0, 1, 2, 3, 5]
+    assert np.all(states[possible][:, :, 0] == codes[0, possible, None])
+    assert np.all(states[possible][:, :, 1] == codes[0, possible, None])
+    assert np.all(states[possible][:, :, 2] == codes[1, possible, None])
+    assert np.all((states[possible][:, :, 3] >= 0) & (states[possible][:, :, 3] < 3))
 
 
 def test_impossible_rows_have_probability_zero_and_leave_their_neighbors_alone():

@@ -107,18 +107,75 @@ def test_a_span_leaves_other_rows_alone():
     assert_array_equal(np.flatnonzero(rows.log_total), np.arange(LANES, 2 * LANES))
 
 
-@pytest.mark.parametrize("small", [FLOOR / 2, 1e-300])
-def test_entries_too_small_for_a_product_of_two_are_flagged(small):
+@pytest.mark.parametrize("unit", [1.0, 1e-19, 1e-25, 1e19, 1e40, 1e-100])
+@pytest.mark.parametrize(
+    ("share", "is_flagged"),
+    [(FLOOR / 1.01, True), (FLOOR * 1.01, False), (1e-150, True), (1e-61, False), (0.0, False)],
+)
+def test_entries_below_the_floor_of_their_table_are_flagged_and_no_others(
+    unit, share, is_flagged
+):
     loop, rows, _ = problem(np.random.default_rng(1), 2 * LANES)
     loop.fixed[:-1] = 1.0
-    rows.likelihood[:] = 1.0
-    rows.likelihood[0, 3] = small
+    rows.likelihood[:] = unit
+    rows.likelihood[0, 3] = share * unit
+    wanted = [3] if is_flagged else []
     loop.run_tiles(rows, np.empty(11 * LANES), (0, 2 * LANES))
-    assert_array_equal(np.flatnonzero(rows.is_wide), [3])
+    assert_array_equal(np.flatnonzero(rows.is_wide), wanted)
+    others = np.delete(np.arange(2 * LANES), 3)
+    total = np.log(N_A) + np.log(unit)
+    assert_allclose(rows.log_total[others], total + np.log(N_B), rtol=1e-12)
+    assert_allclose(rows.log_total[3], total + np.log(N_B - 1), rtol=1e-12)
     rows.is_wide[:] = False
     for row in (2, 3):
         loop.run_row(rows, np.empty(11), row, False)
-    assert_array_equal(np.flatnonzero(rows.is_wide), [3])
+    assert_array_equal(np.flatnonzero(rows.is_wide), wanted)
+
+
+@pytest.mark.parametrize("low", [1e-119, 1e-100, 1e-80])
+def test_products_of_entries_at_the_floor_keep_all_their_digits(low):
+    loop, rows, _ = problem(np.random.default_rng(4), LANES)
+    # With a = 0 only the product of the two small entries is left.
+    table = np.ones((N_A, N_B, N_C))
+    table[0] = 0.0
+    table[0, 0] = low
+    loop.fixed[:-1] = table.ravel()
+    rows.likelihood[:] = 1.0
+    rows.likelihood[0] = 3.0 * low
+    loop.run_tiles(rows, np.empty(11 * LANES), (0, LANES))
+    shares = rows.columns[:, 0] / rows.columns[:, 1]
+    exact = 3.0 * low * low / 2.0
+    seen = ~rows.is_wide
+    # A row is marked once the product itself lies below the floor; its digits are still there.
+    assert seen.all() or exact < FLOOR
+    assert_allclose(shares, exact, rtol=1e-12)
+
+
+def test_all_rows_one_after_the_other_equal_tiles():
+    loop, rows, _ = problem(np.random.default_rng(5), LANES + 3)
+    again = rows._replace(columns=rows.columns.copy(), log_total=rows.log_total.copy())
+    loop.run_tiles(rows, np.empty(11 * LANES), (0, LANES + 3))
+    loop.run_rows(again, np.empty(11))
+    assert_allclose(again.columns, rows.columns, rtol=1e-13)
+    assert_allclose(again.log_total, rows.log_total, rtol=1e-13, atol=1e-14)
+
+
+def test_a_trace_of_all_rows_leaves_wide_and_impossible_ones_alone():
+    loop, rows, table = problem(np.random.default_rng(6), 6, takes_max=True)
+    loop.fixed[:-1] = table.ravel() + 0.01
+    rows.likelihood[:, 1] = 0.0
+    rows.is_wide[2] = True
+    rows.likelihood[0, 4] = 1e-200
+    pool = IndexPool()
+    path = Loop(walk(pool), pool.array(), loop.fixed)
+    states = np.full((6, 2, 2), -1)
+    states[:, :, 0] = [0, 1]
+    loop.trace_rows(path, rows, np.empty(11), states, None)
+    assert_array_equal(rows.is_wide, [False, False, True, False, True, False])
+    assert np.all(states[[1, 2, 4], :, 1] == -1)
+    for row in (0, 3, 5):
+        terms = (table + 0.01)[:, :, rows.codes[0, row]] * rows.likelihood[:, row]
+        assert_array_equal(states[row, :, 1], terms.argmax(axis=1))
 
 
 @pytest.mark.parametrize("scale", [1e-310, 5e-324])

@@ -91,6 +91,12 @@ class RowInference:
         n_states = tuple(variable.n_states for variable in named.values())
         self.exact = TableInference(FactorProblem(n_states, tuple(tables)), max_bytes)
 
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of its tables and of the plans that are kept."""
+        tables = self.exact.problem.tables
+        return self.exact.n_bytes + sum(table.values.nbytes for table in tables)
+
     def sketch(
         self, targets: Sequence[str], known: Sequence[str], scopes: Sequence[tuple[str, ...]]
     ) -> Sketch:

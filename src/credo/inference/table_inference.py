@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
@@ -12,6 +11,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from credo.inference.factor_problem import FactorProblem
+from credo.inference.plan_cache import PlanCache
 from credo.inference.table_findings import MISSING, FindingsGroup, TableFindings
 from credo.inference.table_plan import TableAnswer, TablePlan
 from credo.inference.table_sketch import Question, Sketch, sketch
@@ -21,7 +21,6 @@ from credo.numerics.memory import available_bytes
 
 __all__ = ["ExactMarginals", "TableInference"]
 
-PLANS_KEPT = 64
 SHARE_OF_MEMORY = 0.25
 MAX_SECONDS = 60.0
 
@@ -45,7 +44,8 @@ class TableInference:
     problem
         Tables over coded variables.
     max_bytes
-        Memory that a plan may take; a quarter of what is free by default.
+        Memory that a plan may take, and all plans that are kept; a quarter of what is free by
+        default.
     max_seconds
         Time that a plan in pieces may take for one row.
     """
@@ -53,12 +53,17 @@ class TableInference:
     problem: FactorProblem
     max_bytes: float | None = None
     max_seconds: float = MAX_SECONDS
-    plans: OrderedDict[Question, Plan] = field(default_factory=OrderedDict)
+    plans: PlanCache[Question, Plan] = field(default_factory=PlanCache)
 
     @property
     def limit(self) -> float:
-        """Memory that a plan may take, in bytes."""
+        """Memory that a plan may take, and all that are kept, in bytes."""
         return self.max_bytes or SHARE_OF_MEMORY * available_bytes()
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of the arrays of all plans that are kept."""
+        return self.plans.n_bytes
 
     def sketch(self, question: Question) -> Sketch:
         """Return the plan of a question by names, with its cost."""
@@ -72,23 +77,19 @@ class TableInference:
         InferenceTooLarge
             If no plan fits the memory, whole or in pieces.
         """
-        known = self.plans.get(question)
-        if known is not None:
-            self.plans.move_to_end(question)
-            return known
-        whole = self.sketch(question)
         limit = self.limit
+        known = self.plans.get(question, limit)
+        if known is not None:
+            return known
+        return self.plans.put(question, self._made(question, limit), limit)
+
+    def _made(self, question: Question, limit: float) -> Plan:
+        whole = self.sketch(question)
         if whole.bytes <= limit:
-            self.plans[question] = TablePlan(whole, limit)
-        else:
-            small, sliced = slice_variables(self.problem, whole, limit, self.max_seconds)
-            n_states = self.problem.n_states
-            self.plans[question] = SlicedPlan(
-                TablePlan(small, limit), question, sliced, n_states
-            )
-        while len(self.plans) > PLANS_KEPT:
-            self.plans.popitem(last=False)
-        return self.plans[question]
+            return TablePlan(whole, limit)
+        small, sliced = slice_variables(self.problem, whole, limit, self.max_seconds)
+        n_states = self.problem.n_states
+        return SlicedPlan(TablePlan(small, limit), question, sliced, n_states)
 
     def marginals(self, findings: TableFindings, targets: Sequence[int]) -> ExactMarginals:
         """Return the marginals of some variables in every row; certain where they are given."""

@@ -29,6 +29,11 @@ __all__ = ["TableAnswer", "TablePlan"]
 FEW_ROWS = LANES // 2
 """Fewer rows than this run one at a time."""
 
+CHANCES_AT_ONCE = 1 << 20
+"""Random numbers that are made together."""
+
+States = NDArray[np.intp]
+
 
 @dataclass(frozen=True, eq=False)
 class TableAnswer:
@@ -102,6 +107,16 @@ class TablePlan:
         """Number of columns of the answers."""
         return self.program.n_outputs
 
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of the arrays it holds now; logs and walks count once they were asked for."""
+        total = self.program.n_bytes
+        if "_log_loop" in vars(self):
+            total += self._log_loop[0].fixed.nbytes
+        if "_walk" in vars(self):
+            total += sum(array.nbytes for array in self._walk)
+        return total
+
     def run(
         self,
         codes: NDArray[np.integer],
@@ -143,31 +158,58 @@ class TablePlan:
         rng: Generator | None = None,
         n_draws: int = 1,
         is_log: bool = False,
-    ) -> tuple[NDArray[np.intp], Array]:
+    ) -> tuple[States, Array]:
         """Return joint states of all variables, (n_rows, n_draws, n_variables), and log totals.
 
         Random ones if ``rng`` is given, else the most probable one. Rows that are impossible
         and variables that were summed out have state -1.
         """
         (rows, logs), arena = self._rows(codes, likelihood, is_log), self._arena()
-        n_rows, made = len(rows.log_total), self.sketch
-        low = _too_low(logs) | np.zeros(n_rows, dtype=bool)
-        found = np.full((n_rows, n_draws, len(made.n_states)), -1, dtype=np.intp)
-        steps, index = self._walk
-        for row in range(n_rows):
-            as_logs = self._leave_tables(rows, row, arena, logs, bool(low[row]))
-            fixed = self._log_loop[0].fixed if as_logs else self.program.fixed
-            if np.isneginf(rows.log_total[row]):
-                continue
-            found[row][:, list(made.question.observed)] = rows.codes[:, row]
-            for variable in made.isolated:
-                choices = made.n_states[variable]
-                found[row][:, variable] = (
-                    0 if rng is None else rng.integers(choices, size=n_draws)
-                )
-            chance = None if rng is None else rng.random((n_draws, len(steps)))
-            Loop(steps, index, fixed).trace(arena, found[row], chance, as_logs)
+        found = self._known_states(rows, rng, n_draws)
+        rows.is_wide[:] = self.is_wide | _too_low(logs)
+        n_steps = len(self._walk[0])
+        step = max(1, CHANCES_AT_ONCE // max(1, n_draws * n_steps))
+        for start in range(0, len(found), step):
+            part = slice(start, start + step)
+            states = found[part]
+            chance = None if rng is None else rng.random((len(states), n_draws, n_steps))
+            self._trace(rows, part, arena, states, chance)
+            for row in np.flatnonzero(rows.is_wide[part]).tolist():
+                own = None if chance is None else chance[row]
+                self._trace_log(rows, start + row, arena, states[row], own, logs)
+        found[np.isneginf(rows.log_total)] = -1
         return found, rows.log_total
+
+    def _known_states(self, rows: Rows, rng: Generator | None, n_draws: int) -> States:
+        """Return states with those filled in that are given, or that nothing depends on."""
+        made, n_rows = self.sketch, len(rows.log_total)
+        found = np.full((n_rows, n_draws, len(made.n_states)), -1, dtype=np.intp)
+        found[:, :, list(made.question.observed)] = rows.codes.T[:, None]
+        for i in made.isolated:
+            size = (n_rows, n_draws)
+            found[:, :, i] = 0 if rng is None else rng.integers(made.n_states[i], size=size)
+        return found
+
+    def _trace(
+        self, rows: Rows, part: slice, arena: Array, states: States, chance: Array | None
+    ) -> None:
+        """Find the states of some rows that do not need the log domain."""
+        own = rows.part(part)
+        self._loop.trace_rows(Loop(*self._walk, self.program.fixed), own, arena, states, chance)
+        own.log_total[:] += self.log_fixed_total
+
+    def _trace_log(
+        self,
+        rows: Rows,
+        row: int,
+        arena: Array,
+        states: States,
+        chance: Array | None,
+        logs: Array | None,
+    ) -> None:
+        self._run_log(rows, row, arena, logs)
+        if rows.log_total[row] > -np.inf:
+            Loop(*self._walk, self._log_loop[0].fixed).trace(arena, states, chance, True)
 
     def _rows(
         self, codes: NDArray[np.integer], likelihood: Array | None, is_log: bool
@@ -189,19 +231,6 @@ class TablePlan:
         made, one = self.sketch, len(self.program.fixed) - 1
         return write_trace(made.steps, made.tree, made.place, made.n_states, one)
 
-    def _leave_tables(
-        self, rows: Rows, row: int, arena: Array, logs: Array | None, is_low: bool
-    ) -> bool:
-        """Leave the tables of one row in the arena; return whether they are logs."""
-        as_logs = self.is_wide or is_low
-        if not as_logs:
-            self._loop.run_row(rows, arena, row, False)
-            rows.log_total[row] += self.log_fixed_total
-        if as_logs or rows.is_wide[row]:
-            self._run_log(rows, row, arena, logs)
-            return True
-        return False
-
     @cached_property
     def _loop(self) -> Loop:
         program = self.program
@@ -211,9 +240,7 @@ class TablePlan:
         n_rows = len(rows.log_total)
         tile = self.sketch.place.moving_cells * LANES * rows.log_total.itemsize
         if n_rows < FEW_ROWS or tile > self.max_bytes:
-            arena = self._arena()
-            for row in range(n_rows):
-                self._loop.run_row(rows, arena, row, False)
+            self._loop.run_rows(rows, self._arena())
             return
 
         def work(start: int, stop: int) -> None:
@@ -229,15 +256,10 @@ class TablePlan:
     def _run_log(self, rows: Rows, row: int, arena: Array, logs: Array | None) -> None:
         loop, total = self._log_loop
         only = slice(row, row + 1)
+        part = rows.part(only)
         with np.errstate(divide="ignore"):
-            weight = np.log(rows.likelihood[:, only]) if logs is None else logs[:, only]
-        part = Rows(
-            np.ascontiguousarray(rows.codes[:, only]),
-            np.ascontiguousarray(weight),
-            rows.columns[only],
-            rows.log_total[only],
-            rows.is_wide[only],
-        )
+            weight = np.log(part.likelihood) if logs is None else logs[:, only]
+        part = part._replace(likelihood=np.ascontiguousarray(weight))
         part.log_total[:] = total
         loop.run_row(part, arena, 0, True)
 

@@ -16,7 +16,7 @@ from credo.inference.table_schedule import Move, Output, Schedule, Value
 from credo.numerics.array import Array
 from credo.numerics.contraction import Column, IndexPool, Kind, StepColumn
 
-__all__ = ["Program", "Source", "write_program", "write_trace"]
+__all__ = ["Program", "Source", "n_offsets", "write_program", "write_trace"]
 
 INNER_CELLS = 256
 
@@ -66,6 +66,12 @@ class Program:
     fixed: Array
     outputs: tuple[tuple[tuple[int, ...], int], ...]
     n_outputs: int
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of its arrays."""
+        arrays = (self.fixed_steps, self.moving_steps, self.index, self.fixed)
+        return sum(array.nbytes for array in arrays)
 
 
 @dataclass
@@ -179,6 +185,32 @@ def write_program(
     return Program(
         _stacked(still), _stacked(moving), writer.pool.array(), fixed, tuple(outputs), column
     )
+
+
+def n_offsets(
+    plan: Schedule, n_states: Sequence[int], sources: Sequence[Source], walks: bool
+) -> int:
+    """Return how many offsets a plan has, before lists that are equal are merged.
+
+    Parameters
+    ----------
+    walks
+        Whether a walk from the roots down comes after the program.
+    """
+    total = 2
+    for step in plan.steps:
+        if isinstance(step, Output):
+            continue
+        value = plan.values[step.z]
+        sizes = [n_states[i] for i in value.scope]
+        if value.leaf is not None:
+            total += value.cells + 2 * len(sources[value.leaf].scope)
+            continue
+        split = _split([(size,) for size in sizes])
+        gone = prod(n_states[i] for i in step.gone)
+        total += 2 * (prod(sizes[:split]) + prod(sizes[split:]) + gone)
+        total += (2 * gone + 3 * (len(sizes) + len(step.gone))) if walks else 0
+    return total
 
 
 def write_trace(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import Literal
 
@@ -16,14 +17,15 @@ from credo.graphs.elimination_order import elimination_order
 from credo.inference.contraction_tree import ContractionTree, Leaf, contraction_tree
 from credo.inference.factor_problem import FactorProblem, Table
 from credo.inference.table_memory import Layout, layout
-from credo.inference.table_program import Source
+from credo.inference.table_program import Source, n_offsets
 from credo.inference.table_relevance import connected_to, without_barren
 from credo.inference.table_schedule import Schedule, schedule
 
 __all__ = ["Question", "Sketch", "sketch"]
 
 CELLS_PER_SECOND = 7e8
-BYTES = 8
+SECONDS_PER_OPERATION = 1e-7
+BYTES, OFFSET_BYTES = 8, 4
 
 
 @dataclass(frozen=True)
@@ -87,15 +89,32 @@ class Sketch:
         """Multiplications per row of findings."""
         return self.steps.cells
 
-    @property
+    @cached_property
     def bytes(self) -> int:
-        """Memory for one row of findings."""
-        return BYTES * (self.place.moving_cells + self.place.fixed_cells)
+        """Memory that the plan holds and takes for one row of findings, at most.
+
+        That is its tables, the whole tables behind those that findings are read from, and the
+        offsets of their cells; the operations themselves, a few hundred bytes each, are not
+        counted, nor is the copy of the fixed tables in logs that rows may ask for whose range
+        is beyond plain numbers.
+        """
+        tables = self.place.moving_cells + self.place.fixed_cells + self._raw_cells
+        walks = self.question.kind in ("best", "draw")
+        offsets = n_offsets(self.steps, self.n_states, self.sources, walks)
+        return BYTES * tables + OFFSET_BYTES * offsets
 
     @property
     def seconds(self) -> float:
         """Rough time for one row of findings, one core."""
-        return self.cells / CELLS_PER_SECOND
+        n_operations = len(self.steps.steps)
+        return self.cells / CELLS_PER_SECOND + n_operations * SECONDS_PER_OPERATION
+
+    @property
+    def _raw_cells(self) -> int:
+        """Cells of the tables that findings are read from."""
+        leaves = [value.leaf for value in self.steps.values if value.moves]
+        tables = [self.sources[leaf].table for leaf in leaves if leaf is not None]
+        return sum(table.values.size for table in tables if table is not None)
 
 
 def sketch(problem: FactorProblem, question: Question, effort: float = 1.0) -> Sketch:

@@ -110,6 +110,11 @@ class SlicedPlan:
         asked = self.outputs[len(self.plan.outputs) :]
         return self.plan.n_outputs + sum(self.n_states[scope[0]] for scope, _ in asked)
 
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of the arrays of the smaller plan."""
+        return self.plan.n_bytes
+
     def run(
         self,
         codes: NDArray[np.integer],

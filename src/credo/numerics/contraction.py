@@ -135,6 +135,16 @@ class Rows(NamedTuple):
     log_total: Array
     is_wide: NDArray[np.bool_]
 
+    def part(self, some: slice) -> Rows:
+        """Return some of the rows; what a run leaves for them it leaves here too."""
+        return Rows(
+            np.ascontiguousarray(self.codes[:, some]),
+            np.ascontiguousarray(self.likelihood[:, some]),
+            self.columns[some],
+            self.log_total[some],
+            self.is_wide[some],
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Loop:
@@ -153,6 +163,45 @@ class Loop:
         """Run on one row; in the log domain the fixed tables and likelihoods are logs."""
         loops = _loops("contraction_row")
         loops.run_row(self.steps, self.index, self.fixed, rows, arena, row, is_log)
+
+    def run_rows(self, rows: Rows, arena: Array) -> None:
+        """Run on all rows, one after the other."""
+        loops = _loops("contraction_row")
+        loops.run_rows(self.steps, self.index, self.fixed, rows, arena)
+
+    def trace_rows(
+        self,
+        walk: Loop,
+        rows: Rows,
+        arena: Array,
+        states: NDArray[np.intp],
+        uniform: Array | None,
+    ) -> None:
+        """Run on all rows, and draw the states of each that were summed out, or pick the best.
+
+        Rows that are marked as wide, or become so, are left out.
+
+        Parameters
+        ----------
+        walk
+            Steps of the trace.
+        states
+            Known states are given, the others are filled in, (n_rows, n_draws, n_variables).
+        uniform
+            One chance per row, draw and step, or None for the best states.
+        """
+        shape = (1, states.shape[1], len(walk.steps))
+        _loops("contraction_row").trace_rows(
+            self.steps,
+            walk.steps,
+            (self.index, walk.index),
+            self.fixed,
+            rows,
+            arena,
+            states,
+            np.zeros(shape) if uniform is None else uniform,
+            uniform is None,
+        )
 
     def trace(
         self, arena: Array, states: NDArray[np.intp], uniform: Array | None, is_log: bool

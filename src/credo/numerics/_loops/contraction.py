@@ -204,7 +204,8 @@ def _settle(op: Integers, arena: Array, row_of: Integers, rows: Any, work: Array
             low = min(low, arena[z] if arena[z] > 0.0 else np.inf)
         work[TOP, lane] = top
         is_far = is_far or not NEAR < top < 1.0 / NEAR
-        if low < FLOOR * max(top, NEAR):
+        # Below the square of the floor, other entries may have been lost already.
+        if low < FLOOR * top or 0.0 < top < FLOOR * FLOOR:
             rows.is_wide[row_of[lane]] = True
     if is_far:
         _rescale(op, arena, row_of, rows, work)

@@ -37,7 +37,7 @@ from credo.numerics._loops.contraction import (
 )
 from credo.numerics.array import Array
 
-__all__ = ["run_row", "trace"]
+__all__ = ["run_row", "run_rows", "trace", "trace_rows"]
 
 Integers = NDArray[np.int64]
 Offsets = NDArray[np.int32]
@@ -75,6 +75,13 @@ def run_row(
             _write(op, fixed, arena, rows, row, is_log)
             continue
         _rescale(op, arena, rows, row, is_log)
+
+
+@numba.njit(cache=True, nogil=True)
+def run_rows(program: Integers, index: Offsets, fixed: Array, rows: Any, arena: Array) -> None:
+    """Run the program on all rows, one after the other, in the plain domain."""
+    for row in range(rows.log_total.shape[0]):
+        run_row(program, index, fixed, rows, arena, row, False)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -226,6 +233,33 @@ def trace(
             for j in range(step[N_GONE]):
                 at = step[GONE] + 3 * j
                 states[draw, index[at]] = (chosen // index[at + 1]) % index[at + 2]
+
+
+@numba.njit(cache=True, nogil=True)
+def trace_rows(
+    program: Integers,
+    walk: Integers,
+    offsets: Any,
+    fixed: Array,
+    rows: Any,
+    arena: Array,
+    states: NDArray[np.intp],
+    uniform: Array,
+    picks_best: bool,
+) -> None:
+    """Run the program on each row in the plain domain and fill its ``states``.
+
+    Rows marked as wide before or during the run are left to the log domain. The two offsets
+    are those of the program and of the walk.
+    """
+    for row in range(states.shape[0]):
+        if rows.is_wide[row]:
+            continue
+        run_row(program, offsets[0], fixed, rows, arena, row, False)
+        if rows.is_wide[row] or rows.log_total[row] == -np.inf:
+            continue
+        chance = uniform[row] if uniform.shape[0] > 1 else uniform[0]
+        trace(walk, offsets[1], fixed, arena, states[row], chance, False, picks_best)
 
 
 @numba.njit(cache=True, nogil=True)
