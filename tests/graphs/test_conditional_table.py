@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
+from credo.distributions.dirichlet import Dirichlet
 from credo.graphs import ConditionalTable, Factor, RoundedTableWarning, UnknownState, Variable
 
 RAIN = Variable("rain", ("none", "some", "heavy"))
@@ -160,6 +161,19 @@ def test_drawing_from_tiny_counts_gives_whole_tables():
         assert drawn[1] == 0.0
 
 
+def test_mean_and_draws_are_those_of_the_dirichlet():
+    counts = np.array([[3.0, 1.0], [0.2, 1e-3], [5.0, 2.5]])
+    table = ConditionalTable(WET, [RAIN], np.full((3, 2), 0.5), counts)
+    assert_allclose(table.mean, Dirichlet(counts).mean(), rtol=1e-15)
+    drawn = table.sample_table(np.random.default_rng(5)).probability
+    assert_allclose(drawn, Dirichlet(counts).sample(np.random.default_rng(5)), rtol=1e-12)
+
+
+def test_a_state_without_counts_is_impossible_in_the_mean():
+    table = ConditionalTable.from_counts(RAIN, [], [2.0, 0.0, 2.0], prior_counts=0.0)
+    assert table.probability.tolist() == [0.5, 0.0, 0.5]
+
+
 def test_drawing_from_a_table_that_was_not_learned_gives_itself():
     table = ConditionalTable(WET, PARENTS, TABLE)
     assert table.sample_table(np.random.default_rng(0)) is table
@@ -169,6 +183,11 @@ def test_drawing_from_a_table_that_was_not_learned_gives_itself():
 def test_a_setting_never_counted_needs_a_prior():
     with pytest.raises(ValueError, match=r"found none for rain='heavy'.*prior_counts above"):
         ConditionalTable.from_counts(WET, [RAIN], [[1, 1], [1, 1], [0, 0]], prior_counts=0.0)
+
+
+def test_counts_of_nothing_are_refused_beside_a_table_too():
+    with pytest.raises(ValueError, match="found none for rain='heavy'"):
+        ConditionalTable(WET, [RAIN], np.full((3, 2), 0.5), [[1, 1], [1, 1], [0, 0]])
 
 
 def test_rounding_is_repaired_with_a_warning_that_names_node_and_setting():

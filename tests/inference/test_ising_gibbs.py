@@ -71,6 +71,15 @@ def test_chains_that_disagree_have_large_errors():
     assert result.error > 0.2
 
 
+def test_spins_without_neighbors_have_no_error():
+    # What a free spin would be does not depend on the draw: every batch has the same mean.
+    field = np.array([0.3, 12.0, -4.0])
+    free = IsingProblem(SpinGraph(np.zeros((0, 2), dtype=np.intp), np.zeros(0), field))
+    result = run(IsingGibbs(n_chains=3, n_draws=70, seed=1), free).posterior
+    assert_allclose(result.mean, np.tanh(field), rtol=1e-14)
+    assert np.all(result.standard_error < 1e-14)
+
+
 def test_a_chain_goes_on_where_it_was():
     target = problem()
     chain = SpinChain.start(target, np.random.default_rng(0))

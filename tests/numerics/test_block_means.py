@@ -51,3 +51,11 @@ def test_chains_that_stand_apart_tell_the_error_themselves():
 
 def test_one_block_has_no_finite_error():
     assert np.isinf(of(np.ones((1, 2, 3))).standard_error).all()
+
+
+@pytest.mark.parametrize("offset", [1.0, -1e6])
+def test_a_large_level_leaves_no_noise_in_the_error(offset):
+    x = np.cumsum(np.random.default_rng(3).normal(size=(40, 4, 5)), axis=0)
+    moved = (1e-9 * abs(offset) * x + offset) - offset
+    assert_allclose(of(moved + offset).standard_error, of(moved).standard_error, rtol=1e-5)
+    assert np.all(of(np.full((10, 2, 3), 0.1)).standard_error <= 1e-17)

@@ -14,6 +14,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from credo.distributions.categorical import random_index
+from credo.distributions.dirichlet import Dirichlet
 from credo.graphs.conditional import Values
 from credo.graphs.factor import Factor
 from credo.graphs.table_entry import (
@@ -30,6 +31,7 @@ __all__ = ["ConditionalTable", "RoundedTableWarning"]
 EXACT = 1e-12
 SILENT = 1e-6
 LARGEST_ROUNDING = 1e-2
+NO_COUNT = 1e-300
 
 
 class RoundedTableWarning(UserWarning):
@@ -81,7 +83,7 @@ class ConditionalTable:
         object.__setattr__(self, "parents", tuple(parents))
         table = _checked(scope, probability, "probability")
         object.__setattr__(self, "probability", _normalized(scope, table))
-        kept = None if counts is None else _checked(scope, counts, "counts")
+        kept = None if counts is None else _checked_counts(scope, counts)
         object.__setattr__(self, "counts", kept)
 
     @classmethod
@@ -147,15 +149,8 @@ class ConditionalTable:
         """
         scope = (*parents, child)
         total = _checked(scope, counts, "counts") + as_float(prior_counts)
-        total = _checked(scope, total, "counts + prior_counts")
-        weight = total.sum(axis=-1, keepdims=True)
-        if weight.size and weight.min() <= 0:
-            where = np.unravel_index(int(weight.argmin()), weight.shape)[:-1]
-            raise ValueError(
-                f"counts of {child.name} must be positive for every setting of its parents; "
-                f"found none for {setting_text(parents, where)}. Pass prior_counts above zero."
-            )
-        return cls(child, parents, total / weight, total)
+        total = _checked_counts(scope, total)
+        return cls(child, parents, _mean(total), total)
 
     @property
     def n_parameters(self) -> int:
@@ -167,19 +162,13 @@ class ConditionalTable:
         """Posterior mean of the table; the table itself if it was not learned."""
         if self.counts is None:
             return self.probability
-        return np.asarray(self.counts / self.counts.sum(axis=-1, keepdims=True))
+        return _mean(self.counts)
 
     def sample_table(self, rng: Generator) -> ConditionalTable:
         """Return a table drawn from the Dirichlet posterior; itself if it was not learned."""
         if self.counts is None:
             return self
-        # Gammas of tiny shape underflow; in logs, G(a) = G(a + 1) U^(1/a) does not.
-        with np.errstate(divide="ignore"):
-            log_gamma = np.log(rng.standard_gamma(self.counts + 1.0))
-            log_gamma += np.log(rng.uniform(size=self.counts.shape)) / self.counts
-        top = log_gamma.max(axis=-1, keepdims=True)
-        share = np.exp(log_gamma - top)
-        drawn = share / share.sum(axis=-1, keepdims=True)
+        drawn = _belief(self.counts).sample(rng)
         return ConditionalTable(self.child, self.parents, drawn)
 
     def table(self) -> Factor:
@@ -236,6 +225,27 @@ def _checked(scope: tuple[Variable, ...], values: ArrayLike, what: str) -> Array
             f"{table[tuple(wrong)]} at {setting_text(scope, wrong)}. Check that cell."
         )
     return table
+
+
+def _checked_counts(scope: tuple[Variable, ...], counts: ArrayLike) -> Array:
+    table = _checked(scope, counts, "counts")
+    weight = table.sum(axis=-1)
+    if weight.size and weight.min() <= 0:
+        where = np.unravel_index(int(weight.argmin()), weight.shape)
+        raise ValueError(
+            f"counts of {scope[-1].name} must be positive for every setting of its parents; "
+            f"found none for {setting_text(scope[:-1], where)}. Pass prior_counts above zero."
+        )
+    return table
+
+
+def _belief(counts: Array) -> Dirichlet:
+    """Return the belief about each row; a state without counts is as good as impossible."""
+    return Dirichlet(np.maximum(counts, NO_COUNT))
+
+
+def _mean(counts: Array) -> Array:
+    return np.where(counts > 0, _belief(counts).mean(), 0.0)
 
 
 def _normalized(scope: tuple[Variable, ...], table: Array) -> Array:

@@ -9,6 +9,7 @@ import numpy as np
 from credo.inference.engine import Info
 from credo.inference.ising_problem import IsingProblem, SpinMeans
 from credo.numerics.array import Array
+from credo.numerics.block_means import BlockMeans
 from credo.numerics.ising import Spins, random_seed, random_spins
 
 __all__ = ["GibbsState", "IsingGibbs", "SpinChain", "spin_draws"]
@@ -76,12 +77,11 @@ class SpinChain:
 
 @dataclass(frozen=True, eq=False)
 class GibbsState:
-    """Chains, the sum of each one's batch averages, and the sum of all their squares."""
+    """Chains, the averages of their batches, and whether their burn-in is over."""
 
     chains: tuple[SpinChain, ...]
-    sums: Array
-    squares: Array
-    n_batches: int = -1
+    batches: BlockMeans
+    is_warm: bool = False
 
 
 @dataclass(frozen=True)
@@ -127,37 +127,27 @@ class IsingGibbs:
         """Return chains at random spins."""
         streams = np.random.default_rng(self.seed).spawn(self.n_chains)
         chains = tuple(SpinChain.start(problem, rng) for rng in streams)
-        zeros = np.zeros((self.n_chains, problem.n_spins))
-        return GibbsState(chains, zeros, zeros[0])
+        return GibbsState(chains, BlockMeans.empty((self.n_chains, problem.n_spins)))
 
     def step(self, problem: IsingProblem, state: GibbsState) -> tuple[GibbsState, Info]:
         """Take the burn-in or one batch of sweeps in every chain; report the batches left."""
-        if state.n_batches < 0:
+        n_batches = state.batches.n_blocks
+        if not state.is_warm:
             chains = tuple(c.moved(problem, self.burn_in) for c in state.chains)
-            after = replace(state, chains=chains, n_batches=0)
+            after = replace(state, chains=chains, is_warm=True)
         else:
-            done = np.arange(state.n_batches, state.n_batches + 2) * self.n_draws // _BATCHES
+            done = np.arange(n_batches, n_batches + 2) * self.n_draws // _BATCHES
             moved = [c.averaged(problem, int(done[1] - done[0])) for c in state.chains]
-            means = np.stack([mean for _, mean in moved])
-            after = GibbsState(
-                tuple(chain for chain, _ in moved),
-                state.sums + means,
-                state.squares + (means**2).sum(axis=0),
-                state.n_batches + 1,
-            )
+            batches = state.batches.with_block(np.stack([mean for _, mean in moved]))
+            after = replace(state, chains=tuple(chain for chain, _ in moved), batches=batches)
         level = np.mean([problem.log_density(c.spins(problem)) for c in after.chains])
-        return after, Info(float(level), float(_BATCHES - after.n_batches))
+        return after, Info(float(level), float(_BATCHES - after.batches.n_blocks))
 
     def posterior(
         self, problem: IsingProblem, state: GibbsState
     ) -> tuple[SpinMeans, float, str]:
-        """Return means with standard errors, from batches or chains, whichever is larger."""
-        n_batches = max(state.n_batches, 1)
-        n = n_batches * self.n_chains
-        mean = state.sums.sum(axis=0) / n
-        batches = np.maximum(state.squares / n - mean**2, 0.0) / (n - 1)
-        chains = np.var(state.sums / n_batches, axis=0, ddof=1) / self.n_chains
-        error = np.sqrt(np.maximum(batches, chains))
+        """Return means with standard errors, which chains that disagree make large."""
+        mean, error = state.batches.mean.mean(axis=0), state.batches.standard_error
         means = SpinMeans(mean, float(error.max()), "largest standard error", error)
         return means, float("nan"), "none"
 

@@ -29,7 +29,7 @@ class BlockMeans:
     first, last
         First and last block.
     products
-        Sum of the products of successive blocks.
+        Sum of the products of successive blocks, each less the first one.
 
     Examples
     --------
@@ -58,14 +58,11 @@ class BlockMeans:
         n = self.n_blocks + 1
         shift = block - self.mean
         mean = self.mean + shift / n
-        return type(self)(
-            n,
-            mean,
-            self.scatter + shift * (block - mean),
-            self.first if self.n_blocks else block,
-            block,
-            self.products + self.last * block,
-        )
+        first = self.first if self.n_blocks else block
+        last = self.last if self.n_blocks else block
+        scatter = self.scatter + shift * (block - mean)
+        products = self.products + (last - first) * (block - first)
+        return type(self)(n, mean, scatter, first, block, products)
 
     @property
     def within(self) -> Array:
@@ -74,9 +71,9 @@ class BlockMeans:
         The covariance of neighboring blocks counts where it is positive, which makes up for
         blocks that are short for the memory of the chain.
         """
-        n, mean = self.n_blocks, self.mean
+        n, mean = self.n_blocks, self.mean - self.first
         variance = self.scatter.mean(axis=0) / (n - 1)
-        inner = 2 * n * mean - self.first - self.last
+        inner = 2 * n * mean - (self.last - self.first)
         lagged = (self.products - mean * inner + (n - 1) * mean**2).mean(axis=0) / (n - 1)
         return np.asarray((variance + 2 * np.maximum(lagged, 0.0)) / n)
 
