@@ -87,3 +87,75 @@ def test_starts_that_cannot_exist_are_refused():
         FlatProblem.of(FactorProblem((2,) * 3, tuple(different))).starts(
             1, np.random.default_rng(0)
         )
+
+
+def tree_with_doubles(rng):
+    """Return a tree of pairs, some of them twice, reversed, or inside a table of three."""
+    tables = [
+        table_of((0, 1), 5 * rng.random((2, 3))),
+        table_of((1, 0), rng.random((3, 2))),
+        table_of((1, 2, 3), rng.random((3, 2, 2))),
+        table_of((3, 1), 3 * rng.random((2, 3))),
+        table_of((2, 1), rng.random((2, 3))),
+        table_of((2, 3), rng.random((2, 2))),
+        table_of((0,), rng.random(2)),
+        table_of((4, 0), rng.random((2, 2))),
+    ]
+    return FactorProblem((2, 3, 2, 2, 2), tuple(tables))
+
+
+def joint_of(problem):
+    states = np.array(list(np.ndindex(*problem.n_states)))
+    return states, np.exp(problem.log_density(states))
+
+
+def test_tables_about_the_same_variables_are_no_loop():
+    problem = tree_with_doubles(np.random.default_rng(7))
+    flat = FlatProblem.of(problem)
+    assert flat.order.is_forest
+    states, weight = joint_of(problem)
+    assert_allclose(
+        log_densities(flat.net, states) + flat.log_scale, problem.log_density(states)
+    )
+    found = run(LoopyBeliefPropagation(), problem)
+    assert found.evidence_method == "exact"
+    assert_allclose(found.log_evidence, np.log(weight.sum()), rtol=1e-12)
+    for i, marginal in enumerate(found.posterior.probability):
+        expected = np.bincount(states[:, i], weight) / weight.sum()
+        assert_allclose(marginal, expected, rtol=1e-10)
+
+
+def test_what_is_given_does_not_keep_tables_apart():
+    rng = np.random.default_rng(8)
+    tables = (
+        table_of((2, 0, 1), rng.random((2, 2, 3))),
+        table_of((1, 3, 0), rng.random((3, 2, 2))),
+    )
+    problem = FactorProblem((2, 3, 2, 2), tables)
+    assert not FlatProblem.of(problem).order.is_forest
+    known = problem.given({2: 1, 3: 0})
+    flat = FlatProblem.of(known)
+    assert flat.order.is_forest
+    states, _ = joint_of(known)
+    assert_allclose(log_densities(flat.net, states) + flat.log_scale, known.log_density(states))
+
+
+def test_zeros_of_tables_about_the_same_variables_join():
+    left, right = np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([[0.0, 1.0], [1.0, 1.0]])
+    problem = FactorProblem((2, 2), (table_of((0, 1), left), table_of((0, 1), right)))
+    found = run(LoopyBeliefPropagation(), problem)
+    assert found.posterior.probability[0].tolist() == [0.0, 1.0]
+    apart = FactorProblem((2, 2), (Table((0, 1), np.eye(2)), Table((1, 0), 1 - np.eye(2))))
+    with pytest.raises(NoPossibleState):
+        FlatProblem.of(apart)
+
+
+def test_tables_whose_product_would_lose_an_entry_stay_apart():
+    table = Table((0, 1), np.array([[1.0, 1e-200], [1e-200, 1.0]]))
+    rules_out = table_of((0,), np.array([1.0, 0.0]))
+    other = table_of((1,), np.array([0.0, 1.0]))
+    problem = FactorProblem((2, 2), (table, table, rules_out, other))
+    flat = FlatProblem.of(problem)
+    assert_allclose(
+        log_densities(flat.net, np.array([[0, 1]])) + flat.log_scale, 2 * np.log(1e-200)
+    )

@@ -97,7 +97,7 @@ class Bins:
         return label
 
     def points(self, n: int) -> tuple[Array, Array]:
-        """Return ``n`` points inside each bin, shape (n_bins, n), and their weights (n,)."""
+        """Return ``n`` Gauss-Legendre points of each bin, (n_bins, n), and weights (n,)."""
         nodes, weights = np.polynomial.legendre.leggauss(n)
         half = np.diff(self.edges)[:, None] / 2
         return np.asarray(self.midpoints[:, None] + half * nodes), np.asarray(weights / 2)
@@ -108,10 +108,10 @@ def discretized(
 ) -> ConditionalTable:
     """Return the table of a conditional distribution whose real variables are cut into bins.
 
-    ``P(bin of child | bins of parents)`` is the mass of the child's bin, averaged over points
-    spread evenly inside the bins of the real parents; the answers of a network of such tables
-    come closer to those of the real variables as bins get narrower, with tables that grow as
-    the product of the numbers of bins.
+    ``P(bin of child | bins of parents)`` is the mass of the child's bin, averaged over the
+    bins of the real parents by Gauss-Legendre quadrature, as if their density were flat inside
+    a bin. The answers of a network of such tables come closer to those of the real variables
+    as bins get narrower, with tables that grow as the product of the numbers of bins.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def discretized(
     bins
         One for each real variable among child and parents; others are ignored.
     n_points
-        Points inside each bin of each real parent.
+        Points of the quadrature inside each bin of each real parent.
 
     Examples
     --------

@@ -40,7 +40,7 @@ def local_independence(graph: DirectedGraph, node: str) -> Independence:
 
 
 def independence_basis(graph: DirectedGraph) -> tuple[Independence, ...]:
-    """Return the fewest statements from which all others that the graph makes follow.
+    """Return statements from which all others that the graph makes follow, none to spare.
 
     In the order of the graph, each node is independent of its predecessors given its parents.
     Symmetry, decomposition, weak union and contraction derive every d-separation from these
