@@ -114,3 +114,56 @@ def test_unknown_names_and_states_are_named():
         LEFT.sum_out("Z")
     with pytest.raises(UnknownState, match="state of A must be one of"):
         LEFT.restrict({"A": "maybe"})
+
+
+def tiny_factors():
+    """Return two tables that all but rule out a state, and one that rules out the other."""
+    x = Variable("x", ("a", "b"))
+    return Factor((x,), [1e-200, 1.0]), Factor((x,), [1e-200, 1.0]), Factor((x,), [1.0, 0.0])
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (0, 2, 1), (2, 1, 0)])
+def test_entries_that_no_number_holds_survive_until_they_matter(order):
+    parts = tiny_factors()
+    first, second, third = (parts[i] for i in order)
+    for product in ((first * second) * third, first * (second * third)):
+        assert product.values.tolist() == [1.0, 0.0]
+        assert_allclose(product.log_scale, 2 * np.log(1e-200), rtol=1e-14)
+        assert product.log_values is None
+
+
+def test_sums_maxima_and_restrictions_of_lost_entries_keep_their_logs():
+    first, second, _ = tiny_factors()
+    y = Variable("y", (0, 1, 2))
+    both = first * second * Factor((y,), [1.0, 2.0, 5.0])
+    assert_allclose(both.log_table()[0], 2 * np.log(1e-200) + np.log([1, 2, 5]), rtol=1e-14)
+    assert_allclose(both.restrict({"x": "a"}).table(), 0.0, atol=1e-300)
+    assert_allclose(both.restrict({"x": "a"}).normalized().table(), [0.125, 0.25, 0.625])
+    low = both.sum_out("y").log_table()[0]
+    assert_allclose(low, 2 * np.log(1e-200) + np.log(8), rtol=1e-14)
+    high = both.max_out("y").log_table()[0]
+    assert_allclose(high, 2 * np.log(1e-200) + np.log(5), rtol=1e-14)
+    assert_allclose(both.normalized().log_table()[0, 1], 2 * np.log(1e-200) + np.log(0.25))
+
+
+def test_a_table_that_spans_more_than_numbers_do_keeps_its_digits():
+    x = Variable("x", ("a", "b"))
+    wide = Factor((x,), [3e-300, 1e300])
+    assert_allclose(wide.log_table(), np.log([3e-300, 1e300]), rtol=1e-15)
+    assert_allclose(wide.restrict({"x": "a"}).table(), 3e-300, rtol=1e-13)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6))
+def test_products_and_sums_of_any_range_are_those_of_logs(seed):
+    rng = np.random.default_rng(seed)
+    x, y = Variable("x", (0, 1, 2)), Variable("y", (0, 1))
+    logs = rng.uniform(-600, 0, size=(4, 3, 2))
+    logs[rng.random(logs.shape) < 0.2] = -np.inf
+    product = Factor.from_logs((x, y), logs[0])
+    for other in logs[1:]:
+        product = product * Factor.from_logs((y, x), other.T)
+    total = logs.sum(axis=0)
+    assert_allclose(product.log_table(), total, rtol=1e-12)
+    assert_allclose(product.sum_out("y").log_table(), np.logaddexp(*total.T), rtol=1e-12)
+    assert_allclose(product.max_out("x").log_table(), total.max(axis=0), rtol=1e-12)

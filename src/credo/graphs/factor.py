@@ -12,16 +12,21 @@ from numpy.typing import ArrayLike
 
 from credo.graphs.variable import UnknownVariable, Variable, nearest
 from credo.numerics.array import Array, as_float
+from credo.numerics.log_domain import log_sum_exp
 
 __all__ = ["Factor"]
+
+TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True, eq=False)
 class Factor:
     """A function of discrete variables, ``exp(log_scale) * values``, one axis per variable.
 
-    The largest entry of ``values`` is one, so that products of thousands of factors keep their
-    digits; the rest of the size is in ``log_scale``. Axes are matched by name, never by place.
+    The largest entry of ``values`` is one and the rest of the size is in ``log_scale``, so that
+    products of thousands of factors do not underflow as a whole. Where single entries would,
+    next to the largest one, the factor keeps the logs of its entries and goes on with these.
+    Axes are matched by name, never by place.
 
     Attributes
     ----------
@@ -31,6 +36,8 @@ class Factor:
         Entries between 0 and 1, the largest one; all zero if the factor is zero everywhere.
     log_scale
         Log of what ``values`` was divided by.
+    log_values
+        Logs of ``values``, if some of these are too small for a number; None otherwise.
 
     Examples
     --------
@@ -43,6 +50,7 @@ class Factor:
     variables: tuple[Variable, ...]
     values: Array
     log_scale: float
+    log_values: Array | None
 
     def __init__(
         self, variables: Sequence[Variable], values: ArrayLike, log_scale: float = 0.0
@@ -60,9 +68,34 @@ class Factor:
                 "negative; found some that are not. Pass probabilities or positive weights."
             )
         top = float(table.max(initial=0.0))
+        if _least(table) < TINY * top:
+            self._set(variables, *_from_logs(_log(table), log_scale))
+        elif top > 0:
+            self._set(variables, table / top, log_scale + np.log(top), None)
+        else:
+            self._set(variables, table, log_scale, None)
+
+    @classmethod
+    def from_logs(
+        cls, variables: Sequence[Variable], log_values: ArrayLike, log_scale: float = 0.0
+    ) -> Factor:
+        """Return the factor whose entries have these logs; minus infinity stands for zero."""
+        values, scale, logs = _from_logs(as_float(log_values), log_scale)
+        made = cls(variables, values, scale)
+        object.__setattr__(made, "log_values", logs)
+        return made
+
+    def _set(
+        self,
+        variables: Sequence[Variable],
+        values: Array,
+        log_scale: float,
+        log_values: Array | None,
+    ) -> None:
         object.__setattr__(self, "variables", tuple(variables))
-        object.__setattr__(self, "values", table / top if top > 0 else table)
-        object.__setattr__(self, "log_scale", log_scale + (np.log(top) if top > 0 else 0.0))
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "log_scale", log_scale)
+        object.__setattr__(self, "log_values", log_values)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -79,39 +112,50 @@ class Factor:
 
     def log_table(self) -> Array:
         """Return the logs of the entries, minus infinity where they are zero."""
-        with np.errstate(divide="ignore"):
-            return self.log_scale + np.log(self.values)
+        return self.log_scale + self._logs()
 
     def __mul__(self, other: Factor) -> Factor:
         variables = self.variables + tuple(
             v for v in other.variables if v not in self.variables
         )
-        left, right = self.spread(variables), other.spread(variables)
-        return Factor(variables, left * right, self.log_scale + other.log_scale)
+        log_scale = self.log_scale + other.log_scale
+        if self._least() * other._least() < TINY:
+            left, right = (part._spread(part._logs(), variables) for part in (self, other))
+            return Factor.from_logs(variables, left + right, log_scale)
+        return Factor(variables, self.spread(variables) * other.spread(variables), log_scale)
 
     def spread(self, variables: Sequence[Variable]) -> Array:
         """Return ``values`` with the axes of ``variables``, of length one where absent."""
-        order = [self._axis(v.name) for v in variables if v in self.variables]
-        shape = [v.n_states if v in self.variables else 1 for v in variables]
-        return self.values.transpose(order).reshape(shape)
+        return self._spread(self.values, variables)
 
     def sum_out(self, *names: str) -> Factor:
         """Return the factor of the other variables, summed over these."""
-        return self._without(names, self.values.sum(axis=self._axes(names)))
+        axes = self._axes(names)
+        if self.log_values is not None:
+            return self._without_logs(names, log_sum_exp(self.log_values, axis=axes))
+        return self._without(names, self.values.sum(axis=axes))
 
     def max_out(self, *names: str) -> Factor:
         """Return the factor of the other variables, maximized over these."""
-        return self._without(names, self.values.max(axis=self._axes(names)))
+        axes = self._axes(names)
+        if self.log_values is not None:
+            return self._without_logs(names, self.log_values.max(axis=axes))
+        return self._without(names, self.values.max(axis=axes))
 
     def restrict(self, given: Mapping[str, Any]) -> Factor:
         """Return the factor of the other variables where these have their given states."""
         known = {name: self.variable(name).index(given[name]) for name in given}
         cell = tuple(known.get(v.name, slice(None)) for v in self.variables)
+        if self.log_values is not None:
+            return self._without_logs(tuple(known), self.log_values[cell])
         return self._without(tuple(known), self.values[cell])
 
     def normalized(self) -> Factor:
         """Return the factor divided by its sum."""
-        return Factor(self.variables, self.values / self.values.sum())
+        total = self.values.sum()
+        if self.log_values is not None:
+            return Factor.from_logs(self.variables, self.log_values - np.log(total))
+        return Factor(self.variables, self.values / total)
 
     def series(self) -> pd.Series[float]:
         """Return the entries labelled by states, one level of the index per variable."""
@@ -121,6 +165,22 @@ class Factor:
         if len(self.variables) == 1:
             index = self.variables[0].axis
         return pd.Series(self.table().ravel(), index=index, dtype=float)
+
+    def _logs(self) -> Array:
+        return _log(self.values) if self.log_values is None else self.log_values
+
+    def _least(self) -> float:
+        """Return the smallest positive entry, zero if that has no number."""
+        return _least(self.values) if self.log_values is None else 0.0
+
+    def _spread(self, entries: Array, variables: Sequence[Variable]) -> Array:
+        order = [self._axis(v.name) for v in variables if v in self.variables]
+        shape = [v.n_states if v in self.variables else 1 for v in variables]
+        return entries.transpose(order).reshape(shape)
+
+    def _without_logs(self, names: tuple[str, ...], log_values: Array) -> Factor:
+        rest = tuple(v for v in self.variables if v.name not in names)
+        return Factor.from_logs(rest, log_values, self.log_scale)
 
     def _without(self, names: tuple[str, ...], values: Array) -> Factor:
         rest = tuple(v for v in self.variables if v.name not in names)
@@ -136,3 +196,23 @@ class Factor:
                 f"{nearest(name, self.names)}"
             )
         return self.names.index(name)
+
+
+def _log(values: Array) -> Array:
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(values))
+
+
+def _least(values: Array) -> float:
+    return float(values.min(where=values > 0, initial=np.inf))
+
+
+def _from_logs(log_values: Array, log_scale: float) -> tuple[Array, float, Array | None]:
+    """Return entries of maximum one, their log scale, and their logs if some have no number."""
+    top = float(log_values.max(initial=-np.inf))
+    if top == -np.inf:
+        return np.zeros(log_values.shape), log_scale, None
+    logs = log_values - top
+    values = np.exp(logs)
+    is_lost = (values < TINY) & (logs > -np.inf)
+    return values, log_scale + top, logs if is_lost.any() else None
