@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from credo.graphs import ConditionalTable, LinearGaussian, Variable
+from credo.inference.findings import Findings
 from credo.inference.gaussian_network import GaussianNetwork, is_linear_gaussian
 from credo.inference.hybrid import HybridProblem
 from credo.numerics.linear_algebra import NotPositiveDefinite
@@ -59,16 +60,16 @@ def test_stored_networks_agree_with_the_dense_joint(name):
     values = mean[known] + scale * rng.normal(size=(5, 9))
     given = {names[i]: values[:, j] for j, i in enumerate(known)}
     free, shifted, rest = conditional(mean, cov, known, values)
-    found = network.marginals({}, given, names)
+    found = network.marginals(Findings.of(values=given), names)
     for j, i in enumerate(free):
         unit = np.sqrt(rest[j, j])
         assert_allclose(found[names[i]].total_mean() / unit, shifted[:, j] / unit, atol=1e-7)
         assert_allclose(found[names[i]].total_variance(), rest[j, j], rtol=1e-8)
     block = cov[np.ix_(known, known)]
     expected = stats.multivariate_normal(mean[known], block).logpdf(values)
-    assert_allclose(network.log_prob({}, given), expected, rtol=1e-9)
+    assert_allclose(network.log_prob(Findings.of(values=given)), expected, rtol=1e-9)
     picked = free[3:7]
-    joint = network.joint({}, given, [names[i] for i in picked])
+    joint = network.joint(Findings.of(values=given), [names[i] for i in picked])
     assert_allclose(joint.total_covariance()[0], rest[3:7, 3:7], rtol=1e-7, atol=1e-12)
     assert_allclose(joint.total_mean(), shifted[:, 3:7], rtol=1e-8)
 
@@ -77,22 +78,25 @@ def test_hybrid_inference_agrees_on_a_stored_network():
     nodes = stored_network("ecoli70")
     given = {"aceB": [1.0, 0.2], "yheI": [0.3, -0.4]}
     names = [node.child.name for node in nodes]
-    ours = GaussianNetwork(nodes).marginals({}, given, names)
-    other = HybridProblem(nodes).marginals({}, given, names)
+    ours = GaussianNetwork(nodes).marginals(Findings.of(values=given), names)
+    other = HybridProblem(nodes).marginals(Findings.of(values=given), names)
     for name in names:
         assert_allclose(ours[name].mean, other[name].mean, rtol=1e-9, atol=1e-9)
         assert_allclose(ours[name].variance, other[name].variance, rtol=1e-9)
-    ours, other = (kind(nodes).log_prob({}, given) for kind in (GaussianNetwork, HybridProblem))
+    ours, other = (
+        kind(nodes).log_prob(Findings.of(values=given))
+        for kind in (GaussianNetwork, HybridProblem)
+    )
     assert_allclose(ours, other, rtol=1e-11)
 
 
 def test_without_findings_marginals_are_the_prior_and_the_log_density_is_zero():
     nodes = stored_network("arth150")
     names, mean, cov = dense(nodes)
-    found = GaussianNetwork(nodes).marginals({}, {}, names)
+    found = GaussianNetwork(nodes).marginals(Findings(1), names)
     assert_allclose([found[n].total_mean()[0] for n in names], mean, rtol=1e-9)
     assert_allclose([found[n].total_variance()[0] for n in names], np.diag(cov), rtol=1e-9)
-    assert_allclose(GaussianNetwork(nodes).log_prob({}, {}), [0.0])
+    assert_allclose(GaussianNetwork(nodes).log_prob(Findings(1)), [0.0])
 
 
 def test_draws_given_findings_have_the_conditional_moments():
@@ -102,7 +106,7 @@ def test_draws_given_findings_have_the_conditional_moments():
     values = np.array([[1.0, -0.5]])
     free, shifted, rest = conditional(mean, cov, known, values)
     draws = GaussianNetwork(nodes).sample(
-        {}, {"icdA": [1.0], "lacZ": [-0.5]}, 40_000, np.random.default_rng(1)
+        Findings.of(values={"icdA": [1.0], "lacZ": [-0.5]}), 40_000, np.random.default_rng(1)
     )
     columns = np.array([draws[names[i]][0] for i in free])
     error = np.sqrt(np.diag(rest) / 40_000)
@@ -123,7 +127,9 @@ def test_answers_do_not_depend_on_units(unit):
             LinearGaussian(1.0, {"x": 2.0 / u}, 0.5).bind(y, (x,)),
             LinearGaussian(0.0, {"x": 1.0, "y": 0.7 * u}, 0.1 * u).bind(z, (x, y)),
         ]
-        found = GaussianNetwork(nodes).marginals({}, {"z": [2.0 * u]}, ["x", "y"])
+        found = GaussianNetwork(nodes).marginals(
+            Findings.of(values={"z": [2.0 * u]}), ["x", "y"]
+        )
         x, y = found["x"], found["y"]
         return [x.total_mean() / u, x.total_variance() / u**2, y.total_mean()]
 
@@ -143,10 +149,12 @@ def test_a_long_chain_equals_its_own_recursion():
     for _ in range(n - 1):
         variance.append(0.81 * variance[-1] + 0.25)
         mean.append(0.9 * mean[-1] + 0.1)
-    found = GaussianNetwork(nodes).marginals({}, {}, names)
+    found = GaussianNetwork(nodes).marginals(Findings(1), names)
     assert_allclose([found[name].total_variance()[0] for name in names], variance, rtol=1e-10)
     assert_allclose([found[name].total_mean()[0] for name in names], mean, rtol=1e-10)
-    log_prob = GaussianNetwork(nodes).log_prob({}, {name: [0.5] for name in names})
+    log_prob = GaussianNetwork(nodes).log_prob(
+        Findings.of(values={name: [0.5] for name in names})
+    )
     expected = stats.norm.logpdf(0.5) + (n - 1) * stats.norm.logpdf(0.5, 0.55, 0.5)
     assert_allclose(log_prob, expected, rtol=1e-11)
 
@@ -170,8 +178,8 @@ def test_relations_almost_without_noise_are_refused_where_squares_lose_them():
         LinearGaussian(0.0, {"y": 1.0}, 1.0).bind(z, (y,)),
     ]
     with pytest.raises(NotPositiveDefinite, match="found 1e-09 at y and up to 1"):
-        GaussianNetwork(nodes).marginals({}, {"z": [3.0]}, ["x"])
-    found = HybridProblem(nodes).marginals({}, {"z": [3.0]}, ["x"])["x"]
+        GaussianNetwork(nodes).marginals(Findings.of(values={"z": [3.0]}), ["x"])
+    found = HybridProblem(nodes).marginals(Findings.of(values={"z": [3.0]}), ["x"])["x"]
     assert_allclose(found.total_mean(), 1.5, rtol=1e-7)
 
 
@@ -180,3 +188,38 @@ def test_networks_with_tables_are_refused():
     assert not is_linear_gaussian([d])
     with pytest.raises(ValueError, match="Use HybridProblem"):
         GaussianNetwork([d])
+
+
+def test_a_parent_without_a_node_is_set_from_outside():
+    x, y, z = Variable("x"), Variable("y"), Variable("z")
+    root = LinearGaussian(0.5, {}, 2.0).bind(x, ())
+    child = LinearGaussian(1.0, {"x": 2.0, "y": -1.0}, 0.7).bind(z, (x, y))
+    network, dense = GaussianNetwork([root, child]), HybridProblem([root, child])
+    findings = Findings.of(values={"y": [3.0, -1.0], "z": [0.4, 5.0]})
+    found, log_prob = network.posterior(findings, ["x"])
+    mean, sd = 1.0 + 2.0 * 0.5 - np.array([3.0, -1.0]), np.hypot(0.7, 4.0)
+    assert_allclose(log_prob, stats.norm.logpdf([0.4, 5.0], mean, sd))
+    same = dense.marginals(findings, ["x"])["x"]
+    assert_allclose(found["x"].total_mean(), same.total_mean())
+    assert_allclose(found["x"].total_variance(), same.total_variance())
+    draws = network.sample(findings, 4, np.random.default_rng(0))
+    assert set(draws) == {"x", "z"}
+
+
+def test_a_factor_is_made_once_for_what_is_known():
+    x, y = Variable("x"), Variable("y")
+    nodes = [LinearGaussian().bind(x, ()), LinearGaussian(0.0, {"x": 1.0}).bind(y, [x])]
+    network = GaussianNetwork(nodes)
+    first = network._factored(frozenset(["y"]), ["x"])
+    assert network._factored(frozenset(["y"]), ["x"]) is first
+    other = network._factored(frozenset(), ["x"])
+    assert other is not first
+    for values in ({"y": [2.0]}, {"y": [-1.0, 4.0]}):
+        found = network.marginals(Findings.of(values=values), ["x"])["x"]
+        assert_allclose(found.total_mean(), np.array(values["y"]) / 2)
+
+
+def test_gaps_are_refused_for_each_pattern_has_its_own_factor():
+    network = GaussianNetwork([LinearGaussian().bind(Variable("x"), ())])
+    with pytest.raises(ValueError, match="given values of x must be finite; found nan"):
+        network.log_prob(Findings.of(values={"x": [1.0, np.nan]}))

@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from credo.inference.factor_problem import FactorProblem, table_of
+from credo.inference.findings import Findings
 from credo.inference.gibbs_draws import gibbs_draws, gibbs_draws_given
-from credo.inference.table_findings import TableFindings
 
 
 def triangle():
@@ -34,7 +34,7 @@ def test_draws_have_the_joint_frequencies():
 def test_findings_are_kept_and_weigh_the_rest():
     problem = triangle()
     likelihood = np.array([[1.0, 0.2], [1.0, 0.1], [1.0, 0.9]])
-    findings = TableFindings(2, {0: np.array([1, -1])}, {1: likelihood})
+    findings = Findings(2, {0: np.array([1, -1])}, {1: likelihood})
     draws = gibbs_draws_given(problem, findings, 20_000, np.random.default_rng(1))
     assert draws.shape == (2, 20_000, 3)
     assert (draws[0, :, 0] == 1).all()

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import integrate, special, stats
 
 from credo.distributions import Gamma, Mixture, Normal
@@ -22,6 +22,7 @@ from credo.graphs import (
     Variable,
 )
 from credo.graphs.gaussian_node import GaussianNode
+from credo.inference.findings import MISSING, Findings
 from credo.inference.hybrid import HybridProblem, is_conditional_gaussian
 from credo.inference.table_plan_error import InferenceTooLarge
 
@@ -148,8 +149,10 @@ def row_of(columns, i):
 
 def test_tuned_engine_has_the_worked_numbers():
     problem = engine()
-    assert_allclose(np.exp(problem.log_prob({}, {"SC": [8.0]})), 0.0899335718, rtol=1e-9)
-    found = problem.marginals({}, {"SC": [8.0]}, ["te", "TP"])
+    assert_allclose(
+        np.exp(problem.log_prob(Findings.of(values={"SC": [8.0]}))), 0.0899335718, rtol=1e-9
+    )
+    found = problem.marginals(Findings.of(values={"SC": [8.0]}), ["te", "TP"])
     assert_allclose(found["te"][0, 1], 0.9672528544, rtol=1e-9)
     power = found["TP"]
     assert_allclose(power.mean[0], [4.0769230769, 2.3243243243], rtol=1e-10)
@@ -163,7 +166,7 @@ def test_posterior_of_a_real_parent_agrees_with_numerical_integration():
     likelihood += 0.3 * stats.norm.pdf(8, 1.5 * grid + 0.5, 1.0)
     joint = stats.norm.pdf(grid, 2, 1) * likelihood
     total = integrate.simpson(joint, x=grid)
-    mixture = engine().marginals({}, {"SC": [8.0]}, ["TP"])["TP"].mixture(0)
+    mixture = engine().marginals(Findings.of(values={"SC": [8.0]}), ["TP"])["TP"].mixture(0)
     assert_allclose(
         mixture.log_prob(3.0), np.log(np.interp(3.0, grid, joint) / total), rtol=1e-6
     )
@@ -180,8 +183,8 @@ def test_every_answer_equals_the_mixture_over_all_settings(seed):
     problem, brute = HybridProblem(nodes), Brute(nodes)
     codes, values = findings_of(rng, nodes)
     n_rows = 3 if codes or values else 1
-    log_prob = problem.log_prob(codes, values)
-    found = problem.marginals(codes, values, list(problem.structure.conditionals))
+    log_prob = problem.log_prob(Findings.of(codes, values))
+    found = problem.marginals(Findings.of(codes, values), list(problem.structure.conditionals))
     for i in range(n_rows):
         total, weight, mean, cov, free = brute.posterior(row_of(codes, i), row_of(values, i))
         assert_allclose(log_prob[i], total, rtol=1e-10, atol=1e-10)
@@ -206,7 +209,7 @@ def test_joint_of_real_and_discrete_variables_equals_the_mixture_over_all_settin
     nodes = random_network(rng, 3, 4)
     problem, brute = HybridProblem(nodes), Brute(nodes)
     values = {"x3": rng.normal(size=1)}
-    joint = problem.joint({}, values, ["x2", "d1", "x0"])
+    joint = problem.joint(Findings.of(values=values), ["x2", "d1", "x0"])
     _, weight, mean, cov, free = brute.posterior({}, row_of(values, 0))
     picked = [free.index(2), free.index(0)]
     mean, cov = mean[:, picked], cov[:, picked][:, :, picked]
@@ -232,7 +235,7 @@ def test_most_probable_setting_is_the_largest_weight(seed):
     nodes = random_network(rng, 4, 3)
     problem, brute = HybridProblem(nodes), Brute(nodes)
     values = {"x1": rng.normal(size=2), "x2": rng.normal(size=2)}
-    states, log_prob = problem.most_probable({}, values)
+    states, log_prob = problem.most_probable(Findings.of(values=values))
     for i in range(2):
         total, weight, *_ = brute.posterior({}, row_of(values, i))
         best = brute.settings[int(np.argmax(weight))]
@@ -246,7 +249,7 @@ def test_most_probable_states_of_some_variables_sum_out_the_others(seed):
     nodes = random_network(rng, 4, 3)
     problem, brute = HybridProblem(nodes), Brute(nodes)
     values = {"x2": rng.normal(size=1)}
-    states, log_prob = problem.most_probable({}, values, variables=["d2", "d0"])
+    states, log_prob = problem.most_probable(Findings.of(values=values), variables=["d2", "d0"])
     total, weight, *_ = brute.posterior({}, row_of(values, 0))
     table = {}
     for setting, w in zip(brute.settings, weight, strict=True):
@@ -261,8 +264,8 @@ def test_draws_given_findings_have_the_posterior_moments():
     nodes = random_network(rng, 3, 4)
     problem = HybridProblem(nodes)
     given = {"x2": np.array([1.5, -2.0])}
-    draws = problem.sample({}, given, 40_000, rng)
-    found = problem.marginals({}, given, list(problem.structure.conditionals))
+    draws = problem.sample(Findings.of(values=given), 40_000, rng)
+    found = problem.marginals(Findings.of(values=given), list(problem.structure.conditionals))
     for i in range(2):
         assert np.all(draws["x2"][i] == given["x2"][i])
         for name in ("x0", "x1", "x3"):
@@ -277,8 +280,8 @@ def test_draws_given_findings_have_the_posterior_moments():
 def test_draws_of_pairs_keep_their_covariance():
     rng = np.random.default_rng(4)
     problem = HybridProblem(random_network(rng, 2, 4))
-    joint = problem.joint({}, {"x3": [0.5]}, ["x0", "x1"])
-    draws = problem.sample({}, {"x3": [0.5]}, 100_000, rng)
+    joint = problem.joint(Findings.of(values={"x3": [0.5]}), ["x0", "x1"])
+    draws = problem.sample(Findings.of(values={"x3": [0.5]}), 100_000, rng)
     cov = np.cov(draws["x0"][0], draws["x1"][0])
     assert_allclose(cov, joint.total_covariance()[0], atol=0.03 * np.trace(cov))
 
@@ -299,7 +302,7 @@ def test_answers_do_not_depend_on_units(unit):
             LinearGaussian(1.0 * u, {}, 3.0 * u).bind(x, ()),
             spec.bind(y, (d, x)),
         ]
-        found = HybridProblem(nodes).marginals({}, {"y": [2.0]}, ["d", "x"])
+        found = HybridProblem(nodes).marginals(Findings.of(values={"y": [2.0]}), ["d", "x"])
         return found["d"], found["x"].total_mean() / u, found["x"].total_variance() / u**2
 
     for ours, theirs in zip(answers(unit), answers(1.0), strict=True):
@@ -318,7 +321,7 @@ def test_large_offsets_cost_no_digits():
             LinearGaussian(offset, {}, 1.0).bind(x, ()),
             spec.bind(y, (d, x)),
         ]
-        return HybridProblem(nodes).log_prob({}, {"y": [offset + 2.0]})
+        return HybridProblem(nodes).log_prob(Findings.of(values={"y": [offset + 2.0]}))
 
     assert_allclose(log_prob(2.0**23), log_prob(0.0), rtol=1e-8)
 
@@ -331,17 +334,17 @@ def test_nearly_exact_relations_keep_their_digits():
         LinearGaussian(0.0, {"y": 1.0}, 1.0).bind(z, (y,)),
     ]
     problem = HybridProblem(nodes)
-    found = problem.marginals({}, {"z": [3.0]}, ["x", "y"])
+    found = problem.marginals(Findings.of(values={"z": [3.0]}), ["x", "y"])
     assert_allclose([found[n].total_mean()[0] for n in "xy"], 1.5, rtol=1e-9)
     assert_allclose([found[n].total_variance()[0] for n in "xy"], 0.5, rtol=1e-9)
     expected = stats.norm.logpdf(3.0, 0.0, np.sqrt(2.0 + 1e-14))
-    assert_allclose(problem.log_prob({}, {"z": [3.0]}), expected, rtol=1e-9)
+    assert_allclose(problem.log_prob(Findings.of(values={"z": [3.0]})), expected, rtol=1e-9)
 
 
 def test_findings_far_away_keep_their_ratio_of_probabilities():
-    found = engine().marginals({}, {"SC": [1e5]}, ["te"])["te"]
+    found = engine().marginals(Findings.of(values={"SC": [1e5]}), ["te"])["te"]
     assert_allclose(found, [[0.0, 1.0]])
-    log_prob = engine().log_prob({}, {"SC": [1e5]})
+    log_prob = engine().log_prob(Findings.of(values={"SC": [1e5]}))
     spread = 3.0**2 + 0.5**2
     assert_allclose(log_prob, np.log(0.7) + stats.norm.logpdf(1e5, 7.0, np.sqrt(spread)))
 
@@ -356,10 +359,11 @@ def test_a_table_may_rule_out_the_state_that_is_nearest_to_a_far_finding():
             spec.bind(Variable("x"), (d,)),
         ]
     )
-    found = problem.marginals({"c": [1]}, {"x": [1000.0]}, ["d"])["d"]
+    found = problem.marginals(Findings.of({"c": [1]}, {"x": [1000.0]}), ["d"])["d"]
     assert_allclose(found, [[1.0, 0.0]])
     assert_allclose(
-        problem.log_prob({"c": [1]}, {"x": [1000.0]}), np.log(0.5) - 5e5 - 0.9189385
+        problem.log_prob(Findings.of({"c": [1]}, {"x": [1000.0]})),
+        np.log(0.5) - 5e5 - 0.9189385,
     )
 
 
@@ -374,16 +378,16 @@ def test_impossible_rows_are_told_apart_from_the_others():
             ),
         ]
     )
-    found = problem.marginals({"c": [0, 1]}, {}, ["d", "x"])
+    found = problem.marginals(Findings.of({"c": [0, 1]}), ["d", "x"])
     assert_allclose(found["d"], [[1.0, 0.0], [np.nan, np.nan]])
     assert_allclose(found["x"].total_mean(), [0.0, np.nan])
-    assert_allclose(problem.log_prob({"c": [0, 1]}, {}), [0.0, -np.inf])
+    assert_allclose(problem.log_prob(Findings.of({"c": [0, 1]})), [0.0, -np.inf])
     with pytest.raises(ValueError, match="probability zero in row 1"):
-        problem.sample({"c": [0, 1]}, {}, 2, np.random.default_rng(0))
+        problem.sample(Findings.of({"c": [0, 1]}), 2, np.random.default_rng(0))
 
 
 def test_likelihoods_of_states_weigh_as_bayes_rule_says():
-    found = engine().marginals({}, {"SC": [8.0]}, ["te"], {"te": [[0.9, 0.1]]})["te"]
+    found = engine().marginals(Findings.of({}, {"SC": [8.0]}, {"te": [0.9, 0.1]}), ["te"])["te"]
     odds = 0.9672528544 / (1 - 0.9672528544) * 0.1 / 0.9
     assert_allclose(found[0, 1], odds / (1 + odds), rtol=1e-8)
 
@@ -398,7 +402,7 @@ def test_compact_tables_are_used_as_their_whole_table():
     roots = [ConditionalTable(c, (), [0.8, 0.2]) for c in causes]
     answers = [
         HybridProblem([*roots, node, spec.bind(signal, (fault,))]).marginals(
-            {}, {"signal": [1.8]}, ["cause3", "fault"]
+            Findings.of(values={"signal": [1.8]}), ["cause3", "fault"]
         )
         for node in (bound, whole)
     ]
@@ -406,7 +410,7 @@ def test_compact_tables_are_used_as_their_whole_table():
         assert_allclose(answers[0][name], answers[1][name], rtol=1e-12)
     best = [
         HybridProblem([*roots, node, spec.bind(signal, (fault,))]).most_probable(
-            {}, {"signal": [1.8]}
+            Findings.of(values={"signal": [1.8]})
         )
         for node in (bound, whole)
     ]
@@ -421,9 +425,11 @@ def test_many_rows_agree_with_one_row_at_a_time(monkeypatch):
     codes = {"d1": rng.integers(0, 2, size=50)}
     values = {"x4": rng.normal(size=50), "x2": rng.normal(size=50)}
     monkeypatch.setattr("credo.inference.hybrid_structure.CELLS_AT_ONCE", 500)
-    together = problem.marginals(codes, values, ["d0", "x0"])
+    together = problem.marginals(Findings.of(codes, values), ["d0", "x0"])
     for i in range(50):
-        alone = problem.marginals(row_of(codes, i), row_of(values, i), ["d0", "x0"])
+        alone = problem.marginals(
+            Findings.of(row_of(codes, i), row_of(values, i)), ["d0", "x0"]
+        )
         assert_allclose(together["d0"][i], alone["d0"][0], rtol=1e-12)
         assert_allclose(together["x0"].mean[i], alone["x0"].mean[0], rtol=1e-10, atol=1e-12)
 
@@ -437,16 +443,16 @@ def test_variables_that_are_set_need_no_distribution_of_their_own():
         }
     )
     problem = HybridProblem([spec.bind(SPEED, (power, tuned))])
-    found = problem.marginals({"te": [1, 0]}, {"TP": [2.0, 2.0]}, ["SC"])["SC"]
+    found = problem.marginals(Findings.of({"te": [1, 0]}, {"TP": [2.0, 2.0]}), ["SC"])["SC"]
     assert_allclose(found.total_mean(), [7.0, 3.5])
     assert problem.obstacles(["te", "TP"], ["SC"]) == []
 
 
 def test_no_rows_give_no_answers_of_the_right_shape():
-    found = engine().marginals({}, {"SC": np.zeros(0)}, ["te", "TP"])
+    found = engine().marginals(Findings.of(values={"SC": np.zeros(0)}), ["te", "TP"])
     assert found["te"].shape == (0, 2)
     assert found["TP"].mean.shape == (0, 2)
-    assert engine().log_prob({}, {"SC": np.zeros(0)}).shape == (0,)
+    assert engine().log_prob(Findings.of(values={"SC": np.zeros(0)})).shape == (0,)
 
 
 def decision(extra=()):
@@ -468,11 +474,13 @@ def test_networks_with_thresholds_are_told_apart():
 def test_a_single_threshold_is_integrated_exactly():
     problem = HybridProblem(decision())
     assert problem.obstacles([], ["go"]) == []
-    found = problem.marginals({}, {}, ["go", "size"])
+    found = problem.marginals(Findings(1), ["go", "size"])
     assert_allclose(found["go"], [[0.2118553986, 0.7881446014]], rtol=1e-9)
     assert_allclose(found["size"].total_mean(), [100.0])
-    assert_allclose(np.exp(problem.log_prob({"go": [1, 0]}, {})), [0.7881446014, 0.2118553986])
-    with_size = problem.marginals({}, {"size": [100.0, 150.0]}, ["go"])["go"]
+    assert_allclose(
+        np.exp(problem.log_prob(Findings.of({"go": [1, 0]}))), [0.7881446014, 0.2118553986]
+    )
+    with_size = problem.marginals(Findings.of(values={"size": [100.0, 150.0]}), ["go"])["go"]
     assert_allclose(with_size[:, 1], special.ndtr([20 / 15, -30 / 15]))
 
 
@@ -480,23 +488,23 @@ def test_posteriors_that_are_not_mixtures_of_normals_are_sent_to_sampling():
     problem = HybridProblem(decision())
     assert problem.obstacles(["go"], ["size"]) == ["go"]
     for ask in (
-        lambda: problem.marginals({"go": [1]}, {}, ["size"]),
-        lambda: problem.joint({}, {}, ["size", "go"]),
-        lambda: problem.sample({"go": [1]}, {}, 3, np.random.default_rng(0)),
+        lambda: problem.marginals(Findings.of({"go": [1]}), ["size"]),
+        lambda: problem.joint(Findings(1), ["size", "go"]),
+        lambda: problem.sample(Findings.of({"go": [1]}), 3, np.random.default_rng(0)),
     ):
         with pytest.raises(ValueError, match=r"found \['go'\]. Use likelihood weighting"):
             ask()
     second = Probit(90.0, 5.0).bind(Variable("stop", (False, True)), (Variable("size"),))
     both = HybridProblem(decision([second]))
-    found = both.marginals({}, {}, ["go", "stop"])
+    found = both.marginals(Findings(1), ["go", "stop"])
     assert_allclose(found["go"][0, 1], special.ndtr(20 / 25))
     assert_allclose(found["stop"][0, 1], special.ndtr(-10 / np.hypot(20, 5)))
     with pytest.raises(ValueError, match=r"found \['go', 'stop'\]"):
-        both.joint({}, {}, ["go", "stop"])
+        both.joint(Findings(1), ["go", "stop"])
     assert both.obstacles(["stop"], ["go"]) == ["go", "stop"]
     assert both.obstacles(["size"], ["go", "stop"]) == []
     assert both.obstacles([], ["size", "go"]) == []
-    draws = problem.sample({}, {}, 50_000, np.random.default_rng(0))
+    draws = problem.sample(Findings(1), 50_000, np.random.default_rng(0))
     assert_allclose(draws["go"].mean(), 0.788, atol=0.01)
 
 
@@ -526,19 +534,21 @@ def test_thresholds_among_switches_and_findings_equal_numerical_integration(kind
         expected[i, k] = integrate.simpson(density, x=grid)
     problem = HybridProblem(nodes)
     given = {"y": [0.8, 0.8], "z": [2.1, 2.1]}
-    found = problem.marginals({}, given, ["d", "grade"])
+    found = problem.marginals(Findings.of(values=given), ["d", "grade"])
     assert_allclose(found["grade"][0], expected.sum(axis=0) / expected.sum(), rtol=1e-9)
     assert_allclose(found["d"][1], expected.sum(axis=1) / expected.sum(), rtol=1e-9)
-    assert_allclose(problem.log_prob({}, given), np.log(expected.sum()), rtol=1e-9)
+    assert_allclose(
+        problem.log_prob(Findings.of(values=given)), np.log(expected.sum()), rtol=1e-9
+    )
     codes = {"grade": [2, 0], "d": [1, 0]}
-    both = problem.log_prob(codes, given)
+    both = problem.log_prob(Findings.of(codes, given))
     assert_allclose(both, np.log([expected[1, 2], expected[0, 0]]), rtol=1e-9)
-    part = problem.marginals({"grade": [2, 0]}, given, ["d"])["d"]
+    part = problem.marginals(Findings.of({"grade": [2, 0]}, given), ["d"])["d"]
     shares = expected / expected.sum(axis=0)
     assert_allclose(part[:, 1], shares[1, [2, 0]], rtol=1e-9)
     assert problem.obstacles([], ["z"]) == problem.obstacles(["z"], ["x"]) == ["grade"]
     assert problem.obstacles(["y"], ["x"]) == []
-    states, log_prob = problem.most_probable({}, given)
+    states, log_prob = problem.most_probable(Findings.of(values=given))
     best = np.unravel_index(expected.argmax(), expected.shape)
     assert (states["d"][0], states["grade"][0]) == best
     assert_allclose(log_prob, np.log(expected.max()), rtol=1e-9)
@@ -556,7 +566,7 @@ def test_a_threshold_may_switch_real_variables_that_are_apart_from_its_score():
     problem = HybridProblem(nodes)
     assert problem.obstacles(["z"], ["y", "go"]) == []
     assert problem.obstacles(["z"], ["x"]) == ["go"]
-    found = problem.marginals({}, {"z": [1.1]}, ["y", "go"])
+    found = problem.marginals(Findings.of(values={"z": [1.1]}), ["y", "go"])
     share = special.ndtr((0.5 - 0.3) / np.hypot(0.7, 1.2))
     grid = np.linspace(-9, 9, 8001)
     likelihood = stats.norm.pdf(1.1, grid, 0.8)
@@ -566,7 +576,9 @@ def test_a_threshold_may_switch_real_variables_that_are_apart_from_its_score():
     assert_allclose(found["go"][0, 1], integrate.simpson(on, x=grid) / total, rtol=1e-9)
     mean = integrate.simpson(grid * both, x=grid) / total
     assert_allclose(found["y"].total_mean(), mean, rtol=1e-9)
-    assert_allclose(problem.log_prob({}, {"z": [1.1]}), np.log(total), rtol=1e-9)
+    assert_allclose(
+        problem.log_prob(Findings.of(values={"z": [1.1]})), np.log(total), rtol=1e-9
+    )
 
 
 def test_distributions_without_algebra_do_no_harm_where_they_do_not_matter():
@@ -577,7 +589,7 @@ def test_distributions_without_algebra_do_no_harm_where_they_do_not_matter():
     assert problem.obstacles([], ["go"]) == []
     assert problem.obstacles([], ["leaf"]) == ["leaf"]
     with pytest.raises(ValueError, match=r"found \['leaf'\]"):
-        problem.log_prob({}, {"leaf": [1.0]})
+        problem.log_prob(Findings.of(values={"leaf": [1.0]}))
 
 
 def test_too_many_settings_are_refused_before_any_work():
@@ -592,13 +604,13 @@ def test_too_many_settings_are_refused_before_any_work():
         nodes.append(spec.bind(x, (s, reals[i - 1]) if i else (s,)))
     problem = HybridProblem(nodes)
     with pytest.raises(InferenceTooLarge, match="plan of width 29"):
-        problem.log_prob({}, {"x29": [0.0]})
+        problem.log_prob(Findings.of(values={"x29": [0.0]}))
     width, cells, n_bytes, _, fits = problem.cost(["x29"], [])
     assert (width, n_bytes, fits) == (29, 8 * cells, False)
     assert problem.cost([s.name for s in switches], ["x29"])[-1]
     given = {s.name: [0] for s in switches}
     assert_allclose(
-        problem.log_prob(given, {"x29": [0.0]})[0],
+        problem.log_prob(Findings.of(given, {"x29": [0.0]}))[0],
         30 * np.log(0.5) + stats.norm.logpdf(0, 0, np.sqrt(30)),
     )
 
@@ -620,12 +632,14 @@ def test_models_drawn_as_networks_have_the_densities_of_the_models():
     problem = HybridProblem(nodes)
     line = stats.norm.logpdf(y, 0.1 + 0.9 * x, 0.7).sum()
     prior = stats.norm.logpdf(0.9, 0.3, 2.0) + stats.norm.logpdf(0.1, -0.2, 1.5)
-    assert_allclose(problem.log_prob({}, known), line + prior)
+    assert_allclose(problem.log_prob(Findings.of(values=known)), line + prior)
 
     belief = LinearBelief(np.array([0.3, -0.2]), np.diag([1 / 4.0, 1 / 2.25]), 1 / 0.49)
     statistics = LinearStatistics.of(np.column_stack([x, np.ones(8)]), y)
-    assert_allclose(problem.log_prob({}, outputs), belief.log_evidence(statistics))
-    joint = problem.joint({}, outputs, ["slope", "level"])
+    assert_allclose(
+        problem.log_prob(Findings.of(values=outputs)), belief.log_evidence(statistics)
+    )
+    joint = problem.joint(Findings.of(values=outputs), ["slope", "level"])
     after = belief.update(statistics).weights()
     assert_allclose(joint.total_mean()[0], after.mean())
     assert_allclose(joint.total_covariance()[0], after.covariance())
@@ -640,14 +654,170 @@ def test_models_drawn_as_networks_have_the_densities_of_the_models():
         ]
     )
     mixture = Mixture(shares, [Normal(3.0 * k, 1.0 + k) for k in range(3)])
-    assert_allclose(drawn.log_prob({}, {"x": x}), mixture.log_prob(x))
+    assert_allclose(drawn.log_prob(Findings.of(values={"x": x})), mixture.log_prob(x))
 
 
 def test_given_variables_are_refused_in_a_joint():
     with pytest.raises(ValueError, match=r"found \['te', 'SC'\] given"):
-        engine().joint({"te": [1]}, {"SC": [8.0]}, ["te", "SC"])
+        engine().joint(Findings.of({"te": [1]}, {"SC": [8.0]}), ["te", "SC"])
 
 
-def test_findings_that_are_not_finite_are_refused():
-    with pytest.raises(ValueError, match="given values of SC must be finite; found nan"):
-        engine().log_prob({}, {"SC": [np.nan]})
+def with_gaps(rng, nodes, n_rows, missing):
+    """Return findings of random rows in which entries are missing here and there."""
+    codes, values = {}, {}
+    for node in nodes:
+        gone = rng.random(n_rows) < missing
+        if node.child.is_discrete:
+            states = rng.integers(node.child.n_states, size=n_rows)
+            codes[node.child.name] = np.where(gone, MISSING, states)
+        else:
+            values[node.child.name] = np.where(gone, np.nan, rng.normal(0, 2, size=n_rows))
+    return Findings.of(codes, values)
+
+
+def told(findings, row):
+    """Return the states and the values that one row knows."""
+    codes = {n: int(c[row]) for n, c in findings.codes.items() if c[row] != MISSING}
+    values = {n: v[row] for n, v in findings.values.items() if not np.isnan(v[row])}
+    return codes, values
+
+
+def shared_group(problem, findings):
+    """Return all rows as one group, whatever their gaps."""
+    n_states = {n: v.n_states for n, v in problem.structure._variables.items() if v.states}
+    groups = list(findings.groups(n_states))
+    assert problem.can_share(findings)
+    assert len(groups) == 1
+    assert_array_equal(groups[0].rows, np.arange(findings.n_rows))
+    return groups[0]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_rows_with_different_gaps_in_one_batch_have_the_answers_of_each_mixture(seed):
+    rng = np.random.default_rng(700 + seed)
+    nodes = random_network(rng, int(rng.integers(1, 4)), int(rng.integers(2, 5)))
+    problem, brute = HybridProblem(nodes), Brute(nodes)
+    findings = with_gaps(rng, nodes, 30, 0.4)
+    known = shared_group(problem, findings).known
+    found, log_prob = problem.posterior(known, list(problem.structure.conditionals))
+    for i in range(30):
+        codes, values = told(findings, i)
+        total, weight, mean, cov, free = brute.posterior(codes, values)
+        assert_allclose(log_prob[i], total, rtol=1e-10, atol=1e-10)
+        for j, variable in enumerate(brute.discrete):
+            codes_of = np.array([setting[j] for setting in brute.settings])
+            expected = [weight[codes_of == k].sum() for k in range(variable.n_states)]
+            assert_allclose(found[variable.name][i], expected, atol=1e-12)
+        for name, value in values.items():
+            assert_allclose(found[name].total_mean()[i], value, rtol=1e-12)
+            assert_allclose(found[name].total_variance()[i], 0.0, atol=1e-12)
+        for j, k in enumerate(free):
+            average = weight @ mean[:, j]
+            spread = weight @ (cov[:, j, j] + (mean[:, j] - average) ** 2)
+            real = found[brute.real[k]]
+            assert_allclose(real.total_mean()[i], average, rtol=1e-9, atol=1e-9)
+            assert_allclose(real.total_variance()[i], spread, rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_joint_moments_of_rows_with_different_gaps_are_those_of_each_mixture(seed):
+    rng = np.random.default_rng(800 + seed)
+    nodes = random_network(rng, 2, 4)
+    problem, brute = HybridProblem(nodes), Brute(nodes)
+    findings = with_gaps(rng, nodes, 40, 0.5)
+    joint = problem.joint(shared_group(problem, findings).known, ["x2", "d1", "x0"])
+    names = ["x2", "x0"]
+    for i in range(40):
+        codes, values = told(findings, i)
+        _, weight, mean, cov, free = brute.posterior(codes, values)
+        average = weight @ mean
+        shift = mean - average
+        spread = np.tensordot(weight, cov + shift[:, :, None] * shift[:, None, :], axes=1)
+        for a, first in enumerate(names):
+            at = brute.real.index(first)
+            expected = values[first] if first in values else average[free.index(at)]
+            assert_allclose(joint.total_mean()[i, a], expected, atol=1e-9)
+            for b, second in enumerate(names):
+                pair = [brute.real.index(first), brute.real.index(second)]
+                hidden = all(k in free for k in pair)
+                value = spread[free.index(pair[0]), free.index(pair[1])] if hidden else 0.0
+                assert_allclose(joint.total_covariance()[i, a, b], value, atol=1e-9)
+
+
+def test_draws_keep_what_rows_know_and_have_the_moments_of_the_rest():
+    rng = np.random.default_rng(5)
+    nodes = random_network(rng, 2, 3)
+    problem = HybridProblem(nodes)
+    findings = with_gaps(rng, nodes, 8, 0.5)
+    known = shared_group(problem, findings).known
+    draws = problem.sample(known, 20_000, rng)
+    found = problem.marginals(known, list(problem.structure.conditionals))
+    for i in range(8):
+        codes, values = told(findings, i)
+        for name, value in {**codes, **values}.items():
+            assert np.all(draws[name][i] == value)
+        for name in (n for n in ("x0", "x1", "x2") if n not in values):
+            error = np.sqrt(found[name].total_variance()[i] / 20_000)
+            assert abs(draws[name][i].mean() - found[name].total_mean()[i]) < 4.5 * error
+            assert_allclose(draws[name][i].var(), found[name].total_variance()[i], rtol=0.08)
+
+
+def test_the_most_probable_states_of_rows_with_different_gaps_are_those_of_each():
+    rng = np.random.default_rng(6)
+    nodes = random_network(rng, 3, 3)
+    problem, brute = HybridProblem(nodes), Brute(nodes)
+    findings = with_gaps(rng, nodes, 40, 0.5)
+    states, log_prob = problem.most_probable(shared_group(problem, findings).known)
+    for i in range(40):
+        total, weight, *_ = brute.posterior(*told(findings, i))
+        best = brute.settings[int(np.argmax(weight))]
+        assert tuple(states[v.name][i] for v in brute.discrete) == best
+        assert_allclose(log_prob[i], total + np.log(weight.max()), rtol=1e-10)
+
+
+def test_rows_in_blocks_answer_as_all_at_once(monkeypatch):
+    rng = np.random.default_rng(7)
+    nodes = random_network(rng, 2, 3)
+    problem = HybridProblem(nodes)
+    known = shared_group(problem, with_gaps(rng, nodes, 20, 0.4)).known
+    names = list(problem.structure.conditionals)
+    whole, log_prob = problem.posterior(known, names)
+    monkeypatch.setattr("credo.inference.hybrid_structure.CELLS_AT_ONCE", 1)
+    parts, log_parts = problem.posterior(known, names)
+    assert_allclose(log_parts, log_prob, rtol=1e-12)
+    for name in ("d0", "d1"):
+        assert_allclose(parts[name], whole[name], atol=1e-12)
+    for name in ("x0", "x1", "x2"):
+        assert_allclose(parts[name].total_mean(), whole[name].total_mean(), rtol=1e-10)
+        assert_allclose(parts[name].total_variance(), whole[name].total_variance(), atol=1e-12)
+
+
+def switched_chain(n):
+    """Return real variables in a chain, each with a switch of its own."""
+    switches = [Variable(f"d{i}", (0, 1)) for i in range(n)]
+    nodes = [ConditionalTable(d, (), [0.5, 0.5]) for d in switches]
+    for i, switch in enumerate(switches):
+        slopes = {f"x{i - 1}": 1.0} if i else {}
+        parts = {k: LinearGaussian(float(k), slopes) for k in (0, 1)}
+        parents = (switch, *(Variable(name) for name in slopes))
+        nodes.append(ConditionalLinearGaussian(parts).bind(Variable(f"x{i}"), parents))
+    return nodes
+
+
+def test_rows_share_a_plan_unless_the_cost_or_a_threshold_forbids_it():
+    gaps = [[1.0, np.nan], [np.nan, 2.0]]
+    few, many = switched_chain(4), switched_chain(14)
+    assert HybridProblem(few).can_share(Findings.of({}, {"x0": gaps[0], "x3": gaps[1]}))
+    assert not HybridProblem(many).can_share(Findings.of({}, {"x0": gaps[0], "x13": gaps[1]}))
+    probit = Probit(0.0).bind(Variable("go", (False, True)), (Variable("x3"),))
+    problem = HybridProblem([*few, probit])
+    assert not problem.can_share(Findings.of({}, {"x0": gaps[0], "x3": gaps[1]}))
+    with pytest.raises(ValueError, match="given values of x3 must be finite; found nan"):
+        problem.log_prob(Findings.of({"go": [1, 1]}, {"x3": gaps[0]}))
+
+
+def test_findings_that_are_infinite_or_miss_a_state_are_refused():
+    with pytest.raises(ValueError, match="given values of SC must be finite; found inf"):
+        engine().log_prob(Findings.of(values={"SC": [np.inf]}))
+    with pytest.raises(ValueError, match=r"states of te must be given in all rows.*in row 1"):
+        engine().log_prob(Findings.of({"te": [1, MISSING]}))

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from credo.inference.factor_problem import FactorProblem, table_of
+from credo.inference.findings import Findings
 from credo.inference.plan_cache import PlanCache
-from credo.inference.table_findings import TableFindings
 from credo.inference.table_inference import TableInference
 from credo.inference.table_sketch import Question
 
@@ -117,4 +117,4 @@ def test_threads_that_ask_one_engine_get_what_one_thread_gets():
 
 
 def known(variable):
-    return TableFindings(1, {variable: np.array([1])})
+    return Findings(1, {variable: np.array([1])})

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from credo.inference.factor_problem import FactorProblem, Table, table_of
+from credo.inference.findings import Findings
 from credo.inference.table_conflict import conflict, smallest_conflict
-from credo.inference.table_findings import TableFindings
 from credo.inference.table_inference import TableInference
 
 
@@ -71,9 +71,9 @@ def parity(n):
 
 def test_a_conflict_may_need_every_finding():
     exact = TableInference(parity(4))
-    wrong = TableFindings(1, {i: np.array([1]) for i in range(4)} | {4: np.array([1])})
+    wrong = Findings(1, {i: np.array([1]) for i in range(4)} | {4: np.array([1])})
     assert conflict(exact, wrong) == (0, 1, 2, 3, 4)
-    assert exact.total(TableFindings(1, {i: np.array([1]) for i in range(4)}))[0] > -np.inf
+    assert exact.total(Findings(1, {i: np.array([1]) for i in range(4)}))[0] > -np.inf
 
 
 def test_likelihoods_and_states_may_conflict():
@@ -85,7 +85,10 @@ def test_likelihoods_and_states_may_conflict():
             table_of((0, 2), np.array([[0.9, 0.1], [0.2, 0.8]]), 2),
         ),
     )
-    findings = TableFindings(
-        1, {2: np.array([0]), 0: np.array([0])}, {1: np.array([[0.0], [0.4]])}
-    )
+    findings = Findings(1, {2: np.array([0]), 0: np.array([0])}, {1: np.array([[0.0], [0.4]])})
     assert conflict(TableInference(problem), findings) == (0, 1)
+
+
+def test_findings_that_are_possible_have_no_conflict():
+    with pytest.raises(ValueError, match=r"must be impossible together.*found \['a', 'b'\]"):
+        smallest_conflict(["a", "b"], forbid("ac"))

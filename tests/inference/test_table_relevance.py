@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from credo.inference.factor_problem import FactorProblem, Table, table_of
-from credo.inference.table_findings import TableFindings
+from credo.inference.findings import Findings
 from credo.inference.table_inference import TableInference
 from credo.inference.table_relevance import connected_to, without_barren
 
@@ -85,7 +85,7 @@ def test_answers_are_the_same_with_and_without_barren_and_separated_parts(seed, 
         part = joint_of(tables, problem.n_states)
         assert_allclose(marginal(part, target, observed, codes), expected, rtol=1e-10)
     found, _ = TableInference(problem).joint(
-        TableFindings(1, {i: np.array([c]) for i, c in zip(observed, codes, strict=True)}),
+        Findings(1, {i: np.array([c]) for i, c in zip(observed, codes, strict=True)}),
         [target],
     )
     assert_allclose(found[0], expected, rtol=1e-10)
@@ -125,7 +125,7 @@ def test_impossible_findings_are_noticed_though_relevance_would_prune_them(targe
         table_of((5, 4), np.array([[0.9, 0.1], [0.2, 0.8]]), 4),
     )
     exact = TableInference(FactorProblem((2,) * 6, tables))
-    seen = TableFindings(2, {3: np.array([1, 0]), 5: np.array([0, 0])})
+    seen = Findings(2, {3: np.array([1, 0]), 5: np.array([0, 0])})
     table, total = exact.joint(seen, [target])
     assert np.isneginf(total).tolist() == [True, False]
     assert np.isnan(table[0]).all()

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from credo.graphs import UnknownState, UnknownVariable, Variable
-from credo.models.findings import Findings, is_frame, read_findings, with_settings
+from credo.models.findings import is_frame, read_findings, with_settings
 
 VARIABLES = {
     "grade": Variable("grade", ("low", "mid", "high")),
@@ -154,21 +154,6 @@ def test_an_unknown_label_of_a_table_is_named_with_its_first_row():
         read_findings(VARIABLES, table.rename(columns={"year": "yaer"}))
 
 
-def test_rows_that_know_the_same_variables_form_a_pattern():
-    table = pd.DataFrame({"year": [1, None, 2, None], "height": [None, 1.0, None, 2.0]})
-    patterns = {
-        frozenset(part.names): (rows.tolist(), part)
-        for rows, part in read_findings(VARIABLES, table).patterns()
-    }
-    assert set(patterns) == {frozenset(["year"]), frozenset(["height"])}
-    rows, part = patterns[frozenset(["year"])]
-    assert rows == [0, 2]
-    assert part.codes["year"].tolist() == [0, 1]
-    rows, part = patterns[frozenset(["height"])]
-    assert rows == [1, 3]
-    assert part.values["height"].tolist() == [1.0, 2.0]
-
-
 def test_some_rows_and_some_variables_can_be_taken():
     found = read_findings(VARIABLES, pd.DataFrame(TABLE))
     part = found.take(np.array([2, 0])).without(["grade"])
@@ -205,10 +190,3 @@ def test_a_table_is_told_from_a_mapping():
     assert is_frame(pl.DataFrame())
     assert not is_frame({"columns": 1})
     assert not is_frame(None)
-
-
-def test_no_findings_know_nothing():
-    assert Findings(4).names == frozenset()
-    ((rows, part),) = Findings(4).patterns()
-    assert rows.tolist() == [0, 1, 2, 3]
-    assert part.n_rows == 4

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 
 from credo.distributions.normal import LOG_ROOT_TWO_PI
 from credo.graphs.conditional import Conditional
 from credo.graphs.directed import DirectedGraph
 from credo.graphs.gaussian_node import GaussianNode
-from credo.inference.hybrid_findings import HybridFindings
+from credo.inference.findings import Findings, check_known
 from credo.inference.real_posterior import HybridPosterior, RealPosterior
 from credo.numerics.array import Array
 from credo.numerics.linear_algebra import NotPositiveDefinite, symmetrize
@@ -22,7 +23,7 @@ from credo.numerics.sparse_cholesky import SparseCholesky
 
 __all__ = ["GaussianNetwork", "is_linear_gaussian"]
 
-Given = Mapping[str, ArrayLike]
+FACTORS_KEPT = 32
 # Order, factor and selected inverse together take about this for large networks.
 SECONDS_PER_ENTRY = 1e-6
 
@@ -30,6 +31,33 @@ SECONDS_PER_ENTRY = 1e-6
 def is_linear_gaussian(conditionals: Iterable[Conditional]) -> bool:
     """Return whether all variables are real and linear-Gaussian without discrete parents."""
     return all(isinstance(c, GaussianNode) and not c.discrete_parents for c in conditionals)
+
+
+@dataclass(frozen=True, eq=False)
+class _Factored:
+    """What all rows that know the same variables share.
+
+    Attributes
+    ----------
+    hidden, known
+        Names of the relevant variables.
+    known_columns, hidden_columns
+        Standardized residuals as a function of the variables, one row per node.
+    center
+        Prior means of hidden and known variables, (n_variables, 1).
+    factor
+        Cholesky factor of the precision of the hidden variables.
+    log_constant
+        Log density of the known variables at their conditional mode.
+    """
+
+    hidden: list[str]
+    known: list[str]
+    known_columns: sparse.csc_array
+    hidden_columns: sparse.csc_array
+    center: Array
+    factor: SparseCholesky
+    log_constant: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,15 +84,17 @@ class GaussianNetwork:
     Parameters
     ----------
     nodes
-        One `GaussianNode` per variable, without discrete parents.
+        `GaussianNode` without discrete parents, one per variable; a parent without one is set
+        from outside, and must be given.
 
     Examples
     --------
     >>> from credo.graphs import LinearGaussian, Variable
+    >>> from credo.inference.findings import Findings
     >>> x, y = Variable("x"), Variable("y")
     >>> root = LinearGaussian(1.0, {}, 1.0).bind(x, ())
     >>> network = GaussianNetwork([root, LinearGaussian(0.0, {"x": 2.0}, 1.0).bind(y, [x])])
-    >>> found = network.marginals({}, {"y": [2.0, 7.0]}, ["x"])["x"]
+    >>> found = network.marginals(Findings.of(values={"y": [2.0, 7.0]}), ["x"])["x"]
     >>> found.total_mean(), found.total_variance()
     (array([1., 3.]), array([0.2, 0.2]))
     """
@@ -80,35 +110,40 @@ class GaussianNetwork:
         self.graph = DirectedGraph(
             {name: [p.name for p in node.parents] for name, node in self.nodes.items()}
         )
+        self._factors: OrderedDict[tuple[frozenset[str], frozenset[str]], _Factored] = (
+            OrderedDict()
+        )
 
     def cost(
         self, given: Collection[str], targets: Collection[str]
     ) -> tuple[int, int, int, float, bool]:
         """Return width, entries, bytes and rough seconds of one row, and whether it fits."""
-        findings = HybridFindings.of({}, {name: [0.0] for name in given})
-        factor = self._conditioned(findings, targets).factor
+        factor = self._factored(frozenset(given), targets).factor
         width = int(np.diff(factor.first).max(initial=1)) - 1
         n = factor.n_entries
         return width, n, 16 * n, SECONDS_PER_ENTRY * n, True
 
-    def log_prob(self, given_codes: Given, given_values: Given) -> Array:
+    def can_share(self, findings: Findings[str]) -> bool:
+        """Return False: rows with different gaps have different factors."""
+        return False
+
+    def log_prob(self, findings: Findings[str]) -> Array:
         """Return the log density of the findings, shape (n_rows,)."""
-        return self._conditioned(HybridFindings.of(given_codes, given_values), ()).log_prob
+        return self._conditioned(findings, ()).log_prob
 
     def marginals(
-        self, given_codes: Given, given_values: Given, targets: Sequence[str]
+        self, findings: Findings[str], targets: Sequence[str]
     ) -> dict[str, RealPosterior]:
         """Return the posterior of each target: a single normal for each row."""
-        return self.posterior(given_codes, given_values, targets)[0]
+        return self.posterior(findings, targets)[0]
 
     def posterior(
-        self, given_codes: Given, given_values: Given, targets: Sequence[str]
+        self, findings: Findings[str], targets: Sequence[str]
     ) -> tuple[dict[str, RealPosterior], Array]:
         """Return `marginals` and `log_prob` of the same findings, in one pass."""
-        findings = HybridFindings.of(given_codes, given_values)
         found = self._conditioned(findings, targets)
         variance = dict(zip(found.hidden, found.factor.inverse_diagonal(), strict=True))
-        mean = findings.values | dict(zip(found.hidden, found.mean, strict=True))
+        mean = {**findings.values, **dict(zip(found.hidden, found.mean, strict=True))}
         one = np.ones((findings.n_rows, 1))
         by_name = {
             name: RealPosterior(one, mean[name][:, None], one * variance.get(name, 0.0))
@@ -116,11 +151,8 @@ class GaussianNetwork:
         }
         return by_name, found.log_prob
 
-    def joint(
-        self, given_codes: Given, given_values: Given, targets: Sequence[str]
-    ) -> HybridPosterior:
+    def joint(self, findings: Findings[str], targets: Sequence[str]) -> HybridPosterior:
         """Return the joint posterior of several variables: one normal per row."""
-        findings = HybridFindings.of(given_codes, given_values)
         found = self._conditioned(findings, targets)
         place = found.place(targets)
         unit = np.zeros((len(found.hidden), len(targets)))
@@ -135,11 +167,8 @@ class GaussianNetwork:
             np.broadcast_to(symmetrize(covariance), shape),
         )
 
-    def sample(
-        self, given_codes: Given, given_values: Given, n: int, rng: Generator
-    ) -> dict[str, Array]:
+    def sample(self, findings: Findings[str], n: int, rng: Generator) -> dict[str, Array]:
         """Return ``n`` draws of all variables for each row, each of shape (n_rows, n)."""
-        findings = HybridFindings.of(given_codes, given_values)
         found = self._conditioned(findings, list(self.nodes))
         noise = rng.standard_normal((len(found.hidden), findings.n_rows * n))
         draws = np.repeat(found.mean, n, axis=1) + found.factor.color(noise)
@@ -147,19 +176,42 @@ class GaussianNetwork:
         columns |= dict(zip(found.hidden, draws, strict=True))
         return {name: columns[name].reshape(findings.n_rows, n) for name in self.nodes}
 
-    def _conditioned(self, findings: HybridFindings, targets: Iterable[str]) -> _Conditioned:
-        wanted = list(dict.fromkeys([*findings.values, *targets]))
-        inside = {*wanted, *self.graph.ancestors(wanted)}
-        nodes = [self.nodes[name] for name in self.graph.order() if name in inside]
+    def _conditioned(self, findings: Findings[str], targets: Iterable[str]) -> _Conditioned:
+        check_known(findings, False)
+        part = self._factored(frozenset(findings.values), targets)
+        n = len(part.hidden)
+        shape = (len(part.known), findings.n_rows)
+        values = np.array([findings.values[name] for name in part.known]).reshape(shape)
+        target = -(part.known_columns @ (values - part.center[n:]))
+        mean, residual = _least_squares(part.hidden_columns, target, part.factor)
+        with np.errstate(over="ignore"):
+            distance = np.sum(residual**2, axis=0)
+        log_prob = part.log_constant - 0.5 * distance
+        return _Conditioned(part.hidden, part.center[:n] + mean, part.factor, log_prob)
+
+    def _factored(self, given: frozenset[str], targets: Iterable[str]) -> _Factored:
+        """Return the factor of what is hidden, kept for those asked about lately."""
+        wanted = given.union(targets)
+        inside = wanted.union(self.graph.ancestors(wanted))
+        key = (given, inside)
+        if key not in self._factors:
+            self._factors[key] = self._made(given, inside)
+        self._factors.move_to_end(key)
+        while len(self._factors) > FACTORS_KEPT:
+            self._factors.popitem(last=False)
+        return self._factors[key]
+
+    def _made(self, given: frozenset[str], inside: frozenset[str]) -> _Factored:
+        order = [name for name in self.graph.order() if name in inside]
+        nodes = [self.nodes[name] for name in order if name in self.nodes]
         names = [node.child.name for node in nodes]
-        matrix, scale = _standardized(nodes)
-        center = _prior_mean(nodes)
-        known = [i for i, name in enumerate(names) if name in findings.values]
-        free = [i for i, name in enumerate(names) if name not in findings.values]
-        shift = np.array([findings.values[names[i]] - center[i] for i in known])
-        target = -(matrix[:, known] @ shift.reshape(len(known), findings.n_rows))
+        names += [name for name in order if name not in self.nodes]
+        matrix, scale = _standardized(nodes, names)
+        known = [i for i, name in enumerate(names) if name in given]
+        free = [i for i, name in enumerate(names) if name not in given]
+        columns = matrix[:, free]
         try:
-            mean, residual, factor = _least_squares(matrix[:, free], target)
+            factor = SparseCholesky.of(sparse.csc_array(columns.T @ columns))
         except NotPositiveDefinite as error:
             least = nodes[int(np.argmin(scale))].child.name
             raise NotPositiveDefinite(
@@ -167,20 +219,23 @@ class GaussianNetwork:
                 f"{scale.min():.3g} at {least} and up to {scale.max():.3g}. Use HybridProblem, "
                 "which does not square them, or raise the smallest scales."
             ) from error
-        with np.errstate(over="ignore"):
-            distance = np.sum(residual**2, axis=0)
-        constant = np.log(scale).sum() + 0.5 * factor.log_det() + len(known) * LOG_ROOT_TWO_PI
-        return _Conditioned(
+        log_unit = np.log(scale).sum() + 0.5 * factor.log_det()
+        return _Factored(
             [names[i] for i in free],
-            center[free, None] + mean,
+            [names[i] for i in known],
+            matrix[:, known],
+            columns,
+            _prior_mean(nodes, names)[[*free, *known], None],
             factor,
-            -constant - 0.5 * distance,
+            -log_unit - (len(nodes) - len(free)) * LOG_ROOT_TWO_PI,
         )
 
 
-def _standardized(nodes: Sequence[GaussianNode]) -> tuple[sparse.csc_array, Array]:
+def _standardized(
+    nodes: Sequence[GaussianNode], names: Sequence[str]
+) -> tuple[sparse.csc_array, Array]:
     """Return the rows of standardized residuals as a function of the variables, and scales."""
-    place = {node.child.name: i for i, node in enumerate(nodes)}
+    place = {name: i for i, name in enumerate(names)}
     rows, columns, entries = [], [], []
     for i, node in enumerate(nodes):
         slopes = zip(node.real_parents, node.coefficients.tolist(), strict=True)
@@ -188,14 +243,14 @@ def _standardized(nodes: Sequence[GaussianNode]) -> tuple[sparse.csc_array, Arra
         rows += [i] * len(terms)
         columns += list(terms)
         entries += [entry / float(node.scale) for entry in terms.values()]
-    shape = (len(nodes), len(nodes))
+    shape = (len(nodes), len(names))
     matrix = sparse.csc_array(sparse.coo_array((entries, (rows, columns)), shape=shape))
     return matrix, np.array([float(node.scale) for node in nodes])
 
 
-def _prior_mean(nodes: Sequence[GaussianNode]) -> Array:
-    """Return the mean of each variable, parents before children."""
-    mean: dict[str, float] = {}
+def _prior_mean(nodes: Sequence[GaussianNode], names: Sequence[str]) -> Array:
+    """Return the mean of each variable, parents before children; zero of those set."""
+    mean = dict.fromkeys(names, 0.0)
     for node in nodes:
         slopes = zip(node.real_parents, node.coefficients.tolist(), strict=True)
         start = float(node.intercept)
@@ -204,11 +259,10 @@ def _prior_mean(nodes: Sequence[GaussianNode]) -> Array:
 
 
 def _least_squares(
-    matrix: sparse.csc_array, target: Array
-) -> tuple[Array, Array, SparseCholesky]:
-    """Return the minimizer of ``|matrix z - target|``, what is left, and the factor."""
-    factor = SparseCholesky.of(sparse.csc_array(matrix.T @ matrix))
+    matrix: sparse.csc_array, target: Array, factor: SparseCholesky
+) -> tuple[Array, Array]:
+    """Return the minimizer of ``|matrix z - target|``, and what is left."""
     solution = factor.solve(matrix.T @ target)
     # One correction returns the digits that squaring the matrix has cost.
     solution += factor.solve(matrix.T @ (target - matrix @ solution))
-    return solution, target - matrix @ solution, factor
+    return solution, target - matrix @ solution

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 from credo.inference.factor_problem import FactorProblem
-from credo.inference.flat_problem import FlatProblem
-from credo.inference.table_findings import MISSING, TableFindings
+from credo.inference.findings import MISSING, Findings
+from credo.inference.flat_problem import FlatProblem, NoPossibleState
 from credo.numerics.table_states import gibbs_sweeps
 
 __all__ = ["gibbs_draws", "gibbs_draws_given"]
@@ -43,13 +45,18 @@ def gibbs_draws(problem: FactorProblem, n: int, rng: Generator) -> NDArray[np.in
 
 
 def gibbs_draws_given(
-    problem: FactorProblem, findings: TableFindings, n: int, rng: Generator
+    problem: FactorProblem, findings: Findings[int], n: int, rng: Generator
 ) -> NDArray[np.intp]:
-    """Return ``n`` joint states for each row of findings, (n_rows, n, n_variables)."""
-    found = np.empty((findings.n_rows, n, len(problem.n_states)), dtype=np.intp)
+    """Return ``n`` joint states for each row of findings, (n_rows, n, n_variables).
+
+    They are -1 in rows that are impossible.
+    """
+    shape = (findings.n_rows, n, len(problem.n_states))
+    found = np.full(shape, MISSING, dtype=np.intp)
     for row in range(findings.n_rows):
         known = {i: int(c[row]) for i, c in findings.codes.items() if c[row] != MISSING}
         weights = {i: weight[:, row] for i, weight in findings.weights.items()}
-        found[row] = gibbs_draws(problem.weighted(weights).given(known), n, rng)
-        found[row][:, list(known)] = list(known.values())
+        with suppress(NoPossibleState):
+            found[row] = gibbs_draws(problem.weighted(weights).given(known), n, rng)
+            found[row][:, list(known)] = list(known.values())
     return found

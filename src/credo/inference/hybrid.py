@@ -8,16 +8,16 @@ of discrete variables around connected real ones, for every exact method.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from credo.graphs.conditional import Conditional, DiscreteConditional
 from credo.graphs.gaussian_node import GaussianNode
-from credo.inference.hybrid_findings import HybridFindings
+from credo.inference.findings import Findings
 from credo.inference.hybrid_structure import HybridStructure, Solved
 from credo.inference.real_component import joined_moments
 from credo.inference.real_posterior import HybridPosterior, RealPosterior
@@ -26,9 +26,11 @@ from credo.numerics.array import Array
 
 __all__ = ["HybridProblem", "is_conditional_gaussian"]
 
-Given = Mapping[str, ArrayLike]
 # About what log-space elimination takes for large tables.
 SECONDS_PER_CELL = 3e-8
+
+SHARED_CELLS = 1 << 14
+"""Cells of one row up to which rows with different gaps share a plan."""
 
 
 def is_conditional_gaussian(conditionals: Iterable[Conditional]) -> bool:
@@ -44,10 +46,9 @@ def is_conditional_gaussian(conditionals: Iterable[Conditional]) -> bool:
 class HybridProblem:
     """A network of discrete tables and linear-Gaussian nodes, and its exact answers.
 
-    Findings are columns, one entry per row, of positions of states (``given_codes``) and of
-    numbers (``given_values``); all rows concern the same variables. What is known of a state
-    without certainty is a likelihood, shape (n_rows, n_states). Rows that are impossible have
-    log density minus infinity and marginals NaN.
+    States must be given in every row or in none; what rows know of a state without certainty
+    is a likelihood. Values may have gaps, unless there are thresholds. Rows that are
+    impossible have log density minus infinity and marginals NaN.
 
     Parameters
     ----------
@@ -62,12 +63,14 @@ class HybridProblem:
     --------
     >>> from credo.graphs import ConditionalLinearGaussian, ConditionalTable
     >>> from credo.graphs import LinearGaussian, Variable
+    >>> from credo.inference.findings import Findings
     >>> kind, size = Variable("kind", ("small", "large")), Variable("size")
     >>> spec = ConditionalLinearGaussian(
     ...     {"small": LinearGaussian(1.0), "large": LinearGaussian(3.0)})
     >>> prior = ConditionalTable(kind, (), [0.5, 0.5])
     >>> problem = HybridProblem([prior, spec.bind(size, [kind])])
-    >>> problem.marginals({}, {"size": [2.0, 3.0]}, ["kind"])["kind"].round(4)
+    >>> findings = Findings.of(values={"size": [2.0, 3.0]})
+    >>> problem.marginals(findings, ["kind"])["kind"].round(4)
     array([[0.5   , 0.5   ],
            [0.1192, 0.8808]])
     """
@@ -110,11 +113,20 @@ class HybridProblem:
         width, cells = max(width, made.width), own + made.cells
         return width, cells, 8 * own + made.bytes, seconds + made.seconds, fits
 
-    def log_prob(
-        self, given_codes: Given, given_values: Given, likelihoods: Given | None = None
-    ) -> Array:
+    def can_share(self, findings: Findings[str]) -> bool:
+        """Return whether rows with different gaps are best answered together.
+
+        Then what only some rows know counts as hidden. Thresholds do not allow it, for what is
+        hidden may be an obstacle; and it must not cost more than a plan for each pattern.
+        """
+        if not self.structure.is_exact or len(findings.settled) == len(findings.names):
+            return self.structure.is_exact
+        some = [name for name in findings.names if not findings.is_known(name)]
+        _, cells, _, _, fits = self.cost(findings.settled, some)
+        return fits and cells <= SHARED_CELLS
+
+    def log_prob(self, findings: Findings[str]) -> Array:
         """Return the log probability or density of the findings, shape (n_rows,)."""
-        findings = HybridFindings.of(given_codes, given_values, likelihoods)
         self._refuse_inexact(findings, (), ())
         parts = [np.zeros(0)]
         for block in self.structure.blocks(findings, [()]):
@@ -123,11 +135,7 @@ class HybridProblem:
         return np.concatenate(parts)
 
     def marginals(
-        self,
-        given_codes: Given,
-        given_values: Given,
-        targets: Sequence[str],
-        likelihoods: Given | None = None,
+        self, findings: Findings[str], targets: Sequence[str]
     ) -> dict[str, Array | RealPosterior]:
         """Return the posterior of each target.
 
@@ -137,20 +145,15 @@ class HybridProblem:
             Of a discrete variable its probabilities, shape (n_rows, n_states); of a real one a
             `RealPosterior`, a mixture of normals over the settings of discrete variables.
         """
-        return self.posterior(given_codes, given_values, targets, likelihoods)[0]
+        return self.posterior(findings, targets)[0]
 
     def posterior(
-        self,
-        given_codes: Given,
-        given_values: Given,
-        targets: Sequence[str],
-        likelihoods: Given | None = None,
+        self, findings: Findings[str], targets: Sequence[str]
     ) -> tuple[dict[str, Array | RealPosterior], Array]:
         """Return `marginals` and `log_prob` of the same findings, in one pass."""
-        findings = HybridFindings.of(given_codes, given_values, likelihoods)
         _refuse(self.obstacles(findings.names, targets))
         if not targets:
-            return {}, self.log_prob(given_codes, given_values, likelihoods)
+            return {}, self.log_prob(findings)
         groups = self.structure.groups(findings, targets)
         # Without thresholds only findings leave tables, the same ones whatever is asked.
         batches = [groups] if self.structure.is_exact else [[group] for group in groups]
@@ -162,15 +165,8 @@ class HybridProblem:
             log_prob = np.concatenate([total for _, total in blocks])
         return {name: found[name] for name in targets}, log_prob
 
-    def joint(
-        self,
-        given_codes: Given,
-        given_values: Given,
-        targets: Sequence[str],
-        likelihoods: Given | None = None,
-    ) -> HybridPosterior:
+    def joint(self, findings: Findings[str], targets: Sequence[str]) -> HybridPosterior:
         """Return the joint posterior of several variables, real and discrete, none given."""
-        findings = HybridFindings.of(given_codes, given_values, likelihoods)
         _refuse_given(targets, findings)
         self._refuse_inexact(findings, targets, targets)
         self.structure.cells(findings, targets)
@@ -188,9 +184,7 @@ class HybridProblem:
 
     def most_probable(
         self,
-        given_codes: Given,
-        given_values: Given,
-        likelihoods: Given | None = None,
+        findings: Findings[str],
         variables: Collection[str] | None = None,
     ) -> tuple[dict[str, NDArray[np.intp]], Array]:
         """Return the most probable states of hidden discrete variables, jointly.
@@ -208,7 +202,6 @@ class HybridProblem:
             Positions of states by name, each of shape (n_rows,); and the log density of these
             states together with the findings, minus infinity in impossible rows.
         """
-        findings = HybridFindings.of(given_codes, given_values, likelihoods)
         nodes = self.structure.conditionals
         discrete = [name for name, node in nodes.items() if node.child.is_discrete]
         asked = discrete if variables is None else list(variables)
@@ -220,23 +213,21 @@ class HybridProblem:
 
     def sample(
         self,
-        given_codes: Given,
-        given_values: Given,
+        findings: Findings[str],
         n: int,
         rng: Generator,
-        likelihoods: Given | None = None,
     ) -> dict[str, NDArray[Any]]:
         """Return ``n`` exact draws of all variables for each row, each of shape (n_rows, n).
 
         Draws of discrete variables are positions of states; given ones are repeated.
         """
-        findings = HybridFindings.of(given_codes, given_values, likelihoods)
         self._refuse_inexact(findings, (), list(self.structure.conditionals))
         self.structure.cells(findings, ())
         nodes, solved = self.structure.conditionals, self.structure.solved(findings, ())
         rows = np.repeat(np.arange(findings.n_rows), n)
         known = {**findings.codes, **findings.values}
-        columns: dict[str, NDArray[Any]] = {name: c[rows] for name, c in known.items()}
+        settled = {name: column for name, column in known.items() if findings.is_known(name)}
+        columns: dict[str, NDArray[Any]] = {name: c[rows] for name, c in settled.items()}
         drawn, log_prob = solved.discrete.draws(solved.problem, n, rng)
         _refuse_impossible(log_prob)
         columns |= {name: codes.reshape(-1) for name, codes in drawn.items()}
@@ -248,13 +239,13 @@ class HybridProblem:
         return {name: columns[name].reshape(-1, n) for name in nodes}
 
     def _refuse_inexact(
-        self, findings: HybridFindings, keep: Collection[str], shaped: Collection[str]
+        self, findings: Findings[str], keep: Collection[str], shaped: Collection[str]
     ) -> None:
-        given = [*findings.codes, *findings.likelihoods]
+        given = [*findings.codes, *findings.weights]
         _refuse(self.structure.obstacles(given, list(findings.values), keep, shaped))
 
     def _marginals(
-        self, findings: HybridFindings, batch: Sequence[Sequence[str]]
+        self, findings: Findings[str], batch: Sequence[Sequence[str]]
     ) -> tuple[dict[str, Array | RealPosterior], Array]:
         """Return the posteriors of groups of targets, and the log density of the findings."""
         solved = {
@@ -271,19 +262,19 @@ class HybridProblem:
         return found, log_prob
 
     def _by_target(
-        self, findings: HybridFindings, group: Sequence[str]
+        self, findings: Findings[str], group: Sequence[str]
     ) -> list[tuple[str, Solved]]:
         solved = self.structure.solved(findings, group)
         return [(name, solved) for name in group]
 
-    def _scope(self, name: str, solved: Solved, findings: HybridFindings) -> tuple[str, ...]:
+    def _scope(self, name: str, solved: Solved, findings: Findings[str]) -> tuple[str, ...]:
         """Return the discrete variables whose joint states a posterior is a mixture over."""
         if self.structure.variable(name).is_discrete:
             return () if name in findings.codes else (name,)
-        return () if name in findings.values else solved.home(name).scope
+        return () if findings.is_known(name) else solved.home(name).scope
 
     def _marginal(
-        self, name: str, solved: Solved, findings: HybridFindings, joint: Array
+        self, name: str, solved: Solved, findings: Findings[str], joint: Array
     ) -> Array | RealPosterior:
         variable = self.structure.variable(name)
         weight = joint.reshape(len(joint), np.prod(joint.shape[1:], dtype=np.intp))
@@ -291,7 +282,7 @@ class HybridProblem:
             return np.asarray(np.eye(variable.n_states)[findings.codes[name]] * weight)
         if variable.is_discrete:
             return weight
-        if name in findings.values:
+        if findings.is_known(name):
             value = findings.values[name][:, None]
             return RealPosterior(weight, value, np.zeros_like(value))
         part = solved.home(name)
@@ -305,8 +296,8 @@ def _refuse(obstacles: Sequence[str]) -> None:
         raise NoExactAnswer(obstacles)
 
 
-def _refuse_given(targets: Sequence[str], findings: HybridFindings) -> None:
-    given = [name for name in targets if name in findings.codes or name in findings.values]
+def _refuse_given(targets: Sequence[str], findings: Findings[str]) -> None:
+    given = [name for name in targets if findings.is_known(name)]
     if given:
         raise ValueError(
             f"targets must be hidden to have a joint posterior; found {given} given. "

@@ -15,7 +15,7 @@ from credo.graphs.directed import DirectedGraph
 from credo.graphs.gaussian_node import GaussianNode
 from credo.graphs.threshold_node import ThresholdNode
 from credo.graphs.variable import Variable
-from credo.inference.hybrid_findings import HybridFindings
+from credo.inference.findings import Findings, check_known
 from credo.inference.real_component import (
     IntegratedComponent,
     RealComponent,
@@ -103,7 +103,7 @@ class HybridStructure:
         inside = {*wanted, *self.graph.ancestors(wanted)}
         return [c for name, c in self.conditionals.items() if name in inside]
 
-    def groups(self, findings: HybridFindings, targets: Sequence[str]) -> list[list[str]]:
+    def groups(self, findings: Findings[str], targets: Sequence[str]) -> list[list[str]]:
         """Return targets that are answered together.
 
         Real variables that no finding descends from come apart unless they depend on the same
@@ -150,15 +150,15 @@ class HybridStructure:
         return list(dict.fromkeys(found))
 
     def blocks(
-        self, findings: HybridFindings, groups: Sequence[Sequence[str]]
-    ) -> Iterable[HybridFindings]:
+        self, findings: Findings[str], groups: Sequence[Sequence[str]]
+    ) -> Iterable[Findings[str]]:
         """Yield the findings in blocks of rows whose tables fit the memory."""
         cells = sum(self.cells(findings, group) for group in groups)
         step = max(1, CELLS_AT_ONCE // cells)
         for start in range(0, max(1, findings.n_rows), step):
-            yield findings.block(slice(start, start + step))
+            yield findings.take(slice(start, start + step))
 
-    def cells(self, findings: HybridFindings, keep: Sequence[str]) -> int:
+    def cells(self, findings: Findings[str], keep: Sequence[str]) -> int:
         """Return the numbers that must be kept for each row, at least one.
 
         Those that all rows share, the factors of each setting, are not counted.
@@ -169,7 +169,7 @@ class HybridStructure:
             If a single row does not fit the memory.
         """
         relevant = self.relevant(findings.names, keep)
-        width, cells, shared = self.cost(relevant, findings.codes, findings.values)
+        width, cells, shared = self.cost(relevant, findings.codes, findings.settled)
         if cells + shared > self.max_cells:
             needed = cells + shared
             raise InferenceTooLarge(width, needed, 8 * needed, 8.0 * self.max_cells)
@@ -198,24 +198,25 @@ class HybridStructure:
         known = [name for name in codes if name in plans.numbers]
         return plans.sketch(hidden, known, named)
 
-    def solved(self, findings: HybridFindings, keep: Sequence[str]) -> Solved:
+    def solved(self, findings: Findings[str], keep: Sequence[str]) -> Solved:
         """Return the discrete problem that findings and targets leave."""
+        check_known(findings, self.is_exact)
         relevant = self.relevant(findings.names, keep)
-        parts = real_components(_gaussian(relevant), findings.values)
+        parts = real_components(_gaussian(relevant), findings.settled)
         n_rows, codes = findings.n_rows, findings.codes
         done = tuple(part.integrated(n_rows, codes, findings.values) for part in parts)
         tables = [
             RowTable(integral.scope, integral.log_density)
             for part, integral in zip(parts, done, strict=True)
             # Where every equation has a hidden variable of its own the integral is one.
-            if len(part.nodes) > len(part.hidden)
+            if len(part.nodes) > len(part.hidden) or integral.given
         ]
         for node in relevant:
             if isinstance(node, ThresholdNode):
                 tables.append(threshold_table(node, _homes(node, done), findings))
-        for name, likelihood in findings.likelihoods.items():
+        for name, weight in findings.weights.items():
             with np.errstate(divide="ignore"):
-                tables.append(RowTable((name,), np.log(likelihood)))
+                tables.append(RowTable((name,), np.log(weight.T)))
         return Solved(done, RowProblem(n_rows, codes, tuple(tables)), self.discrete(relevant))
 
     def discrete(self, relevant: Sequence[Conditional]) -> RowInference:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from credo.distributions.normal import LOG_ROOT_TWO_PI
 from credo.graphs.gaussian_node import GaussianNode
 from credo.graphs.variable import Variable
+from credo.inference.findings import distinct_columns
 from credo.inference.row_table import Codes, gathered, spread
 from credo.numerics.array import Array
 
@@ -37,6 +38,8 @@ class IntegratedComponent:
         Matrices with ``root root'`` the covariance, shape (n_groups, *sizes, n, n).
     group
         Which of the roots belongs to each row, shape (n_rows,).
+    given
+        Values of variables that only some rows hide, NaN where hidden, each (n_rows,).
     """
 
     hidden: tuple[str, ...]
@@ -45,19 +48,24 @@ class IntegratedComponent:
     image: Array
     root: Array
     group: NDArray[np.intp]
+    given: Mapping[str, Array]
 
     def mean_of(self, name: str) -> Array:
         """Return the mean of one hidden variable, shape (n_rows, *sizes)."""
         row = self.root[..., self.hidden.index(name), :]
         # Rows of one group broadcast; gathering would copy the roots for each of them.
         own = row if len(row) == 1 else row[self.group]
-        return np.asarray(np.einsum("r...j,r...j->r...", self.image, own))
+        mean = np.asarray(np.einsum("r...j,r...j->r...", self.image, own))
+        return _unless_given(mean, self.given.get(name))
 
     def covariance_of(self, name: str, other: str) -> Array:
         """Return the covariance of two hidden variables, shape (n_rows, *sizes)."""
         i, j = self.hidden.index(name), self.hidden.index(other)
         product = np.sum(self.root[..., i, :] * self.root[..., j, :], axis=-1)
-        return np.asarray(product[self.group])
+        found = np.asarray(product[self.group])
+        # A given variable is uncorrelated already; only its own variance is not yet zero.
+        value = self.given[name] * 0.0 if name == other and name in self.given else None
+        return _unless_given(found, value)
 
     def sample(
         self, rows: NDArray[np.intp], setting: tuple[NDArray[np.intp], ...], rng: Generator
@@ -66,7 +74,11 @@ class IntegratedComponent:
         image, root = self.image[(rows, *setting)], self.root[(self.group[rows], *setting)]
         standard = image + rng.standard_normal(image.shape)
         draws = np.einsum("nij,nj->ni", root, standard)
-        return {name: draws[:, i] for i, name in enumerate(self.hidden)}
+        known = {name: values[rows] for name, values in self.given.items()}
+        return {
+            name: _unless_given(draws[:, i], known.get(name))
+            for i, name in enumerate(self.hidden)
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +90,7 @@ class RealComponent:
     nodes
         One equation each.
     hidden
-        Real variables that are not given; every one is the child of one of the nodes.
+        Real variables that some row does not know; every one is the child of one of the nodes.
     discrete
         Discrete parents of any node.
     """
@@ -104,22 +116,29 @@ class RealComponent:
         ``exp(-|A z - t|^2 / 2)`` over the hidden ``z`` leaves the entries of ``Q' t`` beyond
         the rank of ``A``; ``z`` has mean ``R^-1 Q' t`` and root ``R^-1``. Nothing is squared
         before it is small, so offsets and units cost no digits.
+
+        In rows that know a variable which others hide, its column of ``A`` is cleared and an
+        equation added that is orthogonal to all others; so rows with different gaps are one
+        batch.
         """
         known = self._known(values)
-        group, few = _groups(n_rows, codes, [v.name for v in self.discrete])
+        given = {name: values[name] for name in self.hidden if name in values}
+        group, few, seen = _groups(n_rows, codes, self.discrete, [*given.values()])
         matrix, target, log_scale = self._equations(few, known)
+        matrix, target = _cleared(matrix, target, [self.hidden.index(k) for k in given], seen)
         rotated, root, log_volume = _reduced(matrix, target)
         columns = np.column_stack([np.ones(n_rows), *(values[name] for name in known)])
-        image = _applied(columns, rotated, group)
+        image = _applied(np.where(np.isnan(columns), 0.0, columns), rotated, group)
         n = len(self.hidden)
         rest = image[..., n:]
         with np.errstate(over="ignore"):
             distance = np.einsum("...i,...i->...", rest, rest)
-        n_free = len(self.nodes) - n
-        constant = (log_scale + log_volume)[group] - n_free * LOG_ROOT_TWO_PI
+        n_free = len(self.nodes) - n + seen.sum(axis=1)
+        free = n_free.reshape(-1, *[1] * (log_scale.ndim - 1))
+        constant = (log_scale + log_volume - free * LOG_ROOT_TWO_PI)[group]
         density = constant - 0.5 * distance
-        part = np.ascontiguousarray(image[..., :n])
-        return IntegratedComponent(self.hidden, self.scope(codes), density, part, root, group)
+        part, scope = np.ascontiguousarray(image[..., :n]), self.scope(codes)
+        return IntegratedComponent(self.hidden, scope, density, part, root, group, given)
 
     def _known(self, values: Mapping[str, Array]) -> tuple[str, ...]:
         names = [n for node in self.nodes for n in _real_names(node) if n in values]
@@ -146,7 +165,7 @@ class RealComponent:
             for name, weight in terms:
                 if name in known:
                     target[..., 1 + known.index(name), i] = -weight / scale
-                else:
+                if name in self.hidden:
                     matrix[..., i, self.hidden.index(name)] = weight / scale
         return matrix, target, log_scale
 
@@ -202,16 +221,47 @@ def _real_names(node: GaussianNode) -> tuple[str, ...]:
 
 
 def _groups(
-    n_rows: int, codes: Codes, names: Sequence[str]
-) -> tuple[NDArray[np.intp], dict[str, NDArray[np.intp]]]:
-    """Return the group of each row, and the codes of each group, one per distinct setting."""
-    known = [name for name in names if name in codes]
-    if not known:
-        return np.zeros(n_rows, dtype=np.intp), {}
-    table = np.column_stack([codes[name] for name in known])
-    distinct, group = np.unique(table, axis=0, return_inverse=True)
-    few = {name: np.ascontiguousarray(distinct[:, j]) for j, name in enumerate(known)}
-    return group.reshape(-1), few
+    n_rows: int, codes: Codes, discrete: Sequence[Variable], given: Sequence[Array]
+) -> tuple[NDArray[np.intp], dict[str, NDArray[np.intp]], NDArray[np.bool_]]:
+    """Return the group of each row, and what each group has in common.
+
+    That is the state of every given discrete variable, (n_groups,), and which of the real
+    variables that only some rows hide is known, (n_groups, n_given).
+    """
+    known = [v.name for v in discrete if v.name in codes]
+    if not known and not given:
+        return np.zeros(n_rows, dtype=np.intp), {}, np.zeros((1, 0), dtype=np.bool_)
+    rows = [*(codes[name] for name in known), *(~np.isnan(column) for column in given)]
+    distinct, group = distinct_columns(np.array(rows, dtype=np.intp))
+    few = dict(zip(known, distinct, strict=False))
+    return group, few, distinct[len(known) :].T.astype(np.bool_)
+
+
+def _cleared(
+    matrix: Array, target: Array, columns: Sequence[int], seen: NDArray[np.bool_]
+) -> tuple[Array, Array]:
+    """Return equations of each group in which what it knows has a column of its own."""
+    if not columns:
+        return matrix, target
+    *sizes, m, n = matrix.shape
+    n_groups, n_given = seen.shape
+    full = np.zeros((n_groups, *sizes[1:], m + n_given, n))
+    full[..., :m, :] = matrix
+    axes = (n_groups, *[1] * len(sizes[1:]))
+    for j, column in enumerate(columns):
+        full[..., :m, column] *= ~seen[:, j].reshape(*axes, 1)
+        full[..., m + j, column] = seen[:, j].reshape(axes)
+    wide = np.zeros((n_groups, *sizes[1:], target.shape[-2], m + n_given))
+    wide[..., :m] = target
+    return full, wide
+
+
+def _unless_given(found: Array, value: Array | None) -> Array:
+    """Return what was found, or the value in rows that have one."""
+    if value is None:
+        return found
+    column = value.reshape(-1, *[1] * (found.ndim - 1))
+    return np.where(np.isnan(column), found, column)
 
 
 def _rows_by_group(group: NDArray[np.intp], n_groups: int) -> list[NDArray[np.intp]]:
@@ -240,10 +290,12 @@ def _reduced(matrix: Array, target: Array) -> tuple[Array, Array, Array]:
     order = np.argsort(-np.abs(matrix).max(axis=-1), axis=-1, kind="stable")
     matrix = np.take_along_axis(matrix, order[..., None], axis=-2)
     target = np.take_along_axis(target, order[..., None, :], axis=-1)
-    rotation, upper = np.linalg.qr(matrix, mode="complete")
-    upper = upper[..., :n, :]
+    # The rotation of the target is all that is needed of it, up to a turn of what is left.
+    both = np.concatenate([matrix, target.swapaxes(-1, -2)], axis=-1)
+    reduced = np.asarray(np.linalg.qr(both, mode="r"))
+    upper, rotated = reduced[..., :n, :n], reduced[..., n:].swapaxes(-1, -2)
     log_volume = -np.log(np.abs(np.diagonal(upper, axis1=-2, axis2=-1))).sum(axis=-1)
-    return target @ rotation, np.linalg.inv(upper), log_volume
+    return rotated, np.linalg.inv(upper), log_volume
 
 
 def _applied(columns: Array, weights: Array, group: NDArray[np.intp]) -> Array:

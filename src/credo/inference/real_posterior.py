@@ -42,12 +42,15 @@ class RealPosterior:
 
     @classmethod
     def concatenated(cls, parts: Sequence[RealPosterior]) -> RealPosterior:
-        """Return the rows of several posteriors, one after the other."""
-        return cls(
-            np.concatenate([part.weight for part in parts]),
-            np.concatenate([part.mean for part in parts]),
-            np.concatenate([part.variance for part in parts]),
-        )
+        """Return the rows of several posteriors, one after the other.
+
+        Where one has fewer components than another, others without weight fill it up.
+        """
+        most = max(part.weight.shape[1] for part in parts)
+        columns = [
+            [getattr(part, name) for part in parts] for name in ("weight", "mean", "variance")
+        ]
+        return cls(*(np.concatenate([_filled(c, most) for c in column]) for column in columns))
 
     def total_mean(self) -> Array:
         """Return the mean of the mixture, shape (n_rows,)."""
@@ -150,3 +153,8 @@ class HybridPosterior:
             self.mean.reshape(n_rows, n_settings, d),
             self.covariance.reshape(n_rows, n_settings, d, d),
         )
+
+
+def _filled(columns: Array, n: int) -> Array:
+    """Return ``n`` columns, zeros after those given."""
+    return np.pad(columns, ((0, 0), (0, n - columns.shape[1])))

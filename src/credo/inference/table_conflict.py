@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from credo.inference.table_findings import TableFindings
+from credo.inference.findings import Findings
 from credo.inference.table_inference import TableInference
 from credo.numerics.array import Array
 
@@ -17,7 +17,7 @@ __all__ = ["conflict", "smallest_conflict"]
 Name = TypeVar("Name")
 
 
-def conflict(exact: TableInference, findings: TableFindings) -> tuple[int, ...]:
+def conflict(exact: TableInference, findings: Findings[int]) -> tuple[int, ...]:
     """Return variables whose findings are impossible, though not without any one of them.
 
     One row is asked about. Every round of the search is one batch of rows, in which findings
@@ -45,6 +45,11 @@ def smallest_conflict(
     log_totals
         Returns the log totals of prefixes of an order, given their lengths.
 
+    Raises
+    ------
+    ValueError
+        If all of it together is possible.
+
     Examples
     --------
     >>> def totals(order, sizes):
@@ -56,7 +61,13 @@ def smallest_conflict(
     while True:
         order = [*found, *(name for name in left if name not in found)]
         n_known = range(len(found), len(order) + 1)
-        first = int(np.flatnonzero(np.isneginf(log_totals(order, n_known)))[0])
+        impossible = np.flatnonzero(np.isneginf(log_totals(order, n_known)))
+        if not impossible.size:
+            raise ValueError(
+                f"findings must be impossible together to have a conflict; found {list(names)} "
+                "possible. Ask about other findings."
+            )
+        first = int(impossible[0])
         if first == 0:
             return found
         found = [order[n_known[first] - 1], *found]
@@ -64,8 +75,8 @@ def smallest_conflict(
 
 
 def _prefixes(
-    findings: TableFindings, order: Sequence[int], n_known: Sequence[int]
-) -> TableFindings:
+    findings: Findings[int], order: Sequence[int], n_known: Sequence[int]
+) -> Findings[int]:
     """Return one row per number of findings, taken from the front of ``order``."""
     place = {variable: at for at, variable in enumerate(order)}
     sizes = np.array(n_known)
@@ -76,4 +87,4 @@ def _prefixes(
     for i, weight in findings.weights.items():
         if i in place:
             weights[i] = np.where(place[i] < sizes, weight, 1.0)
-    return TableFindings(len(sizes), codes, weights)
+    return Findings(len(sizes), codes, weights)

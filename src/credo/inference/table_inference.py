@@ -11,8 +11,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from credo.inference.factor_problem import FactorProblem
+from credo.inference.findings import MISSING, Findings, FindingsGroup
 from credo.inference.plan_cache import PlanCache
-from credo.inference.table_findings import MISSING, FindingsGroup, TableFindings
 from credo.inference.table_plan import TableAnswer, TablePlan
 from credo.inference.table_sketch import Question, Sketch, sketch
 from credo.inference.table_slicing import SlicedPlan, slice_variables
@@ -91,7 +91,7 @@ class TableInference:
         n_states = self.problem.n_states
         return SlicedPlan(TablePlan(small, limit), question, sliced, n_states)
 
-    def marginals(self, findings: TableFindings, targets: Sequence[int]) -> ExactMarginals:
+    def marginals(self, findings: Findings[int], targets: Sequence[int]) -> ExactMarginals:
         """Return the marginals of some variables in every row; certain where they are given."""
         n_states = self.problem.n_states
         found = {i: np.empty((findings.n_rows, n_states[i])) for i in targets}
@@ -114,7 +114,7 @@ class TableInference:
             self._fill_known(found, total, group)
         return ExactMarginals(found, total)
 
-    def joint(self, findings: TableFindings, targets: Sequence[int]) -> tuple[Array, Array]:
+    def joint(self, findings: Findings[int], targets: Sequence[int]) -> tuple[Array, Array]:
         """Return the joint table of the targets in every row, (n_rows, *n_states).
 
         The second value is minus infinity in rows that are impossible.
@@ -134,7 +134,7 @@ class TableInference:
             total[group.rows] = answer.log_total[group.place]
         return found, total
 
-    def total(self, findings: TableFindings) -> Array:
+    def total(self, findings: Findings[int]) -> Array:
         """Return the log of the sum of the density over the unknown variables, row by row."""
         total = np.empty(findings.n_rows)
         for group in findings.groups(self.problem.n_states):
@@ -144,7 +144,7 @@ class TableInference:
         return total
 
     def best(
-        self, findings: TableFindings, targets: Sequence[int]
+        self, findings: Findings[int], targets: Sequence[int]
     ) -> tuple[NDArray[np.intp], Array]:
         """Return the most probable joint states of the targets, (n_rows, n_variables).
 
@@ -163,7 +163,7 @@ class TableInference:
         return states, total
 
     def draws(
-        self, findings: TableFindings, n_draws: int, rng: Generator
+        self, findings: Findings[int], n_draws: int, rng: Generator
     ) -> tuple[NDArray[np.intp], Array]:
         """Return random joint states given each row, (n_rows, n_draws, n_variables)."""
         n_variables = len(self.problem.n_states)
@@ -178,7 +178,9 @@ class TableInference:
             states[group.rows], total[group.rows] = found, log_total
         return states, total
 
-    def _fill_known(self, found: dict[int, Array], total: Array, group: FindingsGroup) -> None:
+    def _fill_known(
+        self, found: dict[int, Array], total: Array, group: FindingsGroup[int]
+    ) -> None:
         """Put all probability on the state that is given."""
         for at, i in enumerate(group.observed):
             if i in found:
@@ -212,7 +214,7 @@ def _spread(
 
 
 def _with_known(
-    table: Array, targets: Sequence[int], group: FindingsGroup, n_states: Sequence[int]
+    table: Array, targets: Sequence[int], group: FindingsGroup[int], n_states: Sequence[int]
 ) -> Array:
     """Return the table with an axis for each target that is given, zero off its state."""
     for axis, i in enumerate(targets, start=1):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from credo.graphs.threshold_node import ThresholdNode, log_shares
-from credo.inference.hybrid_findings import HybridFindings
+from credo.inference.findings import Findings
 from credo.inference.real_component import IntegratedComponent
 from credo.inference.row_table import RowTable, gathered, spread
 from credo.numerics.array import Array
@@ -17,7 +17,7 @@ __all__ = ["threshold_table"]
 Homes = Mapping[str, IntegratedComponent]
 
 
-def threshold_table(node: ThresholdNode, homes: Homes, findings: HybridFindings) -> RowTable:
+def threshold_table(node: ThresholdNode, homes: Homes, findings: Findings[str]) -> RowTable:
     """Return the probability of the child's states given findings and settings.
 
     Given a setting the score is normal, so that the mean over it is a normal distribution
@@ -46,7 +46,7 @@ def _score(
     node: ThresholdNode,
     coefficients: Array,
     homes: Homes,
-    findings: HybridFindings,
+    findings: Findings[str],
     scope: tuple[str, ...],
 ) -> tuple[Array, Array]:
     """Return mean and variance of the score for each row and setting of the scope."""
@@ -67,7 +67,7 @@ def _score(
 
 
 def _placed(
-    node: ThresholdNode, table: Array, scope: tuple[str, ...], findings: HybridFindings
+    node: ThresholdNode, table: Array, scope: tuple[str, ...], findings: Findings[str]
 ) -> RowTable:
     """Return the table with its last axis, the child, where it belongs."""
     name = node.child.name

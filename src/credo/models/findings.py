@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Any
 
 import narwhals as nw
@@ -12,88 +11,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from credo.graphs.variable import UnknownState, UnknownVariable, Variable, nearest
+from credo.inference.findings import MISSING, Findings
 from credo.numerics.array import Array
 
-__all__ = ["Findings", "Given", "is_frame", "read_findings", "with_settings"]
-
-MISSING = -1
+__all__ = ["Given", "as_mapping", "is_frame", "read_findings", "with_settings"]
 
 Given = Mapping[str, Any] | Any
 """A mapping of names to what is known, or a table with one row per case."""
 
 
-@dataclass(frozen=True, eq=False)
-class Findings:
-    """Coded findings, one entry per row.
-
-    Attributes
-    ----------
-    n_rows
-        Number of rows; one for a dictionary.
-    codes
-        Positions of states by name, -1 where missing.
-    weights
-        Likelihoods of the states by name, shape (n_states, n_rows).
-    values
-        Values of real variables by name, NaN where missing.
-    index
-        Labels of the rows of a table.
-    """
-
-    n_rows: int
-    codes: dict[str, NDArray[np.intp]] = field(default_factory=dict)
-    weights: dict[str, Array] = field(default_factory=dict)
-    values: dict[str, Array] = field(default_factory=dict)
-    index: pd.Index[Any] | None = None
-
-    @property
-    def names(self) -> frozenset[str]:
-        """Variables that something is known about in some row."""
-        return frozenset((*self.codes, *self.weights, *self.values))
-
-    def is_known(self, name: str) -> bool:
-        """Return whether the variable is given in every row."""
-        if name in self.codes:
-            return bool(np.all(self.codes[name] != MISSING))
-        return name in self.values and not bool(np.any(np.isnan(self.values[name])))
-
-    def without(self, names: Sequence[str]) -> Findings:
-        """Return the findings about all other variables."""
-        return Findings(
-            self.n_rows,
-            {name: codes for name, codes in self.codes.items() if name not in names},
-            {name: weight for name, weight in self.weights.items() if name not in names},
-            {name: values for name, values in self.values.items() if name not in names},
-            self.index,
-        )
-
-    def take(self, rows: NDArray[np.intp]) -> Findings:
-        """Return some rows."""
-        return Findings(
-            len(rows),
-            {name: codes[rows] for name, codes in self.codes.items()},
-            {name: weight[:, rows] for name, weight in self.weights.items()},
-            {name: values[rows] for name, values in self.values.items()},
-        )
-
-    def patterns(self) -> Iterator[tuple[NDArray[np.intp], Findings]]:
-        """Yield the rows that know the same variables, and the findings about just those."""
-        names = [*self.codes, *self.values]
-        present = [self.codes[n] != MISSING for n in self.codes]
-        present += [~np.isnan(self.values[n]) for n in self.values]
-        if not names:
-            yield np.arange(self.n_rows), self
-            return
-        pattern, inverse = np.unique(np.array(present), axis=1, return_inverse=True)
-        for at in range(pattern.shape[1]):
-            rows = np.flatnonzero(inverse.ravel() == at)
-            absent = [
-                name for name, known in zip(names, pattern[:, at], strict=True) if not known
-            ]
-            yield rows, self.take(rows).without(absent)
-
-
-def read_findings(variables: Mapping[str, Variable], given: Given = None) -> Findings:
+def read_findings(variables: Mapping[str, Variable], given: Given = None) -> Findings[str]:
     """Return findings that were written as a dictionary or as a table.
 
     In a dictionary the value of a discrete variable is a state, a dictionary of likelihoods by
@@ -108,7 +35,7 @@ def read_findings(variables: Mapping[str, Variable], given: Given = None) -> Fin
     if is_frame(given):
         return _read_frame(variables, given)
     codes, weights, values = {}, {}, {}
-    for name, value in (given or {}).items():
+    for name, value in as_mapping(given).items():
         variable = _variable(variables, name)
         position = _position(variable, value)
         if position is not None:
@@ -124,7 +51,7 @@ def read_findings(variables: Mapping[str, Variable], given: Given = None) -> Fin
     return Findings(1, codes, weights, values)
 
 
-def with_settings(findings: Findings, settings: Findings) -> Findings:
+def with_settings(findings: Findings[str], settings: Findings[str]) -> Findings[str]:
     """Return findings with variables that are set from outside, the same in every row."""
     clash = sorted(settings.names & findings.names)
     if settings.weights or clash:
@@ -139,6 +66,20 @@ def with_settings(findings: Findings, settings: Findings) -> Findings:
         findings.weights,
         {**findings.values, **{name: np.repeat(v, n) for name, v in settings.values.items()}},
         findings.index,
+    )
+
+
+def as_mapping(given: Given) -> Mapping[str, Any]:
+    """Return findings by name: those of a mapping or a Series; none at all of None."""
+    if given is None:
+        return {}
+    if isinstance(given, pd.Series):
+        return {str(name): value for name, value in given.items()}
+    if isinstance(given, Mapping):
+        return given
+    raise ValueError(
+        "findings must be a dictionary by name, or a table with a column per variable; found a "
+        f"{type(given).__name__}. Write them as {{name: state}}."
     )
 
 
@@ -166,7 +107,7 @@ def _position(variable: Variable, value: Any) -> int | None:
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or value is pd.NA or (isinstance(value, float) and value != value)
+    return value is None or (pd.api.types.is_scalar(value) and bool(pd.isna(value)))
 
 
 def _number(name: str, value: Any) -> float:
@@ -210,8 +151,14 @@ def _likelihood(variable: Variable, value: Any) -> Array:
     return weight
 
 
-def _read_frame(variables: Mapping[str, Variable], given: Any) -> Findings:
+def _read_frame(variables: Mapping[str, Variable], given: Any) -> Findings[str]:
     frame = given if isinstance(given, pd.DataFrame) else _as_pandas(given)
+    twice = frame.columns[frame.columns.duplicated()].tolist()
+    if twice:
+        raise ValueError(
+            f"columns of a table must be named each once; found {twice[0]!r} twice. Drop or "
+            "rename one of them."
+        )
     codes, values = {}, {}
     for name in frame.columns:
         variable = _variable(variables, name)
@@ -230,7 +177,13 @@ def _as_pandas(given: Any) -> pd.DataFrame:
 
 def _codes(variable: Variable, column: pd.Series[Any]) -> NDArray[np.intp]:
     """Return the positions of the states of a column, each label looked up once."""
-    number, labels = pd.factorize(column)
+    try:
+        number, labels = pd.factorize(column)
+    except TypeError as error:
+        raise ValueError(
+            f"cells of column {variable.name} must be states; found one that is none "
+            f"({error}). Pass likelihoods and sets of states in a dictionary."
+        ) from error
     try:
         place = [variable.index(label) for label in labels.tolist()]
     except UnknownState as error:

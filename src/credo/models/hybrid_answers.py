@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,15 +12,14 @@ from numpy.typing import NDArray
 
 from credo.graphs.conditional import Conditional
 from credo.graphs.variable import Variable
+from credo.inference.account import Account
+from credo.inference.findings import MISSING, Findings, FindingsGroup
 from credo.inference.gaussian_network import GaussianNetwork, is_linear_gaussian
 from credo.inference.hybrid import HybridProblem
 from credo.inference.real_posterior import HybridPosterior
 from credo.inference.table_conflict import smallest_conflict
-from credo.inference.table_ladder import Account
 from credo.inference.table_plan_error import NoExactAnswer
-from credo.models.findings import MISSING, Findings
 from credo.models.joint_answer import JointRows
-from credo.models.known_rows import KnownRows, known_rows
 from credo.models.limits import Limits
 from credo.models.network_answer import PlanReport
 from credo.models.real_rows import KnownReal, RealPart, RealRows
@@ -29,6 +28,9 @@ from credo.numerics.array import Array
 __all__ = ["HybridAnswers"]
 
 Rows = NDArray[np.intp]
+
+FEW_NODES = 32
+"""Linear-Gaussian nodes that dense algebra serves better than sparse, all gaps at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,37 +60,35 @@ class HybridAnswers:
     ) -> HybridAnswers:
         """Return the answers of a network; variables without a conditional must be set."""
         names = [v.name for c in conditionals for v in (c.child, *c.parents)]
-        is_whole = len(conditionals) == len(variables)
-        is_gaussian = is_whole and is_linear_gaussian(conditionals)
-        if is_gaussian:
+        if len(conditionals) > FEW_NODES and is_linear_gaussian(conditionals):
             return cls(dict(variables), GaussianNetwork(conditionals), frozenset(names))
         problem = HybridProblem(conditionals, limits.memory)
         return cls(dict(variables), problem, frozenset(names))
 
     def marginals(
-        self, findings: Findings, names: Sequence[str], method: str
+        self, findings: Findings[str], names: Sequence[str], method: str
     ) -> tuple[dict[str, Any], Array, Account]:
         """Return tables of discrete variables, `RealRows` of real ones, and log totals."""
         _check(method)
         total = np.empty(findings.n_rows)
         tables = {n: np.empty((findings.n_rows, self._n(n))) for n in self._discrete(names)}
         parts: dict[str, list[RealPart]] = {n: [] for n in names if n not in tables}
-        for pattern in known_rows(findings, self.inside):
-            free = [name for name in names if not pattern.has(name)]
-            found, log_prob = self._asked(pattern, free)
-            total[pattern.rows] = log_prob[pattern.place]
+        for group in self._groups(findings):
+            free = self._unknown(names, group)
+            found, log_prob = self._asked(group, free)
+            total[group.rows] = log_prob[group.place]
             for name in names:
                 if name not in tables:
-                    parts[name].append(_real_part(name, pattern, found, total))
+                    parts[name] += _real_parts(name, group, found, findings, total)
                 elif name in found:
-                    tables[name][pattern.rows] = found[name][pattern.place]
+                    tables[name][group.rows] = found[name][group.place]
                 else:
-                    tables[name][pattern.rows] = self._certain(name, pattern, total)
+                    tables[name][group.rows] = self._certain(name, group, findings, total)
         real = {n: RealRows(findings.n_rows, tuple(some)) for n, some in parts.items()}
         return {**tables, **real}, total, Account()
 
     def joint(
-        self, findings: Findings, names: Sequence[str], method: str
+        self, findings: Findings[str], names: Sequence[str], method: str
     ) -> tuple[Any, Array, Account]:
         """Return the joint table, or `JointRows` if a variable is real."""
         _check(method)
@@ -100,11 +100,17 @@ class HybridAnswers:
         n, d = findings.n_rows, len(real)
         table = np.empty((n, *(self._n(name) for name in discrete)))
         mean, covariance, total = np.empty((n, d)), np.empty((n, d, d)), np.empty(n)
-        for pattern in known_rows(findings, self.inside):
-            total[pattern.rows] = self._log_prob(pattern)
-            found = self._posterior(pattern, [m for m in names if not pattern.has(m)])
-            table[pattern.rows] = self._with_known(discrete, pattern, found, total)
-            mean[pattern.rows], covariance[pattern.rows] = _moments(real, pattern, found, total)
+        for group in self._groups(findings):
+            total[group.rows] = self.engine.log_prob(group.known)[group.place]
+            free = self._unknown(names, group)
+            found = self._posterior(group, free)
+            table[group.rows] = self._with_known(discrete, free, group, found, findings)
+            mean[group.rows], covariance[group.rows] = _moments(
+                real, free, group, found, findings
+            )
+        impossible = np.isneginf(total)
+        for part in (table, mean, covariance):
+            part[impossible] = np.nan
         if not real:
             return table, total, Account()
         rows = JointRows(
@@ -112,36 +118,36 @@ class HybridAnswers:
         )
         return rows, total, Account()
 
-    def total(self, findings: Findings, method: str) -> tuple[Array, Account]:
+    def total(self, findings: Findings[str], method: str) -> tuple[Array, Account]:
         """Return the log density of the findings, row by row."""
         _check(method)
         total = np.empty(findings.n_rows)
-        for pattern in known_rows(findings, self.inside):
-            total[pattern.rows] = self._log_prob(pattern)
+        for group in self._groups(findings):
+            total[group.rows] = self.engine.log_prob(group.known)[group.place]
         return total, Account()
 
     def best(
-        self, findings: Findings, names: Sequence[str], method: str
+        self, findings: Findings[str], names: Sequence[str], method: str
     ) -> tuple[dict[str, NDArray[np.intp]], Array, Account]:
         """Return the most probable states of some variables, all others integrated out."""
         _check(method)
         total = np.empty(findings.n_rows)
         states = {name: np.full(findings.n_rows, MISSING, dtype=np.intp) for name in names}
-        for pattern in known_rows(findings, self.inside):
-            free = [name for name in names if name not in pattern.known.codes]
-            found, log_total = self._best(pattern, free)
-            total[pattern.rows] = log_total[pattern.place]
+        for group in self._groups(findings):
+            found, log_total = self._best(group, self._unknown(names, group))
+            total[group.rows] = log_total[group.place]
             for name in names:
-                given = pattern.known.codes.get(name)
-                states[name][pattern.rows] = (
-                    found[name][pattern.place] if given is None else given
+                states[name][group.rows] = (
+                    found[name][group.place]
+                    if name in found
+                    else findings.codes[name][group.rows]
                 )
         for column in states.values():
             column[np.isneginf(total)] = MISSING
         return states, total, Account()
 
     def draws(
-        self, findings: Findings, n_draws: int, rng: Generator
+        self, findings: Findings[str], n_draws: int, rng: Generator
     ) -> tuple[dict[str, NDArray[Any]], Array]:
         """Return draws of all variables, (n_rows, n_draws) by name; none in impossible rows."""
         total, _ = self.total(findings, "exact")
@@ -151,19 +157,16 @@ class HybridAnswers:
             for name, v in self.variables.items()
         }
         possible = np.flatnonzero(~np.isneginf(total))
-        for pattern in known_rows(findings.take(possible), self.inside):
-            rows = possible[pattern.rows]
-            # Where nothing is known one row stands for all, but each needs its own draws.
-            n_each = n_draws if pattern.told.names else n_draws * len(rows)
-            told = pattern.told
-            drawn = self.engine.sample(told.codes, told.values, n_each, rng, *pattern.hints)
-            given = {**pattern.known.codes, **pattern.known.values}
+        some = findings.take(possible)
+        for group in self._groups(some):
+            drawn = self.engine.sample(group.known.take(group.place), n_draws, rng)
             for name in self.variables:
-                column = given[name][:, None] if name in given else drawn[name]
-                found[name][rows] = column if name in given else column.reshape(-1, n_draws)
+                found[name][possible[group.rows]] = (
+                    drawn[name] if name in drawn else _column(some, name)[group.rows][:, None]
+                )
         return found, total
 
-    def conflict(self, findings: Findings) -> list[str]:
+    def conflict(self, findings: Findings[str]) -> list[str]:
         """Return the names of a smallest part of one row of findings that is impossible."""
         everything = sorted(findings.names)
 
@@ -189,79 +192,106 @@ class HybridAnswers:
     def _discrete(self, names: Sequence[str]) -> list[str]:
         return [name for name in names if self.variables[name].is_discrete]
 
-    def _log_prob(self, pattern: KnownRows) -> Array:
-        return np.asarray(self._log_probs(pattern)[pattern.place])
+    def _groups(self, findings: Findings[str]) -> Iterator[FindingsGroup[str]]:
+        """Yield rows that are asked about at once; nodes that lead nowhere are not told."""
+        told = findings.without([name for name in findings.names if name not in self.inside])
+        discrete = self._discrete([*self.variables])
+        n_states = {name: self._n(name) for name in discrete}
+        return told.groups(n_states, self.engine.can_share(told))
 
-    def _log_probs(self, pattern: KnownRows) -> Array:
-        told = pattern.told
-        return self.engine.log_prob(told.codes, told.values, *pattern.hints)
+    def _unknown(self, names: Sequence[str], group: FindingsGroup[str]) -> list[str]:
+        """Return the names that some row of the group does not know."""
+        known = group.known.settled
+        return [name for name in names if name in self.inside and name not in known]
 
-    def _asked(self, pattern: KnownRows, names: list[str]) -> tuple[Mapping[str, Any], Array]:
+    def _asked(
+        self, group: FindingsGroup[str], names: list[str]
+    ) -> tuple[Mapping[str, Any], Array]:
         """Return the posteriors of hidden variables, and the log density of what is known."""
-        told = pattern.told
-        return self.engine.posterior(told.codes, told.values, names, *pattern.hints)
+        return self.engine.posterior(group.known, names)
 
-    def _posterior(self, pattern: KnownRows, names: Sequence[str]) -> HybridPosterior:
-        told = pattern.told
+    def _posterior(self, group: FindingsGroup[str], names: Sequence[str]) -> HybridPosterior:
         if names:
-            return self.engine.joint(told.codes, told.values, names, *pattern.hints)
-        n = max(told.n_rows, 1)
+            return self.engine.joint(group.known, names)
+        n = group.known.n_rows
         return HybridPosterior((), (), np.ones(n), np.zeros((n, 0)), np.zeros((n, 0, 0)))
 
-    def _best(self, pattern: KnownRows, names: list[str]) -> tuple[dict[str, Rows], Array]:
+    def _best(
+        self, group: FindingsGroup[str], names: list[str]
+    ) -> tuple[dict[str, Rows], Array]:
         """Return the best states of hidden variables, and the log density with them."""
         if not names or isinstance(self.engine, GaussianNetwork):
-            return {}, self._log_probs(pattern)
-        told = pattern.told
-        hints = pattern.hints[0] if pattern.hints else None
-        return self.engine.most_probable(told.codes, told.values, hints, names)
+            return {}, self.engine.log_prob(group.known)
+        return self.engine.most_probable(group.known, names)
 
-    def _certain(self, name: str, pattern: KnownRows, total: Array) -> Array:
+    def _certain(
+        self, name: str, group: FindingsGroup[str], findings: Findings[str], total: Array
+    ) -> Array:
         """Return all probability at the given state; NaN in impossible rows."""
-        table = np.eye(self._n(name))[pattern.known.codes[name]]
-        table[np.isneginf(total[pattern.rows])] = np.nan
+        table = np.eye(self._n(name))[findings.codes[name][group.rows]]
+        table[np.isneginf(total[group.rows])] = np.nan
         return np.asarray(table)
 
     def _with_known(
-        self, names: Sequence[str], pattern: KnownRows, found: HybridPosterior, total: Array
+        self,
+        names: Sequence[str],
+        free: Sequence[str],
+        group: FindingsGroup[str],
+        found: HybridPosterior,
+        findings: Findings[str],
     ) -> Array:
         """Return the joint table with an axis for each given variable, zero off its state."""
-        free = [name for name in names if name not in pattern.known.codes]
-        table = found.table(free)[pattern.place]
+        table = found.table([name for name in names if name in free])[group.place]
         for axis, name in enumerate(names, start=1):
-            if name in pattern.known.codes:
-                certain = self._certain(name, pattern, total)
+            if name not in free:
+                certain = np.eye(self._n(name))[findings.codes[name][group.rows]]
                 shape = [len(certain)] + [1] * table.ndim
                 shape[axis] = self._n(name)
                 table = np.expand_dims(table, axis) * certain.reshape(shape)
         return table
 
 
-def _real_part(
-    name: str, pattern: KnownRows, found: Mapping[str, Any], total: Array
-) -> RealPart:
+def _column(findings: Findings[str], name: str) -> NDArray[Any]:
+    return findings.codes[name] if name in findings.codes else findings.values[name]
+
+
+def _real_parts(
+    name: str,
+    group: FindingsGroup[str],
+    found: Mapping[str, Any],
+    findings: Findings[str],
+    total: Array,
+) -> list[RealPart]:
+    """Return the posterior of a real variable: where it is hidden, and where it is known."""
+    rows, nothing = group.rows, np.full(len(group.rows), np.nan)
+    values = findings.values[name][rows] if name in findings.values else nothing
+    known = ~np.isnan(values)
+    parts = []
     if name in found:
-        return RealPart(pattern.rows, pattern.place, found[name])
-    impossible = np.isneginf(total[pattern.rows])
-    values = np.where(impossible, np.nan, pattern.known.values[name])
-    return RealPart(pattern.rows, np.arange(len(values)), KnownReal(values))
+        parts.append(RealPart(rows[~known], group.place[~known], found[name]))
+    if known.any():
+        told = np.where(np.isneginf(total[rows]), np.nan, values)[known]
+        parts.append(RealPart(rows[known], np.arange(len(told)), KnownReal(told)))
+    return parts
 
 
 def _moments(
-    names: Sequence[str], pattern: KnownRows, found: HybridPosterior, total: Array
+    names: Sequence[str],
+    free: Sequence[str],
+    group: FindingsGroup[str],
+    found: HybridPosterior,
+    findings: Findings[str],
 ) -> tuple[Array, Array]:
     """Return means and covariances of real variables; given ones do not vary."""
-    possible = np.where(np.isneginf(total[pattern.rows]), np.nan, 0.0)
-    mean = np.tile(possible[:, None], len(names))
-    covariance = np.tile(possible[:, None, None], (len(names), len(names)))
-    free = [i for i, name in enumerate(names) if not pattern.has(name)]
-    if free:
-        inside = np.ix_(range(len(mean)), free, free)
-        mean[:, free] = found.total_mean()[pattern.place]
-        covariance[inside] = found.total_covariance()[pattern.place]
+    n, d = len(group.rows), len(names)
+    mean, covariance = np.zeros((n, d)), np.zeros((n, d, d))
+    at = [i for i, name in enumerate(names) if name in free]
+    if at:
+        mean[:, at] = found.total_mean()[group.place]
+        covariance[np.ix_(range(n), at, at)] = found.total_covariance()[group.place]
     for i, name in enumerate(names):
-        if pattern.has(name):
-            mean[:, i] += pattern.known.values[name]
+        if name not in free:
+            mean[:, i] = findings.values[name][group.rows]
     return mean, covariance
 
 
