@@ -17,6 +17,7 @@ from credo.graphs import (
     Variable,
 )
 from credo.graphs.conditional_gaussian import ConditionalGaussianFactor
+from credo.numerics.linear_algebra import NotPositiveDefinite
 
 A, B = Variable("a", ("lo", "hi")), Variable("b", (0, 1, 2))
 X, Y = Variable("x"), Variable("y")
@@ -110,3 +111,35 @@ def test_summing_before_integrating_is_refused():
         network().integrate_out("w")
     with pytest.raises(ValueError, match="log_scale must have shape"):
         ConditionalGaussianFactor((A,), (), np.zeros((2, 0, 0)), np.zeros((2, 0)), np.zeros(3))
+
+
+def test_states_alone_may_be_given():
+    left = network().restrict(states={"a": "hi"}).integrate_out("x", "y")
+    assert_allclose(left.table().table(), brute()[1], rtol=1e-12)
+
+
+def test_a_setting_without_mass_collapses_to_no_mass():
+    ruled_out = ConditionalGaussianFactor.of_table(Factor((A,), [0.0, 1.0]))
+    joint = network() * ruled_out
+    left = joint.collapsed("b")
+    log_mass, mean, _ = left.moments()
+    assert np.isneginf(log_mass[0])
+    assert_allclose(np.exp(log_mass[1]), 0.7, rtol=1e-12)
+    expected = network().restrict(states={"a": "hi"}).collapsed("b").moments()
+    assert_allclose(mean[1], expected[1], rtol=1e-12)
+    everything = left.collapsed("a")
+    assert_allclose(everything.moments()[1], mean[1], rtol=1e-12)
+
+
+def test_tables_keep_settings_that_no_number_holds():
+    far = network().restrict(values={"x": 0.0, "y": 80.0}).table()
+    logs = [stats.norm.logpdf(80.0, 0.5 * k, 1.0 + 0.2 * k) for k in range(3)]
+    expected = np.log(brute(x_given=0.0)[0]) + logs
+    assert_allclose(far.log_table()[0], expected, rtol=1e-12)
+
+
+def test_a_conditional_density_alone_has_no_moments_to_keep():
+    y = ConditionalLinearGaussian({k: LinearGaussian(0.0, {"x": 1.0}) for k in range(3)})
+    alone = ConditionalGaussianFactor.of(y.bind(Y, (X, B)))
+    with pytest.raises(NotPositiveDefinite):
+        alone.collapsed("b")

@@ -43,10 +43,10 @@ class Canonical(NamedTuple):
 
     def restricted(self, known: Sequence[int], values: Array) -> Canonical:
         """Return the form over the other coordinates where these have given values."""
-        free = self._others(known)
-        cross = self.precision[..., free[:, None], known]
-        inner = self.precision[..., np.asarray(known)[:, None], known]
-        change = self.shift[..., known] @ values - 0.5 * (inner @ values) @ values
+        free, fixed = self._others(known), np.asarray(known, dtype=np.intp)
+        cross = self.precision[..., free[:, None], fixed]
+        inner = self.precision[..., fixed[:, None], fixed]
+        change = self.shift[..., fixed] @ values - 0.5 * (inner @ values) @ values
         return Canonical(
             self.precision[..., free[:, None], free],
             self.shift[..., free] - cross @ values,

@@ -15,7 +15,7 @@ from credo.graphs.gaussian_factor import node_form, places
 from credo.graphs.gaussian_node import GaussianNode
 from credo.graphs.variable import Variable
 from credo.numerics.array import Array, as_float
-from credo.numerics.linear_algebra import symmetrize
+from credo.numerics.linear_algebra import cholesky, symmetrize
 from credo.numerics.log_domain import log_sum_exp
 
 __all__ = ["ConditionalGaussianFactor"]
@@ -124,9 +124,7 @@ class ConditionalGaussianFactor:
                 f"real variables must be integrated out first; found {list(self.names)}. "
                 "Call integrate_out, or collapsed for the nearest Gaussian."
             )
-        top = float(self.log_scale.max())
-        top = top if np.isfinite(top) else 0.0
-        return Factor(self.variables, np.exp(self.log_scale - top), top)
+        return Factor.from_logs(self.variables, self.log_scale)
 
     def moments(self) -> tuple[Array, Array, Array]:
         """Return log mass (*sizes), mean (*sizes, d) and covariance (*sizes, d, d)."""
@@ -136,7 +134,12 @@ class ConditionalGaussianFactor:
         """Return the factor without these discrete variables, of the same mean and covariance.
 
         The mass of every setting left is exact; the shape is that of one Gaussian where there
-        was a mixture.
+        was a mixture. A setting without mass stays without, and has a standard normal.
+
+        Raises
+        ------
+        NotPositiveDefinite
+            If some mean or covariance does not exist, as that of a conditional density alone.
         """
         axes = tuple(places(names, [v.name for v in self.variables]))
         log_mass, mean, covariance = self.moments()
@@ -164,9 +167,9 @@ class ConditionalGaussianFactor:
         parts = []
         for array, n_last in zip(self._form(), (2, 1, 0), strict=True):
             n = len(self.variables)
-            ordered = array.transpose(*order, *range(n, n + n_last))
+            ordered = array.transpose((*order, *range(n, n + n_last)))
             last = array.shape[n:]
-            parts.append(np.broadcast_to(ordered.reshape(*shape, *last), (*sizes, *last)))
+            parts.append(np.broadcast_to(ordered.reshape((*shape, *last)), (*sizes, *last)))
         return Canonical(*parts)
 
 
@@ -177,8 +180,9 @@ def _from_moments(
     mean: ArrayLike,
     covariance: Array,
 ) -> ConditionalGaussianFactor:
-    middle = as_float(mean)
-    precision = symmetrize(np.asarray(np.linalg.inv(covariance)))
+    middle, is_empty = as_float(mean), np.isneginf(log_mass)[..., None, None]
+    matrix = np.where(is_empty, np.eye(len(names)), covariance)
+    precision = symmetrize(cholesky(matrix, largest_jitter=0.0).inverse())
     unit = Canonical(
         precision, np.einsum("...ij,...j->...i", precision, middle), np.zeros_like(log_mass)
     )

@@ -14,6 +14,7 @@ from credo.graphs.canonical import Canonical
 from credo.graphs.gaussian_node import GaussianNode
 from credo.graphs.variable import UnknownVariable, nearest
 from credo.numerics.array import Array, as_float
+from credo.numerics.linear_algebra import cholesky
 
 __all__ = ["GaussianFactor", "node_form", "places"]
 
@@ -78,7 +79,7 @@ class GaussianFactor:
     @classmethod
     def from_normal(cls, names: Sequence[str], normal: MultivariateNormal) -> GaussianFactor:
         """Return the density of a joint normal as a factor."""
-        precision = np.linalg.inv(normal.covariance())
+        precision = cholesky(normal.covariance(), largest_jitter=0.0).inverse()
         log_top = float(normal.log_prob(normal.mean()))
         pull = precision @ normal.mean()
         return cls(names, precision, pull, log_top - 0.5 * float(pull @ normal.mean()))
