@@ -1,4 +1,5 @@
-from itertools import product
+import warnings
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -194,3 +195,19 @@ def test_settings_out_of_range_are_refused():
         LoopyBeliefPropagation(damping=1.0)
     with pytest.raises(ValueError, match="semiring must be 'sum' or 'max'"):
         LoopyBeliefPropagation(semiring="min")
+
+
+@pytest.mark.parametrize("seed", [1, 5, 6, 9, 13])
+def test_a_mode_is_possible_though_no_reading_of_the_messages_is(seed):
+    rng = np.random.default_rng(seed)
+    pairs = combinations(range(5), 2)
+    tables = [(pair, rng.choice([0.0, 1.0], size=(3, 3), p=[0.4, 0.6])) for pair in pairs]
+    problem = FactorProblem((3,) * 5, tuple(table_of(pair, t) for pair, t in tables if t.any()))
+    states = np.array(list(product(range(3), repeat=5)))
+    assert 0 < np.isfinite(problem.log_density(states)).sum() < 10
+    engine = LoopyBeliefPropagation("max", max_steps=100)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = run(engine, problem).posterior
+    assert np.isfinite(found.log_density)
+    assert_allclose(problem.log_density(found.states[None]), found.log_density)

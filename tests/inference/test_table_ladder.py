@@ -5,19 +5,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from credo.inference.account import Account, ApproximationWarning
 from credo.inference.factor_problem import FactorProblem, table_of
+from credo.inference.findings import Findings
 from credo.inference.graph_cut import NotSubmodular
-from credo.inference.table_findings import TableFindings
 from credo.inference.table_inference import TableInference
-from credo.inference.table_ladder import (
-    METHODS,
-    Account,
-    ApproximationWarning,
-    TableLadder,
-)
+from credo.inference.table_ladder import METHODS, TableLadder
 from credo.inference.table_plan_error import AnswerTooLarge, InferenceTooLarge
 
-EVERYTHING = TableFindings(1)
+EVERYTHING = Findings(1)
 
 
 def grid(n, rng, coupling=0.8, field=0.4):
@@ -105,7 +101,7 @@ def test_the_total_has_an_error_of_its_own():
 def test_findings_of_every_row_are_certain_and_move_the_others(method):
     problem = grid(3, np.random.default_rng(3), coupling=0.6)
     states, density = density_of(problem)
-    rows = TableFindings(3, {4: np.array([0, 1, -1])}, {0: np.array([[1.0] * 3, [3.0] * 3])})
+    rows = Findings(3, {4: np.array([0, 1, -1])}, {0: np.array([[1.0] * 3, [3.0] * 3])})
     tilted = density * np.where(states[:, 0] == 1, 3.0, 1.0)
     found, account = whole(problem).marginals(rows, [1, 4], method)
     assert not account.is_exact
@@ -150,7 +146,7 @@ def test_the_mode_of_neighbors_that_agree_is_cut_exactly():
     assert account.is_exact
     assert found[0].tolist() == states[density.argmax()].tolist()
     assert_allclose(total[0], np.log(density.max()), rtol=1e-12)
-    known = TableFindings(1, {0: np.array([1]), 5: np.array([0])})
+    known = Findings(1, {0: np.array([1]), 5: np.array([0])})
     kept = density * (states[:, 0] == 1) * (states[:, 5] == 0)
     found, total, _ = whole(problem).best(known, range(16), "max_flow")
     assert found[0].tolist() == states[kept.argmax()].tolist()
@@ -198,20 +194,10 @@ def test_unknown_methods_are_refused_with_the_known_ones(ask, arguments):
         getattr(ladder, ask)(EVERYTHING, *arguments, method="guess")
 
 
-def test_the_account_of_several_rows_is_that_of_the_worst():
-    good, bad = Account("a", True, 0.0), Account("b", False, 0.1, "error", 500.0)
-    worse = Account("b", False, 0.3, "error", 100.0)
-    assert good.worse(bad) is bad
-    assert bad.worse(good) is bad
-    assert bad.worse(worse) is worse
-    assert worse.worse(bad) is worse
-    assert bad.attrs()["effective_draws"] == 500.0
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_no_rows_have_no_answers(method):
     ladder = whole(grid(2, np.random.default_rng(0)))
-    nothing = TableFindings(0, {0: np.zeros(0, dtype=int)})
+    nothing = Findings(0, {0: np.zeros(0, dtype=int)})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found, _ = ladder.marginals(nothing, [1], method)
@@ -220,3 +206,108 @@ def test_no_rows_have_no_answers(method):
     assert found.probability[1].shape[0] == 0
     assert total.shape == (0,)
     assert table.shape[0] == 0
+
+
+def contradiction():
+    """Return three variables that must be equal, and three rows of which one cannot be."""
+    equal = [table_of((i, i + 1), np.eye(2)) for i in range(2)]
+    problem = FactorProblem((2,) * 3, (table_of((0,), np.array([0.3, 0.7])), *equal))
+    codes = {0: np.array([0, 0, -1]), 2: np.array([0, 1, 1])}
+    return problem, Findings(3, codes)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_impossible_rows_are_alike_for_every_method_and_leave_others_alone(method):
+    problem, rows = contradiction()
+    found, account = whole(problem).marginals(rows, [0, 1], method)
+    assert np.isneginf(found.log_total).tolist() == [False, True, False]
+    for i in (0, 1):
+        assert np.isnan(found.probability[i][1]).all()
+        assert_allclose(found.probability[i][[0, 2]], [[1.0, 0.0], [0.0, 1.0]], atol=0.01)
+    assert account.method != "proof that nothing is possible"
+    table, total, _ = whole(problem).joint(rows, [0, 1], method)
+    assert np.isneginf(total).tolist() == [False, True, False]
+    assert np.isnan(table[1]).all()
+    assert_allclose(table[0], [[1.0, 0.0], [0.0, 0.0]], atol=0.01)
+    assert_allclose(table[2], [[0.0, 0.0], [0.0, 1.0]], atol=0.01)
+
+
+@pytest.mark.parametrize("method", [m for m in METHODS if m != "gibbs"])
+def test_the_log_total_of_an_impossible_row_is_minus_infinity_by_every_method(method):
+    problem, rows = contradiction()
+    total, _ = whole(problem).total(rows, method)
+    assert_allclose(total, [np.log(0.3), -np.inf, np.log(0.7)], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "method", ["auto", "exact", "max_flow", "belief_propagation", "conditional_modes"]
+)
+def test_an_impossible_row_has_no_most_probable_state_by_every_method(method):
+    problem, rows = contradiction()
+    states, total, _ = whole(problem).best(rows, [0, 1], method)
+    assert_allclose(total, [np.log(0.3), -np.inf, np.log(0.7)], rtol=1e-12)
+    assert states[[0, 2], 1].tolist() == [0, 1]
+    assert np.isneginf(total[1])
+
+
+def test_a_ladder_that_fits_nothing_finds_impossible_rows_as_well():
+    problem, rows = contradiction()
+    with pytest.warns(ApproximationWarning):
+        found, _ = narrow(problem).marginals(rows, [1])
+    assert np.isneginf(found.log_total).tolist() == [False, True, False]
+    states, total, _ = narrow(problem).best(rows, [0, 1])
+    assert np.isneginf(total).tolist() == [False, True, False]
+    assert states[1].tolist() == [-1, -1, -1]
+
+
+def test_gibbs_draws_give_no_log_total():
+    problem, rows = contradiction()
+    with pytest.raises(ValueError, match=r'must come from.*found method="gibbs".*"importance"'):
+        whole(problem).total(rows, "gibbs")
+    found, _ = whole(problem).marginals(rows, [1], "gibbs")
+    assert np.isnan(found.log_total[[0, 2]]).all()
+
+
+def test_the_log_total_of_a_frustrated_grid_is_as_near_as_its_error_tells():
+    rng = np.random.default_rng(0)
+    number = {(i, j): i * 7 + j for i in range(7) for j in range(7)}
+    tables = []
+    for (i, j), v in number.items():
+        for other in ((i + 1, j), (i, j + 1)):
+            if other in number:
+                pull = np.exp(rng.normal(0, 2.0))
+                pair = np.array([[pull, 1.0], [1.0, pull]])
+                tables.append(table_of((v, number[other]), pair))
+    problem = FactorProblem((2,) * 49, tuple(tables))
+    exact, _ = whole(problem).total(EVERYTHING, "exact")
+    with pytest.warns(ApproximationWarning):
+        total, account = narrow(problem).total(EVERYTHING)
+    # Too few draws count for marginals, and the Bethe approximation is off by two.
+    assert account.effective_draws < 1000
+    assert 0 < account.error < 0.2
+    assert abs(total[0] - exact[0]) <= 5 * account.error
+
+
+def test_auxiliary_variables_do_not_stand_in_the_way_of_a_mode():
+    rng = np.random.default_rng(9)
+    problem = grid(3, rng, coupling=-0.7)
+    states, density = density_of(problem)
+    ladder = TableLadder(narrow(problem).exact, frozenset({8}))
+    with pytest.warns(ApproximationWarning):
+        found, total, account = ladder.best(EVERYTHING, range(8))
+    assert not account.is_exact
+    assert found[0, 8] == -1
+    same = (states[:, :8] == found[0, :8]).all(axis=1)
+    # The exact total of the states does not fit either; what is told is a lower bound.
+    assert_allclose(total, np.log(density[same].max()), rtol=1e-9)
+    roomy = TableLadder(TableInference(problem), frozenset({8}))
+    found, total, account = roomy.best(EVERYTHING, range(8), "conditional_modes")
+    same = (states[:, :8] == found[0, :8]).all(axis=1)
+    assert_allclose(total, np.log(density[same].sum()), rtol=1e-9)
+
+
+def test_a_mode_with_others_summed_out_that_does_not_fit_is_one_error_without_a_warning():
+    ladder = narrow(grid(4, np.random.default_rng(8)))
+    with pytest.raises(InferenceTooLarge, match=r"Ask for the states of all unknown") as caught:
+        ladder.best(EVERYTHING, [0, 1])
+    assert caught.value.found.startswith("a plan of width")

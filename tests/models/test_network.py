@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from credo.graphs import Factor, UnknownState, UnknownVariable, Variable
-from credo.inference.table_ladder import ApproximationWarning
+from credo.inference.account import ApproximationWarning
 from credo.inference.table_plan_error import (
     AnswerTooLarge,
     ImpossibleFindings,

@@ -10,8 +10,8 @@ from scipy import integrate, special, stats
 
 from credo.distributions import Distribution, Empirical, Gamma, Poisson
 from credo.graphs import DistributionNode, Factor, LinearGaussian, Logit, Probit, Variable
+from credo.inference.account import ApproximationWarning
 from credo.inference.engine import ConvergenceWarning
-from credo.inference.table_ladder import ApproximationWarning
 from credo.inference.table_plan_error import InferenceTooLarge, NoExactAnswer
 from credo.inference.weighted_draws import WeightedDraws, ZeroWeights
 from credo.models.bayesian_network import BayesianNetwork
@@ -209,9 +209,13 @@ def test_likelihood_weighting_by_name_agrees_with_tables():
 def test_rows_that_no_draw_agrees_with_are_nan_and_one_alone_is_an_error():
     net = clinic()
     frame = pd.DataFrame({"cases": [2.0, -1.0]})
-    found = net.marginals(frame)
+    with pytest.warns(ConvergenceWarning, match=r"found none for 1 rows, such as \[1\]"):
+        found = net.marginals(frame)
     assert found["rate"].iloc[1].isna().all()
-    assert np.isneginf(found.log_prob[1])
+    assert found["rate"].attrs["unanswered_rows"] == [1]
+    assert found["rate"].attrs["impossible_rows"] == []
+    assert np.isnan(found.log_prob[1])
+    assert not found.is_impossible[1]
     assert found["rate"].iloc[0].notna().all()
     with pytest.raises(ZeroWeights, match="found none among"):
         net.query("rate", {"cases": -1.0})

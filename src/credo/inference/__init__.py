@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 if TYPE_CHECKING:
+    from credo.inference.account import ApproximationWarning as ApproximationWarning
     from credo.inference.belief_propagation import (
         LoopyBeliefPropagation as LoopyBeliefPropagation,
     )
@@ -58,12 +59,14 @@ if TYPE_CHECKING:
     from credo.inference.relevance import RelevanceProblem as RelevanceProblem
     from credo.inference.setting_edge import settings_at_edge as settings_at_edge
     from credo.inference.stacking import stacking_weights as stacking_weights
+    from credo.inference.strong_elimination import StrongElimination as StrongElimination
+    from credo.inference.strong_elimination import eliminate_strongly as eliminate_strongly
+    from credo.inference.strong_elimination import hybrid_factors as hybrid_factors
     from credo.inference.table_gibbs import GibbsMarginals as GibbsMarginals
     from credo.inference.table_gibbs import ReducibleChainWarning as ReducibleChainWarning
     from credo.inference.table_gibbs import TableGibbs as TableGibbs
     from credo.inference.table_importance import ImportanceMarginals as ImportanceMarginals
     from credo.inference.table_importance import TableImportance as TableImportance
-    from credo.inference.table_ladder import ApproximationWarning as ApproximationWarning
     from credo.inference.table_plan_error import ImpossibleFindings as ImpossibleFindings
     from credo.inference.table_plan_error import InferenceTooLarge as InferenceTooLarge
     from credo.inference.table_plan_error import NoExactAnswer as NoExactAnswer
@@ -86,7 +89,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "mean_field": ["TableMeanField"],
         "table_gibbs": ["GibbsMarginals", "ReducibleChainWarning", "TableGibbs"],
         "table_importance": ["ImportanceMarginals", "TableImportance"],
-        "table_ladder": ["ApproximationWarning"],
+        "account": ["ApproximationWarning"],
         "table_plan_error": ["ImpossibleFindings", "InferenceTooLarge", "NoExactAnswer"],
         "weighted_draws": ["WeightedDraws", "ZeroWeights"],
         "elimination_text": ["explain_elimination"],
@@ -118,6 +121,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "relevance": ["RelevanceDetermination", "RelevanceProblem"],
         "setting_edge": ["settings_at_edge"],
         "stacking": ["stacking_weights"],
+        "strong_elimination": ["StrongElimination", "eliminate_strongly", "hybrid_factors"],
         "variable_elimination": ["Elimination", "eliminate"],
     },
 )

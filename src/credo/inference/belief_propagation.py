@@ -123,7 +123,7 @@ class LoopyBeliefPropagation:
     def posterior(
         self, problem: FactorProblem, state: MessageState
     ) -> tuple[TableMarginals | Assignment, float, str]:
-        """Return marginals and the Bethe log partition, or a mode."""
+        """Return marginals and the Bethe log partition, or a mode of positive density."""
         flat = state.flat
         if self.semiring == "max":
             states = _best_reading(state)
@@ -148,11 +148,15 @@ class LoopyBeliefPropagation:
 def _best_reading(state: MessageState) -> NDArray[np.intp]:
     """Return the denser of two readings: table by table, and each variable by itself.
 
-    The first is the mode on a forest even where there are ties.
+    The first is the mode on a forest even where there are ties. With loops both may be
+    impossible; then any possible state is better.
     """
     flat = state.flat
     joint = decoded_states(flat.net, flat.order, state.log_message)
     each = flat.per_variable(beliefs(flat.net, state.log_message))
     single = np.array([int(p.argmax()) for p in each], dtype=np.intp)
     both = np.stack([joint, single])
-    return np.asarray(both[int(log_densities(flat.net, both).argmax())])
+    density = log_densities(flat.net, both)
+    if np.isneginf(density).all():
+        return np.asarray(flat.starts(1, np.random.default_rng(0))[0])
+    return np.asarray(both[int(density.argmax())])

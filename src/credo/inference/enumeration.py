@@ -82,13 +82,8 @@ def enumerate_depth_first(
     return posterior_factor(found, names)
 
 
-def impossible(given: Given, is_possible: Callable[[Given], np.bool_]) -> ValueError:
+def impossible(given: Given, is_possible: Callable[[Given], np.bool_]) -> ImpossibleFindings:
     """Return the error for states of probability zero, naming a smallest part that is so."""
-    if not given:
-        return ValueError(
-            "product of the factors must be positive somewhere; found zero everywhere. Check "
-            "the zeros of the tables."
-        )
     conflict = dict(given)
     for name in given:
         rest = {other: conflict[other] for other in conflict if other != name}

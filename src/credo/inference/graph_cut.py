@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.inference.factor_problem import Assignment, FactorProblem, Table
+from credo.inference.flat_problem import NoPossibleState
 from credo.inference.ising_problem import IsingProblem, SpinAssignment
 from credo.numerics.array import Array
 from credo.numerics.max_flow import minimum_cut
@@ -37,7 +38,7 @@ def graph_cut(problem: FactorProblem) -> Assignment:
     NotSubmodular
         If a variable has more than two states, a table has more than two free variables, or
         it favors that two variables differ.
-    ValueError
+    NoPossibleState
         If every joint state has density zero.
 
     Examples
@@ -61,10 +62,7 @@ def graph_cut(problem: FactorProblem) -> Assignment:
     states = _states(cost, pairs)
     log_density = float(problem.log_density(states[None])[0])
     if log_density == -np.inf:
-        raise ValueError(
-            "the tables must allow at least one joint state; found none with positive density. "
-            "Look for given states that exclude each other."
-        )
+        raise NoPossibleState
     return Assignment(states, log_density)
 
 

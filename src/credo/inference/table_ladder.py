@@ -6,116 +6,78 @@ An answer carries an account of how it was found. What is asked by name is done 
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from credo.inference.belief_propagation import LoopyBeliefPropagation
-from credo.inference.conditional_modes import IteratedConditionalModes
-from credo.inference.engine import ConvergenceWarning, Inference, Status, run
-from credo.inference.factor_problem import Assignment, FactorProblem
-from credo.inference.graph_cut import NotSubmodular, graph_cut
-from credo.inference.mean_field import TableMeanField
-from credo.inference.table_findings import MISSING, TableFindings
-from credo.inference.table_gibbs import TableGibbs
-from credo.inference.table_importance import TableImportance
+from credo.inference.account import Account, warn_approximate, worst
+from credo.inference.factor_problem import FactorProblem
+from credo.inference.findings import MISSING, Findings
+from credo.inference.table_approximation import (
+    APPROXIMATE_METHODS,
+    MODE_METHODS,
+    PROOF,
+    Approximation,
+    approximate,
+    approximate_mode,
+    approximate_total,
+)
 from credo.inference.table_inference import ExactMarginals, TableInference
 from credo.inference.table_plan_error import AnswerTooLarge, InferenceTooLarge
-from credo.inference.weighted_draws import ZeroWeights
 from credo.numerics.array import Array
 
-__all__ = ["METHODS", "Account", "ApproximationWarning", "TableLadder"]
+__all__ = ["METHODS", "TableLadder"]
 
-ENGINES: dict[str, tuple[str, Any]] = {
-    "importance": ("importance sampling guided by messages", TableImportance()),
-    "belief_propagation": ("loopy belief propagation", LoopyBeliefPropagation()),
-    "mean_field": ("mean field", TableMeanField()),
-    "gibbs": ("Gibbs sampling", TableGibbs()),
-}
-
-METHODS = ("auto", "exact", *ENGINES)
-MODE_METHODS = ("auto", "exact", "max_flow", "belief_propagation", "conditional_modes")
-
-NAMES = {
-    "belief_propagation": "max-product belief propagation",
-    "conditional_modes": "iterated conditional modes",
-}
-
-ENOUGH_DRAWS = 1000
-"""Effective draws from which the standard error of weighted draws is believed."""
+METHODS = ("auto", "exact", *APPROXIMATE_METHODS)
 
 MOST_RUNS = 256
 """Runs of an approximate engine that one joint table may take."""
 
 
-class ApproximationWarning(UserWarning):
-    """An answer is approximate because an exact one does not fit."""
+@dataclass(frozen=True, eq=False)
+class TableLadder:
+    """Questions about one problem, with the method chosen by name or by what fits.
 
-
-@dataclass(frozen=True)
-class Account:
-    """How an answer was found.
+    Rows that are impossible are NaN, or have state -1, and their log total is minus infinity;
+    every method shows that in its own way, and none takes it for granted.
 
     Attributes
     ----------
-    method
-        Name of the method.
-    is_exact
-        Whether the answer is exact up to rounding.
-    error
-        Size of the error in the sense of ``error_kind``; zero if exact.
-    error_kind
-        What ``error`` measures.
-    effective_draws
-        Independent draws that random ones are worth, the fewest of any row; None if nothing
-        was drawn.
+    exact
+        Exact inference.
+    auxiliary
+        Variables that compact tables brought along and nobody asks about.
     """
 
-    method: str = "exact"
-    is_exact: bool = True
-    error: float = 0.0
-    error_kind: str = "exact"
-    effective_draws: float | None = None
-
-    def attrs(self) -> dict[Hashable, Any]:
-        """Return the account as attributes of a labelled answer, without what is None."""
-        return {name: value for name, value in vars(self).items() if value is not None}
-
-    def worse(self, other: Account) -> Account:
-        """Return the account of two answers taken together."""
-        mine, theirs = (not self.is_exact, self.error), (not other.is_exact, other.error)
-        return other if theirs > mine else self
-
-
-@dataclass(frozen=True, eq=False)
-class TableLadder:
-    """Questions about one problem, with the method chosen by name or by what fits."""
-
     exact: TableInference
+    auxiliary: frozenset[int] = frozenset()
 
     def marginals(
-        self, findings: TableFindings, targets: Sequence[int], method: str = "auto"
+        self, findings: Findings[int], targets: Sequence[int], method: str = "auto"
     ) -> tuple[ExactMarginals, Account]:
-        """Return the marginals of some variables in every row, and how they were found."""
+        """Return the marginals of some variables in every row, and how they were found.
+
+        The log total is NaN where Gibbs draws answered, which do not tell it.
+        """
         _check(method)
         known = self._exactly(lambda: self.exact.marginals(findings, targets), method)
         if known is not None:
             return known, Account()
-        rows = [self._approximate(findings.row(i), method) for i in range(findings.n_rows)]
+        rows = [self._approximate(row, method) for row in _rows(findings)]
         probability = {
-            i: np.array([_certain(f.posterior.probability[i], findings, row, i, self._n(i))
-                         for row, (f, _) in enumerate(rows)])
+            i: np.array([self._marginal(found, i) for found in rows]).reshape(-1, self._n(i))
             for i in targets
-        }  # fmt: skip
-        total = np.array([found.log_evidence for found, _ in rows])
-        return ExactMarginals(probability, total), _worst([account for _, account in rows])
+        }
+        total = np.array([found.log_total for found in rows])
+        return ExactMarginals(probability, total), _worst([found.account for found in rows])
 
     def joint(
-        self, findings: TableFindings, targets: Sequence[int], method: str = "auto"
+        self, findings: Findings[int], targets: Sequence[int], method: str = "auto"
     ) -> tuple[Array, Array, Account]:
         """Return the joint table of the targets, (n_rows, *n_states), log totals, the account.
 
@@ -135,57 +97,96 @@ class TableLadder:
                 f"found {prod(shape[:-1])} for targets with {shape} states. Ask for fewer "
                 "variables at once."
             )
-        tables, accounts = [], []
-        for row in range(findings.n_rows):
-            table, account = self._chained(findings.row(row), tuple(targets), method)
-            tables.append(table)
-            accounts.append(account)
-        return np.array(tables), np.zeros(findings.n_rows), _worst(accounts)
+        rows = [self._chained(row, tuple(targets), method) for row in _rows(findings)]
+        table = np.array([found for found, _, _ in rows]).reshape(findings.n_rows, *shape)
+        total = np.array([log_total for _, log_total, _ in rows])
+        return table, total, _worst([account for _, _, account in rows])
 
-    def total(self, findings: TableFindings, method: str = "auto") -> tuple[Array, Account]:
+    def total(self, findings: Findings[int], method: str = "auto") -> tuple[Array, Account]:
         """Return the log of the sum of the density over the unknown variables, row by row."""
         _check(method)
         known = self._exactly(lambda: self.exact.total(findings), method)
         if known is not None:
             return known, Account()
-        rows = [self._approximate(findings.row(i), method) for i in range(findings.n_rows)]
-        account = _worst([_total_account(found, how) for found, how in rows])
-        return np.array([found.log_evidence for found, _ in rows]), account
+        problem = self.exact.problem
+        rows = [approximate_total(_clamped(problem, row), method) for row in _rows(findings)]
+        return np.array([total for total, _ in rows]), _worst([account for _, account in rows])
 
     def best(
-        self, findings: TableFindings, targets: Sequence[int], method: str = "auto"
-    ) -> tuple[Any, Array, Account]:
+        self, findings: Findings[int], targets: Sequence[int], method: str = "auto"
+    ) -> tuple[NDArray[np.intp], Array, Account]:
         """Return the most probable states of the targets, (n_rows, n_variables).
 
         Where no plan fits, a cut of a graph may still find them exactly.
+
+        Raises
+        ------
+        InferenceTooLarge
+            If no plan fits and variables are to be summed out, which only a plan can do.
         """
-        _check(method, MODE_METHODS)
+        _check(method, ("auto", "exact", *MODE_METHODS))
         if method not in ("auto", "exact"):
-            return self._modes(findings, targets, method)
+            _check_whole(self._summed_out(findings, targets))
+            return self._modes(findings, method)
         try:
             return (*self.exact.best(findings, targets), Account())
         except InferenceTooLarge as error:
             if method == "exact":
                 raise
-            found = self._modes(findings, targets, method)
+            if self._summed_out(findings, targets):
+                raise error.advising(
+                    "Ask for the states of all unknown variables together, which may be "
+                    'approximate, or allow more with net.within(memory="16GB").'
+                ) from error
+            found = self._modes(findings, method)
             if not found[2].is_exact:
                 _warn(error)
             return found
 
     def _modes(
-        self, findings: TableFindings, targets: Sequence[int], method: str
-    ) -> tuple[Any, Array, Account]:
+        self, findings: Findings[int], method: str
+    ) -> tuple[NDArray[np.intp], Array, Account]:
         """Return the states that engines without a plan find, row by row."""
-        _check_whole(self.exact.problem, findings, targets)
-        states, log_density, accounts = [], [], []
-        for row in range(findings.n_rows):
-            problem = _clamped(self.exact.problem, findings.row(row))
-            found, account = _mode(problem, method)
-            accounts.append(account)
-            states.append(_unclamped(found.states, findings, row))
-            log_density.append(found.log_density)
         shape = (findings.n_rows, len(self.exact.problem.n_states))
-        return np.reshape(states, shape), np.array(log_density), _worst(accounts)
+        states, accounts = np.full(shape, MISSING, dtype=np.intp), []
+        log_density = np.full(findings.n_rows, -np.inf)
+        for at, row in enumerate(_rows(findings)):
+            found, account = approximate_mode(_clamped(self.exact.problem, row), method)
+            accounts.append(account)
+            if found is not None:
+                states[at] = found.states
+                known = _states_of(row)
+                states[at, list(known)] = list(known.values())
+                log_density[at] = found.log_density
+        if not self.auxiliary:
+            return states, log_density, _worst(accounts)
+        return self._without_auxiliary(findings, states, log_density, _worst(accounts))
+
+    def _without_auxiliary(
+        self,
+        findings: Findings[int],
+        states: NDArray[np.intp],
+        log_density: Array,
+        account: Account,
+    ) -> tuple[NDArray[np.intp], Array, Account]:
+        """Return the log totals of the named states, auxiliary ones summed out.
+
+        Engines take auxiliary variables at their best, so that even a cut is not exact.
+        """
+        rough = Account(account.method, False, float("nan"), "unknown")
+        states[:, list(self.auxiliary)] = MISSING
+        named = [i for i in range(states.shape[1]) if i not in self.auxiliary]
+        codes = {i: states[:, i] for i in named}
+        with suppress(InferenceTooLarge):
+            known = self.exact.total(replace(findings, codes=codes))
+            log_density = np.where(np.isneginf(log_density), log_density, known)
+        return states, log_density, rough
+
+    def _summed_out(self, findings: Findings[int], targets: Sequence[int]) -> int:
+        """Return how many variables are neither asked for nor given in some row."""
+        known = {i for i, codes in findings.codes.items() if np.all(codes != MISSING)}
+        named = set(range(len(self.exact.problem.n_states))) - self.auxiliary
+        return len(named - known - set(targets))
 
     def _n(self, variable: int) -> int:
         return self.exact.problem.n_states[variable]
@@ -203,43 +204,53 @@ class TableLadder:
             _warn(error)
             return None
 
-    def _approximate(self, findings: TableFindings, method: str) -> tuple[Inference, Account]:
-        """Return what an engine found for one row."""
-        problem = _clamped(self.exact.problem, findings)
-        if method == "auto":
-            return _soundest(problem)
-        name, engine = ENGINES[method]
-        found = run(engine, problem)
-        return found, _account(name, found)
+    def _approximate(self, row: Findings[int], method: str) -> Approximation:
+        """Return what an engine found for one row, certain of the states that are given."""
+        found = approximate(_clamped(self.exact.problem, row), method)
+        if found.probability is None:
+            return found
+        share = list(found.probability)
+        for i, state in _states_of(row).items():
+            share[i] = np.eye(self._n(i))[state]
+        return replace(found, probability=tuple(share))
+
+    def _marginal(self, found: Approximation, variable: int) -> Array:
+        if found.probability is None:
+            return np.full(self._n(variable), np.nan)
+        return found.probability[variable]
 
     def _chained(
-        self, findings: TableFindings, targets: tuple[int, ...], method: str
-    ) -> tuple[Array, Account]:
+        self, row: Findings[int], targets: tuple[int, ...], method: str
+    ) -> tuple[Array, float, Account]:
+        """Return the joint table of one row, its log total and the account."""
         first, rest = targets[0], targets[1:]
-        found, account = self._approximate(findings, method)
-        share = _certain(found.posterior.probability[first], findings, 0, first, self._n(first))
+        found = self._approximate(row, method)
+        share, account = self._marginal(found, first), found.account
+        shape = (self._n(first), *(self._n(i) for i in rest))
+        if found.probability is None:
+            return np.full(shape, np.nan), found.log_total, account
         if not rest:
-            return share, account
-        parts = []
-        for state, p in enumerate(share):
-            shape = tuple(self._n(i) for i in rest)
-            if p <= 0:
-                parts.append(np.zeros(shape))
-                continue
-            more = replace(findings, codes={**findings.codes, first: np.array([state])})
-            part, other = self._chained(more, rest, method)
+            return share, found.log_total, account
+        table = np.zeros(shape)
+        for state in np.flatnonzero(share > 0):
+            more = replace(row, codes={**row.codes, first: np.array([state])})
+            part, log_total, other = self._chained(more, rest, method)
             account = account.worse(other)
-            parts.append(p * part)
-        return np.array(parts), account
+            # A state that a rough marginal takes for possible may turn out not to be.
+            if log_total != -np.inf:
+                table[state] = share[state] * part
+        if not table.any():
+            return np.full(shape, np.nan), float("-inf"), account
+        return table / table.sum(), found.log_total, account
 
 
 def _warn(error: InferenceTooLarge) -> None:
-    warnings.warn(
-        f"the answer is approximate: {str(error).split('; found ')[1].split('. ')[0]}. "
-        'Pass method="exact" to get an error instead.',
-        ApproximationWarning,
-        stacklevel=5,
-    )
+    warn_approximate(f"the answer is approximate: {error.found}")
+
+
+def _worst(accounts: Sequence[Account]) -> Account:
+    """Return the account of all rows; those that were proven impossible do not count."""
+    return worst([account for account in accounts if account is not PROOF] or accounts)
 
 
 def _check(method: str, methods: Sequence[str] = METHODS) -> None:
@@ -250,108 +261,24 @@ def _check(method: str, methods: Sequence[str] = METHODS) -> None:
         )
 
 
-def _check_whole(
-    problem: FactorProblem, findings: TableFindings, targets: Sequence[int]
-) -> None:
+def _check_whole(n_summed_out: int) -> None:
     """Refuse a mode of some variables with others summed out, which only a plan can find."""
-    known = {*targets, *findings.codes}
-    if len(known) < len(problem.n_states):
+    if n_summed_out:
         raise ValueError(
             "an approximate most probable state must be of all variables that are not given; "
-            f"found {len(problem.n_states) - len(known)} to be summed out. Ask for all, or "
-            'pass method="exact".'
+            f"found {n_summed_out} to be summed out. Ask for all, or pass "
+            'method="exact".'
         )
 
 
-def _soundest(problem: FactorProblem) -> tuple[Inference, Account]:
-    """Return the answer whose error is best known.
-
-    Draws guided by messages have a standard error where enough of them count. Messages alone
-    settle without telling how far off they are; chains of draws are the last resort.
-    """
-    try:
-        found = _quietly(TableImportance(), problem, True)
-        if found.posterior.effective_draws >= ENOUGH_DRAWS:
-            return found, _account(ENGINES["importance"][0], found)
-    except ZeroWeights:
-        pass
-    for method in ("belief_propagation", "gibbs"):
-        name, engine = ENGINES[method]
-        found = _quietly(engine, problem, True)
-        if found.status is Status.CONVERGED:
-            break
-    return found, _account(name, found)
+def _rows(findings: Findings[int]) -> list[Findings[int]]:
+    return [findings.row(i) for i in range(findings.n_rows)]
 
 
-def _quietly(engine: Any, problem: FactorProblem, is_fallback: bool) -> Inference:
-    """Run an engine; as one of several to try, without a warning if it does not settle."""
-    with warnings.catch_warnings():
-        if is_fallback:
-            warnings.simplefilter("ignore", ConvergenceWarning)
-        return run(engine, problem)
+def _states_of(row: Findings[int]) -> dict[int, int]:
+    return {i: int(codes[0]) for i, codes in row.codes.items() if codes[0] != MISSING}
 
 
-def _account(method: str, found: Inference) -> Account:
-    posterior = found.posterior
-    is_exact = posterior.error_kind == "exact"
-    effective = getattr(posterior, "effective_draws", None)
-    return Account(method, is_exact, posterior.error, posterior.error_kind, effective)
-
-
-def _total_account(found: Inference, account: Account) -> Account:
-    """Return the account of a log partition, whose error is another than that of marginals."""
-    kinds = {"bound": "lower bound", "importance": "standard error", "exact": "exact"}
-    kind = kinds.get(found.evidence_method, "Bethe approximation")
-    error = getattr(found.posterior, "log_partition_error", 0.0 if kind == "exact" else np.nan)
-    return replace(account, error=float(error), error_kind=kind)
-
-
-def _worst(accounts: Sequence[Account]) -> Account:
-    if not accounts:
-        return Account()
-    worst = accounts[0]
-    for account in accounts[1:]:
-        worst = worst.worse(account)
-    return worst
-
-
-def _clamped(problem: FactorProblem, findings: TableFindings) -> FactorProblem:
-    known = {i: int(c[0]) for i, c in findings.codes.items() if c[0] != MISSING}
-    weights = {i: w[:, 0] for i, w in findings.weights.items()}
-    return problem.weighted(weights).given(known)
-
-
-def _certain(
-    share: Array, findings: TableFindings, row: int, variable: int, n_states: int
-) -> Array:
-    """Return a marginal over all states; that of a clamped variable has only one."""
-    codes = findings.codes.get(variable)
-    if codes is None or codes[row] == MISSING:
-        return share
-    return np.asarray(np.eye(n_states)[codes[row]])
-
-
-def _unclamped(states: Any, findings: TableFindings, row: int) -> Any:
-    full = np.array(states)
-    for i, codes in findings.codes.items():
-        if codes[row] != MISSING:
-            full[i] = codes[row]
-    return full
-
-
-def _mode(problem: FactorProblem, method: str) -> tuple[Assignment, Account]:
-    """Return a joint state of high density, the highest where a cut of a graph finds it."""
-    if method in ("auto", "max_flow"):
-        try:
-            return graph_cut(problem), Account("max-flow")
-        except NotSubmodular:
-            if method == "max_flow":
-                raise
-    engines = {
-        "belief_propagation": LoopyBeliefPropagation("max"),
-        "conditional_modes": IteratedConditionalModes(),
-    }
-    chosen = {method: engines[method]} if method in engines else engines
-    found = {name: _quietly(engine, problem, True).posterior for name, engine in chosen.items()}
-    name = max(found, key=lambda key: float(found[key].log_density))
-    return found[name], Account(NAMES[name], False, float("nan"), "unknown")
+def _clamped(problem: FactorProblem, row: Findings[int]) -> FactorProblem:
+    weights = {i: w[:, 0] for i, w in row.weights.items()}
+    return problem.weighted(weights).given(_states_of(row))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 __all__ = ["AnswerTooLarge", "ImpossibleFindings", "InferenceTooLarge", "NoExactAnswer"]
 
@@ -15,15 +15,22 @@ class ImpossibleFindings(ValueError):
     ----------
     conflict
         A smallest part of the findings that is impossible: without any one of them the rest
-        of the part is possible.
+        of the part is possible. All findings where looking for a smaller part does not fit;
+        empty if the tables contradict each other whatever is found.
     """
 
     def __init__(self, conflict: Mapping[str, Any]) -> None:
         self.conflict = dict(conflict)
         told = ", ".join(f"{name}={state!r}" for name, state in self.conflict.items())
+        is_real = any(isinstance(state, float) for state in self.conflict.values())
+        # No finite value is impossible under a normal, but its log density may be below -1e308.
+        far = ", or lies so far out that its density has no log" if is_real else ""
         super().__init__(
-            f"findings must be possible together; found that {told} has probability zero. "
+            f"findings must be possible together; found that {told} has probability zero{far}. "
             "Correct or drop one of them: nothing follows from what cannot be."
+            if told
+            else "product of the factors must be positive somewhere; found zero everywhere. "
+            "Check the zeros of the tables."
         )
 
     def __reduce__(self) -> tuple[type[ImpossibleFindings], tuple[dict[str, Any]]]:
@@ -37,31 +44,56 @@ class InferenceTooLarge(MemoryError):
     ----------
     width, cells, bytes
         Variables of the largest table less one, cells of all products, and memory.
+    found
+        The plan and its cost, in words.
+    advice
+        What to do instead, in words.
     """
 
-    def __init__(self, width: int, cells: int, needed: int, allowed: float) -> None:
+    what = "exact inference"
+    usual_advice = (
+        'Allow more with net.within(memory="16GB"), ask for fewer variables at once or for '
+        'marginals, or pass method="auto" for an approximation.'
+    )
+
+    def __init__(
+        self, width: int, cells: int, needed: int, allowed: float, advice: str | None = None
+    ) -> None:
         self.width, self.cells, self.bytes, self.allowed = width, cells, needed, allowed
+        self.advice = advice or self.usual_advice
         super().__init__(
-            f"exact inference must fit {allowed / 1e9:.3g} GB; found a plan of width {width} "
-            f"with {cells:.4g} cells that needs {needed / 1e9:.3g} GB. Allow more with "
-            'net.within(memory="16GB"), ask for fewer variables at once or for marginals, or '
-            'pass method="auto" for an approximation.'
+            f"{self.what} must fit {allowed / 1e9:.3g} GB; found {self.found}. {self.advice}"
         )
 
-    def __reduce__(self) -> tuple[type[InferenceTooLarge], tuple[int, int, int, float]]:
-        return type(self), (self.width, self.cells, self.bytes, self.allowed)
+    @property
+    def found(self) -> str:
+        """The plan and its cost, in words."""
+        return f"a plan of width {self.width} with {self._cost}"
+
+    @property
+    def _cost(self) -> str:
+        return f"{self.cells:.4g} cells that needs {self.bytes / 1e9:.3g} GB"
+
+    def advising(self, advice: str) -> Self:
+        """Return the same error with other advice."""
+        return type(self)(self.width, self.cells, self.bytes, self.allowed, advice)
+
+    def __reduce__(
+        self,
+    ) -> tuple[type[InferenceTooLarge], tuple[int, int, int, float, str]]:
+        return type(self), (self.width, self.cells, self.bytes, self.allowed, self.advice)
 
 
 class AnswerTooLarge(InferenceTooLarge):
     """A joint table that does not fit, so that no method can hold the answer."""
 
-    def __init__(self, width: int, cells: int, needed: int, allowed: float) -> None:
-        super().__init__(width, cells, needed, allowed)
-        self.args = (
-            f"a joint table must fit {allowed / 1e9:.3g} GB; found one over {width + 1} names "
-            f"with {cells:.4g} cells that needs {needed / 1e9:.3g} GB. Ask for fewer variables "
-            "at once, for marginals, or for draws.",
-        )
+    what = "a joint table"
+    usual_advice = "Ask for fewer variables at once, for marginals, or for draws."
+
+    @property
+    def found(self) -> str:
+        """The table and its cost, in words."""
+        return f"one over {self.width + 1} names with {self._cost}"
 
 
 class NoExactAnswer(ValueError):

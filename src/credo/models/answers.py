@@ -10,8 +10,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from credo.distributions.distribution import Distribution
-from credo.inference.table_ladder import Account
-from credo.models.findings import Findings
+from credo.inference.account import Account
+from credo.inference.findings import Findings
 from credo.models.network_answer import PlanReport
 from credo.numerics.array import Array
 
@@ -38,38 +38,39 @@ class Answers(Protocol):
     """Questions by name, about rows of findings.
 
     Marginals are by name: of a discrete variable (n_rows, n_states), of a real one a
-    `RealMarginal`. Log totals are minus infinity in rows that are impossible.
+    `RealMarginal`. Log totals are minus infinity in rows that are proven impossible, and NaN
+    where the method does not tell them.
     """
 
     def marginals(
-        self, findings: Findings, names: Sequence[str], method: str
+        self, findings: Findings[str], names: Sequence[str], method: str
     ) -> tuple[dict[str, Any], Array, Account]:
         """Return marginals by name, log totals of the findings, and how they were found."""
         ...
 
     def joint(
-        self, findings: Findings, names: Sequence[str], method: str
+        self, findings: Findings[str], names: Sequence[str], method: str
     ) -> tuple[Any, Array, Account]:
         """Return the joint distribution of several variables in every row."""
         ...
 
-    def total(self, findings: Findings, method: str) -> tuple[Array, Account]:
+    def total(self, findings: Findings[str], method: str) -> tuple[Array, Account]:
         """Return the log of the sum of the density over all that is unknown, row by row."""
         ...
 
     def best(
-        self, findings: Findings, names: Sequence[str], method: str
+        self, findings: Findings[str], names: Sequence[str], method: str
     ) -> tuple[dict[str, NDArray[np.intp]], Array, Account]:
         """Return the most probable states of some discrete variables, jointly."""
         ...
 
     def draws(
-        self, findings: Findings, n_draws: int, rng: Generator
+        self, findings: Findings[str], n_draws: int, rng: Generator
     ) -> tuple[dict[str, NDArray[Any]], Array]:
         """Return random states or values given each row, (n_rows, n_draws) by name."""
         ...
 
-    def conflict(self, findings: Findings) -> list[str]:
+    def conflict(self, findings: Findings[str]) -> list[str]:
         """Return the names of a smallest part of one row of findings that is impossible."""
         ...
 

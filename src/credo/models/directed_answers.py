@@ -10,15 +10,14 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from credo.inference.table_ladder import Account
+from credo.inference.account import Account, warn_approximate
+from credo.inference.findings import Findings
 from credo.inference.table_plan_error import (
     AnswerTooLarge,
     InferenceTooLarge,
     NoExactAnswer,
 )
 from credo.models.answers import Answers
-from credo.models.approximation import warn_approximate
-from credo.models.findings import Findings
 from credo.models.network_answer import PlanReport
 from credo.models.weighted_answers import WeightedAnswers
 from credo.numerics.array import Array
@@ -44,36 +43,36 @@ class DirectedAnswers:
     weighted: WeightedAnswers
 
     def marginals(
-        self, findings: Findings, names: Sequence[str], method: str
+        self, findings: Findings[str], names: Sequence[str], method: str
     ) -> tuple[dict[str, Any], Array, Account]:
         """Return marginals by name, log totals of the findings, and how they were found."""
         return self._chosen(method, lambda a: a.marginals(findings, names, method))
 
     def joint(
-        self, findings: Findings, names: Sequence[str], method: str
+        self, findings: Findings[str], names: Sequence[str], method: str
     ) -> tuple[Any, Array, Account]:
         """Return the joint distribution of several variables in every row."""
         return self._chosen(method, lambda a: a.joint(findings, names, method))
 
-    def total(self, findings: Findings, method: str) -> tuple[Array, Account]:
+    def total(self, findings: Findings[str], method: str) -> tuple[Array, Account]:
         """Return the log probability or density of the findings, row by row."""
         return self._chosen(method, lambda a: a.total(findings, method))
 
     def best(
-        self, findings: Findings, names: Sequence[str], method: str
+        self, findings: Findings[str], names: Sequence[str], method: str
     ) -> tuple[dict[str, NDArray[np.intp]], Array, Account]:
         """Return the most probable states of some discrete variables, jointly."""
         return self._chosen(method, lambda a: a.best(findings, names, method))
 
     def draws(
-        self, findings: Findings, n_draws: int, rng: Generator
+        self, findings: Findings[str], n_draws: int, rng: Generator
     ) -> tuple[dict[str, NDArray[Any]], Array]:
         """Return random states or values given each row, (n_rows, n_draws) by name."""
         return self._chosen("auto", lambda a: a.draws(findings, n_draws, rng))
 
-    def conflict(self, findings: Findings) -> list[str]:
+    def conflict(self, findings: Findings[str]) -> list[str]:
         """Return the names of a smallest part of one row of findings that is impossible."""
-        return self._chosen("auto", lambda a: a.conflict(findings))
+        return self.exact.conflict(findings)
 
     def report(self, names: Sequence[str], observed: Sequence[str]) -> PlanReport:
         """Return what exact marginals would cost; of draws if there is no exact answer."""
@@ -90,6 +89,5 @@ class DirectedAnswers:
         except InferenceTooLarge as error:
             if method != "auto" or isinstance(error, AnswerTooLarge):
                 raise
-            found = str(error).split("; found ")[1].split(". ")[0]
-            warn_approximate(f"the answer comes from weighted draws: {found}")
+            warn_approximate(f"the answer comes from weighted draws: {error.found}")
         return answer(self.weighted)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from credo.distributions.distribution import Distribution
 from credo.distributions.empirical import Empirical
-from credo.inference.table_ladder import Account
+from credo.inference.account import Account
 from credo.numerics.array import Array
 
 __all__ = ["DrawnDistribution", "DrawnRows"]

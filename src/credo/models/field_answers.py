@@ -6,10 +6,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from credo.inference.account import warn_approximate
+from credo.inference.findings import MISSING, Findings
 from credo.inference.gibbs_draws import gibbs_draws_given
 from credo.inference.table_plan_error import InferenceTooLarge
-from credo.models.approximation import warn_approximate
-from credo.models.findings import Findings
 from credo.models.table_answers import TableAnswers
 from credo.numerics.array import Array
 
@@ -20,7 +20,7 @@ class FieldAnswers(TableAnswers):
     """The questions of a network without arrows, which has no order to draw along."""
 
     def draws(
-        self, findings: Findings, n_draws: int, rng: Generator
+        self, findings: Findings[str], n_draws: int, rng: Generator
     ) -> tuple[dict[str, NDArray[np.intp]], Array]:
         """Return random states given each row, exact ones wherever they fit, else Gibbs."""
         try:
@@ -28,6 +28,6 @@ class FieldAnswers(TableAnswers):
         except InferenceTooLarge:
             warn_approximate("draws come from Gibbs chains, for exact ones do not fit")
         problem = self.ladder.exact.problem
-        states = gibbs_draws_given(problem, self._coded(findings), n_draws, rng)
+        states = gibbs_draws_given(problem, findings.numbered(self.numbers), n_draws, rng)
         by_name = {name: states[:, :, number] for name, number in self.numbers.items()}
-        return by_name, np.zeros(findings.n_rows)
+        return by_name, np.where((states == MISSING).any(axis=(1, 2)), -np.inf, 0.0)

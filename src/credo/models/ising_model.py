@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from credo.graphs.variable import Variable
+from credo.graphs.variable import Variable, nearest
 from credo.inference.engine import Inference
 from credo.inference.ising_answer import Method, modes_by, spin_inference
 from credo.inference.ising_exact import SpinElimination
 from credo.inference.ising_gibbs import spin_draws
 from credo.inference.table_plan_error import InferenceTooLarge
+from credo.models.limits import Limits
 from credo.models.markov_random_field import MarkovRandomField
 from credo.models.spin_factor import spin_factors, spin_problem
 from credo.models.spin_noise import SpinNoise, as_noise
@@ -79,6 +80,8 @@ class IsingModel:
            [1, 1]], dtype=int8)
     """
 
+    limits = Limits()
+
     def __init__(
         self,
         shape_or_edges: Any,
@@ -123,7 +126,21 @@ class IsingModel:
         """What is added to the log density whatever the spins are."""
         return self.problem.log_constant
 
-    def observe(self, y: ArrayLike, noise: Noise = 1.0) -> IsingModel:
+    def within(self, memory: float | str | None = None, seconds: float | None = None) -> Self:
+        """Return the same model with other limits on the cost of exact answers.
+
+        Parameters
+        ----------
+        memory
+            Bytes, or a text such as "12GB".
+        seconds
+            Time for one answer about named spins where a plan only fits in pieces.
+        """
+        other = self._with(self.field, self.log_constant)
+        other.limits = self.limits.within(memory, seconds)
+        return other
+
+    def observe(self, y: ArrayLike, noise: Noise = 1.0) -> Self:
         """Return the posterior after one observation of each spin, NaN where there is none.
 
         A log likelihood ``L_i(x_i)`` adds ``(L_i(1) - L_i(-1)) / 2`` to the field.
@@ -180,9 +197,10 @@ class IsingModel:
         plan = self._elimination
         if given is not None or method not in ("auto", "exact"):
             return self._field.log_partition(given, method=method)
-        if plan.n_cells <= _QUICK_TABLE:
+        most = self._most_cells(_LARGEST_TABLE)
+        if plan.n_cells <= min(_QUICK_TABLE, most):
             return plan.log_partition()
-        if plan.n_cells > _LARGEST_TABLE:
+        if plan.n_cells > most:
             return self._field.log_partition(method=method)
         try:
             return self._field.log_partition(method="exact")
@@ -211,7 +229,7 @@ class IsingModel:
         if method == "auto":
             method = "exact" if self._is_quick else "gibbs"
         if method == "exact":
-            return self._elimination.within(_LARGEST_STORE).inference()
+            return self._stored_elimination.inference()
         return spin_inference(self.problem, method, rng, max_seconds)
 
     def mean(self, method: Method = "auto", rng: Random = None) -> Array:
@@ -238,7 +256,7 @@ class IsingModel:
             any couplings; "icm", iterated conditional modes, a local optimum.
         """
         if method == "exact":
-            answer = self._elimination.within(_LARGEST_STORE).most_probable()
+            answer = self._stored_elimination.most_probable()
         else:
             answer = modes_by(self.problem, method)
         return answer.spins.reshape(self.shape)
@@ -259,9 +277,14 @@ class IsingModel:
             "exact" draws are independent; "gibbs" takes them from one chain, ``n_between``
             sweeps apart after ``burn_in`` sweeps; "auto" is exact where that is quick.
         """
+        if method not in ("auto", "gibbs", "exact"):
+            raise ValueError(
+                f"method must be one of 'auto', 'gibbs' and 'exact' to draw spins; found "
+                f"{method!r}.{nearest(method, ('auto', 'gibbs', 'exact'))}"
+            )
         generator = np.random.default_rng(rng)
         if method == "exact" or (method == "auto" and self._is_quick):
-            draws = self._elimination.within(_LARGEST_STORE).draws(n, generator)
+            draws = self._stored_elimination.draws(n, generator)
         else:
             draws = spin_draws(self.problem, n, generator, burn_in, n_between)
         return draws.reshape(n, *self.shape)
@@ -294,20 +317,31 @@ class IsingModel:
 
     @cached_property
     def _field(self) -> MarkovRandomField:
-        return self.to_markov_random_field()
+        return self.to_markov_random_field().within(self.limits.memory, self.limits.seconds)
 
     @property
     def _is_quick(self) -> bool:
-        return self._elimination.n_stored_cells <= _QUICK_CELLS
+        most = min(_QUICK_CELLS, self._most_cells(_LARGEST_STORE))
+        return self._elimination.n_stored_cells <= most
+
+    @property
+    def _stored_elimination(self) -> SpinElimination:
+        """Sums spin by spin, if all the tables that means, draws and modes keep fit."""
+        return self._elimination.within(self._most_cells(_LARGEST_STORE))
+
+    def _most_cells(self, usual: int) -> int:
+        """Return how many cells may be kept: as many as usual, or as the memory holds."""
+        return usual if self.limits.memory is None else int(self.limits.memory / 8)
 
     @cached_property
     def _elimination(self) -> SpinElimination:
         return SpinElimination.of(self.problem)
 
-    def _with(self, field: Array, constant: float) -> IsingModel:
+    def _with(self, field: Array, constant: float) -> Self:
         other = object.__new__(type(self))
         other.structure = self.structure
         other.problem = spin_problem(self.structure, self.coupling, field, constant)
+        other.limits = self.limits
         return other
 
     def _shaped(self, values: ArrayLike, name: str) -> Array:

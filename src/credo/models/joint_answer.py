@@ -12,7 +12,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from credo.graphs.variable import Variable
-from credo.inference.table_ladder import Account
+from credo.inference.account import Account
 from credo.models.network_answer import labelled, labelled_rows, value_column
 from credo.numerics.array import Array
 
@@ -51,11 +51,14 @@ class JointAnswer:
         The variables asked about.
     account
         How the answer was found.
+    total
+        Log total of the findings, minus infinity in rows that are impossible.
     """
 
     variables: tuple[Variable, ...]
     rows: JointRows
     account: Account
+    total: Array
     index: pd.Index[Any] | None = None
 
     @property
@@ -69,7 +72,7 @@ class JointAnswer:
             return None
         if self.index is None:
             return labelled(discrete, self.rows.table[0], self.account)
-        return labelled_rows(discrete, self.rows.table, self.index, self.account)
+        return labelled_rows(discrete, self.rows.table, self.total, self.index, self.account)
 
     def mean(self) -> Any:
         """Return the means of the real variables, a Series; one row per row of findings."""

@@ -48,6 +48,12 @@ class MarkovRandomField(Network):
                         f"{list(variable.labels)}. Build all factors from one Variable."
                     )
 
+        if not self.variables:
+            raise ValueError(
+                "a network must have at least one variable; found no factors and no variables. "
+                "Pass factors, or variables of which nothing is known."
+            )
+
     @cached_property
     def _answers(self) -> FieldAnswers:
         numbers = {name: i for i, name in enumerate(self.variables)}

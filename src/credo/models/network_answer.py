@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from credo.graphs.variable import Variable, object_array
-from credo.inference.table_ladder import Account
+from credo.inference.account import Account
 from credo.numerics.array import Array
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "joint_axis",
     "labelled",
     "labelled_rows",
+    "row_attrs",
     "value_column",
 ]
 
@@ -32,7 +33,8 @@ class Marginals(dict[str, Any]):
     Attributes
     ----------
     log_prob
-        Log probability of the findings, a number or one per row.
+        Log probability of the findings, a number or one per row; NaN where it is not known:
+        Gibbs draws do not tell it, nor does mean field of an undirected network.
     is_impossible
         Whether the findings have probability zero; such rows are NaN.
     account
@@ -103,14 +105,35 @@ def labelled(variables: Sequence[Variable], table: Array, account: Account) -> p
 
 
 def labelled_rows(
-    variables: Sequence[Variable], table: Array, index: pd.Index[Any] | None, account: Account
+    variables: Sequence[Variable],
+    table: Array,
+    total: Array,
+    index: pd.Index[Any] | None,
+    account: Account,
 ) -> pd.DataFrame:
     """Return tables of probabilities, one per row, with one column per (joint) state."""
     flat = table.reshape(len(table), prod(table.shape[1:]))
     frame = pd.DataFrame(flat, index=index, columns=joint_axis(variables))
-    impossible = np.flatnonzero(np.isnan(flat).all(axis=1))
-    frame.attrs = account.attrs() | {"impossible_rows": [int(row) for row in impossible]}
+    frame.attrs = account.attrs() | row_attrs(np.asarray(np.isnan(flat).all(axis=1)), total)
     return frame
+
+
+def row_attrs(is_empty: NDArray[np.bool_], total: Array) -> dict[Hashable, Any]:
+    """Return which rows have no answer, as attributes of a labelled one.
+
+    Parameters
+    ----------
+    is_empty
+        Whether a row has no answer.
+    total
+        Its log total: minus infinity if what is known there is impossible; any other row
+        without an answer is one that no draw agreed with.
+    """
+    impossible = is_empty & np.isneginf(total)
+    return {
+        "impossible_rows": np.flatnonzero(impossible).tolist(),
+        "unanswered_rows": np.flatnonzero(is_empty & ~impossible).tolist(),
+    }
 
 
 def joint_axis(variables: Sequence[Variable]) -> pd.Index[Any]:

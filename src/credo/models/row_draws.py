@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from credo.graphs.conditional import Conditional
 from credo.graphs.directed import DirectedGraph
+from credo.inference.account import Account
 from credo.inference.engine import ConvergenceWarning, run
+from credo.inference.findings import MISSING, Findings
 from credo.inference.likelihood_weighting import ConditionalProblem, LikelihoodWeighting
-from credo.inference.table_ladder import Account
 from credo.inference.weighted_draws import WeightedDraws, ZeroWeights
-from credo.models.findings import MISSING, Findings
 
 __all__ = ["DrawTally", "RowDraws"]
 
@@ -68,7 +68,7 @@ class RowDraws:
     engine: LikelihoodWeighting = field(default_factory=LikelihoodWeighting)
 
     def each(
-        self, findings: Findings, keep: Sequence[str], tally: DrawTally
+        self, findings: Findings[str], keep: Sequence[str], tally: DrawTally
     ) -> Iterator[tuple[Rows, WeightedDraws]]:
         """Yield rows that know the same, and their draws; rows no draw agrees with are not."""
         for rows in _equal_rows(findings):
@@ -76,11 +76,8 @@ class RowDraws:
             if draws is not None:
                 tally.effective.append(draws.effective_draws)
                 yield rows, draws
-            else:
-                tally.effective.append(0.0)
-                tally.errors.append(float("inf"))
 
-    def of_row(self, row: Findings, keep: Sequence[str] | None) -> WeightedDraws | None:
+    def of_row(self, row: Findings[str], keep: Sequence[str] | None) -> WeightedDraws | None:
         """Return the draws of a single row, of all variables if ``keep`` is None.
 
         None if no draw agrees with what is known.
@@ -88,7 +85,7 @@ class RowDraws:
         return self._run(self._problem(row, keep))
 
     def picked(
-        self, row: Findings, n: int, rng: Generator
+        self, row: Findings[str], n: int, rng: Generator
     ) -> tuple[Mapping[str, NDArray[Any]], float] | None:
         """Return ``n`` draws of a single row of equal weight, and the log total.
 
@@ -117,7 +114,7 @@ class RowDraws:
         inside = {*names, *DirectedGraph(parents).ancestors(names)}
         return [node for name, node in self.nodes.items() if name in inside]
 
-    def _problem(self, row: Findings, keep: Sequence[str] | None) -> ConditionalProblem:
+    def _problem(self, row: Findings[str], keep: Sequence[str] | None) -> ConditionalProblem:
         """Return what is known in a single row, as a problem of its relevant nodes."""
         given = {n: int(codes[0]) for n, codes in row.codes.items() if codes[0] != MISSING}
         values = {n: float(v[0]) for n, v in row.values.items() if not np.isnan(v[0])}
@@ -150,7 +147,7 @@ def _check_weighable(problem: ConditionalProblem) -> None:
             )
 
 
-def _equal_rows(findings: Findings) -> list[Rows]:
+def _equal_rows(findings: Findings[str]) -> list[Rows]:
     """Return the rows in groups that know the same."""
     numbers = [*findings.codes.values(), *findings.values.values()]
     numbers += [weight for table in findings.weights.values() for weight in table]

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from credo.inference.account import Account
 from credo.inference.factor_problem import FactorProblem
+from credo.inference.findings import Findings
 from credo.inference.table_conflict import conflict
-from credo.inference.table_findings import TableFindings
 from credo.inference.table_inference import TableInference
-from credo.inference.table_ladder import Account, TableLadder
+from credo.inference.table_ladder import TableLadder
 from credo.inference.table_sketch import Question
-from credo.models.findings import Findings
 from credo.models.limits import Limits
 from credo.models.network_answer import PlanReport
 from credo.numerics.array import Array
@@ -43,46 +43,49 @@ class TableAnswers:
     def of(cls, numbers: Mapping[str, int], problem: FactorProblem, limits: Limits) -> Self:
         """Return the answers about a problem, with no plan compiled yet."""
         exact = TableInference(problem, limits.memory, limits.seconds)
-        return cls(dict(numbers), TableLadder(exact))
+        auxiliary = frozenset(range(len(problem.n_states))) - frozenset(numbers.values())
+        return cls(dict(numbers), TableLadder(exact, auxiliary))
 
     def marginals(
-        self, findings: Findings, names: Sequence[str], method: str
+        self, findings: Findings[str], names: Sequence[str], method: str
     ) -> tuple[dict[str, Array], Array, Account]:
         """Return marginals by name, (n_rows, n_states) each, log totals and the account."""
         targets = [self.numbers[name] for name in names]
-        found, account = self.ladder.marginals(self._coded(findings), targets, method)
+        found, account = self.ladder.marginals(findings.numbered(self.numbers), targets, method)
         by_name = {name: found.probability[self.numbers[name]] for name in names}
         return by_name, found.log_total, account
 
     def joint(
-        self, findings: Findings, names: Sequence[str], method: str
+        self, findings: Findings[str], names: Sequence[str], method: str
     ) -> tuple[Array, Array, Account]:
         """Return the joint tables of some variables, (n_rows, *n_states)."""
         targets = [self.numbers[name] for name in names]
-        return self.ladder.joint(self._coded(findings), targets, method)
+        return self.ladder.joint(findings.numbered(self.numbers), targets, method)
 
-    def total(self, findings: Findings, method: str) -> tuple[Array, Account]:
+    def total(self, findings: Findings[str], method: str) -> tuple[Array, Account]:
         """Return the log of the sum over all that is unknown, row by row."""
-        return self.ladder.total(self._coded(findings), method)
+        return self.ladder.total(findings.numbered(self.numbers), method)
 
     def best(
-        self, findings: Findings, names: Sequence[str], method: str
+        self, findings: Findings[str], names: Sequence[str], method: str
     ) -> tuple[dict[str, NDArray[np.intp]], Array, Account]:
         """Return the most probable states of some variables jointly, and their log total."""
         targets = [self.numbers[name] for name in names]
-        states, total, account = self.ladder.best(self._coded(findings), targets, method)
+        states, total, account = self.ladder.best(
+            findings.numbered(self.numbers), targets, method
+        )
         return {name: states[:, self.numbers[name]] for name in names}, total, account
 
     def draws(
-        self, findings: Findings, n_draws: int, rng: Generator
+        self, findings: Findings[str], n_draws: int, rng: Generator
     ) -> tuple[dict[str, NDArray[np.intp]], Array]:
         """Return random states given each row, (n_rows, n_draws) by name, and log totals."""
-        states, total = self.ladder.exact.draws(self._coded(findings), n_draws, rng)
+        states, total = self.ladder.exact.draws(findings.numbered(self.numbers), n_draws, rng)
         return {name: states[:, :, number] for name, number in self.numbers.items()}, total
 
-    def conflict(self, findings: Findings) -> list[str]:
+    def conflict(self, findings: Findings[str]) -> list[str]:
         """Return the names of a smallest part of one row of findings that is impossible."""
-        found = conflict(self.ladder.exact, self._coded(findings))
+        found = conflict(self.ladder.exact, findings.numbered(self.numbers))
         return [name for name, number in self.numbers.items() if number in found]
 
     def report(self, names: Sequence[str], observed: Sequence[str]) -> PlanReport:
@@ -92,10 +95,3 @@ class TableAnswers:
         made = self.ladder.exact.sketch(Question("marginals", targets, known))
         fits = made.bytes <= self.ladder.exact.limit
         return PlanReport(made.width, made.cells, made.bytes, made.seconds, fits)
-
-    def _coded(self, findings: Findings) -> TableFindings:
-        return TableFindings(
-            findings.n_rows,
-            {self.numbers[name]: codes for name, codes in findings.codes.items()},
-            {self.numbers[name]: weight for name, weight in findings.weights.items()},
-        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -15,10 +16,13 @@ from credo.distributions.distribution import Distribution
 from credo.graphs.conditional import Conditional
 from credo.graphs.set_node import SetNode
 from credo.graphs.variable import Variable
-from credo.inference.table_ladder import Account
+from credo.inference.account import Account
+from credo.inference.engine import ConvergenceWarning
+from credo.inference.findings import MISSING, Findings
+from credo.inference.table_plan_error import InferenceTooLarge, NoExactAnswer
 from credo.inference.weighted_draws import WeightedDraws, ZeroWeights
+from credo.models.answers import Answers
 from credo.models.drawn_distribution import DrawnDistribution, DrawnRows
-from credo.models.findings import MISSING, Findings
 from credo.models.joint_answer import JointRows
 from credo.models.network_answer import PlanReport
 from credo.models.row_draws import DrawTally, RowDraws
@@ -45,37 +49,41 @@ class WeightedAnswers:
     ----------
     rows
         Draws for rows of findings; nodes cut off from their causes are `SetNode`.
+    exact
+        Asked whether rows that no draw agrees with are impossible, which draws cannot tell.
     """
 
     rows: RowDraws
+    exact: Answers
 
     @classmethod
     def of(
-        cls, conditionals: Mapping[str, Conditional], cut: frozenset[str]
+        cls, conditionals: Mapping[str, Conditional], cut: frozenset[str], exact: Answers
     ) -> WeightedAnswers:
         """Return the answers of a network in which some nodes are set from outside."""
         nodes = {n: SetNode(c.child) if n in cut else c for n, c in conditionals.items()}
-        return cls(RowDraws(nodes))
+        return cls(RowDraws(nodes), exact)
 
     def marginals(
-        self, findings: Findings, names: Sequence[str], method: str
+        self, findings: Findings[str], names: Sequence[str], method: str
     ) -> tuple[dict[str, Any], Array, Account]:
         """Return tables of discrete variables, `DrawnRows` of real ones, and log totals."""
         _check(method)
-        n, total, tally = findings.n_rows, np.full(findings.n_rows, -np.inf), DrawTally()
+        n, total, tally = findings.n_rows, np.full(findings.n_rows, np.nan), DrawTally()
         parts = {name: np.full((n, self._width(name)), np.nan) for name in names}
         for rows, draws in self.rows.each(findings, names, tally):
             total[rows] = draws.log_evidence
             for name in names:
                 parts[name][rows], error = self._summary(draws, name)
                 tally.errors.append(error)
+        total = self._settled(findings, total, tally)
         account = tally.account(self.rows.engine.tolerance)
         real = [name for name in names if not self._variable(name).is_discrete]
         drawn = {name: self._drawn_rows(findings, name, parts[name], account) for name in real}
         return {**parts, **drawn}, total, account
 
     def joint(
-        self, findings: Findings, names: Sequence[str], method: str
+        self, findings: Findings[str], names: Sequence[str], method: str
     ) -> tuple[Any, Array, Account]:
         """Return the joint table, or `JointRows` if a variable is real."""
         _check(method)
@@ -84,13 +92,14 @@ class WeightedAnswers:
         shape = tuple(self._variable(name).n_states for name in discrete)
         _check_cells(shape)
         n, d, tally = findings.n_rows, len(real), DrawTally()
-        table, total = np.full((n, *shape), np.nan), np.full(n, -np.inf)
+        table, total = np.full((n, *shape), np.nan), np.full(n, np.nan)
         mean, covariance = np.full((n, d), np.nan), np.full((n, d, d), np.nan)
         for rows, draws in self.rows.each(findings, names, tally):
             total[rows] = draws.log_evidence
             table[rows], error = draws.joint(discrete, shape)
             mean[rows], covariance[rows] = draws.moments(real)
             tally.errors.append(error)
+        total = self._settled(findings, total, tally)
         account = tally.account(self.rows.engine.tolerance)
         if not real:
             return table, total, account
@@ -99,21 +108,22 @@ class WeightedAnswers:
         )
         return found, total, account
 
-    def total(self, findings: Findings, method: str) -> tuple[Array, Account]:
+    def total(self, findings: Findings[str], method: str) -> tuple[Array, Account]:
         """Return the log of the mean weight, row by row; its error is that of the log."""
         _check(method)
-        total, tally = np.full(findings.n_rows, -np.inf), DrawTally()
+        total, tally = np.full(findings.n_rows, np.nan), DrawTally()
         for rows, draws in self.rows.each(findings, (), tally):
             total[rows] = draws.log_evidence
             tally.errors.append(draws.log_evidence_error)
+        total = self._settled(findings, total, tally)
         return total, tally.account(self.rows.engine.tolerance)
 
     def best(
-        self, findings: Findings, names: Sequence[str], method: str
+        self, findings: Findings[str], names: Sequence[str], method: str
     ) -> tuple[dict[str, NDArray[np.intp]], Array, Account]:
         """Return the joint states of some discrete variables that weigh most."""
         _check(method)
-        total, tally = np.full(findings.n_rows, -np.inf), DrawTally()
+        total, tally = np.full(findings.n_rows, np.nan), DrawTally()
         states = {name: np.full(findings.n_rows, MISSING, dtype=np.intp) for name in names}
         for rows, draws in self.rows.each(findings, names, tally):
             found, share, error = draws.heaviest(names)
@@ -121,16 +131,17 @@ class WeightedAnswers:
             tally.errors.append(error)
             for name, state in found.items():
                 states[name][rows] = state
+        total = self._settled(findings, total, tally)
         return states, total, tally.account(self.rows.engine.tolerance)
 
     def draws(
-        self, findings: Findings, n_draws: int, rng: Generator
+        self, findings: Findings[str], n_draws: int, rng: Generator
     ) -> tuple[dict[str, NDArray[Any]], Array]:
         """Return draws of all variables, (n_rows, n_draws) by name.
 
         With nothing known they are exact; else picked by weight, so that they may repeat.
         """
-        shape, total = (findings.n_rows, n_draws), np.full(findings.n_rows, -np.inf)
+        shape, total = (findings.n_rows, n_draws), np.full(findings.n_rows, np.nan)
         found: dict[str, NDArray[Any]] = {
             name: np.full(shape, MISSING, np.intp)
             if node.child.is_discrete
@@ -143,9 +154,9 @@ class WeightedAnswers:
                 columns, total[row] = picked
                 for name, column in columns.items():
                     found[name][row] = column
-        return found, total
+        return found, self._settled(findings, total, DrawTally())
 
-    def conflict(self, findings: Findings) -> list[str]:
+    def conflict(self, findings: Findings[str]) -> list[str]:
         """Refuse: that no draw agreed does not prove that none can."""
         raise ZeroWeights(self.rows.engine.n_draws)
 
@@ -154,6 +165,37 @@ class WeightedAnswers:
         n_nodes = len(self.rows.relevant([*names, *observed]))
         cells = n_nodes * self.rows.engine.n_draws
         return PlanReport(0, cells, BYTES_PER_DRAW * cells, cells / DRAWS_PER_SECOND, True)
+
+    def _settled(self, findings: Findings[str], total: Array, tally: DrawTally) -> Array:
+        """Return log totals, minus infinity in rows that are impossible rather than rare.
+
+        A row that no draw agrees with stays NaN with a warning unless that is proven; alone it
+        is an error.
+        """
+        rows = np.flatnonzero(np.isnan(total))
+        if not rows.size:
+            return total
+        total[rows] = np.where(self._is_impossible(findings.take(rows)), -np.inf, np.nan)
+        unanswered = np.flatnonzero(np.isnan(total)).tolist()
+        if unanswered and findings.index is None:
+            raise ZeroWeights(self.rows.engine.n_draws)
+        if unanswered:
+            tally.effective.append(0.0)
+            warnings.warn(
+                f"some draw must agree with each row; found none for {len(unanswered)} rows, "
+                f"such as {unanswered[:8]}. Their answers are NaN: give less there, or use an "
+                "exact method.",
+                ConvergenceWarning,
+                stacklevel=6,
+            )
+        return total
+
+    def _is_impossible(self, findings: Findings[str]) -> NDArray[np.bool_]:
+        """Return which rows exact inference proves impossible; none where it does not fit."""
+        try:
+            return np.isneginf(self.exact.total(findings, "exact")[0])
+        except (InferenceTooLarge, NoExactAnswer):
+            return np.zeros(findings.n_rows, dtype=np.bool_)
 
     def _variable(self, name: str) -> Variable:
         return self.rows.nodes[name].child
@@ -177,7 +219,7 @@ class WeightedAnswers:
         return np.array([mean, variance]), float(error / np.sqrt(variance))
 
     def _drawn_rows(
-        self, findings: Findings, name: str, moments: Array, account: Account
+        self, findings: Findings[str], name: str, moments: Array, account: Account
     ) -> DrawnRows:
         def distribution(row: int) -> Distribution:
             draws = self.rows.of_row(findings.take(np.array([row])), [name])

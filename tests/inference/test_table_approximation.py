@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from credo.inference.factor_problem import FactorProblem, table_of
+from credo.inference.table_approximation import (
+    APPROXIMATE_METHODS,
+    MODE_METHODS,
+    PROOF,
+    approximate,
+    approximate_mode,
+    approximate_total,
+)
+
+PAIR = np.array([[4.0, 2.0], [3.0, 1.0]])
+POSSIBLE = FactorProblem((2, 2), (table_of((0, 1), PAIR),))
+IMPOSSIBLE = FactorProblem(
+    (2, 2), (table_of((0, 1), np.eye(2)), table_of((0, 1), 1 - np.eye(2)))
+)
+
+
+@pytest.mark.parametrize("method", ["auto", *APPROXIMATE_METHODS])
+def test_every_engine_finds_the_marginals_of_a_pair(method):
+    found = approximate(POSSIBLE, method)
+    assert_allclose(found.probability[0], [0.6, 0.4], atol=0.03)
+    assert_allclose(found.probability[1], [0.7, 0.3], atol=0.03)
+
+
+@pytest.mark.parametrize("method", ["auto", *APPROXIMATE_METHODS])
+def test_every_engine_proves_a_contradiction(method):
+    found = approximate(IMPOSSIBLE, method)
+    assert found.probability is None
+    assert found.log_total == -np.inf
+    assert found.account is PROOF
+
+
+@pytest.mark.parametrize("method", ["auto", *MODE_METHODS])
+def test_every_engine_of_modes_proves_a_contradiction(method):
+    problem = FactorProblem(
+        (2, 2), (table_of((0, 1), np.eye(2)), table_of((0,), np.array([1.0, 0.0])),
+                 table_of((1,), np.array([0.0, 1.0]))),
+    )  # fmt: skip
+    assert approximate_mode(problem, method) == (None, PROOF)
+
+
+@pytest.mark.parametrize(
+    ("method", "kind"),
+    [
+        ("importance", "standard error"),
+        ("belief_propagation", "exact"),
+        ("mean_field", "lower bound"),
+    ],
+)
+def test_a_total_tells_what_its_error_means(method, kind):
+    total, account = approximate_total(POSSIBLE, method)
+    assert account.error_kind == kind
+    assert_allclose(total, np.log(10.0), atol=0.02)
+    assert total <= np.log(10.0) + 1e-9
