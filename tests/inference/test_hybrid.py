@@ -24,6 +24,7 @@ from credo.graphs import (
 from credo.graphs.gaussian_node import GaussianNode
 from credo.inference.findings import MISSING, Findings
 from credo.inference.hybrid import HybridProblem, is_conditional_gaussian
+from credo.inference.table_inference import TableInference
 from credo.inference.table_plan_error import InferenceTooLarge
 
 TUNED, POWER, SPEED = Variable("te", (False, True)), Variable("TP"), Variable("SC")
@@ -382,7 +383,7 @@ def test_impossible_rows_are_told_apart_from_the_others():
     assert_allclose(found["d"], [[1.0, 0.0], [np.nan, np.nan]])
     assert_allclose(found["x"].total_mean(), [0.0, np.nan])
     assert_allclose(problem.log_prob(Findings.of({"c": [0, 1]})), [0.0, -np.inf])
-    with pytest.raises(ValueError, match="probability zero in row 1"):
+    with pytest.raises(ValueError, match=r"probability zero.* in row 1"):
         problem.sample(Findings.of({"c": [0, 1]}), 2, np.random.default_rng(0))
 
 
@@ -821,3 +822,44 @@ def test_findings_that_are_infinite_or_miss_a_state_are_refused():
         engine().log_prob(Findings.of(values={"SC": [np.inf]}))
     with pytest.raises(ValueError, match=r"states of te must be given in all rows.*in row 1"):
         engine().log_prob(Findings.of({"te": [1, MISSING]}))
+
+
+def test_the_stated_cost_is_that_of_targets_that_come_apart():
+    root, switches = Variable("x"), [Variable(f"d{i}", (0, 1)) for i in range(40)]
+    nodes = [LinearGaussian().bind(root, ())]
+    nodes += [ConditionalTable(d, (), [0.5, 0.5]) for d in switches]
+    parts = ConditionalLinearGaussian({k: LinearGaussian(k, {"x": 1.0}) for k in (0, 1)})
+    nodes += [parts.bind(Variable(f"y{i}"), (d, root)) for i, d in enumerate(switches)]
+    problem = HybridProblem(nodes)
+    leaves = [f"y{i}" for i in range(40)]
+    width, cells, _, _, fits = problem.cost([], leaves)
+    assert (width, fits) == (0, True)
+    assert cells < 2000
+    found = problem.marginals(Findings(1), leaves)
+    assert_allclose([found[name].total_mean()[0] for name in leaves], 0.5)
+    # Given all leaves, the root ties the switches together.
+    width, cells, _, _, fits = problem.cost(leaves, ["x"])
+    assert (width, fits) == (39, False)
+    with pytest.raises(InferenceTooLarge):
+        problem.marginals(Findings.of(values={name: [0.0] for name in leaves}), ["x"])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_stated_cost_is_that_of_the_questions_which_are_asked(seed, monkeypatch):
+    rng = np.random.default_rng(900 + seed)
+    problem = HybridProblem(random_network(rng, 4, 4))
+    given = ["x3", "d1"] if seed % 2 else []
+    targets = [name for name in problem.structure.conditionals if name not in given]
+    asked, ask = [], TableInference.plan
+    costed, cost = [], TableInference.sketch
+    monkeypatch.setattr(
+        TableInference, "sketch", lambda self, q: (costed.append(q), cost(self, q))[1]
+    )
+    problem.cost(given, targets)
+    monkeypatch.setattr(TableInference, "sketch", cost)
+    monkeypatch.setattr(
+        TableInference, "plan", lambda self, q: (asked.append(q), ask(self, q))[1]
+    )
+    findings = Findings.of({"d1": [0]}, {"x3": [0.3]}) if given else Findings(1)
+    problem.posterior(findings, targets)
+    assert set(costed) == set(asked)

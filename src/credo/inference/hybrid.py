@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from credo.graphs.conditional import Conditional, DiscreteConditional
 from credo.graphs.gaussian_node import GaussianNode
 from credo.inference.findings import Findings
+from credo.inference.hybrid_cost import can_share_rows, posterior_cost
 from credo.inference.hybrid_structure import HybridStructure, Solved
 from credo.inference.real_component import joined_moments
 from credo.inference.real_posterior import HybridPosterior, RealPosterior
@@ -25,12 +26,6 @@ from credo.inference.table_plan_error import NoExactAnswer
 from credo.numerics.array import Array
 
 __all__ = ["HybridProblem", "is_conditional_gaussian"]
-
-# About what log-space elimination takes for large tables.
-SECONDS_PER_CELL = 3e-8
-
-SHARED_CELLS = 1 << 14
-"""Cells of one row up to which rows with different gaps share a plan."""
 
 
 def is_conditional_gaussian(conditionals: Iterable[Conditional]) -> bool:
@@ -97,33 +92,14 @@ class HybridProblem:
         return list(dict.fromkeys(found))
 
     def cost(
-        self, given: Collection[str], targets: Collection[str]
+        self, given: Collection[str], targets: Sequence[str]
     ) -> tuple[int, int, int, float, bool]:
         """Return width, cells, bytes and rough seconds of one row, and whether it fits."""
-        codes = [n for n in given if self.structure.variable(n).is_discrete]
-        values = [n for n in given if n not in codes]
-        relevant = self.structure.relevant(given, targets)
-        width, per_row, shared = self.structure.cost(relevant, codes, values)
-        own = per_row + shared
-        seconds = SECONDS_PER_CELL * own
-        if own > self.structure.max_cells:
-            return width, own, 8 * own, seconds, False
-        made = self.structure.sketch(relevant, codes, values, targets)
-        fits = made.bytes <= self.structure.discrete(relevant).exact.limit
-        width, cells = max(width, made.width), own + made.cells
-        return width, cells, 8 * own + made.bytes, seconds + made.seconds, fits
+        return posterior_cost(self.structure, given, targets)
 
     def can_share(self, findings: Findings[str]) -> bool:
-        """Return whether rows with different gaps are best answered together.
-
-        Then what only some rows know counts as hidden. Thresholds do not allow it, for what is
-        hidden may be an obstacle; and it must not cost more than a plan for each pattern.
-        """
-        if not self.structure.is_exact or len(findings.settled) == len(findings.names):
-            return self.structure.is_exact
-        some = [name for name in findings.names if not findings.is_known(name)]
-        _, cells, _, _, fits = self.cost(findings.settled, some)
-        return fits and cells <= SHARED_CELLS
+        """Return whether rows with different gaps are best answered together."""
+        return can_share_rows(self.structure, findings.settled, findings.names)
 
     def log_prob(self, findings: Findings[str]) -> Array:
         """Return the log probability or density of the findings, shape (n_rows,)."""
@@ -154,11 +130,9 @@ class HybridProblem:
         _refuse(self.obstacles(findings.names, targets))
         if not targets:
             return {}, self.log_prob(findings)
-        groups = self.structure.groups(findings, targets)
-        # Without thresholds only findings leave tables, the same ones whatever is asked.
-        batches = [groups] if self.structure.is_exact else [[group] for group in groups]
+        groups = self.structure.groups(findings.names, targets)
         found: dict[str, Array | RealPosterior] = {}
-        for batch in batches:
+        for batch in self.structure.batches(groups):
             blocks = [self._marginals(b, batch) for b in self.structure.blocks(findings, batch)]
             found |= {n: _stacked([block[n] for block, _ in blocks]) for n in blocks[0][0]}
             # Targets add factors that sum to one, so every batch has the same total.
@@ -310,7 +284,8 @@ def _refuse_impossible(log_prob: Array) -> None:
     if impossible.size:
         raise ValueError(
             "findings must be possible to draw given them; found probability zero in row "
-            f"{impossible[0]} ({impossible.size} of {log_prob.size} rows). Check them."
+            f"{impossible[0]} ({impossible.size} of {log_prob.size} rows), or values so far out "
+            "that their density has no log. Check them and their units."
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +15,7 @@ from credo.graphs.gaussian_node import GaussianNode
 from credo.graphs.threshold_node import ThresholdNode
 from credo.graphs.variable import Variable
 from credo.inference.findings import Findings, check_known
+from credo.inference.plan_cache import PlanCache
 from credo.inference.real_component import (
     IntegratedComponent,
     RealComponent,
@@ -23,15 +23,14 @@ from credo.inference.real_component import (
 )
 from credo.inference.row_inference import RowInference, RowProblem
 from credo.inference.row_table import RowTable
+from credo.inference.table_inference import usual_limit
 from credo.inference.table_plan_error import InferenceTooLarge
-from credo.inference.table_sketch import Sketch
 from credo.inference.threshold_table import threshold_table
 
 __all__ = ["HybridStructure", "Solved"]
 
 Names = Collection[str]
 CELLS_AT_ONCE = 1 << 23
-PLANS_KEPT = 64
 LARGEST = 1 << 27
 
 
@@ -74,7 +73,7 @@ class HybridStructure:
     ) -> None:
         self.max_bytes = max_bytes
         self.max_cells = LARGEST if max_bytes is None else max_bytes / 8
-        self._plans: OrderedDict[tuple[str, ...], RowInference] = OrderedDict()
+        self._plans: PlanCache[tuple[str, ...], RowInference] = PlanCache()
         self.conditionals = {c.child.name: c for c in conditionals}
         self.factors = {
             name: node.factors()
@@ -103,19 +102,26 @@ class HybridStructure:
         inside = {*wanted, *self.graph.ancestors(wanted)}
         return [c for name, c in self.conditionals.items() if name in inside]
 
-    def groups(self, findings: Findings[str], targets: Sequence[str]) -> list[list[str]]:
+    def groups(self, given: Names, targets: Sequence[str]) -> list[list[str]]:
         """Return targets that are answered together.
 
         Real variables that no finding descends from come apart unless they depend on the same
         discrete variables: together they could link what none of them links alone.
         """
-        inside = {c.child.name for c in self.relevant(findings.names, ())}
+        inside = {c.child.name for c in self.relevant(given, ())}
         near = [n for n in targets if n in inside or self.variable(n).is_discrete]
         far: dict[frozenset[str], list[str]] = {}
         for name in targets:
             if name not in near:
                 far.setdefault(self._switches(name), []).append(name)
         return [near] * bool(near) + list(far.values())
+
+    def batches(self, groups: list[list[str]]) -> list[list[list[str]]]:
+        """Return the groups in batches that leave the same tables.
+
+        Without thresholds only findings leave tables, the same ones whatever is asked.
+        """
+        return [groups] if self.is_exact else [[group] for group in groups]
 
     def _switches(self, name: str) -> frozenset[str]:
         """Return the discrete variables that choose parameters above a real variable."""
@@ -180,23 +186,29 @@ class HybridStructure:
     ) -> tuple[int, int, int]:
         """Return the width of the largest row table, and the numbers kept per row and once."""
         parts = real_components(_gaussian(relevant), values)
-        scopes = self._scopes(relevant, parts, codes)
+        scopes = [part.discrete for part in parts] + _threshold_scopes(relevant, parts)
+        scopes = [tuple(v for v in scope if v.name not in codes) for scope in scopes]
         real = [(part.n_settings(codes), len(part.nodes)) for part in parts]
         per_row = sum(math.prod(v.n_states for v in scope) for scope in scopes)
         per_row += sum(n_settings * m for n_settings, m in real)
         shared = sum(n_settings * m**2 for n_settings, m in real)
         return max([0, *(len(scope) - 1 for scope in scopes)]), max(1, per_row), shared
 
-    def sketch(
-        self, relevant: Sequence[Conditional], codes: Names, values: Names, targets: Names
-    ) -> Sketch:
-        """Return the plan of the discrete part for marginals, with what it costs."""
-        scopes = self._scopes(relevant, real_components(_gaussian(relevant), values), codes)
-        named = [tuple(v.name for v in scope) for scope in scopes if scope]
-        plans = self.discrete(relevant)
-        hidden = [n for n in targets if n in plans.numbers and n not in codes]
-        known = [name for name in codes if name in plans.numbers]
-        return plans.sketch(hidden, known, named)
+    def table_scopes(
+        self, relevant: Sequence[Conditional], codes: Names, values: Names, partly: Names = ()
+    ) -> list[tuple[str, ...]]:
+        """Return the hidden discrete variables of each row table that will be made.
+
+        Parameters
+        ----------
+        partly
+            Names of real variables that only some rows know.
+        """
+        parts = real_components(_gaussian(relevant), values)
+        made = [p for p in parts if len(p.nodes) > len(p.hidden) or {*p.hidden} & {*partly}]
+        scopes = [part.discrete for part in made] + _threshold_scopes(relevant, parts)
+        named = [tuple(v.name for v in scope if v.name not in codes) for scope in scopes]
+        return [scope for scope in named if scope]
 
     def solved(self, findings: Findings[str], keep: Sequence[str]) -> Solved:
         """Return the discrete problem that findings and targets leave."""
@@ -223,29 +235,27 @@ class HybridStructure:
         """Return the plans of the relevant tables, made when first asked for."""
         nodes = [node for node in relevant if node.child.is_discrete]
         key = tuple(node.child.name for node in nodes)
-        if key not in self._plans:
-            factors = [f for name in key for f in self.factors.get(name, ())]
-            variables = [node.child for node in nodes]
-            self._plans[key] = RowInference(factors, variables, self.max_bytes)
-        self._plans.move_to_end(key)
-        while len(self._plans) > PLANS_KEPT:
-            self._plans.popitem(last=False)
-        return self._plans[key]
+        limit = self.max_bytes or usual_limit()
+        known = self._plans.get(key, limit)
+        if known is not None:
+            return known
+        factors = [f for name in key for f in self.factors.get(name, ())]
+        variables = [node.child for node in nodes]
+        made = RowInference(factors, variables, self.max_bytes)
+        return self._plans.put(key, made, limit)
 
-    def _scopes(
-        self,
-        relevant: Sequence[Conditional],
-        parts: Sequence[RealComponent],
-        known: Names,
-    ) -> list[tuple[Variable, ...]]:
-        """Return the hidden discrete variables of each row table that will be made."""
-        scopes = [part.discrete for part in parts]
-        for node in relevant:
-            if isinstance(node, ThresholdNode):
-                near = [part for part in parts if _hidden_parents(node, part.hidden)]
-                linked = [v for part in near for v in part.discrete]
-                scopes.append((node.child, *node.discrete_parents, *linked))
-        return [tuple(v for v in dict.fromkeys(s) if v.name not in known) for s in scopes]
+
+def _threshold_scopes(
+    relevant: Sequence[Conditional], parts: Sequence[RealComponent]
+) -> list[tuple[Variable, ...]]:
+    """Return the discrete variables of the table that each threshold becomes."""
+    scopes = []
+    for node in relevant:
+        if isinstance(node, ThresholdNode):
+            near = [part for part in parts if _hidden_parents(node, part.hidden)]
+            linked = [v for part in near for v in part.discrete]
+            scopes.append(tuple(dict.fromkeys((node.child, *node.discrete_parents, *linked))))
+    return scopes
 
 
 def _gaussian(nodes: Iterable[Conditional]) -> list[GaussianNode]:

@@ -98,10 +98,14 @@ class RowInference:
         return self.exact.n_bytes + sum(table.values.nbytes for table in tables)
 
     def sketch(
-        self, targets: Sequence[str], known: Sequence[str], scopes: Sequence[tuple[str, ...]]
+        self,
+        kind: Kind,
+        targets: Sequence[str],
+        known: Sequence[str],
+        scopes: Sequence[tuple[str, ...]],
     ) -> Sketch:
-        """Return the plan of marginals by names, with what it costs."""
-        return self.exact.sketch(self._question("marginals", targets, known, scopes))
+        """Return the plan of a question by names, with what it costs."""
+        return self.exact.sketch(self._question(kind, targets, known, scopes))
 
     def total(self, problem: RowProblem) -> Array:
         """Return the log of the sum over all hidden variables, shape (n_rows,)."""
