@@ -2,13 +2,17 @@ import copy
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.testing import assert_allclose
 
+from credo.graphs import ConditionalTable, Variable
 from credo.inference.factor_problem import FactorProblem, table_of
 from credo.inference.findings import Findings
+from credo.inference.hybrid_structure import HybridStructure
 from credo.inference.plan_cache import PlanCache
+from credo.inference.row_inference import RowProblem
 from credo.inference.table_inference import TableInference
 from credo.inference.table_sketch import Question
 
@@ -118,3 +122,18 @@ def test_threads_that_ask_one_engine_get_what_one_thread_gets():
 
 def known(variable):
     return Findings(1, {variable: np.array([1])})
+
+
+def test_hybrid_networks_keep_their_plans_within_the_memory_too():
+    variables = [Variable(f"v{i}", tuple(range(8))) for i in range(12)]
+    uniform = np.full(8, 1 / 8)
+    nodes = [ConditionalTable(variables[0], (), uniform)]
+    for parent, child in pairwise(variables):
+        nodes.append(ConditionalTable(child, (parent,), np.tile(uniform, (8, 1))))
+    structure = HybridStructure(nodes, max_bytes=20_000)
+    for i in range(12):
+        plans = structure.discrete(nodes[: i + 1])
+        plans.total(RowProblem(1, {}, ()))
+        assert structure.discrete(nodes[: i + 1]) is plans
+    assert len(structure._plans) < 12
+    assert structure._plans.n_bytes <= 20_000

@@ -19,7 +19,7 @@ from credo.inference.table_slicing import SlicedPlan, slice_variables
 from credo.numerics.array import Array
 from credo.numerics.memory import available_bytes
 
-__all__ = ["ExactMarginals", "TableInference"]
+__all__ = ["ExactMarginals", "TableInference", "usual_limit"]
 
 SHARE_OF_MEMORY = 0.25
 MAX_SECONDS = 60.0
@@ -58,7 +58,7 @@ class TableInference:
     @property
     def limit(self) -> float:
         """Memory that a plan may take, and all that are kept, in bytes."""
-        return self.max_bytes or SHARE_OF_MEMORY * available_bytes()
+        return self.max_bytes or usual_limit()
 
     @property
     def n_bytes(self) -> int:
@@ -188,6 +188,11 @@ class TableInference:
                 certain = np.eye(self.problem.n_states[i])[group.codes[at, group.place]]
                 certain[impossible] = np.nan
                 found[i][group.rows] = certain
+
+
+def usual_limit() -> float:
+    """Return the memory that plans may take where nothing else is said, in bytes."""
+    return SHARE_OF_MEMORY * available_bytes()
 
 
 def _spread(
