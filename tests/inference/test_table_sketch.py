@@ -80,6 +80,14 @@ def test_many_small_operations_take_longer_than_their_cells():
     assert made.seconds > 10 * made.cells / CELLS_PER_SECOND
 
 
+def test_rows_side_by_side_are_told_to_be_quicker_if_they_fit():
+    made = sketch(grid(8, np.random.default_rng(1)), Question("total", (), (0, 9, 18)))
+    tile = 64 * made.place.moving_cells
+    assert made.seconds_for(80, tile - 1) == pytest.approx(80 * made.seconds)
+    assert made.seconds_for(80, tile) < 80 * made.seconds
+    assert made.seconds_for(7, tile) == pytest.approx(7 * made.seconds)
+
+
 def test_pieces_of_little_work_each_are_refused_when_their_number_takes_too_long():
     problem = grid(8, np.random.default_rng(2))
     whole = sketch(problem, Question("total"))

@@ -20,11 +20,13 @@ from credo.inference.table_memory import Layout, layout
 from credo.inference.table_program import Source, n_offsets
 from credo.inference.table_relevance import connected_to, without_barren
 from credo.inference.table_schedule import Schedule, schedule
+from credo.numerics.contraction import LANES
 
 __all__ = ["Question", "Sketch", "sketch"]
 
 CELLS_PER_SECOND = 7e8
 SECONDS_PER_OPERATION = 1e-7
+SECONDS_PER_OPERATION_IN_TILES = 2.5e-8
 BYTES, OFFSET_BYTES = 8, 4
 
 
@@ -106,8 +108,14 @@ class Sketch:
     @property
     def seconds(self) -> float:
         """Rough time for one row of findings, one core."""
-        n_operations = len(self.steps.steps)
-        return self.cells / CELLS_PER_SECOND + n_operations * SECONDS_PER_OPERATION
+        return self.seconds_for(1, 0.0)
+
+    def seconds_for(self, n_rows: int, max_bytes: float) -> float:
+        """Return the rough time for some rows, which run in tiles if these fit the memory."""
+        tile = BYTES * LANES * self.place.moving_cells
+        in_tiles = n_rows >= LANES and tile <= max_bytes
+        each = SECONDS_PER_OPERATION_IN_TILES if in_tiles else SECONDS_PER_OPERATION
+        return n_rows * (self.cells / CELLS_PER_SECOND + len(self.steps.steps) * each)
 
     @property
     def _raw_cells(self) -> int:

@@ -49,7 +49,7 @@ def slice_variables(
         sliced = (*sliced, chosen)
         small = sketch(problem, _fixed(question, sliced))
         pieces = prod(problem.n_states[i] for i in sliced)
-        if pieces * small.seconds > max_seconds:
+        if small.seconds_for(pieces, max_bytes) > max_seconds:
             raise InferenceTooLarge(whole.width, whole.cells, whole.bytes, max_bytes)
     return small, sliced
 
