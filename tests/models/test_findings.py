@@ -190,3 +190,36 @@ def test_a_table_is_told_from_a_mapping():
     assert is_frame(pl.DataFrame())
     assert not is_frame({"columns": 1})
     assert not is_frame(None)
+
+
+def test_a_series_is_read_as_a_mapping():
+    series = pd.Series({"grade": "high", "year": 2, "height": 1.5})
+    found = read_findings(VARIABLES, series)
+    same = read_findings(VARIABLES, series.to_dict())
+    assert {n: c.tolist() for n, c in found.codes.items()} == {"grade": [2], "year": [1]}
+    assert found.values["height"].tolist() == same.values["height"].tolist() == [1.5]
+    assert found.index is None
+
+
+@pytest.mark.parametrize("value", [np.float32("nan"), np.float64("nan"), pd.NaT, pd.NA, None])
+def test_every_kind_of_missing_value_is_missing(value):
+    assert read_findings(VARIABLES, {"grade": value, "height": value}).names == frozenset()
+
+
+@pytest.mark.parametrize("given", ["grade", 3, ["grade"], [("grade", "low")]])
+def test_what_is_neither_mapping_nor_table_is_refused(given):
+    with pytest.raises(ValueError, match=r"must be a dictionary by name.*Write them as \{name"):
+        read_findings(VARIABLES, given)
+
+
+def test_a_column_that_occurs_twice_is_refused():
+    frame = pd.DataFrame([["low", "mid"]], columns=["grade", "grade"])
+    with pytest.raises(ValueError, match=r"named each once; found 'grade' twice. Drop or"):
+        read_findings(VARIABLES, frame)
+
+
+@pytest.mark.parametrize("cell", [{"low": 0.5}, ["low"], {"low"}])
+def test_a_likelihood_in_a_cell_of_a_table_is_refused(cell):
+    frame = pd.DataFrame({"grade": ["low", cell]})
+    with pytest.raises(ValueError, match=r"cells of column grade must be states.*dictionary"):
+        read_findings(VARIABLES, frame)

@@ -8,6 +8,7 @@ from credo.inference.engine import ConvergenceWarning
 from credo.inference.graph_cut import NotSubmodular
 from credo.inference.ising_gibbs import IsingGibbs
 from credo.inference.ising_mean_field import IsingMeanField
+from credo.inference.table_plan_error import InferenceTooLarge
 from credo.models import ising_model
 from credo.models.ising_model import IsingModel
 from credo.models.spin_noise import BitFlip, GaussianNoise
@@ -302,3 +303,26 @@ def test_an_engine_that_did_not_settle_says_so():
 def test_exact_answers_that_do_not_fit_say_so_before_work():
     with pytest.raises(MemoryError, match="width"):
         IsingModel((200, 200)).mean("exact")
+
+
+def test_an_exact_answer_too_large_for_the_memory_allowed_says_how_to_allow_more():
+    model = IsingModel((4, 4), coupling=0.3, field=0.1)
+    narrow = model.within(memory=1000)
+    with pytest.raises(InferenceTooLarge, match=r"found a plan of width.*within\(memory="):
+        narrow.mean(method="exact")
+    with pytest.raises(InferenceTooLarge):
+        narrow.most_probable(method="exact")
+    assert_allclose(narrow.mean(rng=0), model.mean(method="exact"), atol=0.05)
+    wide = narrow.within(memory="1GB")
+    assert_allclose(wide.mean(method="exact"), model.mean(method="exact"))
+    assert_allclose(wide.log_partition(), model.log_partition())
+    assert narrow.observe(np.zeros((4, 4))).limits.memory == 1000
+    assert model.limits.memory is None
+
+
+def test_the_named_spins_keep_to_the_memory_allowed():
+    narrow = IsingModel((6, 6), coupling=0.3).within(memory=200, seconds=1e-12)
+    with pytest.raises(InferenceTooLarge):
+        narrow.query("0,0", method="exact")
+    with pytest.raises(InferenceTooLarge):
+        narrow.log_partition(method="exact")

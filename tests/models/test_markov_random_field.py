@@ -1,6 +1,7 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -167,3 +168,60 @@ def test_an_undirected_network_has_no_causes_to_cut():
     field, _ = nine_nodes(np.random.default_rng(0))
     with pytest.raises(ValueError, match=r"do must be asked of a Bayesian network.*Use given"):
         field.query("1", do={"2": 0})
+
+
+def contradiction():
+    """Return a field whose tables leave no joint state."""
+    a, b = Variable("a", (0, 1)), Variable("b", (0, 1))
+    return MarkovRandomField([Factor((a, b), np.eye(2)), Factor((a, b), 1 - np.eye(2))])
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda field: field.query("a"),
+        lambda field: field.query("a", {"b": 1}),
+        lambda field: field.query("a", method="gibbs"),
+        lambda field: field.query("a", method="belief_propagation"),
+        lambda field: field.marginals(),
+        lambda field: field.marginals(pd.DataFrame({"a": [0]})),
+        lambda field: field.log_prob({"a": 0}),
+        lambda field: field.log_prob(pd.DataFrame({"a": [0, 1]})),
+        lambda field: field.most_probable(),
+        lambda field: field.sample(3, rng=0),
+    ],
+)
+def test_tables_that_contradict_each_other_are_told_rather_than_an_empty_conflict(ask):
+    with pytest.raises(ImpossibleFindings, match=r"positive somewhere; found zero everyw") as e:
+        ask(contradiction())
+    assert e.value.conflict == {}
+
+
+@pytest.mark.parametrize("method", ["auto", "importance", "belief_propagation", "mean_field"])
+def test_the_log_partition_of_a_contradiction_is_minus_infinity(method):
+    assert contradiction().log_partition(method=method) == -np.inf
+
+
+def test_mean_field_bounds_the_partition_but_gives_no_probability():
+    field, density = nine_nodes(np.random.default_rng(3))
+    assert field.log_partition(method="mean_field") <= np.log(density.sum())
+    with pytest.raises(ValueError, match=r'found method="mean_field", which only bounds both'):
+        field.log_prob({"1": 0}, method="mean_field")
+    assert np.isnan(field.marginals({"1": 0}, method="mean_field").log_prob)
+
+
+@pytest.mark.parametrize("ask", ["log_partition", "log_prob"])
+def test_gibbs_draws_give_no_log_partition(ask):
+    field, _ = nine_nodes(np.random.default_rng(3))
+    with pytest.raises(ValueError, match=r'found method="gibbs".*Use "importance"'):
+        getattr(field, ask)({"1": 0}, method="gibbs")
+    assert np.isnan(field.marginals({"1": 0}, method="gibbs").log_prob)
+
+
+def test_a_network_must_have_a_variable():
+    with pytest.raises(ValueError, match=r"at least one variable; found no factors"):
+        MarkovRandomField([])
+    alone = MarkovRandomField([], [Variable("a", (0, 1, 2))])
+    for method in ("auto", "belief_propagation", "mean_field", "gibbs", "importance"):
+        assert_allclose(alone.query("a", method=method), 1 / 3, atol=0.02)
+    assert_allclose(alone.log_partition(), np.log(3))

@@ -665,3 +665,44 @@ def test_log_prob_of_all_joint_states_in_one_table_sums_to_one():
     log_prob = net.log_prob(pd.DataFrame(columns))
     assert_allclose(np.exp(log_prob), joint_of(net).ravel(), rtol=1e-11)
     assert_allclose(np.exp(log_prob).sum(), 1.0, rtol=1e-12)
+
+
+def test_findings_and_settings_may_be_a_series():
+    net = random_network(3)
+    row = net.sample(1, rng=0).astype(object).iloc[0]
+    seen, told = row[["a", "b"]], row[["c"]]
+    assert_allclose(net.query("f", seen), net.query("f", seen.to_dict()), **EXACT)
+    assert_allclose(
+        net.query("f", seen, do=told),
+        net.query("f", seen.to_dict(), do=told.to_dict()),
+        **EXACT,
+    )
+    assert net.log_prob(seen) == net.log_prob(seen.to_dict())
+    assert net.most_probable(given=seen) == net.most_probable(given=seen.to_dict())
+    never = BayesianNetwork("x", cpts={"x": [1.0, 0.0]})
+    with pytest.raises(ImpossibleFindings) as caught:
+        never.query("x", pd.Series({"x": True}))
+    assert caught.value.conflict == {"x": True}
+
+
+@pytest.mark.parametrize("n", [-1, 2.5, "3", None])
+def test_the_number_of_draws_must_be_a_whole_number(n):
+    with pytest.raises(ValueError, match=r"number of draws must be a whole number.*found"):
+        random_network(0).sample(n, rng=0)
+    assert len(random_network(0).sample(np.int64(2), rng=0)) == 2
+    assert len(random_network(0).sample(0, rng=0)) == 0
+
+
+def test_a_plan_must_be_about_some_variable_of_the_network():
+    net = random_network(0)
+    assert net.plan(targets="a") == net.plan(targets=["a"])
+    with pytest.raises(ValueError, match=r"targets must be at least one variable"):
+        net.plan(targets=[])
+    with pytest.raises(UnknownVariable):
+        net.plan(observed=["stranger"])
+
+
+@pytest.mark.parametrize("memory", [0, -5, "0GB"])
+def test_memory_for_plans_must_be_positive(memory):
+    with pytest.raises(ValueError, match=r"memory for exact inference must be positive; found"):
+        random_network(0).within(memory=memory)

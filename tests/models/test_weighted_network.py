@@ -1,5 +1,6 @@
 """Networks without exact algebra answer by weighted draws, and say how good they are."""
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,10 +10,22 @@ from numpy.testing import assert_allclose
 from scipy import integrate, special, stats
 
 from credo.distributions import Distribution, Empirical, Gamma, Poisson
-from credo.graphs import DistributionNode, Factor, LinearGaussian, Logit, Probit, Variable
+from credo.graphs import (
+    DistributionNode,
+    Factor,
+    LinearGaussian,
+    Logit,
+    NoisyOr,
+    Probit,
+    Variable,
+)
 from credo.inference.account import ApproximationWarning
 from credo.inference.engine import ConvergenceWarning
-from credo.inference.table_plan_error import InferenceTooLarge, NoExactAnswer
+from credo.inference.table_plan_error import (
+    ImpossibleFindings,
+    InferenceTooLarge,
+    NoExactAnswer,
+)
 from credo.inference.weighted_draws import WeightedDraws, ZeroWeights
 from credo.models.bayesian_network import BayesianNetwork
 from credo.models.markov_random_field import MarkovRandomField
@@ -336,3 +349,116 @@ def test_joint_of_weighted_draws_has_the_errors_of_its_cells():
     best, share, _ = draws.heaviest(["a", "b"])
     assert share == table.max()
     assert table[best["a"], best["b"]] == table.max()
+
+
+RARE = BayesianNetwork(
+    "a -> b -> c", cpts={"a": [1 - 1e-9, 1e-9], "b": np.eye(2), "c": np.eye(2)}
+)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda **how: RARE.query("a", {"c": True}, **how),
+        lambda **how: RARE.query(["a", "b"], {"c": True}, **how),
+        lambda **how: RARE.marginals({"c": True}, **how),
+        lambda **how: RARE.log_prob({"c": True}, **how),
+        lambda **how: RARE.log_partition({"c": True}, **how),
+        lambda **how: RARE.most_probable(given={"c": True}, **how),
+    ],
+)
+def test_findings_that_no_draw_agrees_with_are_not_called_impossible(ask):
+    with pytest.raises(ZeroWeights, match="found none among 200000"):
+        ask(method="likelihood_weighting")
+
+
+def test_findings_that_cannot_be_are_called_impossible_by_draws_as_well():
+    given = {"b": False, "c": True}
+    with pytest.raises(ImpossibleFindings) as caught:
+        RARE.query("a", given, method="likelihood_weighting")
+    assert caught.value.conflict == given
+    assert RARE.log_prob(given, method="likelihood_weighting") == -np.inf
+
+
+def test_rare_rows_and_impossible_rows_of_a_table_are_told_apart():
+    rows = pd.DataFrame({"b": [False, False, None], "c": [True, False, True]}, dtype=object)
+    how = {"method": "likelihood_weighting"}
+    with pytest.warns(ConvergenceWarning, match=r"found none for 1 rows, such as \[2\]"):
+        found = RARE.query("a", rows, **how)
+    assert found.attrs["impossible_rows"] == [0]
+    assert found.attrs["unanswered_rows"] == [2]
+    assert_allclose(found.iloc[1], [1.0, 0.0])
+    with pytest.warns(ConvergenceWarning, match="found none"):
+        log_prob = RARE.log_prob(rows, **how)
+    assert_allclose(log_prob, [-np.inf, 0.0, np.nan], atol=1e-6)
+    possible = RARE.query("a", rows.iloc[:2], **how)
+    assert possible.attrs["impossible_rows"] == [0]
+    assert possible.attrs["error"] < 0.01
+
+
+@pytest.mark.parametrize(
+    "method", ["importance", "belief_propagation", "mean_field", "gibbs", "auto", "exact"]
+)
+def test_a_dictionary_that_cannot_be_has_the_same_conflict_by_every_method(method):
+    with pytest.raises(ImpossibleFindings) as caught:
+        RARE.query("a", {"b": False, "c": True}, method=method)
+    assert caught.value.conflict == {"b": False, "c": True}
+
+
+@pytest.mark.parametrize(
+    "method", ["max_flow", "belief_propagation", "conditional_modes", "auto", "exact"]
+)
+def test_a_dictionary_that_cannot_be_has_no_most_probable_states(method):
+    with pytest.raises(ImpossibleFindings) as caught:
+        RARE.most_probable(given={"b": False, "c": True}, method=method)
+    assert caught.value.conflict == {"b": False, "c": True}
+
+
+def test_a_conflict_too_large_to_look_into_is_all_that_was_found():
+    narrow = RARE.within(memory=20, seconds=1e-12)
+    with pytest.raises(ImpossibleFindings) as caught:
+        narrow.query("a", {"b": False, "c": True}, method="belief_propagation")
+    assert caught.value.conflict == {"b": False, "c": True}
+
+
+def clinic_of_causes():
+    """Return a network of noisy symptoms, whose compact tables bring auxiliary variables."""
+    rng = np.random.default_rng(4)
+    causes, symptoms = [f"d{i}" for i in range(6)], [f"s{i}" for i in range(4)]
+    parents = {**{d: [] for d in causes}, **{s: causes for s in symptoms}}
+    cpts = {d: [1 - p, p] for d, p in zip(causes, rng.uniform(0.1, 0.4, 6), strict=True)}
+    for s in symptoms:
+        strength = dict(zip(causes, rng.uniform(0.1, 0.9, 6), strict=True))
+        cpts[s] = NoisyOr(strength, leak=0.02)
+    return BayesianNetwork(parents, cpts), causes
+
+
+@pytest.mark.parametrize("method", ["auto", "belief_propagation", "conditional_modes"])
+def test_modes_of_compact_networks_that_do_not_fit_are_approximate_with_their_log_prob(method):
+    net, causes = clinic_of_causes()
+    given = {"s0": True, "s1": False, "s2": True, "s3": False}
+    best = net.most_probable(given=given)
+    narrow = net.within(memory=500, seconds=1e-12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ApproximationWarning)
+        found = narrow.most_probable(given=given, method=method)
+    assert set(found) == set(causes)
+    assert not found.account.is_exact
+    assert found.log_prob <= best.log_prob + 1e-9
+    roomy = net.most_probable(given=given, method="conditional_modes")
+    assert_allclose(roomy.log_prob, net.log_prob({**given, **roomy}), rtol=1e-9)
+    assert roomy.log_prob >= best.log_prob - 3.0
+
+
+def test_modes_of_some_variables_that_do_not_fit_are_drawn_with_one_warning():
+    net, _ = clinic_of_causes()
+    given = {"s0": True, "s1": False}
+    best = net.most_probable(["d0", "d1"], given)
+    narrow = net.within(memory=500, seconds=1e-12)
+    with pytest.warns(ApproximationWarning) as told:
+        found = narrow.most_probable(["d0", "d1"], given)
+    assert len(told) == 1
+    assert "weighted draws: a plan of width" in str(told[0].message)
+    assert found == best
+    assert found.account.method == "likelihood weighting"
+    assert_allclose(found.log_prob, best.log_prob, atol=0.05)

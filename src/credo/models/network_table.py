@@ -62,7 +62,8 @@ class TableVerbs:
         findings = findings.without(names)
         if len(names) == 1:
             table, total, account = asked_of(self.answers(), findings, variables, method)
-            return pd.DataFrame(labelled_answer(variables, table, total, findings, account))
+            frame: pd.DataFrame = labelled_answer(variables, table, total, findings, account)
+            return frame
         found, total, account = self.answers().marginals(findings, names, method)
         frames = [
             labelled_answer([v], found[v.name], total, findings, account) for v in variables
