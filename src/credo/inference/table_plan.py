@@ -17,8 +17,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from credo.inference.table_program import Program, Source, write_program, write_trace
+from credo.inference.table_program import Program, Source, write_program
 from credo.inference.table_sketch import Sketch
+from credo.inference.table_trace import write_trace
 from credo.numerics.array import Array
 from credo.numerics.contraction import FLOOR, LANES, Loop, Rows
 from credo.numerics.cores import in_parts

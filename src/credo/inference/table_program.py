@@ -9,14 +9,13 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.inference.contraction_tree import ContractionTree
 from credo.inference.factor_problem import Table
 from credo.inference.table_memory import Layout
 from credo.inference.table_schedule import Move, Output, Schedule, Value
 from credo.numerics.array import Array
-from credo.numerics.contraction import Column, IndexPool, Kind, StepColumn
+from credo.numerics.contraction import Column, IndexPool, Kind
 
-__all__ = ["Program", "Source", "n_offsets", "write_program", "write_trace"]
+__all__ = ["Program", "Source", "cell_strides", "n_offsets", "write_program"]
 
 INNER_CELLS = 256
 
@@ -85,12 +84,7 @@ class _Writer:
     raw: dict[int, int]
 
     def strides(self, value: Value) -> dict[int, int]:
-        """Return how far apart neighboring states of each variable lie."""
-        steps, stride = {}, 1
-        for variable in reversed(value.scope):
-            steps[variable] = stride
-            stride *= self.n_states[variable]
-        return steps
+        return cell_strides(value.scope, self.n_states)
 
     def contraction(self, step: Move) -> Integers:
         values, op = self.plan.values, np.zeros(len(Column), dtype=np.int64)
@@ -126,8 +120,7 @@ class _Writer:
         source = self.sources[value.leaf]
         op[Column.N_OUTER], op[Column.N_INNER] = value.cells, 1
         scope = source.scope if source.table is None else source.table.scope
-        shape = [self.n_states[i] for i in scope]
-        by_variable = dict(zip(scope, _strides(shape), strict=True))
+        by_variable = cell_strides(scope, self.n_states)
         op[Column.OUTER] = self.pool.offsets(
             [(self.n_states[i], by_variable[i]) for i in value.scope] or [(1, 0)]
         )
@@ -152,6 +145,15 @@ class _Writer:
         op[Column.X], op[Column.X_MOVES] = self.place.offset[step.value], value.moves
         op[Column.N_OUTER], op[Column.COUNTS] = value.cells, step.counts
         return op
+
+
+def cell_strides(scope: Sequence[int], n_states: Sequence[int]) -> dict[int, int]:
+    """Return how far apart neighboring states of each variable lie in a table."""
+    steps, stride = {}, 1
+    for variable in reversed(scope):
+        steps[variable] = stride
+        stride *= n_states[variable]
+    return steps
 
 
 def write_program(
@@ -213,53 +215,6 @@ def n_offsets(
     return total
 
 
-def write_trace(
-    plan: Schedule, tree: ContractionTree, place: Layout, n_states: Sequence[int], one: int
-) -> tuple[Integers, NDArray[np.int32]]:
-    """Return the steps of a walk from the roots down, and their offsets.
-
-    Each step knows the variables above it and finds those that were summed out at its node.
-    """
-    writer = _Writer(plan, place, n_states, (), {}, IndexPool(), {-1: one})
-    read = {value.leaf: i for i, value in enumerate(plan.values) if value.leaf is not None}
-    steps = []
-    for node in reversed(tree.nodes):
-        if node.gone:
-            children = [i for i in (node.left, node.right) if i is not None]
-            leaves = [tree.nodes[i].leaf for i in children]
-            operands = [
-                plan.node_value[i] if leaf is None else read[leaf]
-                for i, leaf in zip(children, leaves, strict=True)
-            ]
-            steps.append(_trace_step(writer, operands, node.gone))
-    return _stacked(steps, len(StepColumn)), writer.pool.array()
-
-
-def _trace_step(writer: _Writer, operands: list[int | None], gone: frozenset[int]) -> Integers:
-    values, step = writer.plan.values, np.zeros(len(StepColumn), dtype=np.int64)
-    strides: list[dict[int, int]] = [{}, {}]
-    step[StepColumn.X] = step[StepColumn.Y] = writer.raw[-1]
-    present = [i for i in operands if i is not None]
-    for at, value in enumerate(present):
-        strides[at] = writer.strides(values[value])
-        step[StepColumn.X + at] = writer.place.offset[value]
-        step[StepColumn.X_MOVES + at] = values[value].moves
-    left, right = strides
-    known = sorted((left.keys() | right.keys()) - gone)
-    kept = np.array([(i, left.get(i, 0), right.get(i, 0)) for i in known], dtype=np.int32)
-    new = sorted(gone)
-    step[StepColumn.N_KEPT] = len(known)
-    step[StepColumn.KEPT] = writer.pool.add(("kept", kept.tobytes()), kept.ravel())
-    axes = [(writer.n_states[i], left.get(i, 0), right.get(i, 0)) for i in new]
-    step[StepColumn.N_SUM] = prod(axis[0] for axis in axes)
-    step[StepColumn.SUM] = writer.pool.offsets(axes)
-    shape = [writer.n_states[i] for i in new]
-    found = np.array(list(zip(new, _strides(shape), shape, strict=True)), dtype=np.int32)
-    step[StepColumn.N_GONE] = len(new)
-    step[StepColumn.GONE] = writer.pool.add(("gone", found.tobytes()), found.ravel())
-    return step
-
-
 def _fixed_memory(
     plan: Schedule, place: Layout, sources: Sequence[Source]
 ) -> tuple[Array, dict[int, int]]:
@@ -302,9 +257,5 @@ def _split(axes: Sequence[tuple[int, ...]]) -> int:
     return at
 
 
-def _strides(shape: Sequence[int]) -> list[int]:
-    return [prod(shape[i + 1 :]) for i in range(len(shape))]
-
-
-def _stacked(rows: list[Integers], width: int = len(Column)) -> Integers:
-    return np.array(rows, dtype=np.int64).reshape(len(rows), width)
+def _stacked(rows: list[Integers]) -> Integers:
+    return np.array(rows, dtype=np.int64).reshape(len(rows), len(Column))
