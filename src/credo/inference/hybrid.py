@@ -284,8 +284,8 @@ def _refuse_impossible(log_prob: Array) -> None:
     if impossible.size:
         raise ValueError(
             "findings must be possible to draw given them; found probability zero in row "
-            f"{impossible[0]} ({impossible.size} of {log_prob.size} rows), or values so far out "
-            "that their density has no log. Check them and their units."
+            f"{impossible[0]} ({impossible.size} of {log_prob.size} rows), or values so far "
+            "out that their density has no log. Check them and their units."
         )
 
 
