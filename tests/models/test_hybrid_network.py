@@ -10,8 +10,12 @@ from scipy import stats
 
 from credo.distributions import Distribution, Mixture, Normal
 from credo.graphs import ConditionalLinearGaussian, LinearGaussian, Probit
+from credo.inference.findings import Findings
+from credo.inference.gaussian_network import GaussianNetwork
+from credo.inference.hybrid import HybridProblem
 from credo.inference.table_plan_error import ImpossibleFindings
 from credo.models.bayesian_network import BayesianNetwork
+from credo.models.hybrid_answers import FEW_NODES
 
 
 def engine():
@@ -400,6 +404,163 @@ def test_cost_is_told_before_anything_is_done():
     report = clinic().plan(observed=["y"])
     assert report.fits
     assert report.width >= 1
+
+
+def test_cost_of_a_hybrid_network_is_that_of_its_largest_mixture():
+    few = clinic().plan(observed=["kind", "site"])
+    many = clinic().plan(observed=["y"])
+    assert (few.width, many.width) == (0, 1)
+    assert few.cells < many.cells
+    assert many.is_exact
+    assert str(many).startswith("width 1, ")
+
+
+def test_cost_of_draws_is_told_where_nothing_else_can_answer():
+    net = BayesianNetwork(
+        "x -> go; x -> stop",
+        cpts={"x": LinearGaussian(), "go": Probit(0.2), "stop": Probit(-0.4)},
+        states={"go": (False, True), "stop": (False, True)},
+    )
+    assert net.plan(targets=["go"]).is_exact
+    report = net.plan(observed=["stop"], targets=["go"])
+    assert not report.is_exact
+    assert str(report).startswith("weighted draws: ")
+
+
+def scattered(net, n_rows, missing=0.35, seed=0):
+    """Return draws of a network in which cells are missing here and there."""
+    frame = net.sample(n_rows, rng=seed).astype(object)
+    gone = np.random.default_rng(seed).random(frame.shape) < missing
+    frame = frame.mask(gone)
+    real = [name for name, v in net.variables.items() if not v.is_discrete]
+    return frame.astype(dict.fromkeys(real, float))
+
+
+def check_rows_alone(net, frame):
+    """Check that every verb answers a table as it answers its rows one by one."""
+    found, log_prob = net.marginals(frame), net.log_prob(frame)
+    best, filled = net.most_probable(given=frame), net.impute(frame)
+    for at in range(len(frame)):
+        given = row_of(frame, at)
+        alone = net.marginals(given)
+        assert_allclose(log_prob[at], alone.log_prob, rtol=1e-9, atol=1e-9)
+        for name, answer in alone.items():
+            row = found[name].iloc[at]
+            if net.variables[name].is_discrete:
+                assert_allclose(row, answer, rtol=1e-8, atol=1e-12)
+                continue
+            expected = [float(answer.mean()), float(answer.std())]
+            assert_allclose(row[["mean", "std"]].astype(float), expected, rtol=1e-7)
+            assert_allclose(filled[name].iloc[at], expected[0], rtol=1e-7, atol=1e-9)
+        states = net.most_probable(given=given)
+        assert {name: best[name].iloc[at] for name in states} == dict(states)
+        for name, value in given.items():
+            assert filled[name].iloc[at] == value
+
+
+def test_scattered_gaps_are_answered_as_row_by_row():
+    check_rows_alone(clinic(), scattered(clinic(), 80))
+
+
+def test_impossible_rows_among_scattered_gaps_are_told_apart():
+    net = clinic()
+    frame = scattered(net, 60, seed=3)
+    frame.loc[[7, 30], ["kind", "seen"]] = [0, "yes"]
+    found = net.marginals(frame)
+    assert np.flatnonzero(found.is_impossible).tolist() == [7, 30]
+    for name in ("site", "x", "y"):
+        assert np.flatnonzero(found[name].isna().all(axis=1)).tolist() == [7, 30]
+    assert np.isneginf(net.log_prob(frame)[[7, 30]]).all()
+    joint = net.query(["site", "x"], frame)
+    for part in (joint.probability, joint.mean(), joint.rows.covariance[:, 0]):
+        assert np.flatnonzero(np.isnan(np.asarray(part)).all(axis=1)).tolist() == [7, 30]
+
+
+def test_joint_answers_about_scattered_gaps_are_those_of_each_row():
+    net, frame = clinic(), scattered(clinic(), 50, seed=4)
+    found = net.query(["kind", "seen"], frame)
+    for at in range(50):
+        alone = net.query(["kind", "seen"], row_of(frame, at))
+        assert_allclose(found.iloc[at], alone, rtol=1e-9, atol=1e-12)
+    mixed = net.query(["x", "kind", "y"], frame)
+    for at in range(50):
+        alone = net.query(["x", "kind", "y"], row_of(frame, at))
+        assert_allclose(mixed.mean().iloc[at], alone.mean(), rtol=1e-9, atol=1e-9)
+        assert_allclose(mixed.rows.covariance[at], alone.covariance(), atol=1e-9)
+        assert_allclose(mixed.probability.iloc[at], alone.probability, atol=1e-12)
+
+
+def test_draws_into_scattered_gaps_keep_what_is_known_and_have_the_posterior():
+    net = clinic()
+    frame = scattered(net, 12, seed=5)
+    many = pd.concat([frame] * 2000, ignore_index=True)
+    filled = net.impute(many, rng=0)
+    found = net.marginals(frame)
+    for at in range(12):
+        rows = filled.iloc[at::12]
+        for name, value in row_of(frame, at).items():
+            assert (rows[name] == value).all()
+        if "x" not in row_of(frame, at):
+            mean, std = found["x"].iloc[at][["mean", "std"]]
+            assert abs(rows["x"].mean() - mean) < 4.5 * std / np.sqrt(2000)
+            assert_allclose(rows["x"].std(), std, rtol=0.1)
+        share = rows["site"].astype(bool).mean()
+        expected = found["site"].iloc[at][True]
+        assert abs(share - expected) < 4.5 * np.sqrt(0.25 / 2000)
+
+
+def test_thresholds_are_answered_pattern_by_pattern():
+    net = BayesianNetwork(
+        "kind -> x; x -> y; x -> go",
+        cpts={
+            "kind": [0.3, 0.7],
+            "x": {False: LinearGaussian(-1.0), True: LinearGaussian(1.0, {}, 2.0)},
+            "y": LinearGaussian(0.2, {"x": 1.5}, 0.6),
+            "go": Probit(0.4),
+        },
+        states={"kind": (False, True), "go": (False, True)},
+    )
+    frame = scattered(net, 40)
+    found = net.query("kind", frame)
+    for at in range(40):
+        assert_allclose(found.iloc[at], net.query("kind", row_of(frame, at)), rtol=1e-9)
+
+
+def ladder(n):
+    """Return real variables in a chain with steps over one."""
+    parents = {f"g{i}": [f"g{j}" for j in range(max(0, i - 2), i)] for i in range(n)}
+    rng = np.random.default_rng(0)
+    cpts = {
+        name: LinearGaussian(rng.normal(), {p: rng.normal() / 2 for p in above}, 0.5 + i % 3)
+        for i, (name, above) in enumerate(parents.items())
+    }
+    return BayesianNetwork(parents, cpts)
+
+
+@pytest.mark.parametrize(("n", "n_rows"), [(10, 60), (FEW_NODES + 4, 12)])
+def test_gaps_in_gaussian_networks_small_and_large_are_answered_as_row_by_row(n, n_rows):
+    net = ladder(n)
+    check_rows_alone(net, scattered(net, n_rows))
+
+
+def test_setting_variables_in_a_large_gaussian_network_uses_the_sparse_factor():
+    net = ladder(FEW_NODES + 8)
+    exact = net.answers(("g5", "g20")).exact
+    assert isinstance(exact.engine, GaussianNetwork)
+    given, do = {"g12": 0.3, "g30": -1.0}, {"g5": 2.0, "g20": 1.0}
+    found = net.marginals(given, do=do)
+    nodes = [c for name, c in net.conditionals.items() if name not in do]
+    dense, total = HybridProblem(nodes).posterior(
+        Findings.of(values={**given, **do}), list(found)
+    )
+    assert_allclose(found.log_prob, total[0])
+    for name, answer in found.items():
+        assert_allclose(float(answer.mean()), dense[name].total_mean()[0], rtol=1e-8)
+        assert_allclose(float(answer.std()) ** 2, dense[name].total_variance()[0], rtol=1e-8)
+    draws = net.answers(("g5", "g20")).draws(
+        Findings.of(values={**given, **do}), 3, np.random.default_rng(0)
+    )[0]
+    assert draws["g5"].tolist() == [[2.0, 2.0, 2.0]]
 
 
 def test_a_discrete_engine_cannot_serve_real_variables():

@@ -67,7 +67,7 @@ class Explanation(dict[str, Any]):
 
 @dataclass(frozen=True)
 class PlanReport:
-    """What an exact answer costs, stated before anything is allocated.
+    """What an answer costs, stated before anything is allocated.
 
     Attributes
     ----------
@@ -81,6 +81,8 @@ class PlanReport:
         Rough time for one row of findings on one core.
     fits
         Whether it fits the memory that plans may take.
+    is_exact
+        False of weighted draws, where nothing else can answer.
     """
 
     width: int
@@ -88,12 +90,14 @@ class PlanReport:
     bytes: int
     seconds: float
     fits: bool
+    is_exact: bool = True
 
     def __str__(self) -> str:
         fit = "fits" if self.fits else "does not fit"
+        how = "" if self.is_exact else "weighted draws: "
         return (
-            f"width {self.width}, {self.cells:,} cells, {self.bytes / 1e6:.3g} MB and about "
-            f"{self.seconds:.2g} s for one row; {fit} the memory allowed"
+            f"{how}width {self.width}, {self.cells:,} cells, {self.bytes / 1e6:.3g} MB and "
+            f"about {self.seconds:.2g} s for one row; {fit} the memory allowed"
         )
 
 

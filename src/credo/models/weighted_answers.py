@@ -164,7 +164,8 @@ class WeightedAnswers:
         """Return the cost of the most draws that one row may take."""
         n_nodes = len(self.rows.relevant([*names, *observed]))
         cells = n_nodes * self.rows.engine.n_draws
-        return PlanReport(0, cells, BYTES_PER_DRAW * cells, cells / DRAWS_PER_SECOND, True)
+        seconds = cells / DRAWS_PER_SECOND
+        return PlanReport(0, cells, BYTES_PER_DRAW * cells, seconds, True, is_exact=False)
 
     def _settled(self, findings: Findings[str], total: Array, tally: DrawTally) -> Array:
         """Return log totals, minus infinity in rows that are impossible rather than rare.
