@@ -123,11 +123,11 @@ def random_rows(seed, n_rows, missing=0.4):
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10**6), st.integers(1, 120), st.booleans())
-def test_groups_with_real_variables_say_what_the_rows_say(seed, n_rows, can_share):
+@given(st.integers(0, 10**6), st.integers(1, 120), st.sampled_from([None, 0, 1, 7]))
+def test_groups_with_real_variables_say_what_the_rows_say(seed, n_rows, n_shared):
     findings = random_rows(seed, n_rows)
     rows = []
-    for group in findings.groups({"a": 3, "b": 3}, can_share):
+    for group in findings.groups({"a": 3, "b": 3}, n_shared):
         rows += group.rows.tolist()
         for name, codes in findings.codes.items():
             expected = codes[group.rows]
@@ -148,7 +148,7 @@ def test_groups_with_real_variables_say_what_the_rows_say(seed, n_rows, can_shar
 @given(st.integers(0, 10**6), st.integers(1, 60))
 def test_rows_that_may_not_share_are_in_groups_without_gaps(seed, n_rows):
     findings = random_rows(seed, n_rows)
-    groups = list(findings.groups({"a": 3, "b": 3}, can_share=False))
+    groups = list(findings.groups({"a": 3, "b": 3}, n_shared=0))
     assert all(group.known.settled == group.known.names for group in groups)
     patterns = {tuple(sorted(group.known.names)) for group in groups}
     assert len(patterns) == len(groups)
@@ -194,3 +194,9 @@ def test_variables_may_be_numbered_instead_of_named():
     numbered = findings.numbered({"b": 0, "a": 7})
     assert numbered.codes[7].tolist() == [0, 1]
     assert numbered.weights[0].tolist() == [[0.2, 0.2], [0.8, 0.8]]
+
+
+def test_rows_with_different_gaps_share_groups_of_limited_size():
+    findings = random_rows(0, 60)
+    sizes = [len(group.rows) for group in findings.groups({"a": 3, "b": 3}, n_shared=25)]
+    assert sizes == [25, 25, 10]

@@ -140,7 +140,7 @@ class Findings(Generic[Key]):
         return self.take(slice(row, row + 1))
 
     def groups(
-        self, n_states: Sizes[Key], can_share: bool = True
+        self, n_states: Sizes[Key], n_shared: int | None = None
     ) -> Iterator[FindingsGroup[Key]]:
         """Yield groups of rows; each row is in one.
 
@@ -152,8 +152,8 @@ class Findings(Generic[Key]):
         ----------
         n_states
             Number of states of each variable.
-        can_share
-            Whether rows with different gaps may share a group at all.
+        n_shared
+            Number of rows with different gaps that may share a group; all if None.
         """
         if self.n_rows == 0:
             return
@@ -165,14 +165,15 @@ class Findings(Generic[Key]):
         gaps: list[NDArray[np.bool_]] = [np.isnan(self.values[key]) for key in self.values]
         pattern, inverse = distinct_columns(np.vstack([table == MISSING, *gaps]))
         n_each = np.bincount(inverse, minlength=pattern.shape[1])
-        own = n_each >= (WORTH_A_PLAN if can_share else 0)
+        own = n_each >= (0 if n_shared == 0 else WORTH_A_PLAN)
         if (~own).sum() <= FEW_PATTERNS:
             own[:] = True
         for at in np.flatnonzero(own):
             yield self._group(np.flatnonzero(inverse == at), keys, table, n_states)
         rest = np.flatnonzero(~own[inverse])
-        if len(rest):
-            yield self._group(rest, keys, table, n_states)
+        step = n_shared or max(1, len(rest))
+        for start in range(0, len(rest), step):
+            yield self._group(rest[start : start + step], keys, table, n_states)
 
     def _group(
         self, rows: Rows, keys: list[Key], table: Codes, n_states: Sizes[Key]

@@ -123,9 +123,9 @@ class GaussianNetwork:
         n = factor.n_entries
         return width, n, 16 * n, SECONDS_PER_ENTRY * n, True
 
-    def can_share(self, findings: Findings[str]) -> bool:
-        """Return False: rows with different gaps have different factors."""
-        return False
+    def n_shared(self, findings: Findings[str]) -> int:
+        """Return zero: rows with different gaps have different factors."""
+        return 0
 
     def log_prob(self, findings: Findings[str]) -> Array:
         """Return the log density of the findings, shape (n_rows,)."""

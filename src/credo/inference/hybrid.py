@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from credo.graphs.conditional import Conditional, DiscreteConditional
 from credo.graphs.gaussian_node import GaussianNode
 from credo.inference.findings import Findings
-from credo.inference.hybrid_cost import can_share_rows, posterior_cost
+from credo.inference.hybrid_cost import n_shared_rows, posterior_cost
 from credo.inference.hybrid_structure import HybridStructure, Solved
 from credo.inference.real_component import joined_moments
 from credo.inference.real_posterior import HybridPosterior, RealPosterior
@@ -97,9 +97,9 @@ class HybridProblem:
         """Return width, cells, bytes and rough seconds of one row, and whether it fits."""
         return posterior_cost(self.structure, given, targets)
 
-    def can_share(self, findings: Findings[str]) -> bool:
-        """Return whether rows with different gaps are best answered together."""
-        return can_share_rows(self.structure, findings.settled, findings.names)
+    def n_shared(self, findings: Findings[str]) -> int:
+        """Return how many rows with different gaps are best answered together."""
+        return n_shared_rows(self.structure, findings.settled, findings.names)
 
     def log_prob(self, findings: Findings[str]) -> Array:
         """Return the log probability or density of the findings, shape (n_rows,)."""

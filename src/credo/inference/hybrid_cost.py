@@ -10,7 +10,7 @@ from credo.inference.hybrid_structure import HybridStructure
 from credo.inference.real_component import real_components
 from credo.inference.table_sketch import Sketch
 
-__all__ = ["can_share_rows", "posterior_cost"]
+__all__ = ["n_shared_rows", "posterior_cost"]
 
 Names = Collection[str]
 Scope = tuple[str, ...]
@@ -21,6 +21,9 @@ SECONDS_PER_GROUP = 4e-4
 
 SHARED_CELLS = 1 << 14
 """Cells of one row up to which rows with different gaps share a plan."""
+
+CELLS_AT_ONCE = 1 << 24
+EQUATIONS_OF_GAPS = 6
 
 
 def posterior_cost(
@@ -57,8 +60,8 @@ def posterior_cost(
     )
 
 
-def can_share_rows(structure: HybridStructure, settled: Names, names: Names) -> bool:
-    """Return whether rows with different gaps are best answered together.
+def n_shared_rows(structure: HybridStructure, settled: Names, names: Names) -> int:
+    """Return how many rows with different gaps are best answered together; zero if none.
 
     Then what only some rows know counts as hidden. Thresholds do not allow it, for what is
     hidden may be an obstacle; and it must not cost more than a plan for each pattern.
@@ -71,17 +74,20 @@ def can_share_rows(structure: HybridStructure, settled: Names, names: Names) -> 
         Names of variables that some row knows.
     """
     if len(settled) == len(names) or not structure.is_exact:
-        return False
+        return 0
     relevant = structure.relevant(names, ())
     codes, values = _parted(structure, settled)
     _, per_row, shared = structure.cost(relevant, codes, values)
     if per_row + shared > SHARED_CELLS:
-        return False
+        return 0
     plans = structure.discrete(relevant)
     some = [name for name in names if name in plans.numbers and name not in codes]
     known = [name for name in codes if name in plans.numbers]
     scopes = structure.table_scopes(relevant, codes, values, names)
-    return plans.sketch("marginals", some, known, scopes).cells <= SHARED_CELLS
+    if plans.sketch("marginals", some, known, scopes).cells > SHARED_CELLS:
+        return 0
+    # Each pattern of gaps has factors of its own, with an equation more per known variable.
+    return CELLS_AT_ONCE // (per_row + EQUATIONS_OF_GAPS * shared)
 
 
 def _sketches(

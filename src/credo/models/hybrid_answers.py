@@ -197,7 +197,7 @@ class HybridAnswers:
         told = findings.without([name for name in findings.names if name not in self.inside])
         discrete = self._discrete([*self.variables])
         n_states = {name: self._n(name) for name in discrete}
-        return told.groups(n_states, self.engine.can_share(told))
+        return told.groups(n_states, self.engine.n_shared(told))
 
     def _unknown(self, names: Sequence[str], group: FindingsGroup[str]) -> list[str]:
         """Return the names that some row of the group does not know."""
