@@ -17,21 +17,19 @@ import pandas as pd
 
 from benchmarks.harness import Case, Contender, Goal
 from benchmarks.network_data import (
+    FOR_PGMPY,
     NETWORKS,
     agrum_network,
     codes,
     network,
-    network_text,
+    pgmpy_engine,
     quiet_import,
 )
 
 __all__ = ["CASES"]
 
 pyagrum = quiet_import("pyagrum")
-VariableElimination = quiet_import("pgmpy.inference").VariableElimination
-BIFReader = quiet_import("pgmpy.readwrite").BIFReader
 N_TARGETS, N_GIVEN, N_FRESH = 10, 5, 5
-FOR_PGMPY = ("alarm", "win95pts", "insurance", "hailfinder", "hepar2")
 Answers = list[np.ndarray]
 
 
@@ -86,10 +84,6 @@ def agrum_engine(peer: Any, query: Query) -> Any:
     engine.setTargets({query.target})
     engine.setEvidence(query.codes[0])
     return engine
-
-
-def pgmpy_engine(name: str) -> Any:
-    return VariableElimination(BIFReader(string=network_text(name)).get_model())
 
 
 def credo(data: Queries) -> Answers:
