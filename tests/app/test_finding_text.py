@@ -1,6 +1,6 @@
 import pytest
 
-from credo.app.finding_text import read_findings, told_findings
+from credo.app.finding_text import told_findings, typed_findings, typed_settings
 from credo.app.question_error import QuestionError
 from credo.graphs.variable import Variable
 
@@ -26,11 +26,11 @@ VARIABLES = {
         ("a=b=x|y", "a=b", "x|y"),
         ("a=b=u:1", "a=b", "u:1"),
         ("grade=1|3", "grade", {1, 3}),
-        ("grade=1:0.9|2:0.3", "grade", {1: 0.9, 2: 0.3}),
+        ("grade=1:0.9|2:0.3|3:0", "grade", {1: 0.9, 2: 0.3, 3: 0.0}),
     ],
 )
 def test_a_finding_gets_the_type_of_its_state(typed, name, value):
-    found = read_findings([typed], VARIABLES)
+    found = typed_findings([typed], VARIABLES)
     assert found == {name: value}
     assert type(found[name]) is type(value)
 
@@ -43,20 +43,31 @@ def test_a_finding_gets_the_type_of_its_state(typed, name, value):
         ("grade=4", ["state of grade must be one of [1, 2, 3]", "found '4'"]),
         ("grade=1|4", ["state of grade must be one of [1, 2, 3]", "found '4'"]),
         ("grade=1:much|2:0.3", ["must be a number", "'much'"]),
+        ("smoke=yes:0.5", ["a likelihood of smoke must hold one number", "{'yes': 0.5}"]),
+        ("smoke=yes:-1|no:1", ["not negative and not all zero", "{'yes': -1.0, 'no': 1.0}"]),
+        ("smoke=yes:0|no:0", ["not negative and not all zero"]),
+        ("smoke=yes:inf|no:1", ["must be finite"]),
         ("smoke", ["must be written as variable=state", "'smoke'"]),
         ("height=tall", ["height must be given a finite number", "'tall'"]),
     ],
 )
 def test_what_is_no_finding_is_told_with_what_is_near(typed, words):
     with pytest.raises(QuestionError) as raised:
-        read_findings([typed], VARIABLES)
+        typed_findings([typed], VARIABLES)
     for word in words:
         assert word in str(raised.value)
 
 
 def test_a_variable_may_be_given_only_once():
     with pytest.raises(QuestionError, match="'smoke' twice"):
-        read_findings(["smoke=yes", "smoke=no"], VARIABLES)
+        typed_findings(["smoke=yes", "smoke=no"], VARIABLES)
+
+
+@pytest.mark.parametrize("typed", ["grade=1|3", "smoke=yes:0.8|no:0.2"])
+def test_a_variable_is_set_to_one_state_only(typed):
+    assert typed_settings(["grade=1"], VARIABLES) == {"grade": 1}
+    with pytest.raises(QuestionError, match="--do must set a variable to one state"):
+        typed_settings([typed], VARIABLES)
 
 
 def test_findings_are_told_as_people_write_them():

@@ -10,6 +10,8 @@ from credo.app.command_line import command_line
 from credo.data.example_network import example_network_path, load_example_network
 from credo.data.network_file import load_network, save_network
 from credo.graphs.factor import Factor
+from credo.graphs.linear_gaussian import LinearGaussian
+from credo.graphs.noisy import NoisyOr
 from credo.graphs.variable import Variable
 from credo.models.bayesian_network import BayesianNetwork
 from credo.models.markov_random_field import MarkovRandomField
@@ -37,7 +39,16 @@ def test_info_tells_variables_arcs_parameters_plan_and_largest_tables():
     assert re.search(r"plan of all marginals: width \d+, [\d,]+ cells, [\d.]+ kB", out)
     rows = [line.split() for line in out.splitlines()]
     assert ["CATECHOL", "ARTCO2,", "INSUFFANESTH,", "SAO2,", "TPR", "108", "-"] in rows
-    assert "Tables sum to one" in out
+
+
+def test_info_tells_the_cost_of_networks_with_real_variables(tmp_path):
+    parts = {False: LinearGaussian(0.0), True: LinearGaussian(2.0)}
+    net = BayesianNetwork("kind -> size", {"kind": [0.3, 0.7], "size": parts})
+    save_network(net, tmp_path / "hybrid.json")
+    out = run("network", "info", tmp_path / "hybrid.json").stdout
+    report = net.plan()
+    assert "1 real variable" in out
+    assert f"plan of all marginals: width {report.width}, {report.cells:,} cells" in out
 
 
 def test_info_warns_of_lonely_variables_and_states_that_cannot_be(tmp_path):
@@ -47,6 +58,43 @@ def test_info_warns_of_lonely_variables_and_states_that_cannot_be(tmp_path):
     assert "Joined to no other variable: c." in out
     assert "Impossible whatever else holds: a = True." in out
     assert "2 connected parts" in out
+
+
+@pytest.fixture
+def many_causes(tmp_path):
+    """A noisy OR of 30 parents, whose whole table would have two thousand million entries."""
+    names = [f"c{i}" for i in range(30)]
+    tables = {name: [0.9, 0.1] for name in names}
+    net = BayesianNetwork(
+        {"effect": names} | {name: [] for name in names},
+        {"effect": NoisyOr(dict.fromkeys(names, 0.2)), **tables},
+    )
+    path = tmp_path / "many.json"
+    save_network(net, path)
+    return path
+
+
+def test_info_lists_stored_tables_only(many_causes):
+    out = run("network", "info", many_causes).stdout
+    assert "a Bayesian network of 31 variables, 30 arcs" in out
+    rows = [line.split() for line in out.splitlines()]
+    assert ["c0", "-", "2", "-"] in rows
+    assert not any(row[:1] == ["effect"] for row in rows)
+
+
+def test_a_table_that_no_file_holds_is_refused_with_the_format_that_does(many_causes, tmp_path):
+    ran = run("network", "convert", many_causes, tmp_path / "many.bif", code=2)
+    assert "the table of 'effect' must have at most" in ran.stderr
+    assert "Save the network as .json" in ran.stderr.replace("\n", " ")
+    assert not (tmp_path / "many.bif").exists()
+
+
+def test_the_plan_is_made_once(monkeypatch):
+    made = []
+    plan = BayesianNetwork.plan
+    monkeypatch.setattr(BayesianNetwork, "plan", lambda net: made.append(net) or plan(net))
+    run("network", "info", ALARM)
+    assert len(made) == 1
 
 
 def test_info_of_a_markov_random_field_counts_factors(tmp_path):

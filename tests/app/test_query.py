@@ -139,6 +139,30 @@ def test_a_vague_finding_weighs_the_states(sprinkler):
     assert shown(ran.stdout, "True") == pytest.approx(0.75 * 0.8 + 0.25 * 0.2, abs=5e-4)
 
 
+def test_the_scale_of_likelihoods_is_no_probability(sprinkler):
+    ran = run("query", sprinkler, "--of", "rain", "--given", "cloud=true:9|false:3")
+    line = next(line for line in ran.stdout.splitlines() if line.startswith("log P(given)"))
+    assert line == f"log P(given) = {math.log(6):.6g}, in the scale of the likelihoods"
+    ran = run("query", sprinkler, "--of", "rain", "--given", "cloud=true|false")
+    assert ", P(given) = 1" in ran.stdout
+
+
+@pytest.mark.parametrize("command", [["query"], ["network", "draw"]])
+@pytest.mark.parametrize(
+    "option",
+    [
+        ["--given", "smoke=yes:0.5"],
+        ["--given", "smoke=yes:-1"],
+        ["--given", "smoke=yes:0|no:0"],
+        ["--do", "smoke=yes|no"],
+        ["--given", "smoke=yes", "--do", "smoke=yes"],
+    ],
+)
+def test_likelihoods_that_cannot_be_end_in_one_sentence(command, option, tmp_path):
+    out = ["--out", tmp_path / "asia.svg"] if command == ["network", "draw"] else []
+    assert "smoke" in refused(*command, ASIA, *out, *option)
+
+
 def test_a_joint_question_names_the_states_of_all(sprinkler):
     ran = run("query", sprinkler, "--joint", "--of", "rain", "cloud")
     line = next(line for line in ran.stdout.splitlines() if "rain=True, cloud=False" in line)
@@ -198,6 +222,36 @@ def test_the_column_that_is_asked_for_is_not_used(cases):
     assert row[-1] == "False"
     assert float(row[1]) == pytest.approx(0.0, abs=1e-12)
     assert "not used: 'tub'" in ran.stderr
+
+
+def test_a_column_that_answers_would_double_is_refused(tmp_path):
+    path = tmp_path / "cases.csv"
+    path.write_text("id,smoke,impossible\na,yes,no\n")
+    words = refused("query", ASIA, "--data", path, "--of", "lung")
+    assert "found 'impossible'; rename or remove" in words
+
+
+def test_every_row_is_answered_once(cases, monkeypatch):
+    asked = []
+    answers = BayesianNetwork.answers
+
+    def counted(net, do=()):
+        asked.append(do)
+        return answers(net, do)
+
+    monkeypatch.setattr(BayesianNetwork, "answers", counted)
+    run("query", ASIA, "--data", cases, "--of", "lung", "bronc")
+    assert len(asked) == 1
+
+
+def test_rows_of_a_markov_random_field_have_the_normalized_probability(tmp_path):
+    a, b = Variable("0", (0, 1)), Variable("1", (0, 1))
+    save_network(MarkovRandomField([Factor((a, b), [[1, 2], [3, 4]])]), tmp_path / "f.uai")
+    (tmp_path / "rows.csv").write_text("id,0\nx,1\ny,\n")
+    ran = run("query", tmp_path / "f.uai", "--data", tmp_path / "rows.csv", "--of", "1")
+    rows = [line.split(",") for line in ran.stdout.splitlines()[1:]]
+    assert_allclose([float(row[3]) for row in rows], [math.log(0.7), 0.0], atol=1e-9)
+    assert_allclose([float(row[2]) for row in rows], [4 / 7, 0.6], atol=1e-9)
 
 
 def test_findings_shared_by_all_cases_come_from_the_command(cases):
@@ -316,6 +370,18 @@ def test_real_columns_of_cases_are_told_by_mean_and_sd(fish, tmp_path):
 def test_a_method_that_does_not_suit_the_network_is_refused(fish):
     said = refused("query", fish, "--of", "species", "--method", "mean_field")
     assert "method must be" in said
+
+
+def test_a_density_too_large_for_a_number_is_told_by_its_log(tmp_path):
+    names = [f"x{i}" for i in range(100)]
+    net = BayesianNetwork(
+        {name: [] for name in names}, dict.fromkeys(names, LinearGaussian(0.0, {}, 1e-4))
+    )
+    save_network(net, tmp_path / "narrow.json")
+    given = [word for name in names[1:] for word in ("--given", f"{name}=0")]
+    out = run("query", tmp_path / "narrow.json", "--of", "x0", *given).stdout
+    log_density = 99 * (-0.5 * math.log(2 * math.pi) - math.log(1e-4))
+    assert f"log density(given) = {log_density:.6g}\n" in out
 
 
 def test_real_variables_are_not_asked_for_jointly(fish):

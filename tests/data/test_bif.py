@@ -155,6 +155,14 @@ def test_quotes_protect_what_has_a_meaning():
     assert table_of(parts, "c").values.tolist() == [[0.5, 0.5], [0.125, 0.875]]
 
 
+def test_private_characters_stay_what_they_are():
+    for name in ("\ue000", "a\ue01eb", "\ue0ff", "\ue020 x"):
+        states = (name, "no")
+        table = TablePart(name, (), np.array([0.25, 0.75]))
+        back = read_bif(bif_text(NetworkParts((VariablePart(name, states),), (table,))))
+        assert (back.variables[0].name, back.variables[0].states) == (name, states)
+
+
 def test_intervals_and_blanks_in_states_are_read_without_quotes():
     text = """variable a { type discrete [ 2 ] { [0,5), [5,9] }; }
     variable b { type discrete [ 2 ] { very low, high }; }

@@ -63,6 +63,21 @@ def test_a_table_without_a_variable_is_refused_with_the_nearest_names(tmp_path):
     assert "did you mean 'car'" in str(raised.value)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_whole_numbers_beside_gaps_are_the_states_written_so(tmp_path, dtype):
+    path = tmp_path / "cases.parquet"
+    frame = pd.DataFrame({"grade": pd.Series([1.0, None, 2.0], dtype=dtype)})
+    frame.to_parquet(path)
+    grade = Variable("grade", ("1", "2"))
+    found = read_cases(path, {"grade": grade}).findings["grade"]
+    assert found[[0, 2]].tolist() == ["1", "2"]
+    assert pd.isna(found[1])
+    decimal = read_cases(path, {"grade": Variable("grade", ("1.0", "2.0"))})
+    assert decimal.findings["grade"][[0, 2]].tolist() == ["1.0", "2.0"]
+    with pytest.raises(TableError, match="row 3: state of grade"):
+        read_cases(path, {"grade": Variable("grade", ("1", "3"))})
+
+
 def test_parquet_cells_keep_their_types(tmp_path):
     path = tmp_path / "cases.parquet"
     frame = pd.DataFrame({"age": [1, 3], "claim": [True, False], "height": [1.5, None]})

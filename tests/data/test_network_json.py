@@ -1,11 +1,14 @@
 import json
+import warnings
+from contextlib import suppress
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from credo.data import NetworkFileError, load_example_network, load_network, save_network
 from credo.data.network_json import json_text, read_json
-from credo.distributions import Normal
+from credo.distributions import Gamma, Mixture, Normal, Poisson
 from credo.graphs.conditional_linear_gaussian import ConditionalLinearGaussian
 from credo.graphs.conditional_table import ConditionalTable
 from credo.graphs.deterministic import Deterministic
@@ -18,6 +21,8 @@ from credo.graphs.variable import Variable
 from credo.models.bayesian_network import BayesianNetwork
 from credo.models.factor_graph import FactorGraph
 from credo.models.markov_random_field import MarkovRandomField
+
+TWO_PEAKS = Mixture([0.3, 0.7], [Normal(0.0, 1.0), Normal(4.0, 0.5)])
 
 
 def every_kind():
@@ -35,6 +40,7 @@ def every_kind():
             "cured": ["effect"],
             "grade": ["effect", "weight"],
             "back": ["weight", "flu"],
+            "delay": [],
         },
         cpts={
             "flu": [0.1, 0.9],
@@ -53,6 +59,7 @@ def every_kind():
             ),
             "cured": Probit(2.0, 0.7),
             "grade": Logit([-1.0, 0.5], 0.2, {"effect": 1.0, "weight": -0.5}),
+            "delay": DistributionNode(Gamma(2.0, 1.5)),
             "back": ConditionalThreshold({True: Logit(0.1, 2.0), False: Logit(0.3, 1.0)}),
         },
         states={"pain": ("none", "some", "much"), "grade": ("c", "b", "a")},
@@ -164,7 +171,7 @@ def test_functions_of_python_are_refused_by_name():
         "a -> b",
         {"a": LinearGaussian(), "b": DistributionNode(lambda a: Normal(a, 1.0))},
     )
-    with pytest.raises(NetworkFileError, match=r"found that 'b' is a BoundDistribution"):
+    with pytest.raises(NetworkFileError, match=r"'b' is a function of its parents in Python"):
         json_text(net)
 
 
@@ -195,7 +202,7 @@ def edited(change):
         (lambda d, n: d.update(version=2), r"version must be 1, .* found 2\. Update"),
         (lambda d, n: d.update(kind="tree"), r"kind must be .* found 'tree'"),
         (lambda d, n: d.pop("nodes"), r"'nodes' must be a list; found none"),
-        (lambda d, n: d["nodes"].pop(), r"must have a node; found none for 'back'"),
+        (lambda d, n: d["nodes"].pop(), r"must have a node; found none for 'delay'"),
         (lambda d, n: d["nodes"].append(n["flu"]), r"found 'flu' twice"),
         (lambda d, n: d["variables"].append({"name": "flu"}), r"found 'flu' again"),
         (lambda d, n: n["pain"].update(parents=["flue"]), r"found 'flue'.*'flu'\?"),
@@ -210,11 +217,66 @@ def edited(change):
         (lambda d, n: n["grade"].update(order=[0, 0, 1]), r"every state once; .*0\.0, 0\.0"),
         (lambda d, n: n["ill"]["links"][-1][0].__setitem__(0, 9), r"'ill' must be positions"),
         (lambda d, n: d["variables"][0].update(states="yes"), r"'states' must be a list"),
+        (lambda d, n: d["variables"][0].update(states=[[1], True]), r"states of .* \[1\]"),
+        (lambda d, n: n["flu"].update(kind=["table"]), r"'kind' must be text"),
+        (lambda d, n: d.update(version=True), r"version must be 1, .* found True"),
     ],
 )
 def test_what_no_network_can_be_is_refused(change, message):
     with pytest.raises((NetworkFileError, ValueError, KeyError), match=message):
         read_json(edited(change))
+
+
+def places(tree, path=()):
+    """Yield the path to every value inside a document."""
+    items = tree.items() if isinstance(tree, dict) else enumerate(tree)
+    for key, value in items:
+        yield (*path, key)
+        if isinstance(value, dict | list):
+            yield from places(value, (*path, key))
+
+
+@pytest.mark.parametrize("odd", [None, True, "x", [], {}, [[1], "a"], -1, 1e300, 0.5])
+def test_whatever_is_damaged_is_a_network_or_told(odd):
+    text = json_text(every_kind())
+    for path in places(json.loads(text)):
+        document = json.loads(text)
+        inside = document
+        for key in path[:-1]:
+            inside = inside[key]
+        inside[path[-1]] = odd
+        with suppress(NetworkFileError, ValueError, KeyError), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert isinstance(read_json(json.dumps(document)), BayesianNetwork)
+
+
+@pytest.mark.parametrize("odd", [None, True, "x", [], {}, [[1], "a"], -1])
+def test_a_damaged_field_is_a_network_or_told(odd):
+    a, b = Variable("a", (0, 1)), Variable("b", ("x", "y"))
+    text = json_text(FactorGraph({"f": Factor((a, b), [[1, 2], [3, 4]])}))
+    for path in places(json.loads(text)):
+        document = json.loads(text)
+        inside = document
+        for key in path[:-1]:
+            inside = inside[key]
+        inside[path[-1]] = odd
+        with suppress(NetworkFileError, ValueError, KeyError):
+            assert isinstance(read_json(json.dumps(document)), MarkovRandomField)
+
+
+@pytest.mark.parametrize(
+    "distribution",
+    [Gamma(2.0, 1.5), Normal(0.5, 2.0), Poisson(3.0), TWO_PEAKS],
+)
+def test_fixed_distributions_come_back(distribution):
+    net = BayesianNetwork({"a": []}, {"a": DistributionNode(distribution)})
+    text = json_text(net)
+    back = read_json(text)
+    at = {"a": np.array([1.0, 2.0, 5.0])}
+    assert_allclose(
+        back.conditionals["a"].log_prob(at), net.conditionals["a"].log_prob(at), rtol=1e-15
+    )
+    assert json_text(back) == text
 
 
 def test_numbers_that_are_none_are_refused():

@@ -70,6 +70,20 @@ def test_the_order_of_parents_is_the_attribute_not_the_order_of_edges():
         from_networkx(graph)
 
 
+def test_a_table_that_cannot_be_stored_is_left_out_and_its_node_stays():
+    names = [f"c{i}" for i in range(30)]
+    tables = {name: [0.9, 0.1] for name in names}
+    net = BayesianNetwork(
+        {"effect": names} | {name: [] for name in names},
+        {"effect": NoisyOr(dict.fromkeys(names, 0.2)), **tables},
+    )
+    graph = to_networkx(net)
+    assert "table" not in graph.nodes["effect"]
+    assert graph.nodes["c0"]["table"].tolist() == [0.9, 0.1]
+    back = from_networkx(graph)
+    assert back.query("effect")[True] == pytest.approx(1 - 0.98**30)
+
+
 def test_a_graph_without_tables_gives_structure_and_states():
     graph = networkx.DiGraph([("a", "b")])
     graph.nodes["b"]["states"] = ["x", "y", "z"]

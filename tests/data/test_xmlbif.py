@@ -91,6 +91,17 @@ def test_names_and_digits_come_back(states, p):
     np.testing.assert_array_equal(back.tables[0].values, parts.tables[0].values)
 
 
+@pytest.mark.parametrize("state", [" yes", "yes ", "\tyes", "a\rb", "a\x01b", "\ud800"])
+def test_text_that_xml_readers_would_change_is_refused(state):
+    table = TablePart("a", (), np.array([0.5, 0.5]))
+    with pytest.raises(NetworkFileError, match=r"names and states must .* as \.bif or \.json"):
+        xmlbif_text(NetworkParts((VariablePart("a", (state, "no")),), (table,)))
+    named = (VariablePart(state, ("yes", "no")),)
+    table = TablePart(state, (), np.array([0.5, 0.5]))
+    with pytest.raises(NetworkFileError, match="names and states must"):
+        xmlbif_text(NetworkParts(named, (table,)))
+
+
 def test_alarm_comes_back_with_every_digit():
     parts = parts_of_network(load_example_network("alarm"))
     back = read_xmlbif(xmlbif_text(parts).encode())

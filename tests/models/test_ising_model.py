@@ -273,6 +273,8 @@ def test_wide_grids_have_the_same_sum_by_tables_and_by_transfer(monkeypatch):
         (((2, 2), 1.0, np.zeros(4)), r"one for each spin, shape \(2, 2\)"),
         (([(0, 1)], 1.0, {"7": 1.0}), "found '7'"),
         (([(0, 1)], 1.0, 0.0, True), "periodic must be False"),
+        (([(1, "1"), ("1", 2)],), r"must differ when written as text.* found 1 and '1'"),
+        ((nx.Graph([(1, "1")]),), "must differ when written as text"),
     ],
 )
 def test_impossible_settings_are_refused(arguments, message):
@@ -290,6 +292,8 @@ def test_impossible_questions_are_refused():
         model.mean("gibs")
     with pytest.raises(ValueError, match="method must be one of"):
         model.most_probable("maxflow")
+    with pytest.raises(ValueError, match=r"method must be one of .* found 'gibs'.*'gibbs'"):
+        model.sample(2, method="gibs")
     with pytest.raises(ValueError, match="must be finite"):
         model.observe(np.ones((2, 2)), lambda y, x: np.where(x > 0, 0.0, -np.inf) + 0 * y)
 

@@ -34,6 +34,17 @@ def test_the_curve_has_the_shape_of_the_density(ax):
     )
 
 
+@pytest.mark.parametrize("distribution", [Normal(1.0, 1e-20), Normal(0.0, 1e-310)])
+def test_a_density_too_narrow_for_numbers_still_has_its_peak_in_the_middle(ax, distribution):
+    card = CurveCard("height", distribution)
+    card.draw(ax, (0.0, 0.0, *card.size))
+    x, y = ax.lines[0].get_data()
+    assert np.isfinite(x).all()
+    assert np.isfinite(y).all()
+    assert x[np.argmin(y)] == pytest.approx(card.size[0] / 2)
+    assert np.ptp(y) > 0.5 * CURVE_HEIGHT
+
+
 def test_a_given_number_is_a_line_with_its_value(ax):
     card = ValueCard("height", 1.75)
     card.draw(ax, (0.0, 0.0, *card.size))

@@ -1,6 +1,7 @@
 import io
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PolyCollection
@@ -50,6 +51,34 @@ def bars(figure):
         ]
         found.append(list(zip(shares, colors[half:], strict=True)))
     return found
+
+
+@pytest.mark.parametrize(
+    "value", [{True: 0.8, False: 0.2}, [0.2, 0.8], (0.2, 0.8), np.array([0.2, 0.8])]
+)
+def test_every_way_to_write_a_likelihood_is_drawn_as_vague(value):
+    figure = drawn(network_figure(SPRINKLER, given={"rain": value}))
+    assert words(figure).count("vague") == 1
+    rain = SPRINKLER.query("rain", {"rain": value})
+    lengths = [[share for share, _ in card] for card in bars(figure)]
+    assert any(card == pytest.approx(rain.tolist(), abs=1e-9) for card in lengths)
+
+
+@pytest.mark.parametrize("value", [None, float("nan")])
+def test_a_missing_finding_leaves_its_node_free(value):
+    figure = drawn(network_figure(SPRINKLER, given={"rain": value, "wet": True}))
+    assert words(figure).count("given") == 1
+    assert "70.8 %" in words(figure)
+
+
+def test_findings_may_be_a_series():
+    figure = drawn(network_figure(SPRINKLER, given=pd.Series({"wet": True})))
+    assert "70.8 %" in words(figure)
+
+
+def test_likelihoods_by_series_are_vague():
+    hint = pd.Series({True: 0.8, False: 0.2})
+    assert "vague" in words(drawn(network_figure(SPRINKLER, given={"rain": hint})))
 
 
 def test_bars_are_as_long_as_the_posteriors():

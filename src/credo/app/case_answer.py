@@ -10,16 +10,20 @@ import numpy as np
 import pandas as pd
 
 from credo.app.counting import count
+from credo.app.network_question import log_constant
 from credo.app.progress import Progress, silent
 from credo.app.question_error import QuestionError
 from credo.data.case_table import CaseTable
 from credo.data.column_name import quoted
+from credo.models.findings import read_findings
+from credo.models.labelling import labelled_answer
 from credo.models.network import Network
 
 __all__ = ["CaseAnswers", "case_answers"]
 
 CHUNK = 20_000
 IMPOSSIBLE, LOG_PROB = "impossible", "log_prob_given"
+ABOUT_ROWS = (LOG_PROB, IMPOSSIBLE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,24 +63,27 @@ def case_answers(
     tell
         Is told how far the work is.
     """
-    findings = _with_shared(cases, given)
+    findings = _with_shared(net, cases, given)
+    _require_own_names(net, cases, asked)
+    constant = log_constant(net, method)
     parts = []
     for start in range(0, len(findings), CHUNK):
         tell(start / len(findings), f"answering, row {start + 1:,} of {len(findings):,}")
-        parts.append(_chunk(net, findings.iloc[start : start + CHUNK], asked, method))
+        part = _chunk(net, findings.iloc[start : start + CHUNK], asked, method)
+        parts.append(part.assign(**{LOG_PROB: part[LOG_PROB] - constant}))
     answers = pd.concat(parts)
     frame = pd.concat([cases.others, answers], axis=1)
     return CaseAnswers(frame, tuple(_notes(cases, answers)))
 
 
-def _with_shared(cases: CaseTable, given: Mapping[str, Any]) -> pd.DataFrame:
+def _with_shared(net: Network, cases: CaseTable, given: Mapping[str, Any]) -> pd.DataFrame:
     both = [name for name in given if name in cases.findings.columns]
     if both:
         raise QuestionError(
             f"--given must name variables that {cases.name} has no column for; found "
             f"{quoted(both)} in both; leave it out of one."
         )
-    vague = [name for name, value in given.items() if isinstance(value, dict | set)]
+    vague = list(read_findings(net.variables, given).weights)
     if vague:
         raise QuestionError(
             f"--given must be one state each where --data is given; found several for "
@@ -86,23 +93,34 @@ def _with_shared(cases: CaseTable, given: Mapping[str, Any]) -> pd.DataFrame:
     return cases.findings.assign(**shared)
 
 
+def _require_own_names(net: Network, cases: CaseTable, asked: Sequence[str]) -> None:
+    own = [*(column for name in asked for column in _column_names(net, name)), *ABOUT_ROWS]
+    twice = [column for column in own if column in cases.others.columns]
+    if twice:
+        raise QuestionError(
+            f"{cases.name} must leave free the names of the columns that answers get; found "
+            f"{quoted(twice)}; rename or remove them."
+        )
+
+
 def _chunk(
     net: Network, findings: pd.DataFrame, asked: Sequence[str], method: str
 ) -> pd.DataFrame:
-    found = net.predict_proba(findings, list(asked), method)
+    """Return the answers for some rows, with the log total of what is known in each."""
+    known = read_findings(net.variables, findings)
+    found, total, account = net.answers().marginals(known, list(asked), method)
     columns: dict[str, Any] = {}
     for name in asked:
-        shares = found if len(asked) == 1 else pd.DataFrame(found[name])
-        named = _column_names(net, name, shares)
-        columns |= dict(zip(named, shares.to_numpy().T, strict=True))
-    columns[LOG_PROB] = np.asarray(net.log_prob(findings, method))
-    columns[IMPOSSIBLE] = np.isneginf(columns[LOG_PROB])
+        shares = labelled_answer([net.variables[name]], found[name], total, known, account)
+        columns |= dict(zip(_column_names(net, name), shares.to_numpy().T, strict=True))
+    columns |= {LOG_PROB: total, IMPOSSIBLE: np.isneginf(total)}
     return pd.DataFrame(columns, index=findings.index)
 
 
-def _column_names(net: Network, name: str, shares: pd.DataFrame) -> list[str]:
-    if net.variables[name].is_discrete:
-        return [f"{name}={state}" for state in shares.columns]
+def _column_names(net: Network, name: str) -> list[str]:
+    variable = net.variables[name]
+    if variable.is_discrete:
+        return [f"{name}={state}" for state in variable.labels]
     return [f"{name} mean", f"{name} sd"]
 
 

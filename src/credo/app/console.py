@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -16,6 +17,7 @@ from credo.app.sentence import Finding
 from credo.app.spoken_progress import spoken_progress
 
 __all__ = [
+    "noted_warnings",
     "print_finding",
     "print_notes",
     "print_sentence",
@@ -91,6 +93,15 @@ def print_notes(console: Console, notes: Iterable[str]) -> None:
     """Print sentences, each under its mark."""
     for note in notes:
         print_sentence(console, "·", note, "")
+
+
+@contextmanager
+def noted_warnings(console: Console) -> Iterator[None]:
+    """Print each different warning as a note."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    print_notes(console, dict.fromkeys(str(warning.message) for warning in caught))
 
 
 def print_finding(console: Console, finding: Finding) -> None:

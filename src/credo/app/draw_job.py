@@ -14,11 +14,11 @@ from matplotlib.figure import Figure
 from rich.text import Text
 
 from credo.app.console import progress_bar, stderr, stdout
-from credo.app.finding_text import read_findings, told_findings
-from credo.app.network_question import answering, opened_network, require_answers
+from credo.app.finding_text import require_free, told_findings, typed_findings, typed_settings
+from credo.app.network_question import answering, require_answers
+from credo.app.opened_network import opened_network
 from credo.app.question_error import QuestionError
-from credo.app.written import require_apart
-from credo.data.output import atomic_file, require_writable
+from credo.data.output import atomic_file, require_apart, require_writable
 from credo.graphs.variable import nearest
 from credo.plots.network import network_figure
 
@@ -56,8 +56,9 @@ def draw(path: Path, out: Path, settings: DrawSettings) -> None:
     require_apart(out, path)
     console = stderr()
     net = opened_network(path, console)
-    findings = read_findings(settings.given, net.variables)
-    set_to = read_findings(settings.do, net.variables, "--do")
+    findings = typed_findings(settings.given, net.variables)
+    set_to = typed_settings(settings.do, net.variables)
+    require_free((), findings, set_to)
     if not settings.names_only:
         require_answers(net, path.name, set_to)
     with progress_bar(console) as tell, answering(path.name, console):

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from credo.app.question_error import QuestionError
 from credo.data.state_text import state_of
 from credo.graphs.variable import UnknownState, Variable, nearest
+from credo.models.findings import read_findings
 
-__all__ = ["read_findings", "require_names", "told_findings"]
+__all__ = [
+    "require_free",
+    "require_names",
+    "told_findings",
+    "typed_findings",
+    "typed_settings",
+]
 
 
-def read_findings(
+def typed_findings(
     texts: Iterable[str], variables: Mapping[str, Variable], option: str = "--given"
 ) -> dict[str, Any]:
     """Return the value of each variable that a text names.
@@ -23,14 +30,15 @@ def read_findings(
     Raises
     ------
     QuestionError
-        If a text is no finding, or names no variable or state of the network.
+        If a text is no finding, names no variable or state of the network, or its likelihoods
+        cannot be.
 
     Examples
     --------
     >>> smoke = Variable("smoke", ("yes", "no"))
-    >>> read_findings(["smoke=yes"], {"smoke": smoke})
+    >>> typed_findings(["smoke=yes"], {"smoke": smoke})
     {'smoke': 'yes'}
-    >>> read_findings(["smoke=yes:0.8|no:0.2"], {"smoke": smoke})
+    >>> typed_findings(["smoke=yes:0.8|no:0.2"], {"smoke": smoke})
     {'smoke': {'yes': 0.8, 'no': 0.2}}
     """
     found: dict[str, Any] = {}
@@ -42,8 +50,27 @@ def read_findings(
             )
         try:
             found[name] = _value(variables[name], value)
+            read_findings(variables, {name: found[name]})
         except ValueError as error:
             raise QuestionError(f"{option} {text}: {error}") from error
+    return found
+
+
+def typed_settings(texts: Iterable[str], variables: Mapping[str, Variable]) -> dict[str, Any]:
+    """Return the state or number that each variable is set to from outside.
+
+    Raises
+    ------
+    QuestionError
+        If a text is no finding, or leaves open which state is meant.
+    """
+    found = typed_findings(texts, variables, "--do")
+    vague = list(read_findings(variables, found).weights)
+    if vague:
+        raise QuestionError(
+            f"--do must set a variable to one state; found {told_findings(found)}; choose one "
+            f"state of {vague[0]}."
+        )
     return found
 
 
@@ -54,6 +81,16 @@ def require_names(names: Iterable[str], variables: Mapping[str, Variable], optio
             raise QuestionError(
                 f"{option} must name a variable of the network; found {name!r}."
                 f"{nearest(name, variables)}"
+            )
+
+
+def require_free(asked: Sequence[str], given: Mapping[str, Any], do: Mapping[str, Any]) -> None:
+    """Raise a `QuestionError` if a variable is two of asked for, given and set."""
+    for name in [*asked, *do]:
+        if name in given or (name in asked and name in do):
+            raise QuestionError(
+                f"{name} must be asked for, given or set, only one of these; found it twice; "
+                "leave it out of --of, --given or --do."
             )
 
 

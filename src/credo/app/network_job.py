@@ -8,10 +8,10 @@ from rich.text import Text
 
 from credo.app.console import stderr, stdout
 from credo.app.network_info import print_info
-from credo.app.network_question import answering, opened_network
-from credo.app.written import require_apart
+from credo.app.network_question import answering
+from credo.app.opened_network import opened_network
 from credo.data.network_file import save_network
-from credo.data.output import require_writable
+from credo.data.output import require_apart, require_writable
 
 __all__ = ["convert", "info"]
 

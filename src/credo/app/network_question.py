@@ -1,31 +1,22 @@
-"""Networks from files, and questions whose failures are told in a sentence."""
+"""Questions to networks whose failures are told in a sentence."""
 
 from __future__ import annotations
 
-import warnings
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from credo.app.console import print_notes
+from credo.app.console import noted_warnings
 from credo.app.question_error import QuestionError
-from credo.data.network_file import load_network
 from credo.graphs.variable import UnknownState, UnknownVariable
 from credo.inference.table_plan_error import ImpossibleFindings, InferenceTooLarge
 from credo.models.bayesian_network import BayesianNetwork
-from credo.models.markov_random_field import MarkovRandomField
-from credo.models.network import Network
+from credo.models.network import UNTOLD, Network
 
-__all__ = ["answering", "opened_network", "require_answers"]
-
-
-def opened_network(path: Path, console: Console) -> BayesianNetwork | MarkovRandomField:
-    """Return the network in a file; what was mended while reading it is told."""
-    with noted_warnings(console):
-        return load_network(path)
+__all__ = ["answering", "log_constant", "require_answers", "told_log_prob"]
 
 
 def require_answers(net: Network, source: str, do: Mapping[str, Any]) -> None:
@@ -40,6 +31,20 @@ def require_answers(net: Network, source: str, do: Mapping[str, Any]) -> None:
             f"{source} must hold a table for each variable; found only the structure; add the "
             "tables."
         )
+
+
+def told_log_prob(net: Network, given: Any, do: Mapping[str, Any] | None, method: str) -> Any:
+    """Return the log probability of findings, NaN if the method does not tell it."""
+    if do or method in UNTOLD:
+        return net.marginals(given, do or None, method).log_prob
+    return net.log_prob(given, method)
+
+
+def log_constant(net: Network, method: str) -> float:
+    """Return the log of the sum of a network's density, NaN if the method does not tell it."""
+    if isinstance(net, BayesianNetwork):
+        return 0.0
+    return math.nan if method in UNTOLD else float(net.log_partition(method=method))
 
 
 @contextmanager
@@ -62,12 +67,3 @@ def answering(source: str, console: Console, method: str = "auto") -> Iterator[N
         if method == "auto":
             raise
         raise QuestionError(f"{source}: {error}") from error
-
-
-@contextmanager
-def noted_warnings(console: Console) -> Iterator[None]:
-    """Print each different warning as a note."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    print_notes(console, dict.fromkeys(str(warning.message) for warning in caught))

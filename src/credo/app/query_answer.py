@@ -13,6 +13,9 @@ from credo.app.finding_text import told_findings
 
 __all__ = ["Answer", "RealAnswer", "StateAnswer"]
 
+# Beyond, numbers cannot be written but by their logs.
+LARGEST_LOG = 700.0
+
 
 @dataclass(frozen=True)
 class StateAnswer:
@@ -61,6 +64,8 @@ class Answer:
         How it was found, whether that is exact, and how far off it may be.
     is_density
         Whether a real number is given, so that the probability is a density.
+    is_relative
+        Whether likelihoods are given, whose scale the probability then has.
     """
 
     parts: Sequence[StateAnswer | RealAnswer]
@@ -71,6 +76,7 @@ class Answer:
     is_exact: bool
     error: str = ""
     is_density: bool = False
+    is_relative: bool = False
 
     def lines(self) -> list[str]:
         """Return sentences on findings, their probability, and the method."""
@@ -85,9 +91,13 @@ class Answer:
         if math.isnan(self.log_prob):
             return ["log P(given) is not told by this method"]
         sign = "=" if self.is_exact else "is about"
-        size = math.exp(self.log_prob)
         what = "density(given)" if self.is_density else "P(given)"
-        return [f"log {what} {sign} {self.log_prob:.6g}, {what} {sign} {size:.4g}"]
+        told = f"log {what} {sign} {self.log_prob:.6g}"
+        if self.is_relative:
+            return [f"{told}, in the scale of the likelihoods"]
+        if abs(self.log_prob) > LARGEST_LOG:
+            return [told]
+        return [f"{told}, {what} {sign} {math.exp(self.log_prob):.4g}"]
 
     def _method_line(self) -> str:
         if not self.is_exact:

@@ -14,16 +14,22 @@ import pandas as pd
 from credo.app.case_answer import case_answers
 from credo.app.console import print_notes, progress_bar, stderr, stdout
 from credo.app.counting import count
-from credo.app.finding_text import read_findings, require_names
-from credo.app.network_question import answering, opened_network, require_answers
+from credo.app.finding_text import (
+    require_free,
+    require_names,
+    typed_findings,
+    typed_settings,
+)
+from credo.app.network_question import answering, require_answers, told_log_prob
+from credo.app.opened_network import opened_network
 from credo.app.query_answer import Answer, RealAnswer, StateAnswer
 from credo.app.query_terminal import print_answer
 from credo.app.question_error import QuestionError
-from credo.app.written import require_apart
 from credo.data.case_table import read_cases
-from credo.data.output import atomic_file, require_writable
+from credo.data.output import atomic_file, require_apart, require_writable
 from credo.graphs.variable import nearest
 from credo.inference.table_ladder import METHODS
+from credo.models.findings import read_findings
 from credo.models.network import Network
 
 __all__ = ["QuerySettings", "query"]
@@ -62,9 +68,9 @@ def query(path: Path, settings: QuerySettings, data: Path | None, out: Path | No
         require_apart(out, path, data)
     net = opened_network(path, stderr())
     require_names(settings.of, net.variables, "--of")
-    given = read_findings(settings.given, net.variables)
-    do = read_findings(settings.do, net.variables, "--do")
-    _require_free(settings.of, given, do)
+    given = typed_findings(settings.given, net.variables)
+    do = typed_settings(settings.do, net.variables)
+    require_free(settings.of, given, do)
     require_answers(net, path.name, do)
     _require_method(settings.method)
     if data is not None:
@@ -95,15 +101,17 @@ def answered(
         found = {name: every[name] for name in names}
         account = every.account.attrs()
     account = account or _account(*found.values())
+    known = read_findings(net.variables, given)
     return Answer(
         [_part(title, one) for title, one in found.items()],
         given,
         do,
-        _log_prob(net, given, do, method) if given else None,
+        float(told_log_prob(net, given, do, method)) if given else None,
         str(account.get("method", "exact")),
         bool(account.get("is_exact", True)),
         "" if account.get("is_exact", True) else _error(account),
-        any(not net.variables[name].is_discrete for name in given),
+        bool(known.values),
+        any(((weight != 0) & (weight != 1)).any() for weight in known.weights.values()),
     )
 
 
@@ -112,15 +120,6 @@ def _account(one: Any) -> Mapping[Any, Any]:
     if hasattr(one, "account"):
         return dict(one.account.attrs())
     return dict(getattr(one, "attrs", {}))
-
-
-def _log_prob(
-    net: Network, given: Mapping[str, Any], do: Mapping[str, Any], method: str
-) -> float:
-    """Return the log probability of the findings, under the interventions."""
-    if do:
-        return float(net.marginals(given, do, method).log_prob)
-    return float(net.log_prob(given, method))
 
 
 def _part(title: str, one: Any) -> StateAnswer | RealAnswer:
@@ -190,14 +189,3 @@ def _require_few(names: Sequence[str], net: Network) -> None:
             f"{count(len(names), 'variable')} with {n_states:.3g}; name fewer with --of, or "
             "leave out --joint."
         )
-
-
-def _require_free(
-    asked: Sequence[str], given: Mapping[str, Any], do: Mapping[str, Any]
-) -> None:
-    for name in [*asked, *do]:
-        if name in given or (name in asked and name in do):
-            raise QuestionError(
-                f"{name} must be asked for, given or set, only one of these; found it twice; "
-                "leave it out of --of, --given or --do."
-            )

@@ -1,8 +1,8 @@
 """Names, quotes and comments of BIF: what may stand inside a name, and how to tell.
 
 Characters with a meaning in BIF are allowed in quoted names. `shielded` replaces them there by
-private ones, so that all later reading can split at the plain characters; `shown` puts them
-back. Comments become blanks; offsets of lines stay right.
+lone surrogates, which no file can hold, so that all later reading can split at the plain
+characters; `shown` puts them back. Comments become blanks; offsets of lines stay right.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ __all__ = ["labels_of", "quoted_name", "shielded", "shown"]
 
 _BLANK = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
 _SPECIAL = _BLANK + ',;{}()|/"\\*'
-_EMPTY = "\ue0ff"
-_HIDE = {ord(mark): 0xE000 + place for place, mark in enumerate(_SPECIAL)}
+_EMPTY = "\ud8ff"
+_HIDE = {ord(mark): 0xD800 + place for place, mark in enumerate(_SPECIAL)}
 _SHOW: dict[int, int | None] = {code: mark for mark, code in _HIDE.items()} | {
     ord(_EMPTY): None
 }

@@ -99,10 +99,19 @@ def _cell(text: Any, variable: Variable, source: str, codes: Any, i: int) -> Any
     if variable.is_discrete and not isinstance(text, str) and text in variable.positions:
         return variable.labels[variable.index(text)]
     try:
-        return state_of(variable, str(text))
+        return state_of(variable, _written(text, variable))
     except ValueError as error:
         row = int(np.flatnonzero(codes == i)[0]) + 1
         raise TableError(f"{source}, row {row}: {error}") from error
+
+
+def _written(cell: Any, variable: Variable) -> str:
+    """Return a cell as text; gaps make a column of whole numbers one of floats."""
+    text = str(cell)
+    is_whole = isinstance(cell, float | np.floating) and float(cell).is_integer()
+    if is_whole and variable.is_discrete and text not in map(str, variable.labels):
+        return str(int(cell))
+    return text
 
 
 def _no_column(columns: Collection[str], variables: Mapping[str, Variable], source: str) -> str:

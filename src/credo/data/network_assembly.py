@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
 
 from credo.data.error import NetworkFileError
-from credo.data.network_part import NetworkParts, TablePart, VariablePart, fault
+from credo.data.network_part import LARGEST_TABLE, NetworkParts, TablePart, VariablePart, fault
 from credo.data.uai import UaiParts
 from credo.graphs.conditional import Conditional, DiscreteConditional
 from credo.graphs.conditional_table import ConditionalTable
@@ -90,15 +91,31 @@ def table_of(conditional: Conditional) -> Array:
     Raises
     ------
     NetworkFileError
-        If the node is not a table.
+        If the node is not a table, or its table has more entries than a file may hold.
     """
     if isinstance(conditional, ConditionalTable):
         return conditional.probability
     if isinstance(conditional, DiscreteConditional):
-        return conditional.table().table()
+        return _whole_table(conditional)
     raise NetworkFileError(
         f"this format must be given tables; found that {conditional.child.name!r} is a "
         f"{type(conditional).__name__}. Save the network as .json."
+    )
+
+
+def _whole_table(conditional: DiscreteConditional) -> Array:
+    scope = (*conditional.parents, conditional.child)
+    n_entries = math.prod(variable.n_states for variable in scope)
+    try:
+        if n_entries <= LARGEST_TABLE:
+            return conditional.table().table()
+    except MemoryError:
+        pass
+    raise NetworkFileError(
+        f"the table of {conditional.child.name!r} must have at most {LARGEST_TABLE:,} entries, "
+        f"and fit memory, to be written; found {n_entries:,} for "
+        f"{len(conditional.parents)} parents. Save the network as .json, which keeps the node "
+        "as it is."
     )
 
 

@@ -38,10 +38,10 @@ def network_content(path: str | PathLike[str]) -> bytes:
         with gzip.open(path) as file:
             content = file.read(LARGEST_CONTENT + 1)
     except FileNotFoundError as error:
-        raise NetworkFileError(f"{path} must be a file; found none. Check the path.") from error
+        raise NetworkFileError("the file must be there; found none. Check the path.") from error
     except IsADirectoryError as error:
         raise NetworkFileError(
-            f"{path} must be a file; found a folder. Add the name of the file."
+            "the path must be that of a file; found a folder. Add the name of the file."
         ) from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise NetworkFileError(
@@ -71,7 +71,13 @@ def text_of(content: bytes) -> str:
 
 def write_content(path: str | PathLike[str], text: str) -> None:
     """Write a text, compressed if the name ends in ``.gz``; all of it or nothing."""
-    content = text.encode()
+    try:
+        content = text.encode()
+    except UnicodeEncodeError as error:
+        raise NetworkFileError(
+            "names and states must be text that files can hold; found half a character, "
+            f"{error.object[error.start]!r}. Rename it."
+        ) from error
     if Path(path).suffix.lower() == ".gz":
         # Without a date, equal networks are equal bytes.
         content = gzip.compress(content, mtime=0)

@@ -15,8 +15,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from credo.data.error import NetworkFileError
-from credo.data.node_json import document_of_node, node_of_document
-from credo.data.record import field_of
+from credo.data.json_field import array_of, field_of, state_labels
+from credo.data.node_json import document_of_node, node_of_document, require_states
 from credo.graphs.factor import Factor
 from credo.graphs.variable import UnknownVariable, Variable, nearest
 from credo.models.bayesian_network import BayesianNetwork
@@ -125,10 +125,11 @@ def _document(text: str) -> dict[str, Any]:
             f'the file must be a JSON object with "format": "{_FORMAT}"; found none. Save the '
             "network with credo, or read it with the program that wrote it."
         )
-    if document.get("version") != VERSION:
+    version = document.get("version")
+    if isinstance(version, bool) or version != VERSION:
         raise NetworkFileError(
             f"version must be {VERSION}, which this credo reads; found "
-            f"{document.get('version')!r}. Update credo."
+            f"{version!r}. Update credo."
         )
     return document
 
@@ -149,7 +150,7 @@ def _variables(document: dict[str, Any]) -> dict[str, Variable]:
         if states is None:
             variables[name] = Variable(name)
         else:
-            variables[name] = Variable(name, tuple(field_of(part, "states", list)))
+            variables[name] = Variable(name, state_labels(field_of(part, "states", list), name))
     return variables
 
 
@@ -180,7 +181,11 @@ def _factor(factor: Factor) -> dict[str, Any]:
 
 def _factor_of(part: Any, variables: dict[str, Variable]) -> Factor:
     scope = [_known(name, variables) for name in field_of(part, "variables", list)]
-    values = np.asarray(part.get("values"), dtype=np.float64)
+    require_states(scope, "a factor")
+    shape = tuple(variable.n_states for variable in scope)
+    values = array_of(
+        part.get("values"), shape, f"values of the factor over {part['variables']}"
+    )
     return Factor(scope, values, float(field_of(part, "log_scale", float)))
 
 

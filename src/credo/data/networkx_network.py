@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
+from credo.data.error import NetworkFileError
 from credo.data.network_assembly import table_of
-from credo.graphs.conditional import DiscreteConditional
 from credo.graphs.variable import Variable
 from credo.models.bayesian_network import BayesianNetwork
 from credo.models.factor_graph import FactorGraph
@@ -23,9 +24,10 @@ def to_networkx(net: BayesianNetwork | MarkovRandomField) -> Any:
     networkx.DiGraph | networkx.Graph
         A ``DiGraph`` for a Bayesian network, whose nodes have the attributes ``states`` (None
         if real-valued), ``parents`` (names in the order of the axes), ``table`` (an array,
-        axes parents then the node; discrete nodes only) and ``conditional`` (the distribution
-        itself). A ``Graph`` for a Markov random field, whose nodes have ``states`` and whose
-        ``graph["factors"]`` lists the factors; by name for a factor graph.
+        axes parents then the node; only of discrete nodes whose whole table can be stored)
+        and ``conditional`` (the distribution itself). A ``Graph`` for a Markov random field,
+        whose nodes have ``states`` and whose ``graph["factors"]`` lists the factors; by name
+        for a factor graph.
 
     Examples
     --------
@@ -45,7 +47,7 @@ def to_networkx(net: BayesianNetwork | MarkovRandomField) -> Any:
     for name, conditional in net.conditionals.items():
         graph.nodes[name]["parents"] = net.graph.parents(name)
         graph.nodes[name]["conditional"] = conditional
-        if isinstance(conditional, DiscreteConditional):
+        with suppress(NetworkFileError):
             graph.nodes[name]["table"] = table_of(conditional)
     return graph
 

@@ -6,6 +6,7 @@
 ``function``   ``running`` (states of running values), ``links`` (tables of positions)
 ``gaussian``   ``intercept``, ``coefficients``, ``scale``, by setting of discrete parents
 ``threshold``  ``thresholds``, ``coefficients``, ``scale``, ``link``, ``order``
+``fixed``      ``distribution``, of a node without parents
 =============  ==========================================================================
 """
 
@@ -16,11 +17,14 @@ from typing import Any
 
 import numpy as np
 
+from credo.data.distribution_json import distribution_of_document, document_of_distribution
 from credo.data.error import NetworkFileError
-from credo.data.record import field_of
+from credo.data.json_field import array_of, field_of, state_labels
+from credo.distributions.distribution import Distribution
 from credo.graphs.conditional import Conditional
 from credo.graphs.conditional_table import ConditionalTable
 from credo.graphs.deterministic import FunctionOfParents
+from credo.graphs.distribution_node import BoundDistribution, DistributionNode
 from credo.graphs.gaussian_node import GaussianNode
 from credo.graphs.noisy import LargestEffect
 from credo.graphs.parent_setting import real_parents, setting_shape
@@ -29,10 +33,11 @@ from credo.graphs.threshold_node import ThresholdNode
 from credo.graphs.variable import Variable, nearest
 from credo.numerics.array import Array
 
-__all__ = ["document_of_node", "node_of_document"]
+__all__ = ["document_of_node", "node_of_document", "require_states"]
 
 Parents = Sequence[Variable]
 _LINKS = (Probit.link, Logit.link)
+_OF_STATES = ("table", "noisy", "function")
 
 
 def document_of_node(node: Conditional) -> dict[str, Any]:
@@ -55,9 +60,15 @@ def document_of_node(node: Conditional) -> dict[str, Any]:
     if isinstance(node, ThresholdNode):
         fields = ("thresholds", "coefficients", "scale", "link", "order")
         return _record("threshold", node, *fields)
+    if isinstance(node, BoundDistribution) and isinstance(node.distribution, Distribution):
+        return {"kind": "fixed", "distribution": document_of_distribution(node.distribution)}
+    found = "a function of its parents in Python"
+    if not isinstance(node, BoundDistribution):
+        found = f"a {type(node).__name__}"
     raise NetworkFileError(
-        f"nodes must be tables, noisy, deterministic, Gaussian or thresholds to be written; "
-        f"found that {node.child.name!r} is a {type(node).__name__}. Replace it by a table."
+        f"nodes must be tables, noisy, deterministic, Gaussian, thresholds or fixed "
+        f"distributions to be written; found that {node.child.name!r} is {found}. Replace it "
+        "by one of these, or keep the program that builds the network."
     )
 
 
@@ -69,13 +80,26 @@ def node_of_document(record: Mapping[str, Any], child: Variable, parents: Parent
     NetworkFileError
         If the kind is unknown, or a field is absent or of another shape than the parents say.
     """
-    make = _KINDS.get(record["kind"])
+    kind = field_of(record, "kind", str)
+    make = _KINDS.get(kind)
     if make is None:
         raise NetworkFileError(
             f"kind of node {child.name!r} must be one of {list(_KINDS)}; found "
-            f"{record['kind']!r}.{nearest(record['kind'], _KINDS)}"
+            f"{kind!r}.{nearest(kind, _KINDS)}"
         )
+    if kind in _OF_STATES:
+        require_states((*parents, child), f"a node of kind {kind!r}")
     return make(record, child, tuple(parents))
+
+
+def require_states(variables: Sequence[Variable], what: str) -> None:
+    """Raise a `NetworkFileError` if a variable is real-valued where states are needed."""
+    real = [variable.name for variable in variables if not variable.is_discrete]
+    if real:
+        raise NetworkFileError(
+            f"{what} must be about variables with states; found {real[0]!r}, which has none. "
+            "Add its states."
+        )
 
 
 def _record(kind: str, node: object, *names: str) -> dict[str, Any]:
@@ -90,28 +114,12 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _array(value: Any, shape: tuple[int, ...], what: str) -> Array:
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.empty(0)
-    # A list without entries cannot tell its own shape.
-    if array.size == 0 == int(np.prod(shape)):
-        return np.empty(shape)
-    if array.shape != shape:
-        raise NetworkFileError(
-            f"{what} must be numbers of shape {shape}; found another shape, {array.shape}. "
-            "Check that credo wrote the file."
-        )
-    return array
-
-
 def _table(record: Mapping[str, Any], child: Variable, parents: Parents) -> ConditionalTable:
     shape = tuple(v.n_states for v in (*parents, child))
     what = f"of {child.name!r}"
-    table = _array(record.get("probability"), shape, f"probability {what}")
+    table = array_of(record.get("probability"), shape, f"probability {what}")
     counts = record.get("counts")
-    kept = None if counts is None else _array(counts, shape, f"counts {what}")
+    kept = None if counts is None else array_of(counts, shape, f"counts {what}")
     return ConditionalTable(child, parents, table, kept)
 
 
@@ -119,10 +127,10 @@ def _noisy(record: Mapping[str, Any], child: Variable, parents: Parents) -> Larg
     n = child.n_states
     written = _each(record, "effects", len(parents), child)
     effects = tuple(
-        _array(effect, (parent.n_states, n), f"effects of {parent.name!r}")
+        array_of(effect, (parent.n_states, n), f"effects of {parent.name!r}")
         for effect, parent in zip(written, parents, strict=True)
     )
-    leak = _array(record.get("leak"), (n,), f"leak of {child.name!r}")
+    leak = array_of(record.get("leak"), (n,), f"leak of {child.name!r}")
     is_descending = field_of(record, "is_descending", bool)
     return LargestEffect(child, tuple(parents), effects, leak, is_descending)
 
@@ -130,7 +138,8 @@ def _noisy(record: Mapping[str, Any], child: Variable, parents: Parents) -> Larg
 def _function(
     record: Mapping[str, Any], child: Variable, parents: Parents
 ) -> FunctionOfParents:
-    running = tuple(tuple(states) for states in field_of(record, "running", list))
+    written = field_of(record, "running", list)
+    running = tuple(state_labels(states, child.name) for states in written)
     written = _each(record, "links", len(running) + 1, child)
     n_first = len(parents) - len(running)
     if n_first < 0:
@@ -143,32 +152,38 @@ def _function(
     before += [(n, p.n_states) for n, p in zip(states, parents[n_first:], strict=True)]
     links = []
     for link, shape, n in zip(written, before, [*states, child.n_states], strict=True):
-        positions = _array(link, shape, f"links of {child.name!r}").astype(np.intp)
-        if positions.size and not 0 <= positions.min() <= positions.max() < n:
+        positions = array_of(link, shape, f"links of {child.name!r}")
+        is_place = (positions >= 0) & (positions < n) & (positions == np.floor(positions))
+        if not is_place.all():
             raise NetworkFileError(
                 f"links of {child.name!r} must be positions below {n}; found "
-                f"{positions.min()} to {positions.max()}. Check that credo wrote the file."
+                f"{positions[~is_place][0]:g}. Check that credo wrote the file."
             )
-        links.append(positions)
+        links.append(positions.astype(np.intp))
     return FunctionOfParents(child, tuple(parents), running, tuple(links))
 
 
 def _gaussian(record: Mapping[str, Any], child: Variable, parents: Parents) -> GaussianNode:
     shape, what = setting_shape(parents), f"of {child.name!r}"
+    if child.is_discrete:
+        raise NetworkFileError(
+            f"a node of kind 'gaussian' must be real-valued; found states {what}. Remove them."
+        )
     wide = (*shape, len(real_parents(parents)))
     return GaussianNode(
         child,
         tuple(parents),
-        _array(record.get("intercept"), shape, f"intercept {what}"),
-        _array(record.get("coefficients"), wide, f"coefficients {what}"),
-        _positive(_array(record.get("scale"), shape, f"scale {what}"), child),
+        array_of(record.get("intercept"), shape, f"intercept {what}"),
+        array_of(record.get("coefficients"), wide, f"coefficients {what}"),
+        _positive(array_of(record.get("scale"), shape, f"scale {what}"), child),
     )
 
 
 def _threshold(record: Mapping[str, Any], child: Variable, parents: Parents) -> ThresholdNode:
+    require_states([child], "a node of kind 'threshold'")
     shape, what, n = setting_shape(parents), f"of {child.name!r}", child.n_states
     wide = (*shape, len(real_parents(parents)))
-    order = _array(record.get("order"), (n,), f"order {what}")
+    order = array_of(record.get("order"), (n,), f"order {what}")
     link = field_of(record, "link", str)
     if link not in _LINKS or sorted(order) != list(range(n)):
         raise NetworkFileError(
@@ -178,12 +193,17 @@ def _threshold(record: Mapping[str, Any], child: Variable, parents: Parents) -> 
     return ThresholdNode(
         child,
         tuple(parents),
-        _array(record.get("thresholds"), (*shape, n - 1), f"thresholds {what}"),
-        _array(record.get("coefficients"), wide, f"coefficients {what}"),
-        _positive(_array(record.get("scale"), shape, f"scale {what}"), child),
+        array_of(record.get("thresholds"), (*shape, n - 1), f"thresholds {what}"),
+        array_of(record.get("coefficients"), wide, f"coefficients {what}"),
+        _positive(array_of(record.get("scale"), shape, f"scale {what}"), child),
         link,
         tuple(int(i) for i in order),
     )
+
+
+def _fixed(record: Mapping[str, Any], child: Variable, parents: Parents) -> BoundDistribution:
+    distribution = distribution_of_document(field_of(record, "distribution", dict))
+    return DistributionNode(distribution, child.states).bind(child, parents)
 
 
 def _positive(scale: Array, child: Variable) -> Array:
@@ -210,4 +230,5 @@ _KINDS: Mapping[str, Callable[[Mapping[str, Any], Variable, Parents], Any]] = {
     "function": _function,
     "gaussian": _gaussian,
     "threshold": _threshold,
+    "fixed": _fixed,
 }

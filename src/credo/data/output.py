@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from credo.data.error import OutputError
 
-__all__ = ["atomic_file", "require_writable"]
+__all__ = ["atomic_file", "require_apart", "require_writable"]
 
 
 def require_writable(path: str | PathLike[str]) -> None:
@@ -34,6 +34,15 @@ def require_writable(path: str | PathLike[str]) -> None:
         raise OutputError(f"{path} must be a file name; found a folder; add a file name to it.")
     if not os.access(folder, os.W_OK):
         raise _not_writable(path, "no permission to write in its folder")
+
+
+def require_apart(out: Path, *taken: Path | None) -> None:
+    """Raise an `OutputError` if ``out`` is one of the files that are read."""
+    if out.resolve() in {path.resolve() for path in taken if path is not None}:
+        raise OutputError(
+            f"{out} must not be written over; found it in use as another file of this "
+            "command; choose another path."
+        )
 
 
 @contextlib.contextmanager

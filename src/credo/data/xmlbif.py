@@ -31,6 +31,8 @@ __all__ = ["read_xmlbif", "xmlbif_text"]
 
 _GROUPS = {"VARIABLE": "VARIABLE", "DEFINITION": "DEFINITION", "PROBABILITY": "DEFINITION"}
 _NAMES = {"VALUE": "OUTCOME"}
+# A carriage return is a character of XML, but comes back as the end of a line.
+_NOT_XML = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
 _STRAY_LESS = re.compile(rb"<(?![A-Za-z/!?])")
 _STRAY_AND = re.compile(rb"&(?!#?\w+;)")
 _HEAD = """<?xml version="1.0" encoding="UTF-8"?>
@@ -85,7 +87,16 @@ def read_xmlbif(content: bytes) -> NetworkParts:
 
 
 def xmlbif_text(parts: NetworkParts) -> str:
-    """Return the document; every number is written with all its digits."""
+    """Return the document; every number is written with all its digits.
+
+    Raises
+    ------
+    NetworkFileError
+        If a name or state has blanks at its ends, or characters that XML does not have.
+    """
+    for variable in parts.variables:
+        for text in (variable.name, *variable.states):
+            _require_kept(text)
     lines = [_HEAD]
     for variable in parts.variables:
         lines += ['<VARIABLE TYPE="nature">', _element("NAME", variable.name)]
@@ -96,6 +107,20 @@ def xmlbif_text(parts: NetworkParts) -> str:
         lines += [_element("GIVEN", parent) for parent in table.parents]
         lines += ["  <TABLE>", *_rows(table), "  </TABLE>", "</DEFINITION>"]
     return "\n".join([*lines, "</NETWORK>", "</BIF>", ""])
+
+
+def _require_kept(text: str) -> None:
+    """Raise unless every XML reader gives the text back as it is."""
+    if text != text.strip():
+        raise NetworkFileError(
+            f"names and states must not begin or end in blanks in XMLBIF, where these are "
+            f"layout; found {text!r}. Rename it, or save the network as .bif or .json."
+        )
+    if found := _NOT_XML.search(text):
+        raise NetworkFileError(
+            f"names and states must be of characters that XML has; found {found[0]!r} in "
+            f"{text!r}. Rename it, or save the network as .bif or .json."
+        )
 
 
 def _element(name: str, text: str) -> str:

@@ -10,12 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
+from credo.graphs.adjacency import Edge
 from credo.graphs.directed import DirectedGraph
 from credo.graphs.orientation import Orientation
 
 __all__ = ["PartiallyDirectedGraph", "cpdag", "equivalent", "equivalent_graphs", "v_structures"]
-
-Edge = tuple[str, str]
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from credo.graphs.adjacency import Edge, connected_parts
 from credo.graphs.layer_assignment import layers_of_least_length, narrowed_layers
 from credo.graphs.layer_order import untangled
 from credo.graphs.layer_position import positions
 from credo.graphs.layer_squeeze import needed_width, squeezed_positions
 from credo.graphs.layers import Layers, proper_layers
-from credo.graphs.layout import Edge, Layout, Size, connected_parts, packed
+from credo.graphs.layout import Layout, Size, packed
 from credo.graphs.port import spread_ports
 from credo.numerics.array import Array
 

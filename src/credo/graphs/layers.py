@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from credo.graphs.adjacency import Edge
+
 __all__ = ["Layers", "proper_layers"]
 
 Rows = tuple[tuple[int, ...], ...]
-Edge = tuple[str, str]
 
 
 @dataclass(frozen=True, eq=False)

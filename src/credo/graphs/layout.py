@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from credo.graphs.adjacency import Edge
 from credo.numerics.array import Array
 
-__all__ = ["Edge", "Layout", "Size", "connected_parts", "packed"]
+__all__ = ["Layout", "Size", "packed"]
 
 Size = tuple[float, float]
-Edge = tuple[str, str]
 
 PACKED_ASPECT = 1.6
 
@@ -102,25 +102,3 @@ def _joined(parts: Sequence[Layout]) -> Layout:
     width = max((part.width for part in parts), default=0.0)
     height = max((part.height for part in parts), default=0.0)
     return Layout(center, size, curves, width, height)
-
-
-def connected_parts(neighbors: Mapping[str, Sequence[str]]) -> list[list[str]]:
-    """Return the names in groups that no edge joins, each in the order of the mapping.
-
-    Examples
-    --------
-    >>> connected_parts({"a": ["c"], "b": [], "c": ["a"]})
-    [['a', 'c'], ['b']]
-    """
-    part: dict[str, int] = {}
-    for i, start in enumerate(neighbors):
-        ahead = [start]
-        while ahead:
-            name = ahead.pop()
-            if name not in part:
-                part[name] = i
-                ahead.extend(neighbors[name])
-    groups: dict[int, list[str]] = {}
-    for name in neighbors:
-        groups.setdefault(part[name], []).append(name)
-    return list(groups.values())

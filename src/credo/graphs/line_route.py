@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from credo.graphs.layout import Edge, Layout
+from credo.graphs.adjacency import Edge
+from credo.graphs.layout import Layout
 from credo.numerics.array import Array
 
 __all__ = ["straight_or_bowed"]

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable
 from itertools import combinations
 from typing import Self
 
+from credo.graphs.adjacency import Edge
 from credo.graphs.undirected import UndirectedGraph
 
 __all__ = ["Orientation"]
-
-Edge = tuple[str, str]
 
 
 class Orientation:

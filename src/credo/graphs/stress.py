@@ -8,7 +8,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import shortest_path
 
-from credo.graphs.layout import Edge, Layout, Size, connected_parts, packed
+from credo.graphs.adjacency import Edge, connected_parts
+from credo.graphs.layout import Layout, Size, packed
 from credo.graphs.line_route import straight_or_bowed
 from credo.numerics.array import Array
 
@@ -61,7 +62,7 @@ def _one_part(
     boxes = np.array([size[name] for name in names]) + gap
     # Lengths in units of boxes, so that wide boxes get more room aside than below.
     place = _least_stress(_distances(number, edges)) * boxes.mean(axis=0) * LENGTH
-    place = _snapped(_apart(place, boxes), gap / 2)
+    place = _apart(_snapped(_apart(place, boxes), gap / 2), boxes)
     place = place - (place - (boxes - gap) / 2).min(axis=0)
     width, height = (place + (boxes - gap) / 2).max(axis=0)
     center = {name: (float(place[i, 0]), float(place[i, 1])) for name, i in number.items()}
@@ -123,6 +124,7 @@ def _turned(place: Array) -> Array:
 def _apart(place: Array, boxes: Array) -> Array:
     """Return the places after boxes that overlap have pushed each other aside."""
     need = 0.5 * (boxes[:, None] + boxes[None])
+    is_first = np.triu(np.ones((len(place), len(place)), dtype=bool), 1)[..., None]
     for _ in range(PUSHES):
         away = place[:, None] - place[None]
         lack = need - np.abs(away)
@@ -130,10 +132,13 @@ def _apart(place: Array, boxes: Array) -> Array:
         if not is_over.any():
             return place
         is_level = lack[..., 0] < lack[..., 1]
+        # Of two boxes at one place, the first goes back and the second forth.
+        is_tie = (away == 0) & is_first
         push = np.zeros_like(away)
         push[..., 0] = np.where(is_over & is_level, lack[..., 0], 0.0)
         push[..., 1] = np.where(is_over & ~is_level, lack[..., 1], 0.0)
-        place = place + 0.5 * (push * np.where(away < 0, -1.0, 1.0)).sum(axis=1) * 0.6
+        sign = np.where((away < 0) | is_tie, -1.0, 1.0)
+        place = place + 0.3 * (push * sign).sum(axis=1)
     return _scaled_apart(place, need)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 from credo.graphs.factor import Factor
 from credo.graphs.undirected import UndirectedGraph
@@ -52,7 +53,7 @@ class FactorGraph(MarkovRandomField):
             )
         self.named_factors = dict(factors)
 
-    @property
+    @cached_property
     def bipartite(self) -> UndirectedGraph:
         """The graph of variables and factors, each factor joined to its variables."""
         edges = [(name, v) for name, f in self.named_factors.items() for v in f.names]

@@ -109,7 +109,20 @@ def _graph(pairs: Sequence[tuple[Any, ...]]) -> SpinStructure:
     nodes = _nodes(node for pair in pairs for node in pair)
     place = {node: k for k, node in enumerate(nodes)}
     edges = np.array([[place[a], place[b]] for a, b in pairs], dtype=np.intp)
-    return SpinStructure((len(nodes),), tuple(map(str, nodes)), edges, False, False)
+    return SpinStructure((len(nodes),), _distinct_names(nodes), edges, False, False)
+
+
+def _distinct_names(nodes: Sequence[Any]) -> tuple[str, ...]:
+    """Return the nodes as text, by which spins are asked for."""
+    named: dict[str, Any] = {}
+    for node in nodes:
+        if str(node) in named:
+            raise ValueError(
+                f"nodes must differ when written as text, for that names the spins; found "
+                f"{named[str(node)]!r} and {node!r}. Rename one of them."
+            )
+        named[str(node)] = node
+    return tuple(named)
 
 
 def _nodes(ends: Iterable[Any]) -> list[Any]:

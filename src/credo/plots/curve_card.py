@@ -80,8 +80,13 @@ class CurveCard:
         if isinstance(self.distribution, Empirical):
             return _frequencies(self.distribution, low, high)
         x = np.linspace(low, high, N_POINTS)
-        height = np.asarray(self.distribution.prob(x), dtype=float)
-        return x, np.where(np.isfinite(height), height, 0.0)
+        log_height = np.asarray(self.distribution.log_prob(x), dtype=float)
+        is_finite = np.isfinite(log_height)
+        if not (high > low and is_finite.any()):
+            return _spike()
+        # Relative to the top, for a density itself may be too large for a number.
+        top = log_height[is_finite].max()
+        return x, np.exp(np.where(is_finite, log_height - top, -np.inf))
 
 
 @dataclass(frozen=True)
@@ -125,6 +130,13 @@ def mean_and_sd(mean: float, sd: float) -> str:
         return f"{mean:.4g} ± {sd:.2g}"
     n_decimals = max(0, 1 - math.floor(math.log10(sd)))
     return f"{mean:.{n_decimals}f} ± {sd:.{n_decimals}f}"
+
+
+def _spike() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return a line, for a density narrower than numbers near its mean are apart."""
+    height = np.zeros(N_POINTS)
+    height[N_POINTS // 2] = 1.0
+    return np.linspace(-1.0, 1.0, N_POINTS), height
 
 
 def _frequencies(

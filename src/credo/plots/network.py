@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,10 @@ from credo.graphs.directed import DirectedGraph
 from credo.graphs.layered import layered_layout
 from credo.graphs.stress import stress_layout
 from credo.graphs.variable import Variable
+from credo.inference.findings import Findings
 from credo.models.bayesian_network import BayesianNetwork
 from credo.models.factor_graph import FactorGraph
+from credo.models.findings import as_mapping, read_findings, with_settings
 from credo.models.markov_random_field import MarkovRandomField
 from credo.plots.bar_card import BarCard, state_bars
 from credo.plots.card import Card, FactorCard, NameCard
@@ -62,13 +64,22 @@ def network_figure(
     >>> figure = network_figure(BayesianNetwork("rain -> wet", tables), given={"wet": True})
     >>> figure.savefig("rain.svg")  # doctest: +SKIP
     """
-    marks = _marks(given or {}, do or {})
-    cards = _cards(net, given or {}, do or {}, marks, max_states if with_beliefs else 0)
+    known = read_findings(net.variables, as_mapping(given))
+    fixed = read_findings(net.variables, as_mapping(do))
+    marks = _marks(known, fixed)
+    cards: dict[str, Card]
+    is_known = not isinstance(net, BayesianNetwork) or bool(net.conditionals)
+    if max_states and with_beliefs and is_known:
+        settled, beliefs = with_settings(known, fixed), net.marginals(given, do)
+        cards = _cards(net, settled, beliefs, marks, max_states)
+    else:
+        cards = {name: NameCard(name, marks.get(name, "")) for name in net.variables}
     size = {name: card.size for name, card in cards.items()}
     if isinstance(net, FactorGraph):
         cards |= {name: FactorCard(name) for name in net.named_factors}
         size = {name: card.size for name, card in cards.items()}
-        neighbors = {name: net.bipartite.neighbors(name) for name in cards}
+        joined = net.bipartite
+        neighbors = {name: joined.neighbors(name) for name in cards}
         layout = stress_layout(neighbors, size, gap=0.2)
         return draw_layout(layout, cards, is_directed=False, title=title)
     if not isinstance(net.graph, DirectedGraph):
@@ -77,59 +88,34 @@ def network_figure(
             stress_layout(neighbors, size), cards, is_directed=False, title=title
         )
     parents = {name: net.graph.parents(name) for name in net.variables}
-    cut = {(parent, name) for name in do or {} for parent in parents[name]}
+    cut = {(parent, name) for name in fixed.names for parent in parents[name]}
     return draw_layout(layered_layout(parents, size), cards, cut=cut, title=title)
 
 
-def _marks(given: Mapping[str, Any], do: Mapping[str, Any]) -> dict[str, str]:
+def _marks(known: Findings[str], fixed: Findings[str]) -> dict[str, str]:
     """Return the word in the corner of each node that is not free."""
-    marks = {name: "given" if _is_plain(value) else "vague" for name, value in given.items()}
-    return marks | dict.fromkeys(do, "set")
-
-
-def _is_plain(value: Any) -> bool:
-    """Whether a finding is one state or number, rather than likelihoods or several states."""
-    return not isinstance(value, Mapping | set | frozenset | list | np.ndarray)
+    vague = dict.fromkeys(known.weights, "vague")
+    return dict.fromkeys(known.names, "given") | vague | dict.fromkeys(fixed.names, "set")
 
 
 def _cards(
     net: Net,
-    given: Mapping[str, Any],
-    do: Mapping[str, Any],
+    settled: Findings[str],
+    beliefs: Mapping[str, Any],
     marks: Mapping[str, str],
     max_states: int,
 ) -> dict[str, Card]:
-    if not max_states or (isinstance(net, BayesianNetwork) and not net.conditionals):
-        return {name: NameCard(name, marks.get(name, "")) for name in net.variables}
-    fixed = {name: value for name, value in {**given, **do}.items() if marks[name] != "vague"}
-    free = [name for name in net.variables if name not in fixed]
-    beliefs = _beliefs(net, free, given, do)
     cards: dict[str, Card] = {}
     for name, variable in net.variables.items():
-        if name in fixed:
-            cards[name] = _fixed_card(variable, fixed[name], marks[name], max_states)
+        mark = marks.get(name, "")
+        if name in settled.values:
+            cards[name] = ValueCard(name, float(settled.values[name][0]), mark)
+        elif name in settled.codes:
+            share = np.eye(variable.n_states)[settled.codes[name][0]]
+            cards[name] = BarCard(name, state_bars(variable.labels, share, max_states), mark)
         else:
-            cards[name] = _free_card(variable, beliefs[name], marks.get(name, ""), max_states)
+            cards[name] = _free_card(variable, beliefs[name], mark, max_states)
     return cards
-
-
-def _beliefs(
-    net: Net, names: Collection[str], given: Mapping[str, Any], do: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the posterior of each variable."""
-    found: dict[str, Any] = dict(net.marginals(given, do or None))
-    for name in names:
-        if name not in found:
-            found[name] = net.query(name, given, do or None)
-    return found
-
-
-def _fixed_card(variable: Variable, value: Any, mark: str, max_states: int) -> Card:
-    if not variable.is_discrete:
-        return ValueCard(variable.name, float(value), mark)
-    share = np.zeros(variable.n_states)
-    share[variable.index(value)] = 1.0
-    return BarCard(variable.name, state_bars(variable.labels, share, max_states), mark)
 
 
 def _free_card(variable: Variable, belief: Any, mark: str, max_states: int) -> Card:

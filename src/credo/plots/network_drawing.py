@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch, Polygon
 from matplotlib.path import Path
 
-from credo.graphs.layout import Edge, Layout
+from credo.graphs.adjacency import Edge
+from credo.graphs.layout import Layout
 from credo.numerics.array import Array
 from credo.plots.card import Card, text_width, write
 
