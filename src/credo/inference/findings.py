@@ -155,13 +155,12 @@ class Findings(Generic[Key]):
         n_shared
             Number of rows with different gaps that may share a group; all if None.
         """
-        if self.n_rows == 0:
+        if self.n_rows == 1:
+            yield self._single()
+        if self.n_rows <= 1:
             return
         keys = sorted(self.codes)
         table = np.array([self.codes[k] for k in keys], dtype=np.intp).reshape(-1, self.n_rows)
-        if self.n_rows == 1:
-            yield self._group(np.zeros(1, dtype=np.intp), keys, table, n_states)
-            return
         gaps: list[NDArray[np.bool_]] = [np.isnan(self.values[key]) for key in self.values]
         pattern, inverse = distinct_columns(np.vstack([table == MISSING, *gaps]))
         n_each = np.bincount(inverse, minlength=pattern.shape[1])
@@ -174,6 +173,14 @@ class Findings(Generic[Key]):
         step = n_shared or max(1, len(rest))
         for start in range(0, len(rest), step):
             yield self._group(rest[start : start + step], keys, table, n_states)
+
+    def _single(self) -> FindingsGroup[Key]:
+        """Return the only row; most questions have one, so it is worth a way of its own."""
+        codes = {k: self.codes[k] for k in sorted(self.codes) if self.codes[k][0] != MISSING}
+        weights = {k: self.weights[k] for k in sorted(self.weights)}
+        values = {k: v for k, v in self.values.items() if not np.isnan(v[0])}
+        only = np.zeros(1, dtype=np.intp)
+        return FindingsGroup(Findings(1, codes, weights, values), only, only)
 
     def _group(
         self, rows: Rows, keys: list[Key], table: Codes, n_states: Sizes[Key]
@@ -213,12 +220,12 @@ class FindingsGroup(Generic[Key]):
     rows: Rows
     place: Rows
 
-    @cached_property
+    @property
     def observed(self) -> tuple[Key, ...]:
         """Variables with a state in every row."""
         return tuple(self.known.codes)
 
-    @cached_property
+    @property
     def weighted(self) -> tuple[tuple[Key, ...], ...]:
         """Variables of each likelihood."""
         return tuple((key,) for key in self.known.weights)
@@ -229,7 +236,7 @@ class FindingsGroup(Generic[Key]):
         table = np.array([*self.known.codes.values()], dtype=np.intp)
         return table.reshape(-1, self.known.n_rows)
 
-    @cached_property
+    @property
     def likelihood(self) -> Array | None:
         """Likelihoods one below the other, (sum of n_states, n_distinct), or None."""
         return np.vstack([*self.known.weights.values()]) if self.known.weights else None
