@@ -167,6 +167,11 @@ def test_joint_answers_have_tables_moments_and_draws():
     assert_allclose(table[True, True], light("go", 100.0) * light("stop", 100.0), atol=0.02)
 
 
+def test_a_joint_answer_draws_a_whole_number_of_rows():
+    with pytest.raises(ValueError, match=r"number of draws must be a whole number.*found -1"):
+        clinic().query(["rate", "cases"]).sample(-1)
+
+
 def test_draws_given_findings_are_picked_by_weight():
     draws = clinic().sample(3000, given={"cases": 4}, rng=1)
     assert (draws["cases"] == 4).all()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from credo.graphs.variable import Variable
 from credo.inference.account import Account
-from credo.models.network_answer import labelled, labelled_rows, value_column
+from credo.models.network_answer import check_draws, labelled, labelled_rows, value_column
 from credo.numerics.array import Array
 
 __all__ = ["JointAnswer", "JointRows"]
@@ -96,13 +96,14 @@ class JointAnswer:
         Raises
         ------
         ValueError
-            If the answer is about a table of findings.
+            If the answer is about a table of findings, or ``n`` is no whole number.
         """
         if self.index is not None:
             raise ValueError(
                 "findings must be a dictionary to draw from their joint posterior; found a "
                 "table. Ask about one row."
             )
+        check_draws(n)
         drawn = self.rows.draw(n, np.random.default_rng(rng))
         return pd.concat([value_column(v, drawn[v.name][0]) for v in self.variables], axis=1)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from numbers import Integral
 from typing import Any, Self, overload
 
 import numpy as np
@@ -21,7 +20,13 @@ from credo.models.answers import Answers
 from credo.models.findings import Given, as_mapping, read_findings, with_settings
 from credo.models.labelling import labelled_answer, value_columns
 from credo.models.limits import Limits
-from credo.models.network_answer import Explanation, Marginals, PlanReport, row_attrs
+from credo.models.network_answer import (
+    Explanation,
+    Marginals,
+    PlanReport,
+    check_draws,
+    row_attrs,
+)
 from credo.models.network_table import Names, TableVerbs, asked_of, variables_named
 from credo.numerics.array import Array
 
@@ -195,7 +200,7 @@ class Network(TableVerbs):
         self, n: int, given: Given = None, rng: Generator | int | None = None
     ) -> pd.DataFrame:
         """Return ``n`` joint draws of all variables once some is known, one row each."""
-        _check_draws(n)
+        check_draws(n)
         findings, answers = self._asked(given, None)
         if findings.index is not None:
             raise ValueError(
@@ -292,11 +297,3 @@ def _told(given: Given, do: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def _one_or_all(total: Array, findings: Findings[str]) -> Any:
     return float(total[0]) if findings.index is None else total
-
-
-def _check_draws(n: Any) -> None:
-    if not isinstance(n, Integral) or n < 0:
-        raise ValueError(
-            f"the number of draws must be a whole number, not negative; found {n!r}. Pass how "
-            "many rows to draw."
-        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ __all__ = [
     "Explanation",
     "Marginals",
     "PlanReport",
+    "check_draws",
     "joint_axis",
     "labelled",
     "labelled_rows",
@@ -98,6 +100,15 @@ class PlanReport:
         return (
             f"{how}width {self.width}, {self.cells:,} cells, {self.bytes / 1e6:.3g} MB and "
             f"about {self.seconds:.2g} s for one row; {fit} the memory allowed"
+        )
+
+
+def check_draws(n: Any) -> None:
+    """Refuse a number of draws that is none."""
+    if not isinstance(n, Integral) or n < 0:
+        raise ValueError(
+            f"the number of draws must be a whole number, not negative; found {n!r}. Pass how "
+            "many rows to draw."
         )
 
 
