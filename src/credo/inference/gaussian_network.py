@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.random import Generator
@@ -201,19 +202,29 @@ class GaussianNetwork:
             self._factors.popitem(last=False)
         return self._factors[key]
 
+    @cached_property
+    def _names(self) -> list[str]:
+        """All variables, parents before children; those without a node last."""
+        return sorted(self.graph.order(), key=lambda name: name not in self.nodes)
+
+    @cached_property
+    def _whole(self) -> tuple[sparse.csc_array, Array, Array]:
+        """Standardized residuals of all nodes, their scales, and the prior means."""
+        nodes = [self.nodes[name] for name in self._names if name in self.nodes]
+        return *_standardized(nodes, self._names), _prior_mean(nodes, self._names)
+
     def _made(self, given: frozenset[str], inside: frozenset[str]) -> _Factored:
-        order = [name for name in self.graph.order() if name in inside]
-        nodes = [self.nodes[name] for name in order if name in self.nodes]
-        names = [node.child.name for node in nodes]
-        names += [name for name in order if name not in self.nodes]
-        matrix, scale = _standardized(nodes, names)
-        known = [i for i, name in enumerate(names) if name in given]
-        free = [i for i, name in enumerate(names) if name not in given]
+        whole, all_scales, center = self._whole
+        names = self._names
+        rows = [i for i, name in enumerate(names) if name in inside and name in self.nodes]
+        known = [i for i, name in enumerate(names) if name in inside and name in given]
+        free = [i for i, name in enumerate(names) if name in inside and name not in given]
+        matrix, scale = whole[rows], all_scales[rows]
         columns = matrix[:, free]
         try:
             factor = SparseCholesky.of(sparse.csc_array(columns.T @ columns))
         except NotPositiveDefinite as error:
-            least = nodes[int(np.argmin(scale))].child.name
+            least = names[rows[int(np.argmin(scale))]]
             raise NotPositiveDefinite(
                 "scales must not be so different that squares of them lose all digits; found "
                 f"{scale.min():.3g} at {least} and up to {scale.max():.3g}. Use HybridProblem, "
@@ -225,9 +236,9 @@ class GaussianNetwork:
             [names[i] for i in known],
             matrix[:, known],
             columns,
-            _prior_mean(nodes, names)[[*free, *known], None],
+            center[[*free, *known], None],
             factor,
-            -log_unit - (len(nodes) - len(free)) * LOG_ROOT_TWO_PI,
+            -log_unit - (len(rows) - len(free)) * LOG_ROOT_TWO_PI,
         )
 
 
