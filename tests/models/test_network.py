@@ -693,6 +693,12 @@ def test_the_number_of_draws_must_be_a_whole_number(n):
     assert len(random_network(0).sample(0, rng=0)) == 0
 
 
+@pytest.mark.parametrize("target", [3, None, ("a", 3)])
+def test_a_target_that_is_no_name_is_unknown(target):
+    with pytest.raises(UnknownVariable, match=r"must be a variable of the network; found"):
+        random_network(0).query(target)
+
+
 def test_a_plan_must_be_about_some_variable_of_the_network():
     net = random_network(0)
     assert net.plan(targets="a") == net.plan(targets=["a"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -151,7 +151,8 @@ def variables_named(variables: dict[str, Variable], targets: Names) -> list[Vari
     UnknownVariable
         If there is no such variable; the message names the nearest.
     """
-    names = [targets] if isinstance(targets, str) else list(targets)
+    is_one = isinstance(targets, str) or not isinstance(targets, Iterable)
+    names: list[Any] = [targets] if is_one else list(targets)
     if not names or len(set(names)) < len(names):
         raise ValueError(
             f"targets must be at least one variable, each once; found {names}. Name what to "
@@ -161,7 +162,7 @@ def variables_named(variables: dict[str, Variable], targets: Names) -> list[Vari
         if name not in variables:
             raise UnknownVariable(
                 f"a target must be a variable of the network; found {name!r}."
-                f"{nearest(name, variables)}"
+                f"{nearest(str(name), variables)}"
             )
     return [variables[name] for name in names]
 
