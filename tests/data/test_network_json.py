@@ -279,6 +279,15 @@ def test_fixed_distributions_come_back(distribution):
     assert json_text(back) == text
 
 
+@pytest.mark.parametrize("wrong", ["Perceptron", "Nothing", ["Normal"], None])
+def test_a_distribution_must_be_one_of_credo(wrong):
+    text = edited(lambda d, n: n["delay"]["distribution"]["tree"].update({"class": wrong}))
+    with pytest.raises(
+        NetworkFileError, match="must be written as credo writes it"
+    ):
+        read_json(text)
+
+
 def test_numbers_that_are_none_are_refused():
     with pytest.raises(NetworkFileError, match=r"numbers must be finite; found NaN"):
         read_json(json_text(every_kind()).replace("0.1", "NaN", 1))

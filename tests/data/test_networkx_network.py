@@ -84,6 +84,13 @@ def test_a_table_that_cannot_be_stored_is_left_out_and_its_node_stays():
     assert back.query("effect")[True] == pytest.approx(1 - 0.98**30)
 
 
+@pytest.mark.parametrize("kind", [networkx.DiGraph, networkx.Graph])
+def test_nodes_of_the_same_text_are_refused(kind):
+    graph = kind([(1, "1")], factors=[])
+    with pytest.raises(ValueError, match="nodes must differ as text; found several '1'"):
+        from_networkx(graph)
+
+
 def test_a_graph_without_tables_gives_structure_and_states():
     graph = networkx.DiGraph([("a", "b")])
     graph.nodes["b"]["states"] = ["x", "y", "z"]

@@ -75,3 +75,9 @@ def test_variables_may_be_ordered_and_stand_alone():
 def test_a_factor_may_not_be_called_like_a_variable():
     with pytest.raises(ValueError, match=r"must not share a name; found \['a'\]"):
         FactorGraph({"a": TABLES["prior"]})
+
+
+def test_the_bipartite_graph_is_built_once():
+    graph = FactorGraph(TABLES)
+    assert graph.bipartite is graph.bipartite
+    assert graph.bipartite.neighbors("tail") == ("b", "c")

@@ -8,6 +8,7 @@ from typing import Any
 
 from credo.data.error import NetworkFileError
 from credo.data.network_assembly import table_of
+from credo.graphs.networkx_graph import from_networkx as node_texts
 from credo.graphs.variable import Variable
 from credo.models.bayesian_network import BayesianNetwork
 from credo.models.factor_graph import FactorGraph
@@ -59,6 +60,11 @@ def from_networkx(graph: Any) -> BayesianNetwork | MarkovRandomField:
     as in `BayesianNetwork`; ``table`` may be anything that it takes as a table, and counts
     where ``conditional`` is absent. Without both on every node, only the structure is known.
 
+    Raises
+    ------
+    ValueError
+        If two nodes have the same text, or an undirected graph holds no factors.
+
     Examples
     --------
     >>> import networkx
@@ -68,6 +74,7 @@ def from_networkx(graph: Any) -> BayesianNetwork | MarkovRandomField:
     >>> from_networkx(graph).variables["rain"].states
     ('no', 'yes')
     """
+    node_texts(graph, is_directed=graph.is_directed())
     if not graph.is_directed():
         return _field(graph)
     structure, cpts, states = {}, {}, {}
