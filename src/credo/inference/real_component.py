@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from credo.distributions.normal import LOG_ROOT_TWO_PI
 from credo.graphs.gaussian_node import GaussianNode
 from credo.graphs.variable import Variable
+from credo.inference.batched_equations import applied, cleared, reduced
 from credo.inference.findings import distinct_columns
 from credo.inference.row_table import Codes, gathered, spread
 from credo.numerics.array import Array
@@ -125,10 +126,10 @@ class RealComponent:
         given = {name: values[name] for name in self.hidden if name in values}
         group, few, seen = _groups(n_rows, codes, self.discrete, [*given.values()])
         matrix, target, log_scale = self._equations(few, known)
-        matrix, target = _cleared(matrix, target, [self.hidden.index(k) for k in given], seen)
-        rotated, root, log_volume = _reduced(matrix, target)
+        matrix, target = cleared(matrix, target, [self.hidden.index(k) for k in given], seen)
+        rotated, root, log_volume = reduced(matrix, target)
         columns = np.column_stack([np.ones(n_rows), *(values[name] for name in known)])
-        image = _applied(np.where(np.isnan(columns), 0.0, columns), rotated, group)
+        image = applied(np.where(np.isnan(columns), 0.0, columns), rotated, group)
         n = len(self.hidden)
         rest = image[..., n:]
         with np.errstate(over="ignore"):
@@ -237,36 +238,12 @@ def _groups(
     return group, few, distinct[len(known) :].T.astype(np.bool_)
 
 
-def _cleared(
-    matrix: Array, target: Array, columns: Sequence[int], seen: NDArray[np.bool_]
-) -> tuple[Array, Array]:
-    """Return equations of each group in which what it knows has a column of its own."""
-    if not columns:
-        return matrix, target
-    *sizes, m, n = matrix.shape
-    n_groups, n_given = seen.shape
-    full = np.zeros((n_groups, *sizes[1:], m + n_given, n))
-    full[..., :m, :] = matrix
-    axes = (n_groups, *[1] * len(sizes[1:]))
-    for j, column in enumerate(columns):
-        full[..., :m, column] *= ~seen[:, j].reshape(*axes, 1)
-        full[..., m + j, column] = seen[:, j].reshape(axes)
-    wide = np.zeros((n_groups, *sizes[1:], target.shape[-2], m + n_given))
-    wide[..., :m] = target
-    return full, wide
-
-
 def _unless_given(found: Array, value: Array | None) -> Array:
     """Return what was found, or the value in rows that have one."""
     if value is None:
         return found
     column = value.reshape(-1, *[1] * (found.ndim - 1))
     return np.where(np.isnan(column), found, column)
-
-
-def _rows_by_group(group: NDArray[np.intp], n_groups: int) -> list[NDArray[np.intp]]:
-    ends = np.cumsum(np.bincount(group, minlength=n_groups))[:-1]
-    return np.split(np.argsort(group, kind="stable"), ends)
 
 
 def _parameters(
@@ -279,30 +256,3 @@ def _parameters(
     coefficients, _ = gathered(node.coefficients, own, codes, n_trailing=1)
     first, second = spread(intercept, left, scope), spread(scale, left, scope)
     return first, spread(coefficients, left, scope), second
-
-
-def _reduced(matrix: Array, target: Array) -> tuple[Array, Array, Array]:
-    """Return ``t Q``, ``R^-1`` and ``-log |det R|`` of every matrix ``A = Q R``."""
-    n = matrix.shape[-1]
-    if n == 0:
-        return target, np.zeros((*matrix.shape[:-2], 0, 0)), np.zeros(matrix.shape[:-2])
-    # Householder reflections lose small rows below large ones, but not the other way round.
-    order = np.argsort(-np.abs(matrix).max(axis=-1), axis=-1, kind="stable")
-    matrix = np.take_along_axis(matrix, order[..., None], axis=-2)
-    target = np.take_along_axis(target, order[..., None, :], axis=-1)
-    # The rotation of the target is all that is needed of it, up to a turn of what is left.
-    both = np.concatenate([matrix, target.swapaxes(-1, -2)], axis=-1)
-    reduced = np.asarray(np.linalg.qr(both, mode="r"))
-    upper, rotated = reduced[..., :n, :n], reduced[..., n:].swapaxes(-1, -2)
-    log_volume = -np.log(np.abs(np.diagonal(upper, axis1=-2, axis2=-1))).sum(axis=-1)
-    return rotated, np.linalg.inv(upper), log_volume
-
-
-def _applied(columns: Array, weights: Array, group: NDArray[np.intp]) -> Array:
-    """Return ``columns @ weights[group]`` for each row, shape (n_rows, *sizes, m)."""
-    n_groups, *sizes, k, m = weights.shape
-    flat = np.moveaxis(weights, -2, 1).reshape(n_groups, k, -1)
-    result = np.empty((len(columns), flat.shape[-1]))
-    for g, rows in enumerate(_rows_by_group(group, n_groups)):
-        result[rows] = columns[rows] @ flat[g]
-    return result.reshape(len(columns), *sizes, m)
