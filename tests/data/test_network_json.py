@@ -282,9 +282,7 @@ def test_fixed_distributions_come_back(distribution):
 @pytest.mark.parametrize("wrong", ["Perceptron", "Nothing", ["Normal"], None])
 def test_a_distribution_must_be_one_of_credo(wrong):
     text = edited(lambda d, n: n["delay"]["distribution"]["tree"].update({"class": wrong}))
-    with pytest.raises(
-        NetworkFileError, match="must be written as credo writes it"
-    ):
+    with pytest.raises(NetworkFileError, match="must be written as credo writes it"):
         read_json(text)
 
 
