@@ -37,7 +37,7 @@ def test_the_oldest_plans_go_until_the_rest_fits_the_memory():
 
 def test_a_plan_asked_for_again_outlives_one_that_was_not():
     cache = filled([30, 30], max_bytes=70)
-    assert cache.get(0, 70) is not None
+    assert cache.get(0) is not None
     cache.put(2, Plan(30), 70)
     assert [key in cache for key in range(3)] == [True, False, True]
 
@@ -54,12 +54,13 @@ def test_the_latest_plan_stays_even_if_it_alone_is_too_large():
     assert (0 in cache, 1 in cache, cache.n_bytes) == (False, True, 500)
 
 
-def test_a_plan_that_grew_counts_with_its_new_size_when_it_is_next_asked_for():
+def test_a_plan_that_grew_counts_with_its_new_size_when_the_next_one_is_made():
     cache, grows = filled([30, 30], max_bytes=100), Plan(30)
     cache.put("grows", grows, 100)
-    grows.n_bytes = 60
-    assert cache.get("grows", 100) is grows
-    assert [key in cache for key in (0, 1)] == [False, True]
+    grows.n_bytes = 55
+    assert cache.n_bytes == 115
+    cache.put("next", Plan(5), 100)
+    assert [key in cache for key in (0, 1, "grows", "next")] == [False, True, True, True]
     assert cache.n_bytes == 90
 
 
@@ -72,7 +73,7 @@ def test_of_two_plans_for_one_key_the_first_is_kept():
 
 def test_what_is_unknown_is_none_and_copies_are_empty():
     cache = filled([1, 2], max_bytes=100, max_plans=5)
-    assert cache.get("other", 100) is None
+    assert cache.get("other") is None
     for twin in (pickle.loads(pickle.dumps(cache)), copy.deepcopy(cache)):
         assert (len(twin), twin.n_bytes, twin.max_plans) == (0, 0, 5)
 
@@ -83,7 +84,7 @@ def test_threads_that_share_a_cache_leave_its_total_true():
     def work(seed):
         rng = np.random.default_rng(seed)
         for key in rng.integers(20, size=2000).tolist():
-            if cache.get(key, 60.0) is None:
+            if cache.get(key) is None:
                 cache.put(key, Plan(key + 1), 60.0)
 
     with ThreadPoolExecutor(8) as pool:

@@ -236,7 +236,7 @@ class HybridStructure:
         nodes = [node for node in relevant if node.child.is_discrete]
         key = tuple(node.child.name for node in nodes)
         limit = self.max_bytes or usual_limit()
-        known = self._plans.get(key, limit)
+        known = self._plans.get(key)
         if known is not None:
             return known
         factors = [f for name in key for f in self.factors.get(name, ())]

@@ -26,7 +26,7 @@ Plan = TypeVar("Plan", bound=Sized)
 class PlanCache(Generic[Key, Plan]):
     """Plans by what they answer; those unused for longest go first. Safe to share by threads.
 
-    A plan that grows while it is kept counts with its new size when it is next asked for. The
+    A plan that grows while it is kept counts with its new size when the next one is made. The
     latest plan is kept whatever it takes. A copy, and what comes out of a pickle, is empty.
 
     Parameters
@@ -46,8 +46,7 @@ class PlanCache(Generic[Key, Plan]):
 
     def __init__(self, max_plans: int = 64) -> None:
         self.max_plans = max_plans
-        self._plans: OrderedDict[Key, tuple[Plan, int]] = OrderedDict()
-        self._total = 0
+        self._plans: OrderedDict[Key, Plan] = OrderedDict()
         self._lock = Lock()
 
     def __len__(self) -> int:
@@ -61,31 +60,29 @@ class PlanCache(Generic[Key, Plan]):
 
     @property
     def n_bytes(self) -> int:
-        """Bytes of all plans, each as it was when last asked for."""
-        return self._total
+        """Bytes of all plans as they are now."""
+        with self._lock:
+            return sum(plan.n_bytes for plan in self._plans.values())
 
-    def get(self, key: Key, max_bytes: float) -> Plan | None:
-        """Return the plan of a key, or None; others go if it has grown beyond the memory."""
+    def get(self, key: Key) -> Plan | None:
+        """Return the plan of a key, now the latest, or None."""
         with self._lock:
             kept = self._plans.get(key)
             if kept is not None:
-                self._keep(key, kept[0], max_bytes)
-            return None if kept is None else kept[0]
+                self._plans.move_to_end(key)
+            return kept
 
     def put(self, key: Key, plan: Plan, max_bytes: float) -> Plan:
-        """Return the plan after keeping it; of two threads that made one, the first wins."""
-        with self._lock:
-            first = self._plans[key][0] if key in self._plans else plan
-            self._keep(key, first, max_bytes)
-            return first
+        """Return the plan after keeping it; of two threads that made one, the first wins.
 
-    def _keep(self, key: Key, plan: Plan, max_bytes: float) -> None:
-        """Make the plan the latest, and drop the oldest ones until the rest fits."""
-        size = plan.n_bytes
-        _, before = self._plans.pop(key, (plan, 0))
-        self._plans[key] = plan, size
-        self._total += size - before
-        while len(self._plans) > 1 and (
-            self._total > max_bytes or len(self._plans) > self.max_plans
-        ):
-            self._total -= self._plans.popitem(last=False)[1][1]
+        The oldest plans go until the rest fits.
+        """
+        with self._lock:
+            first = self._plans.setdefault(key, plan)
+            self._plans.move_to_end(key)
+            total = sum(kept.n_bytes for kept in self._plans.values())
+            while len(self._plans) > 1 and (
+                total > max_bytes or len(self._plans) > self.max_plans
+            ):
+                total -= self._plans.popitem(last=False)[1].n_bytes
+            return first

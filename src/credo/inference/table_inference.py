@@ -77,10 +77,10 @@ class TableInference:
         InferenceTooLarge
             If no plan fits the memory, whole or in pieces.
         """
-        limit = self.limit
-        known = self.plans.get(question, limit)
+        known = self.plans.get(question)
         if known is not None:
             return known
+        limit = self.limit
         return self.plans.put(question, self._made(question, limit), limit)
 
     def _made(self, question: Question, limit: float) -> Plan:

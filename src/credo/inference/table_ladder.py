@@ -35,6 +35,9 @@ __all__ = ["METHODS", "TableLadder"]
 
 METHODS = ("auto", "exact", *APPROXIMATE_METHODS)
 
+SMALL_TABLE = 1 << 10
+"""Cells that fit any memory, so that nobody need look how much there is."""
+
 MOST_RUNS = 256
 """Runs of an approximate engine that one joint table may take."""
 
@@ -86,7 +89,7 @@ class TableLadder:
         """
         _check(method)
         shape = tuple(self._n(i) for i in targets)
-        if 8 * prod(shape) > self.exact.limit:
+        if prod(shape) > SMALL_TABLE and 8 * prod(shape) > self.exact.limit:
             raise AnswerTooLarge(len(shape) - 1, prod(shape), 8 * prod(shape), self.exact.limit)
         known = self._exactly(lambda: self.exact.joint(findings, targets), method)
         if known is not None:
