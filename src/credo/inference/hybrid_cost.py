@@ -87,7 +87,10 @@ def n_shared_rows(structure: HybridStructure, settled: Names, names: Names) -> i
     if plans.sketch("marginals", some, known, scopes).cells > SHARED_CELLS:
         return 0
     # Each pattern of gaps has factors of its own, with an equation more per known variable.
-    return CELLS_AT_ONCE // (per_row + EQUATIONS_OF_GAPS * shared)
+    factors = EQUATIONS_OF_GAPS * shared
+    n_partly = sum(not structure.variable(n).is_discrete for n in names if n not in settled)
+    is_few = factors << n_partly <= CELLS_AT_ONCE
+    return CELLS_AT_ONCE // (per_row if is_few else per_row + factors)
 
 
 def _sketches(
