@@ -218,8 +218,51 @@ def test_a_column_that_occurs_twice_is_refused():
         read_findings(VARIABLES, frame)
 
 
-@pytest.mark.parametrize("cell", [{"low": 0.5}, ["low"], {"low"}])
-def test_a_likelihood_in_a_cell_of_a_table_is_refused(cell):
+@pytest.mark.parametrize("cell", [{"low": 0.5}, ["low"], {"lwo"}, frozenset({"lwo"})])
+def test_a_wrong_likelihood_in_a_cell_of_a_table_is_named_by_row_and_column(cell):
     frame = pd.DataFrame({"grade": ["low", cell]})
-    with pytest.raises(ValueError, match=r"cells of column grade must be states.*dictionary"):
+    with pytest.raises(ValueError, match=r"It is in row 1 of column grade\."):
         read_findings(VARIABLES, frame)
+
+
+@pytest.mark.parametrize("some", [{"low", "high"}, frozenset({"low", "high"})])
+def test_cells_may_be_states_sets_likelihoods_and_gaps(some):
+    told = {"low": 0.1, "mid": 0.6, "high": 0.3}
+    frame = pd.DataFrame({"grade": ["mid", some, told, [3, 2, 1], None], "year": 2})
+    found = read_findings(VARIABLES, frame)
+    expected = [[0, 1, 0], [1, 0, 1], [0.1, 0.6, 0.3], [3, 2, 1], [1, 1, 1]]
+    assert_array_equal(found.weights["grade"].T, expected)
+    assert list(found.codes) == ["year"]
+
+
+@pytest.mark.parametrize("labels", [["low", "mid"], ("low", "mid")])
+def test_a_list_of_states_is_refused_in_favor_of_a_set(labels):
+    with pytest.raises(ValueError, match=r"list found about grade.*likelihoods.*Use a set"):
+        read_findings(VARIABLES, {"grade": labels})
+
+
+@pytest.mark.parametrize("truth", [True, np.False_])
+def test_a_truth_value_is_no_number_of_a_real_variable(truth):
+    with pytest.raises(ValueError, match=r"about height must be a number.*found"):
+        read_findings(VARIABLES, {"height": truth})
+    with pytest.raises(ValueError, match="height must hold numbers"):
+        read_findings(VARIABLES, pd.DataFrame({"height": [truth, truth]}))
+
+
+def test_a_lazy_table_is_computed():
+    lazy = pl.LazyFrame({"grade": ["mid", None], "height": [1.5, 2.0]})
+    found = read_findings(VARIABLES, lazy)
+    assert found.codes["grade"].tolist() == [1, -1]
+    assert found.values["height"].tolist() == [1.5, 2.0]
+
+
+def test_columns_that_are_no_variables_are_named_with_the_way_to_drop_them():
+    frame = pd.DataFrame({"grade": ["low"], "case": [1], "ward": [2]})
+    with pytest.raises(UnknownVariable, match=r"data\.drop\(columns=\['case', 'ward'\]\)"):
+        read_findings(VARIABLES, frame)
+
+
+@pytest.mark.parametrize("given", ["g", ("grade", "low"), [{"grade": "low"}], 3])
+def test_findings_that_are_neither_a_dictionary_nor_a_table_are_refused(given):
+    with pytest.raises(ValueError, match=r"must be a dictionary by name, or a table.*Write"):
+        read_findings(VARIABLES, given)

@@ -14,7 +14,7 @@ from credo.graphs.variable import UnknownState, UnknownVariable, Variable, neare
 from credo.inference.findings import MISSING, Findings
 from credo.numerics.array import Array
 
-__all__ = ["Given", "as_mapping", "is_frame", "read_findings", "with_settings"]
+__all__ = ["Given", "as_frame", "as_mapping", "is_frame", "read_findings", "with_settings"]
 
 Given = Mapping[str, Any] | Any
 """A mapping of names to what is known, or a table with one row per case."""
@@ -23,9 +23,9 @@ Given = Mapping[str, Any] | Any
 def read_findings(variables: Mapping[str, Variable], given: Given = None) -> Findings[str]:
     """Return findings that were written as a dictionary or as a table.
 
-    In a dictionary the value of a discrete variable is a state, a dictionary of likelihoods by
-    state, a list of likelihoods in the order of the states, or a set of states one of which is
-    true; None is missing. A table holds states and numbers, one column per variable.
+    A finding about a discrete variable is a state, a dictionary of likelihoods by state, a list
+    of likelihoods in the order of the states, or a set of states one of which is true; None is
+    missing. A table has one column per variable, and such findings in its cells.
 
     Raises
     ------
@@ -79,13 +79,23 @@ def as_mapping(given: Given) -> Mapping[str, Any]:
         return given
     raise ValueError(
         "findings must be a dictionary by name, or a table with a column per variable; found a "
-        f"{type(given).__name__}. Write them as {{name: state}}."
+        f"{type(given).__name__}. Write them as {{name: state}}, or many cases as a DataFrame."
     )
 
 
 def is_frame(given: Any) -> bool:
     """Return whether ``given`` is a table rather than a mapping."""
-    return hasattr(given, "columns") and not isinstance(given, Mapping)
+    # Asked of the type, for a table that is not computed yet warns if asked for its columns.
+    return hasattr(type(given), "columns") and not isinstance(given, Mapping)
+
+
+def as_frame(given: Any) -> pd.DataFrame:
+    """Return a table of any library as one of pandas, computed if it is not yet."""
+    if isinstance(given, pd.DataFrame):
+        return given
+    table = nw.from_native(given)
+    whole = table.collect() if isinstance(table, nw.LazyFrame) else table
+    return pd.DataFrame({name: pd.Series(whole[name].to_list()) for name in whole.columns})
 
 
 def _variable(variables: Mapping[str, Variable], name: str) -> Variable:
@@ -96,6 +106,21 @@ def _variable(variables: Mapping[str, Variable], name: str) -> Variable:
             f"{nearest(name, variables)}"
         )
     return found
+
+
+def _check_columns(variables: Mapping[str, Variable], frame: pd.DataFrame) -> None:
+    twice = frame.columns[frame.columns.duplicated()].tolist()
+    if twice:
+        raise ValueError(
+            f"columns of a table must be named each once; found {twice[0]!r} twice. Drop or "
+            "rename one of them."
+        )
+    extra = [name for name in frame.columns if name not in variables]
+    if extra:
+        raise UnknownVariable(
+            f"a column of a table must be a variable of the network; found {extra[0]!r}."
+            f"{nearest(extra[0], variables)} Drop what is none with data.drop(columns={extra})."
+        )
 
 
 def _position(variable: Variable, value: Any) -> int | None:
@@ -112,7 +137,8 @@ def _is_missing(value: Any) -> bool:
 
 def _number(name: str, value: Any) -> float:
     try:
-        return float(value)
+        # True would silently count as one.
+        return float("" if isinstance(value, bool | np.bool_) else value)
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"a finding about {name} must be a number, for it is real-valued; found {value!r}. "
@@ -137,7 +163,7 @@ def _likelihood(variable: Variable, value: Any) -> Array:
         told = {variable.index(state): float(share) for state, share in value.items()}
         weight = np.array([told.get(i, np.nan) for i in range(variable.n_states)])
     else:
-        weight = np.asarray(value, dtype=np.float64)
+        weight = _listed(variable, value)
     if weight.shape != (variable.n_states,) or not np.all(weight >= 0) or not weight.max() > 0:
         raise ValueError(
             f"a likelihood of {variable.name} must hold one number, not negative and not all "
@@ -151,39 +177,63 @@ def _likelihood(variable: Variable, value: Any) -> Array:
     return weight
 
 
-def _read_frame(variables: Mapping[str, Variable], given: Any) -> Findings[str]:
-    frame = given if isinstance(given, pd.DataFrame) else _as_pandas(given)
-    twice = frame.columns[frame.columns.duplicated()].tolist()
-    if twice:
+def _listed(variable: Variable, value: Any) -> Array:
+    """Return the numbers of a list, which are likelihoods and never states."""
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
         raise ValueError(
-            f"columns of a table must be named each once; found {twice[0]!r} twice. Drop or "
-            "rename one of them."
-        )
-    codes, values = {}, {}
+            f"a list found about {variable.name} must hold the likelihoods of its states "
+            f"{list(variable.labels[:8])}; found {value!r}. Use a set to say that one of some "
+            "states is true."
+        ) from error
+
+
+def _read_frame(variables: Mapping[str, Variable], given: Any) -> Findings[str]:
+    frame = as_frame(given)
+    _check_columns(variables, frame)
+    codes, weights, values = {}, {}, {}
     for name in frame.columns:
-        variable = _variable(variables, name)
+        variable = variables[name]
         column = frame[name]
-        if variable.is_discrete:
-            codes[name] = _codes(variable, column)
-        else:
+        if not variable.is_discrete:
             values[name] = _numbers(name, column)
-    return Findings(len(frame), codes, {}, values, frame.index)
+        elif _has_likelihoods(variable, column):
+            weights[name] = _likelihoods(variable, column)
+        else:
+            codes[name] = _codes(variable, column)
+    return Findings(len(frame), codes, weights, values, frame.index)
 
 
-def _as_pandas(given: Any) -> pd.DataFrame:
-    table = nw.from_native(given, eager_only=True)
-    return pd.DataFrame({name: pd.Series(table[name].to_list()) for name in table.columns})
+def _has_likelihoods(variable: Variable, column: pd.Series[Any]) -> bool:
+    """Return whether some cell is a set of states or holds likelihoods."""
+    if column.dtype != object:
+        return False
+    try:
+        cells = pd.unique(column)
+    except TypeError:
+        return True
+    return any(_is_likelihood(variable, cell) for cell in cells)
+
+
+def _likelihoods(variable: Variable, column: pd.Series[Any]) -> Array:
+    """Return the likelihood of each state in every row, (n_states, n_rows); flat if unknown."""
+    weights = np.ones((variable.n_states, len(column)))
+    for row, cell in enumerate(column):
+        if _is_missing(cell):
+            continue
+        try:
+            told = cell if _is_likelihood(variable, cell) else {cell}
+            weights[:, row] = _likelihood(variable, told)
+        except ValueError as error:
+            where = f"It is in row {row} of column {variable.name}."
+            raise type(error)(f"{error} {where}") from error
+    return weights
 
 
 def _codes(variable: Variable, column: pd.Series[Any]) -> NDArray[np.intp]:
     """Return the positions of the states of a column, each label looked up once."""
-    try:
-        number, labels = pd.factorize(column)
-    except TypeError as error:
-        raise ValueError(
-            f"cells of column {variable.name} must be states; found one that is none "
-            f"({error}). Pass likelihoods and sets of states in a dictionary."
-        ) from error
+    number, labels = pd.factorize(column)
     try:
         place = [variable.index(label) for label in labels.tolist()]
     except UnknownState as error:
@@ -195,6 +245,8 @@ def _codes(variable: Variable, column: pd.Series[Any]) -> NDArray[np.intp]:
 
 def _numbers(name: str, column: pd.Series[Any]) -> Array:
     try:
+        if pd.api.types.is_bool_dtype(column):
+            raise TypeError("truth values")
         return np.asarray(pd.to_numeric(column), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import copy
 from typing import Any, Self, overload
 
@@ -17,7 +17,7 @@ from credo.inference.table_plan_error import (
     NoExactAnswer,
 )
 from credo.models.answers import Answers
-from credo.models.findings import Given, as_mapping, read_findings, with_settings
+from credo.models.findings import Given, as_mapping
 from credo.models.labelling import labelled_answer, value_columns
 from credo.models.limits import Limits
 from credo.models.network_answer import (
@@ -86,8 +86,8 @@ class Network(TableVerbs):
             Interventions: variables set to a state from outside, cut off from their causes.
         method
             "auto" is exact wherever that fits, and says so where not; "exact" raises instead.
-            "belief_propagation", "mean_field" and "gibbs" are approximate, of discrete
-            networks; "likelihood_weighting" is, of Bayesian ones.
+            "importance", "belief_propagation", "mean_field" and "gibbs" are approximate, of
+            discrete networks; "likelihood_weighting" is, of Bayesian ones.
 
         Returns
         -------
@@ -135,15 +135,25 @@ class Network(TableVerbs):
         return Marginals(parts, _one_or_all(log_prob, findings), account)
 
     @overload
-    def log_prob(self, findings: Mapping[str, Any], method: str = "auto") -> float: ...
+    def log_prob(
+        self,
+        findings: Mapping[str, Any],
+        method: str = "auto",
+        do: Mapping[str, Any] | None = None,
+    ) -> float: ...
     @overload
-    def log_prob(self, findings: Any, method: str = "auto") -> Any: ...
+    def log_prob(
+        self, findings: Any, method: str = "auto", do: Mapping[str, Any] | None = None
+    ) -> Any: ...
 
-    def log_prob(self, findings: Given, method: str = "auto") -> Any:
+    def log_prob(
+        self, findings: Given, method: str = "auto", do: Mapping[str, Any] | None = None
+    ) -> Any:
         """Return the log probability of findings, all else summed out.
 
         A number for a dictionary, one per row for a table; minus infinity if impossible.
-        Findings about real variables add their density.
+        Findings about real variables add their density. Interventions in ``do`` have no
+        probability: they change that of the findings.
 
         Raises
         ------
@@ -155,7 +165,7 @@ class Network(TableVerbs):
             rows of a table are NaN, with a warning.
         """
         self._check_log_prob(method)
-        known, answers = self._asked(findings, None)
+        known, answers = self._asked(findings, do)
         total, _ = answers.total(known, method)
         return _one_or_all(total - self._log_constant(answers, method), known)
 
@@ -170,26 +180,31 @@ class Network(TableVerbs):
         return _one_or_all(total, findings)
 
     def most_probable(
-        self, variables: Names | None = None, given: Given = None, method: str = "auto"
+        self,
+        variables: Names | None = None,
+        given: Given = None,
+        method: str = "auto",
+        do: Mapping[str, Any] | None = None,
     ) -> Any:
         """Return the most probable states, jointly, of all unknown variables or of some.
 
         Discrete variables that are neither asked for nor given are summed out first; so are
-        real ones.
+        real ones. Besides "auto" and "exact" the methods are "max_flow", "belief_propagation"
+        and "conditional_modes", and "likelihood_weighting" for Bayesian networks.
 
         Returns
         -------
         dict
             States by name, with the attribute ``log_prob``; a DataFrame for a table.
         """
-        findings, answers = self._asked(given, None)
+        findings, answers = self._asked(given, do)
         names = self._targets(variables, findings)
         states, total, account = answers.best(findings, names, method)
         if findings.index is not None:
             frame = value_columns(self.variables, states, findings.index)
             frame.attrs = account.attrs() | row_attrs(~np.isfinite(total), total)
             return frame
-        _refuse_impossible(findings, total, answers, given)
+        _refuse_impossible(findings, total, answers, given, do)
         # The constant is a sum, which the approximate engines of maxima do not know.
         how = "exact" if method == "exact" else "auto"
         log_prob = float(total[0]) - self._log_constant(answers, how)
@@ -197,24 +212,26 @@ class Network(TableVerbs):
         return Explanation(found, log_prob, account)
 
     def sample(
-        self, n: int, given: Given = None, rng: Generator | int | None = None
+        self,
+        n: int,
+        given: Given = None,
+        rng: Generator | int | None = None,
+        do: Mapping[str, Any] | None = None,
     ) -> pd.DataFrame:
-        """Return ``n`` joint draws of all variables once some is known, one row each."""
+        """Return ``n`` joint draws of all variables once some is known or set, one row each."""
         check_draws(n)
-        findings, answers = self._asked(given, None)
+        findings, answers = self._asked(given, do)
         if findings.index is not None:
             raise ValueError(
                 "given must be a dictionary to draw from; found a table. Use impute to fill "
                 "the gaps of a table with draws."
             )
         drawn, total = answers.draws(findings, n, np.random.default_rng(rng))
-        _refuse_impossible(findings, total, answers, given)
+        _refuse_impossible(findings, total, answers, given, do)
         only = {name: drawn[name][0] for name in self.variables}
         return value_columns(self.variables, only, None)
 
-    def plan(
-        self, observed: Sequence[str] = (), targets: Sequence[str] | None = None
-    ) -> PlanReport:
+    def plan(self, observed: Names = (), targets: Names | None = None) -> PlanReport:
         """Return what the exact marginals of all other variables cost, given some.
 
         Nothing is allocated.
@@ -247,16 +264,6 @@ class Network(TableVerbs):
                 'method="mean_field", which only bounds both from below. Use "exact", '
                 '"importance" or "belief_propagation", or ask log_partition for the bound.'
             )
-
-    def _asked(
-        self, given: Given, do: Mapping[str, Any] | None
-    ) -> tuple[Findings[str], Answers]:
-        findings = read_findings(self.variables, given)
-        told = as_mapping(do)
-        if not told:
-            return findings, self.answers()
-        settings = read_findings(self.variables, told)
-        return with_settings(findings, settings), self.answers(tuple(sorted(settings.names)))
 
     def _targets(self, variables: Names | None, findings: Findings[str]) -> list[str]:
         """Return the discrete variables to explain."""

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from credo.graphs.variable import UnknownVariable, Variable, nearest
 from credo.inference.account import Account
 from credo.inference.findings import MISSING, Findings
 from credo.models.answers import Answers
-from credo.models.findings import read_findings
+from credo.models.findings import (
+    Given,
+    as_frame,
+    as_mapping,
+    is_frame,
+    read_findings,
+    with_settings,
+)
 from credo.models.labelling import labelled_answer, value_columns
 from credo.models.network_answer import row_attrs, value_column
 from credo.numerics.array import Array
@@ -33,24 +41,37 @@ class TableVerbs:
         raise NotImplementedError
 
     def predict_proba(
-        self, data: Any, target: Names | None = None, method: str = "auto"
+        self,
+        data: Any,
+        target: Names | None = None,
+        method: str = "auto",
+        do: Mapping[str, Any] | None = None,
     ) -> pd.DataFrame:
         """Return the distribution of targets in every row of a table, from the other columns.
 
         Parameters
         ----------
+        data
+            One row per case. Every column must be a variable: leave out others, such as
+            numbers of cases, with ``data.drop(columns=[...])``.
         target
             One variable, or several; those that are no column of the table by default. A
             column of a target is not used.
+        do
+            Interventions: variables set to a state from outside in every row.
 
         Returns
         -------
         pandas.DataFrame
             One column per state; for several targets a first level of columns names them.
-            Rows with impossible findings are NaN and listed in ``attrs["impossible_rows"]``.
+            Rows are labelled as in ``data``: to stand beside it, name the columns of one
+            target by ``answer.add_prefix("rain=")``, those of several by
+            ``answer.set_axis(answer.columns.map("{0[0]}={0[1]}".format), axis=1)``, and
+            ``join`` both. Rows with impossible findings are NaN and listed in
+            ``attrs["impossible_rows"]``.
         """
-        findings = _read_table(self.variables, data)
-        absent = [name for name in self.variables if name not in list(data.columns)]
+        findings, answers = self._asked(_table(data), do)
+        absent = [name for name in self.variables if name not in findings.names]
         chosen = absent if target is None else target
         if not isinstance(chosen, str) and not len(chosen):
             raise ValueError(
@@ -59,22 +80,30 @@ class TableVerbs:
             )
         variables = variables_named(self.variables, chosen)
         names = [variable.name for variable in variables]
-        findings = findings.without(names)
+        findings = findings.without([name for name in names if name not in as_mapping(do)])
         if len(names) == 1:
-            table, total, account = asked_of(self.answers(), findings, variables, method)
+            table, total, account = asked_of(answers, findings, variables, method)
             frame: pd.DataFrame = labelled_answer(variables, table, total, findings, account)
             return frame
-        found, total, account = self.answers().marginals(findings, names, method)
+        found, total, account = answers.marginals(findings, names, method)
         frames = [
             labelled_answer([v], found[v.name], total, findings, account) for v in variables
         ]
-        joined: pd.DataFrame = pd.concat(frames, axis=1, keys=names)
+        joined: pd.DataFrame = pd.concat(
+            frames, axis=1, keys=names, names=["variable", "state"]
+        )
         joined.attrs = frames[0].attrs
         return joined
 
-    def predict(self, data: Any, target: str, method: str = "auto") -> pd.Series[Any]:
+    def predict(
+        self,
+        data: Any,
+        target: str,
+        method: str = "auto",
+        do: Mapping[str, Any] | None = None,
+    ) -> pd.Series[Any]:
         """Return the most probable state of one variable in every row; the mean if real."""
-        frame = self.predict_proba(data, target, method)
+        frame = self.predict_proba(data, target, method, do)
         variable = self.variables[target]
         if not variable.is_discrete:
             return frame["mean"].rename(target)
@@ -83,7 +112,12 @@ class TableVerbs:
         best[np.isnan(share).all(axis=1)] = MISSING
         return value_column(variable, best, frame.index)
 
-    def impute(self, data: Any, rng: Generator | int | None = None) -> pd.DataFrame:
+    def impute(
+        self,
+        data: Any,
+        rng: Generator | int | None = None,
+        do: Mapping[str, Any] | None = None,
+    ) -> pd.DataFrame:
         """Return the table with its gaps filled by the most probable joint states.
 
         Parameters
@@ -91,18 +125,23 @@ class TableVerbs:
         rng
             If given, gaps are filled by a joint draw instead, as multiple imputation needs.
             Gaps of real variables are filled by draws only, or by their mean.
+        do
+            Interventions: variables set to a state from outside in every row.
 
         Returns
         -------
         pandas.DataFrame
-            What is known stays as it is. Rows whose findings are impossible keep their gaps
-            and are listed in ``attrs["impossible_rows"]``.
+            What is known stays as it is; likelihoods and sets of states are gaps. Rows whose
+            findings are impossible keep their gaps and are listed in
+            ``attrs["impossible_rows"]``.
         """
-        findings, names = _read_table(self.variables, data), list(data.columns)
+        table = _table(data)
+        findings, answers = self._asked(table, do)
+        names = list(table.columns)
         filled, total = (
-            self._likeliest(findings, names)
+            self._likeliest(answers, findings, names)
             if rng is None
-            else self._drawn(findings, np.random.default_rng(rng))
+            else _drawn(answers, findings, np.random.default_rng(rng))
         )
         is_empty = ~np.isfinite(total)
         columns = {
@@ -112,15 +151,21 @@ class TableVerbs:
         frame.attrs = row_attrs(is_empty, total)
         return frame
 
-    def _drawn(self, findings: Findings[str], rng: Generator) -> tuple[dict[str, Any], Array]:
-        drawn, total = self.answers().draws(findings, 1, rng)
-        return {name: column[:, 0] for name, column in drawn.items()}, total
+    def _asked(
+        self, given: Given, do: Mapping[str, Any] | None
+    ) -> tuple[Findings[str], Answers]:
+        """Return what is known and set, and the engines of the network without their causes."""
+        findings = read_findings(self.variables, given)
+        told = as_mapping(do)
+        if not told:
+            return findings, self.answers()
+        settings = read_findings(self.variables, told)
+        return with_settings(findings, settings), self.answers(tuple(sorted(settings.names)))
 
     def _likeliest(
-        self, findings: Findings[str], names: Sequence[str]
+        self, answers: Answers, findings: Findings[str], names: Sequence[str]
     ) -> tuple[dict[str, Any], Array]:
         """Return the most probable states jointly, and the means of real columns."""
-        answers = self.answers()
         every = [n for n, v in self.variables.items() if v.is_discrete]
         states, total, _ = answers.best(findings, every, "auto")
         real = [n for n in names if not self.variables[n].is_discrete]
@@ -161,26 +206,38 @@ def variables_named(variables: dict[str, Variable], targets: Names) -> list[Vari
     for name in names:
         if name not in variables:
             raise UnknownVariable(
-                f"a target must be a variable of the network; found {name!r}."
+                f"what is named must be a variable of the network; found {name!r}."
                 f"{nearest(str(name), variables)}"
             )
     return [variables[name] for name in names]
 
 
-def _read_table(variables: dict[str, Variable], data: Any) -> Findings[str]:
-    findings = read_findings(variables, data)
-    if findings.index is None:
+def _table(data: Any) -> pd.DataFrame:
+    if not is_frame(data):
         raise ValueError(
-            f"data must be a table with one row per case; found a {type(data).__name__}. Use "
-            "query for a dictionary."
+            "data must be a table with a column per variable and one row per case; found a "
+            f"{type(data).__name__}. Make it a DataFrame, or ask query about a dictionary."
         )
-    return findings
+    return as_frame(data)
+
+
+def _drawn(
+    answers: Answers, findings: Findings[str], rng: Generator
+) -> tuple[dict[str, Any], Array]:
+    drawn, total = answers.draws(findings, 1, rng)
+    return {name: column[:, 0] for name, column in drawn.items()}, total
 
 
 def _with_gaps_filled(findings: Findings[str], name: str, filled: Any, is_empty: Any) -> Any:
     """Return a column with what is known, and what was found where nothing is."""
-    if name in findings.codes:
-        known = findings.codes[name]
+    if name not in findings.values:
+        known = findings.codes[name] if name in findings.codes else _certain(findings, name)
         return np.where((known == MISSING) & ~is_empty, filled, known)
     values = findings.values[name]
     return np.where(np.isnan(values) & ~is_empty, filled, values)
+
+
+def _certain(findings: Findings[str], name: str) -> NDArray[np.intp]:
+    """Return the states of a variable where its likelihood leaves only one, else missing."""
+    possible = findings.weights[name] > 0
+    return np.where(possible.sum(axis=0) == 1, possible.argmax(axis=0), MISSING)
