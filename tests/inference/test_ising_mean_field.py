@@ -62,3 +62,13 @@ def test_independent_spins_have_the_exact_evidence():
     result = run(IsingMeanField(), free)
     assert_allclose(result.log_evidence, -2.0 + np.sum(np.log(2 * np.cosh(FIELD))))
     assert_allclose(result.posterior.mean, np.tanh(FIELD))
+
+
+def test_a_magnet_without_field_leaves_the_symmetric_saddle():
+    edges = lattice_edges((30, 30), is_periodic=False)
+    magnet = IsingProblem(SpinGraph(edges, np.ones(len(edges)), np.zeros(900)))
+    result = run(IsingMeanField(), magnet)
+    assert result.log_evidence > 1740.0 > 900 * np.log(2)
+    assert result.log_evidence < 1742.0
+    opposed = IsingProblem(SpinGraph(edges, -np.ones(len(edges)), np.zeros(900)))
+    assert_allclose(run(IsingMeanField(), opposed).log_evidence, result.log_evidence, atol=1e-6)

@@ -4,8 +4,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import special
 
+from credo.inference.account import ApproximationWarning
 from credo.inference.engine import ConvergenceWarning
 from credo.inference.graph_cut import NotSubmodular
+from credo.inference.ising_annealing import IsingAnnealing
 from credo.inference.ising_gibbs import IsingGibbs
 from credo.inference.ising_mean_field import IsingMeanField
 from credo.inference.table_plan_error import InferenceTooLarge
@@ -330,3 +332,30 @@ def test_the_named_spins_keep_to_the_memory_allowed():
         narrow.query("0,0", method="exact")
     with pytest.raises(InferenceTooLarge):
         narrow.log_partition(method="exact")
+
+
+def test_log_z_of_a_wide_grid_is_estimated_with_a_warning_that_tells_the_error():
+    model = IsingModel((30, 30))
+    with pytest.warns(
+        ApproximationWarning, match=r"annealed .* standard error 0\.0.* bound 1740"
+    ):
+        found = model.log_partition()
+    assert 1740.0 + np.log(2.0) < found < 1742.0
+    assert model.log_partition(method="annealing") == found
+    with pytest.raises(InferenceTooLarge, match=r"model\.within"):
+        model.log_partition(method="exact")
+
+
+def test_annealing_with_spins_given_agrees_with_exact_sums():
+    model = IsingModel((6, 6), 0.5, RNG.normal(size=(6, 6)))
+    given = {"0,0": 1, "2,3": -1, "2,4": 1}
+    exact = model.log_partition(given, method="exact")
+    found = IsingAnnealing().log_normalizer(model._left(given))
+    assert abs(found.value - exact) < 4 * found.standard_error
+    assert model.log_partition(given, IsingAnnealing()) == found.value
+    whole = dict(zip(model.names, np.ones(36, int).tolist(), strict=True))
+    assert_allclose(model.log_partition(whole, "annealing"), model.log_density(np.ones((6, 6))))
+    with pytest.raises(ValueError, match="must name spins of the model; found 'x'"):
+        model.log_partition({"x": 1}, "annealing")
+    with pytest.raises(ValueError, match="dictionary of -1 and 1"):
+        model.log_partition({"0,0": {-1: 0.2, 1: 0.8}}, "annealing")

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from credo.inference.graph_cut import graph_cut as graph_cut
     from credo.inference.hybrid import HybridProblem as HybridProblem
     from credo.inference.hybrid import is_conditional_gaussian as is_conditional_gaussian
+    from credo.inference.ising_annealing import IsingAnnealing as IsingAnnealing
     from credo.inference.ising_gibbs import IsingGibbs as IsingGibbs
     from credo.inference.ising_mean_field import IsingMeanField as IsingMeanField
     from credo.inference.ising_modes import IsingConditionalModes as IsingConditionalModes
@@ -103,6 +104,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         ],
         "factor_problem": ["FactorProblem"],
         "graph_cut": ["NotSubmodular", "graph_cut"],
+        "ising_annealing": ["IsingAnnealing"],
         "ising_gibbs": ["IsingGibbs"],
         "ising_mean_field": ["IsingMeanField"],
         "ising_modes": ["IsingConditionalModes"],

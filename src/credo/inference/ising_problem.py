@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,6 +41,20 @@ class IsingProblem:
     def n_spins(self) -> int:
         """Number of spins."""
         return len(self.graph.field)
+
+    def clamped(self, places: Sequence[int], spins: Sequence[int]) -> IsingProblem:
+        """Return the problem of the other spins once some have known values."""
+        graph, known = self.graph, np.zeros(self.n_spins)
+        known[list(places)] = spins
+        tail, head = graph.edges.T
+        field = graph.field.copy()
+        np.add.at(field, tail, graph.coupling * known[head])
+        np.add.at(field, head, graph.coupling * known[tail])
+        inside = (known[tail] == 0) & (known[head] == 0)
+        hidden = np.flatnonzero(known == 0)
+        edges = np.searchsorted(hidden, graph.edges[inside])
+        left = SpinGraph(edges, graph.coupling[inside], field[hidden])
+        return IsingProblem(left, None, float(self.log_density(known)))
 
     def log_density(self, x: NDArray[np.number]) -> Array:
         """Return the log density of spins, shape (..., n_spins), not normalized."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, Self
@@ -10,16 +11,27 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from credo.graphs.variable import Variable, nearest
+from credo.inference.account import ApproximationWarning
 from credo.inference.engine import Inference
+from credo.inference.ising_annealing import IsingAnnealing
 from credo.inference.ising_answer import Method, modes_by, spin_inference
 from credo.inference.ising_exact import SpinElimination
 from credo.inference.ising_gibbs import spin_draws
+from credo.inference.ising_problem import IsingProblem
+from credo.inference.table_inference import usual_limit
 from credo.inference.table_plan_error import InferenceTooLarge
 from credo.models.limits import Limits
 from credo.models.markov_random_field import MarkovRandomField
 from credo.models.spin_factor import spin_factors, spin_problem
 from credo.models.spin_noise import SpinNoise, as_noise
-from credo.models.spin_structure import SpinStructure, field_by_name, spread, structure_of
+from credo.models.spin_structure import (
+    SpinStructure,
+    field_by_name,
+    is_certain,
+    places_of,
+    spread,
+    structure_of,
+)
 from credo.numerics.array import Array, as_float
 from credo.numerics.ising import Spins
 
@@ -33,6 +45,11 @@ _QUICK_CELLS = 1 << 22
 _QUICK_TABLE = 1 << 16
 _LARGEST_TABLE = 1 << 24
 _LARGEST_STORE = 1 << 26
+
+_ADVICE = (
+    'Allow more with model.within(memory="16GB"); or use "gibbs" for means and draws, '
+    '"max_flow" or "icm" for the most probable spins, and "annealing" for log Z.'
+)
 
 
 class IsingModel:
@@ -184,28 +201,35 @@ class IsingModel:
     def log_prob(self, x: ArrayLike | Mapping[str, Any]) -> Any:
         """Return the normalized log probability of spins, or of some spins by name."""
         if isinstance(x, Mapping):
-            return self._field.log_prob(x)
+            return self.log_partition(x) - self.log_partition()
         return self.log_density(x) - self.log_partition()
 
-    def log_partition(self, given: Any = None, method: str = "auto") -> Any:
-        """Return log Z, summed exactly spin by spin, as by a transfer matrix.
+    def log_partition(self, given: Any = None, method: str | IsingAnnealing = "auto") -> Any:
+        """Return log Z, the sum over all spins or over those that are not given.
 
-        With spins given, or where the frontier of the sums is wide, the Markov random field is
-        asked: its plans are quicker then. What fits neither is approximate with "auto", with a
-        warning, and an error with "exact".
+        Parameters
+        ----------
+        given
+            Findings by name, as a Markov random field takes them.
+        method
+            "exact" sums spin by spin, as by a transfer matrix, or by the plans of a Markov
+            random field where those are quicker. "annealing", or an `IsingAnnealing`, is an
+            estimate whose error that engine tells. "auto" is exact where that fits; elsewhere
+            annealing, with a warning that tells the standard error. Other methods are those
+            of a Markov random field.
         """
-        plan = self._elimination
-        if given is not None or method not in ("auto", "exact"):
+        if method == "annealing":
+            method = IsingAnnealing()
+        if isinstance(method, IsingAnnealing):
+            return method.log_normalizer(self._left(given)).value
+        if method not in ("auto", "exact"):
             return self._field.log_partition(given, method=method)
-        most = self._most_cells(_LARGEST_TABLE)
-        if plan.n_cells <= min(_QUICK_TABLE, most):
-            return plan.log_partition()
-        if plan.n_cells > most:
-            return self._field.log_partition(method=method)
         try:
-            return self._field.log_partition(method="exact")
-        except InferenceTooLarge:
-            return plan.log_partition()
+            return self._exact_log_partition(given)
+        except InferenceTooLarge as error:
+            if method == "exact":
+                raise
+            return self._annealed(given, error)
 
     @property
     def variables(self) -> dict[str, Variable]:
@@ -327,7 +351,10 @@ class IsingModel:
     @property
     def _stored_elimination(self) -> SpinElimination:
         """Sums spin by spin, if all the tables that means, draws and modes keep fit."""
-        return self._elimination.within(self._most_cells(_LARGEST_STORE))
+        try:
+            return self._elimination.within(self._most_cells(_LARGEST_STORE))
+        except InferenceTooLarge as error:
+            raise error.advising(_ADVICE) from None
 
     def _most_cells(self, usual: int) -> int:
         """Return how many cells may be kept: as many as usual, or as the memory holds."""
@@ -336,6 +363,53 @@ class IsingModel:
     @cached_property
     def _elimination(self) -> SpinElimination:
         return SpinElimination.of(self.problem)
+
+    def _exact_log_partition(self, given: Any) -> Any:
+        plan, most = self._elimination, self._most_cells(_LARGEST_TABLE)
+        if given is None and plan.n_cells <= min(_QUICK_TABLE, most):
+            return plan.log_partition()
+        if given is None and self._is_hopeless:
+            needed = plan.n_cells, 8 * plan.n_cells
+            raise InferenceTooLarge(plan.width, *needed, self._field_bytes, _ADVICE)
+        try:
+            return self._field.log_partition(given, method="exact")
+        except InferenceTooLarge:
+            if given is not None or plan.n_cells > most:
+                raise
+            return plan.log_partition()
+
+    def _annealed(self, given: Any, error: InferenceTooLarge) -> Any:
+        """Return an estimate of log Z, and warn that it is one."""
+        if given is not None and not is_certain(given):
+            return self._field.log_partition(given)
+        found = IsingAnnealing().log_normalizer(self._left(given))
+        warnings.warn(
+            f"log Z is an estimate by annealed importance sampling, {found.value:.8g} with "
+            f"standard error {found.standard_error:.2g} and lower bound {found.bound:.8g}, as "
+            f'{error.found} does not fit. Pass method="exact" to get an error instead, or '
+            "an IsingAnnealing with more updates.",
+            ApproximationWarning,
+            stacklevel=3,
+        )
+        return found.value
+
+    def _left(self, given: Any) -> IsingProblem:
+        """Return the problem of the spins that are not given."""
+        if given is None:
+            return self.problem
+        known = places_of(given, self.structure)
+        return self.problem.clamped(list(known), list(known.values()))
+
+    @property
+    def _field_bytes(self) -> float:
+        return self.limits.memory or usual_limit()
+
+    @property
+    def _is_hopeless(self) -> bool:
+        """Whether no order is narrow: that of a grid along its longest side is the best."""
+        cells = self._elimination.n_cells
+        is_flat = self.structure.is_grid and len(self.shape) <= 2
+        return is_flat and 4 * cells > self._field_bytes
 
     def _with(self, field: Array, constant: float) -> Self:
         other = object.__new__(type(self))

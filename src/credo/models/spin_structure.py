@@ -13,7 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from credo.numerics.array import Array, as_float
 from credo.numerics.lattice import lattice_edges
 
-__all__ = ["SpinStructure", "field_by_name", "spread", "structure_of"]
+__all__ = [
+    "SpinStructure",
+    "field_by_name",
+    "is_certain",
+    "places_of",
+    "spread",
+    "structure_of",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,17 +76,38 @@ def spread(values: ArrayLike, shape: tuple[int, ...], name: str, unit: str) -> A
 
 def field_by_name(field: Mapping[str, float], structure: SpinStructure) -> Array:
     """Return fields in the shape of the spins, zero where none is named."""
+    values = np.zeros(len(structure.names))
+    for place, value in _by_place(field, structure, "field").items():
+        values[place] = value
+    return values.reshape(structure.shape)
+
+
+def places_of(given: Any, structure: SpinStructure) -> dict[int, int]:
+    """Return the values of spins that are given for certain, by place."""
+    if not is_certain(given):
+        raise ValueError(
+            "given must be a dictionary of -1 and 1 by name of spin for annealing; found "
+            f"{given!r:.60}. Add what is uncertain to the field, or use another method."
+        )
+    return _by_place(given, structure, "given")
+
+
+def is_certain(given: Any) -> bool:
+    """Return whether findings are a dictionary of values -1 and 1."""
+    return isinstance(given, Mapping) and all(
+        np.ndim(value) == 0 and value in (-1, 1) for value in given.values()
+    )
+
+
+def _by_place(values: Mapping[str, Any], structure: SpinStructure, what: str) -> dict[int, Any]:
     place = {name: k for k, name in enumerate(structure.names)}
-    unknown = [name for name in field if str(name) not in place]
+    unknown = [name for name in values if str(name) not in place]
     if unknown:
         raise ValueError(
-            f"field must name spins of the model; found {unknown[0]!r}. "
+            f"{what} must name spins of the model; found {unknown[0]!r}. "
             f"Names are {list(structure.names[:4])} and so on."
         )
-    values = np.zeros(len(place))
-    for name, value in field.items():
-        values[place[str(name)]] = value
-    return values.reshape(structure.shape)
+    return {place[str(name)]: value for name, value in values.items()}
 
 
 def _grid(shape: tuple[int, ...], periodic: bool) -> SpinStructure:

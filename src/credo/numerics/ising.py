@@ -7,6 +7,7 @@ every edge counted once. numba loads on the first call, never at import.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from credo.numerics.array import Array
 from credo.numerics.cores import in_parts
+from credo.numerics.log_domain import sigmoid
 
 __all__ = ["SpinGraph", "Spins", "random_seed", "random_spins"]
 
@@ -84,6 +86,34 @@ class SpinGraph:
         """Set every spin to its mode given the others, in place; return how many changed."""
         return int(_loops().modes(spin, *self._neighbors, self.field))
 
+    def annealed(self, start: Array, levels: Array, seeds: Sequence[int]) -> Array:
+        """Return the log weight of one path for each seed, from independent spins to these.
+
+        Parameters
+        ----------
+        start
+            Fields of the independent spins, shape (n,).
+        levels
+            Share of couplings and own fields along the path, ascending from 0 to 1.
+
+        Notes
+        -----
+        Without own fields the path is symmetric: it also starts from the opposite spins.
+        """
+        is_symmetric = not np.any(self.field)
+        log_weight = np.empty(len(seeds))
+
+        def part(a: int, b: int) -> None:
+            for k in range(a, b):
+                rng = np.random.default_rng(seeds[k])
+                up = rng.random(len(start)) < sigmoid(2.0 * start)
+                spin = np.where(up, 1, -1).astype(np.int8)
+                settings = (start, self.field, levels, seeds[k], is_symmetric)
+                log_weight[k] = _annealing().anneal(spin, self._neighbors, *settings)
+
+        in_parts(part, len(seeds), len(seeds) * len(levels) * len(start))
+        return log_weight
+
     @cached_property
     def colors(self) -> Index:
         """Color of each node; neighbors differ, so one color can be drawn at once."""
@@ -119,6 +149,11 @@ def random_seed(rng: np.random.Generator) -> int:
 def random_spins(n: int, rng: np.random.Generator) -> Spins:
     """Return independent fair spins."""
     return (2 * rng.integers(0, 2, n, dtype=np.int8) - 1).astype(np.int8)
+
+
+@cache
+def _annealing() -> ModuleType:
+    return importlib.import_module("credo.numerics._loops.spin_annealing")
 
 
 @cache
