@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from credo.data.network_file import load_network
+from credo.inference.likelihood_weighting import ancestral_sample
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -35,6 +36,7 @@ NETWORKS = [
     "diabetes",
     "barley",
     "munin",
+    "munin1",
     "munin2",
     "munin3",
     "munin4",
@@ -56,17 +58,34 @@ def peer_of(net):
     return peer
 
 
+def network(name):
+    return load_network(FOLDER / "utils" / "example_models" / f"{name}.bif.gz")
+
+
 @pytest.mark.parametrize("name", NETWORKS)
 def test_marginals_and_log_probability_of_random_findings_equal_those_of_pyagrum(name):
-    net = load_network(FOLDER / "utils" / "example_models" / f"{name}.bif.gz")
-    rng = np.random.default_rng(0)
-    case = net.sample(1, rng=1).iloc[0]
-    given = {n: case[n] for n in net.variables if rng.random() < 0.3}
-    found = net.marginals(given, method="exact")
-    engine = pyagrum.LazyPropagation(peer_of(net))
-    engine.setEvidence({n: net.variables[n].index(state) for n, state in given.items()})
-    engine.makeInference()
-    assert set(found) == set(net.variables) - set(given)
-    for n, series in found.items():
-        assert_allclose(series.to_numpy(), engine.posterior(n).toarray(), rtol=0, atol=1e-10)
-    assert_allclose(found.log_prob, np.log(engine.evidenceProbability()), rtol=1e-10)
+    net, rng = network(name), np.random.default_rng(0)
+    peer = peer_of(net)
+    for share, (_, case) in zip([0.3, 0.5], net.sample(2, rng=1).iterrows(), strict=True):
+        given = {n: case[n] for n in net.variables if rng.random() < share}
+        found = net.marginals(given, method="exact")
+        engine = pyagrum.LazyPropagation(peer)
+        engine.setEvidence({n: net.variables[n].index(state) for n, state in given.items()})
+        engine.makeInference()
+        assert set(found) == set(net.variables) - set(given)
+        for n, series in found.items():
+            expected = engine.posterior(n).toarray()
+            assert_allclose(series.to_numpy(), expected, rtol=0, atol=1e-10)
+        expected = np.log(engine.evidenceProbability())
+        assert_allclose(found.log_prob, expected, rtol=1e-10, atol=1e-10)
+
+
+def test_link_which_pyagrum_has_no_memory_for_has_the_frequencies_of_its_draws():
+    net, n_draws = network("link"), 20_000
+    found = net.marginals(method="exact")
+    draws = ancestral_sample(list(net.conditionals.values()), n_draws, np.random.default_rng(0))
+    for name, series in found.items():
+        share = series.to_numpy()
+        frequency = np.bincount(draws[name], minlength=len(share)) / n_draws
+        error = np.sqrt(share * (1 - share) / n_draws)
+        assert np.all(np.abs(frequency - share) <= 5 * error + 1e-12), name
