@@ -121,3 +121,12 @@ def test_real_parents_are_sent_to_probit_or_bins(spec):
 def test_a_table_of_a_real_variable_is_refused():
     with pytest.raises(ValueError, match="x must have states to have a table"):
         bind([0.5, 0.5], Variable("x"), [])
+
+
+def test_a_root_may_be_a_series_or_a_frame_of_cells():
+    series = pd.Series({"lo": 0.4, "hi": 0.6})
+    frame = pd.DataFrame({"q": ["hi", "lo"], "p": [0.6, 0.4]})
+    q = Variable("q", ("lo", "hi"))
+    assert states_of(series) == ("lo", "hi")
+    for spec in (series, frame):
+        assert bind(spec, q, []).probability.tolist() == [0.4, 0.6]

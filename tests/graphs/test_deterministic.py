@@ -107,3 +107,15 @@ def test_unknown_functions_meet_the_nearest_one():
 def test_named_functions_need_a_parent():
     with pytest.raises(ValueError, match="the 'or' of its parents must have one; found none"):
         Deterministic("or").bind(Variable("c", BINARY), [])
+
+
+@pytest.mark.parametrize("function", [lambda a: a, lambda a, b, c: a])
+def test_a_function_of_another_number_of_parents_is_refused(function):
+    parents = [Variable("a", BINARY), Variable("b", BINARY)]
+    with pytest.raises(ValueError, match=r"take the states of its parents \['a', 'b'\].*Give"):
+        Deterministic(function).child_states(parents)
+
+
+def test_functions_that_do_not_tell_their_arguments_are_called():
+    parents = [Variable("a", (1, 2)), Variable("b", (1, 3))]
+    assert Deterministic(max).child_states(parents) == (1, 2, 3)

@@ -167,3 +167,8 @@ def test_products_and_sums_of_any_range_are_those_of_logs(seed):
     assert_allclose(product.log_table(), total, rtol=1e-12)
     assert_allclose(product.sum_out("y").log_table(), np.logaddexp(*total.T), rtol=1e-12)
     assert_allclose(product.max_out("x").log_table(), total.max(axis=0), rtol=1e-12)
+
+
+def test_names_instead_of_variables_are_refused():
+    with pytest.raises(ValueError, match=r"must be Variables; found 'a'. Write them as"):
+        Factor(("a", "b"), [[1.0, 2.0], [2.0, 1.0]])

@@ -69,3 +69,16 @@ def test_states_told_twice_must_agree():
     assert parse_structure("a{x|y} -> b; a{x|y} -> c")[1] == {"a": ("x", "y")}
     with pytest.raises(ValueError, match="told once"):
         parse_structure("a{x|y} -> b; a{y|x} -> c")
+
+
+@pytest.mark.parametrize(
+    "text", ["a -> b, a -> c", "x -> y; a -> b, c -> d, a -> e", "b <- a, c <- b"]
+)
+def test_commas_between_statements_are_told_from_cycles(text):
+    with pytest.raises(ValueError, match=r"name each node once.*Divide statements by semi"):
+        parse_structure(text)
+
+
+@pytest.mark.parametrize("text", ["a -> b, c -> d", "a -> b, c <- a", "a -> b <- a", "a -> a"])
+def test_what_may_be_meant_is_left_alone(text):
+    assert set(parse_structure(text)[0]) == set(text) - set(" ,-<>")

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from credo.inference.engine import ConvergenceWarning
 from credo.inference.factor_problem import FactorProblem, table_of
 from credo.inference.table_approximation import (
     APPROXIMATE_METHODS,
@@ -56,3 +57,31 @@ def test_a_total_tells_what_its_error_means(method, kind):
     assert account.error_kind == kind
     assert_allclose(total, np.log(10.0), atol=0.02)
     assert total <= np.log(10.0) + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        (
+            "gibbs",
+            r"largest standard error of 0\.\d+ after.*how far off it may be",
+        ),
+        ("belief_propagation", r"largest change of a message.*Do not rely on it, or ask again"),
+    ],
+)
+def test_an_engine_asked_for_by_name_that_does_not_settle_says_what_that_means(method, said):
+    with pytest.warns(ConvergenceWarning, match=said):
+        approximate(frustrated(6), method)
+
+
+def frustrated(n):
+    """Return a square of spins with strong couplings of both signs."""
+    rng = np.random.default_rng(3)
+    spot = np.arange(n * n).reshape(n, n)
+    down, right = (spot[1:], spot[:-1]), (spot[:, 1:], spot[:, :-1])
+    edges = np.hstack([np.reshape(pair, (2, -1)) for pair in (down, right)]).T
+    tables = [table_of((i,), np.exp(0.3 * rng.normal(size=2))) for i in spot.flat]
+    for i, j in edges:
+        w = 4.0 * rng.normal()
+        tables.append(table_of((int(i), int(j)), np.exp([[w, -w], [-w, w]])))
+    return FactorProblem((2,) * n**2, tuple(tables))

@@ -2,7 +2,7 @@ import pickle
 
 import pytest
 
-from credo.inference.table_plan_error import ImpossibleFindings
+from credo.inference.table_plan_error import ImpossibleFindings, InferenceTooLarge
 
 
 def test_states_that_contradict_each_other_have_probability_zero():
@@ -22,3 +22,9 @@ def test_the_error_survives_pickling(conflict):
     again = pickle.loads(pickle.dumps(ImpossibleFindings(conflict)))
     assert again.conflict == conflict
     assert str(again) == str(ImpossibleFindings(conflict))
+
+
+def test_what_a_plan_needs_and_may_take_is_told_in_units_that_fit():
+    text = str(InferenceTooLarge(3, 900, 15_800, 2_000))
+    assert "must fit 2 kB; found" in text
+    assert "needs 15.8 kB" in text

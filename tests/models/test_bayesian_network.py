@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from credo.distributions import JointTable
-from credo.graphs import ConditionalTable, CycleFound, DirectedGraph, NoisyOr
+from credo.graphs import ConditionalTable, CycleFound, DirectedGraph, LinearGaussian, NoisyOr
 from credo.graphs.conditional_table import RoundedTableWarning
 from credo.graphs.variable import UnknownState, UnknownVariable, Variable
 from credo.inference.table_plan_error import ImpossibleFindings, InferenceTooLarge
@@ -251,6 +251,38 @@ def test_not_swimming_if_a_fish_differs_from_not_swimming_given_a_fish():
     assert_allclose(net.query("swims", given={"fish": True})[False], 0.01, **EXACT)
     implication = 1 - np.exp(net.log_prob({"fish": True, "swims": True}))
     assert_allclose(implication, 0.99901, **EXACT)
+
+
+def test_explaining_away_tells_the_moments_of_a_real_cause():
+    real = BayesianNetwork(
+        "x, y -> z",
+        cpts={
+            "x": LinearGaussian(0.0, {}, 1.0),
+            "y": LinearGaussian(0.0, {}, 1.0),
+            "z": LinearGaussian(0.0, {"x": 1.0, "y": 1.0}, 1.0),
+        },
+    )
+    found = real.explaining_away("x", {"y": 3.0}, given={"z": 3.0})
+    assert_allclose(found["mean"], [0.0, 1.0, 0.0], atol=1e-12)
+    assert_allclose(found["std"], np.sqrt([1.0, 2 / 3, 1 / 2]))
+
+
+@pytest.mark.parametrize(("other", "effect"), [("rain", {"wet": True}), ({}, "wet")])
+def test_explaining_away_wants_states_with_the_names(other, effect):
+    with pytest.raises(ValueError, match=r"dictionary by name.*found a str. Write them as"):
+        sprinkler().explaining_away("sprinkler", other, given=effect)
+
+
+@pytest.mark.parametrize("labels", [3, "yes"])
+def test_states_that_are_no_list_are_refused(labels):
+    with pytest.raises(ValueError, match=r"states of a must be a list of labels.*Write for"):
+        BayesianNetwork("a -> b", states={"a": labels})
+
+
+def test_what_is_observed_may_be_one_name_and_is_named_if_unknown():
+    assert sprinkler().plan(observed="rain") == sprinkler().plan(observed=["rain"])
+    with pytest.raises(UnknownVariable, match=r"what is named must.*'rian'. Did you mean"):
+        sprinkler().plan(observed="rian")
 
 
 def test_explaining_away_lowers_belief_in_a_cause_once_the_other_is_seen():
@@ -717,4 +749,6 @@ def test_conditionals_may_be_given_as_values():
 
 
 def test_the_text_form_counts_variables_and_arrows():
-    assert repr(sprinkler()) == "BayesianNetwork(4 variables, 4 arrows)"
+    assert repr(sprinkler()) == (
+        "BayesianNetwork(4 variables: cloud, sprinkler, rain, wet; 4 arrows)"
+    )

@@ -3,7 +3,7 @@ import os
 import pytest
 
 from credo.numerics import memory
-from credo.numerics.memory import UNKNOWN, available_bytes, bytes_of
+from credo.numerics.memory import UNKNOWN, available_bytes, bytes_of, bytes_text
 
 
 @pytest.mark.parametrize(
@@ -50,3 +50,21 @@ def test_a_system_that_does_not_tell_is_given_a_guess(monkeypatch, error):
 
     monkeypatch.setattr(os, "sysconf", refuse)
     assert available_bytes() == UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("n_bytes", "text"),
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (999.7, "1 kB"),
+        (1_000, "1 kB"),
+        (999_900, "1 MB"),
+        (123_456, "123 kB"),
+        (2e9, "2 GB"),
+        (7.5e12, "7.5 TB"),
+        (4e21, "4,000,000 PB"),
+    ],
+)
+def test_a_size_is_told_in_the_unit_that_fits(n_bytes, text):
+    assert bytes_text(n_bytes) == text

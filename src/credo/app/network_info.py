@@ -18,6 +18,7 @@ from credo.graphs.factor import Factor
 from credo.models.bayesian_network import BayesianNetwork
 from credo.models.markov_random_field import MarkovRandomField
 from credo.models.network_answer import PlanReport
+from credo.numerics.memory import bytes_text
 
 __all__ = ["network_findings", "network_lines", "print_info"]
 
@@ -138,7 +139,7 @@ def _plan_lines(plan: PlanReport | None) -> list[str]:
     how = "plan of all marginals" if plan.is_exact else "weighted draws for all marginals"
     return [
         f"{how}: width {plan.width}, {plan.cells:,} cells, "
-        f"{_memory(plan.bytes)}, {_time(plan.seconds)}"
+        f"{bytes_text(plan.bytes)}, {_time(plan.seconds)}"
     ]
 
 
@@ -146,14 +147,6 @@ def _plan(net: Net) -> PlanReport | None:
     """Return the cost of all marginals, unless only the structure is known."""
     is_known = isinstance(net, MarkovRandomField) or bool(net.conditionals)
     return net.plan() if is_known else None
-
-
-def _memory(n_bytes: float) -> str:
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if n_bytes < 1000:
-            return f"{n_bytes:.3g} {unit}"
-        n_bytes /= 1000
-    return f"{n_bytes:.3g} TB"
 
 
 def _time(seconds: float) -> str:

@@ -302,5 +302,6 @@ def _told(value: Any) -> str:
 def _unstorable(path: str, found: str) -> ModelFileError:
     return ModelFileError(
         f"{path} must be a number, text, list, tuple, dict, array, or an object of credo's own "
-        f"registered classes; found {found}; leave it out, or turn it into one of these."
+        f"registered classes; found {found}; leave it out, or turn it into one of these. "
+        "Networks have files of their own: use save_network."
     )

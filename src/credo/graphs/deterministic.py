@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -164,6 +165,7 @@ class Deterministic:
 
     def _values(self, parents: Sequence[Variable]) -> Sequence[Any]:
         if callable(self.function):
+            _check_arguments(self.function, parents)
             return [self.function(*setting) for setting in product(*_labels(parents))]
         return self._chain(parents)[0][-1]
 
@@ -200,6 +202,21 @@ class Deterministic:
             top = present_position(child, self.present)
             return top if value else 1 - top
         return child.index(value)
+
+
+def _check_arguments(function: Callable[..., Any], parents: Sequence[Variable]) -> None:
+    """Refuse a function that does not take one state of each parent."""
+    try:
+        inspect.signature(function).bind(*parents)
+    except TypeError as error:
+        raise ValueError(
+            f"function must take the states of its parents {[v.name for v in parents]} as "
+            f"arguments in this order; found one that does not ({error}). Give it "
+            f"{len(parents)} arguments."
+        ) from error
+    except ValueError:
+        # Some functions written in C do not tell their arguments.
+        return
 
 
 def _labels(parents: Sequence[Variable]) -> list[tuple[Any, ...]]:

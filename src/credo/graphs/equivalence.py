@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from credo.graphs.adjacency import Edge
+from credo.graphs.arrows import Arrows, arrows_of
 from credo.graphs.directed import DirectedGraph
 from credo.graphs.orientation import Orientation
 
@@ -40,7 +41,7 @@ class PartiallyDirectedGraph:
         return "; ".join([*arrows, *(f"{a} - {b}" for a, b in self.undirected)])
 
 
-def v_structures(graph: DirectedGraph) -> tuple[tuple[str, str, str], ...]:
+def v_structures(graph: Arrows) -> tuple[tuple[str, str, str], ...]:
     """Return all ``(a, effect, b)`` with ``a -> effect <- b`` whose ends are not joined.
 
     Examples
@@ -48,6 +49,7 @@ def v_structures(graph: DirectedGraph) -> tuple[tuple[str, str, str], ...]:
     >>> v_structures(DirectedGraph.from_text("cloud -> hose, rain; hose, rain -> wet"))
     (('hose', 'wet', 'rain'),)
     """
+    graph = arrows_of(graph)
     return tuple(
         (a, effect, b)
         for effect in sorted(graph)
@@ -56,7 +58,7 @@ def v_structures(graph: DirectedGraph) -> tuple[tuple[str, str, str], ...]:
     )
 
 
-def equivalent(first: DirectedGraph, second: DirectedGraph) -> bool:
+def equivalent(first: Arrows, second: Arrows) -> bool:
     """Return whether two graphs state the same independencies.
 
     Examples
@@ -66,10 +68,11 @@ def equivalent(first: DirectedGraph, second: DirectedGraph) -> bool:
     >>> equivalent(chain, fork), equivalent(chain, effect)
     (True, False)
     """
+    first, second = arrows_of(first), arrows_of(second)
     return first.skeleton() == second.skeleton() and v_structures(first) == v_structures(second)
 
 
-def cpdag(graph: DirectedGraph) -> PartiallyDirectedGraph:
+def cpdag(graph: Arrows) -> PartiallyDirectedGraph:
     """Return the completed pattern of a graph's class: an arrow where all members agree.
 
     The v-structures are directed first, then all edges that Meek's rules direct [meek1995]_.
@@ -79,12 +82,13 @@ def cpdag(graph: DirectedGraph) -> PartiallyDirectedGraph:
     >>> print(cpdag(DirectedGraph.from_text("cloud -> hose, rain; hose, rain -> wet")))
     hose -> wet; rain -> wet; cloud - hose; cloud - rain
     """
+    graph = arrows_of(graph)
     pattern = _pattern(graph)
     arrows, edges = sorted(pattern.arrows()), sorted(pattern.open_edges())
     return PartiallyDirectedGraph(tuple(sorted(graph)), tuple(arrows), tuple(edges))
 
 
-def equivalent_graphs(graph: DirectedGraph) -> Iterator[DirectedGraph]:
+def equivalent_graphs(graph: Arrows) -> Iterator[DirectedGraph]:
     """Yield every graph of a graph's class, itself included, one at a time.
 
     A class can be very large: take the first few with ``itertools.islice``.
@@ -94,7 +98,7 @@ def equivalent_graphs(graph: DirectedGraph) -> Iterator[DirectedGraph]:
     >>> sorted(g.edges for g in equivalent_graphs(DirectedGraph.from_text("a -> b -> c")))
     [(('a', 'b'), ('b', 'c')), (('b', 'a'), ('b', 'c')), (('b', 'a'), ('c', 'b'))]
     """
-    stack = [_pattern(graph)]
+    stack = [_pattern(arrows_of(graph))]
     while stack:
         pattern = stack.pop()
         edge = min(pattern.open_edges(), default=None)

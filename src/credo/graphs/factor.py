@@ -55,6 +55,7 @@ class Factor:
     def __init__(
         self, variables: Sequence[Variable], values: ArrayLike, log_scale: float = 0.0
     ) -> None:
+        _check_variables(variables)
         table = as_float(values)
         shape = tuple(variable.n_states for variable in variables)
         if table.shape != shape or len({v.name for v in variables}) < len(shape):
@@ -196,6 +197,15 @@ class Factor:
                 f"{nearest(name, self.names)}"
             )
         return self.names.index(name)
+
+
+def _check_variables(variables: Sequence[Any]) -> None:
+    wrong = [variable for variable in variables if not isinstance(variable, Variable)]
+    if wrong:
+        raise ValueError(
+            f"variables of a factor must be Variables; found {wrong[0]!r}. Write them as "
+            "Variable(name, states)."
+        )
 
 
 def _log(values: Array) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from credo.graphs.directed import DirectedGraph
+from credo.graphs.arrows import Arrows, arrows_of
 
 __all__ = ["Independence", "independence_basis", "local_independence"]
 
@@ -22,7 +22,7 @@ class Independence:
         return f"{', '.join(self.x)} independent of {', '.join(self.y) or 'nothing'}{known}"
 
 
-def local_independence(graph: DirectedGraph, node: str) -> Independence:
+def local_independence(graph: Arrows, node: str) -> Independence:
     """Return the local Markov property: what a node does not depend on given its parents.
 
     A node is independent of all its non-descendants given its parents; ``y`` is empty if it
@@ -30,16 +30,18 @@ def local_independence(graph: DirectedGraph, node: str) -> Independence:
 
     Examples
     --------
+    >>> from credo.graphs.directed import DirectedGraph
     >>> graph = DirectedGraph.from_text("cloud -> sprinkler, rain; sprinkler, rain -> wet")
     >>> print(local_independence(graph, "rain"))
     rain independent of sprinkler given cloud
     """
+    graph = arrows_of(graph)
     parents = graph.parents(node)
     below = {node, *parents, *graph.descendants(node)}
     return Independence((node,), tuple(name for name in graph if name not in below), parents)
 
 
-def independence_basis(graph: DirectedGraph) -> tuple[Independence, ...]:
+def independence_basis(graph: Arrows) -> tuple[Independence, ...]:
     """Return statements from which all others that the graph makes follow, none to spare.
 
     In the order of the graph, each node is independent of its predecessors given its parents.
@@ -48,12 +50,14 @@ def independence_basis(graph: DirectedGraph) -> tuple[Independence, ...]:
 
     Examples
     --------
+    >>> from credo.graphs.directed import DirectedGraph
     >>> graph = DirectedGraph.from_text("cloud -> sprinkler, rain; sprinkler, rain -> wet")
     >>> for statement in independence_basis(graph):
     ...     print(statement)
     rain independent of sprinkler given cloud
     wet independent of cloud given sprinkler, rain
     """
+    graph = arrows_of(graph)
     order = graph.order()
     statements = []
     for i, node in enumerate(order):

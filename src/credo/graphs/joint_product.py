@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from credo.distributions.joint_table import JointTable
+from credo.graphs.arrows import Arrows, arrows_of
 from credo.graphs.directed import DirectedGraph
 from credo.graphs.undirected import UndirectedGraph
 from credo.numerics.array import Array
@@ -51,7 +53,7 @@ class ParameterCount:
         return f"{self.network} free parameters against {self.full_table} of the full table"
 
 
-def factorization(graph: DirectedGraph | UndirectedGraph) -> str:
+def factorization(graph: Arrows | UndirectedGraph) -> str:
     """Return the joint distribution as a product: of conditionals, or of factors of cliques.
 
     Examples
@@ -63,17 +65,19 @@ def factorization(graph: DirectedGraph | UndirectedGraph) -> str:
     """
     if isinstance(graph, UndirectedGraph):
         return " ".join([*(f"F({', '.join(clique)})" for clique in graph.cliques()), "/ Z"])
+    graph = arrows_of(graph)
     pairs = ((node, ", ".join(graph.parents(node))) for node in graph.order())
     return " ".join(f"P({node} | {tails})" if tails else f"P({node})" for node, tails in pairs)
 
 
-def parameter_count(graph: DirectedGraph, n_states: Sizes = 2) -> ParameterCount:
+def parameter_count(graph: Arrows, n_states: Sizes | None = None) -> ParameterCount:
     """Return how many free parameters the tables of a network have.
 
     Parameters
     ----------
     n_states
-        Number of states of every node, or of each by name.
+        Number of states of every node, or of each by name. Those of its variables for a
+        network, two for a graph by default.
 
     Examples
     --------
@@ -81,7 +85,8 @@ def parameter_count(graph: DirectedGraph, n_states: Sizes = 2) -> ParameterCount
     >>> print(parameter_count(sprinkler))
     9 free parameters against 15 of the full table
     """
-    sizes = _sizes(graph, n_states)
+    sizes = _sizes(arrows_of(graph), _own_sizes(graph) if n_states is None else n_states)
+    graph = arrows_of(graph)
     by_node = {
         node: (sizes[node] - 1) * prod(sizes[parent] for parent in graph.parents(node))
         for node in graph
@@ -132,6 +137,12 @@ def _conditional(table: JointTable, node: str, parents: tuple[str, ...]) -> Arra
     family = table.probability.sum(axis=axes, keepdims=True)
     total = family.sum(axis=table.names.index(node), keepdims=True)
     return np.asarray(np.divide(family, total, out=np.zeros_like(family), where=total > 0))
+
+
+def _own_sizes(graph: Any) -> Sizes:
+    """Return the numbers of states of the variables of a network; a graph does not tell."""
+    variables = getattr(graph, "variables", None)
+    return 2 if variables is None else {name: v.n_states for name, v in variables.items()}
 
 
 def _sizes(graph: DirectedGraph | UndirectedGraph, n_states: Sizes) -> dict[str, int]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from credo.graphs.arrows import Arrows, arrows_of
 from credo.graphs.directed import DirectedGraph
 from credo.graphs.node_group import Names, disjoint_groups, group
 from credo.graphs.path import closure, shortest_path
@@ -20,7 +21,7 @@ Ball = tuple[str, bool]
 """A node, and whether it was reached along an arrow, that is from a parent."""
 
 
-def d_separated(graph: DirectedGraph, x: Names, y: Names, given: Names = ()) -> bool:
+def d_separated(graph: Arrows, x: Names, y: Names, given: Names = ()) -> bool:
     """Return whether ``x`` and ``y`` are independent once ``given`` is known.
 
     Examples
@@ -34,9 +35,7 @@ def d_separated(graph: DirectedGraph, x: Names, y: Names, given: Names = ()) -> 
     return open_path(graph, x, y, given) is None
 
 
-def open_path(
-    graph: DirectedGraph, x: Names, y: Names, given: Names = ()
-) -> tuple[str, ...] | None:
+def open_path(graph: Arrows, x: Names, y: Names, given: Names = ()) -> tuple[str, ...] | None:
     """Return a shortest path that nothing blocks, or None if ``x`` and ``y`` are separated.
 
     Notes
@@ -51,13 +50,14 @@ def open_path(
     >>> open_path(graph, "burglar", "earthquake", given="call")
     ('burglar', 'alarm', 'earthquake')
     """
+    graph = arrows_of(graph)
     start, goal, known = disjoint_groups(x, y, given, graph)
     ends = {(name, came_down) for name in goal for came_down in (False, True)}
     balls = shortest_path(_roll(graph, known), [(name, False) for name in start], ends)
     return None if balls is None else tuple(name for name, _ in balls)
 
 
-def d_connected(graph: DirectedGraph, x: Names, given: Names = ()) -> tuple[str, ...]:
+def d_connected(graph: Arrows, x: Names, given: Names = ()) -> tuple[str, ...]:
     """Return the nodes that ``given`` does not separate from ``x``, without these themselves.
 
     Examples
@@ -66,13 +66,14 @@ def d_connected(graph: DirectedGraph, x: Names, given: Names = ()) -> tuple[str,
     >>> d_connected(graph, "burglar"), d_connected(graph, "burglar", given="alarm")
     (('alarm',), ('earthquake', 'radio'))
     """
+    graph = arrows_of(graph)
     start, known = group(x, graph), group(given, graph)
     balls = closure(_roll(graph, known), [(name, False) for name in start])
     reached = {name for name, _ in balls}.difference(start, known)
     return tuple(name for name in graph if name in reached)
 
 
-def moral_separated(graph: DirectedGraph, x: Names, y: Names, given: Names = ()) -> bool:
+def moral_separated(graph: Arrows, x: Names, y: Names, given: Names = ()) -> bool:
     """Return the same as `d_separated`, by the moral graph of the nodes asked about.
 
     The nodes named and their ancestors are kept, parents joined, directions forgotten: what is
@@ -84,6 +85,7 @@ def moral_separated(graph: DirectedGraph, x: Names, y: Names, given: Names = ())
     >>> moral_separated(graph, "burglar", "earthquake", given="call")
     False
     """
+    graph = arrows_of(graph)
     asked = [name for part in disjoint_groups(x, y, given, graph) for name in part]
     relevant = graph.subgraph([*asked, *graph.ancestors(asked)])
     return relevant.moral().separated(x, y, given)

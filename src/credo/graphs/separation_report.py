@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import islice
 
+from credo.graphs.arrows import Arrows, arrows_of
 from credo.graphs.directed import DirectedGraph
 from credo.graphs.node_group import Names, disjoint_groups
 from credo.graphs.path import shortest_path
@@ -83,7 +84,7 @@ class SeparationReport:
 
 
 def explain_separation(
-    graph: DirectedGraph, x: Names, y: Names, given: Names = (), max_paths: int = 10
+    graph: Arrows, x: Names, y: Names, given: Names = (), max_paths: int = 10
 ) -> SeparationReport:
     """Return whether ``given`` separates ``x`` from ``y``, and the paths that show why.
 
@@ -104,6 +105,7 @@ def explain_separation(
     sprinkler and rain are not separated given cloud, wet:
       sprinkler -> wet <- rain: open, wet is a common effect and is given
     """
+    graph = arrows_of(graph)
     start, goal, known = disjoint_groups(x, y, given, graph)
     found = open_path(graph, start, goal, known)
     if found is not None:

@@ -52,6 +52,7 @@ def parse_structure(
             continue
         pieces = ARROW.split(statement)
         groups = [_nodes(piece, statement) for piece in pieces[::2]]
+        _check_divided(groups, pieces[1::2], statement)
         for name, labels in (node for part in groups for node in part):
             parents.setdefault(name, {})
             _tell(states, name, labels)
@@ -64,6 +65,19 @@ def parse_structure(
 
 def _nodes(piece: str, statement: str) -> list[Node]:
     return [_node(word, statement) for word in COMMA.split(piece)]
+
+
+def _check_divided(groups: list[list[Node]], arrows: list[str], statement: str) -> None:
+    """Refuse commas that were meant to divide statements, told by arrows back to a name."""
+    names = [name for group in groups for name, _ in group]
+    again = next((name for name in names if names.count(name) > 1), None)
+    if again is None or len(groups) == len(names) or len(arrows) < 2 or len(set(arrows)) > 1:
+        return
+    raise ValueError(
+        f"a chain of arrows must name each node once; found {again!r} again in "
+        f"{statement.strip()!r}. Divide statements by semicolons, for commas list nodes: "
+        "'a -> b; a -> c' or 'a -> b, c'."
+    )
 
 
 def _node(word: str, statement: str) -> Node:

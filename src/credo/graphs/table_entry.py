@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from credo.graphs.variable import Variable, nearest
+from credo.graphs.variable import Variable
 from credo.numerics.array import Array, as_float
 
 __all__ = [
@@ -81,12 +81,13 @@ def entries_of_frame(
     if absent:
         raise ValueError(
             f"table of {child.name} must have a column for each of its parents {names}; found "
-            f"columns {list(columns)}.{nearest(absent[0], columns)}"
+            f"no {absent[0]!r} among {list(columns)}. Add it, or rename the column that holds "
+            "it."
         )
     keys = list(zip(*(columns[name] for name in names), strict=True)) if names else []
     if child.name in columns and "p" in columns:
         cells = list(zip(columns[child.name], columns["p"], strict=True))
-        return _gathered(child, keys, cells)
+        return _gathered(child, keys if names else [()] * len(cells), cells)
     states = {_state_of_column(child, c): columns[c] for c in state_columns(columns, names)}
     n_rows = len(next(iter(states.values()), []))
     rows = [{s: float(column[i]) for s, column in states.items()} for i in range(n_rows)]
@@ -117,7 +118,7 @@ def _gathered(
     child: Variable, keys: list[tuple[Any, ...]], cells: list[tuple[Any, float]]
 ) -> dict[Any, Any]:
     _require_distinct(child, [(*key, cell[0]) for key, cell in zip(keys, cells, strict=True)])
-    if not keys:
+    if not any(keys):
         return {state: float(p) for state, p in cells}
     rows: dict[Any, dict[Any, float]] = {}
     for key, (state, p) in zip(keys, cells, strict=True):
@@ -140,8 +141,7 @@ def _entries_of_series(
         order = [levels.index(name) for name in names]
         keys = [tuple(key[i] for i in order) for key in keys]
     cells = [(key[-1], p) for key, p in zip(keys, series.to_list(), strict=True)]
-    settings = [key[:-1] for key in keys] if parents else []
-    return _gathered(child, settings, cells)
+    return _gathered(child, [key[:-1] for key in keys], cells)
 
 
 def _setting(child: Variable, parents: Sequence[Variable], key: Any) -> tuple[int, ...]:

@@ -137,7 +137,19 @@ def _mode(problem: FactorProblem, method: str) -> tuple[Assignment, Account]:
 
 
 def _run(method: str, problem: FactorProblem) -> tuple[str, Inference]:
-    return method, run(ENGINES[method][1], problem)
+    """Run an engine that was asked for by name, and say in its terms if it does not settle."""
+    name, engine = ENGINES[method]
+    found = _quietly(engine, problem)
+    if found.status is not Status.CONVERGED:
+        kind, error = found.posterior.error_kind, found.posterior.error
+        worth = "That is how far off it may be" if "standard" in kind else "Do not rely on it"
+        warnings.warn(
+            f"an answer by {name} must settle; found a {kind} of {error:.2g} after all steps "
+            f"that it may take. {worth}, or ask again with another method.",
+            ConvergenceWarning,
+            stacklevel=10,
+        )
+    return method, found
 
 
 def _marginals(problem: FactorProblem) -> tuple[str, Inference]:

@@ -259,8 +259,8 @@ def _worst(accounts: Sequence[Account]) -> Account:
 def _check(method: str, methods: Sequence[str] = METHODS) -> None:
     if method not in methods:
         raise ValueError(
-            f"method must be one of {list(methods)}; found {method!r}. Leave it out for an "
-            "exact answer wherever one fits."
+            f"method must be one of {list(methods)}, or 'likelihood_weighting' for a Bayesian "
+            f"network; found {method!r}. Leave it out for an exact answer wherever one fits."
         )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
+from credo.numerics.memory import bytes_text
+
 __all__ = ["AnswerTooLarge", "ImpossibleFindings", "InferenceTooLarge", "NoExactAnswer"]
 
 
@@ -62,7 +64,7 @@ class InferenceTooLarge(MemoryError):
         self.width, self.cells, self.bytes, self.allowed = width, cells, needed, allowed
         self.advice = advice or self.usual_advice
         super().__init__(
-            f"{self.what} must fit {allowed / 1e9:.3g} GB; found {self.found}. {self.advice}"
+            f"{self.what} must fit {bytes_text(allowed)}; found {self.found}. {self.advice}"
         )
 
     @property
@@ -72,7 +74,7 @@ class InferenceTooLarge(MemoryError):
 
     @property
     def _cost(self) -> str:
-        return f"{self.cells:.4g} cells that needs {self.bytes / 1e9:.3g} GB"
+        return f"{self.cells:.4g} cells that needs {bytes_text(self.bytes)}"
 
     def advising(self, advice: str) -> Self:
         """Return the same error with other advice."""

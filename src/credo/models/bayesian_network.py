@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -18,8 +18,10 @@ from credo.graphs.variable import Variable, nearest
 from credo.inference.factor_problem import FactorProblem, Table
 from credo.models.answers import Answers
 from credo.models.directed_answers import DirectedAnswers
+from credo.models.findings import as_mapping
 from credo.models.hybrid_answers import HybridAnswers
 from credo.models.network import Network
+from credo.models.network_answer import shown_names
 from credo.models.table_answers import TableAnswers
 from credo.models.weighted_answers import WeightedAnswers
 
@@ -76,7 +78,7 @@ class BayesianNetwork(Network):
         states: Mapping[str, Sequence[Any]] | None = None,
     ) -> None:
         self.graph, told = _graph_of(structure)
-        known = {**told, **{name: tuple(labels) for name, labels in (states or {}).items()}}
+        known = {**told, **{name: _labels(name, told) for name, told in (states or {}).items()}}
         _check_names("states", known, self.graph)
         self.conditionals: dict[str, Conditional] = {}
         if cpts is None:
@@ -180,20 +182,18 @@ class BayesianNetwork(Network):
         -------
         pandas.DataFrame
             One row before anything is seen, one given the effect, one given the other cause
-            as well.
+            as well. Of a real cause mean and standard deviation.
         """
-        steps = {
-            "before": {},
-            "given effect": {**given},
-            "given other cause": {**given, **other},
-        }
+        effect, known = as_mapping(given), {**as_mapping(given), **as_mapping(other)}
+        steps = {"before": {}, "given effect": effect, "given other cause": known}
         rows = {name: self.query(cause, given=seen) for name, seen in steps.items()}
-        return pd.DataFrame(rows).T
+        if self.variables[cause].is_discrete:
+            return pd.DataFrame(rows).T
+        moments = {name: (row.mean(), row.std()) for name, row in rows.items()}
+        return pd.DataFrame(moments, index=["mean", "std"], dtype=float).T
 
     def __repr__(self) -> str:
-        return (
-            f"BayesianNetwork({len(self.variables)} variables, {len(self.graph.edges)} arrows)"
-        )
+        return f"BayesianNetwork({shown_names(self.variables)}; {len(self.graph.edges)} arrows)"
 
 
 def _graph_of(structure: Any) -> tuple[DirectedGraph, dict[str, tuple[Any, ...]]]:
@@ -208,6 +208,16 @@ def _graph_of(structure: Any) -> tuple[DirectedGraph, dict[str, tuple[Any, ...]]
     if hasattr(structure, "is_directed"):
         return DirectedGraph.from_networkx(structure), {}
     return DirectedGraph.from_edges(structure), {}
+
+
+def _labels(name: str, labels: Any) -> tuple[Any, ...]:
+    """Return the states that were told for a variable; a text is not a list of letters."""
+    if isinstance(labels, str) or not isinstance(labels, Iterable):
+        raise ValueError(
+            f"states of {name} must be a list of labels in order; found {labels!r}. Write for "
+            'example ["no", "yes"], or list(range(3)).'
+        )
+    return tuple(labels)
 
 
 def _check_names(what: str, names: Mapping[str, Any], graph: DirectedGraph) -> None:

@@ -11,6 +11,7 @@ from credo.graphs.variable import Variable
 from credo.inference.factor_problem import FactorProblem, Table
 from credo.models.field_answers import FieldAnswers
 from credo.models.network import Network
+from credo.models.network_answer import shown_names
 
 __all__ = ["MarkovRandomField"]
 
@@ -84,4 +85,4 @@ class MarkovRandomField(Network):
 
     def __repr__(self) -> str:
         kind = type(self).__name__
-        return f"{kind}({len(self.variables)} variables, {len(self.factors)} factors)"
+        return f"{kind}({shown_names(self.variables)}; {len(self.factors)} factors)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from numbers import Integral
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from credo.graphs.variable import Variable, object_array
 from credo.inference.account import Account
 from credo.numerics.array import Array
+from credo.numerics.memory import bytes_text
 
 __all__ = [
     "Explanation",
@@ -25,8 +26,12 @@ __all__ = [
     "labelled",
     "labelled_rows",
     "row_attrs",
+    "shown_names",
     "value_column",
 ]
+
+MOST_SHOWN = 6
+"""Names of variables that a short text lists."""
 
 
 class Marginals(dict[str, Any]):
@@ -48,6 +53,21 @@ class Marginals(dict[str, Any]):
         self.log_prob = log_prob
         self.is_impossible = np.isneginf(log_prob)
         self.account = account
+
+    def frame(self) -> pd.DataFrame:
+        """Return the probabilities of all discrete variables, one below the other.
+
+        Columns are ``variable``, ``state`` and ``probability``; for a table of findings a first
+        one, ``row``, holds the label of the case.
+        """
+        parts = [_long(name, part) for name, part in self.items() if _is_table(part)]
+        columns = ["variable", "state", "probability"]
+        return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
+
+    def __repr__(self) -> str:
+        few = np.ndim(self.log_prob) == 0
+        found = f"log_prob={self.log_prob:.6g}" if few else f"{len(self.log_prob)} rows"
+        return f"Marginals({shown_names(self)}; {found}, by {self.account.method})"
 
 
 class Explanation(dict[str, Any]):
@@ -98,9 +118,40 @@ class PlanReport:
         fit = "fits" if self.fits else "does not fit"
         how = "" if self.is_exact else "weighted draws: "
         return (
-            f"{how}width {self.width}, {self.cells:,} cells, {self.bytes / 1e6:.3g} MB and "
+            f"{how}width {self.width}, {self.cells:,} cells, {bytes_text(self.bytes)} and "
             f"about {self.seconds:.2g} s for one row; {fit} the memory allowed"
         )
+
+
+def shown_names(names: Collection[str]) -> str:
+    """Return how many variables there are, and the names of the first few.
+
+    Examples
+    --------
+    >>> shown_names(["cloud", "rain"])
+    '2 variables: cloud, rain'
+    """
+    few = [*names][:MOST_SHOWN]
+    more = ", ..." if len(names) > MOST_SHOWN else ""
+    return f"{len(names)} variables: {', '.join(few)}{more}"
+
+
+def _is_table(part: Any) -> bool:
+    """Return whether an answer is about states, whose axis has the name of the variable."""
+    if isinstance(part, pd.DataFrame):
+        return part.columns.name is not None
+    return isinstance(part, pd.Series)
+
+
+def _long(name: str, part: Any) -> pd.DataFrame:
+    """Return the answer about one variable with a row per state, case by case of a table."""
+    rows = part.to_frame().T if isinstance(part, pd.Series) else part
+    n_rows, n_states = rows.shape
+    states = object_array(list(rows.columns) * n_rows)
+    columns = {"variable": name, "state": states, "probability": rows.to_numpy().ravel()}
+    if isinstance(part, pd.Series):
+        return pd.DataFrame(columns)
+    return pd.DataFrame({"row": rows.index.repeat(n_states), **columns})
 
 
 def check_draws(n: Any) -> None:
@@ -114,7 +165,7 @@ def check_draws(n: Any) -> None:
 
 def labelled(variables: Sequence[Variable], table: Array, account: Account) -> pd.Series[float]:
     """Return a table of probabilities as a Series labelled by states."""
-    series = pd.Series(table.ravel(), index=joint_axis(variables))
+    series = pd.Series(table.ravel(), index=joint_axis(variables), name="probability")
     series.attrs = account.attrs()
     return series
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["available_bytes", "bytes_of"]
+__all__ = ["available_bytes", "bytes_of", "bytes_text"]
 
 UNKNOWN = 4 << 30
 """Assumed where the system does not tell."""
@@ -40,3 +40,19 @@ def bytes_of(size: float | str) -> float:
             f'a size of memory must be bytes or a text such as "4GB"; found {size!r}. '
             f"Units are {', '.join(UNITS)}."
         ) from error
+
+
+def bytes_text(n_bytes: float) -> str:
+    """Return a size of memory in the unit in which it is easy to read.
+
+    Examples
+    --------
+    >>> bytes_text(640), bytes_text(15_800), bytes_text(1.25e9)
+    ('640 bytes', '15.8 kB', '1.25 GB')
+    """
+    size = float(n_bytes)
+    for unit in ("bytes", "kB", "MB", "GB", "TB"):
+        if abs(size) < 999.5:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:,.0f} PB"
