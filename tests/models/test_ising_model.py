@@ -359,3 +359,42 @@ def test_annealing_with_spins_given_agrees_with_exact_sums():
         model.log_partition({"x": 1}, "annealing")
     with pytest.raises(ValueError, match="dictionary of -1 and 1"):
         model.log_partition({"0,0": {-1: 0.2, 1: 0.8}}, "annealing")
+
+
+def test_gray_levels_are_refused_unless_the_noise_names_them():
+    truth = np.where(np.indices((16, 16))[0] < 8, 1, -1)
+    gray = np.where(truth > 0, 200, 40).astype(np.uint8)
+    model = IsingModel((16, 16), 0.5)
+    for noise in (None, 1.0, 30.0):
+        with pytest.raises(ValueError, match="around -1 and 1; found values from 40 to 200"):
+            model.denoise(gray, noise)
+    with pytest.raises(ValueError, match="around -1 and 1"):
+        model.observe((truth > 0).astype(float))
+    levels = GaussianNoise(30.0, low=40.0, high=200.0)
+    assert_array_equal(model.denoise(gray, levels, "max_flow"), truth)
+
+
+def test_the_noise_of_an_image_is_estimated_where_none_is_given():
+    truth = np.where(np.indices((40, 40))[0] < 20, 1, -1)
+    noisy = truth + 0.6 * np.random.default_rng(0).normal(size=truth.shape)
+    model = IsingModel(truth.shape, 1.0)
+    scale = float(np.sqrt(np.mean(noisy**2) - 1))
+    assert abs(scale - 0.6) < 0.05
+    found = model.denoise(noisy, method="mean_field")
+    assert_array_equal(found, model.denoise(noisy, scale, "mean_field"))
+    assert np.mean(found != truth) < 0.01
+
+
+def test_denoising_tells_all_its_methods():
+    with pytest.raises(ValueError, match=r"'mean_field', 'max_flow', 'icm'.*'foo'"):
+        IsingModel((2, 2)).denoise(np.ones((2, 2)), method="foo")
+
+
+def test_inferences_print_on_one_line():
+    model = IsingModel((40, 40), 0.3)
+    for method in ("gibbs", "mean_field"):
+        found = model.infer(method)
+        for part in (found, found.posterior, model.problem):
+            assert len(repr(part)) < 120
+            assert "\n" not in repr(part)
+    assert "1600 spins, largest standard error" in repr(model.infer("gibbs").posterior)

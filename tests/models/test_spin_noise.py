@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from credo.models.spin_noise import BitFlip, GaussianNoise, as_noise
+from credo.models.spin_noise import BitFlip, GaussianNoise, as_noise, check_levels, noise_beyond
 
 
 def test_gaussian_noise_has_the_densities_of_scipy():
@@ -34,3 +34,24 @@ def test_flips_need_spins_and_a_probability():
         BitFlip(0.1).log_likelihood(np.array([1.0, 0.5]))
     with pytest.raises(ValueError, match="between 0 and 1; found"):
         BitFlip(1.0)
+
+
+@pytest.mark.parametrize("scale", [0.3, 1.0, 2.0])
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_the_noise_beyond_two_levels_is_estimated_whatever_the_spins(scale, share):
+    rng = np.random.default_rng(1)
+    spins = np.where(rng.random(20_000) < share, 1.0, -1.0)
+    y = spins + scale * rng.normal(size=spins.shape)
+    assert_allclose(noise_beyond(y), scale, rtol=0.05)
+    check_levels(y, scale)
+
+
+def test_levels_other_than_minus_one_and_one_are_refused():
+    rng = np.random.default_rng(2)
+    truth = np.where(rng.random(400) < 0.3, 1.0, 0.0)
+    for y in (255 * truth, truth, np.clip(truth + 0.2 * rng.normal(size=400), 0, 1), -truth):
+        for scale in (0.1, 1.0):
+            with pytest.raises(ValueError, match=r"around -1 and 1; .*GaussianNoise\("):
+                check_levels(y, scale)
+    check_levels(np.full(5, np.nan), 1.0)
+    check_levels(np.ones(400), 1.0)

@@ -58,6 +58,7 @@ CLASSES: Mapping[str, str] = MappingProxyType(
         "Info": "credo.inference.engine",
         "InverseGamma": "credo.distributions.inverse_gamma",
         "InverseWishart": "credo.distributions.inverse_wishart",
+        "IsingAnnealing": "credo.inference.ising_annealing",
         "IsingConditionalModes": "credo.inference.ising_modes",
         "IsingGibbs": "credo.inference.ising_gibbs",
         "IsingMeanField": "credo.inference.ising_mean_field",

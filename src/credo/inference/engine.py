@@ -67,6 +67,13 @@ class Inference:
     trace: tuple[Info, ...]
     state: Any = None
 
+    def __repr__(self) -> str:
+        evidence = f"{self.log_evidence:.6g} ({self.evidence_method})"
+        return (
+            f"Inference({type(self.posterior).__name__}, log_evidence {evidence}, "
+            f"{self.status.value}, {len(self.trace)} steps)"
+        )
+
 
 class Engine(Protocol[Problem, State]):
     """Settings with pure ``init``, ``step`` and ``posterior``."""

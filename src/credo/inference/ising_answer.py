@@ -14,9 +14,14 @@ from credo.inference.ising_mean_field import IsingMeanField
 from credo.inference.ising_modes import IsingConditionalModes
 from credo.inference.ising_problem import IsingProblem, SpinAssignment
 
-__all__ = ["Method", "modes_by", "spin_inference"]
+__all__ = ["DENOISERS", "Method", "check_method", "modes_by", "spin_inference"]
 
 Method = str | Engine[IsingProblem, Any]
+
+MEANS = ("auto", "exact", "gibbs", "mean_field")
+MODES = ("max_flow", "icm", "exact")
+DENOISERS = (*MEANS, "max_flow", "icm")
+"""Methods that give every spin a value: its more probable one, or that of the best image."""
 
 
 def spin_inference(
@@ -35,7 +40,7 @@ def spin_inference(
     engines: dict[str, Any] = {"gibbs": IsingGibbs(), "mean_field": IsingMeanField()}
     engine = engines.get(method) if isinstance(method, str) else method
     if engine is None:
-        raise _unknown(method, ["auto", "exact", *engines])
+        raise _unknown(method, MEANS)
     if isinstance(engine, IsingGibbs) and rng is not None:
         seed = int(np.random.default_rng(rng).integers(1 << 62))
         engine = replace(engine, seed=seed)
@@ -49,11 +54,17 @@ def modes_by(problem: IsingProblem, method: str) -> SpinAssignment:
     if method == "icm":
         answer: SpinAssignment = run(IsingConditionalModes(), problem).posterior
         return answer
-    raise _unknown(method, ["max_flow", "icm", "exact"])
+    raise _unknown(method, MODES)
 
 
-def _unknown(method: object, known: list[str]) -> ValueError:
+def check_method(method: Method, known: tuple[str, ...]) -> None:
+    """Raise if a method is a name that is not known."""
+    if isinstance(method, str) and method not in known:
+        raise _unknown(method, known)
+
+
+def _unknown(method: object, known: tuple[str, ...]) -> ValueError:
     return ValueError(
-        f"method must be one of {known}; found {method!r}. Check the spelling, or pass an "
-        "engine."
+        f"method must be one of {list(known)}; found {method!r}. Check the spelling, or pass "
+        "an engine."
     )

@@ -37,6 +37,9 @@ class IsingProblem:
     grid: SpinGrid | None = None
     log_constant: float = 0.0
 
+    def __repr__(self) -> str:
+        return f"IsingProblem({self.n_spins} spins, {len(self.graph.edges)} edges)"
+
     @property
     def n_spins(self) -> int:
         """Number of spins."""
@@ -82,6 +85,9 @@ class SpinMeans:
     error_kind: str = "exact"
     standard_error: Array | None = None
 
+    def __repr__(self) -> str:
+        return f"SpinMeans({len(self.mean)} spins, {self.error_kind} {self.error:.2g})"
+
 
 @dataclass(frozen=True, eq=False)
 class SpinAssignment:
@@ -89,3 +95,6 @@ class SpinAssignment:
 
     spins: Spins
     log_density: float
+
+    def __repr__(self) -> str:
+        return f"SpinAssignment({len(self.spins)} spins, log density {self.log_density:.6g})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from numbers import Real
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -14,7 +15,13 @@ from credo.graphs.variable import Variable, nearest
 from credo.inference.account import ApproximationWarning
 from credo.inference.engine import Inference
 from credo.inference.ising_annealing import IsingAnnealing
-from credo.inference.ising_answer import Method, modes_by, spin_inference
+from credo.inference.ising_answer import (
+    DENOISERS,
+    Method,
+    check_method,
+    modes_by,
+    spin_inference,
+)
 from credo.inference.ising_exact import SpinElimination
 from credo.inference.ising_gibbs import spin_draws
 from credo.inference.ising_problem import IsingProblem
@@ -23,7 +30,7 @@ from credo.inference.table_plan_error import InferenceTooLarge
 from credo.models.limits import Limits
 from credo.models.markov_random_field import MarkovRandomField
 from credo.models.spin_factor import spin_factors, spin_problem
-from credo.models.spin_noise import SpinNoise, as_noise
+from credo.models.spin_noise import SpinNoise, as_noise, check_levels, noise_beyond
 from credo.models.spin_structure import (
     SpinStructure,
     field_by_name,
@@ -170,6 +177,8 @@ class IsingModel:
             likelihoods of the array y for x = -1 and for x = 1.
         """
         given = self._shaped(y, "y")
+        if isinstance(noise, Real):
+            check_levels(given, float(noise))
         low, high = as_noise(noise).log_likelihood(given)
         seen = ~np.isnan(given)
         if not np.all(np.isfinite(low[seen]) & np.isfinite(high[seen])):
@@ -316,17 +325,24 @@ class IsingModel:
     def denoise(
         self,
         image: ArrayLike,
-        noise: Noise = 1.0,
+        noise: Noise | None = None,
         method: Method = "gibbs",
         rng: Random = None,
     ) -> Spins:
         """Return spins for a noisy image of them.
 
-        "gibbs", "mean_field" and "exact" give each spin its more probable value, which
+        "auto", "gibbs", "mean_field" and "exact" give each spin its more probable value, which
         makes the fewest errors in expectation; "max_flow" and "icm" give the most probable
         image as a whole.
+
+        Parameters
+        ----------
+        noise
+            As for `observe`. If left out it is normal around -1 and 1, with the standard
+            deviation that the image has beyond those: ``sqrt(mean(image ** 2) - 1)``.
         """
-        posterior = self.observe(image, noise)
+        check_method(method, DENOISERS)
+        posterior = self.observe(image, noise_beyond(image) if noise is None else noise)
         if isinstance(method, str) and method in ("max_flow", "icm"):
             return posterior.most_probable(method)
         return np.where(posterior.mean(method, rng) < 0, -1, 1).astype(np.int8)

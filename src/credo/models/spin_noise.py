@@ -11,7 +11,12 @@ from numpy.typing import ArrayLike
 
 from credo.numerics.array import Array, as_float
 
-__all__ = ["BitFlip", "GaussianNoise", "SpinNoise", "as_noise"]
+__all__ = ["BitFlip", "GaussianNoise", "SpinNoise", "as_noise", "check_levels", "noise_beyond"]
+
+# Fewer observations than this may all lie on one side by chance.
+_ENOUGH = 64
+# Below this standard deviation nothing would be left for the neighbors to say.
+_LEAST_NOISE = 0.1
 
 
 @runtime_checkable
@@ -113,3 +118,42 @@ def as_noise(
     if callable(noise):
         return _Function(noise)
     return GaussianNoise(float(noise))
+
+
+def noise_beyond(y: ArrayLike) -> float:
+    """Return the standard deviation of noise around -1 and 1, from the mean of squares.
+
+    Whatever the spins are, ``E[y ** 2] = 1 + noise ** 2``.
+
+    Examples
+    --------
+    >>> round(noise_beyond([1.5, -1.5, 0.5, -0.5, 2.0, -1.0]), 4)
+    0.8165
+    """
+    squares = float(np.nanmean(as_float(y) ** 2)) if np.size(y) else 1.0
+    return max(float(np.sqrt(max(squares - 1.0, 0.0))), _LEAST_NOISE)
+
+
+def check_levels(y: Array, scale: float) -> None:
+    """Raise if observations cannot be -1 or 1 plus noise: gray levels, or zeros and ones.
+
+    The mean of such observations is between -1 and 1, and of many with small values on one
+    side of zero some are on the other.
+    """
+    seen = y[~np.isnan(y)]
+    if not seen.size:
+        return
+    # A deviation of few observations is no measure of their noise.
+    own = float(seen.std()) if seen.size >= _ENOUGH // 4 else max(scale, float(seen.std()))
+    spread = own / np.sqrt(seen.size)
+    size = np.abs(seen)
+    one_sided = bool(np.all(seen >= 0) or np.all(seen <= 0)) and seen.size >= _ENOUGH
+    if abs(float(seen.mean())) <= 1.0 + 6.0 * spread and not (
+        one_sided and np.mean(size < 0.5) > 0.25
+    ):
+        return
+    raise ValueError(
+        "observations with normal noise must lie around -1 and 1; found values from "
+        f"{seen.min():.4g} to {seen.max():.4g} with mean {seen.mean():.4g}. Pass "
+        "noise=GaussianNoise(scale, low, high) with the levels of the two values, or rescale."
+    )
