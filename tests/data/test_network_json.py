@@ -57,10 +57,12 @@ def every_kind():
                     for b in (False, True)
                 }
             ),
-            "cured": Probit(2.0, 0.7),
+            "cured": Probit(2.0, 0.7, below=True),
             "grade": Logit([-1.0, 0.5], 0.2, {"effect": 1.0, "weight": -0.5}),
             "delay": DistributionNode(Gamma(2.0, 1.5)),
-            "back": ConditionalThreshold({True: Logit(0.1, 2.0), False: Logit(0.3, 1.0)}),
+            "back": ConditionalThreshold(
+                {True: Logit(0.1, 2.0, below=True), False: Logit(0.3, 1.0, below=True)}
+            ),
         },
         states={"pain": ("none", "some", "much"), "grade": ("c", "b", "a")},
     )

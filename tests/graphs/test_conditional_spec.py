@@ -37,7 +37,7 @@ B = Variable("b", ("low", "high"))
         (LinearGaussian(), None),
         (Normal(0.0, 1.0), None),
         (ConditionalTable(B, [], [0.5, 0.5]), ("low", "high")),
-        ({"dry": Probit(1.0), "wet": Probit(2.0)}, (False, True)),
+        ({"dry": Probit(1.0, below=True), "wet": Probit(2.0, below=True)}, (False, True)),
     ],
     ids=lambda value: type(value).__name__,
 )

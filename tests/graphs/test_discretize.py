@@ -96,7 +96,7 @@ def test_real_answers_approach_the_exact_posterior_as_bins_grow():
 
 def test_a_probit_child_is_averaged_over_the_bins_of_its_parent():
     buy = Variable("buy", (False, True))
-    node = Probit(1.0, 0.4).bind(buy, [X])
+    node = Probit(1.0, 0.4, below=True).bind(buy, [X])
     bins = Bins("x", [0.0, 0.9, 2.0])
     table = discretized(node, [bins], 8).probability
     for i in range(2):

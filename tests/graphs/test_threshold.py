@@ -13,7 +13,7 @@ GRADE = Variable("grade", ("low", "middle", "high"))
 
 
 def test_go_has_the_worked_probability():
-    node = Probit(120.0, 15.0).bind(GO, (SIZE,))
+    node = Probit(120.0, 15.0, below=True).bind(GO, (SIZE,))
 
     def weighted(size):
         values = {"size": np.array([size]), "go": np.array([1])}
@@ -53,32 +53,52 @@ def test_draws_have_the_stated_frequencies(kind):
 
 
 def test_draws_of_an_event_are_positions_of_its_states():
-    node = Probit(120.0, 15.0).bind(GO, (SIZE,))
+    node = Probit(120.0, 15.0, below=True).bind(GO, (SIZE,))
     draws = node.sample({"size": np.full(1000, 0.0)}, 1000, np.random.default_rng(0))
     assert np.all(draws == 1)
 
 
-def test_event_names_the_state_that_happens_below():
-    other = Probit(120.0, 15.0, event=False).bind(GO, (SIZE,))
-    table = np.exp(other.log_table({"size": np.array([100.0])}))[0]
-    assert_allclose(table, [special.ndtr(20 / 15), special.ndtr(-20 / 15)])
-    with pytest.raises(ValueError, match="event must be left out"):
-        Probit([1.0, 2.0], event="low")
+@pytest.mark.parametrize(("kind", "cdf"), [(Probit, special.ndtr), (Logit, special.expit)])
+def test_a_single_threshold_names_the_state_on_one_side(kind, cdf):
+    low, high = cdf(20 / 15), cdf(-20 / 15)
+    expected = {"below": (low, high), "above": (high, low)}
+    for side, (named, other) in expected.items():
+        for state, place in ((True, 1), (False, 0)):
+            node = kind(120.0, 15.0, **{side: state}).bind(GO, (SIZE,))
+            table = np.exp(node.log_table({"size": np.array([100.0])}))[0]
+            assert_allclose(table[[place, 1 - place]], [named, other], rtol=1e-12)
+
+
+def test_a_list_of_one_threshold_is_the_same_as_above_the_last_state():
+    size = {"size": np.linspace(-3.0, 3.0, 7)}
+    listed = Probit([0.5], 2.0).bind(GO, (SIZE,)).log_table(size)
+    assert_allclose(Probit(0.5, 2.0, above=True).bind(GO, (SIZE,)).log_table(size), listed)
+
+
+def test_a_single_threshold_without_a_side_is_refused():
+    with pytest.raises(ValueError, match=r"found neither below nor above\. Pass below=state"):
+        Probit(0.0)
+    with pytest.raises(ValueError, match="found below and above"):
+        Logit(0.0, below=True, above=False)
+    with pytest.raises(ValueError, match="must be left out"):
+        Probit([1.0, 2.0], below="low")
 
 
 def test_score_is_linear_in_several_parents():
     x, y = Variable("x"), Variable("y")
-    node = Logit(1.0, 2.0, {"x": 0.5, "y": -1.0}).bind(GO, (y, x))
+    node = Logit(1.0, 2.0, {"x": 0.5, "y": -1.0}, below=True).bind(GO, (y, x))
     values = {"x": np.array([2.0]), "y": np.array([3.0]), "go": np.array([1])}
     assert_allclose(np.exp(node.log_prob(values)), special.expit((1.0 - (1.0 - 3.0)) / 2.0))
     assert node.n_parameters == 3
     with pytest.raises(ValueError, match="coefficients of go must be given for several"):
-        Logit(1.0).bind(GO, (x, y))
+        Logit(1.0, below=True).bind(GO, (x, y))
 
 
 def test_discrete_parents_choose_the_parameters():
     road = Variable("road", ("dry", "wet"))
-    spec = ConditionalThreshold({"wet": Probit(80.0, 10.0), "dry": Probit(120.0, 15.0)})
+    spec = ConditionalThreshold(
+        {"wet": Probit(80.0, 10.0, below=True), "dry": Probit(120.0, 15.0, below=True)}
+    )
     node = spec.bind(GO, (SIZE, road))
     values = {
         "road": np.array([0, 1]),
@@ -94,19 +114,19 @@ def test_discrete_parents_choose_the_parameters():
     shares = draws.reshape(2, -1).mean(axis=1)
     assert_allclose(shares, special.ndtr([20 / 15, -20 / 10]), atol=0.01)
     with pytest.raises(ValueError, match="Use ConditionalThreshold"):
-        Probit(1.0).bind(GO, (SIZE, road))
+        Probit(1.0, below=True).bind(GO, (SIZE, road))
     with pytest.raises(ValueError, match="must share one link"):
-        ConditionalThreshold({"wet": Probit(80.0), "dry": Logit(80.0)})
+        ConditionalThreshold({"wet": Probit(80.0, below=True), "dry": Logit(80.0, below=True)})
 
 
 def test_node_is_a_conditional_but_no_table():
-    node = Probit(0.0).bind(GO, (SIZE,))
+    node = Probit(0.0, below=True).bind(GO, (SIZE,))
     assert isinstance(node, Conditional)
     assert not isinstance(node, DiscreteConditional)
 
 
 def test_states_are_proposed_where_none_are_given():
-    assert Probit(1.0).child_states() == (False, True)
+    assert Probit(1.0, below=True).child_states() == (False, True)
     assert Logit([1.0, 2.0]).child_states() == (0, 1, 2)
 
 
@@ -114,10 +134,10 @@ def test_wrong_settings_are_refused():
     with pytest.raises(ValueError, match="ascending numbers; found"):
         Probit([2.0, 1.0])
     with pytest.raises(ValueError, match=r"scale must be positive; found 0.0"):
-        Probit(1.0, 0.0)
+        Probit(1.0, 0.0, below=True)
     with pytest.raises(ValueError, match="grade must have 2 states"):
-        Probit(1.0).bind(GRADE, (SIZE,))
+        Probit(1.0, below=True).bind(GRADE, (SIZE,))
     with pytest.raises(ValueError, match="found a real-valued variable"):
-        Probit(1.0).bind(Variable("y"), (SIZE,))
+        Probit(1.0, below=True).bind(Variable("y"), (SIZE,))
     with pytest.raises(ValueError, match="must have a real-valued parent"):
-        Probit(1.0).bind(GO, ())
+        Probit(1.0, below=True).bind(GO, ())

@@ -460,7 +460,7 @@ def decision(extra=()):
     size, go = Variable("size"), Variable("go", (False, True))
     return [
         LinearGaussian(100.0, {}, 20.0).bind(size, ()),
-        Probit(120.0, 15.0).bind(go, (size,)),
+        Probit(120.0, 15.0, below=True).bind(go, (size,)),
         *extra,
     ]
 
@@ -495,7 +495,9 @@ def test_posteriors_that_are_not_mixtures_of_normals_are_sent_to_sampling():
     ):
         with pytest.raises(ValueError, match=r"found \['go'\]. Use likelihood weighting"):
             ask()
-    second = Probit(90.0, 5.0).bind(Variable("stop", (False, True)), (Variable("size"),))
+    second = Probit(90.0, 5.0, below=True).bind(
+        Variable("stop", (False, True)), (Variable("size"),)
+    )
     both = HybridProblem(decision([second]))
     found = both.marginals(Findings(1), ["go", "stop"])
     assert_allclose(found["go"][0, 1], special.ndtr(20 / 25))
@@ -560,7 +562,7 @@ def test_a_threshold_may_switch_real_variables_that_are_apart_from_its_score():
     switch = {True: LinearGaussian(2.0, {}, 0.5), False: LinearGaussian(-1.0, {}, 1.0)}
     nodes = [
         LinearGaussian(0.3, {}, 1.2).bind(x, ()),
-        Probit(0.5, 0.7).bind(go, (x,)),
+        Probit(0.5, 0.7, below=True).bind(go, (x,)),
         ConditionalLinearGaussian(switch).bind(y, (go,)),
         LinearGaussian(0.0, {"y": 1.0}, 0.8).bind(z, (y,)),
     ]
@@ -810,7 +812,7 @@ def test_rows_share_a_plan_unless_the_cost_or_a_threshold_forbids_it():
     few, many = switched_chain(4), switched_chain(14)
     assert HybridProblem(few).n_shared(Findings.of({}, {"x0": gaps[0], "x3": gaps[1]}))
     assert not HybridProblem(many).n_shared(Findings.of({}, {"x0": gaps[0], "x13": gaps[1]}))
-    probit = Probit(0.0).bind(Variable("go", (False, True)), (Variable("x3"),))
+    probit = Probit(0.0, below=True).bind(Variable("go", (False, True)), (Variable("x3"),))
     problem = HybridProblem([*few, probit])
     assert not problem.n_shared(Findings.of({}, {"x0": gaps[0], "x3": gaps[1]}))
     with pytest.raises(ValueError, match="given values of x3 must be finite; found nan"):

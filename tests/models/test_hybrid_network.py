@@ -139,7 +139,8 @@ def test_tuned_engine_has_the_worked_numbers():
 
 def test_probit_node_has_the_worked_probability():
     net = BayesianNetwork(
-        "size -> go", cpts={"size": LinearGaussian(100.0, {}, 20.0), "go": Probit(120.0, 15.0)}
+        "size -> go",
+        cpts={"size": LinearGaussian(100.0, {}, 20.0), "go": Probit(120.0, 15.0, below=True)},
     )
     found = net.query("go", method="exact")
     assert_allclose(found[True], 0.7881446014, atol=1e-10)
@@ -418,7 +419,11 @@ def test_cost_of_a_hybrid_network_is_that_of_its_largest_mixture():
 def test_cost_of_draws_is_told_where_nothing_else_can_answer():
     net = BayesianNetwork(
         "x -> go; x -> stop",
-        cpts={"x": LinearGaussian(), "go": Probit(0.2), "stop": Probit(-0.4)},
+        cpts={
+            "x": LinearGaussian(),
+            "go": Probit(0.2, below=True),
+            "stop": Probit(-0.4, below=True),
+        },
         states={"go": (False, True), "stop": (False, True)},
     )
     assert net.plan(targets=["go"]).is_exact
@@ -516,7 +521,7 @@ def test_thresholds_are_answered_pattern_by_pattern():
             "kind": [0.3, 0.7],
             "x": {False: LinearGaussian(-1.0), True: LinearGaussian(1.0, {}, 2.0)},
             "y": LinearGaussian(0.2, {"x": 1.5}, 0.6),
-            "go": Probit(0.4),
+            "go": Probit(0.4, below=True),
         },
         states={"kind": (False, True), "go": (False, True)},
     )

@@ -37,8 +37,8 @@ def road():
         "size -> go, stop",
         cpts={
             "size": LinearGaussian(100.0, {}, 20.0),
-            "go": Probit(120.0, 15.0),
-            "stop": Logit(90.0, 10.0),
+            "go": Probit(120.0, 15.0, below=True),
+            "stop": Logit(90.0, 10.0, below=True),
         },
     )
 

@@ -27,16 +27,18 @@ __all__ = ["ConditionalThreshold", "Logit", "Probit"]
 class Threshold:
     """Thresholds on a noisy linear score of the real parents; `Probit` or `Logit`.
 
-    With a single number ``t`` the child has two states, and its event happens below:
-    ``P(event) = F((t - score) / scale)``. With a list of ``K - 1`` ascending numbers the child
-    has ``K`` states in the order of the score, and
+    With a single number ``t`` the child has two states, and the one that happens where the
+    score is low must be named, ``P(below) = F((t - score) / scale)``, or the one where it is
+    high, ``P(above) = F((score - t) / scale)``. With a list of ``K - 1`` ascending numbers the
+    child has ``K`` states in the order of the score, and
     ``P(k-th or before) = F((t_k - score) / scale)``.
     """
 
     thresholds: Array
     scale: float
     coefficients: Mapping[str, float] | None
-    event: Any
+    below: Any
+    above: Any
     link: ClassVar[str]
     is_discrete: ClassVar[bool] = True
 
@@ -45,7 +47,9 @@ class Threshold:
         threshold: ArrayLike,
         scale: float = 1.0,
         coefficients: Mapping[str, float] | None = None,
-        event: Any = None,
+        *,
+        below: Any = None,
+        above: Any = None,
     ) -> None:
         edges = as_float(threshold)
         if (
@@ -62,15 +66,11 @@ class Threshold:
                 f"scale must be positive; found {scale}. Pass the scale of the noise on the "
                 "score; a small one makes the threshold sharp."
             )
-        if event is not None and edges.ndim:
-            raise ValueError(
-                f"event must be left out where a list of thresholds is given; found {event!r}. "
-                "Order the states by the score, or pass one number as threshold."
-            )
+        _check_side(edges, below, above)
         named = None if coefficients is None else dict(coefficients)
         for name, value in zip(
-            ("thresholds", "scale", "coefficients", "event"),
-            (edges, float(scale), named, event),
+            ("thresholds", "scale", "coefficients", "below", "above"),
+            (edges, float(scale), named, below, above),
             strict=True,
         ):
             object.__setattr__(self, name, value)
@@ -116,8 +116,11 @@ class Threshold:
             )
         if self.thresholds.ndim:
             return tuple(range(child.n_states))
-        event = child.n_states - 1 if self.event is None else child.index(self.event)
-        return event, 1 - event
+        if self.below is not None:
+            low = child.index(self.below)
+            return low, 1 - low
+        high = child.index(self.above)
+        return 1 - high, high
 
 
 class Probit(Threshold):
@@ -126,19 +129,21 @@ class Probit(Threshold):
     Parameters
     ----------
     threshold
-        A number ``t``: the event happens with probability ``Phi((t - score) / scale)``. Or an
-        ascending list: the states in order share out the score between the thresholds.
+        A number ``t`` for a child of two states, with ``below`` or ``above``. Or an ascending
+        list: the states in order share out the score between the thresholds.
     scale
         Standard deviation of the noise on the score.
     coefficients
         Of the real parents in the score; may be left out for a single parent, which is then
         the score itself. A negative one turns the direction round.
-    event
-        State that happens below a single threshold; the last state, True, by default.
+    below, above
+        With a single threshold one of them must be given: the state that happens below it,
+        with probability ``Phi((t - score) / scale)``, or the one that happens above it.
 
     Examples
     --------
-    >>> go = Probit(120.0, scale=15.0).bind(Variable("go", (False, True)), (Variable("size"),))
+    >>> spec = Probit(120.0, scale=15.0, below=True)
+    >>> go = spec.bind(Variable("go", (False, True)), (Variable("size"),))
     >>> np.exp(go.log_table({"size": np.array([100.0])})).round(4)
     array([[0.0912, 0.9088]])
     """
@@ -151,7 +156,8 @@ class Logit(Threshold):
 
     Examples
     --------
-    >>> go = Logit(120.0, scale=10.0).bind(Variable("go", (False, True)), (Variable("size"),))
+    >>> spec = Logit(120.0, scale=10.0, below=True)
+    >>> go = spec.bind(Variable("go", (False, True)), (Variable("size"),))
     >>> np.exp(go.log_table({"size": np.array([100.0])})).round(4)
     array([[0.1192, 0.8808]])
     """
@@ -167,11 +173,12 @@ class ConditionalThreshold:
     ----------
     parts
         By state of the one discrete parent, or by tuple of states of several in the order of
-        the parents. All of one link, with equally many thresholds and one event.
+        the parents. All of one link, with equally many thresholds and the same state below.
 
     Examples
     --------
-    >>> spec = ConditionalThreshold({"wet": Probit(80.0, 15.0), "dry": Probit(120.0, 15.0)})
+    >>> spec = ConditionalThreshold(
+    ...     {"wet": Probit(80.0, 15.0, below=True), "dry": Probit(120.0, 15.0, below=True)})
     >>> road, size = Variable("road", ("dry", "wet")), Variable("size")
     >>> go = spec.bind(Variable("go", (False, True)), (road, size))
     >>> np.exp(go.log_prob({"road": [0, 1], "size": [100.0, 100.0], "go": [1, 1]})).round(4)
@@ -183,10 +190,12 @@ class ConditionalThreshold:
 
     def __post_init__(self) -> None:
         parts = dict(self.parts)
-        kinds = {(type(p).__name__, p.thresholds.shape, p.event) for p in parts.values()}
+        kinds = {
+            (type(p).__name__, p.thresholds.shape, p.below, p.above) for p in parts.values()
+        }
         if len(kinds) != 1:
             raise ValueError(
-                "parts must share one link, number of thresholds and event; found "
+                "parts must share one link, number of thresholds and state below; found "
                 f"{sorted(map(str, kinds))}. Use Probit or Logit throughout."
             )
         object.__setattr__(self, "parts", parts)
@@ -198,6 +207,22 @@ class ConditionalThreshold:
     def bind(self, child: Variable, parents: Sequence[Variable]) -> ThresholdNode:
         """Return the conditional distribution of ``child`` given ``parents``."""
         return _bound(child, parents, parts_in_order(child, parents, self.parts))
+
+
+def _check_side(edges: Array, below: Any, above: Any) -> None:
+    """Raise unless exactly one side of a single threshold is named."""
+    named = [name for name, side in (("below", below), ("above", above)) if side is not None]
+    if edges.ndim and named:
+        raise ValueError(
+            f"below and above must be left out where a list of thresholds is given; found "
+            f"{named[0]}. Order the states by the score, or pass one number as threshold."
+        )
+    if not edges.ndim and len(named) != 1:
+        raise ValueError(
+            "a single threshold must say which state happens on one side of it; found "
+            f"{' and '.join(named) or 'neither below nor above'}. Pass below=state for the one "
+            "where the score is low, or above=state for the one where it is high."
+        )
 
 
 def _bound(
