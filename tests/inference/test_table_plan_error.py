@@ -28,3 +28,6 @@ def test_what_a_plan_needs_and_may_take_is_told_in_units_that_fit():
     text = str(InferenceTooLarge(3, 900, 15_800, 2_000))
     assert "must fit 2 kB; found" in text
     assert "needs 15.8 kB" in text
+    assert InferenceTooLarge(3, 900, 15_800, 2_000).excess == (
+        "a plan of width 3 with 900 cells that needs 15.8 kB where 2 kB may be taken"
+    )

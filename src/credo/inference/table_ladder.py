@@ -248,7 +248,7 @@ class TableLadder:
 
 
 def _warn(error: InferenceTooLarge) -> None:
-    warn_approximate(f"the answer is approximate: {error.found}")
+    warn_approximate(f"the answer is approximate: {error.excess}")
 
 
 def _worst(accounts: Sequence[Account]) -> Account:

@@ -73,6 +73,11 @@ class InferenceTooLarge(MemoryError):
         return f"a plan of width {self.width} with {self._cost}"
 
     @property
+    def excess(self) -> str:
+        """The plan, its cost and the limit, in words."""
+        return f"{self.found} where {bytes_text(self.allowed)} may be taken"
+
+    @property
     def _cost(self) -> str:
         return f"{self.cells:.4g} cells that needs {bytes_text(self.bytes)}"
 

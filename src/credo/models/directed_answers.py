@@ -89,5 +89,5 @@ class DirectedAnswers:
         except InferenceTooLarge as error:
             if method != "auto" or isinstance(error, AnswerTooLarge):
                 raise
-            warn_approximate(f"the answer comes from weighted draws: {error.found}")
+            warn_approximate(f"the answer comes from weighted draws: {error.excess}")
         return answer(self.weighted)
