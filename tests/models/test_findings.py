@@ -246,7 +246,7 @@ def test_a_truth_value_is_no_number_of_a_real_variable(truth):
     with pytest.raises(ValueError, match=r"about height must be a number.*found"):
         read_findings(VARIABLES, {"height": truth})
     with pytest.raises(ValueError, match="height must hold numbers"):
-        read_findings(VARIABLES, pd.DataFrame({"height": [truth, truth]}))
+        read_findings(VARIABLES, pd.DataFrame({"height": [truth, None]}))
 
 
 def test_a_lazy_table_is_computed():

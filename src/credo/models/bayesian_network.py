@@ -78,7 +78,7 @@ class BayesianNetwork(Network):
         states: Mapping[str, Sequence[Any]] | None = None,
     ) -> None:
         self.graph, told = _graph_of(structure)
-        known = {**told, **{name: _labels(name, told) for name, told in (states or {}).items()}}
+        known = {**told, **{name: _labels(name, s) for name, s in (states or {}).items()}}
         _check_names("states", known, self.graph)
         self.conditionals: dict[str, Conditional] = {}
         if cpts is None:

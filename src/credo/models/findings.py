@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import narwhals as nw
@@ -136,14 +137,14 @@ def _is_missing(value: Any) -> bool:
 
 
 def _number(name: str, value: Any) -> float:
-    try:
-        # True would silently count as one.
-        return float("" if isinstance(value, bool | np.bool_) else value)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"a finding about {name} must be a number, for it is real-valued; found {value!r}. "
-            "Pass a number."
-        ) from error
+    # True would silently count as one.
+    if not isinstance(value, bool | np.bool_):
+        with suppress(TypeError, ValueError):
+            return float(value)
+    raise ValueError(
+        f"a finding about {name} must be a number, for it is real-valued; found {value!r}. "
+        "Pass a number."
+    )
 
 
 def _is_likelihood(variable: Variable, value: Any) -> bool:
@@ -245,7 +246,7 @@ def _codes(variable: Variable, column: pd.Series[Any]) -> NDArray[np.intp]:
 
 def _numbers(name: str, column: pd.Series[Any]) -> Array:
     try:
-        if pd.api.types.is_bool_dtype(column):
+        if pd.api.types.infer_dtype(column, skipna=True) == "boolean":
             raise TypeError("truth values")
         return np.asarray(pd.to_numeric(column), dtype=np.float64)
     except (TypeError, ValueError) as error:
