@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 
 from credo.graphs.conditional import Conditional, DiscreteConditional
 from credo.graphs.gaussian_node import GaussianNode
+from credo.graphs.threshold_node import ThresholdNode
 from credo.inference.findings import Findings
 from credo.inference.hybrid_cost import n_shared_rows, posterior_cost
 from credo.inference.hybrid_structure import HybridStructure, Solved
 from credo.inference.real_component import joined_moments
 from credo.inference.real_posterior import HybridPosterior, RealPosterior
 from credo.inference.table_plan_error import NoExactAnswer
+from credo.inference.threshold_integral import is_integrable, posterior_beyond, score_node
 from credo.numerics.array import Array
 
 __all__ = ["HybridProblem", "is_conditional_gaussian"]
@@ -80,7 +82,8 @@ class HybridProblem:
 
         A threshold is no obstacle where its real parents are given, or where no other
         threshold depends on the same hidden ones and no real target is linked to them. Nodes
-        that neither findings nor targets descend from never are.
+        that neither findings nor targets descend from never are. A single probit that is an
+        obstacle is integrated by `posterior` nevertheless, if it is given and leads nowhere.
         """
         codes = [n for n in given if self.structure.variable(n).is_discrete]
         values = [n for n in given if n not in codes]
@@ -127,7 +130,10 @@ class HybridProblem:
         self, findings: Findings[str], targets: Sequence[str]
     ) -> tuple[dict[str, Array | RealPosterior], Array]:
         """Return `marginals` and `log_prob` of the same findings, in one pass."""
-        _refuse(self.obstacles(findings.names, targets))
+        obstacles = self.obstacles(findings.names, targets)
+        if len(obstacles) == 1 and self._is_integrable(obstacles[0], findings):
+            return self._beyond(obstacles[0], findings, targets)
+        _refuse(obstacles)
         if not targets:
             return {}, self.log_prob(findings)
         groups = self.structure.groups(findings.names, targets)
@@ -217,6 +223,29 @@ class HybridProblem:
     ) -> None:
         given = [*findings.codes, *findings.weights]
         _refuse(self.structure.obstacles(given, list(findings.values), keep, shaped))
+
+    def _is_integrable(self, name: str, findings: Findings[str]) -> bool:
+        """Return whether one integral over a score makes marginals exact."""
+        node = self.structure.conditionals[name]
+        return is_integrable(node, findings) and not self.structure.graph.children(name)
+
+    def _beyond(
+        self, name: str, findings: Findings[str], targets: Sequence[str]
+    ) -> tuple[dict[str, Array | RealPosterior], Array]:
+        """Return marginals once a threshold tells on which side of it a score is."""
+        nodes = dict(self.structure.conditionals)
+        node = nodes.pop(name)
+        assert isinstance(node, ThresholdNode)
+        inner = HybridProblem([*nodes.values(), score_node(node)], self.structure.max_bytes)
+        asked = [target for target in targets if target != name]
+        rows = [
+            posterior_beyond(node, findings.row(k), asked, inner.posterior)
+            for k in range(findings.n_rows)
+        ]
+        found = {n: _stacked([parts[n] for parts, _ in rows]) for n in asked}
+        if name in targets:
+            found[name] = np.eye(node.child.n_states)[findings.codes[name]]
+        return found, np.concatenate([total for _, total in rows])
 
     def _marginals(
         self, findings: Findings[str], batch: Sequence[Sequence[str]]

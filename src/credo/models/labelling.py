@@ -12,6 +12,7 @@ from credo.graphs.variable import Variable
 from credo.inference.account import Account
 from credo.inference.findings import Findings
 from credo.models.answers import RealMarginal
+from credo.models.exact_distribution import with_account
 from credo.models.joint_answer import JointAnswer, JointRows
 from credo.models.network_answer import labelled, labelled_rows, row_attrs, value_column
 from credo.numerics.array import Array
@@ -57,7 +58,7 @@ def _labelled_real(
 ) -> Any:
     """Return the distribution of a real variable, or its moments row by row."""
     if findings.index is None:
-        return found.mixture(0)
+        return with_account(found.mixture(0), account)
     mean = found.total_mean()
     parts = {"mean": mean, "std": np.sqrt(found.total_variance())}
     frame = pd.DataFrame(parts, index=findings.index)

@@ -217,7 +217,9 @@ class WeightedAnswers:
             return np.array([column[0], 0.0]), 0.0
         mean, error = draws.mean(column)
         variance = draws.mean((column - mean) ** 2)[0]
-        return np.array([mean, variance]), float(error / np.sqrt(variance))
+        # All weight may be on one draw, whose spread is no measure of anything.
+        relative = error / np.sqrt(variance) if variance > 0 else np.inf
+        return np.array([mean, variance]), float(relative)
 
     def _drawn_rows(
         self, findings: Findings[str], name: str, moments: Array, account: Account
