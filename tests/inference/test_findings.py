@@ -27,7 +27,7 @@ def rebuilt(findings, n_rows):
             elif (i,) in group.weighted:
                 before = group.weighted.index((i,))
                 start = sum(N_STATES[scope[0]] for scope in group.weighted[:before])
-                share = group.likelihood[start : start + n]
+                share = group.stacked_likelihood[start : start + n]
             else:
                 share = np.ones((n, max(group.codes.shape[1], group.place.max() + 1)))
             shares[i][:, group.rows] = share[:, group.place]
@@ -59,12 +59,12 @@ def test_equal_rows_are_answered_once():
 
 
 def test_rows_with_likelihoods_stay_apart():
-    weight = np.arange(1.0, 7.0).reshape(2, 3)
-    findings = Findings(3, {1: np.array([2, 2, 2])}, {0: weight})
+    likelihood = np.arange(1.0, 7.0).reshape(2, 3)
+    findings = Findings(3, {1: np.array([2, 2, 2])}, {0: likelihood})
     (group,) = findings.groups(N_STATES)
     assert group.codes.shape == (1, 3)
     assert group.weighted == ((0,),)
-    assert_array_equal(group.likelihood[:, group.place], weight)
+    assert_array_equal(group.stacked_likelihood[:, group.place], likelihood)
 
 
 def test_a_few_patterns_have_a_plan_each():
@@ -73,7 +73,9 @@ def test_a_few_patterns_have_a_plan_each():
         table[at, 2 * at : 2 * at + 2] = -1
     groups = list(Findings(8, dict(enumerate(table))).groups(N_STATES))
     assert len(groups) == FEW_PATTERNS
-    assert all(group.likelihood is None and len(group.observed) == 3 for group in groups)
+    assert all(
+        group.stacked_likelihood is None and len(group.observed) == 3 for group in groups
+    )
 
 
 def test_many_patterns_share_one_plan_and_common_ones_have_their_own():
@@ -135,7 +137,7 @@ def test_groups_with_real_variables_say_what_the_rows_say(seed, n_rows, n_shared
             if name in group.known.codes:
                 assert_array_equal(group.known.codes[name][group.place], expected)
             else:
-                found = group.known.weights.get(name, np.ones((3, group.known.n_rows)))
+                found = group.known.likelihood.get(name, np.ones((3, group.known.n_rows)))
                 assert_array_equal(found[:, group.place], share)
         nothing = np.full(group.known.n_rows, np.nan)
         for name, values in findings.values.items():
@@ -174,7 +176,7 @@ def test_settled_variables_are_known_in_every_row():
 def test_single_findings_fill_up_longer_columns():
     findings = Findings.of({"a": 1}, {"x": [1.0, 2.0]}, {"b": [0.2, 0.8]})
     assert findings.codes["a"].tolist() == [1, 1]
-    assert findings.weights["b"].tolist() == [[0.2, 0.2], [0.8, 0.8]]
+    assert findings.likelihood["b"].tolist() == [[0.2, 0.2], [0.8, 0.8]]
     assert Findings.of({"a": []}, {"x": 3.0}).n_rows == 0
     assert Findings.of().n_rows == 1
 
@@ -184,7 +186,7 @@ def test_some_rows_have_their_own_states_likelihoods_and_values():
     part = findings.take(np.array([2, 0]))
     assert part.codes["a"].tolist() == [2, 0]
     assert part.values["x"].tolist() == [3.0, 1.0]
-    assert_array_equal(part.weights["b"], np.eye(3)[:, [2, 0]])
+    assert_array_equal(part.likelihood["b"], np.eye(3)[:, [2, 0]])
     assert findings.row(1).values["x"].tolist() == [2.0]
     assert findings.take(slice(1, 9)).n_rows == 2
 
@@ -193,7 +195,7 @@ def test_variables_may_be_numbered_instead_of_named():
     findings = Findings.of({"a": [0, 1]}, {}, {"b": [0.2, 0.8]})
     numbered = findings.numbered({"b": 0, "a": 7})
     assert numbered.codes[7].tolist() == [0, 1]
-    assert numbered.weights[0].tolist() == [[0.2, 0.2], [0.8, 0.8]]
+    assert numbered.likelihood[0].tolist() == [[0.2, 0.2], [0.8, 0.8]]
 
 
 def test_rows_with_different_gaps_share_groups_of_limited_size():

@@ -489,7 +489,7 @@ def test_posteriors_that_are_not_mixtures_of_normals_are_sent_to_sampling():
     problem = HybridProblem(decision())
     assert problem.obstacles(["go"], ["size"]) == ["go"]
     for ask in (
-        lambda: problem.marginals(Findings.of(weights={"go": [0.2, 0.8]}), ["size"]),
+        lambda: problem.marginals(Findings.of(likelihood={"go": [0.2, 0.8]}), ["size"]),
         lambda: problem.joint(Findings(1), ["size", "go"]),
         lambda: problem.sample(Findings.of({"go": [1]}), 3, np.random.default_rng(0)),
     ):

@@ -51,7 +51,7 @@ def test_what_is_missing_is_not_known(nothing):
 )
 def test_uncertain_findings_are_likelihoods_in_the_order_of_the_states(written, expected):
     found = read_findings(VARIABLES, {"grade": written})
-    assert_array_equal(found.weights["grade"], np.array(expected)[:, None])
+    assert_array_equal(found.likelihood["grade"], np.array(expected)[:, None])
     assert not found.is_known("grade")
     assert found.names == {"grade"}
 
@@ -59,7 +59,7 @@ def test_uncertain_findings_are_likelihoods_in_the_order_of_the_states(written, 
 def test_a_tuple_that_is_a_state_is_that_state():
     assert read_findings(VARIABLES, {"pair": (1, 0)}).codes["pair"].tolist() == [1]
     likely = read_findings(VARIABLES, {"pair": (2.0, 5.0)})
-    assert likely.weights["pair"].ravel().tolist() == [2.0, 5.0]
+    assert likely.likelihood["pair"].ravel().tolist() == [2.0, 5.0]
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_cells_may_be_states_sets_likelihoods_and_gaps(some):
     frame = pd.DataFrame({"grade": ["mid", some, told, [3, 2, 1], None], "year": 2})
     found = read_findings(VARIABLES, frame)
     expected = [[0, 1, 0], [1, 0, 1], [0.1, 0.6, 0.3], [3, 2, 1], [1, 1, 1]]
-    assert_array_equal(found.weights["grade"].T, expected)
+    assert_array_equal(found.likelihood["grade"].T, expected)
     assert list(found.codes) == ["year"]
 
 

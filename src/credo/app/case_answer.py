@@ -83,7 +83,7 @@ def _with_shared(net: Network, cases: CaseTable, given: Mapping[str, Any]) -> pd
             f"--given must name variables that {cases.name} has no column for; found "
             f"{quoted(both)} in both; leave it out of one."
         )
-    vague = list(read_findings(net.variables, given).weights)
+    vague = list(read_findings(net.variables, given).likelihood)
     if vague:
         raise QuestionError(
             f"--given must be one state each where --data is given; found several for "

@@ -65,7 +65,7 @@ def typed_settings(texts: Iterable[str], variables: Mapping[str, Variable]) -> d
         If a text is no finding, or leaves open which state is meant.
     """
     found = typed_findings(texts, variables, "--do")
-    vague = list(read_findings(variables, found).weights)
+    vague = list(read_findings(variables, found).likelihood)
     if vague:
         raise QuestionError(
             f"--do must set a variable to one state; found {told_findings(found)}; choose one "

@@ -111,7 +111,7 @@ def answered(
         bool(account.get("is_exact", True)),
         "" if account.get("is_exact", True) else _error(account),
         bool(known.values),
-        any(((weight != 0) & (weight != 1)).any() for weight in known.weights.values()),
+        any(((table != 0) & (table != 1)).any() for table in known.likelihood.values()),
     )
 
 

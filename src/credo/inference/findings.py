@@ -46,7 +46,7 @@ class Findings(Generic[Key]):
         Number of rows.
     codes
         Positions of states, `MISSING` where unknown, each (n_rows,).
-    weights
+    likelihood
         Likelihoods of the states of variables that were only hinted at, (n_states, n_rows).
     values
         Values of real variables, NaN where unknown, each (n_rows,).
@@ -56,7 +56,7 @@ class Findings(Generic[Key]):
 
     n_rows: int
     codes: Mapping[Key, Codes] = field(default_factory=dict)
-    weights: Mapping[Key, Array] = field(default_factory=dict)
+    likelihood: Mapping[Key, Array] = field(default_factory=dict)
     values: Mapping[Key, Array] = field(default_factory=dict)
     index: pd.Index[Any] | None = None
 
@@ -65,7 +65,7 @@ class Findings(Generic[Key]):
         cls,
         codes: Mapping[Key, ArrayLike] | None = None,
         values: Mapping[Key, ArrayLike] | None = None,
-        weights: Mapping[Key, ArrayLike] | None = None,
+        likelihood: Mapping[Key, ArrayLike] | None = None,
     ) -> Findings[Key]:
         """Return findings; single ones count as one row, and fill up longer columns.
 
@@ -77,23 +77,23 @@ class Findings(Generic[Key]):
         """
         states = {k: np.atleast_1d(np.asarray(c, np.intp)) for k, c in (codes or {}).items()}
         numbers = {k: np.atleast_1d(as_float(v)) for k, v in (values or {}).items()}
-        hints = {k: as_float(w) for k, w in (weights or {}).items()}
-        hints = {k: w[:, None] if w.ndim == 1 else w for k, w in hints.items()}
+        tables = {k: as_float(table) for k, table in (likelihood or {}).items()}
+        tables = {k: t[:, None] if t.ndim == 1 else t for k, t in tables.items()}
         lengths: list[int] = [
-            c.shape[-1] for part in (states, numbers, hints) for c in part.values()
+            c.shape[-1] for part in (states, numbers, tables) for c in part.values()
         ]
         n = max([1, *lengths]) if all(lengths) else 0
         return cls(
             n,
             {key: np.broadcast_to(column, n) for key, column in states.items()},
-            {key: np.broadcast_to(table, (len(table), n)) for key, table in hints.items()},
+            {key: np.broadcast_to(table, (len(table), n)) for key, table in tables.items()},
             {key: np.broadcast_to(column, n) for key, column in numbers.items()},
         )
 
     @property
     def names(self) -> frozenset[Key]:
         """Variables that something is known about in some row."""
-        return frozenset(self.codes).union(self.weights, self.values)
+        return frozenset(self.codes).union(self.likelihood, self.values)
 
     @cached_property
     def settled(self) -> frozenset[Key]:
@@ -112,7 +112,7 @@ class Findings(Generic[Key]):
         return Findings(
             self.n_rows,
             {key: codes for key, codes in self.codes.items() if key not in keys},
-            {key: weight for key, weight in self.weights.items() if key not in keys},
+            {key: table for key, table in self.likelihood.items() if key not in keys},
             {key: values for key, values in self.values.items() if key not in keys},
             self.index,
         )
@@ -122,7 +122,7 @@ class Findings(Generic[Key]):
         return Findings(
             self.n_rows,
             {numbers[key]: codes for key, codes in self.codes.items()},
-            {numbers[key]: weight for key, weight in self.weights.items()},
+            {numbers[key]: table for key, table in self.likelihood.items()},
         )
 
     def take(self, rows: Rows | slice) -> Findings[Key]:
@@ -131,7 +131,7 @@ class Findings(Generic[Key]):
         return Findings(
             n_rows,
             {key: codes[rows] for key, codes in self.codes.items()},
-            {key: weight[:, rows] for key, weight in self.weights.items()},
+            {key: table[:, rows] for key, table in self.likelihood.items()},
             {key: values[rows] for key, values in self.values.items()},
         )
 
@@ -177,10 +177,10 @@ class Findings(Generic[Key]):
     def _single(self) -> FindingsGroup[Key]:
         """Return the only row; most questions have one, so it is worth a way of its own."""
         codes = {k: self.codes[k] for k in sorted(self.codes) if self.codes[k][0] != MISSING}
-        weights = {k: self.weights[k] for k in sorted(self.weights)}
+        likelihood = {k: self.likelihood[k] for k in sorted(self.likelihood)}
         values = {k: v for k, v in self.values.items() if not np.isnan(v[0])}
         only = np.zeros(1, dtype=np.intp)
-        return FindingsGroup(Findings(1, codes, weights, values), only, only)
+        return FindingsGroup(Findings(1, codes, likelihood, values), only, only)
 
     def _group(
         self, rows: Rows, keys: list[Key], table: Codes, n_states: Sizes[Key]
@@ -190,16 +190,16 @@ class Findings(Generic[Key]):
         values = {key: column[rows] for key, column in self.values.items()}
         values = {key: column for key, column in values.items() if not np.isnan(column).all()}
         place = np.arange(len(rows))
-        if not self.weights and not values and len(rows) > 1:
+        if not self.likelihood and not values and len(rows) > 1:
             part, place = distinct_columns(part)
         known = part != MISSING
         codes = {k: part[at] for at, k in enumerate(keys) if known[at].all()}
-        soft = {k: weight[:, rows] for k, weight in self.weights.items()}
+        soft = {k: states[:, rows] for k, states in self.likelihood.items()}
         for at, key in enumerate(keys):
             if key not in codes and known[at].any():
                 soft[key] = _one_hot(part[at], n_states[key])
-        weights = {key: soft[key] for key in sorted(soft)}
-        return FindingsGroup(Findings(part.shape[1], codes, weights, values), rows, place)
+        likelihood = {key: soft[key] for key in sorted(soft)}
+        return FindingsGroup(Findings(part.shape[1], codes, likelihood, values), rows, place)
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +228,7 @@ class FindingsGroup(Generic[Key]):
     @property
     def weighted(self) -> tuple[tuple[Key, ...], ...]:
         """Variables of each likelihood."""
-        return tuple((key,) for key in self.known.weights)
+        return tuple((key,) for key in self.known.likelihood)
 
     @cached_property
     def codes(self) -> Codes:
@@ -237,9 +237,9 @@ class FindingsGroup(Generic[Key]):
         return table.reshape(-1, self.known.n_rows)
 
     @property
-    def likelihood(self) -> Array | None:
+    def stacked_likelihood(self) -> Array | None:
         """Likelihoods one below the other, (sum of n_states, n_distinct), or None."""
-        return np.vstack([*self.known.weights.values()]) if self.known.weights else None
+        return np.vstack([*self.known.likelihood.values()]) if self.known.likelihood else None
 
 
 def check_known(findings: Findings[str], may_miss_values: bool) -> None:

@@ -55,8 +55,8 @@ def gibbs_draws_given(
     found = np.full(shape, MISSING, dtype=np.intp)
     for row in range(findings.n_rows):
         known = {i: int(c[row]) for i, c in findings.codes.items() if c[row] != MISSING}
-        weights = {i: weight[:, row] for i, weight in findings.weights.items()}
+        likelihood = {i: table[:, row] for i, table in findings.likelihood.items()}
         with suppress(NoPossibleState):
-            found[row] = gibbs_draws(problem.weighted(weights).given(known), n, rng)
+            found[row] = gibbs_draws(problem.weighted(likelihood).given(known), n, rng)
             found[row][:, list(known)] = list(known.values())
     return found

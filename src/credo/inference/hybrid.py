@@ -221,7 +221,7 @@ class HybridProblem:
     def _refuse_inexact(
         self, findings: Findings[str], keep: Collection[str], shaped: Collection[str]
     ) -> None:
-        given = [*findings.codes, *findings.weights]
+        given = [*findings.codes, *findings.likelihood]
         _refuse(self.structure.obstacles(given, list(findings.values), keep, shaped))
 
     def _is_integrable(self, name: str, findings: Findings[str]) -> bool:

@@ -226,9 +226,9 @@ class HybridStructure:
         for node in relevant:
             if isinstance(node, ThresholdNode):
                 tables.append(threshold_table(node, _homes(node, done), findings))
-        for name, weight in findings.weights.items():
+        for name, likelihood in findings.likelihood.items():
             with np.errstate(divide="ignore"):
-                tables.append(RowTable((name,), np.log(weight.T)))
+                tables.append(RowTable((name,), np.log(likelihood.T)))
         return Solved(done, RowProblem(n_rows, codes, tuple(tables)), self.discrete(relevant))
 
     def discrete(self, relevant: Sequence[Conditional]) -> RowInference:

@@ -23,7 +23,7 @@ def conflict(exact: TableInference, findings: Findings[int]) -> tuple[int, ...]:
     One row is asked about. Every round of the search is one batch of rows, in which findings
     that are left out are missing.
     """
-    names = [*findings.codes, *findings.weights]
+    names = [*findings.codes, *findings.likelihood]
     found = smallest_conflict(
         names, lambda order, sizes: exact.total(_prefixes(findings, order, sizes))
     )
@@ -80,11 +80,11 @@ def _prefixes(
     """Return one row per number of findings, taken from the front of ``order``."""
     place = {variable: at for at, variable in enumerate(order)}
     sizes = np.array(n_known)
-    codes, weights = {}, {}
+    codes, likelihood = {}, {}
     for i, column in findings.codes.items():
         if i in place:
             codes[i] = np.where(place[i] < sizes, column[0], -1)
-    for i, weight in findings.weights.items():
+    for i, table in findings.likelihood.items():
         if i in place:
-            weights[i] = np.where(place[i] < sizes, weight, 1.0)
-    return Findings(len(sizes), codes, weights)
+            likelihood[i] = np.where(place[i] < sizes, table, 1.0)
+    return Findings(len(sizes), codes, likelihood)

@@ -99,7 +99,7 @@ class TableInference:
         for group in findings.groups(n_states):
             free = tuple(i for i in targets if i not in group.observed)
             plan = self.plan(Question("marginals", free, group.observed, group.weighted))
-            answer = plan.run(group.codes, group.likelihood)
+            answer = plan.run(group.codes, group.stacked_likelihood)
             total[group.rows] = answer.log_total[group.place]
             columns = answer.columns[group.place]
             seen = {scope[0]: at for scope, at in plan.outputs}
@@ -125,7 +125,7 @@ class TableInference:
         for group in findings.groups(n_states):
             free = tuple(i for i in targets if i not in group.observed)
             plan = self.plan(Question("joint", free, group.observed, group.weighted))
-            answer = plan.run(group.codes, group.likelihood)
+            answer = plan.run(group.codes, group.stacked_likelihood)
             table = _spread(answer, plan.outputs, free, n_states)
             table = _with_known(table, targets, group, n_states)
             if findings.n_rows == 1:
@@ -139,7 +139,7 @@ class TableInference:
         total = np.empty(findings.n_rows)
         for group in findings.groups(self.problem.n_states):
             plan = self.plan(Question("total", (), group.observed, group.weighted))
-            answer = plan.run(group.codes, group.likelihood)
+            answer = plan.run(group.codes, group.stacked_likelihood)
             total[group.rows] = answer.log_total[group.place]
         return total
 
@@ -156,7 +156,7 @@ class TableInference:
         for group in findings.groups(self.problem.n_states):
             free = tuple(i for i in targets if i not in group.observed)
             plan = self.plan(Question("best", free, group.observed, group.weighted))
-            found, log_total = plan.states(group.codes, group.likelihood)
+            found, log_total = plan.states(group.codes, group.stacked_likelihood)
             found[..., [i for i in range(found.shape[2]) if i not in targets]] = MISSING
             states[group.rows] = found[group.place, 0]
             total[group.rows] = log_total[group.place]
@@ -171,7 +171,9 @@ class TableInference:
         total = np.empty(findings.n_rows)
         for group in findings.groups(self.problem.n_states):
             plan = self.plan(Question("draw", (), group.observed, group.weighted))
-            likelihood = None if group.likelihood is None else group.likelihood[:, group.place]
+            likelihood = group.stacked_likelihood
+            if likelihood is not None:
+                likelihood = likelihood[:, group.place]
             found, log_total = plan.states(
                 group.codes[:, group.place], likelihood, rng, n_draws
             )

@@ -283,5 +283,5 @@ def _states_of(row: Findings[int]) -> dict[int, int]:
 
 
 def _clamped(problem: FactorProblem, row: Findings[int]) -> FactorProblem:
-    weights = {i: w[:, 0] for i, w in row.weights.items()}
-    return problem.weighted(weights).given(_states_of(row))
+    likelihood = {i: table[:, 0] for i, table in row.likelihood.items()}
+    return problem.weighted(likelihood).given(_states_of(row))

@@ -66,7 +66,7 @@ def posterior_beyond(
     is_low = findings.codes[node.child.name][0] == node.order[0]
     nodes, share, log_mass = _cut(prior, node, bool(is_low))
     rows = rest.take(np.zeros(len(nodes), dtype=np.intp))
-    known = Findings(rows.n_rows, rows.codes, rows.weights, {**rows.values, score: nodes})
+    known = Findings(rows.n_rows, rows.codes, rows.likelihood, {**rows.values, score: nodes})
     parts, _ = solve(known, targets)
     mixed = {name: _mixed(part, share) for name, part in parts.items()}
     return mixed, log_prob + log_mass

@@ -35,7 +35,7 @@ def read_findings(variables: Mapping[str, Variable], given: Given = None) -> Fin
     """
     if is_frame(given):
         return _read_frame(variables, given)
-    codes, weights, values = {}, {}, {}
+    codes, likelihood, values = {}, {}, {}
     for name, value in as_mapping(given).items():
         variable = _variable(variables, name)
         position = _position(variable, value)
@@ -46,25 +46,25 @@ def read_findings(variables: Mapping[str, Variable], given: Given = None) -> Fin
         elif not variable.is_discrete:
             values[name] = np.array([_number(name, value)])
         elif _is_likelihood(variable, value):
-            weights[name] = _likelihood(variable, value)[:, None]
+            likelihood[name] = _likelihood(variable, value)[:, None]
         else:
             codes[name] = np.array([variable.index(value)])
-    return Findings(1, codes, weights, values)
+    return Findings(1, codes, likelihood, values)
 
 
 def with_settings(findings: Findings[str], settings: Findings[str]) -> Findings[str]:
     """Return findings with variables that are set from outside, the same in every row."""
     clash = sorted(settings.names & findings.names)
-    if settings.weights or clash:
+    if settings.likelihood or clash:
         raise ValueError(
             "do must set variables that are not given as well to one state each; found "
-            f"{clash or sorted(settings.weights)}. Name each once."
+            f"{clash or sorted(settings.likelihood)}. Name each once."
         )
     n = findings.n_rows
     return Findings(
         n,
         {**findings.codes, **{name: np.repeat(c, n) for name, c in settings.codes.items()}},
-        findings.weights,
+        findings.likelihood,
         {**findings.values, **{name: np.repeat(v, n) for name, v in settings.values.items()}},
         findings.index,
     )
@@ -159,23 +159,27 @@ def _likelihood(variable: Variable, value: Any) -> Array:
     """Return the likelihood of each state, in the order of the states."""
     if isinstance(value, set | frozenset):
         chosen = {variable.index(state) for state in value}
-        weight = np.array([float(i in chosen) for i in range(variable.n_states)])
+        likelihood = np.array([float(i in chosen) for i in range(variable.n_states)])
     elif isinstance(value, Mapping | pd.Series):
         told = {variable.index(state): float(share) for state, share in value.items()}
-        weight = np.array([told.get(i, np.nan) for i in range(variable.n_states)])
+        likelihood = np.array([told.get(i, np.nan) for i in range(variable.n_states)])
     else:
-        weight = _listed(variable, value)
-    if weight.shape != (variable.n_states,) or not np.all(weight >= 0) or not weight.max() > 0:
+        likelihood = _listed(variable, value)
+    if (
+        likelihood.shape != (variable.n_states,)
+        or not np.all(likelihood >= 0)
+        or not likelihood.max() > 0
+    ):
         raise ValueError(
             f"a likelihood of {variable.name} must hold one number, not negative and not all "
             f"zero, for each of its states {list(variable.labels[:8])}; found {value!r}. Use a "
             "set of states to say that one of them is true."
         )
-    if not np.all(np.isfinite(weight)):
+    if not np.all(np.isfinite(likelihood)):
         raise ValueError(
             f"a likelihood of {variable.name} must be finite; found {value!r}. Pass ratios."
         )
-    return weight
+    return likelihood
 
 
 def _listed(variable: Variable, value: Any) -> Array:
@@ -193,17 +197,17 @@ def _listed(variable: Variable, value: Any) -> Array:
 def _read_frame(variables: Mapping[str, Variable], given: Any) -> Findings[str]:
     frame = as_frame(given)
     _check_columns(variables, frame)
-    codes, weights, values = {}, {}, {}
+    codes, likelihood, values = {}, {}, {}
     for name in frame.columns:
         variable = variables[name]
         column = frame[name]
         if not variable.is_discrete:
             values[name] = _numbers(name, column)
         elif _has_likelihoods(variable, column):
-            weights[name] = _likelihoods(variable, column)
+            likelihood[name] = _likelihoods(variable, column)
         else:
             codes[name] = _codes(variable, column)
-    return Findings(len(frame), codes, weights, values, frame.index)
+    return Findings(len(frame), codes, likelihood, values, frame.index)
 
 
 def _has_likelihoods(variable: Variable, column: pd.Series[Any]) -> bool:
@@ -219,17 +223,17 @@ def _has_likelihoods(variable: Variable, column: pd.Series[Any]) -> bool:
 
 def _likelihoods(variable: Variable, column: pd.Series[Any]) -> Array:
     """Return the likelihood of each state in every row, (n_states, n_rows); flat if unknown."""
-    weights = np.ones((variable.n_states, len(column)))
+    likelihood = np.ones((variable.n_states, len(column)))
     for row, cell in enumerate(column):
         if _is_missing(cell):
             continue
         try:
             told = cell if _is_likelihood(variable, cell) else {cell}
-            weights[:, row] = _likelihood(variable, told)
+            likelihood[:, row] = _likelihood(variable, told)
         except ValueError as error:
             where = f"It is in row {row} of column {variable.name}."
             raise type(error)(f"{error} {where}") from error
-    return weights
+    return likelihood
 
 
 def _codes(variable: Variable, column: pd.Series[Any]) -> NDArray[np.intp]:

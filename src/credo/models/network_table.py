@@ -239,5 +239,5 @@ def _with_gaps_filled(findings: Findings[str], name: str, filled: Any, is_empty:
 
 def _certain(findings: Findings[str], name: str) -> NDArray[np.intp]:
     """Return the states of a variable where its likelihood leaves only one, else missing."""
-    possible = findings.weights[name] > 0
+    possible = findings.likelihood[name] > 0
     return np.where(possible.sum(axis=0) == 1, possible.argmax(axis=0), MISSING)

@@ -132,9 +132,9 @@ class RowDraws:
         """Return what is known in a single row, as a problem of its relevant nodes."""
         given = {n: int(codes[0]) for n, codes in row.codes.items() if codes[0] != MISSING}
         values = {n: float(v[0]) for n, v in row.values.items() if not np.isnan(v[0])}
-        hints = {n: weight[:, 0] for n, weight in row.weights.items()}
-        names = [*given, *values, *hints, *(self.nodes if keep is None else keep)]
-        return ConditionalProblem(self.relevant(names), {**given, **values}, hints, keep)
+        likelihood = {n: table[:, 0] for n, table in row.likelihood.items()}
+        names = [*given, *values, *likelihood, *(self.nodes if keep is None else keep)]
+        return ConditionalProblem(self.relevant(names), {**given, **values}, likelihood, keep)
 
     def _run(self, problem: ConditionalProblem) -> WeightedDraws | None:
         _check_weighable(problem)
@@ -164,7 +164,7 @@ def _check_weighable(problem: ConditionalProblem) -> None:
 def _equal_rows(findings: Findings[str]) -> list[Rows]:
     """Return the rows in groups that know the same."""
     numbers = [*findings.codes.values(), *findings.values.values()]
-    numbers += [weight for table in findings.weights.values() for weight in table]
+    numbers += [line for table in findings.likelihood.values() for line in table]
     if not numbers or not findings.n_rows:
         return [np.arange(findings.n_rows)] if findings.n_rows else []
     # Missing values are unlike each other; a number that nobody gives makes them equal.

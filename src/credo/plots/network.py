@@ -94,7 +94,7 @@ def network_figure(
 
 def _marks(known: Findings[str], fixed: Findings[str]) -> dict[str, str]:
     """Return the word in the corner of each node that is not free."""
-    vague = dict.fromkeys(known.weights, "vague")
+    vague = dict.fromkeys(known.likelihood, "vague")
     return dict.fromkeys(known.names, "given") | vague | dict.fromkeys(fixed.names, "set")
 
 
