@@ -68,3 +68,30 @@ def test_moments_are_those_of_weighted_points_and_empty_of_no_variable():
     assert_allclose(covariance, np.cov(x, y, aweights=weight, ddof=0))
     mean, covariance = draws.moments([])
     assert (mean.shape, covariance.shape) == ((0,), (0, 0))
+
+
+def test_the_spread_of_a_real_variable_is_its_weighted_mean_and_variance():
+    rng = np.random.default_rng(6)
+    x, weight = 1e3 + rng.normal(size=500), rng.uniform(size=500)
+    mean, variance, error = WeightedDraws({"x": x}, np.log(weight)).spread("x")
+    assert_allclose(
+        [mean, variance], [np.average(x, weights=weight), np.cov(x, aweights=weight, ddof=0)]
+    )
+    share = weight / weight.sum()
+    assert_allclose(error, np.sqrt((share**2 * (x - mean) ** 2).sum() / variance))
+
+
+def test_the_relative_error_is_zero_without_spread_and_infinite_for_a_single_draw():
+    assert WeightedDraws({"x": np.full(3, 2.5)}, np.zeros(3)).spread("x") == (2.5, 0.0, 0.0)
+    lone = WeightedDraws({"x": np.array([1.0, 2.0])}, np.array([0.0, -np.inf]))
+    assert lone.spread("x") == (1.0, 0.0, np.inf)
+
+
+def test_the_error_of_a_table_is_the_largest_error_of_the_mean_of_a_cell():
+    rng = np.random.default_rng(7)
+    code, log_weight = rng.integers(0, 3, size=200), rng.normal(size=200)
+    draws = WeightedDraws({"x": code}, log_weight)
+    share, error = draws.joint(["x"], (3,))
+    cells = [draws.mean(code == k) for k in range(3)]
+    assert_allclose(share, [mean for mean, _ in cells])
+    assert_allclose(error, max(cell for _, cell in cells))

@@ -112,6 +112,20 @@ class WeightedDraws:
         mean = float(self.weight @ x)
         return mean, float(np.sqrt(self.weight**2 @ (x - mean) ** 2))
 
+    def spread(self, name: str) -> tuple[float, float, float]:
+        """Return the mean, the variance and the relative error of a real variable.
+
+        The error is the standard error of the mean in units of the standard deviation: zero
+        if all draws are equal, infinite if all weight is on one of many different ones, whose
+        spread is no measure of anything.
+        """
+        column = as_float(self.columns[name])
+        if np.ptp(column) == 0.0:
+            return float(column[0]), 0.0, 0.0
+        mean, error = self.mean(column)
+        variance = self.mean((column - mean) ** 2)[0]
+        return mean, variance, error / float(np.sqrt(variance)) if variance > 0 else np.inf
+
     def joint(self, names: Sequence[str], shape: tuple[int, ...]) -> tuple[Array, float]:
         """Return the joint table of discrete variables, and its largest standard error."""
         cell = np.zeros(self.n_draws, dtype=np.intp)

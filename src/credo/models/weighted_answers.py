@@ -17,6 +17,7 @@ from credo.graphs.conditional import Conditional
 from credo.graphs.set_node import SetNode
 from credo.graphs.variable import Variable
 from credo.inference.account import Account
+from credo.inference.draw_tally import DrawTally
 from credo.inference.engine import ConvergenceWarning
 from credo.inference.findings import MISSING, Findings
 from credo.inference.table_plan_error import InferenceTooLarge, NoExactAnswer
@@ -25,7 +26,7 @@ from credo.models.answers import Answers
 from credo.models.drawn_distribution import DrawnDistribution, DrawnRows
 from credo.models.joint_answer import JointRows
 from credo.models.network_answer import PlanReport
-from credo.models.row_draws import DrawTally, RowDraws
+from credo.models.row_draws import RowDraws
 from credo.numerics.array import Array
 
 __all__ = ["WeightedAnswers"]
@@ -208,18 +209,11 @@ class WeightedAnswers:
 
     def _summary(self, draws: WeightedDraws, name: str) -> tuple[Array, float]:
         """Return probabilities, or mean and variance, and the largest standard error."""
-        column, variable = draws.columns[name], self._variable(name)
+        variable = self._variable(name)
         if variable.is_discrete:
-            share = draws.probability(name, variable.n_states)
-            errors = [draws.mean(column == k)[1] for k in range(variable.n_states)]
-            return share, max(errors)
-        if np.ptp(column) == 0.0:
-            return np.array([column[0], 0.0]), 0.0
-        mean, error = draws.mean(column)
-        variance = draws.mean((column - mean) ** 2)[0]
-        # All weight may be on one draw, whose spread is no measure of anything.
-        relative = error / np.sqrt(variance) if variance > 0 else np.inf
-        return np.array([mean, variance]), float(relative)
+            return draws.joint([name], (variable.n_states,))
+        mean, variance, error = draws.spread(name)
+        return np.array([mean, variance]), error
 
     def _drawn_rows(
         self, findings: Findings[str], name: str, moments: Array, account: Account
