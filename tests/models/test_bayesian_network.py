@@ -638,11 +638,12 @@ def test_a_table_that_does_not_sum_to_one_names_its_node_and_setting():
 
 
 def test_rounding_in_a_table_is_renormalized_with_a_warning():
-    with pytest.warns(RoundedTableWarning, match="wet"):
+    with pytest.warns(RoundedTableWarning, match="wet") as caught:
         net = BayesianNetwork(
             "rain -> wet", {"rain": [0.5, 0.5], "wet": [[0.5, 0.5], [0.333, 0.666]]}
         )
     assert_allclose(net.query("wet", given={"rain": True})[True], 2 / 3, **EXACT)
+    assert caught[0].filename == __file__
 
 
 def test_a_missing_table_is_named():

@@ -485,6 +485,26 @@ def test_the_ladder_warns_and_tells_how_it_answered():
 
 
 @pytest.mark.parametrize(
+    "ask",
+    [
+        lambda net: net.query("v2_2", given={"v0_0": 1}),
+        lambda net: net.query(["v2_2", "v1_1"]),
+        lambda net: net.marginals(given={"v0_0": 1}),
+        lambda net: net.log_prob({"v0_0": 1}),
+        lambda net: net.log_partition(),
+        lambda net: net.most_probable(given={"v0_0": 1}),
+        lambda net: net.sample(5, rng=np.random.default_rng(0)),
+        lambda net: net.predict_proba(pd.DataFrame({"v0_0": [0, 1]}), target="v2_2"),
+    ],
+)
+def test_warnings_point_at_the_line_that_asked(ask):
+    small = grid(5, np.random.default_rng(2)).within(memory=500, seconds=1e-9)
+    with pytest.warns(ApproximationWarning) as caught:
+        ask(small)
+    assert {one.filename for one in caught} == {__file__}
+
+
+@pytest.mark.parametrize(
     ("method", "name", "tolerance"),
     [
         ("belief_propagation", "loopy belief propagation", 0.05),

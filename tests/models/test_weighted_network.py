@@ -189,6 +189,22 @@ def test_more_draws_than_the_weighted_ones_are_worth_are_warned_of():
         clinic().sample(200_000, given={"cases": 12}, rng=0)
 
 
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda net: net.query("rate", given={"cases": 15}),
+        lambda net: net.marginals(given={"cases": 15}),
+        lambda net: net.marginals(pd.DataFrame({"cases": [2.0, -1.0]})),
+        lambda net: net.log_prob({"cases": 15}),
+        lambda net: net.sample(200_000, given={"cases": 12}, rng=0),
+    ],
+)
+def test_warnings_about_draws_point_at_the_line_that_asked(ask):
+    with pytest.warns((ApproximationWarning, ConvergenceWarning)) as caught:
+        ask(clinic())
+    assert {one.filename for one in caught} == {__file__}
+
+
 def test_findings_far_in_the_tail_are_warned_of():
     with pytest.warns(ConvergenceWarning, match="draws worth only"):
         found = clinic().query("rate", given={"cases": 15})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -25,6 +24,7 @@ from credo.graphs.table_entry import (
 )
 from credo.graphs.variable import Variable
 from credo.numerics.array import Array, as_float
+from credo.numerics.caller import warn_caller
 
 __all__ = ["ConditionalTable", "RoundedTableWarning"]
 
@@ -270,4 +270,4 @@ def _report(scope: tuple[Variable, ...], total: Array, miss: Array, worst: float
     if worst > LARGEST_ROUNDING:
         raise ValueError(f"{fact} Correct the table; only rounding up to 0.01 is repaired.")
     advice = "Taken as rounding and divided by the sum; give more digits to be exact."
-    warnings.warn(f"{fact} {advice}", RoundedTableWarning, stacklevel=4)
+    warn_caller(f"{fact} {advice}", RoundedTableWarning)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from credo.numerics.caller import warn_caller
 
 __all__ = ["Account", "ApproximationWarning", "warn_approximate", "worst"]
 
@@ -66,8 +67,7 @@ def worst(accounts: Sequence[Account]) -> Account:
 
 def warn_approximate(what: str) -> None:
     """Warn that ``what`` holds, and tell how to ask for an error instead."""
-    warnings.warn(
+    warn_caller(
         f'{what}. Pass method="exact" where it can be chosen to get an error instead.',
         ApproximationWarning,
-        stacklevel=5,
     )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from credo.inference.account import Account
 from credo.inference.engine import ConvergenceWarning
+from credo.numerics.caller import warn_caller
 
 __all__ = ["DrawTally"]
 
@@ -32,21 +32,19 @@ class DrawTally:
         """
         effective = min(self.effective, default=float("inf"))
         if 0 < effective < FEWEST_DRAWS:
-            warnings.warn(
+            warn_caller(
                 f"likelihood weighting must have draws worth at least {FEWEST_DRAWS} "
                 f"independent ones to tell anything; found {effective:.2g}. Do not trust this "
                 "answer: what is given lies far from what the network expects. Give less, or "
                 "ask for what has an exact answer.",
                 ConvergenceWarning,
-                stacklevel=6,
             )
         elif 0 < effective < (0.5 / tolerance) ** 2 * (1 - 1e-9):
-            warnings.warn(
+            warn_caller(
                 f"likelihood weighting must reach a standard error of {tolerance:.2g}; found "
                 f"draws worth only {effective:.0f} independent ones. Read the error told with "
                 "the answer, or give less.",
                 ConvergenceWarning,
-                stacklevel=6,
             )
         worst = max(self.errors, default=0.0)
         is_known = effective >= FEWEST_DRAWS

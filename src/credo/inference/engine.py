@@ -8,11 +8,12 @@ steps, watches the clock, keeps the trace and can go on from a state that an ear
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol, TypeVar
+
+from credo.numerics.caller import warn_caller
 
 __all__ = ["ConvergenceWarning", "Engine", "Inference", "Info", "Status", "run"]
 
@@ -147,10 +148,9 @@ def run(
 
 def _warn(engine: Engine[Any, Any], status: Status, trace: list[Info]) -> None:
     change = trace[-1].change if trace else float("nan")
-    warnings.warn(
+    warn_caller(
         f"{type(engine).__name__} {status.value} after {len(trace)} steps with change "
         f"{change:.2g} > tolerance {engine.tolerance:.2g}. Raise the limit, or read "
         "inference_.trace.",
         ConvergenceWarning,
-        stacklevel=3,
     )

@@ -20,6 +20,7 @@ from credo.inference.table_gibbs import TableGibbs
 from credo.inference.table_importance import TableImportance
 from credo.inference.weighted_draws import ZeroWeights
 from credo.numerics.array import Array
+from credo.numerics.caller import warn_caller
 
 __all__ = [
     "APPROXIMATE_METHODS",
@@ -143,11 +144,10 @@ def _run(method: str, problem: FactorProblem) -> tuple[str, Inference]:
     if found.status is not Status.CONVERGED:
         kind, error = found.posterior.error_kind, found.posterior.error
         worth = "That is how far off it may be" if "standard" in kind else "Do not rely on it"
-        warnings.warn(
+        warn_caller(
             f"an answer by {name} must settle; found a {kind} of {error:.2g} after all steps "
             f"that it may take. {worth}, or ask again with another method.",
             ConvergenceWarning,
-            stacklevel=10,
         )
     return method, found
 

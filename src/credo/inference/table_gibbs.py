@@ -11,7 +11,6 @@ listed, and otherwise suspected where variables never could move; either way it 
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -24,6 +23,7 @@ from credo.inference.flat_problem import FlatProblem
 from credo.inference.single_site import is_connected
 from credo.numerics.array import Array
 from credo.numerics.block_means import BlockMeans
+from credo.numerics.caller import warn_caller
 from credo.numerics.flat_tables import log_densities
 from credo.numerics.table_messages import beliefs
 from credo.numerics.table_states import conditional_probability, gibbs_sweeps
@@ -267,10 +267,9 @@ def _warn(state: GibbsState, frozen: tuple[int, ...]) -> None:
         if state.is_connected is False
         else f"variables {shown} that never could move"
     )
-    warnings.warn(
+    warn_caller(
         "Gibbs chains must be able to reach every possible joint state by changing one "
         f"variable at a time; found {found}. Use an exact engine or importance sampling, or "
         "remove deterministic relations.",
         ReducibleChainWarning,
-        stacklevel=4,
     )

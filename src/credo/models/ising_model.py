@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from numbers import Real
@@ -40,6 +39,7 @@ from credo.models.spin_structure import (
     structure_of,
 )
 from credo.numerics.array import Array, as_float
+from credo.numerics.caller import warn_caller
 from credo.numerics.ising import Spins
 
 __all__ = ["IsingModel"]
@@ -399,13 +399,12 @@ class IsingModel:
         if given is not None and not is_certain(given):
             return self._field.log_partition(given)
         found = IsingAnnealing().log_normalizer(self._left(given))
-        warnings.warn(
+        warn_caller(
             f"log Z is an estimate by annealed importance sampling, {found.value:.8g} with "
             f"standard error {found.standard_error:.2g} and lower bound {found.bound:.8g}, as "
             f'{error.found} does not fit. Pass method="exact" to get an error instead, or '
             "an IsingAnnealing with more updates.",
             ApproximationWarning,
-            stacklevel=3,
         )
         return found.value
 

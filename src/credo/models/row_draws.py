@@ -18,6 +18,7 @@ from credo.inference.engine import ConvergenceWarning, run
 from credo.inference.findings import MISSING, Findings
 from credo.inference.likelihood_weighting import ConditionalProblem, LikelihoodWeighting
 from credo.inference.weighted_draws import WeightedDraws, ZeroWeights
+from credo.numerics.caller import warn_caller
 
 __all__ = ["RowDraws"]
 
@@ -71,12 +72,11 @@ class RowDraws:
         if draws is None:
             return None
         if draws.effective_draws < n:
-            warnings.warn(
+            warn_caller(
                 f"draws must be worth as many independent ones to be taken as such; found "
                 f"{n} picked from weighted ones worth {draws.effective_draws:.0f}. Expect "
                 "repeated rows, or draw fewer.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
         return draws.resampled(n, rng), draws.log_evidence
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -28,6 +27,7 @@ from credo.models.joint_answer import JointRows
 from credo.models.network_answer import PlanReport
 from credo.models.row_draws import RowDraws
 from credo.numerics.array import Array
+from credo.numerics.caller import warn_caller
 
 __all__ = ["WeightedAnswers"]
 
@@ -183,12 +183,11 @@ class WeightedAnswers:
             raise ZeroWeights(self.rows.engine.n_draws)
         if unanswered:
             tally.effective.append(0.0)
-            warnings.warn(
+            warn_caller(
                 f"some draw must agree with each row; found none for {len(unanswered)} rows, "
                 f"such as {unanswered[:8]}. Their answers are NaN: give less there, or use an "
                 "exact method.",
                 ConvergenceWarning,
-                stacklevel=6,
             )
         return total
 
