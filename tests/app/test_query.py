@@ -6,6 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 from typer.testing import CliRunner
 
+import naive
 from credo.app.command_line import command_line
 from credo.data.example_network import example_network_path, load_example_network
 from credo.data.network_file import save_network
@@ -37,17 +38,8 @@ def refused(*arguments):
 
 @pytest.fixture
 def sprinkler(tmp_path):
-    net = BayesianNetwork(
-        "cloud -> sprinkler, rain; sprinkler, rain -> wet",
-        cpts={
-            "cloud": [0.5, 0.5],
-            "sprinkler": [[0.5, 0.5], [0.9, 0.1]],
-            "rain": [[0.8, 0.2], [0.2, 0.8]],
-            "wet": [[[1.0, 0.0], [0.1, 0.9]], [[0.1, 0.9], [0.01, 0.99]]],
-        },
-    )
     path = tmp_path / "sprinkler.json"
-    save_network(net, path)
+    save_network(naive.sprinkler(), path)
     return path
 
 

@@ -1,9 +1,5 @@
-import gzip
-import importlib.util
 import pickle
-import re
 from itertools import pairwise
-from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -11,6 +7,7 @@ import pytest
 
 from credo.graphs.directed import CycleFound, DirectedGraph
 from credo.graphs.variable import UnknownVariable
+from naive import structure_of_file
 
 ROOF = DirectedGraph.from_text("C, G -> A -> L1, L2")
 SPRINKLER = DirectedGraph.from_text("C -> S, R; S, R -> W")
@@ -23,14 +20,6 @@ def random_graph(n, n_edges, seed):
     pairs = {tuple(sorted(rng.choice(n, 2, replace=False))) for _ in range(n_edges)}
     shuffled = rng.permutation(sorted(pairs))
     return DirectedGraph.from_edges([(names[i], names[j]) for i, j in shuffled], names)
-
-
-def structure_of_file(name):
-    folder = Path(importlib.util.find_spec("pgmpy").submodule_search_locations[0])
-    with gzip.open(folder / "utils" / "example_models" / f"{name}.bif.gz", "rt") as file:
-        text = file.read()
-    rows = re.findall(r"probability\s*\(\s*([^|)]+?)\s*(?:\|\s*([^)]+?)\s*)?\)", text)
-    return {child: tuple(re.split(r"\s*,\s*", tails)) if tails else () for child, tails in rows}
 
 
 def test_text_edges_and_mapping_give_equal_graphs():

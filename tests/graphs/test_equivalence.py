@@ -1,11 +1,7 @@
-import gzip
-import importlib.util
-import re
 import warnings
 from collections import defaultdict
-from itertools import chain, combinations, islice, pairwise, permutations, product
+from itertools import combinations, islice, pairwise, permutations, product
 from math import comb
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,22 +12,11 @@ from credo.graphs.directed import CycleFound, DirectedGraph
 from credo.graphs.equivalence import cpdag, equivalent, equivalent_graphs, v_structures
 from credo.graphs.joint_product import factorized, parameter_count
 from credo.graphs.separation import d_separated
+from naive import structure_of_file, subsets
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import pyagrum
-
-
-def structure_of_file(name):
-    folder = Path(importlib.util.find_spec("pgmpy").submodule_search_locations[0])
-    with gzip.open(folder / "utils" / "example_models" / f"{name}.bif.gz", "rt") as file:
-        text = file.read()
-    rows = re.findall(r"probability\s*\(\s*([^|)]+?)\s*(?:\|\s*([^)]+?)\s*)?\)", text)
-    return {child: tuple(re.split(r"\s*,\s*", tails)) if tails else () for child, tails in rows}
-
-
-def subsets(names):
-    return chain.from_iterable(combinations(names, size) for size in range(len(names) + 1))
 
 
 def acyclic_graphs(names):

@@ -1,29 +1,14 @@
-from itertools import chain, combinations, product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 
-from credo.distributions.joint_table import JointTable
 from credo.graphs.directed import DirectedGraph
 from credo.graphs.independence import Independence, independence_basis, local_independence
 from credo.graphs.separation import d_separated
+from naive import random_joint, subsets
 
 BURGLAR = DirectedGraph.from_text("E, B -> A -> C; E -> R")
-
-
-def subsets(names):
-    return chain.from_iterable(combinations(names, size) for size in range(len(names) + 1))
-
-
-def random_joint(graph, rng):
-    place = {name: i for i, name in enumerate(graph)}
-    arguments = []
-    for node in graph:
-        family = (*graph.parents(node), node)
-        table = rng.dirichlet(np.ones(2), [2] * (len(family) - 1))
-        arguments += [table, [place[name] for name in family]]
-    joint = np.einsum(*arguments, range(len(graph)))
-    return JointTable(joint, {name: range(2) for name in graph})
 
 
 def random_graph(names, share, rng):

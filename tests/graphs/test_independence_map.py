@@ -9,19 +9,9 @@ from credo.graphs.directed import DirectedGraph
 from credo.graphs.equivalence import equivalent
 from credo.graphs.independence_map import is_independence_map, minimal_map
 from credo.graphs.joint_product import factorized
+from naive import random_joint
 
 SPRINKLER = DirectedGraph.from_text("C -> S, R; S, R -> W")
-
-
-def random_joint(graph, rng):
-    place = {name: i for i, name in enumerate(graph)}
-    arguments = []
-    for node in graph:
-        family = (*graph.parents(node), node)
-        table = rng.dirichlet(np.ones(2), [2] * (len(family) - 1))
-        arguments += [table, [place[name] for name in family]]
-    joint = np.einsum(*arguments, range(len(graph)))
-    return JointTable(joint, {name: range(2) for name in graph})
 
 
 def wet_grass():

@@ -1,17 +1,10 @@
-from itertools import combinations
-
 import numpy as np
 import pytest
 
 from credo.graphs.directed import DirectedGraph
 from credo.graphs.equivalence import equivalent_graphs, v_structures
 from credo.graphs.orientation import Orientation
-
-
-def random_graph(n, share, rng):
-    names = [f"n{i}" for i in rng.permutation(n)]
-    edges = [pair for pair in combinations(names, 2) if rng.random() < share]
-    return DirectedGraph.from_edges(edges, sorted(names))
+from naive import random_graph
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -1,50 +1,17 @@
-import gzip
-import importlib.util
-import re
-from itertools import chain, combinations, pairwise
-from pathlib import Path
+from itertools import combinations, pairwise
 
 import networkx as nx
 import numpy as np
 import pytest
 
-from credo.distributions.joint_table import JointTable
 from credo.graphs.directed import DirectedGraph
 from credo.graphs.separation import d_connected, d_separated, moral_separated, open_path
 from credo.graphs.variable import UnknownVariable
+from naive import random_graph, random_joint, structure_of_file, subsets
 
 ROOF = DirectedGraph.from_text("C, G -> A -> L1, L2")
 SPRINKLER = DirectedGraph.from_text("C -> S, R; S, R -> W")
 BURGLAR = DirectedGraph.from_text("E, B -> A -> C; E -> R")
-
-
-def subsets(names):
-    return chain.from_iterable(combinations(names, size) for size in range(len(names) + 1))
-
-
-def random_graph(n, share, rng):
-    names = [f"n{i}" for i in rng.permutation(n)]
-    edges = [pair for pair in combinations(names, 2) if rng.random() < share]
-    return DirectedGraph.from_edges(edges, sorted(names))
-
-
-def random_joint(graph, rng, n_states=2):
-    place = {name: i for i, name in enumerate(graph)}
-    arguments = []
-    for node in graph:
-        family = (*graph.parents(node), node)
-        table = rng.dirichlet(np.ones(n_states), [n_states] * (len(family) - 1))
-        arguments += [table, [place[name] for name in family]]
-    joint = np.einsum(*arguments, range(len(graph)))
-    return JointTable(joint, {name: range(n_states) for name in graph})
-
-
-def structure_of_file(name):
-    folder = Path(importlib.util.find_spec("pgmpy").submodule_search_locations[0])
-    with gzip.open(folder / "utils" / "example_models" / f"{name}.bif.gz", "rt") as file:
-        text = file.read()
-    rows = re.findall(r"probability\s*\(\s*([^|)]+?)\s*(?:\|\s*([^)]+?)\s*)?\)", text)
-    return {child: tuple(re.split(r"\s*,\s*", tails)) if tails else () for child, tails in rows}
 
 
 @pytest.mark.parametrize(

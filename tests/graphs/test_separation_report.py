@@ -1,4 +1,4 @@
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 import networkx as nx
 import numpy as np
@@ -7,14 +7,9 @@ import pytest
 from credo.graphs.directed import DirectedGraph
 from credo.graphs.path_block import path_blocks
 from credo.graphs.separation_report import explain_separation
+from naive import random_graph
 
 BURGLAR = DirectedGraph.from_text("earthquake, burglar -> alarm -> call; earthquake -> radio")
-
-
-def random_graph(n, share, rng):
-    names = [f"n{i}" for i in rng.permutation(n)]
-    edges = [pair for pair in combinations(names, 2) if rng.random() < share]
-    return DirectedGraph.from_edges(edges, sorted(names))
 
 
 def test_a_blocked_path_names_the_node_and_the_reason():

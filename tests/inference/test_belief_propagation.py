@@ -10,6 +10,7 @@ from credo.inference.belief_propagation import LoopyBeliefPropagation
 from credo.inference.engine import ConvergenceWarning, Status, run
 from credo.inference.factor_problem import FactorProblem, table_of
 from credo.inference.flat_problem import NoPossibleState
+from naive import roof_problem
 
 MAX = LoopyBeliefPropagation(semiring="max")
 
@@ -40,21 +41,6 @@ def random_forest(rng, share_of_zeros=0.0):
     n_states = rng.integers(1, 4, size=7).tolist()
     scopes = [(0, 1, 2), (2, 3), (1,), (4, 1), (5, 6), (6,)]
     return random_problem(rng, scopes, n_states, share_of_zeros)
-
-
-def roof():
-    """Return climber, goose, alarm and the two reports of worked example W04."""
-    alarm = np.array([[[0.92, 0.08], [0.8, 0.2]], [[0.04, 0.96], [0.02, 0.98]]])
-    return FactorProblem(
-        (2,) * 5,
-        (
-            table_of((0,), np.array([0.95, 0.05]), 0),
-            table_of((1,), np.array([0.8, 0.2]), 1),
-            table_of((0, 1, 2), alarm, 2),
-            table_of((2, 3), np.array([[0.92, 0.08], [0.01, 0.99]]), 3),
-            table_of((2, 4), np.array([[0.999, 0.001], [0.4, 0.6]]), 4),
-        ),
-    )
 
 
 def grid(n, coupling, rng):
@@ -94,7 +80,7 @@ def test_on_a_forest_the_largest_product_is_the_mode(seed):
 
 
 def test_the_climber_on_the_roof_is_found_exactly():
-    given = roof().given({3: 1, 4: 1})
+    given = roof_problem().given({3: 1, 4: 1})
     found = run(LoopyBeliefPropagation(), given)
     assert_allclose(found.posterior.probability[0][1], 0.327636754, atol=5e-10)
     assert_allclose(np.exp(found.log_evidence), 0.08738624, rtol=1e-12)

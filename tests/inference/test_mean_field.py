@@ -9,6 +9,7 @@ from credo.inference.engine import run
 from credo.inference.factor_problem import FactorProblem, table_of
 from credo.inference.flat_problem import NoPossibleState
 from credo.inference.mean_field import TableMeanField
+from naive import loopy_problem
 
 SPINS = np.array([-1.0, 1.0])
 
@@ -20,17 +21,6 @@ def ising(weight=0.2, field=(0.5, -0.3, 0.1, 0.8)):
     return FactorProblem(
         (2,) * 4, (*edges, *(table_of((i,), np.exp(f * SPINS)) for i, f in enumerate(field)))
     )
-
-
-def random_problem(seed, share_of_zeros):
-    rng = np.random.default_rng(seed)
-    n_states = tuple(rng.integers(2, 4, size=5).tolist())
-    tables = []
-    for scope in ((0, 1, 2), (2, 3), (3, 4, 0), (1, 4), (2,)):
-        values = 5 * rng.random([n_states[i] for i in scope])
-        values[rng.random(values.shape) < share_of_zeros] = 0.0
-        tables.append(table_of(scope, values))
-    return FactorProblem(n_states, tuple(tables))
 
 
 def log_partition(problem):
@@ -51,7 +41,7 @@ def test_the_ising_cycle_has_the_worked_fixed_point_and_bound():
 @pytest.mark.parametrize("share_of_zeros", [0.0, 0.3])
 @pytest.mark.parametrize("seed", range(8))
 def test_the_bound_never_falls_stays_finite_and_stays_below(seed, share_of_zeros):
-    problem = random_problem(seed, share_of_zeros)
+    problem = loopy_problem(seed, share_of_zeros)
     exact = log_partition(problem)
     found = run(TableMeanField(), problem)
     bounds = np.array([info.objective for info in found.trace])
@@ -64,7 +54,7 @@ def test_the_bound_never_falls_stays_finite_and_stays_below(seed, share_of_zeros
 
 @pytest.mark.parametrize("seed", range(4))
 def test_where_there_are_zeros_the_product_keeps_clear_of_them(seed):
-    problem = random_problem(seed, 0.3)
+    problem = loopy_problem(seed, 0.3)
     found = run(TableMeanField(), problem).posterior.probability
     support = [np.flatnonzero(p).tolist() for p in found]
     assert np.isfinite(problem.log_density(np.array(list(product(*support))))).all()

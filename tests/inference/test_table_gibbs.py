@@ -8,6 +8,7 @@ from credo.inference.engine import ConvergenceWarning, run
 from credo.inference.factor_problem import FactorProblem, table_of
 from credo.inference.flat_problem import NoPossibleState
 from credo.inference.table_gibbs import ReducibleChainWarning, TableGibbs
+from naive import roof_problem
 
 
 def sprinkler():
@@ -20,21 +21,6 @@ def sprinkler():
             table_of((0, 1), np.array([[0.5, 0.5], [0.9, 0.1]]), 1),
             table_of((0, 2), np.array([[0.8, 0.2], [0.2, 0.8]]), 2),
             table_of((1, 2, 3), wet, 3),
-        ),
-    )
-
-
-def roof():
-    """Return climber, goose, alarm and the two reports of worked example W04."""
-    alarm = np.array([[[0.92, 0.08], [0.8, 0.2]], [[0.04, 0.96], [0.02, 0.98]]])
-    return FactorProblem(
-        (2,) * 5,
-        (
-            table_of((0,), np.array([0.95, 0.05]), 0),
-            table_of((1,), np.array([0.8, 0.2]), 1),
-            table_of((0, 1, 2), alarm, 2),
-            table_of((2, 3), np.array([[0.92, 0.08], [0.01, 0.99]]), 3),
-            table_of((2, 4), np.array([[0.999, 0.001], [0.4, 0.6]]), 4),
         ),
     )
 
@@ -74,7 +60,7 @@ def test_chains_that_start_in_the_posterior_stay_in_it(scan):
 
 
 def test_the_climber_on_the_roof_is_found_within_monte_carlo_error():
-    found = run(TableGibbs(n_draws=40_000, tolerance=0.01), roof().given({3: 1, 4: 1}))
+    found = run(TableGibbs(n_draws=40_000, tolerance=0.01), roof_problem().given({3: 1, 4: 1}))
     assert errors(found.posterior, [0.327636754])[0] < 4
     assert found.evidence_method == "none"
     assert np.isnan(found.log_evidence)

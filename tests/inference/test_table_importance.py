@@ -9,17 +9,7 @@ from credo.inference.engine import ConvergenceWarning, run
 from credo.inference.factor_problem import FactorProblem, table_of
 from credo.inference.flat_problem import FlatProblem, NoPossibleState
 from credo.inference.table_importance import ImportanceState, TableImportance
-
-
-def random_problem(seed, share_of_zeros):
-    rng = np.random.default_rng(seed)
-    n_states = tuple(rng.integers(2, 4, size=5).tolist())
-    tables = []
-    for scope in ((0, 1, 2), (2, 3), (3, 4, 0), (1, 4), (2,)):
-        values = 5 * rng.random([n_states[i] for i in scope])
-        values[rng.random(values.shape) < share_of_zeros] = 0.0
-        tables.append(table_of(scope, values))
-    return FactorProblem(n_states, tuple(tables))
+from naive import loopy_problem
 
 
 def enumerated(problem):
@@ -36,7 +26,7 @@ def enumerated(problem):
 @pytest.mark.parametrize("share_of_zeros", [0.0, 0.25])
 @pytest.mark.parametrize("seed", range(6))
 def test_marginals_and_log_partition_are_within_monte_carlo_error(seed, share_of_zeros):
-    problem = random_problem(seed, share_of_zeros)
+    problem = loopy_problem(seed, share_of_zeros)
     log_partition, marginals = enumerated(problem)
     found = run(TableImportance(tolerance=0.01), problem)
     posterior = found.posterior
@@ -77,7 +67,7 @@ def test_dead_ends_count_as_draws_of_weight_zero():
 
 
 def test_standard_errors_follow_the_draws():
-    problem = random_problem(1, 0.0)
+    problem = loopy_problem(1, 0.0)
     with pytest.warns(ConvergenceWarning):
         few = run(TableImportance(n_draws=1000, tolerance=0.0), problem).posterior
     with pytest.warns(ConvergenceWarning):

@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 from credo.inference.factor_problem import FactorProblem, Table, table_of
 from credo.inference.table_plan import TableAnswer, TablePlan
 from credo.inference.table_sketch import Question, sketch
+from naive import joint_of
 
 RNG = np.random.default_rng(0)
 
@@ -28,17 +29,6 @@ def random_problem(rng, n=6, zeros=0.2, is_directed=True):
             table_of(tuple(names), values.transpose(scope), child if is_directed else None)
         )
     return FactorProblem(n_states, tuple(tables))
-
-
-def joint_of(problem):
-    """Return the density of every joint state, by brute force."""
-    letters = "abcdefghij"[: len(problem.n_states)]
-    joint = np.ones(problem.n_states)
-    for table in problem.tables:
-        scope = "".join(letters[i] for i in table.scope)
-        own = np.exp(table.log_scale) * table.values
-        joint = np.einsum(f"{letters},{scope}->{letters}", joint, own)
-    return joint
 
 
 def findings_of(rng, problem, joint, n_observed, n_rows):

@@ -9,6 +9,7 @@ from credo.inference.table_plan import TablePlan
 from credo.inference.table_plan_error import InferenceTooLarge
 from credo.inference.table_sketch import Question, sketch
 from credo.inference.table_slicing import SlicedPlan, slice_variables
+from naive import joint_of
 
 
 def random_problem(rng, n=7, zeros=0.0, is_directed=False):
@@ -25,17 +26,6 @@ def random_problem(rng, n=7, zeros=0.0, is_directed=False):
             values /= values.sum(axis=-1, keepdims=True)
         tables.append(table_of(scope, values, child if is_directed else None))
     return FactorProblem(n_states, tuple(tables))
-
-
-def joint_of(problem):
-    """Return the density of every joint state, by brute force."""
-    letters = "abcdefghij"[: len(problem.n_states)]
-    joint = np.ones(problem.n_states)
-    for table in problem.tables:
-        scope = "".join(letters[i] for i in table.scope)
-        own = np.exp(table.log_scale) * table.values
-        joint = np.einsum(f"{letters},{scope}->{letters}", joint, own)
-    return joint
 
 
 def in_pieces(problem, question, share):

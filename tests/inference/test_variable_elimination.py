@@ -7,15 +7,9 @@ from numpy.testing import assert_allclose
 from credo.graphs import Deterministic, Factor, NoisyOr, Variable
 from credo.inference import eliminate, enumerate_depth_first, enumerate_joint, enumerate_query
 from credo.inference.table_plan_error import ImpossibleFindings
+from naive import roof_factors
 
-C, G, A, L1, L2 = (Variable(name, (True, False)) for name in ("C", "G", "A", "L1", "L2"))
-ROOF = [
-    Factor([C], [0.05, 0.95]),
-    Factor([G], [0.2, 0.8]),
-    Factor([C, G, A], [[[0.98, 0.02], [0.96, 0.04]], [[0.2, 0.8], [0.08, 0.92]]]),
-    Factor([A, L1], [[0.99, 0.01], [0.08, 0.92]]),
-    Factor([A, L2], [[0.6, 0.4], [0.001, 0.999]]),
-]
+ROOF = roof_factors()
 ALARM = {"L1": True, "L2": True}
 
 

@@ -15,20 +15,9 @@ from credo.graphs.conditional_table import RoundedTableWarning
 from credo.graphs.variable import UnknownState, UnknownVariable, Variable
 from credo.inference.table_plan_error import ImpossibleFindings, InferenceTooLarge
 from credo.models import BayesianNetwork
+from naive import sprinkler
 
 EXACT = {"rtol": 0, "atol": 1e-12}
-
-
-def sprinkler():
-    return BayesianNetwork(
-        "cloud -> sprinkler, rain; sprinkler, rain -> wet",
-        cpts={
-            "cloud": [0.5, 0.5],
-            "sprinkler": [[0.5, 0.5], [0.9, 0.1]],
-            "rain": [[0.8, 0.2], [0.2, 0.8]],
-            "wet": [[[1.0, 0.0], [0.1, 0.9]], [[0.1, 0.9], [0.01, 0.99]]],
-        },
-    )
 
 
 def binary(chances, shape):

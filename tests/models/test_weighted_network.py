@@ -29,6 +29,7 @@ from credo.inference.table_plan_error import (
 from credo.inference.weighted_draws import WeightedDraws, ZeroWeights
 from credo.models.bayesian_network import BayesianNetwork
 from credo.models.markov_random_field import MarkovRandomField
+from naive import sprinkler
 
 
 def road():
@@ -50,18 +51,6 @@ def clinic():
         cpts={
             "rate": DistributionNode(Gamma(3.0, 2.0)),
             "cases": DistributionNode(lambda rate: Poisson(rate)),
-        },
-    )
-
-
-def sprinkler():
-    return BayesianNetwork(
-        "cloud -> sprinkler, rain; sprinkler, rain -> wet",
-        cpts={
-            "cloud": [0.5, 0.5],
-            "sprinkler": [[0.5, 0.5], [0.9, 0.1]],
-            "rain": [[0.8, 0.2], [0.2, 0.8]],
-            "wet": [[[1.0, 0.0], [0.1, 0.9]], [[0.1, 0.9], [0.01, 0.99]]],
         },
     )
 

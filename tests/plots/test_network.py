@@ -17,16 +17,9 @@ from credo.models.factor_graph import FactorGraph
 from credo.models.markov_random_field import MarkovRandomField
 from credo.plots.network import network_figure
 from credo.plots.style import BLUE, ORANGE
+from naive import sprinkler
 
-SPRINKLER = BayesianNetwork(
-    "cloud -> sprinkler, rain; sprinkler, rain -> wet",
-    cpts={
-        "cloud": [0.5, 0.5],
-        "sprinkler": [[0.5, 0.5], [0.9, 0.1]],
-        "rain": [[0.8, 0.2], [0.2, 0.8]],
-        "wet": [[[1.0, 0.0], [0.1, 0.9]], [[0.1, 0.9], [0.01, 0.99]]],
-    },
-)
+SPRINKLER = sprinkler()
 
 
 def drawn(figure):
