@@ -203,22 +203,13 @@ def _read_frame(variables: Mapping[str, Variable], given: Any) -> Findings[str]:
         column = frame[name]
         if not variable.is_discrete:
             values[name] = _numbers(name, column)
-        elif _has_likelihoods(variable, column):
+            continue
+        positions = _codes(variable, column)
+        if positions is None:
             likelihood[name] = _likelihoods(variable, column)
         else:
-            codes[name] = _codes(variable, column)
+            codes[name] = positions
     return Findings(len(frame), codes, likelihood, values, frame.index)
-
-
-def _has_likelihoods(variable: Variable, column: pd.Series[Any]) -> bool:
-    """Return whether some cell is a set of states or holds likelihoods."""
-    if column.dtype != object:
-        return False
-    try:
-        cells = pd.unique(column)
-    except TypeError:
-        return True
-    return any(_is_likelihood(variable, cell) for cell in cells)
 
 
 def _likelihoods(variable: Variable, column: pd.Series[Any]) -> Array:
@@ -236,16 +227,34 @@ def _likelihoods(variable: Variable, column: pd.Series[Any]) -> Array:
     return likelihood
 
 
-def _codes(variable: Variable, column: pd.Series[Any]) -> NDArray[np.intp]:
-    """Return the positions of the states of a column, each label looked up once."""
-    number, labels = pd.factorize(column)
+def _codes(variable: Variable, column: pd.Series[Any]) -> NDArray[np.intp] | None:
+    """Return the positions of the states of a column, each label looked up once.
+
+    None if some cell is a set of states or holds likelihoods.
+    """
+    is_plain = isinstance(column.dtype, np.dtype)
     try:
-        place = [variable.index(label) for label in labels.tolist()]
+        # Of an array, for labels of a Series would be made into an index.
+        number, found = pd.factorize(column.to_numpy() if is_plain else column.array)
+    except TypeError:
+        return None
+    labels = found.tolist()
+    place = [_position(variable, label) for label in labels]
+    if None in place:
+        if column.dtype == object and any(_is_likelihood(variable, x) for x in labels):
+            return None
+        _refuse_label(variable, labels, number)
+    return np.array([*place, MISSING], dtype=np.intp)[number]
+
+
+def _refuse_label(variable: Variable, labels: list[Any], number: NDArray[np.intp]) -> None:
+    """Raise for the first label that is no state, saying in which row it is."""
+    at, label = next((i, x) for i, x in enumerate(labels) if x not in variable.positions)
+    try:
+        variable.index(label)
     except UnknownState as error:
-        label = next(x for x in labels.tolist() if x not in variable.positions)
-        row = int(np.flatnonzero(number == labels.tolist().index(label))[0])
+        row = int(np.flatnonzero(number == at)[0])
         raise UnknownState(f"{error} It is in row {row} of column {variable.name}.") from error
-    return np.append(np.array(place, dtype=np.intp), MISSING)[number]
 
 
 def _numbers(name: str, column: pd.Series[Any]) -> Array:
