@@ -11,16 +11,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from credo.numerics._loops.split_mix import GAMMA, uniform
 from credo.numerics.array import Array
 
 __all__ = ["bound", "color", "gibbs", "mean_field", "modes"]
 
 Index = NDArray[np.intp]
 Spins = NDArray[np.int8]
-
-_GAMMA = np.uint64(0x9E3779B97F4A7C15)
-_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
-_MIX_2 = np.uint64(0x94D049BB133111EB)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -56,20 +53,16 @@ def gibbs(
 ) -> None:
     """Draw each of some spins from its distribution given its neighbors.
 
-    The random number of a node is the entry ``sweep * n + node`` of a SplitMix64 sequence
-    [steele2014]_, so that the order of nodes of one color does not matter.
+    The random number of a node is the entry ``sweep * n + node`` of a `split_mix`
+    sequence, so that the order of nodes of one color does not matter.
     """
     n = first.shape[0] - 1
     for i in nodes:
         m = field[i]
         for place in range(first[i], first[i + 1]):
             m += weight[place] * spin[neighbor[place]]
-        z = np.uint64(seed) + np.uint64(sweep * n + i + 1) * _GAMMA
-        z = (z ^ (z >> np.uint64(30))) * _MIX_1
-        z = (z ^ (z >> np.uint64(27))) * _MIX_2
-        z = z ^ (z >> np.uint64(31))
-        uniform = (np.float64(z >> np.uint64(11)) + 0.5) * 2.0**-53
-        spin[i] = 1 if uniform * (1.0 + math.exp(-2.0 * m)) < 1.0 else -1
+        chance = uniform(np.uint64(seed) + np.uint64(sweep * n + i + 1) * GAMMA)
+        spin[i] = 1 if chance * (1.0 + math.exp(-2.0 * m)) < 1.0 else -1
         if is_summed:
             total[i] += math.tanh(m)
 

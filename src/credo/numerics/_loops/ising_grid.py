@@ -17,15 +17,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from credo.numerics._loops.split_mix import GAMMA, mixed
 from credo.numerics.array import Array
 
 __all__ = ["fill_uniform", "half_steps"]
 
 Spins = NDArray[np.int8]
 
-_GAMMA = np.uint64(0x9E3779B97F4A7C15)
-_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
-_MIX_2 = np.uint64(0x94D049BB133111EB)
 _UNIT = 2.0**-32
 
 
@@ -36,12 +34,9 @@ def fill_uniform(seed: int, first: int, uniform: Array) -> None:
     The number of numbers must be even.
     """
     half = uniform.shape[0] // 2
-    start = np.uint64(seed) + np.uint64(first) * _GAMMA
+    start = np.uint64(seed) + np.uint64(first) * GAMMA
     for k in range(half):
-        z = start + np.uint64(k + 1) * _GAMMA
-        z = (z ^ (z >> np.uint64(30))) * _MIX_1
-        z = (z ^ (z >> np.uint64(27))) * _MIX_2
-        z = z ^ (z >> np.uint64(31))
+        z = mixed(start + np.uint64(k + 1) * GAMMA)
         uniform[k] = np.int32(z) * _UNIT + (0.5 + 0.5 * _UNIT)
         uniform[half + k] = np.int32(z >> np.uint64(32)) * _UNIT + (0.5 + 0.5 * _UNIT)
 

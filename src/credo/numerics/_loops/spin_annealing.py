@@ -10,16 +10,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from credo.numerics._loops.split_mix import GAMMA, uniform
 from credo.numerics.array import Array
 
 __all__ = ["anneal"]
 
 Index = NDArray[np.intp]
 Spins = NDArray[np.int8]
-
-_GAMMA = np.uint64(0x9E3779B97F4A7C15)
-_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
-_MIX_2 = np.uint64(0x94D049BB133111EB)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -75,12 +72,9 @@ def anneal(
             if is_symmetric:
                 others = pull - spin[i] * start[i]
                 lean = log_cosh_ratio(rest * (others + start[i]), rest * (others - start[i]))
-            state += _GAMMA
-            z = (state ^ (state >> np.uint64(30))) * _MIX_1
-            z = (z ^ (z >> np.uint64(27))) * _MIX_2
-            z = z ^ (z >> np.uint64(31))
-            uniform = (np.float64(z >> np.uint64(11)) + 0.5) * 2.0**-53
-            new = 1 if uniform * (1.0 + math.exp(-2.0 * level * slope - lean)) < 1.0 else -1
+            state += GAMMA
+            odds = math.exp(-2.0 * level * slope - lean)
+            new = 1 if uniform(state) * (1.0 + odds) < 1.0 else -1
             if new != spin[i]:
                 rise += 2.0 * new * slope
                 pull += 2.0 * new * start[i]
