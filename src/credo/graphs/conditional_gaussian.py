@@ -71,8 +71,7 @@ class ConditionalGaussianFactor:
     @classmethod
     def of(cls, node: GaussianNode) -> ConditionalGaussianFactor:
         """Return the conditional density of a linear-Gaussian node."""
-        names = (node.child.name, *(parent.name for parent in node.real_parents))
-        return cls(node.discrete_parents, names, *node_form(node))
+        return cls(node.discrete_parents, node.real_names, *node_form(node))
 
     @classmethod
     def of_table(cls, factor: Factor) -> ConditionalGaussianFactor:

@@ -74,7 +74,7 @@ class GaussianFactor:
                 f"found {[v.name for v in node.discrete_parents]}. "
                 "Use ConditionalGaussianFactor."
             )
-        return cls._from(_names(node), node_form(node))
+        return cls._from(node.real_names, node_form(node))
 
     @classmethod
     def from_normal(cls, names: Sequence[str], normal: MultivariateNormal) -> GaussianFactor:
@@ -159,7 +159,3 @@ def places(names: Sequence[str], among: Sequence[str]) -> list[int]:
                 f"variable must be one of {list(among)}; found {name!r}.{nearest(name, among)}"
             )
     return [list(among).index(name) for name in names]
-
-
-def _names(node: GaussianNode) -> tuple[str, ...]:
-    return (node.child.name, *(parent.name for parent in node.real_parents))

@@ -75,6 +75,11 @@ class GaussianNode:
         return real_parents(self.parents)
 
     @property
+    def real_names(self) -> tuple[str, ...]:
+        """Names of the child and its real parents: the variables of the density."""
+        return (self.child.name, *(parent.name for parent in self.real_parents))
+
+    @property
     def n_parameters(self) -> int:
         """Number of free parameters: intercept, coefficients and scale of every setting."""
         return int(self.intercept.size * (2 + len(self.real_parents)))

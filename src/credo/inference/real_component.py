@@ -142,7 +142,7 @@ class RealComponent:
         return IntegratedComponent(self.hidden, scope, density, part, root, group, given)
 
     def _known(self, values: Mapping[str, Array]) -> tuple[str, ...]:
-        names = [n for node in self.nodes for n in _real_names(node) if n in values]
+        names = [n for node in self.nodes for n in node.real_names if n in values]
         return tuple(dict.fromkeys(names))
 
     def _equations(self, codes: Codes, known: tuple[str, ...]) -> tuple[Array, Array, Array]:
@@ -177,7 +177,7 @@ def real_components(
     """Return the equations in groups that share no hidden real variable."""
     groups: list[tuple[list[GaussianNode], set[str]]] = []
     for node in nodes:
-        hidden = {name for name in _real_names(node) if name not in given}
+        hidden = {name for name in node.real_names if name not in given}
         joined = [group for group in groups if group[1] & hidden]
         groups = [group for group in groups if not group[1] & hidden]
         members = [member for group in joined for member in group[0]] + [node]
@@ -215,10 +215,6 @@ def _component(members: Sequence[GaussianNode], given: Container[str]) -> RealCo
     hidden = [node.child.name for node in members if node.child.name not in given]
     discrete = dict.fromkeys(v for node in members for v in node.discrete_parents)
     return RealComponent(tuple(members), tuple(hidden), tuple(discrete))
-
-
-def _real_names(node: GaussianNode) -> tuple[str, ...]:
-    return (node.child.name, *(parent.name for parent in node.real_parents))
 
 
 def _groups(
