@@ -5,14 +5,11 @@ with probability 0.3, so that nearly every row knows other variables. pyAgrum an
 row, its network built from credo's tables with all their digits; it answers a part of the rows,
 and its time is scaled to all of them. So does pgmpy on the smaller networks, one variable after
 the other, for all at once it would build their joint table; it gives no log probability. All
-engines have answered before, except where every row
-knows other variables: there each run of credo has a new network. Differences are to
-LazyPropagation on the first rows. credo answers equal rows once; how many differ is shown.
+engines have answered before, so that credo has its plans. Differences are to LazyPropagation on
+the first rows. credo answers equal rows once; how many differ is shown.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -62,15 +59,15 @@ class Rows:
 
     Attributes
     ----------
-    networks
-        The networks that credo asks, one run after the other.
+    net
+        The network that credo asks.
     rows
         Those that pyAgrum answers.
     has_one_pattern
         Whether all rows know the same variables.
     """
 
-    networks: Iterator[Any]
+    net: Any
     table: pd.DataFrame
     rows: list[Row]
     has_one_pattern: bool
@@ -99,9 +96,8 @@ def question(name: str, n_peer: int, missing: float | None) -> Rows:
         label: answered(engine, rows[:N_CHECKED], has_one_pattern=False)
         for label, engine in engines.items()
     }
-    networks = repeat(net) if is_fixed else iter([network(name) for _ in range(N_REPEATS)])
     slow = pgmpy_engine(name) if name in FOR_PGMPY else None
-    return Rows(networks, table, rows, is_fixed, engines, slow, expected["LazyPropagation"])
+    return Rows(net, table, rows, is_fixed, engines, slow, expected["LazyPropagation"])
 
 
 def known_cells(net: Any, missing: float | None) -> pd.DataFrame:
@@ -139,7 +135,7 @@ def answered(engine: Any, rows: list[Row], has_one_pattern: bool) -> RowAnswers:
 
 
 def credo(data: Rows) -> Any:
-    return next(data.networks).marginals(data.table)
+    return data.net.marginals(data.table)
 
 
 def agrum(label: str, n_peer: int) -> Contender:

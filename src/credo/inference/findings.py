@@ -283,5 +283,7 @@ def distinct_columns(table: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp
 
 def _one_hot(codes: Codes, n_states: int) -> Array:
     """Return likelihoods, (n_states, n_rows): one at the state, or everywhere if missing."""
-    hit = codes == np.arange(n_states)[:, None]
-    return np.where(codes == MISSING, 1.0, hit).astype(np.float64)
+    likelihood = np.zeros((n_states, len(codes)))
+    likelihood[codes, np.arange(len(codes))] = 1.0
+    likelihood[:, codes == MISSING] = 1.0
+    return likelihood

@@ -180,7 +180,8 @@ def labelled_rows(
     """Return tables of probabilities, one per row, with one column per (joint) state."""
     flat = table.reshape(len(table), prod(table.shape[1:]))
     frame = pd.DataFrame(flat, index=index, columns=joint_axis(variables))
-    frame.attrs = account.attrs() | row_attrs(np.asarray(np.isnan(flat).all(axis=1)), total)
+    # A row without an answer has no first entry either.
+    frame.attrs = account.attrs() | row_attrs(np.isnan(flat[:, 0]), total)
     return frame
 
 
@@ -195,6 +196,8 @@ def row_attrs(is_empty: NDArray[np.bool_], total: Array) -> dict[Hashable, Any]:
         Its log total: minus infinity if what is known there is impossible; any other row
         without an answer is one that no draw agreed with.
     """
+    if not is_empty.any():
+        return {"impossible_rows": [], "unanswered_rows": []}
     impossible = is_empty & np.isneginf(total)
     return {
         "impossible_rows": np.flatnonzero(impossible).tolist(),
