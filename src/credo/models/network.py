@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
+from functools import cached_property
 from typing import Any, Self, overload
 
 import numpy as np
 import pandas as pd
 from numpy.random import Generator
 
+from credo.graphs.variable import Variable
 from credo.inference.findings import Findings
 from credo.inference.table_plan_error import (
     ImpossibleFindings,
@@ -28,6 +30,7 @@ from credo.models.network_answer import (
     row_attrs,
 )
 from credo.models.network_table import Names, TableVerbs, asked_of, variables_named
+from credo.models.route import Route, route_to
 from credo.numerics.array import Array
 
 __all__ = ["UNTOLD", "Network"]
@@ -35,8 +38,10 @@ __all__ = ["UNTOLD", "Network"]
 UNTOLD = ("gibbs", "mean_field")
 """Methods that do not tell the log partition, or only bound it."""
 
-ENGINES = ("_answers", "_engines")
+ENGINES = ("_answers", "_engines", "_routes")
 """Cached properties that hold engines and their plans."""
+
+MOST_ROUTES = 1000
 
 
 class Network(TableVerbs):
@@ -104,11 +109,38 @@ class Network(TableVerbs):
         InferenceTooLarge
             If an exact answer is asked for and does not fit.
         """
+        is_plain = type(given) is dict and type(targets) is str and not do and method == "auto"
+        if is_plain and (route := self._routes.get((targets, *given))) is not None:
+            quick = route.answer(given)
+            if quick is not None:
+                return quick
         variables = variables_named(self.variables, targets)
         findings, answers = self._asked(given, do)
         table, total, account = asked_of(answers, findings, variables, method)
         _refuse_impossible(findings, total, answers, given, do)
+        if is_plain:
+            self._remember((targets, *given), answers, variables[0], findings)
         return labelled_answer(variables, table, total, findings, account)
+
+    @cached_property
+    def _routes(self) -> dict[tuple[Any, ...], Route]:
+        return {}
+
+    def _remember(
+        self,
+        key: tuple[Any, ...],
+        answers: Answers,
+        target: Variable,
+        findings: Findings[str],
+    ) -> None:
+        """Keep the way to a plan that answered states alone, for the next such question."""
+        if len(findings.codes) == len(key) - 1 and target.name not in findings.codes:
+            observed = [self.variables[name] for name in findings.codes]
+            found = route_to(answers, target, observed)
+            if found is not None:
+                if len(self._routes) >= MOST_ROUTES:
+                    self._routes.clear()
+                self._routes[key] = found
 
     def marginals(
         self, given: Given = None, do: Mapping[str, Any] | None = None, method: str = "auto"
