@@ -11,7 +11,7 @@ from credo.inference.ising_annealing import IsingAnnealing
 from credo.inference.ising_gibbs import IsingGibbs
 from credo.inference.ising_mean_field import IsingMeanField
 from credo.inference.table_plan_error import InferenceTooLarge
-from credo.models import ising_model
+from credo.models import spin_sum
 from credo.models.ising_model import IsingModel
 from credo.models.spin_noise import BitFlip, GaussianNoise
 
@@ -257,9 +257,9 @@ def test_verbs_of_networks_give_the_probabilities_of_enumeration():
 def test_wide_grids_have_the_same_sum_by_tables_and_by_transfer(monkeypatch):
     model = IsingModel((7, 7), 0.4, 0.1)
     narrow = model.log_partition()
-    monkeypatch.setattr(ising_model, "_QUICK_TABLE", 1)
+    monkeypatch.setattr(spin_sum, "_QUICK_TABLE", 1)
     assert_allclose(model.log_partition(), narrow)
-    monkeypatch.setattr(ising_model, "_LARGEST_TABLE", 1)
+    monkeypatch.setattr(spin_sum, "_LARGEST_TABLE", 1)
     assert_allclose(model.log_partition(method="exact"), narrow)
 
 
@@ -350,7 +350,7 @@ def test_annealing_with_spins_given_agrees_with_exact_sums():
     model = IsingModel((6, 6), 0.5, RNG.normal(size=(6, 6)))
     given = {"0,0": 1, "2,3": -1, "2,4": 1}
     exact = model.log_partition(given, method="exact")
-    found = IsingAnnealing().log_normalizer(model._left(given))
+    found = IsingAnnealing().log_normalizer(model._sums._left(given))
     assert abs(found.value - exact) < 4 * found.standard_error
     assert model.log_partition(given, IsingAnnealing()) == found.value
     whole = dict(zip(model.names, np.ones(36, int).tolist(), strict=True))

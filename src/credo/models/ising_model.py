@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from credo.graphs.variable import Variable, nearest
-from credo.inference.account import ApproximationWarning
 from credo.inference.engine import Inference
 from credo.inference.ising_annealing import IsingAnnealing
 from credo.inference.ising_answer import (
@@ -21,11 +20,7 @@ from credo.inference.ising_answer import (
     modes_by,
     spin_inference,
 )
-from credo.inference.ising_exact import SpinElimination
 from credo.inference.ising_gibbs import spin_draws
-from credo.inference.ising_problem import IsingProblem
-from credo.inference.table_inference import usual_limit
-from credo.inference.table_plan_error import InferenceTooLarge
 from credo.models.limits import Limits
 from credo.models.markov_random_field import MarkovRandomField
 from credo.models.spin_factor import spin_factors, spin_problem
@@ -33,30 +28,17 @@ from credo.models.spin_noise import SpinNoise, as_noise, check_levels, noise_bey
 from credo.models.spin_structure import (
     SpinStructure,
     field_by_name,
-    is_certain,
-    places_of,
     spread,
     structure_of,
 )
+from credo.models.spin_sum import SpinSum
 from credo.numerics.array import Array, as_float
-from credo.numerics.caller import warn_caller
 from credo.numerics.ising import Spins
 
 __all__ = ["IsingModel"]
 
 Noise = float | SpinNoise | Callable[[Array, float], ArrayLike]
 Random = np.random.Generator | int | None
-
-# Up to so many cells exact sums take no longer than a good number of sweeps.
-_QUICK_CELLS = 1 << 22
-_QUICK_TABLE = 1 << 16
-_LARGEST_TABLE = 1 << 24
-_LARGEST_STORE = 1 << 26
-
-_ADVICE = (
-    'Allow more with model.within(memory="16GB"); or use "gibbs" for means and draws, '
-    '"max_flow" or "icm" for the most probable spins, and "annealing" for log Z.'
-)
 
 
 class IsingModel:
@@ -227,42 +209,31 @@ class IsingModel:
             annealing, with a warning that tells the standard error. Other methods are those
             of a Markov random field.
         """
-        if method == "annealing":
-            method = IsingAnnealing()
-        if isinstance(method, IsingAnnealing):
-            return method.log_normalizer(self._left(given)).value
-        if method not in ("auto", "exact"):
-            return self._field.log_partition(given, method=method)
-        try:
-            return self._exact_log_partition(given)
-        except InferenceTooLarge as error:
-            if method == "exact":
-                raise
-            return self._annealed(given, error)
+        return self._sums.log_partition(given, method)
 
     @property
     def variables(self) -> dict[str, Variable]:
         """The spins by name, as variables with the states -1 and 1."""
-        return self._field.variables
+        return self._sums.field.variables
 
     def query(
         self, targets: str | Sequence[str], given: Any = None, method: str = "auto"
     ) -> Any:
         """Return the distribution of named spins, as a Markov random field does."""
-        return self._field.query(targets, given, method=method)
+        return self._sums.field.query(targets, given, method=method)
 
     def marginals(self, given: Any = None) -> Any:
         """Return the distribution of every spin, as a Markov random field does."""
-        return self._field.marginals(given)
+        return self._sums.field.marginals(given)
 
     def infer(
         self, method: Method = "auto", rng: Random = None, max_seconds: float = np.inf
     ) -> Inference:
         """Return means of all spins with how they came about; see `mean`."""
         if method == "auto":
-            method = "exact" if self._is_quick else "gibbs"
+            method = "exact" if self._sums.is_quick else "gibbs"
         if method == "exact":
-            return self._stored_elimination.inference()
+            return self._sums.stored_elimination.inference()
         return spin_inference(self.problem, method, rng, max_seconds)
 
     def mean(self, method: Method = "auto", rng: Random = None) -> Array:
@@ -289,7 +260,7 @@ class IsingModel:
             any couplings; "icm", iterated conditional modes, a local optimum.
         """
         if method == "exact":
-            answer = self._stored_elimination.most_probable()
+            answer = self._sums.stored_elimination.most_probable()
         else:
             answer = modes_by(self.problem, method)
         return answer.spins.reshape(self.shape)
@@ -316,8 +287,8 @@ class IsingModel:
                 f"{method!r}.{nearest(method, ('auto', 'gibbs', 'exact'))}"
             )
         generator = np.random.default_rng(rng)
-        if method == "exact" or (method == "auto" and self._is_quick):
-            draws = self._stored_elimination.draws(n, generator)
+        if method == "exact" or (method == "auto" and self._sums.is_quick):
+            draws = self._sums.stored_elimination.draws(n, generator)
         else:
             draws = spin_draws(self.problem, n, generator, burn_in, n_between)
         return draws.reshape(n, *self.shape)
@@ -356,75 +327,8 @@ class IsingModel:
         return f"IsingModel({what}, {self.problem.n_spins} spins, {len(self.edges)} edges)"
 
     @cached_property
-    def _field(self) -> MarkovRandomField:
-        return self.to_markov_random_field().within(self.limits.memory, self.limits.seconds)
-
-    @property
-    def _is_quick(self) -> bool:
-        most = min(_QUICK_CELLS, self._most_cells(_LARGEST_STORE))
-        return self._elimination.n_stored_cells <= most
-
-    @property
-    def _stored_elimination(self) -> SpinElimination:
-        """Sums spin by spin, if all the tables that means, draws and modes keep fit."""
-        try:
-            return self._elimination.within(self._most_cells(_LARGEST_STORE))
-        except InferenceTooLarge as error:
-            raise error.advising(_ADVICE) from None
-
-    def _most_cells(self, usual: int) -> int:
-        """Return how many cells may be kept: as many as usual, or as the memory holds."""
-        return usual if self.limits.memory is None else int(self.limits.memory / 8)
-
-    @cached_property
-    def _elimination(self) -> SpinElimination:
-        return SpinElimination.of(self.problem)
-
-    def _exact_log_partition(self, given: Any) -> Any:
-        plan, most = self._elimination, self._most_cells(_LARGEST_TABLE)
-        if given is None and plan.n_cells <= min(_QUICK_TABLE, most):
-            return plan.log_partition()
-        if given is None and self._is_hopeless:
-            needed = plan.n_cells, 8 * plan.n_cells
-            raise InferenceTooLarge(plan.width, *needed, self._field_bytes, _ADVICE)
-        try:
-            return self._field.log_partition(given, method="exact")
-        except InferenceTooLarge:
-            if given is not None or plan.n_cells > most:
-                raise
-            return plan.log_partition()
-
-    def _annealed(self, given: Any, error: InferenceTooLarge) -> Any:
-        """Return an estimate of log Z, and warn that it is one."""
-        if given is not None and not is_certain(given):
-            return self._field.log_partition(given)
-        found = IsingAnnealing().log_normalizer(self._left(given))
-        warn_caller(
-            f"log Z is an estimate by annealed importance sampling, {found.value:.8g} with "
-            f"standard error {found.standard_error:.2g} and lower bound {found.bound:.8g}, as "
-            f'{error.found} does not fit. Pass method="exact" to get an error instead, or '
-            "an IsingAnnealing with more updates.",
-            ApproximationWarning,
-        )
-        return found.value
-
-    def _left(self, given: Any) -> IsingProblem:
-        """Return the problem of the spins that are not given."""
-        if given is None:
-            return self.problem
-        known = places_of(given, self.structure)
-        return self.problem.clamped(list(known), list(known.values()))
-
-    @property
-    def _field_bytes(self) -> float:
-        return self.limits.memory or usual_limit()
-
-    @property
-    def _is_hopeless(self) -> bool:
-        """Whether no order is narrow: that of a grid along its longest side is the best."""
-        cells = self._elimination.n_cells
-        is_flat = self.structure.is_grid and len(self.shape) <= 2
-        return is_flat and 4 * cells > self._field_bytes
+    def _sums(self) -> SpinSum:
+        return SpinSum(self.names, self.structure, self.problem, self.limits)
 
     def _with(self, field: Array, constant: float) -> Self:
         other = object.__new__(type(self))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -31,14 +32,14 @@ __all__ = ["Names", "TableVerbs", "asked_of", "variables_named"]
 Names = str | Sequence[str]
 
 
-class TableVerbs:
+class TableVerbs(ABC):
     """Predictions for the rows of a table, for anything that answers about variables."""
 
     variables: dict[str, Variable]
 
+    @abstractmethod
     def answers(self, do: Sequence[str] = ()) -> Answers:
         """Return the engines of this network, those in ``do`` cut off from their causes."""
-        raise NotImplementedError
 
     def predict_proba(
         self,
