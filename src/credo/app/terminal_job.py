@@ -23,7 +23,7 @@ from credo.data.column_name import quoted
 from credo.data.error import ModelFileError, OutputError
 from credo.data.loss_file import read_losses
 from credo.data.model_file import ModelFileInfo, load, model_file_info, save
-from credo.data.output import atomic_file, require_writable
+from credo.data.output import atomic_file, require_apart, require_writable
 from credo.data.sets import set_path
 from credo.data.table_classification import TableClassification
 from credo.data.table_input import TablePrediction
@@ -60,7 +60,7 @@ def predict(
     """Write the predictions of a table as CSV, to a file or to standard output."""
     if out is not None:
         _require_places(table, out, None)
-        _require_apart(model, out)
+        require_apart(out, model)
     console = terminal.stderr()
     with terminal.progress_bar(console) as tell:
         tell(0.0, "opening the model")
@@ -162,17 +162,9 @@ def _require_places(table: Path, out: Path | None, report: Path | None) -> None:
     for place in (out, report):
         if place is not None:
             require_writable(place)
-            _require_apart(table, place)
+            require_apart(place, table)
     if out is not None and report is not None:
-        _require_apart(out, report)
-
-
-def _require_apart(taken: Path, place: Path) -> None:
-    if place.resolve() == taken.resolve():
-        raise OutputError(
-            f"{place} must not be written over; found it in use as another file of this "
-            "command; choose another path."
-        )
+        require_apart(report, out)
 
 
 def _predicted(

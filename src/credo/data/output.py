@@ -1,8 +1,12 @@
-"""Files out, whole or not at all."""
+"""Files out, whole or not at all; what is no regular file is written into, never replaced."""
 
 import contextlib
+import io
 import os
+import re
 import secrets
+import stat
+import sys
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
@@ -10,7 +14,14 @@ from typing import BinaryIO
 
 from credo.data.error import OutputError
 
+if sys.platform != "win32":
+    import fcntl
+
 __all__ = ["atomic_file", "require_apart", "require_writable"]
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+_HAS_LOCKS = sys.platform != "win32"
+_PART = re.compile(r"\..+\.[0-9a-f]{8}\.part", re.DOTALL)
 
 
 def require_writable(path: str | PathLike[str]) -> None:
@@ -32,13 +43,20 @@ def require_writable(path: str | PathLike[str]) -> None:
         )
     if path.is_dir():
         raise OutputError(f"{path} must be a file name; found a folder; add a file name to it.")
-    if not os.access(folder, os.W_OK):
+    if _is_stream(path):
+        if not os.access(path, os.W_OK):
+            raise _not_writable(path, "no permission to write into it")
+        return
+    target = _target(path)
+    if not target.parent.is_dir():
+        raise _not_writable(path, f"it is a link into a folder that is absent, {target.parent}")
+    if not os.access(target.parent, os.W_OK):
         raise _not_writable(path, "no permission to write in its folder")
 
 
 def require_apart(out: Path, *taken: Path | None) -> None:
     """Raise an `OutputError` if ``out`` is one of the files that are read."""
-    if out.resolve() in {path.resolve() for path in taken if path is not None}:
+    if os.path.realpath(out) in {os.path.realpath(path) for path in taken if path is not None}:
         raise OutputError(
             f"{out} must not be written over; found it in use as another file of this "
             "command; choose another path."
@@ -50,7 +68,9 @@ def atomic_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     """Yield a binary file that appears at ``path`` only once everything is in it.
 
     The content goes to a new file in the same folder, is forced to the disk, and takes the
-    place of ``path`` in one step. If anything fails, ``path`` is as it was.
+    place of ``path`` in one step. If anything fails, ``path`` is as it was. A link stays one:
+    what it points to is replaced. Into a pipe or a character device, such as ``/dev/null``,
+    the content is written once it is whole.
 
     Raises
     ------
@@ -59,17 +79,97 @@ def atomic_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     """
     path = Path(path)
     require_writable(path)
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        with open(part, "xb") as file:
+        if _is_stream(path):
+            content = io.BytesIO()
+            yield content
+            with open(os.open(path, os.O_WRONLY), "wb") as stream:
+                stream.write(content.getbuffer())
+        else:
+            with _replacement(_target(path)) as file:
+                yield file
+    except OSError as error:
+        raise _not_writable(path, error.strerror or str(error)) from error
+
+
+@contextlib.contextmanager
+def _replacement(path: Path) -> Iterator[BinaryIO]:
+    """Yield a new file beside a regular one, which takes its place at the end."""
+    _remove_left_over(path.parent)
+    descriptor, part = _new_part(path)
+    with open(descriptor, "wb") as file:
+        try:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(part, path)
+            if not _HAS_LOCKS:
+                file.close()
+            os.replace(part, path)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def _new_part(path: Path) -> tuple[int, Path]:
+    """Return a new file, locked while it is open, so that no other run takes it away."""
+    while True:
+        part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+        descriptor = os.open(part, _NEW, 0o666)
+        _is_locked(descriptor)
+        # Another run may have swept it away between its making and its locking.
+        if part.exists():
+            return descriptor, part
+        os.close(descriptor)
+
+
+def _remove_left_over(folder: Path) -> None:
+    """Delete the parts that killed runs left in a folder; a running writer's is locked."""
+    if not _HAS_LOCKS or not os.access(folder, os.R_OK):
+        return
+    for name in os.listdir(folder):
+        if _PART.fullmatch(name):
+            with contextlib.suppress(OSError):
+                _remove_unlocked(folder / name)
+
+
+def _remove_unlocked(part: Path) -> None:
+    descriptor = os.open(part, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        if stat.S_ISREG(os.fstat(descriptor).st_mode) and _is_locked(descriptor):
+            part.unlink()
+    finally:
+        os.close(descriptor)
+
+
+def _is_locked(descriptor: int) -> bool:
+    """Whether this process got the lock of an open file; where none are, nobody does."""
+    if not _HAS_LOCKS:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether ``path`` leads to a pipe or a character device; refuse disks and sockets."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return False
     except OSError as error:
         raise _not_writable(path, error.strerror or str(error)) from error
-    finally:
-        part.unlink(missing_ok=True)
+    if stat.S_ISBLK(mode) or stat.S_ISSOCK(mode):
+        raise OutputError(
+            f"{path} must be a file, a pipe or a character device; found a "
+            f"{'disk' if stat.S_ISBLK(mode) else 'socket'}; choose another path."
+        )
+    return not stat.S_ISREG(mode)
+
+
+def _target(path: Path) -> Path:
+    """Return the file that ``path`` leads to; the path itself unless it is a link."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
 def _not_writable(path: Path, reason: str) -> OutputError:
