@@ -12,6 +12,7 @@ from credo.app.class_judgment import stacked_log_score
 from credo.app.job import fit_table
 from credo.app.report import report_page
 from credo.app.result import FitSettings
+from credo.app.wording import class_score_cells
 from credo.data.error import TableError
 from credo.data.table_classification import TableClassification
 from credo.decisions import LossMatrix
@@ -208,3 +209,14 @@ def test_names_that_look_like_markup_are_escaped(clinic_classes):
 def test_settings_of_decisions_are_checked():
     with pytest.raises(ValueError, match="reject must be positive and finite; found -1"):
         dataclasses.replace(FitSettings(), reject=-1.0)
+
+
+def test_a_score_of_minus_infinity_is_a_caution_and_not_a_number(sorted_rows):
+    first, *others = sorted_rows.scores
+    sure = dataclasses.replace(first, cv_log_score=-np.inf, cv_log_score_error=np.nan)
+    result = dataclasses.replace(sorted_rows, scores=(sure, *others))
+    (told,) = [text for text in texts(result, "caution") if "probability zero" in text]
+    assert told.startswith(f"{first.name} gave")
+    assert "a left-out training row" in told
+    assert class_score_cells(sure, "stack")[2] == "-"
+    assert "-inf" not in report_page(result)

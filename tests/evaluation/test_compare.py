@@ -503,3 +503,21 @@ def test_an_evidence_without_a_second_to_compare_it_with_is_told():
     found = compare([NaiveBayes(), LogisticRegression()], x, y, cv=5)
     assert found.probability.isna().all()
     assert any("no two models have evidences" in note for note in found.notes)
+
+
+def test_a_score_of_minus_infinity_is_never_shown():
+    x, y = classes()
+    found = compare([KNeighborsClassifier(1), LogisticRegression()], x, y, cv=5)
+    wrong = int((np.isneginf(found.log_scores[0])).sum())
+    assert wrong > 0
+    assert found.table["n_impossible"].tolist() == [wrong, 0]
+    assert "inf" not in str(found)
+
+
+def test_there_are_no_weights_where_every_model_ruled_out_every_row():
+    x, y = np.arange(8.0)[:, None], np.repeat(["a", "b"], 4)
+    models = {"one": DummyClassifier(strategy="prior"), "other": DummyClassifier()}
+    found = compare(models, x, y, cv=np.repeat([0, 1], 4), by=("log_score",))
+    assert np.isnan(found.stacking_weights).all()
+    assert any("in 8 rows was impossible to every model" in note for note in found.notes)
+    assert "inf" not in str(found)

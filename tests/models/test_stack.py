@@ -267,3 +267,25 @@ def test_copies_stay_together_in_a_class_that_has_enough_distinct_rows():
     fold = dealt_folds(x, codes, 3, np.array([5, 7]), rng)
     assert (fold[:30].reshape(10, 3) == fold[:30:3, None]).all()
     assert (np.bincount(fold[30:], minlength=3) == 3).all()
+
+
+def test_the_table_counts_the_rows_that_a_member_called_impossible():
+    x, y = classes(60)
+    stack = Stack([("neighbor", KNeighborsClassifier(1)), LOGISTIC], cv=5).fit(x, y)
+    wrong = (stack.held_out_[0].argmax(axis=1) != np.unique(y, return_inverse=True)[1]).sum()
+    assert stack.table()["n_impossible"].tolist() == [wrong, 0]
+
+
+def test_weights_are_refused_where_no_member_deemed_any_outcome_possible():
+    x, y = np.arange(8.0)[:, None], np.repeat([0, 1], 4)
+    apart = [(np.arange(4), np.arange(4, 8)), (np.arange(4, 8), np.arange(4))]
+    with pytest.raises(ValueError, match=r"found none: .*'constant'.*hold every class"):
+        Stack([CONSTANT], cv=apart).fit(x, y)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_rare_class_leaves_every_held_out_score_finite(seed):
+    x = np.array([[letter == other for letter in "abc"] for other in "bccccacabbbbacbbba"])
+    y = np.array(list("bbbbcbcbbcbabbabcb"))
+    stack = Stack([LOGISTIC, CONSTANT], cv=2, random_state=seed).fit(x.astype(float), y)
+    assert np.isfinite(stack.log_scores_).all()

@@ -10,6 +10,7 @@ from credo.app.chance import CONFIDENCE
 from credo.app.classification_result import ClassificationResult
 from credo.app.coverage_finding import FEW_TEST_ROWS
 from credo.app.decision_finding import decision_findings
+from credo.app.score_finding import impossible_findings
 from credo.app.sentence import Finding
 from credo.app.wording import count, listed, number, percent
 from credo.evaluation.proportion import proportion_interval
@@ -34,6 +35,7 @@ def class_findings(result: ClassificationResult) -> tuple[Finding, ...]:
         _calibration(result),
         *_classes(result),
         *decision_findings(result),
+        *impossible_findings(result.scores),
         *_amount(result),
         *_places(result),
         *(Finding("caution", note) for note in result.trap_notes),

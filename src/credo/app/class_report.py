@@ -48,11 +48,12 @@ def _tiles(result: ClassificationResult) -> Iterator[str]:
             "frequent class",
         )
         yield tile(number(stack.mcc, 2), "Matthews' correlation (MCC); 1 is perfect, 0 chance")
-    yield tile(
-        number(stack.log_score, 3),
-        f"log score per row; {number(result.baseline.log_score, 3)} for class frequencies "
-        "alone",
-    )
+    if np.isfinite([stack.log_score, result.baseline.log_score]).all():
+        yield tile(
+            number(stack.log_score, 3),
+            f"log score per row; {number(result.baseline.log_score, 3)} for class frequencies "
+            "alone",
+        )
     yield tile(f"{data.n_test:,}", f"test rows; {data.n_train:,} rows to learn from")
 
 

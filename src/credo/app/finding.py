@@ -10,6 +10,7 @@ from credo.app.chance import CONFIDENCE
 from credo.app.coverage_finding import FEW_TEST_ROWS, FEWEST_FOR_SHARES, coverage_findings
 from credo.app.effect import N_EFFECTS, strongest_effects
 from credo.app.result import RegressionResult
+from credo.app.score_finding import impossible_findings
 from credo.app.sentence import Finding
 from credo.app.wording import count, listed, number, percent
 from credo.data.table_regression import MIN_PROBABILITY
@@ -34,6 +35,7 @@ def findings(result: RegressionResult) -> tuple[Finding, ...]:
         *_noise(result),
         *coverage_findings(result),
         *_two_values(result),
+        *impossible_findings(result.scores),
         *_amount(result),
         *_places(result),
         _use(result),

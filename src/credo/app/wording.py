@@ -60,14 +60,14 @@ def percent(share: float) -> str:
 
 
 def plus_minus(value: float, error: float, digits: int = 2) -> str:
-    """Return a value with its standard error, both to the same decimals; NaN is a dash.
+    """Return a value with its standard error, both to the same decimals; no number is a dash.
 
     Examples
     --------
-    >>> plus_minus(-3.0512, 0.0432), plus_minus(float("nan"), float("nan"))
+    >>> plus_minus(-3.0512, 0.0432), plus_minus(float("-inf"), float("nan"))
     ('-3.05 ± 0.04', '-')
     """
-    if math.isnan(value):
+    if not math.isfinite(value):
         return "-"
     if abs(value) >= 1000 or math.isnan(error):
         return number(value)

@@ -212,11 +212,18 @@ def _notes(
         n_impossible = int(np.isneginf(t.log_score).sum())
         if n_impossible:
             notes.append(
-                f"{t.name} gave probability zero to what happened in {n_impossible} rows: its "
-                "log score is minus infinity, and no difference of it can be judged."
+                f"{t.name} gave probability zero to what happened in {n_impossible} rows: it "
+                "has no log score, and no difference of it can be judged. Smooth it, join rare "
+                "classes, or use folds in which every class can be learned."
             )
         elif np.isnan(t.log_score).all():
             notes.append(f"{t.name} gives no probabilities and has no log score.")
+    n_untold = int(np.isneginf([t.log_score for t in trials]).all(axis=0).sum())
+    if n_untold:
+        notes.append(
+            f"what happened in {n_untold} rows was impossible to every model: weights rest on "
+            "the other rows, and there are none where that was all."
+        )
     if outcome.codes is not None and outcome.classes is not None:
         codes = outcome.codes[is_judged & (outcome.codes != MISSING)]
         notes += _constant_notes(outcome.classes, codes, table)

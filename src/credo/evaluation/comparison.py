@@ -24,7 +24,9 @@ class Comparison:
     Attributes
     ----------
     table
-        One row for each model, by name: mean held-out "log_score" with "log_score_error";
+        One row for each model, by name: mean held-out "log_score" with "log_score_error", and
+        "n_impossible", the rows whose outcome it gave probability zero (its mean is then minus
+        infinity, which is no score to compare by);
         "error_rate" with "error_rate_low" and "error_rate_high", and "mcc" (for regressors
         "rmse" with "rmse_error"); "log_evidence", "evidence_method" and "probability", the
         posterior among models of comparable evidence; "stacking_weight"; "fit_seconds".
@@ -167,7 +169,9 @@ class Comparison:
 
 def _row(row: pd.Series[float]) -> dict[str, str]:
     """Return the numbers of one model in words."""
-    shown = {"log score": f"{row['log_score']:.3f} ± {row['log_score_error']:.3f}"}
+    shown = {"log score": "-"}
+    if np.isfinite(row["log_score"]):
+        shown["log score"] = f"{row['log_score']:.3f} ± {row['log_score_error']:.3f}"
     if "error_rate" in row:
         low, high = 100 * row["error_rate_low"], 100 * row["error_rate_high"]
         shown["error rate"] = f"{100 * row['error_rate']:.1f} % ({low:.1f} to {high:.1f})"

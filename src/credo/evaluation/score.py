@@ -50,6 +50,8 @@ class Score:
     def __str__(self) -> str:
         side = {True: ", higher is better", False: ", lower is better", None: ""}
         numbers = f"{self.value:.4g} ({self.low:.4g} to {self.high:.4g})"
+        if np.isinf(self.value):
+            numbers = "has no finite value"
         note = f"; {self.note}" if self.note else ""
         return f"{self.name} {numbers}{side[self.higher_is_better]}{note}"
 
@@ -63,10 +65,10 @@ class Score:
         method: str = "normal",
     ) -> Score:
         """Return the score of a mean, with its normal interval."""
-        low, high = estimate.interval(coverage)
-        return cls(
-            name, float(estimate.value), float(low), float(high), higher_is_better, method
-        )
+        low, high = (float(end) for end in estimate.interval(coverage))
+        value = float(estimate.value)
+        note = "what came true was impossible in some row" if np.isinf(value) else ""
+        return cls(name, value, low, high, higher_is_better, method, note)
 
 
 def score_table(scores: Iterable[Score]) -> pd.DataFrame:

@@ -126,11 +126,12 @@ def summary_table(
         mean = [sample_mean(row[known]) for row in scores]
     able = ~np.isnan(scores[:, known]).all(axis=1)
     weights = np.full(len(trials), np.nan)
-    if able.any():
+    if np.isfinite(scores[:, known]).any():
         weights[able] = stacking_weights(scores[np.ix_(able, known)])
     columns: dict[str, Any] = {
         "log_score": [float(m.value) for m in mean],
         "log_score_error": [float(m.standard_error) for m in mean],
+        "n_impossible": np.isneginf(scores[:, known]).sum(axis=1),
         **(_class_columns if outcome.codes is not None else _number_columns)(
             trials, outcome, losses[:, known], known
         ),

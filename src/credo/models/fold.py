@@ -146,11 +146,11 @@ def dealt_folds(
     """Return folds dealt to the rows in the order of their outcomes.
 
     Each fold gets one of every ``n_folds`` neighbors in that order, at random: folds have
-    nearly equal distributions of the outcome (for classes, stratified). Neither the order of
-    the rows nor their units matter, and copies of a row stay together, so that none is
-    predicted from its twin. A class with fewer distinct rows than folds would be missing in
-    some, or in all that is learned from: its copies are dealt as rows of their own. So are
-    numbers with fewer distinct rows than folds.
+    nearly equal distributions of the outcome. Classes are dealt one by one, so that every
+    class is in every fold. Neither the order of the rows nor their units matter, and copies of
+    a row stay together, so that none is predicted from its twin. A class with fewer distinct
+    rows than folds would be missing in some, or in all that is learned from: its copies are
+    dealt as rows of their own. So are numbers with fewer distinct rows than folds.
 
     Parameters
     ----------
@@ -165,16 +165,13 @@ def dealt_folds(
     order = np.lexsort(keys[::-1])
     ranked = np.column_stack(keys)[order]
     is_new = np.append(True, (ranked[1:] != ranked[:-1]).any(axis=1))
+    codes = np.zeros(len(y), dtype=np.intp) if classes is None else y[order]
     if sparse.issparse(X):
         is_new[:] = True
     else:
-        codes = np.zeros(len(y), dtype=np.intp) if classes is None else y[order]
         is_new |= _is_poor(codes, is_new, n_folds)
-    distinct = np.cumsum(is_new) - 1
-    n_blocks = distinct[-1] // n_folds + 1
-    deal = rng.permuted(np.tile(np.arange(n_folds), (n_blocks, 1)), axis=1).ravel()
     fold = np.empty(len(y), dtype=np.intp)
-    fold[order] = deal[distinct]
+    fold[order] = _deal(np.bincount(codes[is_new]), n_folds, rng)[np.cumsum(is_new) - 1]
     return fold
 
 
@@ -251,6 +248,24 @@ def _is_poor(codes: Rows, is_new: NDArray[np.bool_], n_folds: int) -> NDArray[np
     """Return which rows are of a class with fewer distinct rows than folds."""
     n_distinct = np.bincount(codes, weights=is_new)
     return np.asarray((n_distinct < n_folds)[codes])
+
+
+def _deal(sizes: Rows, n_folds: int, rng: Generator) -> Rows:
+    """Return folds for strata of these sizes in turn, each spread over all folds.
+
+    The sizes of folds differ by at most one, in every stratum and on the whole.
+    """
+    total, parts = np.zeros(n_folds, dtype=np.intp), []
+    for size in sizes[sizes > 0]:
+        blocks = np.tile(np.arange(n_folds), (-(-size // n_folds), 1))
+        *whole, last = rng.permuted(blocks, axis=1)
+        # What is left of a stratum goes to the folds that have the least so far.
+        n_left = size - n_folds * len(whole)
+        rank = np.argsort(np.argsort(total[last], kind="stable"), kind="stable")
+        part = np.concatenate([*whole, last[rank < n_left]])
+        total += np.bincount(part, minlength=n_folds)
+        parts.append(part)
+    return np.concatenate(parts)
 
 
 def _columns(X: Any) -> list[NDArray[Any]]:

@@ -29,6 +29,7 @@ from credo.models.fold import (
 )
 from credo.models.inputs import validated
 from credo.models.predictive import predict_dist
+from credo.numerics.array import Array
 
 __all__ = ["Stack"]
 
@@ -101,6 +102,7 @@ class Stack(Ensemble):
         self.fold_ = fold_of_rows(pairs, len(rows))
         found = [held_out(model, rows, pairs) for model in models]
         self.log_scores_ = np.array([part.log_score for part in found])
+        _require_possible(self.names_, self.log_scores_)
         self.held_out_ = np.array([part.prediction for part in found])
         self.weights_ = stacking_weights(self.log_scores_, weight=rows.weight)
         self.estimators_ = [rows.fit(model) for model in models]
@@ -116,7 +118,11 @@ class Stack(Ensemble):
         return mixed_predictive(self.weights_, [predict_dist(m, X) for m in self.estimators_])
 
     def table(self) -> pd.DataFrame:
-        """Return mean held-out log score, its standard error and weight of each model."""
+        """Return mean held-out log score, its standard error and weight of each model.
+
+        "n_impossible" counts the held-out rows whose outcome the model gave probability zero:
+        with any, its mean is minus infinity, which is no score to compare by.
+        """
         check_is_fitted(self)
         n = np.isfinite(self.log_scores_).sum(axis=1)
         with np.errstate(invalid="ignore"):
@@ -125,6 +131,7 @@ class Stack(Ensemble):
             "log_score": np.nanmean(self.log_scores_, axis=1),
             "log_score_error": error,
             "weight": self.weights_,
+            "n_impossible": np.isneginf(self.log_scores_).sum(axis=1),
         }
         return pd.DataFrame(columns, index=pd.Index(self.names_, name="model"))
 
@@ -149,6 +156,17 @@ def _require_verbs(
         raise TypeError(
             f"sample_weight needs models that can take it; found none in {rigid}. Leave out "
             "sample_weight or these models."
+        )
+
+
+def _require_possible(names: list[str], log_scores: Array) -> None:
+    """Refuse scores that no weights can be learned from."""
+    if not np.isfinite(log_scores).any():
+        raise ValueError(
+            "weights need a held-out row whose outcome some model deems possible; found none: "
+            f"{names} gave probability zero to what came true in all rows. Use a cv whose "
+            "parts to learn from hold every class, such as a number of folds, or add a model "
+            "that rules nothing out."
         )
 
 

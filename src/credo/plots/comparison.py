@@ -177,8 +177,8 @@ def _scored(result: Comparison, name: str) -> str:
 def _words(row: pd.Series[float]) -> str:
     """Return the name of a model, and its numbers on a line below."""
     words = f"{shortened(str(row.name))}\nlog evidence {row['log_evidence']:.1f}"
-    if "log_score" in row:
+    if np.isfinite(row.get("log_score", np.nan)):
         words += f"\nlog score {row['log_score']:.3f}"
-    if "log_score_error" in row:
-        words += f" ± {row['log_score_error']:.3f}"
+        if "log_score_error" in row:
+            words += f" ± {row['log_score_error']:.3f}"
     return words
