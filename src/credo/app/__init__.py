@@ -6,13 +6,18 @@ import lazy_loader
 
 if TYPE_CHECKING:
     from credo.app import draw_job as draw_job
+    from credo.app import inspect_job as inspect_job
     from credo.app import network_job as network_job
+    from credo.app import predict_job as predict_job
     from credo.app import query_job as query_job
     from credo.app import terminal_job as terminal_job
     from credo.app.class_finding import class_findings as class_findings
     from credo.app.class_slate import class_slate as class_slate
     from credo.app.classification_result import ClassificationResult as ClassificationResult
     from credo.app.compare_job import compare_table as compare_table
+    from credo.app.compare_job import model_names as model_names
+    from credo.app.compare_report import comparison_page as comparison_page
+    from credo.app.compare_terminal import print_comparison as print_comparison
     from credo.app.draw_job import DrawSettings as DrawSettings
     from credo.app.finding import findings as findings
     from credo.app.job import fit_table as fit_table
@@ -25,12 +30,21 @@ if TYPE_CHECKING:
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
-    submodules=["draw_job", "network_job", "query_job", "terminal_job"],
+    submodules=[
+        "draw_job",
+        "inspect_job",
+        "network_job",
+        "predict_job",
+        "query_job",
+        "terminal_job",
+    ],
     submod_attrs={
         "class_finding": ["class_findings"],
         "class_slate": ["class_slate"],
         "classification_result": ["ClassificationResult"],
-        "compare_job": ["compare_table"],
+        "compare_job": ["compare_table", "model_names"],
+        "compare_report": ["comparison_page"],
+        "compare_terminal": ["print_comparison"],
         "finding": ["findings"],
         "job": ["fit_table"],
         "draw_job": ["DrawSettings"],

@@ -185,7 +185,7 @@ def predict(
     ] = None,
 ) -> None:
     """Predict each row of a table: mean, sd and interval, or class and probabilities."""
-    app.terminal_job.predict(model, table, out, coverage, decide)
+    app.predict_job.predict(model, table, out, coverage, decide)
 
 
 def _print_models(is_wanted: bool) -> None:
@@ -238,7 +238,7 @@ command_line.command()(with_fields(CompareOptions, compare))
 @command_line.command()
 def inspect(model: ModelPath) -> None:
     """Say what a model file holds and how good it was."""
-    app.terminal_job.inspect(model)
+    app.inspect_job.inspect(model)
 
 
 @command_line.command()

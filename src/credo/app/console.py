@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -20,6 +21,7 @@ __all__ = [
     "noted_warnings",
     "print_finding",
     "print_notes",
+    "print_places",
     "print_sentence",
     "print_table",
     "progress_bar",
@@ -115,3 +117,11 @@ def print_sentence(console: Console, mark: str, sentence: str, style: str) -> No
     grid = Table.grid(padding=(0, 1, 0, 0))
     grid.add_row(Text(mark, style), Text(sentence, style))
     console.print(grid)
+
+
+def print_places(console: Console, places: Mapping[str, Path]) -> None:
+    """Print where each thing was written."""
+    if places:
+        console.print()
+    for what, path in places.items():
+        console.print(Text(f"{what}: {path}", "bold"), soft_wrap=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.model_selection import check_cv
 
 from credo.evaluation.fold_fit import fold_codes
 from credo.evaluation.outcome import Outcome
@@ -48,6 +48,8 @@ class SplitPlan:
             return _partition(fold_codes(outcome, int(cv), rng, None))
         if isinstance(cv, np.ndarray | pd.Series):
             return _partition(fold_codes(outcome, 0, None, np.asarray(cv)))
+        # Only those who bring a splitter wait for scikit-learn's.
+        check_cv = import_module("sklearn.model_selection").check_cv
         splitter = check_cv(cv, outcome.y, classifier=outcome.classes is not None)
         found = [(np.asarray(a), np.asarray(b)) for a, b in splitter.split(X, outcome.y)]
         return _planned(found, len(outcome.y))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ from numpy.random import Generator, RandomState, default_rng
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight
 
@@ -119,6 +119,8 @@ def fold_pairs(cv: Any, rows: TrainingRows, rng: Generator) -> list[Pair]:
         part = rows.take(heavy)
         deal = dealt_folds(part.X, part.y, int(cv), rows.classes, rng)
         return [(heavy[deal != i], heavy[deal == i]) for i in range(int(cv))]
+    # Only those who bring a splitter wait for scikit-learn's.
+    check_cv = import_module("sklearn.model_selection").check_cv
     splitter = check_cv(cv, rows.y, classifier=rows.classes is not None)
     pairs = [(np.asarray(a), np.asarray(b)) for a, b in splitter.split(rows.X, rows.y)]
     _require_apart(pairs, len(rows))

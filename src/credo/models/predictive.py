@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.compose import TransformedTargetRegressor
-from sklearn.model_selection._search import BaseSearchCV
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from credo.distributions.predictive import Predictive
@@ -40,12 +38,12 @@ def predict_dist(obj: Any, X: ArrayLike) -> Predictive:
     >>> predict_dist(model, [[1.5]]).interval(0.9).round(2)
     array([[1.08, 1.92]])
     """
-    if isinstance(obj, Pipeline):
+    if _is_a(obj, "sklearn.pipeline", "Pipeline"):
         return predict_dist(obj.steps[-1][1], obj[:-1].transform(X) if len(obj) > 1 else X)
-    if isinstance(obj, BaseSearchCV):
+    if _is_a(obj, "sklearn.model_selection._search", "BaseSearchCV"):
         check_is_fitted(obj)
         return predict_dist(obj.best_estimator_, X)
-    if isinstance(obj, TransformedTargetRegressor):
+    if _is_a(obj, "sklearn.compose", "TransformedTargetRegressor"):
         check_is_fitted(obj)
         return _back_transformed(obj, X)
     if not hasattr(obj, "predict_dist"):
@@ -58,7 +56,12 @@ def predict_dist(obj: Any, X: ArrayLike) -> Predictive:
     return predictive
 
 
-def _back_transformed(obj: TransformedTargetRegressor, X: ArrayLike) -> Predictive:
+def _is_a(obj: Any, module: str, name: str) -> bool:
+    """Return whether an object is of a class, without loading what no one has loaded yet."""
+    return isinstance(obj, getattr(sys.modules.get(module), name, ()))
+
+
+def _back_transformed(obj: Any, X: ArrayLike) -> Predictive:
     inner = predict_dist(obj.regressor_, X)
     if len(inner.batch_shape) > 1:
         raise ValueError(

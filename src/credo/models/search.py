@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import warnings
 from copy import deepcopy
+from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
-from sklearn.model_selection import ParameterGrid
 from sklearn.utils import Tags, get_tags, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -217,7 +217,7 @@ class EvidenceSearch(MetaEstimatorMixin, BaseEstimator):
             raise ValueError(
                 f"by must be 'auto', 'evidence' or 'log_score'; found {self.by!r}. Use 'auto'."
             )
-        grid = list(ParameterGrid(self.param_grid))
+        grid = list(import_module("sklearn.model_selection").ParameterGrid(self.param_grid))
         unknown = sorted({name for p in grid for name in p} - set(self.estimator.get_params()))
         if unknown and not any("__" in name for name in unknown):
             raise ValueError(

@@ -1,0 +1,78 @@
+"""The command ``credo predict``: open a model, and say what it makes of each row."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from credo.app.console import print_notes, print_places, progress_bar, stderr
+from credo.data.error import ModelFileError
+from credo.data.loss_file import read_losses
+from credo.data.model_file import load
+from credo.data.output import atomic_file, require_apart, require_writable
+from credo.data.table_classification import TableClassification
+from credo.data.table_input import TablePrediction
+from credo.data.table_regression import TableRegression
+
+__all__ = ["predict"]
+
+TableModel = TableRegression | TableClassification
+
+
+def predict(
+    model: Path,
+    table: Path,
+    out: Path | None,
+    coverage: float | None,
+    losses: Path | None = None,
+) -> None:
+    """Write the predictions of a table as CSV, to a file or to standard output."""
+    if out is not None:
+        require_writable(out)
+        require_apart(out, table, model)
+    console = stderr()
+    with progress_bar(console) as tell:
+        tell(0.0, "opening the model")
+        fitted = _loaded(model)
+        tell(0.2, "predicting")
+        prediction = _predicted(fitted, model.name, table, coverage, losses)
+        tell(0.9, "writing")
+        text = prediction.frame.to_csv(index=False, float_format="%.8g", lineterminator="\n")
+    if out is None:
+        sys.stdout.write(text)
+    else:
+        with atomic_file(out) as file:
+            file.write(text.encode())
+    print_notes(console, prediction.notes)
+    if out is not None:
+        print_places(console, {"predictions": out})
+
+
+def _predicted(
+    model: TableModel, name: str, table: Path, coverage: float | None, losses: Path | None
+) -> TablePrediction:
+    """Return the predictions of a model, with what concerns its kind of target."""
+    if isinstance(model, TableClassification):
+        if coverage is not None:
+            raise ModelFileError(
+                f"--coverage needs a model of numbers, which has intervals; found that "
+                f"{name} predicts classes; leave it out."
+            )
+        labels = [str(label) for label in model.classes_]
+        return model.predict(table, None if losses is None else read_losses(losses, labels))
+    if losses is not None:
+        raise ModelFileError(
+            f"--decide needs a model of classes; found that {name} predicts the number "
+            f"{model.target!r}; leave it out."
+        )
+    return model.predict(table, coverage)
+
+
+def _loaded(path: Path) -> TableModel:
+    value = load(path)
+    if not isinstance(value, TableModel):
+        raise ModelFileError(
+            f"{path.name} must hold a model that takes tables; found a "
+            f"{type(value).__name__}; use a file that credo fit wrote."
+        )
+    return value
