@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from matplotlib import rc_context
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
@@ -18,6 +19,8 @@ _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "credo",
     "font.size": 9,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.edgecolor": "#9aa5b1",
@@ -31,12 +34,11 @@ _NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 _ID = re.compile(r'(id="|url\(#|href="#)')
 
 
-def svg_picture(
-    name: str,
-    size: tuple[float, float],
-    draw: Callable[..., object],
-    shape: tuple[int, int] = (1, 1),
-) -> str:
+# Inches left free around all that is drawn, and points in an inch.
+_PAD, _POINTS = 0.06, 72
+
+
+def svg_picture(name: str, size: tuple[float, float], draw: Callable[[Axes], object]) -> str:
     """Return what ``draw`` drew as an SVG element.
 
     Parameters
@@ -46,9 +48,7 @@ def svg_picture(
     size
         Width and height in inches; the page scales it.
     draw
-        Is called with the axes, row by row.
-    shape
-        Number of rows and columns of axes.
+        Is called with the axes.
 
     Examples
     --------
@@ -57,9 +57,32 @@ def svg_picture(
     """
     buffer = io.StringIO()
     with rc_context(_SETTINGS):
-        figure = Figure(figsize=size, layout="constrained")
-        FigureCanvasSVG(figure)
-        draw(*figure.subplots(*shape, squeeze=False).ravel())
-        figure.savefig(buffer, format="svg", transparent=True, metadata=_NO_METADATA)
+        figure = Figure(figsize=size, dpi=_POINTS)
+        canvas: Any = FigureCanvasSVG(figure)
+        axes = figure.subplots()
+        draw(axes)
+        _fill(figure, axes)
+        canvas.print_svg(buffer, metadata=_NO_METADATA)
     text = buffer.getvalue()
     return _ID.sub(rf"\g<1>{name}-", text[text.index("<svg ") :])
+
+
+def _fill(figure: Figure, axes: Axes) -> None:
+    """Let the axes with their labels fill the figure.
+
+    Measured once: the layouts of matplotlib measure over and over, which takes longer than to
+    draw.
+    """
+    outer, inner = axes.get_tightbbox(for_layout_only=True), axes.get_window_extent()
+    assert outer is not None
+    pad, width, height = _PAD * _POINTS, figure.bbox.width, figure.bbox.height
+    left, bottom = inner.x0 - outer.x0 + pad, inner.y0 - outer.y0 + pad
+    right, top = outer.x1 - inner.x1 + pad, outer.y1 - inner.y1 + pad
+    axes.set_position(
+        (
+            left / width,
+            bottom / height,
+            max(width - left - right, 1.0) / width,
+            max(height - bottom - top, 1.0) / height,
+        )
+    )
