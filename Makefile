@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test check bench docs clean
+.PHONY: demo test check bench fuzz docs clean
 
 demo: $(READY)
 	$(BIN)/credo demo
@@ -20,6 +20,9 @@ check: $(READY)
 bench: $(READY)
 	$(BIN)/pip install --quiet --editable '.[peers]'
 	$(BIN)/python -m benchmarks
+
+fuzz: $(READY)
+	OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1 $(BIN)/python -m fuzz
 
 docs: $(READY)
 	$(BIN)/mkdocs build --strict

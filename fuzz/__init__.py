@@ -1,0 +1,1 @@
+"""The fuzzer: seeded cases of hostile and odd input, run under limits and counted."""
