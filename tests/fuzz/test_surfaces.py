@@ -7,7 +7,6 @@ from fuzz.worker import verdicts
 
 SHORT = {
     "command_line": 8,
-    "network_files": 300,
     "networks": 100,
 }
 SEED = 2
