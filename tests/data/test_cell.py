@@ -54,3 +54,33 @@ def test_a_word_among_truth_values_makes_them_text():
     values, is_text = cell.numbers(pd.Series(["true", "false", "maybe"]))
     assert np.isnan(values).all()
     assert is_text.all()
+
+
+COLUMNS = [
+    pd.Series([1.0, 1.0, 1.0]),
+    pd.Series([0.0, -0.0]),
+    pd.Series([1.5, np.nan, 1.5]),
+    pd.Series([np.nan, np.nan]),
+    pd.Series([0.1, 1e300, -2.0, np.inf, 123456789.0]),
+    pd.Series([3, 3], dtype="Int64"),
+    pd.Series([3, None], dtype="Int64"),
+    pd.Series([0.1, 0.1], dtype=np.float32),
+    pd.Series([True, True]),
+    pd.Series(["NA", "?"]),
+    pd.Series(["a", " a"]),
+    pd.Series(["a", None]),
+    pd.Series(pd.to_datetime(["2024-01-01", "2024-01-01"])),
+]
+
+
+@pytest.mark.parametrize("series", COLUMNS, ids=lambda s: f"{s.dtype}-{s.tolist()}")
+def test_what_is_missing_and_uniform_can_be_read_off_the_texts(series):
+    words = cell.text(series)
+    assert_array_equal(cell.is_missing(series), [word is None for word in words])
+    assert cell.is_uniform(series) == (len(set(words)) == 1)
+
+
+@given(st.lists(st.floats(allow_nan=False)))
+def test_floats_are_written_as_python_writes_them(values):
+    expected = [str(int(v)) if v.is_integer() else str(v) for v in values]
+    assert cell.text(pd.Series(values, dtype=np.float64)).tolist() == expected

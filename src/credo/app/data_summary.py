@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-import pandas as pd
 
 from credo.data import cell
 from credo.data.columns import TableSchema
@@ -59,7 +58,7 @@ class DataSummary:
         """Return the summary of a table whose training rows gave the preparation."""
         frame = table.rows(target.rows).frame
         n_missing = {
-            column.name: int(pd.isna(cell.text(frame[column.name])).sum())
+            column.name: int(cell.is_missing(frame[column.name]).sum())
             for column in schema.columns
         }
         return cls(

@@ -21,7 +21,9 @@ __all__ = [
     "MISSING_MARKERS",
     "days",
     "is_date_text",
+    "is_missing",
     "is_truth",
+    "is_uniform",
     "numbers",
     "text",
     "varies",
@@ -58,9 +60,36 @@ def text(series: "pd.Series[Any]") -> NDArray[np.object_]:
     """
     codes, distinct = pd.factorize(series)
     words = np.empty(len(distinct) + 1, dtype=object)
-    words[:-1] = [_word(value) for value in distinct]
+    words[:-1] = _words(np.asarray(distinct))
     words[-1] = None
     return cast("NDArray[np.object_]", words[codes])
+
+
+def is_missing(series: "pd.Series[Any]") -> NDArray[np.bool_]:
+    """Return which cells are missing.
+
+    Examples
+    --------
+    >>> is_missing(pd.Series(["red", "NA", None])).tolist()
+    [False, True, True]
+    """
+    if _is_number(series):
+        return np.asarray(np.isnan(series.to_numpy(dtype=np.float64, na_value=np.nan)))
+    return np.asarray(pd.isna(text(series)))
+
+
+def is_uniform(series: "pd.Series[Any]") -> bool:
+    """Whether all cells have the same text, or all are missing.
+
+    Examples
+    --------
+    >>> is_uniform(pd.Series([1, 1.0])), is_uniform(pd.Series([1.0, None]))
+    (True, False)
+    """
+    if not _is_number(series):
+        return len(pd.unique(text(series))) <= 1
+    values = series.to_numpy(dtype=np.float64, na_value=np.nan)
+    return bool(np.isnan(values).all() or (values == values[:1]).all())
 
 
 def numbers(series: "pd.Series[Any]") -> tuple[Array, NDArray[np.bool_]]:
@@ -74,7 +103,7 @@ def numbers(series: "pd.Series[Any]") -> tuple[Array, NDArray[np.bool_]]:
     >>> values.tolist(), is_text.tolist()
     ([1.5, nan, nan], [False, True, False])
     """
-    if types.is_numeric_dtype(series.dtype) or types.is_bool_dtype(series.dtype):
+    if _is_number(series):
         values = series.to_numpy(dtype=np.float64, na_value=np.nan)
         return values, np.zeros(len(values), dtype=bool)
     codes, words = _distinct_words(series)
@@ -136,6 +165,17 @@ def is_truth(series: "pd.Series[Any]") -> bool:
     """
     words = _distinct_words(series)[1]
     return bool(words) and all(word.lower() in _BOOLEANS for word in words)
+
+
+def _is_number(series: "pd.Series[Any]") -> bool:
+    return types.is_numeric_dtype(series.dtype) or types.is_bool_dtype(series.dtype)
+
+
+def _words(values: NDArray[Any]) -> list[str | None]:
+    if values.dtype == np.float64:
+        plain = values.tolist()
+        return [str(int(v)) if v.is_integer() else str(v) for v in plain]
+    return [_word(value) for value in values]
 
 
 def _word(value: Hashable) -> str | None:

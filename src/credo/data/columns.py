@@ -147,13 +147,11 @@ def column_kinds(table: Any) -> dict[str, ColumnKind]:
 
 def _column(series: "pd.Series[Any]", is_kept: bool) -> Column:
     name = str(series.name)
-    words = cell.text(series)
-    present = words[~pd.isna(words)]
-    levels = pd.unique(present)
-    if len(levels) == 0:
-        return _left_out(name, "empty", "all its values are missing")
-    if len(levels) == 1 and len(present) == len(words):
-        return _left_out(name, "constant", f"all its values are {levels[0]!r}")
+    if cell.is_uniform(series):
+        (word,) = cell.text(series.iloc[:1])
+        if word is None:
+            return _left_out(name, "empty", "all its values are missing")
+        return _left_out(name, "constant", f"all its values are {word!r}")
     if types.is_datetime64_any_dtype(series.dtype):
         return Column(name, "date")
     is_declared = isinstance(series.dtype, pd.CategoricalDtype)
@@ -162,7 +160,9 @@ def _column(series: "pd.Series[Any]", is_kept: bool) -> Column:
         return _number_column(name, values, is_kept)
     if is_declared or is_kept:
         return Column(name, "category")
-    return _text_column(name, levels.tolist(), len(present))
+    words = cell.text(series)
+    present = words[~pd.isna(words)]
+    return _text_column(name, pd.unique(present).tolist(), len(present))
 
 
 def _number_column(name: str, values: "np.ndarray[Any, Any]", is_kept: bool) -> Column:

@@ -225,7 +225,7 @@ class TablePreparation:
         is_filled = np.zeros((len(table), len(codes)), dtype=bool)
         for place, code in enumerate(codes):
             if not code.is_constant:
-                is_filled[:, place] = pd.isna(cell.text(table.frame[code.name]))
+                is_filled[:, place] = cell.is_missing(table.frame[code.name])
         return FilledCells(is_filled, tuple(code.name for code in codes))
 
     def _extra(self, table: Table) -> tuple[str, ...]:
@@ -254,20 +254,20 @@ def _in_training(column: Column, table: Table) -> Column:
     if not column.is_used:
         return column
     series = table.frame[column.name]
-    levels = pd.unique(cell.text(series))
-    if len(levels) == 1:
-        found = "missing" if levels[0] is None else repr(levels[0])
-        why = f"all its training values are {found}"
-    elif column.kind == "number" and None not in levels and not _varies(series):
+    (word,) = cell.text(series.iloc[:1])
+    if cell.is_uniform(series):
+        why = f"all its training values are {'missing' if word is None else repr(word)}"
+    elif column.kind == "number" and _vanishes(series):
         why = f"its training values {VANISHING}"
     else:
         return column
     note = f"Column {column.name!r} is left out: {why}."
-    return Column(column.name, "empty" if levels[0] is None else "constant", note)
+    return Column(column.name, "empty" if word is None else "constant", note)
 
 
-def _varies(series: "pd.Series[Any]") -> bool:
-    return cell.varies(cell.numbers(series)[0])
+def _vanishes(series: "pd.Series[Any]") -> bool:
+    """Whether numbers without a gap differ by less than arithmetic can lose."""
+    return not (cell.is_missing(series).any() or cell.varies(cell.numbers(series)[0]))
 
 
 def _require_some(codes: Sequence[ColumnCode], left_out: Sequence[Column], source: str) -> None:
