@@ -100,3 +100,13 @@ def test_probabilities_are_softmax_and_impossible_rows_are_named():
     assert impossible is None
     score[[90, 120]] = -np.inf
     assert class_probability(score)[2] == 90
+
+
+def test_parameters_of_other_columns_or_classes_are_refused():
+    score, x, short = np.zeros((4, 2)), np.zeros((4, 3)), np.ones((2, 2))
+    with pytest.raises(ValueError, match=r"must have shape \(2, 3\).*found \(2, 2\)"):
+        add_student_t(score, x, (np.ones((2, 3)),) * 3 + (short,))
+    with pytest.raises(ValueError, match="a row for each class"):
+        add_binary(score, x, short, np.ones((2, 3)))
+    with pytest.raises(ValueError, match="a row for each class"):
+        add_polya(score, sparse.csr_array(x), np.ones((3, 3)))

@@ -126,3 +126,11 @@ def test_on_plain_data_no_query_has_to_look_at_every_point(n_columns, monkeypatc
     points, queries = rng.normal(size=(5000, n_columns)), rng.normal(size=(500, n_columns))
     NeighborSearch(points).nearest(queries, 10)
     assert asked == [0]
+
+
+@pytest.mark.parametrize("n_columns", [2, TREE_COLUMNS])
+@pytest.mark.parametrize(("width", "k"), [(1, 1), (0, 0), (0, 6)])
+def test_other_columns_or_more_points_than_there_are_cannot_be_asked_for(n_columns, width, k):
+    search = NeighborSearch(np.zeros((5, n_columns)))
+    with pytest.raises(ValueError, match="ask for 1 to 5 points"):
+        search.nearest(np.zeros((1, n_columns + width)), k)

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -55,3 +56,11 @@ def test_votes_go_to_the_highest_score_and_the_first_of_equals():
         for m in range(5):
             expected[i, np.argmax(coef[m] @ row + intercept[m])] += votes[m]
     assert_allclose(vote_shares(x, coef.astype(float), intercept, votes), expected)
+
+
+def test_every_classifier_must_have_its_vote():
+    coef, intercept = np.zeros((3, 1, 2)), np.zeros((3, 1))
+    with pytest.raises(ValueError, match=r"votes of shape \(2,\)"):
+        vote_shares(np.zeros((1, 2)), coef, intercept, np.ones(2))
+    with pytest.raises(ValueError, match=r"intercepts of shape \(3, 2\)"):
+        vote_shares(np.zeros((1, 2)), coef, np.zeros((3, 2)), np.ones(3))

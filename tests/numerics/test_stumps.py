@@ -142,3 +142,13 @@ def test_several_threads_find_what_one_finds(monkeypatch):
     shared = Presorted.of(x)
     assert_array_equal(shared.orders, alone.orders)
     assert [best_stump(shared, np.minimum(codes, k - 1), k, weight) for k in (2, 3)] == found
+
+
+@pytest.mark.parametrize(
+    "stump", [Stump(5, 0.0, 0, 1), Stump(-1, 0.0, 0, 1), Stump(0, 0.0, 0, 2)]
+)
+def test_stumps_about_other_features_or_classes_do_not_vote(stump):
+    with pytest.raises(ValueError, match="stumps must ask about 2 features"):
+        Stumps.of([stump]).votes(np.zeros((1, 2)), np.ones(1), 2)
+    with pytest.raises(ValueError, match="2 weights of 1"):
+        Stumps.of([Stump(0, 0.0, 0, 1)]).votes(np.zeros((1, 2)), np.ones(2), 2)

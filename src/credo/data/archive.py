@@ -7,6 +7,7 @@
 import io
 import json
 import re
+import sys
 import zipfile
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
@@ -157,8 +158,15 @@ def _array(content: bytes, name: str) -> NDArray[Any]:
     expected = dtype.itemsize * int(np.prod([int(n) for n in shape], dtype=object))
     if expected != len(content) - buffer.tell() or min(shape, default=0) < 0:
         raise ModelFileError(f"must hold whole arrays; found {name} of another size")
+    if dtype.kind == "U" and _largest_letter(content[buffer.tell() :], dtype) > sys.maxunicode:
+        raise ModelFileError(f"must hold text of Unicode; found {name} with other letters")
     buffer.seek(0)
     return np.asarray(npy.read_array(buffer, allow_pickle=False))
+
+
+def _largest_letter(content: bytes, dtype: np.dtype[Any]) -> int:
+    letters = np.frombuffer(content, dtype=np.dtype(np.uint32).newbyteorder(dtype.byteorder))
+    return int(letters.max(initial=0))
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -28,7 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.data.error import ModelFileError
+from credo.data.first_prediction import require_predicts
 from credo.data.fitted import FITTED, NOT_KEPT
+from credo.data.form import require_forms
 from credo.data.registry import registered_class, registered_name
 from credo.data.type_check import declared_types, fits
 
@@ -71,6 +73,8 @@ def array_fault(dtype: np.dtype[Any], ndim: int) -> str | None:
     """
     if dtype.kind != "U" and dtype.str not in _NUMBER_TYPES:
         return f"an array of dtype {dtype}"
+    if not dtype.itemsize:
+        return "an array of text without letters"
     if ndim > MAX_NDIM:
         return f"an array of {ndim} dimensions"
     return None
@@ -216,6 +220,7 @@ class Decoder:
         fields = self._named(tree["fields"], depth)
         _require_names(cls, fields, [f.name for f in dataclasses.fields(cls) if f.init])
         _require_types(cls, fields, declared_types(cls))
+        require_forms(cls.__name__, fields)
         if set(_parameters(cls)) == set(fields):
             return cls(**fields)
         return _filled(cls, fields)
@@ -239,7 +244,10 @@ class Decoder:
         if strange:
             raise ModelFileError(f"must hold what fitting gives; found {strange[0][:80]!r}")
         _require_types(cls, fitted, FITTED[cls.__name__])
+        require_forms(cls.__name__, settings | fitted)
         vars(estimator).update(fitted)
+        if fitted:
+            require_predicts(estimator)
         return estimator
 
     def _named(self, items: Any, depth: int) -> dict[str, Any]:
@@ -263,6 +271,7 @@ def _filled(cls: type, fields: Mapping[str, Any]) -> Any:
     value: Any = object.__new__(cls)
     for name, field in fields.items():
         object.__setattr__(value, name, field)
+    value.require_valid()
     return value
 
 

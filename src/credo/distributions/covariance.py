@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.distributions.batch import Batched
+from credo.distributions.parameter import positive, real, square
 from credo.numerics.array import Array, as_float
 from credo.numerics.linear_algebra import Cholesky, cholesky, solve_lower, symmetrize
 
@@ -34,6 +35,10 @@ class Covariance(Batched, ABC):
     def jitter(self) -> float:
         """What had to be added to the diagonal to factor the stored matrix."""
         return 0.0
+
+    @abstractmethod
+    def require_valid(self) -> None:
+        """Raise an error unless what is stored makes a positive definite matrix."""
 
     @abstractmethod
     def dense(self) -> Array:
@@ -91,6 +96,11 @@ class DenseCovariance(Covariance):
     def dimension(self) -> int:
         """Number of coordinates."""
         return int(self.matrix.shape[-1])
+
+    def require_valid(self) -> None:
+        """Raise an error unless the matrix is symmetric and positive definite."""
+        square("matrix", self.matrix)
+        _ = self.factor
 
     def dense(self) -> Array:
         """Return the matrix."""
@@ -159,6 +169,11 @@ class PrecisionForm(Covariance):
         identity = np.broadcast_to(np.eye(self.dimension), self.precision.shape)
         return solve_lower(self.factor.lower, identity, transposed=True)
 
+    def require_valid(self) -> None:
+        """Raise an error unless the precision is symmetric and positive definite."""
+        square("precision", self.precision)
+        _ = self.factor
+
     def dense(self) -> Array:
         """Return the covariance, by solves with the factor."""
         return symmetrize(self._root @ self._root.swapaxes(-1, -2))
@@ -220,6 +235,12 @@ class LowRankCovariance(Covariance):
         scaled = self.factor / np.sqrt(self.noise)[..., None]
         lengths, rotation = np.linalg.eigh(scaled.swapaxes(-1, -2) @ scaled)
         return scaled @ rotation, np.maximum(lengths, 0.0)
+
+    def require_valid(self) -> None:
+        """Raise an error unless the factor is finite and all noise positive."""
+        real("factor", self.factor)
+        positive("noise", self.noise, "Pass variances.")
+        np.broadcast_shapes(self.factor.shape[:-1], self.noise.shape)
 
     def dense(self) -> Array:
         """Return the matrix, at a cost of d squared."""

@@ -94,6 +94,12 @@ class Elliptical(Distribution):
     def _vectors(self, values: Array) -> Array:
         return np.array(np.broadcast_to(values, self.batch_shape + self.event_shape))
 
+    def require_valid(self) -> None:
+        """Raise an error unless center and matrix are valid and agree."""
+        self.form.require_valid()
+        self._matching_center(self.loc, self.form)
+        _ = self.batch_shape
+
     def _matching_center(self, loc: ArrayLike, form: Covariance) -> Array:
         center = np.atleast_1d(real("loc", loc))
         if center.shape[-1] != form.dimension:

@@ -46,6 +46,11 @@ class MultivariateStudentT(Elliptical):
             form=form,
         )
 
+    def require_valid(self) -> None:
+        """Raise an error unless center, matrix and degrees of freedom are valid and agree."""
+        positive("df", self.df)
+        super().require_valid()
+
     @property
     def scale_matrix(self) -> Array:
         """The scale matrix, shape (*batch, d, d)."""

@@ -36,13 +36,13 @@ class MatrixDistribution(Distribution):
 
     def __init__(self, df: ArrayLike, scale_matrix: ArrayLike) -> None:
         form = dense_form("scale_matrix", scale_matrix)
-        degrees = real("df", df)
-        if np.any(degrees <= form.dimension - 1):
-            raise ValueError(
-                f"df must be above {form.dimension - 1}, one less than the size of the matrix; "
-                f"found {degrees.min():g}. Raise df."
-            )
-        self._set(df=degrees, form=form)
+        self._set(df=_degrees(df, form), form=form)
+
+    def require_valid(self) -> None:
+        """Raise an error unless degrees of freedom and matrix are valid and agree."""
+        self.form.require_valid()
+        _degrees(self.df, self.form)
+        _ = self.batch_shape
 
     @property
     def scale_matrix(self) -> Array:
@@ -158,3 +158,13 @@ def pair_products(matrix: Array) -> Array:
     """Return ``M_ik M_jl + M_il M_jk``."""
     crossed = np.einsum("...ik,...jl->...ijkl", matrix, matrix)
     return np.asarray(crossed + crossed.swapaxes(-1, -2))
+
+
+def _degrees(df: ArrayLike, form: Covariance) -> Array:
+    degrees = real("df", df)
+    if np.any(degrees <= form.dimension - 1):
+        raise ValueError(
+            f"df must be above {form.dimension - 1}, one less than the size of the matrix; "
+            f"found {degrees.min():g}. Raise df."
+        )
+    return degrees

@@ -53,6 +53,12 @@ class SplineBasis(AdditiveBasis):
             raise ValueError(
                 f"placement must be one of {_PLACEMENTS}; found {self.placement!r}. Name one."
             )
+        knots = () if self.placed_knots is None else self._knot_rows()
+        if not all(_are_apart(row) for row in knots):
+            raise ValueError(
+                "placed_knots must rise from 0 to 1 in each feature; found others. Call "
+                "basis.place(X)."
+            )
 
     def _knots(self, u: Array) -> Array:
         # More functions than distinct values could not be told apart.
@@ -75,6 +81,11 @@ class SplineBasis(AdditiveBasis):
 
     def _column_names(self, feature: str, n_knots: int) -> list[str]:
         return [f"spline({feature})[{k}]" for k in range(1, n_knots + 2)]
+
+
+def _are_apart(knots: Array) -> bool:
+    is_whole = len(knots) > 1 and knots[0] == 0.0 and knots[-1] == 1.0
+    return not len(knots) or bool(is_whole and (np.diff(knots) > 0.5 * _SMALLEST_GAP).all())
 
 
 def _cubic_splines(u: Array, knots: Array) -> Array:

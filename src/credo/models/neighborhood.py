@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from credo.numerics.array import Array
 from credo.numerics.neighbors import NeighborSearch
 
-__all__ = ["Gathered", "Neighborhood", "kernel"]
+__all__ = ["FARTHEST", "Gathered", "Neighborhood", "kernel"]
 
 Index = NDArray[np.intp]
 

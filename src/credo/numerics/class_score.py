@@ -50,6 +50,7 @@ def add_student_t(
     """
     rows = np.ascontiguousarray(x)
     given = [np.ascontiguousarray(part) for part in parameters]
+    _require_by_class(score, rows.shape[1], *given)
     infinite = over_row_blocks(
         lambda i: _loops().student_t(rows[i], *given, score[i]), *rows.shape
     )
@@ -66,6 +67,7 @@ def add_binary(score: Array, x: Array, log_one: Array, log_zero: Array) -> bool:
     """
     rows = np.ascontiguousarray(x)
     one, zero = np.ascontiguousarray(log_one), np.ascontiguousarray(log_zero)
+    _require_by_class(score, rows.shape[1], one, zero)
     others = over_row_blocks(
         lambda i: _loops().binary(rows[i], one, zero, score[i]), *rows.shape
     )
@@ -82,6 +84,7 @@ def add_polya(score: Array, counts: sparse.csr_array, concentration: Array) -> N
     concentration
         Parameters of a Dirichlet belief, shape (K, n_words).
     """
+    _require_by_class(score, counts.shape[1], concentration)
     words = np.ascontiguousarray(concentration.T)
     parts = (
         np.asarray(counts.data, dtype=np.float64),
@@ -115,6 +118,17 @@ def class_probability(score: Array) -> tuple[Array, NDArray[np.intp], int | None
     )
     impossible = [start + row for start, row in found if row >= 0]
     return probability, best, impossible[0] if impossible else None
+
+
+def _require_by_class(score: Array, n_columns: int, *parameters: Array) -> None:
+    """Refuse parameters that the loops, which check no bounds, would read past their end."""
+    shape = (score.shape[1], n_columns)
+    wrong = [part.shape for part in parameters if part.shape != shape]
+    if wrong:
+        raise ValueError(
+            f"parameters must have shape {shape}, a row for each class and an entry for each "
+            f"column; found {wrong[0]}. Pass the columns that were learned from."
+        )
 
 
 @cache

@@ -56,6 +56,12 @@ class NeighborSearch:
 
         Sorted by distance, then by index; ``k`` is at most the number of points.
         """
+        n_points, n_columns = self.points.shape
+        if queries.ndim != 2 or queries.shape[1] != n_columns or not 0 < k <= n_points:
+            raise ValueError(
+                f"queries must have {n_columns} columns, and ask for 1 to {n_points} points; "
+                f"found shape {queries.shape} and {k} points. Pass the columns of the points."
+            )
         if not len(queries):
             return np.empty((0, k)), np.empty((0, k), dtype=np.intp)
         queries = np.ascontiguousarray(queries, dtype=np.float64)

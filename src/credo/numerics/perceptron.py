@@ -13,7 +13,7 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.numerics.array import Array
+from credo.numerics.array import Array, as_float
 
 __all__ = ["Codes", "Epoch", "distinct_labeled_rows", "perceptron_epoch", "vote_shares"]
 
@@ -101,6 +101,11 @@ def vote_shares(x: Array, coef: Array, intercept: Array, votes: Array) -> Array:
     array([[0.3, 0.7]])
     """
     m, k, d = coef.shape
+    if intercept.shape != (m, k) or votes.shape != (m,):
+        raise ValueError(
+            f"each of {m} classifiers must have {k} intercepts and a vote; found intercepts of "
+            f"shape {intercept.shape} and votes of shape {votes.shape}. Pass one for each."
+        )
     shares = np.zeros((len(x), max(k, 2)))
     n_together = max(SCORES_AT_ONCE // (ROWS_AT_ONCE * k), 1)
     for low in range(0, m, n_together):
@@ -110,7 +115,7 @@ def vote_shares(x: Array, coef: Array, intercept: Array, votes: Array) -> Array:
         for first in range(0, len(x), ROWS_AT_ONCE):
             rows = slice(first, first + ROWS_AT_ONCE)
             scores = (x[rows] @ weights + offset).reshape(len(x[rows]), -1, k)
-            _loops().count_votes(scores, votes[some], shares[rows])
+            _loops().count_votes(scores, as_float(votes[some]), shares[rows])
     return shares
 
 

@@ -170,6 +170,7 @@ class Stumps:
         The stumps on one feature are one step function of it, so that a row costs a search
         per feature, however many stumps there are.
         """
+        self._require_known(x.shape[1], weight, n_classes)
         votes = np.zeros((len(x), n_classes))
         features, first, thresholds, tables = self._steps(weight, n_classes)
         rows = np.ascontiguousarray(x, dtype=np.float64)
@@ -179,6 +180,17 @@ class Stumps:
 
         in_parts(add, len(rows), rows.size)
         return votes
+
+    def _require_known(self, n_features: int, weight: Array, n_classes: int) -> None:
+        """Refuse what the loops, which check no bounds, would read outside of arrays."""
+        named = (self.feature, n_features), (self.left, n_classes), (self.right, n_classes)
+        is_known = all(((part >= 0) & (part < size)).all() for part, size in named)
+        if not is_known or len(weight) != len(self):
+            raise ValueError(
+                f"stumps must ask about {n_features} features, answer with {n_classes} classes "
+                f"and have a weight each; found others, or {len(weight)} weights of "
+                f"{len(self)}. Pass the rows and classes they were learned from."
+            )
 
     def _steps(self, weight: Array, n_classes: int) -> tuple[Codes, Codes, Array, Array]:
         """Return features in use, where their thresholds begin, thresholds, and votes."""

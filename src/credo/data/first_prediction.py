@@ -1,0 +1,72 @@
+"""A first prediction by a loaded estimator, so that its parts are known to agree."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.utils import get_tags
+
+from credo.data.error import ModelFileError
+
+__all__ = ["require_predicts"]
+
+N_ROWS = 3
+
+
+def require_predicts(estimator: Any) -> None:
+    """Raise a `ModelFileError` unless a fitted estimator of ours answers for some rows.
+
+    The rows hold nothing where gaps are allowed, else zeros, which are at most some 1e16
+    standard deviations from any data: an estimator that learned from data answers for them.
+    """
+    _require_coded_members(estimator)
+    rows = _rows(estimator)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            answers = _answers(estimator, rows)
+        # Whatever parts that do not agree make a prediction raise, the file is at fault.
+        except Exception as error:
+            reason = " ".join(f"{type(error).__name__}: {error}".split())[:120]
+            raise ModelFileError(
+                f"must hold a {type(estimator).__name__} whose parts agree; found that it "
+                f"cannot predict ({reason})"
+            ) from error
+    for answer in answers:
+        if len(answer) != N_ROWS or (answer.dtype.kind == "f" and np.isnan(answer).any()):
+            raise ModelFileError(
+                f"must hold a {type(estimator).__name__} that predicts numbers; found NaN or "
+                "another number of rows"
+            )
+
+
+def _require_coded_members(estimator: Any) -> None:
+    """Refuse members of a vote that answer with codes of classes that are not there."""
+    for member in getattr(estimator, "members_", ()):
+        codes = getattr(member, "classes_", np.arange(0))
+        if not np.isin(codes, np.arange(len(estimator.classes_))).all():
+            raise ModelFileError(
+                f"must hold members that vote for {len(estimator.classes_)} classes; found "
+                "one that votes for others"
+            )
+
+
+def _rows(estimator: Any) -> Any:
+    """Return rows that a fitted estimator takes, by name if it knows its columns by name."""
+    filler = np.nan if get_tags(estimator).input_tags.allow_nan else 0.0
+    rows = np.full((N_ROWS, estimator.n_features_in_), filler)
+    names = getattr(estimator, "feature_names_in_", None)
+    return rows if names is None else pd.DataFrame(rows, columns=list(names))
+
+
+def _answers(estimator: Any, rows: Any) -> list[NDArray[Any]]:
+    """Return what the verbs of an estimator say of rows."""
+    if hasattr(estimator, "transform"):
+        return [np.asarray(estimator.transform(rows))]
+    verbs = ("predict", "predict_proba", "decision_function", "log_density")
+    found = [np.asarray(getattr(estimator, v)(rows)) for v in verbs if hasattr(estimator, v)]
+    if hasattr(estimator, "predict_dist") and not hasattr(estimator, "predict_proba"):
+        found.append(np.asarray(estimator.predict_dist(rows).quantile(0.5)))
+    return found
