@@ -76,3 +76,12 @@ def test_a_row_of_weight_two_counts_as_two_rows():
     copies = np.arange(20) % 3
     found = stacking_weights(score, weight=copies)
     assert_allclose(found, stacking_weights(np.repeat(score, copies, axis=1)), atol=1e-10)
+
+
+def test_close_models_are_weighed_in_few_steps():
+    # Expectation maximization alone takes 1,700 steps to this tolerance.
+    y = np.random.default_rng(3).standard_t(5, 2000)
+    log_score = np.array([stats.norm(m, s).logpdf(y) for m in (-0.2, 0.2) for s in (1.0, 1.6)])
+    found = stacking_weights(log_score, tolerance=1e-9, max_steps=50)
+    gain = np.mean(np.exp(log_score) / (found @ np.exp(log_score)), axis=1)
+    assert gain.max() - 1 <= 1e-9

@@ -714,3 +714,23 @@ def test_intervals_of_few_rows_are_wide_enough(n, low):
         ends = LinearRegression().fit(x[:n], y[:n]).predict_interval(x[n:], 0.9).T
         hits.append(((ends[0] < y[n:]) & (y[n:] < ends[1])).mean())
     assert np.mean(hits) > low
+
+
+def test_a_design_made_part_by_part_gives_the_same_fit_folds_and_predictions(monkeypatch):
+    rng = np.random.default_rng(5)
+    x, weight = rng.normal(size=(200, 3)), rng.uniform(0.5, 2.0, 200)
+    y, fold = np.sin(x).sum(axis=1) + 0.1 * rng.normal(size=200), np.arange(200) % 4
+    model = LinearRegression(SplineBasis(4))
+    whole = clone(model).fit(x, y, weight)
+    whole_folds = whole.summarize_groups(x, y, fold, 4, weight)
+    expected = whole.predict_dist(x)
+    monkeypatch.setattr("credo.models.design.BLOCK_ENTRIES", 7 * len(whole.coef_))
+    parts = clone(model).fit(x, y, weight)
+    assert parts.log_evidence_ == pytest.approx(whole.log_evidence_, rel=1e-10)
+    assert_allclose(parts.coef_, whole.coef_, rtol=1e-6, atol=1e-9)
+    assert_allclose(parts.predict_dist(x).mean(), expected.mean(), rtol=1e-9)
+    assert_allclose(parts.predict_dist(x).std(), expected.std(), rtol=1e-9)
+    for some, same in zip(
+        parts.summarize_groups(x, y, fold, 4, weight), whole_folds, strict=True
+    ):
+        assert_allclose(some.moments.scatter, same.moments.scatter, rtol=1e-9, atol=1e-9)

@@ -80,7 +80,7 @@ def _cross_validated(
         progress(0.2 + 0.5 * i / len(slate.candidates), f"cross-validating {name}")
         # Without one fold a target may be constant: infinitely sure, and infinitely wrong.
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            folds.append(cross_validate(candidate, train.inputs, train.y, labels=labels))
+            folds.append(cross_validate(candidate, train.prepared.X, train.y, labels=labels))
     return folds
 
 

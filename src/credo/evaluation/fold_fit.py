@@ -21,6 +21,7 @@ from sklearn.utils import _safe_indexing
 
 from credo.evaluation.outcome import Outcome
 from credo.evaluation.splits import fold_labels, stratified_fold_labels
+from credo.families.rows import group_rows
 from credo.numerics.array import as_float
 
 __all__ = ["fold_codes", "fold_members", "fold_models", "refit_folds"]
@@ -81,9 +82,7 @@ def fold_codes(
 
 def fold_members(fold: Rows) -> list[Rows]:
     """Return the rows of each fold, in rising order."""
-    # Stable sorts of short integers are linear in the number of rows.
-    order = np.argsort(fold.astype(np.min_scalar_type(fold.max())), kind="stable")
-    return np.split(order, np.cumsum(np.bincount(fold))[:-1])
+    return group_rows(fold, int(fold.max()) + 1)
 
 
 def _sums_of_others(parts: Sequence[Any]) -> list[Any]:

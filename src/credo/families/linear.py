@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from credo.distributions.normal import Normal
-from credo.families.rows import as_label
+from credo.families.rows import as_label, group_rows
 from credo.numerics.array import Array, as_float
 from credo.numerics.moments import Moments
 
@@ -128,11 +128,7 @@ class LinearStatistics:
         """Return the statistics of each of ``k`` groups; every row is read once."""
         inputs, outputs, w = _checked(x, y, weight)
         labels = as_label(label, len(inputs), k)
-        # Stable sorts of short integers are linear in the number of rows.
-        order = np.argsort(labels.astype(np.min_scalar_type(k)), kind="stable")
-        ends = np.cumsum(np.bincount(labels, minlength=k))
-        groups = np.split(order, ends[:-1])
-        return tuple(cls._summary(inputs, outputs, w, group) for group in groups)
+        return tuple(cls._summary(inputs, outputs, w, group) for group in group_rows(labels, k))
 
     @classmethod
     def _summary(

@@ -13,6 +13,7 @@ __all__ = [
     "as_label",
     "as_rows",
     "as_weight",
+    "group_rows",
     "weight_by_entry",
     "weighted_sum",
 ]
@@ -87,6 +88,19 @@ def as_label(label: ArrayLike, n_samples: int, k: int) -> NDArray[np.intp]:
             "Code groups with np.unique(names, return_inverse=True).",
         )
     return labels.astype(np.intp, copy=False)
+
+
+def group_rows(label: NDArray[np.intp], k: int) -> list[NDArray[np.intp]]:
+    """Return the rows of each of ``k`` groups, in rising order.
+
+    Examples
+    --------
+    >>> [rows.tolist() for rows in group_rows(np.array([1, 0, 1]), 2)]
+    [[1], [0, 2]]
+    """
+    # Stable sorts of short integers are linear in the number of rows.
+    order = np.argsort(label.astype(np.min_scalar_type(k)), kind="stable")
+    return np.split(order, np.cumsum(np.bincount(label, minlength=k))[:-1])
 
 
 def weight_by_entry(rows: Array, weight: Array) -> tuple[Array, Array]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Self
 
 import numpy as np
@@ -117,8 +118,8 @@ class RadialBasis(Basis):
         self._refuse_too_many(self.n_centers, "Lower n_centers.")
         origin: Array = X.mean(axis=0)
         rows = _in_fixed_order((X - origin) / spread, max(_CLUSTERED_ROWS, 20 * self.n_centers))
-        found = kmeans(rows, self.n_centers, np.random.default_rng(0))
-        return found.centers * spread + origin
+        found = _cluster_centers(rows.tobytes(), rows.shape[1], self.n_centers)
+        return found * spread + origin
 
     def _grid(self, X: Array) -> Array:
         """Return an even grid over the box of ``X``; a constant feature has one level."""
@@ -158,6 +159,13 @@ class RadialBasis(Basis):
             object.__setattr__(self, "placed_centers", centers)
             object.__setattr__(self, "placed_widths", np.array(self.width * self.width_scale))
             object.__setattr__(self, "placed_scale", np.ones(centers.shape[1]))
+
+
+@lru_cache(maxsize=4)
+def _cluster_centers(rows: bytes, n_columns: int, n_centers: int) -> Array:
+    """Return the centers of clusters; several bases on the same rows share one search."""
+    X = np.frombuffer(rows).reshape(-1, n_columns)
+    return kmeans(X, n_centers, np.random.default_rng(0)).centers
 
 
 def _require_rule(name: str, found: str, rules: tuple[str, ...]) -> None:

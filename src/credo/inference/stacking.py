@@ -37,8 +37,9 @@ def stacking_weights(
     Notes
     -----
     Each step multiplies ``w_k`` by ``g_k = mean_i p_ik / sum_j w_j p_ij``, which is
-    expectation maximization and never lowers the score. The score is concave, so that it is
-    within ``max_k g_k - 1`` of its maximum, which is when to stop.
+    expectation maximization and never lowers the score; two such steps are extrapolated as
+    far as that raises it [varadhan2008]_. The score is concave, so that it is within
+    ``max_k g_k - 1`` of its maximum, which is when to stop.
 
     Examples
     --------
@@ -49,12 +50,36 @@ def stacking_weights(
     weights = np.full(len(density), 1 / len(density))
     if not density.size:
         return weights
+    score, gain = _score(weights, density, share)
     for _ in range(max_steps):
-        gain = (density / (weights @ density)) @ share
         if gain.max() - 1 <= tolerance:
             break
-        weights = weights * gain
+        once = weights * gain
+        twice = once * _score(once, density, share)[1]
+        leap = _extrapolated(weights, once, twice)
+        leapt, leap_gain = _score(leap, density, share)
+        if leapt >= score:
+            weights, score, gain = leap, leapt, leap_gain
+        else:
+            weights = twice
+            score, gain = _score(weights, density, share)
     return np.asarray(weights / weights.sum())
+
+
+def _score(weights: Array, density: Array, share: Array) -> tuple[float, Array]:
+    """Return the mean log score of a mixture, and by what each weight should grow."""
+    mixed = weights @ density
+    return float(share @ np.log(mixed)), density @ (share / mixed)
+
+
+def _extrapolated(start: Array, once: Array, twice: Array) -> Array:
+    """Return weights far along the way that two steps have begun; none reaches zero."""
+    step = once - start
+    bend = (twice - once) - step
+    size = np.sqrt((step @ step) / max(float(bend @ bend), 1e-300))
+    leap = start + 2 * size * step + size**2 * bend
+    positive = np.maximum(leap, 1e-2 * twice)
+    return np.asarray(positive / positive.sum())
 
 
 def _density(log_score: Array, weight: ArrayLike | None) -> tuple[Array, Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,18 @@ from credo.features.placement import distinct_rows
 from credo.models.inputs import validated
 from credo.numerics.array import Array
 
-__all__ = ["design", "fitted_design", "placed_basis", "require_basis", "term_names"]
+__all__ = [
+    "design",
+    "design_blocks",
+    "fitted_design",
+    "fitted_inputs",
+    "placed_basis",
+    "require_basis",
+    "term_names",
+]
+
+BLOCK_ENTRIES = 1 << 22
+"""Numbers in a part of a design: the whole of a large table would not fit into memory."""
 
 
 def require_basis(basis: Any) -> None:
@@ -36,11 +48,23 @@ def design(basis: Basis | None, x: Array) -> Array:
     return x if basis is None else basis.design(x)
 
 
+def design_blocks(basis: Basis | None, x: Array) -> Iterator[Array]:
+    """Yield the columns of one block of rows after the other; of no rows, those of none."""
+    n_columns = x.shape[1] if basis is None else basis.n_columns(x.shape[1])
+    size = max(1, BLOCK_ENTRIES // max(n_columns, 1))
+    for start in range(0, max(len(x), 1), size):
+        yield design(basis, x[start : start + size])
+
+
+def fitted_inputs(estimator: Any, X: ArrayLike) -> Array:
+    """Return the rows that a fitted estimator is asked about, checked."""
+    check_is_fitted(estimator, "coef_")
+    return np.asarray(validated(estimator, X, reset=False, dtype=np.float64))
+
+
 def fitted_design(estimator: Any, X: ArrayLike) -> Array:
     """Return the columns of rows that a fitted estimator is asked about."""
-    check_is_fitted(estimator, "coef_")
-    inputs = validated(estimator, X, reset=False, dtype=np.float64)
-    return design(estimator.basis_, inputs)
+    return design(estimator.basis_, fitted_inputs(estimator, X))
 
 
 def term_names(estimator: Any) -> list[str]:

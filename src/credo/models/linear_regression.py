@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import add
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +19,7 @@ from credo.distributions.gamma import Gamma
 from credo.distributions.predictive import Predictive
 from credo.families.linear import LinearStatistics, Rows
 from credo.families.ridge_belief import RidgeBelief
+from credo.families.rows import as_label, group_rows
 from credo.features.basis import Basis
 from credo.inference.engine import Inference
 from credo.inference.linear import (
@@ -25,7 +28,15 @@ from credo.inference.linear import (
     log_evidence_at,
     prior_precision,
 )
-from credo.models.design import design, fitted_design, placed_basis, require_basis, term_names
+from credo.models.design import (
+    design,
+    design_blocks,
+    fitted_design,
+    fitted_inputs,
+    placed_basis,
+    require_basis,
+    term_names,
+)
 from credo.models.diagnosis import Diagnosis, diagnose_linear
 from credo.models.inputs import validated
 from credo.models.linear_setting import LinearSetting
@@ -111,9 +122,10 @@ class LinearRegression(PredictiveRegressor):
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from ``X`` (n, d) and ``y`` (n,) or (n, k), forgetting earlier data."""
         self._check_settings()
-        columns, outputs, weight = self._validated(X, y, sample_weight, is_first=True)
-        statistics = LinearStatistics.of(columns, outputs, weight)
+        inputs, outputs, weight = self._validated(X, y, sample_weight, is_first=True)
+        statistics = self._summary(inputs, outputs, weight)
         if self.inference == "ml" and self._setting.problem(statistics).is_ill_conditioned:
+            columns = design(self.basis_, inputs)
             filled = np.ones(len(columns)) if weight is None else weight
             kept = LinearStatistics(columns.shape[1], Rows(columns, outputs, filled))
             return self._learn(statistics, kept)
@@ -130,7 +142,7 @@ class LinearRegression(PredictiveRegressor):
         """
         self._check_settings()
         is_first = not hasattr(self, "statistics_")
-        chunk = LinearStatistics.of(*self._validated(X, y, sample_weight, is_first))
+        chunk = self._summary(*self._validated(X, y, sample_weight, is_first))
         statistics = chunk if is_first else self.statistics_ + chunk
         self.statistics_ = statistics
         return self._learn(statistics) if self._setting.is_enough(statistics) else self
@@ -140,7 +152,7 @@ class LinearRegression(PredictiveRegressor):
     ) -> LinearStatistics:
         """Return the statistics of rows under the basis of a fitted model."""
         check_is_fitted(self, "basis_")
-        return LinearStatistics.of(*self._validated(X, y, sample_weight, is_first=False))
+        return self._summary(*self._validated(X, y, sample_weight, is_first=False))
 
     def summarize_groups(
         self,
@@ -157,8 +169,12 @@ class LinearRegression(PredictiveRegressor):
         """
         self._check_settings()
         is_first = not hasattr(self, "basis_")
-        columns, outputs, weight = self._validated(X, y, sample_weight, is_first)
-        return LinearStatistics.by_group(columns, outputs, label, n_groups, weight)
+        inputs, outputs, weight = self._validated(X, y, sample_weight, is_first)
+        groups = group_rows(as_label(label, len(inputs), n_groups), n_groups)
+        return tuple(
+            self._summary(inputs[rows], outputs[rows], None if weight is None else weight[rows])
+            for rows in groups
+        )
 
     def fit_statistics(self, statistics: LinearStatistics) -> Self:
         """Learn from statistics alone, such as ``total - fold``; the basis stays placed."""
@@ -167,8 +183,13 @@ class LinearRegression(PredictiveRegressor):
 
     def predict_dist(self, X: ArrayLike) -> Predictive:
         """Return the distribution of the outcome, one entry per row (and output)."""
-        columns = fitted_design(self, X)
-        return self._squeezed(self.posterior_.predictive(columns))
+        inputs = fitted_inputs(self, X)
+        parts = [
+            (self.posterior_.mean(columns), self.posterior_.leverage(columns))
+            for columns in design_blocks(self.basis_, inputs)
+        ]
+        mean, leverage = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return self._squeezed(self.posterior_.predictive_at(mean, leverage))
 
     def leave_one_out(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -179,7 +200,8 @@ class LinearRegression(PredictiveRegressor):
         ``h / (1 - h)`` residuals and the leverage becomes ``h / (1 - h)``.
         """
         check_is_fitted(self)
-        columns, outputs, weight = self._validated(X, y, sample_weight, is_first=False)
+        inputs, outputs, weight = self._validated(X, y, sample_weight, is_first=False)
+        columns = design(self.basis_, inputs)
         row_weight = np.ones((len(columns), 1)) if weight is None else weight[:, None]
         self._check_same_rows(outputs, row_weight)
         return self._squeezed(self.posterior_.without_each(columns, outputs, row_weight))
@@ -270,7 +292,7 @@ class LinearRegression(PredictiveRegressor):
     def _validated(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, is_first: bool
     ) -> tuple[Array, Array, Array | None]:
-        """Return design, outputs (n, k) and weights; the first call places the basis."""
+        """Return inputs, outputs (n, k) and weights; the first call places the basis."""
         inputs, outputs = validated(
             self, X, y, reset=is_first, dtype=np.float64, y_numeric=True, multi_output=True
         )
@@ -283,7 +305,18 @@ class LinearRegression(PredictiveRegressor):
             self.basis_ = placed_basis(self.basis, inputs, weight)
             self._is_single = np.ndim(outputs) == 1
         outputs = np.asarray(outputs, dtype=np.float64)
-        return design(self.basis_, inputs), outputs.reshape(len(outputs), -1), weight
+        return inputs, outputs.reshape(len(outputs), -1), weight
+
+    def _summary(self, inputs: Array, outputs: Array, weight: Array | None) -> LinearStatistics:
+        """Return the statistics of rows; of many, the design is made part by part."""
+        ends = [0]
+        parts = []
+        for columns in design_blocks(self.basis_, inputs):
+            ends.append(ends[-1] + len(columns))
+            rows = slice(*ends[-2:])
+            told = None if weight is None else weight[rows]
+            parts.append(LinearStatistics.of(columns, outputs[rows], told))
+        return reduce(add, parts)
 
     def _learn(
         self, statistics: LinearStatistics, rows: LinearStatistics | None = None
