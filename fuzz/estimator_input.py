@@ -37,7 +37,7 @@ class EstimatorInput:
 def estimator_input(random: Random, *, has_classes: bool) -> EstimatorInput:
     """Return rows, an outcome and sometimes weights."""
     rng = np.random.default_rng(random.getrandbits(64))
-    n, d = random.choice((1, 2, 3, 5, 8, 13, 20, 40)), random.choice((1, 1, 2, 3, 5, 12))
+    n, d = random.choice((1, 2, 3, 5, 8, 8, 13, 13, 20, 40)), random.choice((1, 1, 2, 3, 5, 12))
     X = rng.normal(size=(n, d))
     signal = X[:, 0] + random.choice((0.0, 0.3, 3.0)) * rng.normal(size=n)
     change = random.choice((_as_is, _as_is, _scaled, _shifted, _rounded, _repeated, _special))
@@ -122,8 +122,10 @@ def _special(random: Random, X: Matrix) -> Matrix:
 
 
 def _classes(random: Random, signal: Matrix) -> NDArray[Any]:
-    n_classes = random.choice((1, 2, 2, 2, 3, 5, 20))
+    n_classes = random.choice((1, 2, 2, 2, 2, 2, 2, 3, 3, 5, 20))
     codes = np.clip(((signal + 2) / 4 * n_classes).astype(int), 0, n_classes - 1)
+    if len(codes) >= n_classes and random.random() < 0.9:
+        codes[:n_classes] = np.arange(n_classes)
     labels = random.choice(
         (
             np.arange(n_classes),

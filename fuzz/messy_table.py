@@ -16,6 +16,7 @@ from random import Random
 import pandas as pd
 
 __all__ = [
+    "MISSING",
     "MessyTable",
     "TextFormat",
     "broken_bytes",

@@ -20,6 +20,7 @@ import credo
 from credo.app.command_line import main
 from credo.data.table import read_table
 from fuzz.messy_table import (
+    MISSING,
     MessyTable,
     TextFormat,
     broken_bytes,
@@ -35,6 +36,9 @@ from fuzz.worker import Limits, Surface
 __all__ = ["SURFACE"]
 
 SUBPROCESS_SHARE = 0.01
+PYTHON_WARNING = "python warning"
+COSTS = ("0", "1", "20", "-3", "1e-9", "1e30")
+WARNING = re.compile(r"\b\w+Warning: ")
 NOT_A_NUMBER = re.compile(r"(?<![\w-])-?(nan|inf)(?!\w)")
 TAGS = re.compile(r"<(script|style|svg)\b.*?</\1>|<[^>]*>", re.DOTALL)
 
@@ -72,15 +76,22 @@ def run_case(_: None, random: Random, folder: Path) -> Verdict:
     command = _in_subprocess if random.random() < SUBPROCESS_SHARE else _in_process
     seen: list[str] = []
 
+    warned: list[str] = []
+
     def run(*arguments: str) -> str:
         seen.append(shlex.join(["credo", *arguments]))
-        return _checked(command(list(arguments)), folder)
+        before = {path.name for path in folder.iterdir()}
+        ran = command(list(arguments))
+        warned.extend([PYTHON_WARNING] if WARNING.search(ran.err) else [])
+        left = {path.name for path in folder.iterdir()} - before
+        if ran.code != 0 and left:
+            raise Fault(Outcome.LEFT_OVER, f"exit {ran.code} with {sorted(left)} written")
+        return _checked(ran)
 
     def work() -> tuple[str, ...]:
-        try:
-            return job(random, run)
-        finally:
-            _require_no_parts(folder)
+        tags = job(random, run)
+        _require_no_parts(folder)
+        return (*tags, *warned)
 
     kind = job.__name__.strip("_").replace("_", " ")
     verdict = judged(kind, work, ())
@@ -99,7 +110,9 @@ def _fit_job(random: Random, run: Run) -> tuple[str, ...]:
     name = _written(random, table, "train", broken=0.04)
     has_report = random.random() < 0.06
     outputs = ["--out", "m.credo", *(["--report", "r.html"] if has_report else [])]
-    told = run("fit", name, "--target", table.target, *outputs, *_fit_options(random, table))
+    costs = _written_costs(random, table) if random.random() < 0.06 else None
+    options = [*_fit_options(random, table), *(["--loss", costs] if costs else [])]
+    told = run("fit", name, "--target", table.target, *outputs, *options)
     _require_numbers(told, "what fit printed")
     if has_report:
         page = TAGS.sub(" ", Path("r.html").read_text(encoding="utf-8"))
@@ -108,6 +121,7 @@ def _fit_job(random: Random, run: Run) -> tuple[str, ...]:
     later = later_table(random, table)
     new = _written(random, later, "new", broken=0.03)
     wanted = ["--coverage", "0.5"] if random.random() < 0.05 else []
+    wanted += ["--decide", costs] if costs else []
     if random.random() < 0.8:
         run("predict", "m.credo", new, "--out", "p.csv", *wanted)
         text = Path("p.csv").read_bytes().decode()
@@ -182,7 +196,17 @@ def _written(random: Random, table: MessyTable, stem: str, broken: float) -> str
     return name
 
 
-def _checked(ran: _Ran, folder: Path) -> str:
+def _written_costs(random: Random, table: MessyTable) -> str:
+    """Write what two actions cost in each class that the target may have."""
+    place = table.names.index(table.target)
+    words = sorted({row[place].strip() for row in table.rows} - set(MISSING))
+    actions = [("act", *(random.choice(COSTS) for _ in words)), ("wait", *("1" for _ in words))]
+    costs = MessyTable(("action", *words), tuple(actions), (), "action")
+    Path("costs.csv").write_bytes(TextFormat().bytes_of(costs))
+    return "costs.csv"
+
+
+def _checked(ran: _Ran) -> str:
     """Return what a command printed; raise what its end and its words say."""
     lines = [line for line in ran.err.splitlines() if line.startswith("credo: ")]
     if "Traceback" in ran.err or ran.code not in (0, 2):
@@ -202,7 +226,7 @@ def _last_words(text: str) -> str:
 
 def _require_no_parts(folder: Path) -> None:
     known = re.compile(
-        r"(train|new)\.(csv|tsv|parquet)(\.gz)?|m\.credo|r\.html|p\.csv|q\.csv|cases\.csv"
+        r"(train|new)\.(csv|tsv|parquet)(\.gz)?|m\.credo|r\.html|[pq]\.csv|(cases|costs)\.csv"
         r"|n\.svg|o\.\w+|net\.\w+(\.gz)?"
     )
     strange = [path.name for path in folder.iterdir() if not known.fullmatch(path.name)]
@@ -223,14 +247,16 @@ def _require_predictions(text: str, table: Path) -> None:
     n_rows = len(read_table(table))
     if len(rows) != n_rows:
         raise Fault(Outcome.WRONG, f"{len(rows)} predictions of {n_rows} rows")
-    start = header.index("mean" if header[-4:-2] == ["mean", "sd"] else "class")
+    has_classes = "class" in header
+    places = [i for i, name in enumerate(header) if name.startswith("probability of ")]
+    places = places if has_classes else list(range(len(header) - 4, len(header)))
     for row in rows:
-        numbers = [float(cell or "nan") for cell in row[start + (header[start] == "class") :]]
+        numbers = [float(row[i] or "nan") for i in places]
         if not all(map(math.isfinite, numbers)):
             raise Fault(Outcome.SILENT, f"a prediction is {row}")
-        if header[start] == "mean" and not numbers[2] <= numbers[3]:
+        if not has_classes and not numbers[2] <= numbers[3]:
             raise Fault(Outcome.WRONG, f"an interval is {row}")
-        if header[start] == "class" and abs(sum(numbers) - 1) > 1e-6:
+        if has_classes and abs(sum(numbers) - 1) > 1e-6:
             raise Fault(Outcome.WRONG, f"probabilities are {row}")
 
 
