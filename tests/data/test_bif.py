@@ -257,3 +257,15 @@ B = "probability ( b | a ) {\n (t) 0.1 0.2 0.7;\n (f) 0.3 0.3 0.4;\n}"
 def test_what_no_network_can_be_is_refused_with_its_line(text, message):
     with pytest.raises(NetworkFileError, match=message):
         read_bif(text)
+
+
+def test_tables_that_defaults_make_too_large_together_are_refused_before_they_are_made():
+    names = [f"v{i}" for i in range(30)]
+    lines = [f"variable {name} {{ type discrete [ 2 ] {{ a, b }}; }}" for name in names]
+    lines += [f"probability ( {name} ) {{ table 0.5, 0.5; }}" for name in names[:26]]
+    above = ", ".join(names[:26])
+    lines += [f"probability ( {name} | {above} ) {{ default 1, 0; }}" for name in names[26:]]
+    with pytest.raises(
+        NetworkFileError, match="at most 268,435,456 entries in all; found 536,"
+    ):
+        read_bif("\n".join(lines))

@@ -197,3 +197,23 @@ def test_a_failure_leaves_the_old_file(tmp_path):
     with pytest.raises(NetworkFileError):
         save_network(BayesianNetwork({"a": []}, {"a": LinearGaussian()}), path)
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "error", [ZeroDivisionError("x"), OverflowError("x"), MemoryError(), RecursionError("x")]
+)
+def test_whatever_a_reader_raises_is_told_as_a_network_file_error(error, tmp_path, monkeypatch):
+    def fail(text):
+        raise error
+
+    monkeypatch.setattr("credo.data.network_file.read_bif", fail)
+    (tmp_path / "x.bif").write_text("network x { }")
+    with pytest.raises(NetworkFileError, match=rf"^x\.bif: .*{type(error).__name__}"):
+        load_network(tmp_path / "x.bif")
+
+
+def test_a_packed_network_is_unpacked_up_to_a_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr("credo.data.network_content.LARGEST_CONTENT", 1000)
+    (tmp_path / "x.bif.gz").write_bytes(gzip.compress(b" " * 1001))
+    with pytest.raises(NetworkFileError, match="must unpack to at most 1,000 bytes"):
+        load_network(tmp_path / "x.bif.gz")

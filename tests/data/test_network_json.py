@@ -291,3 +291,24 @@ def test_a_distribution_must_be_one_of_credo(wrong):
 def test_numbers_that_are_none_are_refused():
     with pytest.raises(NetworkFileError, match=r"numbers must be finite; found NaN"):
         read_json(json_text(every_kind()).replace("0.1", "NaN", 1))
+
+
+FIELD = """{"format": "credo network", "version": 1, "kind": "markov random field",
+ "variables": [{"name": "a", "states": [0, 1]}],
+ "factors": [{"variables": ["a"], "values": [1, VALUE], "log_scale": SCALE}]}"""
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "9" * 400])
+def test_numbers_that_no_float_holds_are_refused(number):
+    assert read_json(FIELD.replace("VALUE", "2").replace("SCALE", "0")).log_prob({"a": 1}) < 0
+    with pytest.raises(NetworkFileError, match="'log_scale' must be a finite number"):
+        read_json(FIELD.replace("VALUE", "2").replace("SCALE", number))
+    with pytest.raises(NetworkFileError, match="must be finite"):
+        read_json(FIELD.replace("VALUE", number).replace("SCALE", "0"))
+
+
+@pytest.mark.parametrize("kind", ["bayesian network", "markov random field", "factor graph"])
+def test_a_network_without_variables_is_refused(kind):
+    head = {"format": "credo network", "version": 1, "kind": kind, "variables": []}
+    with pytest.raises(NetworkFileError, match="must declare variables; found none"):
+        read_json(json.dumps({**head, "nodes": [], "factors": []}))

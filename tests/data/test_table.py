@@ -249,3 +249,24 @@ def test_fingerprint_changes_with_any_cell_name_or_order():
 def test_reading_a_file_equals_passing_its_frame():
     table = read_table(set_path("concrete"))
     assert table.fingerprint() == as_table(load_set("concrete")).fingerprint()
+
+
+def test_a_packed_table_is_unpacked_up_to_a_limit_that_grows_with_its_size(write, monkeypatch):
+    monkeypatch.setattr(table_module, "LARGE", 1000)
+    monkeypatch.setattr(table_module, "MOST_TIMES", 10)
+    assert len(read_table(write(gzip.compress(b"a\n" + b"1\n" * 400), "d.csv.gz"))) == 400
+    bomb = write(gzip.compress(b"a\n" + b"1\n" * 4000), "d.csv.gz")
+    assert bomb.stat().st_size < 100
+    assert_refused(bomb, "d.csv.gz must unpack to at most 1,000 bytes; found more; unpack it")
+    rng = np.random.default_rng(0)
+    text = "a\n" + "\n".join(map(str, rng.integers(10**9, size=1000)))
+    assert len(read_table(write(gzip.compress(text.encode()), "d.csv.gz"))) == 1000
+
+
+def test_a_parquet_file_with_more_cells_than_memory_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "d.parquet"
+    pd.DataFrame({"a": np.zeros(50), "b": np.zeros(50)}).to_parquet(path)
+    monkeypatch.setattr(table_module, "MOST_CELLS", 100)
+    assert len(read_table(path)) == 50
+    monkeypatch.setattr(table_module, "MOST_CELLS", 99)
+    assert_refused(path, "d.parquet must have at most 99 cells; found 100")

@@ -181,3 +181,32 @@ def test_findings_name_their_file(tmp_path):
         load_uai_findings(path)
     path.write_bytes(gzip.compress(b"1 0 1"))
     assert load_uai_findings(path) == [{"0": 1}]
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("MARKOV 1 300000000 0", "at most 4,194,304 states in all; found 300,000,000"),
+        ("MARKOV 3 2000000 2000000 2000000 0", "states in all; found 6,000,000"),
+        (f"MARKOV 1 1{'0' * 30} 0", "whole numbers of at most 15 digits"),
+        (f"MARKOV {'9' * 5000} 1 0", "whole numbers of at most 15 digits"),
+    ],
+)
+def test_counts_that_no_memory_holds_are_refused_before_anything_is_made(text, part):
+    with pytest.raises(NetworkFileError, match=part) as caught:
+        read_uai(text)
+    assert len(str(caught.value)) < 300
+
+
+def test_tables_that_are_too_large_together_are_refused_before_they_are_read():
+    scopes = " ".join("27 " + " ".join(map(str, range(27))) for _ in range(3))
+    with pytest.raises(
+        NetworkFileError, match="at most 268,435,456 entries in all; found 402,"
+    ):
+        read_uai(f"MARKOV 27 {'2 ' * 27} 3 {scopes}")
+
+
+@pytest.mark.parametrize("text", ["99999999999 0", "100000 1 0", "3 0"])
+def test_more_cases_announced_than_words_are_refused(text):
+    with pytest.raises(NetworkFileError, match="findings must be a number of variables"):
+        read_uai_findings(text)

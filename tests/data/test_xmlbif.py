@@ -136,3 +136,9 @@ def test_a_document_cut_anywhere_is_an_error():
 def test_what_no_network_can_be_is_refused_with_its_line(old, new, message):
     with pytest.raises(NetworkFileError, match=message):
         read_xmlbif(DOG.replace(old, new))
+
+
+@pytest.mark.parametrize("encoding", ["UTF-99", "rot13", "zlib", "utf-7"])
+def test_encodings_that_xml_readers_do_not_know_are_refused(encoding):
+    with pytest.raises(NetworkFileError, match="must be in an encoding that XML readers know"):
+        read_xmlbif(f'<?xml version="1.0" encoding="{encoding}"?><BIF/>'.encode())

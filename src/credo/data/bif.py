@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
+from typing import NamedTuple
 
 from credo.data.bif_table import Block, filled_table
 from credo.data.bif_text import labels_of, quoted_name, shielded, shown
@@ -21,6 +22,7 @@ from credo.data.network_part import (
     VariablePart,
     by_name,
     fault,
+    require_total,
     scope_shape,
 )
 from credo.graphs.variable import nearest
@@ -51,8 +53,9 @@ def read_bif(text: str) -> NetworkParts:
     blocks = list(_blocks(shielded(text)))
     variables = tuple(_variable(block) for block in blocks if block.kind == "variable")
     known = by_name(variables)
-    tables = (_table(block, known) for block in blocks if block.kind == "probability")
-    return NetworkParts(variables, tuple(tables))
+    heads = [_head(block, known) for block in blocks if block.kind == "probability"]
+    require_total([head.shape for head in heads])
+    return NetworkParts(variables, tuple(_table(head, known) for head in heads))
 
 
 def bif_text(parts: NetworkParts) -> str:
@@ -129,11 +132,24 @@ def _variable(block: Block) -> VariablePart:
     return VariablePart(name, states, block.line)
 
 
-def _table(block: Block, known: Mapping[str, VariablePart]) -> TablePart:
+class _Head(NamedTuple):
+    """What a table is about, before its entries are read."""
+
+    block: Block
+    parents: tuple[str, ...]
+    child: str
+    shape: tuple[int, ...]
+
+
+def _head(block: Block, known: Mapping[str, VariablePart]) -> _Head:
     parents, child = _scope(block, known)
     if "{" in block.body:
         raise _cut(block.line, f"probability {child}")
-    shape = scope_shape(known, parents, child, block.line)
+    return _Head(block, parents, child, scope_shape(known, parents, child, block.line))
+
+
+def _table(head: _Head, known: Mapping[str, VariablePart]) -> TablePart:
+    block, parents, child, shape = head
     values = filled_table(block, [known[name] for name in parents], child, shape)
     return TablePart(child, parents, values, block.line)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ __all__ = ["array_of", "field_of", "state_labels"]
 _WORDS = {
     list: "a list",
     str: "text",
-    float: "a number",
+    float: "a finite number",
     dict: "an object",
     bool: "a truth value",
 }
@@ -34,7 +35,7 @@ def field_of(record: Any, key: str, kind: type) -> Any:
             "that credo wrote the file."
         )
     value = record.get(key)
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    is_number = not isinstance(value, bool) and _is_finite(value)
     if not (is_number if kind is float else isinstance(value, kind)):
         found = "none" if key not in record else repr(value)[:40]
         raise NetworkFileError(
@@ -48,17 +49,35 @@ def array_of(value: Any, shape: tuple[int, ...], what: str) -> Array:
     """Return nested lists as an array, which must be of numbers and of a shape."""
     try:
         array = np.asarray(value, dtype=np.float64)
+    except OverflowError as error:
+        raise _too_large(what) from error
     except (TypeError, ValueError):
         array = np.empty(0)
     # A list without entries cannot tell its own shape.
-    if array.size == 0 == int(np.prod(shape)):
+    if array.size == 0 == math.prod(shape):
         return np.empty(shape)
     if array.shape != shape:
         raise NetworkFileError(
             f"{what} must be numbers of shape {shape}; found another shape, {array.shape}. "
             "Check that credo wrote the file."
         )
+    if not np.isfinite(array).all():
+        raise _too_large(what)
     return array
+
+
+def _too_large(what: str) -> NetworkFileError:
+    return NetworkFileError(
+        f"{what} must be finite; found numbers too large to hold. Correct them."
+    )
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether a value is a number that a float can hold."""
+    try:
+        return isinstance(value, int | float) and math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def state_labels(states: Any, name: str) -> tuple[Any, ...]:

@@ -11,11 +11,28 @@ from pathlib import Path
 
 from credo.data.error import DataError, NetworkFileError, OutputError
 from credo.data.output import atomic_file
+from credo.data.packed import UnpackedTooLarge, unpacked
 
-__all__ = ["named_fault", "network_content", "text_of", "write_content"]
+__all__ = ["named_damage", "named_fault", "network_content", "text_of", "write_content"]
 
-LARGEST_CONTENT = 1 << 30
-"""Bytes that a file may unpack to."""
+LARGEST_CONTENT = 1 << 28
+"""Bytes that a file may unpack to; as words they take some thirty times that."""
+
+
+@contextmanager
+def named_damage(path: str | PathLike[str]) -> Iterator[None]:
+    """Turn whatever a damaged or hostile file makes a reader raise into one exception."""
+    try:
+        with named_fault(path):
+            yield
+    except DataError:
+        raise
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise NetworkFileError(
+            f"{Path(path).name}: the file must hold a network that can be read; found that it "
+            f"cannot ({reason}). Copy or save it again."
+        ) from error
 
 
 @contextmanager
@@ -33,10 +50,12 @@ def network_content(path: str | PathLike[str]) -> bytes:
     """Return the content of a file, unpacked if its name ends in ``.gz``."""
     path = Path(path)
     try:
-        if path.suffix.lower() != ".gz":
-            return path.read_bytes()
-        with gzip.open(path) as file:
-            content = file.read(LARGEST_CONTENT + 1)
+        content = path.read_bytes()
+        return unpacked(content, LARGEST_CONTENT) if path.suffix.lower() == ".gz" else content
+    except UnpackedTooLarge as error:
+        raise NetworkFileError(
+            f"the file {error}. Unpack it yourself if you trust it."
+        ) from error
     except FileNotFoundError as error:
         raise NetworkFileError("the file must be there; found none. Check the path.") from error
     except IsADirectoryError as error:
@@ -53,12 +72,6 @@ def network_content(path: str | PathLike[str]) -> bytes:
             f"the file must be readable; found that it is not ({error.strerror}). Check its "
             "permissions."
         ) from error
-    if len(content) > LARGEST_CONTENT:
-        raise NetworkFileError(
-            f"the file must unpack to at most {LARGEST_CONTENT} bytes; found more. Unpack it "
-            "yourself if you trust it."
-        )
-    return content
 
 
 def text_of(content: bytes) -> str:

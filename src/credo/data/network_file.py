@@ -15,7 +15,13 @@ from credo.data.network_assembly import (
     parts_of_network,
     uai_of_network,
 )
-from credo.data.network_content import named_fault, network_content, text_of, write_content
+from credo.data.network_content import (
+    named_damage,
+    named_fault,
+    network_content,
+    text_of,
+    write_content,
+)
 from credo.data.network_json import json_text, read_json
 from credo.data.uai import read_uai, uai_text
 from credo.data.xmlbif import read_xmlbif, xmlbif_text
@@ -90,7 +96,7 @@ def load_network(path: str | PathLike[str]) -> DiscreteNetwork:
     (('yes', 'no'), ('bronc', 'either'))
     """
     form = _format_of(path)
-    with named_fault(path):
+    with named_damage(path):
         content = network_content(path)
         if not content.strip():
             raise NetworkFileError(

@@ -151,6 +151,10 @@ def _variables(document: dict[str, Any]) -> dict[str, Variable]:
             variables[name] = Variable(name)
         else:
             variables[name] = Variable(name, state_labels(field_of(part, "states", list), name))
+    if not variables:
+        raise NetworkFileError(
+            "the file must declare variables; found none. Check that it holds a network."
+        )
     return variables
 
 

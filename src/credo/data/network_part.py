@@ -27,11 +27,12 @@ __all__ = [
     "has_unit_sums",
     "numbers_of",
     "oriented",
+    "require_total",
     "scope_shape",
 ]
 
 LARGEST_TABLE = 1 << 28
-"""Entries that one table may have; more would take above two gigabytes."""
+"""Entries that the tables of a file may have; more would take above two gigabytes."""
 
 ROUNDING = 1e-2
 
@@ -145,6 +146,17 @@ def scope_shape(
             f"{math.prod(shape)} for {len(parents)} parents. Give the node fewer parents",
         )
     return shape
+
+
+def require_total(shapes: Iterable[tuple[int, ...]]) -> None:
+    """Raise unless all tables of a file together are as large as one may be."""
+    total = sum(map(math.prod, shapes))
+    if total > LARGEST_TABLE:
+        raise fault(
+            0,
+            f"the tables must have at most {LARGEST_TABLE:,} entries in all; found {total:,}. "
+            "Give the nodes fewer parents",
+        )
 
 
 def numbers_of(words: Sequence[str], what: str, line: int) -> Array:

@@ -20,6 +20,7 @@ from credo.data import cell
 from credo.data.column_name import nearest_names, require_unique
 from credo.data.error import TableError
 from credo.data.number_style import number_style
+from credo.data.packed import UnpackedTooLarge, unpacked
 from credo.data.text_table import TextTable
 from credo.numerics.array import Array
 
@@ -27,6 +28,12 @@ __all__ = ["NUMBER_SHARE", "Table", "as_table", "read_table"]
 
 NUMBER_SHARE = 0.9
 """A column with at least this share of numbers must hold nothing but numbers."""
+
+LARGE, MOST_TIMES = 1 << 28, 100
+"""Bytes that any file may unpack to, and how many times its size a larger one may."""
+
+MOST_CELLS = 1 << 29
+"""Cells that a Parquet file may have; more would take above four gigabytes."""
 
 Place = Callable[[int], str]
 _NESTED = (list, dict, tuple, set, np.ndarray)
@@ -168,7 +175,12 @@ def as_table(source: Any, name: str = "the table", text_columns: Sequence[str] =
 def _file_bytes(path: Path) -> bytes:
     try:
         raw = path.read_bytes()
-        return gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
+        is_packed = raw[:2] == b"\x1f\x8b"
+        return unpacked(raw, max(LARGE, MOST_TIMES * len(raw))) if is_packed else raw
+    except UnpackedTooLarge as error:
+        raise TableError(
+            f"{path.name} {error}; unpack it yourself if you trust it, or take part of it."
+        ) from error
     except FileNotFoundError as error:
         raise TableError(_absent(path)) from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -207,12 +219,26 @@ def _parquet_frame(path: Path) -> pd.DataFrame:
             "not; run: pip install 'credo-bayes[parquet]', or save the table as CSV."
         )
     try:
+        _require_few_cells(path)
         return pd.read_parquet(path, engine="pyarrow").reset_index(drop=True)
+    except TableError:
+        raise
     except (ValueError, OSError) as error:
         raise TableError(
             f"{path.name} must be a whole Parquet file with different column names; found "
             f"one that cannot be read ({str(error).splitlines()[0]}); write it again."
         ) from error
+
+
+def _require_few_cells(path: Path) -> None:
+    """Refuse a Parquet file whose cells, which repeat for nothing in it, would fill memory."""
+    head = importlib.import_module("pyarrow.parquet").read_metadata(path)
+    n_cells = head.num_rows * head.num_columns
+    if n_cells > MOST_CELLS:
+        raise TableError(
+            f"{path.name} must have at most {MOST_CELLS:,} cells; found {n_cells:,}; take part "
+            "of its rows or columns."
+        )
 
 
 def _pandas_frame(source: Any) -> pd.DataFrame:

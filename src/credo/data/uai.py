@@ -23,10 +23,15 @@ from credo.data.network_part import (
     fault,
     has_unit_sums,
     numbers_of,
+    require_total,
     scope_shape,
 )
 
 __all__ = ["UaiParts", "UaiWords", "read_uai", "uai_text"]
+
+MOST_DIGITS = 15
+MOST_STATES = 1 << 22
+"""States of all variables together, which a file counts but does not list."""
 
 _COMMENT = re.compile(r"#[^\n]*")
 _Scope = tuple[tuple[str, ...], tuple[int, ...]]
@@ -65,11 +70,12 @@ class UaiWords:
         """Return the next ``n`` words as whole numbers."""
         words = self.take(n, what)
         for i, word in enumerate(words):
-            if not word.isdecimal():
+            if not word.isdecimal() or len(word) > MOST_DIGITS:
+                limit = f" of at most {MOST_DIGITS} digits" if word.isdecimal() else ""
                 raise fault(
                     self.line_at(self.place - n + i),
-                    f"{what} must be whole numbers; found {word[:40]!r}. Check that the file "
-                    "is in UAI format",
+                    f"{what} must be whole numbers{limit}; found {word[:40]!r}. Check that the "
+                    "file is in UAI format",
                 )
         return [int(word) for word in words]
 
@@ -106,9 +112,16 @@ def read_uai(text: str) -> UaiParts:
             "file is in UAI format",
         )
     sizes = words.counts(words.count("the number of variables"), "the numbers of states")
+    if sum(sizes) > MOST_STATES:
+        raise fault(
+            0,
+            f"variables must have at most {MOST_STATES:,} states in all; found {sum(sizes):,}. "
+            "Check that the file is in UAI format",
+        )
     variables = tuple(VariablePart(str(i), tuple(range(n))) for i, n in enumerate(sizes))
     known = by_name(variables)
     scopes = [_scope(words, known) for _ in range(words.count("the number of factors"))]
+    require_total([shape for _, shape in scopes])
     tables = tuple(_table(words, scope, i) for i, scope in enumerate(scopes))
     if words.place < len(words.words):
         raise fault(

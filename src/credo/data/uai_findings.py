@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 
-from credo.data.network_content import named_fault, network_content, text_of
+from credo.data.error import NetworkFileError
+from credo.data.network_content import named_damage, network_content, text_of
 from credo.data.network_part import fault
 from credo.data.uai import UaiWords
 
@@ -28,7 +29,7 @@ def load_uai_findings(path: str | PathLike[str]) -> list[dict[str, int]]:
     ...     load_uai_findings(f"{folder}/grid.uai.evid")
     [{'0': 1, '5': 0}]
     """
-    with named_fault(path):
+    with named_damage(path):
         return read_uai_findings(text_of(network_content(path)))
 
 
@@ -48,19 +49,25 @@ def read_uai_findings(text: str) -> list[dict[str, int]]:
     numbers = words.counts(len(words.words), "findings")
     if not numbers or len(numbers) == 1 + 2 * numbers[0]:
         return [_case(numbers[1:])]
+    if numbers[0] >= len(numbers):
+        raise _strange(numbers)
     cases, place = [], 1
     for _ in range(numbers[0]):
         end = place + 1 + 2 * (numbers[place] if place < len(numbers) else 0)
         cases.append(_case(numbers[place + 1 : end]))
         place = end
     if place != len(numbers):
-        raise fault(
-            0,
-            "findings must be a number of variables and then each variable with its state; "
-            f"found {len(numbers)} words of which the first is {numbers[0]}. If the file was "
-            "cut, copy it again",
-        )
+        raise _strange(numbers)
     return cases
+
+
+def _strange(numbers: Sequence[int]) -> NetworkFileError:
+    return fault(
+        0,
+        "findings must be a number of variables and then each variable with its state; found "
+        f"{len(numbers)} words of which the first is {numbers[0]}. If the file was cut, copy "
+        "it again",
+    )
 
 
 def _case(numbers: Sequence[int]) -> dict[str, int]:

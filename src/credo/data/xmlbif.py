@@ -157,11 +157,23 @@ def _groups(content: bytes) -> list[_Group]:
     parser.StartElementHandler, parser.EndElementHandler = start, end
     parser.CharacterDataHandler = document.text.append
     parser.EntityDeclHandler = _no_entity
+    _parse(parser, content, document)
+    return document.groups
+
+
+def _parse(parser: expat.XMLParserType, content: bytes, document: _Document) -> None:
     try:
         parser.Parse(content, True)
+    except NetworkFileError:
+        raise
     except expat.ExpatError as error:
         raise _not_whole(error, document) from error
-    return document.groups
+    except (LookupError, ValueError) as error:
+        raise fault(
+            1,
+            "the file must be in an encoding that XML readers know; found another "
+            f"({str(error)[:80]}). Save it as UTF-8",
+        ) from error
 
 
 def _no_entity(*_: object) -> NoReturn:
