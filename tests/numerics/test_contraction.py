@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from credo.numerics import contraction
 from credo.numerics.contraction import (
     FLOOR,
     LANES,
@@ -158,6 +159,31 @@ def test_all_rows_one_after_the_other_equal_tiles():
     loop.run_rows(again, np.empty(11))
     assert_allclose(again.columns, rows.columns, rtol=1e-13)
     assert_allclose(again.log_total, rows.log_total, rtol=1e-13, atol=1e-14)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.booleans(), st.sampled_from([1.0, 1e-90, 1e-200, 0.0]))
+def test_plain_runs_and_compiled_ones_give_the_same_bits(seed, takes_max, tiny):
+    rng = np.random.default_rng(seed)
+    loop, rows, _ = problem(rng, 5, takes_max)
+    rows.likelihood[rng.random(rows.likelihood.shape) < 0.3] *= tiny
+    found = []
+    for seconds in (0.0, np.inf):
+        own = Rows(*(part.copy() for part in rows))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(contraction._plain_time, "left", seconds)
+            loop.run_rows(own, np.empty(11))
+            loop.run_row(own, np.empty(11), 2, False)
+        found.append(own)
+    for compiled, plain in zip(*found, strict=True):
+        assert_array_equal(plain, compiled)
+
+
+def test_plain_runs_end_when_their_time_is_spent(monkeypatch):
+    loop, *_ = problem(np.random.default_rng(0), 1)
+    cost = 4 * contraction.STEP_SECONDS + N_B * contraction.TERM_SECONDS
+    monkeypatch.setattr(contraction._plain_time, "left", 2.5 * cost)
+    assert [contraction._plain_time.allows(loop.steps, 1) for _ in range(4)] == [1, 1, 0, 0]
 
 
 def test_a_trace_of_all_rows_leaves_wide_and_impossible_ones_alone():

@@ -1,12 +1,15 @@
 """Programs of table operations: written here as integers, run by fused loops.
 
-numba loads on the first run, never at import. The columns of a program are named in
-`Column`; a `Loop` runs one.
+numba loads on the first run that needs it, never at import: a few runs of small programs are
+done by NumPy, before anyone waits for the compiler. Both ways sum the terms of a cell in one
+order, and give the same bits. The columns of a program are named in `Column`; a `Loop` runs
+one.
 """
 
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -28,6 +31,12 @@ FLOOR = 1e-120
 """Smallest share of its table's maximum at which an entry is safe in a product of two."""
 
 Integers = NDArray[np.int64]
+
+PLAIN_SECONDS = 0.05
+"""Time that a process may spend on plain runs: then loading the compiled loops pays."""
+
+STEP_SECONDS, TERM_SECONDS, CELL_SECONDS = 2e-5, 5e-6, 1e-8
+"""What a plain run takes for each operation, each of its terms, and each cell of a term."""
 
 
 class Kind(IntEnum):
@@ -161,13 +170,21 @@ class Loop:
 
     def run_row(self, rows: Rows, arena: Array, row: int, is_log: bool) -> None:
         """Run on one row; in the log domain the fixed tables and likelihoods are logs."""
+        if not is_log and _plain_time.allows(self.steps, 1):
+            _run_plain(self, rows, arena, row)
+            return
         loops = _loops("contraction_row")
-        loops.run_row(self.steps, self.index, self.fixed, rows, arena, row, is_log)
+        loops.run_rows(self.steps, self.index, self.fixed, rows, arena, row, row + 1, is_log)
 
     def run_rows(self, rows: Rows, arena: Array) -> None:
         """Run on all rows, one after the other."""
+        n_rows = len(rows.log_total)
+        if _plain_time.allows(self.steps, n_rows):
+            for row in range(n_rows):
+                _run_plain(self, rows, arena, row)
+            return
         loops = _loops("contraction_row")
-        loops.run_rows(self.steps, self.index, self.fixed, rows, arena)
+        loops.run_rows(self.steps, self.index, self.fixed, rows, arena, 0, n_rows, False)
 
     def trace_rows(
         self,
@@ -224,3 +241,98 @@ class Loop:
 @cache
 def _loops(name: str) -> ModuleType:
     return importlib.import_module(f"credo.numerics._loops.{name}")
+
+
+class _PlainTime:
+    """The time that is left for plain runs."""
+
+    def __init__(self) -> None:
+        self.left = PLAIN_SECONDS
+
+    def allows(self, steps: Integers, n_rows: int) -> bool:
+        """Return whether a run on some rows takes no more than is left, and take it off."""
+        if self.left <= 0.0:
+            return False
+        n_terms = steps[:, Column.N_SUM]
+        n_cells = steps[:, Column.N_OUTER] * steps[:, Column.N_INNER]
+        cost = STEP_SECONDS * len(steps) + TERM_SECONDS * int(n_terms.sum())
+        self.left -= n_rows * (cost + CELL_SECONDS * int(n_terms @ n_cells))
+        return self.left > 0.0
+
+
+_plain_time = _PlainTime()
+
+
+def _run_plain(loop: Loop, rows: Rows, arena: Array, row: int) -> None:
+    """Run a program on one row in the plain domain, one operation after the other."""
+    with np.errstate(all="ignore"):
+        for step in loop.steps.tolist():
+            op = dict(zip(Column, step, strict=True))
+            if op[Column.KIND] == Kind.OUTPUT:
+                _write(op, loop.fixed, arena, rows, row)
+                continue
+            if op[Column.KIND] == Kind.CONTRACT:
+                table = _contracted(op, loop, arena)
+            elif op[Column.KIND] == Kind.GATHER:
+                table = loop.fixed[_first(op, loop.index, rows, row) + _outer(op, loop.index)]
+            else:
+                table = rows.likelihood[op[Column.X] + _outer(op, loop.index), row]
+            arena[op[Column.Z] : op[Column.Z] + len(table)] = _rescaled(op, table, rows, row)
+
+
+def _first(op: dict[Column, int], index: NDArray[np.int32], rows: Rows, row: int) -> int:
+    """Return where the part of a fixed table starts that belongs to the states of a row."""
+    start, n = op[Column.FIRST], op[Column.N_FIRST]
+    which, stride = index[start : start + 2 * n].reshape(n, 2).T
+    return op[Column.X] + int(rows.codes[which, row] @ stride.astype(np.int64))
+
+
+def _outer(op: dict[Column, int], index: NDArray[np.int32]) -> NDArray[np.int32]:
+    return index[op[Column.OUTER] : op[Column.OUTER] + op[Column.N_OUTER]]
+
+
+def _contracted(op: dict[Column, int], loop: Loop, arena: Array) -> Array:
+    """Return the sums of products of two tables, or the largest of the products."""
+
+    def pairs(start: Column, n: Column) -> NDArray[np.int64]:
+        part = loop.index[op[start] : op[start] + 2 * op[n]]
+        return part.reshape(-1, 2).astype(np.int64)
+
+    x = arena if op[Column.X_MOVES] else loop.fixed
+    y = arena if op[Column.Y_MOVES] else loop.fixed
+    outer, inner = pairs(Column.OUTER, Column.N_OUTER), pairs(Column.INNER, Column.N_INNER)
+    places = (outer[:, None, :] + inner).reshape(-1, 2)
+    x_at, y_at = op[Column.X] + places[:, 0], op[Column.Y] + places[:, 1]
+    takes_max = op[Column.TAKES_MAX] == 1
+    total = np.full(len(places), -np.inf if takes_max else 0.0)
+    for x_step, y_step in pairs(Column.SUM, Column.N_SUM):
+        term = x[x_at + x_step] * y[y_at + y_step]
+        total = np.maximum(total, term) if takes_max else total + term
+    return total
+
+
+def _rescaled(op: dict[Column, int], table: Array, rows: Rows, row: int) -> Array:
+    """Return a table over its maximum, whose log the total of the row takes."""
+    top = float(table.max())
+    scaled = table * (1.0 / top if top > 0.0 else 0.0)
+    low = float(scaled.min(initial=1.0, where=scaled > 0.0))
+    # The inverse of a smaller maximum would overflow.
+    if low < FLOOR or 0.0 < top < FLOOR * FLOOR:
+        rows.is_wide[row] = True
+    _count(op, top, rows, row)
+    return np.asarray(scaled)
+
+
+def _write(op: dict[Column, int], fixed: Array, arena: Array, rows: Rows, row: int) -> None:
+    """Write an answer, and its total."""
+    table = arena if op[Column.X_MOVES] else fixed
+    values = table[op[Column.X] : op[Column.X] + op[Column.N_OUTER]]
+    total = float(np.add.accumulate(values)[-1])
+    scale = 1.0 / total if total > 0.0 else math.nan
+    rows.columns[row, op[Column.Z] : op[Column.Z] + len(values)] = values * scale
+    _count(op, total, rows, row)
+
+
+def _count(op: dict[Column, int], amount: float, rows: Rows, row: int) -> None:
+    if op[Column.COUNTS] == 1:
+        rows.log_total[row] += math.log(amount) if amount > 0.0 else -math.inf

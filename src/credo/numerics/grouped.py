@@ -50,9 +50,8 @@ def group_moments(
     >>> weight.ravel(), mean.ravel(), scatter.ravel()
     (array([2., 1.]), array([2., 5.]), array([2., 0.]))
     """
-    total, mean, scatter = reduce(
-        _pooled_moments, _by_block("moments", x, label, weight, n_groups)
-    )
+    parts = _by_block("moments", 3, x, label, weight, n_groups)
+    total, mean, scatter = reduce(_pooled_moments, [sums for sums, _ in parts])
     return total, mean, scatter
 
 
@@ -60,8 +59,9 @@ def group_totals(
     x: Array, label: NDArray[np.intp], n_groups: int, weight: Array
 ) -> tuple[Array, Array]:
     """Return weight and weighted sum, each (n_groups, n_columns); NaN carries no weight."""
-    parts = _by_block("totals", x, label, weight, n_groups)
-    return sum(part[0] for part in parts), sum(part[1] for part in parts)
+    parts = _by_block("totals", 2, x, label, weight, n_groups)
+    total, value = np.add.reduce([sums for sums, _ in parts])
+    return total, value
 
 
 def group_binary_totals(
@@ -71,18 +71,18 @@ def group_binary_totals(
 
     NaN carries no weight; the weights are of shape (n_groups, n_columns).
     """
-    parts = _by_block("binary_totals", x, label, weight, n_groups)
-    total, ones = sum(part[0] for part in parts), sum(part[1] for part in parts)
-    return total, ones, not any(part[2] for part in parts)
+    parts = _by_block("binary_totals", 2, x, label, weight, n_groups)
+    total, ones = np.add.reduce([sums for sums, _ in parts])
+    return total, ones, not any(n_other for _, n_other in parts)
 
 
 def group_log_factorials(
     x: Array, label: NDArray[np.intp], n_groups: int, weight: Array
 ) -> tuple[Array, Array, Array]:
     """Return weight and weighted sums of x and of log x!, each (n_groups, n_columns)."""
-    total, value, log_factorial = _loops().log_factorials(
-        *_contiguous(x, label, weight), n_groups
-    )
+    total, value, log_factorial = sums = np.zeros((3, n_groups, x.shape[1]))
+    if x.shape[1]:
+        _loops().log_factorials(*_contiguous(x, label, weight), *sums)
     return total, value, log_factorial
 
 
@@ -90,9 +90,10 @@ def group_counts(
     x: Array, label: NDArray[np.intp], n_groups: int, weight: Array, n_states: int
 ) -> Array:
     """Return the weight of each state 0..n_states-1, shape (n_groups, n_columns, n_states)."""
-    return np.asarray(
-        _loops().counts(*_contiguous(x, label, weight), n_groups, n_states), dtype=np.float64
-    )
+    count = np.zeros((n_groups, x.shape[1], n_states))
+    if count.size:
+        _loops().counts(*_contiguous(x, label, weight), count)
+    return count
 
 
 def group_scatter_matrices(
@@ -119,24 +120,28 @@ def _loops() -> ModuleType:
 
 
 def _by_block(
-    loop: str, x: Array, label: NDArray[np.intp], weight: Array, n_groups: int
-) -> list[Any]:
-    """Return the sums of each block of rows."""
+    loop: str, n_sums: int, x: Array, label: NDArray[np.intp], weight: Array, n_groups: int
+) -> list[tuple[Array, Any]]:
+    """Return sums, (n_sums, n_groups, n_columns), and what the loop returns, of each block."""
     rows, labels, weights = _contiguous(x, label, weight)
-    summed = getattr(_loops(), loop)
-    return over_row_blocks(
-        lambda i: summed(rows[i], labels[i], weights[i], n_groups), *rows.shape
-    )
+
+    def summed(i: slice) -> tuple[Array, Any]:
+        sums = np.zeros((n_sums, n_groups, rows.shape[1]))
+        # Where there is nothing to sum, nobody waits for the compiler.
+        found = (
+            getattr(_loops(), loop)(rows[i], labels[i], weights[i], *sums) if sums.size else 0
+        )
+        return sums, found
+
+    return over_row_blocks(summed, *rows.shape)
 
 
-def _pooled_moments(
-    a: tuple[Array, Array, Array], b: tuple[Array, Array, Array]
-) -> tuple[Array, Array, Array]:
+def _pooled_moments(a: Array, b: Array) -> Array:
     """Return the moments of two samples together [chan1983]_."""
     weight = a[0] + b[0]
     share = b[0] / np.where(weight > 0, weight, 1.0)
     shift = b[1] - a[1]
-    return weight, a[1] + share * shift, a[2] + b[2] + a[0] * share * shift**2
+    return np.stack([weight, a[1] + share * shift, a[2] + b[2] + a[0] * share * shift**2])
 
 
 def _contiguous(

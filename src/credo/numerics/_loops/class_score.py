@@ -8,9 +8,9 @@ missing and add nothing.
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from credo.numerics._loops.compiled import compiled, compiled_part
 from credo.numerics.array import Array
 
 __all__ = ["binary", "polya", "softmax", "student_t"]
@@ -19,7 +19,7 @@ TILE = 64
 GROWN = 1e30
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled()
 def student_t(
     x: Array, loc: Array, steep: Array, power: Array, log_peak: Array, score: Array
 ) -> int:
@@ -56,20 +56,22 @@ def student_t(
                     for r in range(size):
                         total[r] -= power[k, j] * math.log1p(grown[r])
                         grown[r] = 0.0
-            peak = log_peak[k].sum()
+            peak = 0.0
+            for j in range(d):
+                peak += log_peak[k, j]
             for r in range(size):
                 # Neither a missing value nor an overflow leaves a finite sum.
                 if total[r] - total[r] == 0.0:
                     score[start + r, k] += peak + total[r]
                 else:
-                    n_infinite += np.isinf(x[start + r]).any()
+                    n_infinite += _n_infinite(x[start + r]) > 0
                     score[start + r, k] += _row_by_terms(
                         x[start + r], loc[k], steep[k], power[k], log_peak[k]
                     )
     return n_infinite
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled()
 def binary(x: Array, log_one: Array, log_zero: Array, score: Array) -> int:
     """Add ``log_one`` for ones and ``log_zero`` for zeros; return how many are neither."""
     n, d = x.shape
@@ -97,7 +99,7 @@ def binary(x: Array, log_one: Array, log_zero: Array, score: Array) -> int:
     return n_other
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled()
 def polya(
     value: Array,
     column: NDArray[np.intp],
@@ -125,7 +127,7 @@ def polya(
             score[i, k] -= _log_rise(whole[k], length)
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled()
 def softmax(score: Array, probability: Array, best: NDArray[np.intp]) -> int:
     """Fill each row with ``exp(score) / sum(exp(score))`` and its first largest place.
 
@@ -152,7 +154,15 @@ def softmax(score: Array, probability: Array, best: NDArray[np.intp]) -> int:
     return impossible
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled_part()
+def _n_infinite(row: Array) -> int:
+    n = 0
+    for j in range(row.shape[0]):
+        n += abs(row[j]) == np.inf
+    return n
+
+
+@compiled_part()
 def _row_by_terms(row: Array, loc: Array, steep: Array, power: Array, log_peak: Array) -> float:
     total, grown = 0.0, 0.0
     for j in range(row.shape[0]):
@@ -168,7 +178,7 @@ def _row_by_terms(row: Array, loc: Array, steep: Array, power: Array, log_peak: 
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled_part()
 def _log_rise(a: float, x: float) -> float:
     """Return ``lnG(a + x) - lnG(a)``, term by term for few whole steps."""
     if x == 1.0:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.numerics._loops.compiled import compiled, compiled_part
 from credo.numerics.array import Array
 
 __all__ = ["run_tiles"]
@@ -38,7 +38,7 @@ LANES = 8
 TOP, SCALE = 0, 1
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def run_tiles(
     program: Integers, index: Offsets, fixed: Array, rows: Any, arena: Array, span: Integers
 ) -> None:
@@ -72,7 +72,7 @@ def run_tiles(
         start += LANES
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled_part()
 def _gather(
     op: Integers, index: Offsets, fixed: Array, codes: Offsets, arena: Array, row_of: Integers
 ) -> None:
@@ -90,7 +90,7 @@ def _gather(
             arena[z + lane] = fixed[base[lane] + shift]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled_part()
 def _read_likelihood(
     op: Integers, index: Offsets, likelihood: Array, arena: Array, row_of: Integers
 ) -> None:
@@ -100,7 +100,7 @@ def _read_likelihood(
             arena[z + lane] = likelihood[at, row_of[lane]]
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled_part(fastmath={"contract"})
 def _contract_moving(op: Integers, index: Offsets, arena: Array) -> None:
     """Sum products of two tables that both depend on the row."""
     n_inner, n_sum = op[N_INNER], op[N_SUM]
@@ -134,7 +134,7 @@ def _contract_moving(op: Integers, index: Offsets, arena: Array) -> None:
             z += LANES
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled_part(fastmath={"contract"})
 def _contract_fixed(op: Integers, index: Offsets, fixed: Array, arena: Array) -> None:
     """Sum products of a table that depends on the row and one that does not."""
     n_inner, n_sum = op[N_INNER], op[N_SUM]
@@ -168,7 +168,7 @@ def _contract_fixed(op: Integers, index: Offsets, fixed: Array, arena: Array) ->
             z += LANES
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled_part()
 def _maximize(op: Integers, index: Offsets, fixed: Array, arena: Array) -> None:
     """Take the largest product instead of the sum."""
     n_inner, n_sum = op[N_INNER], op[N_SUM]
@@ -190,7 +190,7 @@ def _maximize(op: Integers, index: Offsets, fixed: Array, arena: Array) -> None:
             z += LANES
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled_part()
 def _settle(op: Integers, arena: Array, row_of: Integers, rows: Any, work: Array) -> None:
     """Mark rows whose table spans too much, and rescale a table that is far from one."""
     size = op[N_OUTER] * op[N_INNER]
@@ -211,7 +211,7 @@ def _settle(op: Integers, arena: Array, row_of: Integers, rows: Any, work: Array
         _rescale(op, arena, row_of, rows, work)
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+@compiled_part(fastmath={"nnan", "nsz"})
 def _is_close(op: Integers, arena: Array) -> bool:
     """Return whether a table of several cells is so near one that it may stay as it is."""
     size, low, top = op[N_OUTER] * op[N_INNER], np.inf, 0.0
@@ -223,7 +223,7 @@ def _is_close(op: Integers, arena: Array) -> bool:
     return size > 1 and low > CLOSE and top < 1.0 / NEAR
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled_part()
 def _rescale(op: Integers, arena: Array, row_of: Integers, rows: Any, work: Array) -> None:
     """Divide a table by its maxima, and keep them as part of the scale of each row."""
     top, scale = work[TOP], work[SCALE]
@@ -243,7 +243,7 @@ def _rescale(op: Integers, arena: Array, row_of: Integers, rows: Any, work: Arra
         z += LANES
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled_part()
 def _write(op: Integers, fixed: Array, arena: Array, row_of: Integers, rows: Any) -> None:
     """Normalize a table into the answers."""
     for lane in range(LANES):

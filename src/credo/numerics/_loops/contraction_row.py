@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.numerics._loops.compiled import compiled, compiled_part
 from credo.numerics._loops.contraction import (
     CONTRACT,
     COUNTS,
@@ -37,14 +37,33 @@ from credo.numerics._loops.contraction import (
 )
 from credo.numerics.array import Array
 
-__all__ = ["run_row", "run_rows", "trace", "trace_rows"]
+__all__ = ["run_rows", "trace", "trace_rows"]
 
 Integers = NDArray[np.int64]
 Offsets = NDArray[np.int32]
 
 
-@numba.njit(cache=True, nogil=True)
-def run_row(
+@compiled()
+def run_rows(
+    program: Integers,
+    index: Offsets,
+    fixed: Array,
+    rows: Any,
+    arena: Array,
+    start: int,
+    stop: int,
+    is_log: bool,
+) -> None:
+    """Run the program on rows ``start`` to ``stop - 1``, one after the other.
+
+    In the log domain ``fixed`` and ``likelihood`` are logs.
+    """
+    for row in range(start, stop):
+        _run_row(program, index, fixed, rows, arena, row, is_log)
+
+
+@compiled_part()
+def _run_row(
     program: Integers,
     index: Offsets,
     fixed: Array,
@@ -53,18 +72,12 @@ def run_row(
     row: int,
     is_log: bool,
 ) -> None:
-    """Run the program on one row; in the log domain ``fixed`` and ``likelihood`` are logs."""
     for k in range(program.shape[0]):
         op = program[k]
         if op[KIND] == CONTRACT:
             x = arena if op[X_MOVES] == 1 else fixed
             y = arena if op[Y_MOVES] == 1 else fixed
-            if op[TAKES_MAX] == 1:
-                _maximize(op, index, x, y, arena, is_log)
-            elif is_log:
-                _add_logs(op, index, x, y, arena)
-            else:
-                _contract(op, index, x, y, arena)
+            _contract(op, index, x, y, arena, is_log)
         elif op[KIND] == GATHER:
             _gather(op, index, fixed, rows.codes, arena, row)
         elif op[KIND] == LIKELIHOOD:
@@ -77,14 +90,7 @@ def run_row(
         _rescale(op, arena, rows, row, is_log)
 
 
-@numba.njit(cache=True, nogil=True)
-def run_rows(program: Integers, index: Offsets, fixed: Array, rows: Any, arena: Array) -> None:
-    """Run the program on all rows, one after the other, in the plain domain."""
-    for row in range(rows.log_total.shape[0]):
-        run_row(program, index, fixed, rows, arena, row, False)
-
-
-@numba.njit(cache=True, nogil=True)
+@compiled_part()
 def _gather(
     op: Integers, index: Offsets, fixed: Array, codes: Offsets, arena: Array, row: int
 ) -> None:
@@ -95,9 +101,11 @@ def _gather(
         arena[op[Z] + i] = fixed[at + index[op[OUTER] + i]]
 
 
-@numba.njit(cache=True, nogil=True)
-def _contract(op: Integers, index: Offsets, x: Array, y: Array, arena: Array) -> None:
-    n_sum = op[N_SUM]
+@compiled_part()
+def _contract(
+    op: Integers, index: Offsets, x: Array, y: Array, arena: Array, is_log: bool
+) -> None:
+    n_sum, sums, takes_max = op[N_SUM], op[SUM], op[TAKES_MAX] == 1
     z = op[Z]
     for o in range(op[N_OUTER]):
         xo = op[X] + index[op[OUTER] + 2 * o]
@@ -105,57 +113,27 @@ def _contract(op: Integers, index: Offsets, x: Array, y: Array, arena: Array) ->
         for i in range(op[N_INNER]):
             xi = xo + index[op[INNER] + 2 * i]
             yi = yo + index[op[INNER] + 2 * i + 1]
-            total = 0.0
-            for s in range(n_sum):
-                total += x[xi + index[op[SUM] + 2 * s]] * y[yi + index[op[SUM] + 2 * s + 1]]
+            total, top = 0.0, -np.inf
+            if takes_max or is_log:
+                for s in range(sums, sums + 2 * n_sum, 2):
+                    left, right = x[xi + index[s]], y[yi + index[s + 1]]
+                    top = max(top, left + right if is_log else left * right)
+            if takes_max:
+                total = top
+            elif not is_log:
+                for s in range(sums, sums + 2 * n_sum, 2):
+                    total += x[xi + index[s]] * y[yi + index[s + 1]]
+            elif top > -np.inf:
+                for s in range(sums, sums + 2 * n_sum, 2):
+                    total += np.exp(x[xi + index[s]] + y[yi + index[s + 1]] - top)
+                total = top + np.log(total)
+            else:
+                total = -np.inf
             arena[z] = total
             z += 1
 
 
-@numba.njit(cache=True, nogil=True)
-def _add_logs(op: Integers, index: Offsets, x: Array, y: Array, arena: Array) -> None:
-    n_sum = op[N_SUM]
-    z = op[Z]
-    for o in range(op[N_OUTER]):
-        xo = op[X] + index[op[OUTER] + 2 * o]
-        yo = op[Y] + index[op[OUTER] + 2 * o + 1]
-        for i in range(op[N_INNER]):
-            xi = xo + index[op[INNER] + 2 * i]
-            yi = yo + index[op[INNER] + 2 * i + 1]
-            top = -np.inf
-            for s in range(n_sum):
-                term = x[xi + index[op[SUM] + 2 * s]] + y[yi + index[op[SUM] + 2 * s + 1]]
-                top = max(top, term)
-            total = 0.0
-            if top > -np.inf:
-                for s in range(n_sum):
-                    term = x[xi + index[op[SUM] + 2 * s]] + y[yi + index[op[SUM] + 2 * s + 1]]
-                    total += np.exp(term - top)
-            arena[z] = top + np.log(total) if total > 0.0 else -np.inf
-            z += 1
-
-
-@numba.njit(cache=True, nogil=True)
-def _maximize(
-    op: Integers, index: Offsets, x: Array, y: Array, arena: Array, is_log: bool
-) -> None:
-    z = op[Z]
-    for o in range(op[N_OUTER]):
-        xo = op[X] + index[op[OUTER] + 2 * o]
-        yo = op[Y] + index[op[OUTER] + 2 * o + 1]
-        for i in range(op[N_INNER]):
-            xi = xo + index[op[INNER] + 2 * i]
-            yi = yo + index[op[INNER] + 2 * i + 1]
-            best = -np.inf
-            for s in range(op[N_SUM]):
-                left = x[xi + index[op[SUM] + 2 * s]]
-                right = y[yi + index[op[SUM] + 2 * s + 1]]
-                best = max(best, left + right if is_log else left * right)
-            arena[z] = best
-            z += 1
-
-
-@numba.njit(cache=True, nogil=True)
+@compiled_part()
 def _rescale(op: Integers, arena: Array, rows: Any, row: int, is_log: bool) -> None:
     start, stop = op[Z], op[Z] + op[N_OUTER] * op[N_INNER]
     top = arena[start]
@@ -180,7 +158,7 @@ def _rescale(op: Integers, arena: Array, rows: Any, row: int, is_log: bool) -> N
         rows.log_total[row] += np.log(top) if top > 0.0 else -np.inf
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled_part()
 def _write(op: Integers, fixed: Array, arena: Array, rows: Any, row: int, is_log: bool) -> None:
     total = 0.0
     x = arena if op[X_MOVES] == 1 else fixed
@@ -199,7 +177,7 @@ STEP_X, STEP_Y, STEP_X_MOVES, STEP_Y_MOVES = 0, 1, 2, 3
 N_KEPT, KEPT, STEP_N_SUM, STEP_SUM, N_GONE, GONE = 4, 5, 6, 7, 8, 9
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def trace(
     steps: Integers,
     index: Offsets,
@@ -235,7 +213,7 @@ def trace(
                 states[draw, index[at]] = (chosen // index[at + 1]) % index[at + 2]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def trace_rows(
     program: Integers,
     walk: Integers,
@@ -255,14 +233,14 @@ def trace_rows(
     for row in range(states.shape[0]):
         if rows.is_wide[row]:
             continue
-        run_row(program, offsets[0], fixed, rows, arena, row, False)
+        _run_row(program, offsets[0], fixed, rows, arena, row, False)
         if rows.is_wide[row] or rows.log_total[row] == -np.inf:
             continue
         chance = uniform[row] if uniform.shape[0] > 1 else uniform[0]
         trace(walk, offsets[1], fixed, arena, states[row], chance, False, picks_best)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled_part()
 def _term(
     step: Integers, index: Offsets, x: Array, y: Array, xi: int, yi: int, s: int, is_log: bool
 ) -> float:
@@ -271,7 +249,7 @@ def _term(
     return float(left + right if is_log else left * right)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled_part()
 def _best(
     step: Integers, index: Offsets, x: Array, y: Array, xi: int, yi: int, is_log: bool
 ) -> int:
@@ -283,7 +261,7 @@ def _best(
     return chosen
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled_part()
 def _drawn(
     step: Integers,
     index: Offsets,

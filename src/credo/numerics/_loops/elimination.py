@@ -7,9 +7,9 @@ Row ``i`` of ``adjacency`` holds the neighbors of node ``i``, 64 to a word. Only
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from credo.numerics._loops.compiled import compiled, compiled_part
 from credo.numerics.array import Array
 
 __all__ = ["bit", "eliminate_greedily", "first_bit", "missing_pairs"]
@@ -28,7 +28,7 @@ FOUR = np.uint64(4)
 TOP = np.uint64(56)
 
 
-@njit(cache=True)
+@compiled_part()
 def _n_bits(word: np.uint64) -> np.uint64:
     word = word - ((word >> ONE) & M1)
     word = (word & M2) + ((word >> TWO) & M2)
@@ -36,19 +36,19 @@ def _n_bits(word: np.uint64) -> np.uint64:
     return (word * H1) >> TOP
 
 
-@njit(cache=True)
+@compiled()
 def first_bit(word: np.uint64) -> np.int64:
     """Return the place of the lowest bit set in a word that is not zero."""
     return np.int64(_n_bits((word & (~word + ONE)) - ONE))
 
 
-@njit(cache=True)
+@compiled()
 def bit(node: int | np.int64) -> np.uint64:
     """Return the bit of a node within its word."""
     return ONE << (np.uint64(node) & LOW)
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled_part()
 def _weight_of_difference(a: Words, b: Words, weight: Array) -> float:
     """Return the weight of the nodes in ``a`` and not in ``b``."""
     total = 0.0
@@ -60,7 +60,7 @@ def _weight_of_difference(a: Words, b: Words, weight: Array) -> float:
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled()
 def missing_pairs(adjacency: Words, weight: Array) -> Array:
     """Return, for every node, the sum of weight products over unlinked pairs of neighbors."""
     n, n_words = adjacency.shape
@@ -76,7 +76,7 @@ def missing_pairs(adjacency: Words, weight: Array) -> Array:
     return missing
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled_part()
 def _join(adjacency: Words, missing: Array, weight: Array, u: int, w: int) -> None:
     """Link ``u`` and ``w`` and bring the missing pairs of all who notice up to date."""
     pair = weight[u] * weight[w]
@@ -91,7 +91,7 @@ def _join(adjacency: Words, missing: Array, weight: Array, u: int, w: int) -> No
     adjacency[w, u >> 6] |= bit(u)
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled()
 def eliminate_greedily(
     adjacency: Words,
     n_free: int,

@@ -11,9 +11,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from credo.numerics._loops.compiled import compiled, compiled_part
 from credo.numerics._loops.elimination import ONE, Words, bit, first_bit
 from credo.numerics.array import Array
 
@@ -45,7 +45,7 @@ class Piece(NamedTuple):
     order: Integers
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled()
 def elimination_tree(
     adjacency: Words, log_states: Array, order: Integers
 ) -> tuple[Words, Integers, Array]:
@@ -83,7 +83,7 @@ def elimination_tree(
     return later, parent, cells
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled()
 def reorder_subtrees(
     adjacency: Words,
     log_states: Array,
@@ -133,7 +133,7 @@ def reorder_subtrees(
     return work
 
 
-@njit(cache=True)
+@compiled_part()
 def _draw(state: Words) -> float:
     """Return a uniform number from shifted words [marsaglia2003]_."""
     x = state[0]
@@ -144,7 +144,7 @@ def _draw(state: Words) -> float:
     return float(x >> np.uint64(11)) / 9007199254740992.0
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled_part()
 def _cells(node: int, row: Words, n_words: int, log_states: Array) -> float:
     """Return the number of cells of a node with these neighbors."""
     total = log_states[node]
@@ -156,7 +156,7 @@ def _cells(node: int, row: Words, n_words: int, log_states: Array) -> float:
     return math.pow(2.0, min(total, 1000.0))
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled_part()
 def _dear_node(cells: Array, state: Words) -> int:
     """Return the dearest of 1 to 16 random nodes."""
     best = int(_draw(state) * cells.shape[0])
@@ -167,7 +167,7 @@ def _dear_node(cells: Array, state: Words) -> int:
     return best
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled_part()
 def _grow(piece: Piece, tree: Tree, root: int, limit: int, state: Words) -> int:
     """Grow a piece from its root down, to dear children rather than others; return its size."""
     piece.node[0] = root
@@ -191,7 +191,7 @@ def _grow(piece: Piece, tree: Tree, root: int, limit: int, state: Words) -> int:
     return size
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled_part()
 def _link(
     piece: Piece, tree: Tree, adjacency: Words, log_states: Array, root: int, size: int
 ) -> int:
@@ -223,7 +223,7 @@ def _link(
     return n_local
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled_part()
 def _add_links(piece: Piece, i: int, row: Words) -> None:
     """Link node i of a piece to all nodes of ``row`` that have a name."""
     for k in range(row.shape[0]):
@@ -235,7 +235,7 @@ def _add_links(piece: Piece, i: int, row: Words) -> None:
                 piece.rows[0, i, u >> 6] |= bit(u)
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled_part()
 def _solve(piece: Piece, size: int, n_words: int, bound: float, state: Words) -> int:
     """Find the cost of the best order of each subset, and the node that comes last in it.
 
@@ -269,7 +269,7 @@ def _solve(piece: Piece, size: int, n_words: int, bound: float, state: Words) ->
     return n_cliques
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled_part()
 def _store(piece: Piece, tree: Tree, size: int, n_words: int, above: int) -> None:
     """Write the best order of a piece into the tree."""
     done = (1 << size) - 1
@@ -297,7 +297,7 @@ def _store(piece: Piece, tree: Tree, size: int, n_words: int, above: int) -> Non
         tree.parent[v] = _first_of(piece, tree.later[v], j + 1, size, above)
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled_part()
 def _first_of(piece: Piece, row: Words, start: int, size: int, otherwise: int) -> int:
     """Return the first node of the piece's order, from ``start`` on, that is in ``row``."""
     for j in range(start, size):

@@ -1,9 +1,9 @@
 """Loops that walk over a product of tables and look up the density of joint states."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from credo.numerics._loops.compiled import compiled, compiled_part
 from credo.numerics.array import Array
 from credo.numerics.flat_tables import FlatTables
 
@@ -13,7 +13,7 @@ Index = NDArray[np.intp]
 Flags = NDArray[np.bool_]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _enter_tables(net: FlatTables, i: int, seen: Flags, tables: Index, n_tables: int) -> int:
     """List the tables of a variable that are new; return how many are listed by then."""
     for slot in range(net.slot_start[i], net.slot_start[i + 1]):
@@ -25,7 +25,7 @@ def _enter_tables(net: FlatTables, i: int, seen: Flags, tables: Index, n_tables:
     return n_tables
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _enter_variables(net: FlatTables, t: int, seen: Flags, variables: Index, n: int) -> int:
     """List the variables of a table that are new; return how many are listed by then."""
     for e in range(net.edge_start[t], net.edge_start[t + 1]):
@@ -37,7 +37,7 @@ def _enter_variables(net: FlatTables, t: int, seen: Flags, variables: Index, n: 
     return n
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def breadth_first(net: FlatTables) -> tuple[Index, Index, int]:
     """Return variables and tables in breadth-first order, and the number of connected parts."""
     n = len(net.n_states)
@@ -62,7 +62,7 @@ def breadth_first(net: FlatTables) -> tuple[Index, Index, int]:
     return variables, tables[:n_tables].copy(), n_parts
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def log_densities(net: FlatTables, states: Index) -> Array:
     """Return the sum of the log entries at each joint state."""
     found = np.zeros(len(states))

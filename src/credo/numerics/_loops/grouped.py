@@ -1,31 +1,34 @@
 """Loops over rows that sum into one accumulator per group; NaN entries are skipped.
 
-Arrays are C-contiguous float64, except labels, which are intp and known to be in range.
+Arrays are C-contiguous float64, except labels, which are intp and known to be in range. Sums
+start at the zeros that they are given.
 """
 
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from credo.numerics._loops.compiled import compiled
 from credo.numerics.array import Array
 
 __all__ = ["binary_totals", "counts", "log_factorials", "moments", "totals"]
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled()
 def moments(
-    x: Array, label: NDArray[np.intp], weight: Array, n_groups: int
-) -> tuple[Array, Array, Array]:
-    """Return weight, mean and scatter of every group and column.
+    x: Array,
+    label: NDArray[np.intp],
+    weight: Array,
+    total: Array,
+    mean: Array,
+    scatter: Array,
+) -> None:
+    """Sum up weight, mean and scatter of every group and column.
 
     The mean runs along with the rows and is the shift of each square, so that nothing
     cancels, whatever the offset of the data and whichever row comes first [west1979]_.
     """
-    total = np.zeros((n_groups, x.shape[1]))
-    mean = np.zeros((n_groups, x.shape[1]))
-    scatter = np.zeros((n_groups, x.shape[1]))
     for i in range(x.shape[0]):
         group, w = label[i], weight[i]
         for j in range(x.shape[1]):
@@ -37,32 +40,26 @@ def moments(
             scatter[group, j] += total[group, j] * share * shift * shift
             mean[group, j] += share * shift
             total[group, j] = pooled
-    return total, mean, scatter
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled()
 def totals(
-    x: Array, label: NDArray[np.intp], weight: Array, n_groups: int
-) -> tuple[Array, Array]:
-    """Return the weight and the weighted sum of every group and column."""
-    total = np.zeros((n_groups, x.shape[1]))
-    value = np.zeros((n_groups, x.shape[1]))
+    x: Array, label: NDArray[np.intp], weight: Array, total: Array, value: Array
+) -> None:
+    """Sum up the weight and the weighted sum of every group and column."""
     for i in range(x.shape[0]):
         group, w = label[i], weight[i]
         for j in range(x.shape[1]):
             present = x[i, j] == x[i, j]
             total[group, j] += w if present else 0.0
             value[group, j] += w * x[i, j] if present else 0.0
-    return total, value
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled()
 def binary_totals(
-    x: Array, label: NDArray[np.intp], weight: Array, n_groups: int
-) -> tuple[Array, Array, int]:
-    """Return the weight of entries and of ones, and how many entries are not 0, 1 or NaN."""
-    total = np.zeros((n_groups, x.shape[1]))
-    ones = np.zeros((n_groups, x.shape[1]))
+    x: Array, label: NDArray[np.intp], weight: Array, total: Array, ones: Array
+) -> int:
+    """Sum up the weight of entries and of ones; return how many are not 0, 1 or NaN."""
     n_other = 0
     for i in range(x.shape[0]):
         group, w = label[i], weight[i]
@@ -71,17 +68,19 @@ def binary_totals(
             total[group, j] += w if value == value else 0.0
             ones[group, j] += w if value == 1.0 else 0.0
             n_other += (value != 0.0) & (value != 1.0) & (value == value)
-    return total, ones, n_other
+    return n_other
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled()
 def log_factorials(
-    x: Array, label: NDArray[np.intp], weight: Array, n_groups: int
-) -> tuple[Array, Array, Array]:
-    """Return the weight and the weighted sums of x and of log x! of every group and column."""
-    total = np.zeros((n_groups, x.shape[1]))
-    value = np.zeros((n_groups, x.shape[1]))
-    log_factorial = np.zeros((n_groups, x.shape[1]))
+    x: Array,
+    label: NDArray[np.intp],
+    weight: Array,
+    total: Array,
+    value: Array,
+    log_factorial: Array,
+) -> None:
+    """Sum up the weight and the weighted sums of x and of log x! of every group and column."""
     for i in range(x.shape[0]):
         group, w = label[i], weight[i]
         for j in range(x.shape[1]):
@@ -89,18 +88,13 @@ def log_factorials(
                 total[group, j] += w
                 value[group, j] += w * x[i, j]
                 log_factorial[group, j] += w * math.lgamma(x[i, j] + 1.0)
-    return total, value, log_factorial
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def counts(
-    x: Array, label: NDArray[np.intp], weight: Array, n_groups: int, n_states: int
-) -> Array:
-    """Return the weight of every state, shape (n_groups, n_columns, n_states)."""
-    count = np.zeros((n_groups, x.shape[1], n_states))
+@compiled()
+def counts(x: Array, label: NDArray[np.intp], weight: Array, count: Array) -> None:
+    """Sum up the weight of every state, shape (n_groups, n_columns, n_states)."""
     for i in range(x.shape[0]):
         group, w = label[i], weight[i]
         for j in range(x.shape[1]):
             if x[i, j] == x[i, j]:
                 count[group, j, int(x[i, j])] += w
-    return count

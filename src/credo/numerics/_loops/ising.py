@@ -8,9 +8,9 @@ int8. The log density is ``sum over edges of w x_i x_j + sum of field_i x_i``.
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from credo.numerics._loops.compiled import compiled
 from credo.numerics._loops.split_mix import GAMMA, uniform
 from credo.numerics.array import Array
 
@@ -20,7 +20,7 @@ Index = NDArray[np.intp]
 Spins = NDArray[np.int8]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def color(first: Index, neighbor: Index, most: int) -> Index:
     """Return the smallest color of each node that no neighbor before it has."""
     n = first.shape[0] - 1
@@ -38,7 +38,7 @@ def color(first: Index, neighbor: Index, most: int) -> Index:
     return chosen
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def gibbs(
     spin: Spins,
     nodes: Index,
@@ -67,7 +67,7 @@ def gibbs(
             total[i] += math.tanh(m)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def mean_field(
     mean: Array, first: Index, neighbor: Index, weight: Array, field: Array, damping: float
 ) -> float:
@@ -86,7 +86,7 @@ def mean_field(
     return largest
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def bound(mean: Array, first: Index, neighbor: Index, weight: Array, field: Array) -> float:
     """Return the mean log density of independent spins plus their entropy."""
     total = 0.0
@@ -102,7 +102,7 @@ def bound(mean: Array, first: Index, neighbor: Index, weight: Array, field: Arra
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def modes(spin: Spins, first: Index, neighbor: Index, weight: Array, field: Array) -> int:
     """Set each spin to its most probable value in turn; return how many changed.
 

@@ -14,9 +14,9 @@ changes a result.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from credo.numerics._loops.compiled import compiled
 from credo.numerics._loops.split_mix import GAMMA, mixed
 from credo.numerics.array import Array
 
@@ -27,7 +27,7 @@ Spins = NDArray[np.int8]
 _UNIT = 2.0**-32
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def fill_uniform(seed: int, first: int, uniform: Array) -> None:
     """Fill with numbers between 0 and 1, two from each word of the sequence from ``first``.
 
@@ -41,7 +41,7 @@ def fill_uniform(seed: int, first: int, uniform: Array) -> None:
         uniform[half + k] = np.int32(z >> np.uint64(32)) * _UNIT + (0.5 + 0.5 * _UNIT)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def half_steps(
     spin: Spins,
     odds: Array,

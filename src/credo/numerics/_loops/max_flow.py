@@ -9,9 +9,9 @@ float64. Arcs of node i are ``first[i]`` to ``first[i + 1] - 1``.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from credo.numerics._loops.compiled import compiled, compiled_part
 from credo.numerics.array import Array
 
 __all__ = ["Forest", "Residual", "saturate"]
@@ -52,7 +52,7 @@ class Forest(NamedTuple):
     counter: Index
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def saturate(g: Residual, t: Forest) -> float:
     """Push flow until source and sink are parted; return how much, infinity if without end.
 
@@ -90,7 +90,7 @@ def saturate(g: Residual, t: Forest) -> float:
                 _adopt(g, t, _next_orphan(t))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _activate(t: Forest, node: int) -> None:
     if not t.is_active[node]:
         t.is_active[node] = True
@@ -99,7 +99,7 @@ def _activate(t: Forest, node: int) -> None:
         t.counter[N_ACTIVE] += 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _next_active(t: Forest) -> int:
     """Return the first active node that is still in a tree, or -1."""
     while t.counter[N_ACTIVE] > 0:
@@ -112,7 +112,7 @@ def _next_active(t: Forest) -> int:
     return -1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _orphan(t: Forest, node: int, is_first: bool) -> None:
     """Cut a node off its parent and put it first or last in the line of orphans."""
     size = t.orphans.shape[0]
@@ -125,7 +125,7 @@ def _orphan(t: Forest, node: int, is_first: bool) -> None:
     t.counter[N_ORPHANS] += 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _next_orphan(t: Forest) -> int:
     node = t.orphans[t.counter[ORPHAN_AT]]
     t.counter[ORPHAN_AT] = (t.counter[ORPHAN_AT] + 1) % t.orphans.shape[0]
@@ -133,7 +133,7 @@ def _next_orphan(t: Forest) -> int:
     return int(node)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _grow(g: Residual, t: Forest, node: int) -> int:
     """Add free neighbors to the tree of a node; return an arc to the other tree, or -1."""
     is_sink = t.is_sink[node]
@@ -153,14 +153,14 @@ def _grow(g: Residual, t: Forest, node: int) -> int:
     return -1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _hang(g: Residual, t: Forest, node: int, arc: int, parent: int) -> None:
     t.parent[node] = arc
     t.stamp[node] = t.stamp[parent]
     t.depth[node] = t.depth[parent] + 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _augment(g: Residual, t: Forest, bridge: int) -> float:
     """Push what fits from source to sink over an arc that joins the trees."""
     tail, head = g.head[g.sister[bridge]], g.head[bridge]
@@ -173,7 +173,7 @@ def _augment(g: Residual, t: Forest, bridge: int) -> float:
     return float(amount)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _room(g: Residual, t: Forest, node: int, is_sink: bool) -> float:
     """Return what can flow between a node and the terminal of its tree."""
     room = np.inf
@@ -185,7 +185,7 @@ def _room(g: Residual, t: Forest, node: int, is_sink: bool) -> float:
     return float(min(room, abs(g.terminal[node])))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _push(g: Residual, t: Forest, node: int, is_sink: bool, amount: float) -> None:
     """Let flow pass between a node and its terminal; saturated arcs make orphans."""
     arc = t.parent[node]
@@ -202,7 +202,7 @@ def _push(g: Residual, t: Forest, node: int, is_sink: bool, amount: float) -> No
         _orphan(t, node, True)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _adopt(g: Residual, t: Forest, node: int) -> None:
     """Find the nearest new parent of an orphan; without one, orphan its children too."""
     is_sink = t.is_sink[node]
@@ -229,7 +229,7 @@ def _adopt(g: Residual, t: Forest, node: int) -> None:
         _release(g, t, node, is_sink)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _depth(g: Residual, t: Forest, node: int) -> int:
     """Return how far a node is from its terminal, or FAR if an orphan is between."""
     depth = 0
@@ -247,7 +247,7 @@ def _depth(g: Residual, t: Forest, node: int) -> int:
         node = g.head[arc]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _release(g: Residual, t: Forest, node: int, is_sink: bool) -> None:
     """Wake the neighbors of a node that left its tree, and orphan its children."""
     for arc in range(g.first[node], g.first[node + 1]):

@@ -7,9 +7,9 @@ An order is always by distance, then by index, so that ties have one answer.
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from credo.numerics._loops.compiled import compiled, compiled_part
 from credo.numerics.array import Array
 
 __all__ = ["keep_smallest", "ranked", "running_sums", "scan"]
@@ -20,7 +20,7 @@ Scores = NDArray[np.float32]
 CHUNK = 64
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def keep_smallest(tile: Scores, start: int, score: Scores, index: Index) -> None:
     """Merge a tile of scores, one row per query, into the sorted best of each row.
 
@@ -41,7 +41,7 @@ def keep_smallest(tile: Scores, start: int, score: Scores, index: Index) -> None
         _merge(row, n_whole, tile.shape[1], start, score[i], index[i])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _merge(row: Scores, first: int, end: int, start: int, score: Scores, index: Index) -> None:
     """Insert those of a stretch of scores that are smaller than the largest kept."""
     last = score.shape[0] - 1
@@ -57,7 +57,7 @@ def _merge(row: Scores, first: int, end: int, start: int, score: Scores, index: 
             index[place] = start + j
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def ranked(points: Array, queries: Array, candidates: Index) -> tuple[Array, Index]:
     """Return squared distances of candidates and their indices, nearest first."""
     squared = np.empty(candidates.shape)
@@ -82,7 +82,7 @@ def ranked(points: Array, queries: Array, candidates: Index) -> tuple[Array, Ind
     return squared, index
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def scan(points: Array, queries: Array, k: int) -> tuple[Array, Index]:
     """Return the ``k`` nearest by looking at every point; a sum that is too large stops."""
     squared = np.full((queries.shape[0], k), np.inf)
@@ -106,7 +106,7 @@ def scan(points: Array, queries: Array, k: int) -> tuple[Array, Index]:
     return squared, index
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def running_sums(
     squared: Array, weight: Array, outcome: Array, width: float, first: int, last: int
 ) -> tuple[Array, Array, Array]:
@@ -117,16 +117,16 @@ def running_sums(
     ``exp(-(d^2 - nearest d^2) / (2 width^2))``, one if the width is infinite.
     """
     n, n_outcomes, n_counts = squared.shape[0], outcome.shape[2], last - first + 1
-    total = np.zeros((n, n_counts))
-    mean = np.zeros((n, n_counts, n_outcomes))
-    scatter = np.zeros((n, n_counts, n_outcomes))
+    total = np.empty((n, n_counts))
+    mean = np.empty((n, n_counts, n_outcomes))
+    scatter = np.empty((n, n_counts, n_outcomes))
     rate = 0.5 / (width * width)
-    known_mean = np.zeros(n_outcomes)
-    known_scatter = np.zeros(n_outcomes)
+    known_mean = np.empty(n_outcomes)
+    known_scatter = np.empty(n_outcomes)
     for i in range(n):
         known, reached, count, nearest = 0.0, 0.0, first, -1.0
-        known_mean[:] = 0.0
-        known_scatter[:] = 0.0
+        for o in range(n_outcomes):
+            known_mean[o] = known_scatter[o] = 0.0
         for j in range(squared.shape[1]):
             if weight[i, j] <= 0.0:
                 continue
@@ -154,6 +154,7 @@ def running_sums(
         # Rounding may leave the weight of all rows just short of the last count.
         for late in range(count - first, n_counts):
             total[i, late] = known
-            mean[i, late] = known_mean
-            scatter[i, late] = known_scatter
+            for o in range(n_outcomes):
+                mean[i, late, o] = known_mean[o]
+                scatter[i, late, o] = known_scatter[o]
     return total, mean, scatter

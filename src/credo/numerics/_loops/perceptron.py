@@ -4,9 +4,9 @@ Arrays are C-contiguous float64, except codes and orders, which are intp and in 
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from credo.numerics._loops.compiled import compiled
 from credo.numerics.array import Array
 
 __all__ = ["count_votes", "epoch"]
@@ -15,7 +15,7 @@ __all__ = ["count_votes", "epoch"]
 REORDER = {"reassoc", "contract"}
 
 
-@njit(cache=True, error_model="numpy", fastmath=REORDER)
+@compiled(fastmath=REORDER)
 def epoch(
     x: Array,
     code: NDArray[np.intp],
@@ -63,7 +63,7 @@ def epoch(
     return mistaken[:n_mistakes], rival[:n_mistakes], votes[:n_mistakes], survived
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def count_votes(scores: Array, votes: Array, shares: Array) -> None:
     """Add each vote to the class that its scores, shape (n, m, k), prefer; k = 1 is a sign."""
     n_rows, n_voters, k = scores.shape

@@ -6,9 +6,9 @@ cores.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from credo.numerics._loops.compiled import compiled
 from credo.numerics.array import Array
 
 __all__ = ["block_rows", "kept_orders", "ranks_mixed"]
@@ -17,7 +17,7 @@ Orders = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def kept_orders(
     columns: Array,
     orders: Orders,
@@ -41,7 +41,7 @@ def kept_orders(
         is_end[j, place - 1] = False
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def block_rows(
     orders: Orders,
     is_end: Flags,
@@ -60,9 +60,10 @@ def block_rows(
     n = orders.shape[1]
     for j in range(start, stop):
         block, first = 0, 0
-        edges[j, :] = n
-        edges[j, 0] = 0
-        is_open[j, :] = False
+        for b in range(edges.shape[1]):
+            edges[j, b] = n if b > 0 else 0
+        for b in range(is_open.shape[1]):
+            is_open[j, b] = False
         for i in range(n):
             number[j, orders[j, i]] = block
             if is_end[j, i]:
@@ -73,7 +74,7 @@ def block_rows(
                     is_open[j, block] = True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def ranks_mixed(
     orders: Orders, is_end: Flags, multiplier: NDArray[np.uint64]
 ) -> NDArray[np.uint64]:

@@ -1,14 +1,14 @@
 """One sweep of coordinate ascent over the prior precisions of linear weights."""
 
-import numba
 import numpy as np
 
+from credo.numerics._loops.compiled import compiled, compiled_part
 from credo.numerics.array import Array
 
 __all__ = ["relevance_sweep"]
 
 
-@numba.njit(cache=True, fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def relevance_sweep(
     gram: Array,
     cross: Array,
@@ -83,7 +83,7 @@ def relevance_sweep(
     return quadratic
 
 
-@numba.njit(cache=True)
+@compiled_part()
 def _best_ratio(s: float, q: float, without: float, n: float, known_precision: float) -> float:
     """Return the ratio r that maximizes ``log(r / (r + s)) / 2`` plus the fit at ``r + s``."""
     if s <= 0.0:

@@ -6,15 +6,16 @@ Arrays are C-contiguous float64, except classes, which are intp and known to be 
 import math
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 
+from credo.numerics._loops.compiled import compiled
 from credo.numerics.array import Array
 
 __all__ = ["loss_and_gradient"]
 
 
-@njit(cache=True, parallel=True, error_model="numpy", fastmath={"reassoc", "contract"})
+@compiled(parallel=True, fastmath={"reassoc", "contract"})
 def loss_and_gradient(
     x: Array, code: NDArray[np.intp], weight: Array, center: Array, slope: Array, offset: Array
 ) -> tuple[Array, Array, Array]:

@@ -6,9 +6,9 @@ holds rows up to ``k``.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from credo.numerics._loops.compiled import compiled, compiled_part
 from credo.numerics.array import Array
 
 __all__ = ["factor", "pattern", "selected_inverse", "solve_lower", "solve_upper"]
@@ -16,7 +16,7 @@ __all__ = ["factor", "pattern", "selected_inverse", "solve_lower", "solve_upper"
 Index = NDArray[np.int64]
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled_part()
 def _reach(k: int, start: Index, row: Index, parent: Index, mark: Index, stack: Index) -> int:
     """Fill the end of ``stack`` with the columns that row ``k`` of the factor has, in order."""
     top = len(parent)
@@ -35,7 +35,7 @@ def _reach(k: int, start: Index, row: Index, parent: Index, mark: Index, stack: 
     return top
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled()
 def pattern(start: Index, row: Index) -> tuple[Index, Index]:
     """Return the elimination tree and the start of each column of the factor."""
     n = len(start) - 1
@@ -59,7 +59,7 @@ def pattern(start: Index, row: Index) -> tuple[Index, Index]:
     return parent, first
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled()
 def factor(
     start: Index, row: Index, value: Array, parent: Index, first: Index
 ) -> tuple[Index, Array, int]:
@@ -94,7 +94,7 @@ def factor(
     return rows, values, -1
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled()
 def solve_lower(first: Index, rows: Index, values: Array, b: Array) -> None:
     """Replace columns ``b``, shape (n, m), by ``L^-1 b``."""
     for j in range(len(first) - 1):
@@ -105,7 +105,7 @@ def solve_lower(first: Index, rows: Index, values: Array, b: Array) -> None:
                 b[rows[p], c] -= values[p] * b[j, c]
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled()
 def solve_upper(first: Index, rows: Index, values: Array, b: Array) -> None:
     """Replace columns ``b``, shape (n, m), by ``L'^-1 b``."""
     for j in range(len(first) - 2, -1, -1):
@@ -116,7 +116,7 @@ def solve_upper(first: Index, rows: Index, values: Array, b: Array) -> None:
             b[j, c] /= values[first[j]]
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@compiled()
 def selected_inverse(first: Index, rows: Index, values: Array) -> Array:
     """Return the entries of ``(L L')^-1`` where ``L`` has entries [takahashi1973]_.
 

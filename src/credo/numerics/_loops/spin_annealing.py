@@ -7,9 +7,9 @@ Neighbors are stored as in the loops of `ising`: those of node i are
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from credo.numerics._loops.compiled import compiled
 from credo.numerics._loops.split_mix import GAMMA, uniform
 from credo.numerics.array import Array
 
@@ -19,7 +19,7 @@ Index = NDArray[np.intp]
 Spins = NDArray[np.int8]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def log_cosh_ratio(a: float, b: float) -> float:
     """Return ``log(cosh(a) / cosh(b))`` without overflow."""
     a, b = abs(a), abs(b)
@@ -28,7 +28,7 @@ def log_cosh_ratio(a: float, b: float) -> float:
     return a - b + math.log1p(math.exp(-2.0 * a)) - math.log1p(math.exp(-2.0 * b))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def anneal(
     spin: Spins,
     neighbors: tuple[Index, Index, Array],

@@ -4,7 +4,8 @@ Entry number k of the sequence of a seed is ``mixed(seed + k * GAMMA)``.
 """
 
 import numpy as np
-from numba import njit
+
+from credo.numerics._loops.compiled import compiled
 
 __all__ = ["GAMMA", "mixed", "uniform"]
 
@@ -13,7 +14,7 @@ _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def mixed(z: np.uint64) -> np.uint64:
     """Return a word whose bits all depend on all bits of ``z``."""
     z = (z ^ (z >> np.uint64(30))) * _MIX_1
@@ -21,7 +22,7 @@ def mixed(z: np.uint64) -> np.uint64:
     return z ^ (z >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def uniform(z: np.uint64) -> float:
     """Return a number between 0 and 1, never either, from the upper bits of the mixed word."""
     return (np.float64(mixed(z) >> np.uint64(11)) + 0.5) * 2.0**-53

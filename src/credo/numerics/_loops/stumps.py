@@ -6,9 +6,9 @@ parts run on several cores.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from credo.numerics._loops.compiled import compiled, compiled_part
 from credo.numerics.array import Array
 
 __all__ = ["edge_gains", "first_split", "inner_gains", "table_votes"]
@@ -21,7 +21,7 @@ Orders = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _add_two(
     first: Blocks, second: Blocks, weight: Array, codes: Names, one: Array, two: Array
 ) -> None:
@@ -32,13 +32,13 @@ def _add_two(
         two[code, second[i]] += amount
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _add_one(number: Blocks, weight: Array, codes: Names, left: Array) -> None:
     for i in range(len(weight)):
         left[codes[i], number[i]] += weight[i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _accumulate(left: Array) -> None:
     """Turn the weight in each block into the weight before it; the last is that of all."""
     for k in range(left.shape[0]):
@@ -49,7 +49,15 @@ def _accumulate(left: Array) -> None:
             before += inside
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
+def _largest(values: Array) -> float:
+    most = values[0]
+    for k in range(1, len(values)):
+        most = max(most, values[k])
+    return float(most)
+
+
+@compiled_part()
 def _most_between(left: Array, low: int, high: int, total: Array) -> float:
     """Return a bound of the gain of any split from edge low to edge high into two classes.
 
@@ -77,7 +85,7 @@ def _most_between(left: Array, low: int, high: int, total: Array) -> float:
     return max(left_most + right_next, left_next + right_most)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _scan(
     order: Orders,
     is_end: Flags,
@@ -91,8 +99,10 @@ def _scan(
 
     ``left`` is the weight of each class before the first place, and is moved along.
     """
-    heavy_left, heaviest = left.max(), int((total - left).argmax())
-    best = -np.inf
+    heavy_left, heaviest, best = _largest(left), 0, -np.inf
+    for k in range(1, len(total)):
+        if total[k] - left[k] > total[heaviest] - left[heaviest]:
+            heaviest = k
     for i in range(len(order)):
         row = order[i]
         code = codes[row]
@@ -109,7 +119,7 @@ def _scan(
     return -1, best
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _best_of_two(
     order: Orders,
     is_end: Flags,
@@ -132,7 +142,7 @@ def _best_of_two(
     return float(max(total[1] - low, total[0] + high))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def edge_gains(
     number: Blocks,
     weight: Array,
@@ -148,21 +158,27 @@ def edge_gains(
     The gain is the sum of both sides' heaviest class. ``left`` has shape
     (n_features, n_classes, n_blocks + 1), ``bound`` (n_features, n_blocks).
     """
-    left[start:stop] = 0.0
+    n_classes, last = left.shape[1], left.shape[2] - 1
+    for j in range(start, stop):
+        for k in range(n_classes):
+            for b in range(last + 1):
+                left[j, k, b] = 0.0
     for j in range(start, stop - 1, 2):
         _add_two(number[j], number[j + 1], weight, codes, left[j], left[j + 1])
     if (stop - start) % 2 == 1:
         _add_one(number[stop - 1], weight, codes, left[stop - 1])
+    total = np.empty(n_classes)
     for j in range(start, stop):
         _accumulate(left[j])
-        total = left[j, :, -1].copy()
-        gain[j] = total.max()
+        for k in range(n_classes):
+            total[k] = left[j, k, last]
+        gain[j] = _largest(total)
         for b in range(bound.shape[1]):
             gain[j] = max(gain[j], _most_between(left[j], b, b, total))
             bound[j, b] = _most_between(left[j], b, b + 1, total)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def inner_gains(
     orders: Orders,
     is_end: Flags,
@@ -181,7 +197,8 @@ def inner_gains(
     before = np.empty(len(total))
     for p in range(start, stop):
         j, b = features[p], blocks[p]
-        before[:] = left[j, :, b]
+        for k in range(len(total)):
+            before[k] = left[j, k, b]
         low, high = edges[j, b], edges[j, b + 1]
         order, end = orders[j, low:high], is_end[j, low:high]
         if len(total) == 2:
@@ -190,7 +207,7 @@ def inner_gains(
             _, gain[p] = _scan(order, end, weight, codes, before, total, np.inf)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def first_split(
     order: Orders,
     is_end: Flags,
@@ -208,23 +225,27 @@ def first_split(
     Place -1 is the split with nothing on the left, and what is found if no other gains enough.
     """
     before = np.zeros(len(total))
-    if total.max() > enough:
+    if _largest(total) > enough:
         return -1, before
     for b in range(len(is_candidate)):
         low, high = edges[b], edges[b + 1]
+        at = b if is_candidate[b] else b + 1
+        for k in range(len(total)):
+            before[k] = left[k, at]
         if is_candidate[b]:
-            before[:] = left[:, b]
             place, _ = _scan(
                 order[low:high], is_end[low:high], weight, codes, before, total, enough
             )
             if place >= 0:
                 return low + place, before
         elif _most_between(left, b + 1, b + 1, total) > enough:
-            return high - 1, left[:, b + 1].copy()
-    return -1, np.zeros(len(total))
+            return high - 1, before
+    for k in range(len(total)):
+        before[k] = 0.0
+    return -1, before
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def table_votes(
     x: Array,
     features: Codes,

@@ -6,15 +6,15 @@ A term of weight zero counts for nothing even where its log entry is -inf.
 import math
 
 import numpy as np
-from numba import njit
 
+from credo.numerics._loops.compiled import compiled, compiled_part
 from credo.numerics.array import Array
 from credo.numerics.flat_tables import FlatTables
 
 __all__ = ["ascend", "bound"]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _weight(net: FlatTables, t: int, cell: int, own: int, probability: Array) -> float:
     """Return the probability of a cell of a table under the product, without one edge."""
     found = 1.0
@@ -26,7 +26,7 @@ def _weight(net: FlatTables, t: int, cell: int, own: int, probability: Array) ->
     return found
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _field(net: FlatTables, i: int, probability: Array, field: Array) -> None:
     """Write the expected log entries of all tables of a variable, per state of it."""
     n = net.n_states[i]
@@ -41,7 +41,7 @@ def _field(net: FlatTables, i: int, probability: Array, field: Array) -> None:
                 field[cell // step % n] += weight * net.log_values[start + cell]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def ascend(net: FlatTables, probability: Array) -> float:
     """Give each variable in turn its best distribution; return the largest change."""
     change = 0.0
@@ -63,7 +63,7 @@ def ascend(net: FlatTables, probability: Array) -> float:
     return change
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def bound(net: FlatTables, probability: Array) -> float:
     """Return the expected log entries plus the entropy of the product."""
     found = 0.0

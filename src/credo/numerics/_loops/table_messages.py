@@ -12,9 +12,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from credo.numerics._loops.compiled import compiled, compiled_part
 from credo.numerics.array import Array
 from credo.numerics.flat_tables import FlatTables
 
@@ -50,7 +50,7 @@ class Desk(NamedTuple):
     place: Index
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _desk(net: FlatTables, n: int) -> Desk:
     most = 0
     for t in range(len(net.edge_start) - 1):
@@ -58,13 +58,13 @@ def _desk(net: FlatTables, n: int) -> Desk:
     return Desk(np.empty(n), np.empty(n), np.empty(n), np.empty(most, np.intp))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def edges_of(net: FlatTables) -> Edges:
     """Return the part of a product of tables that messages need."""
     return Edges(net.message_start, net.state_start[net.edge_variable])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def sort_mail(net: FlatTables, log_message: Array) -> Mail:
     """Return the messages with their sums, summed afresh."""
     n = net.state_start[-1]
@@ -81,7 +81,7 @@ def sort_mail(net: FlatTables, log_message: Array) -> Mail:
     return mail
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def read(edges: Edges, mail: Mail, first: int, last: int, incoming: Array) -> float:
     """Write what variables hear elsewhere, largest zero; return the sum of the shifts.
 
@@ -107,7 +107,7 @@ def read(edges: Edges, mail: Mail, first: int, last: int, incoming: Array) -> fl
     return shift
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _score(place: Index, n: int, start: float, incoming: Array) -> tuple[float, int]:
     """Return the log entry of a cell times its possible messages, and how many are zero."""
     n_zero = 0
@@ -120,7 +120,7 @@ def _score(place: Index, n: int, start: float, incoming: Array) -> tuple[float, 
     return start, n_zero
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _begin(
     message: Index, first: int, last: int, place: Index, out: Array, value: float
 ) -> None:
@@ -131,7 +131,7 @@ def _begin(
         out[at] = value
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _advance(message: Index, first: int, n: int, place: Index) -> None:
     """Move on to the next cell in C order; places are where its states are in messages."""
     for j in range(n - 1, -1, -1):
@@ -141,7 +141,7 @@ def _advance(message: Index, first: int, n: int, place: Index) -> None:
         place[j] = message[first + j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _largest(message: Index, desk: Desk, first: int, last: int, cells: Array) -> None:
     """Write the largest term over the cells of a table, for each entry going out.
 
@@ -163,7 +163,7 @@ def _largest(message: Index, desk: Desk, first: int, last: int, cells: Array) ->
         _advance(message, first, n, place)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _sums(message: Index, desk: Desk, first: int, last: int, cells: Array) -> None:
     """Turn the largest terms into the logs of the sums of all terms."""
     incoming, fresh, sums, place = desk.incoming, desk.fresh, desk.sums, desk.place
@@ -185,7 +185,7 @@ def _sums(message: Index, desk: Desk, first: int, last: int, cells: Array) -> No
             fresh[at] += math.log(sums[at])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _damp(fresh: Array, old: Array, a: int, b: int, damping: float) -> bool:
     """Shift and damp the entries from a to b; return whether a state is left.
 
@@ -207,7 +207,7 @@ def _damp(fresh: Array, old: Array, a: int, b: int, damping: float) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _post(edges: Edges, mail: Mail, e: int, fresh: Array) -> float:
     """Replace the message of an edge; return the largest change of an entry that matters."""
     message, state = edges.message, edges.state
@@ -224,7 +224,7 @@ def _post(edges: Edges, mail: Mail, e: int, fresh: Array) -> float:
     return change
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _all_have_states(state_start: Index, n_zero: Index) -> bool:
     """Return whether what each variable has been told leaves it some state."""
     for i in range(len(state_start) - 1):
@@ -233,7 +233,7 @@ def _all_have_states(state_start: Index, n_zero: Index) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def sweep(
     net: FlatTables, order: Index, log_message: Array, is_max: bool, damping: float
 ) -> float:
@@ -261,13 +261,13 @@ def sweep(
     return change if _all_have_states(net.state_start, mail.n_zero) else math.nan
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _log_sum(values: Array) -> float:
     top = values.max()
     return top + math.log(np.exp(values - top).sum()) if top > NOTHING else NOTHING
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def bethe(net: FlatTables, log_message: Array) -> float:
     """Return ``sum_t log Z_t + sum_i (1 - degree_i) log Z_i``, the Bethe log partition."""
     mail, edges = sort_mail(net, log_message), edges_of(net)
@@ -291,7 +291,7 @@ def bethe(net: FlatTables, log_message: Array) -> float:
     return found
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _best_cell(net: FlatTables, t: int, incoming: Array, states: Index) -> int:
     """Return the best cell of a table that agrees with the states known so far, or -1."""
     best, best_cell = NOTHING, -1
@@ -309,7 +309,7 @@ def _best_cell(net: FlatTables, t: int, incoming: Array, states: Index) -> int:
     return best_cell
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def decode(net: FlatTables, order: Index, log_message: Array) -> Index:
     """Return a joint state read off max-product messages, table by table.
 

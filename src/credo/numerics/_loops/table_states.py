@@ -3,10 +3,10 @@
 import math
 
 import numpy as np
-from numba import njit
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from credo.numerics._loops.compiled import compiled, compiled_part
 from credo.numerics._loops.table_messages import Mail, edges_of, read
 from credo.numerics.array import Array
 from credo.numerics.flat_tables import FlatTables
@@ -18,7 +18,7 @@ NOTHING = -np.inf
 FOUND, GAVE_UP, IMPOSSIBLE = 1, 0, -1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def conditional(net: FlatTables, i: int, states: Index, log_weight: Array) -> None:
     """Write the log weight of each state of a variable, all others as they are."""
     edge_start, edge_variable, edge_stride = net.edge_start, net.edge_variable, net.edge_stride
@@ -35,7 +35,7 @@ def conditional(net: FlatTables, i: int, states: Index, log_weight: Array) -> No
             log_weight[k] += log_values[cell + k * step]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _draw(weight: Array, n: int, uniform: float) -> int:
     """Turn log weights into probabilities and return the state that a uniform number picks."""
     top = weight[0]
@@ -57,7 +57,7 @@ def _draw(weight: Array, n: int, uniform: float) -> int:
     return picked
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def gibbs(
     net: FlatTables, states: Index, n_sweeps: int, is_random: bool, rng: Generator, sums: Array
 ) -> None:
@@ -84,7 +84,7 @@ def gibbs(
                 sums[state_start[i] + states[i]] += 1.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def modes(net: FlatTables, states: Index) -> int:
     """Give each variable in turn its likeliest state; return how many moved.
 
@@ -102,7 +102,7 @@ def modes(net: FlatTables, states: Index) -> int:
     return n_moved
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def heard(net: FlatTables, mail: Mail) -> Array:
     """Return what every variable tells each of its tables, per state of every edge."""
     edges, incoming = edges_of(net), np.empty(len(mail.log_message))
@@ -111,7 +111,7 @@ def heard(net: FlatTables, mail: Mail) -> Array:
     return incoming
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _open_edges(net: FlatTables, own: int, states: Index, opened: Index) -> tuple[int, int]:
     """List the edges of a table whose states are open; return how many, and where it starts.
 
@@ -129,7 +129,7 @@ def _open_edges(net: FlatTables, own: int, states: Index, opened: Index) -> tupl
     return n, cell
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _offset(
     message: Index, stride: Index, opened: Index, combination: int, incoming: Array
 ) -> tuple[int, float]:
@@ -144,7 +144,7 @@ def _offset(
     return cell, score
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _add_table(
     net: FlatTables, own: int, start: int, opened: Index, incoming: Array, log_weight: Array
 ) -> None:
@@ -168,7 +168,7 @@ def _add_table(
         log_weight[k] += top[k] + math.log(total[k]) if total[k] > 0 else NOTHING
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _guide(
     net: FlatTables, i: int, states: Index, incoming: Array, opened: Index, log_weight: Array
 ) -> None:
@@ -184,7 +184,7 @@ def _guide(
                 log_weight[k] += net.log_values[start + k * net.edge_stride[own]]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled_part()
 def _lift(log_weight: Array, floor: float) -> None:
     """Raise the share of every possible state to the floor; messages may be too sure."""
     top = log_weight.max()
@@ -196,7 +196,7 @@ def _lift(log_weight: Array, floor: float) -> None:
             log_weight[k] = least
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def propose(
     net: FlatTables,
     order: Index,
@@ -238,7 +238,7 @@ def propose(
     return FOUND, log_prob
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def propose_all(
     net: FlatTables, order: Index, incoming: Array, floor: float, rng: Generator, states: Index
 ) -> Array:
