@@ -1,14 +1,12 @@
 import numpy as np
 
+from credo import features
 from credo.app.candidate import MEANINGS, described
 from credo.app.slate import regression_slate
-from credo.features import LinearBasis, PolynomialBasis, RadialBasis, SplineBasis
 from credo.models import LinearRegression
 
-NAMES = {
-    part.__name__: part
-    for part in (LinearBasis, PolynomialBasis, RadialBasis, SplineBasis, LinearRegression)
-}
+NAMES = {name: getattr(features, name) for name in features.__all__}
+NAMES["LinearRegression"] = LinearRegression
 SLATE = regression_slate(np.random.default_rng(0).normal(size=(400, 3))).candidates
 
 
@@ -27,4 +25,6 @@ def test_every_candidate_has_words_of_its_own():
 def test_radial_says_that_it_holds_lines_and_how_many_centers():
     radial = next(c for c in described(SLATE) if c.name == "radial")
     assert "straight line" in radial.meaning
-    assert radial.expression == "LinearRegression(LinearBasis() + RadialBasis(n_centers=200))"
+    assert radial.expression == (
+        "LinearRegression(ContinuedBasis(LinearBasis() + RadialBasis(n_centers=200)))"
+    )

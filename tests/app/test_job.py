@@ -167,3 +167,46 @@ def test_progress_rises_from_nothing_to_all(table):
     assert (shares[0], shares[-1]) == (0.0, 1.0)
     assert shares == sorted(shares)
     assert ("cross-validating spline") in [step for _, step in told]
+
+
+@pytest.mark.parametrize(
+    ("n", "others"),
+    [(60, "a line"), (60, "a wave and a line"), (200, "none"), (200, "a wave and a line")],
+)
+def test_a_column_that_does_nothing_moves_no_mean_far_outside_and_widens_intervals(n, others):
+    rng = np.random.default_rng(n)
+    frame = pd.DataFrame({"nothing": rng.lognormal(size=n), "noise": rng.normal(size=n)})
+    y = rng.normal(size=n)
+    if others != "none":
+        frame["a"] = rng.uniform(0, 1, n)
+        y = 5 * frame["a"] + y
+    if others == "a wave and a line":
+        frame["b"] = rng.uniform(-1, 1, n)
+        y = 4 * np.sin(6 * frame["b"]) + y
+    model = fit_table(frame.assign(y=y), "y", FitSettings(n_folds=2)).model
+    typical = frame.median().to_frame().T
+    span = np.ptp(frame["nothing"])
+    ends = frame["nothing"].max() + 10 * span, frame["nothing"].min() - 10 * span
+    rows = pd.concat([typical, *(typical.assign(nothing=end) for end in ends)])
+    found = model.predict(rows.reset_index(drop=True)).frame
+    moves = np.abs(found["mean"][1:] - found["mean"][0])
+    assert (moves < 3 * np.std(y)).all()
+    widths = found["high"] - found["low"]
+    assert (widths[1:] > widths[0]).all()
+
+
+def test_one_odd_row_does_not_wreck_the_answer():
+    rng = np.random.default_rng(0)
+    size = rng.uniform(3, 8, 200)
+    frame = pd.DataFrame({"width": size * rng.normal(1, 0.02, 200), "height": size})
+    frame["price"] = 40 * size**2 + rng.normal(0, 40, 200)
+    # The height of one test row is written without its decimal point.
+    row = split_of(frame)[1][0]
+    frame.loc[row, "height"] *= 10
+    odd = fit_table(frame, "price", FitSettings(n_folds=2))
+    place = list(split_of(frame)[1]).index(row)
+    predictive = odd.held_out.predictive
+    # So far out a straight line would be 30 standard deviations away, a square hundreds.
+    assert abs(predictive.mean()[place] - frame["price"][row]) < 8 * frame["price"].std()
+    low, high = predictive[place].interval(0.9)
+    assert low < frame["price"][row] < high

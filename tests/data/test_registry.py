@@ -93,6 +93,8 @@ VALUES = [
     b.FourierBasis(2).place(X),
     b.SigmoidBasis(3).place(X),
     b.SplineBasis().place(X),
+    b.ContinuedBasis(b.SplineBasis() + b.RadialBasis(4)).place(X),
+    b.ContinuedBasis(b.LinearBasis()).place(X),
     (b.LinearBasis() + b.PolynomialBasis(2)).place(X),
 ]
 

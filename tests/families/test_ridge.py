@@ -220,3 +220,39 @@ def test_columns_of_very_different_size_are_all_seen(intercept, n_rows):
     if intercept == "flat":
         expected += 0.5 * np.log(2 * np.pi / (50.0 * n_rows))
     assert_allclose(log_evidence(spectrum, 0, 1e-8 * one, 50.0), expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize("intercept", ["flat", "penalized", "none"])
+@pytest.mark.parametrize("ratio", [0.7, 2.0])
+def test_beyond_the_data_a_step_is_taken_as_far_as_it_is_sure(intercept, ratio):
+    spectrum = both_forms(intercept)[0]
+    noise = 2.5
+    belief = RidgeBelief((spectrum,), np.array([ratio]), np.array([noise]), np.full(1, np.inf))
+    step = RNG.normal(size=(40, 3)) * 3
+    rows = X[:1] + step
+    doubt = RNG.uniform(0, 0.01, size=(40, 2))
+    bends = RNG.normal(size=(2, 5, 3))
+    trust = np.linspace(1.0, 0.4, 40)
+    mean, leverage = belief.continued(rows, step, trust, doubt, bends)
+
+    covariance = belief._spread(0, 3) / noise
+    second = covariance + np.outer(belief.weights[:, 0], belief.weights[:, 0])
+    bent = doubt @ [np.mean([row @ second @ row for row in part]) for part in bends]
+    chance = np.einsum("ij,jk,ik->i", step, covariance, step) + bent
+    shift = step @ belief.weights[:, 0]
+    kept = trust * np.maximum(1 - 9 * chance / shift**2, 0)
+    assert 0 < np.count_nonzero(kept) < 40
+    start = belief.mean(X[:1])[0]
+    assert_allclose(mean[:, 0], start + kept * shift, rtol=1e-9)
+    variance = belief.leverage(rows)[:, 0] / noise + bent + ((1 - kept) * shift) ** 2
+    assert_allclose(leverage[:, 0] / noise, variance, rtol=1e-9)
+
+
+def test_known_weights_go_on_as_far_as_they_are_asked():
+    belief = RidgeBelief(
+        (both_forms("flat")[0],), np.array([0.7]), np.array([2.5]), np.full(1, np.inf), True
+    )
+    step, doubt, bends = np.full((9, 3), 9.0), np.ones((9, 1)), [np.ones((4, 3))]
+    mean, leverage = belief.continued(X + 9.0, step, np.ones(9), doubt, bends)
+    assert_allclose(mean, belief.mean(X + 9.0))
+    assert_allclose(leverage, 0.0)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from credo.features import (
+    ContinuedBasis,
     FourierBasis,
     LinearBasis,
     PolynomialBasis,
@@ -27,6 +28,8 @@ PLACED_BY_RULE = {
     "spline": SplineBasis(5),
     "even spline": SplineBasis(5, placement="uniform"),
     "sum": SplineBasis(4) + RadialBasis(3),
+    "continued": ContinuedBasis(PolynomialBasis(3, orthogonal=True)),
+    "continued sum": ContinuedBasis(SplineBasis(4) + RadialBasis(3)),
 }
 BASES = PLACED_BY_RULE | {
     "linear": LinearBasis(),
@@ -110,7 +113,7 @@ def test_placing_returns_a_new_value_of_the_same_kind_and_keeps_the_settings(bas
     placed = basis.place(inputs())
     assert type(placed) is type(basis)
     for item in fields(basis):
-        if not item.name.startswith(("placed", "parts")):
+        if not item.name.startswith(("placed", "parts", "basis")):
             assert_array_equal(getattr(placed, item.name), getattr(basis, item.name))
 
 
@@ -158,3 +161,15 @@ def test_settings_are_kept_as_plain_numbers():
         float,
         bool,
     ]
+
+
+@every_basis
+def test_a_function_that_follows_no_input_depends_on_it_nowhere_or_comes_to_rest(basis):
+    placed = basis.place(inputs())
+    follows = placed.follows(2)
+    assert follows.shape == (2, placed.n_columns(2))
+    for feature in range(2):
+        far = np.zeros((2, 2))
+        far[:, feature] = [1e6, 2e6]
+        moved = np.ptp(placed.design(far), axis=0) > 1e-9
+        assert not (moved & ~follows[feature]).any()

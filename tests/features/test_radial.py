@@ -3,6 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from credo.features.radial import RadialBasis
+from credo.models import LinearRegression
 
 
 def sine_block():
@@ -129,3 +130,15 @@ def test_equal_rows_give_one_finite_column():
 def test_settings_that_cannot_be_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         RadialBasis(**settings)
+
+
+def test_a_bump_below_the_resolution_of_one_is_zero():
+    bumps = RadialBasis(centers=[[0.0], [100.0]], width=1.0).design([[0.0], [8.0], [9.0]])
+    assert bumps[1, 0] == np.exp(-32.0)
+    assert (bumps[2, 0], bumps[0, 1]) == (0.0, 0.0)
+
+
+def test_a_bump_that_no_row_is_near_leaves_predictions_finite():
+    x = np.random.default_rng(0).uniform(-0.5, 0.5, (20, 1))
+    model = LinearRegression(RadialBasis(centers=[[0.0], [27.0]], width=1.0)).fit(x, x[:, 0])
+    assert np.isfinite(model.predict_dist([[27.0]]).std()).all()

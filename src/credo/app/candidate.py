@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from credo.features.basis import Basis, ConcatenatedBasis
+from credo.features.continued import ContinuedBasis
 
 __all__ = ["MEANINGS", "Candidate", "described", "expression"]
 
@@ -80,6 +81,8 @@ def _brief(value: Any) -> str:
 def _basis(basis: Basis) -> str:
     if isinstance(basis, ConcatenatedBasis):
         return " + ".join(_basis(part) for part in basis.parts)
+    if isinstance(basis, ContinuedBasis):
+        return f"ContinuedBasis({_basis(basis.basis)})"
     own = [field for field in fields(basis) if not field.name.startswith("placed_")]
     # The first setting is the size, which is worth saying even where it is the default.
     settings = [

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from credo.app.proposal import Proposal, n_terms, worthwhile
 from credo.app.slate import LINEAR
 from credo.data.preparation import TablePreparation
+from credo.features.continued import ContinuedBasis
 from credo.features.linear import LinearBasis
 from credo.features.radial import RadialBasis
 from credo.features.spline import SplineBasis
@@ -146,5 +147,7 @@ def _proposals(X: Array, max_terms: int) -> Iterator[Proposal]:
     room = max(max_terms - n_columns, MIN_CENTERS)
     n_centers = max(1, min(MAX_CENTERS, n_rows // 5, room))
     yield Proposal(LINEAR, None, n_columns)
-    yield Proposal("spline", spline, n_terms(spline, X, (spline.n_knots + 1) * n_columns))
+    n_spline = n_terms(spline, X, (spline.n_knots + 1) * n_columns)
+    # A tangent at the edge hangs on a few rows, and must not decide about all rows beyond.
+    yield Proposal("spline", ContinuedBasis(spline), n_spline)
     yield Proposal("radial", LinearBasis() + RadialBasis(n_centers), n_columns + n_centers)

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from credo.app.proposal import Proposal, n_terms, worthwhile
+from credo.features.basis import Basis
+from credo.features.continued import ContinuedBasis
 from credo.features.linear import LinearBasis
 from credo.features.polynomial import PolynomialBasis
 from credo.features.radial import RadialBasis
@@ -65,8 +67,13 @@ def regression_slate(X: ArrayLike) -> Slate:
     """
     rows = np.asarray(X, dtype=np.float64)
     kept, notes = worthwhile(rows, _proposals(rows), (CONSTANT, LINEAR), MAX_TERMS)
-    candidates = tuple((proposal.name, LinearRegression(proposal.basis)) for proposal in kept)
+    candidates = tuple((name, LinearRegression(_continued(basis))) for name, basis, _ in kept)
     return Slate(candidates, tuple(notes))
+
+
+def _continued(basis: Basis | None) -> ContinuedBasis:
+    """Return a basis that no odd row can make run away; None is the inputs themselves."""
+    return ContinuedBasis(LinearBasis() if basis is None else basis)
 
 
 def _proposals(X: Array) -> Iterator[Proposal]:

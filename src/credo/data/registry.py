@@ -32,6 +32,7 @@ CLASSES: Mapping[str, str] = MappingProxyType(
         "ClassConditionalStatistics": "credo.families.class_statistics",
         "Column": "credo.data.columns",
         "ConcatenatedBasis": "credo.features.basis",
+        "ContinuedBasis": "credo.features.continued",
         "DateCode": "credo.data.column_code",
         "DecisionStump": "credo.models.decision_stump",
         "DenseCovariance": "credo.distributions.covariance",

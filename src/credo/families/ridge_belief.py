@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -19,6 +20,9 @@ from credo.numerics.array import Array
 __all__ = ["RidgeBelief"]
 
 BLOCK_BYTES = 1 << 20
+
+SURE = 3.0
+"""Standard errors below which a trend does not go on beyond the data."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +102,39 @@ class RidgeBelief:
     def predictive(self, x: Array) -> Predictive:
         """Return the distribution of outputs at rows ``x``, batch shape (n, k)."""
         return self.predictive_at(self.mean(x), self.leverage(x))
+
+    def continued(
+        self, x: Array, step: Array, trust: Array, doubt: Array, bends: Iterable[Array]
+    ) -> tuple[Array, Array]:
+        """Return mean and leverage at rows that lie outside what was learned from.
+
+        Functions may bend beyond as they do inside, as far as their weights are known. The mean
+        goes on along ``step`` only as far as that is sure: of a shift t with standard error s,
+        bends included, the part ``trust (1 - (SURE s / t)^2)``, nothing if that is negative.
+        The leverage is that of the whole step, of the bends, and of the part left out.
+
+        Parameters
+        ----------
+        x
+            Rows (n, d) at the end of their steps.
+        step
+            How far each column has gone on since the edge, shape (n, d).
+        trust
+            The part of a sure shift that is followed, shape (n,).
+        doubt, bends
+            How often the mean square of each of some bends counts in a row, shape (n, b), and
+            each of them, as columns at some rows, shape (s, d).
+        """
+        mean, leverage = self.mean(x), self.leverage(x)
+        if self.is_point:
+            return mean, leverage
+        squares = np.array([self._mean_square(rows) for rows in bends])
+        bent = doubt @ squares.reshape(-1, self.n_outputs)
+        shift, chance = step @ self.weights, self._variance(step) + bent
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.minimum(np.nan_to_num(SURE**2 * chance / shift**2), 1.0)
+        dropped = (1 - trust[:, None] * (1 - share)) * shift
+        return mean - dropped, leverage + (bent + dropped**2) * self.noise_precision
 
     def predictive_at(self, mean: Array, leverage: Array) -> Predictive:
         """Return the predictive with given means and leverages, both of shape (n, k)."""
@@ -189,19 +226,37 @@ class RidgeBelief:
         return np.asarray(s.scale * (s.vectors @ inner))
 
     def _leverage(self, output: int, x: Array) -> Array:
-        s, ratio = self.spectrum(output), self.ratio[output]
-        damped = ratio + s.eigenvalues
-        root = s.scale[:, None] * s.vectors / np.sqrt(damped)
-        is_partial = s.vectors.shape[1] < len(s.scale) and ratio > 0
+        s, root = self.spectrum(output), self._root(output)
         leverage = np.full(len(x), 1 / s.weight if s.intercept == "flat" else 0.0)
         for rows in _blocks(x):
-            z = _columns(s, x[rows])
-            inner = z @ root
-            leverage[rows] += np.einsum("ij,ij->i", inner, inner)
-            if is_partial:
-                unseen = ((z * s.scale) ** 2).sum(axis=1) - inner**2 @ damped
-                leverage[rows] += np.maximum(unseen, 0.0) / ratio
+            leverage[rows] += self._squares(output, _columns(s, x[rows]), root)
         return leverage
+
+    def _mean_square(self, rows: Array) -> Array:
+        """Return the expected mean square of ``rows w``, shape (k,)."""
+        return np.asarray(((rows @ self.weights) ** 2 + self._variance(rows)).mean(axis=0))
+
+    def _variance(self, step: Array) -> Array:
+        """Return the variance of ``step w``, shape (n, k)."""
+        columns = np.pad(step, [(0, 0), (0, self.spectra[0].intercept == "penalized")])
+        squares = [self._squares(k, columns, self._root(k)) for k in range(self.n_outputs)]
+        return np.column_stack(squares) / self.noise_precision
+
+    def _root(self, output: int) -> Array:
+        """Return a root of the covariance of the weights that the data speak of."""
+        s = self.spectrum(output)
+        damped = self.ratio[output] + s.eigenvalues
+        return np.asarray(s.scale[:, None] * s.vectors / np.sqrt(damped))
+
+    def _squares(self, output: int, z: Array, root: Array) -> Array:
+        """Return the variance of ``z^T w`` over that of the noise, shape (n,)."""
+        s, ratio = self.spectrum(output), self.ratio[output]
+        inner = z @ root
+        squares = np.einsum("ij,ij->i", inner, inner)
+        if s.vectors.shape[1] < len(s.scale) and ratio > 0:
+            unseen = ((z * s.scale) ** 2).sum(axis=1) - inner**2 @ (ratio + s.eigenvalues)
+            squares += np.maximum(unseen, 0.0) / ratio
+        return np.asarray(squares)
 
     def _spread(self, output: int, size: int) -> Array:
         """Return the covariance of the weights over the noise variance."""

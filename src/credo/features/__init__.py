@@ -7,6 +7,7 @@ import lazy_loader
 if TYPE_CHECKING:
     from credo.features.basis import Basis as Basis
     from credo.features.basis import ConcatenatedBasis as ConcatenatedBasis
+    from credo.features.continued import ContinuedBasis as ContinuedBasis
     from credo.features.fourier import FourierBasis as FourierBasis
     from credo.features.linear import LinearBasis as LinearBasis
     from credo.features.polynomial import PolynomialBasis as PolynomialBasis
@@ -18,6 +19,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
         "basis": ["Basis", "ConcatenatedBasis"],
+        "continued": ["ContinuedBasis"],
         "fourier": ["FourierBasis"],
         "linear": ["LinearBasis"],
         "polynomial": ["PolynomialBasis"],

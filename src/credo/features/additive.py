@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from credo.features.basis import Basis, n_distinct
 from credo.numerics.array import Array
@@ -95,6 +95,13 @@ class AdditiveBasis(Basis):
             for feature, knots in zip(feature_names, rows, strict=True)
             for name in (self._column_names(feature, len(knots)) if len(knots) else [feature])
         ]
+
+    def follows(self, n_features: int) -> NDArray[np.bool_]:
+        """Return which input each function is of."""
+        rows = self._knot_rows()
+        self._require_features(n_features, len(rows))
+        counts = [len(self._column_names("", len(k))) if len(k) else 1 for k in rows]
+        return np.repeat(np.eye(n_features, dtype=np.bool_), counts, axis=1)
 
     def _knot_rows(self) -> list[Array]:
         placed = self._require_placed(self.placed_knots)

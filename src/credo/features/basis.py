@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from credo.numerics.array import Array, as_float
 
@@ -50,6 +50,14 @@ class Basis(ABC):
     @abstractmethod
     def names(self, feature_names: Sequence[str]) -> list[str]:
         """Return one readable, unique name per column of `design`."""
+
+    def follows(self, n_features: int) -> NDArray[np.bool_]:
+        """Return whether each function may rise or fall with an input beyond all rows.
+
+        Shape (n_features, n_columns): true for the inputs that a function depends on, false
+        for a function that comes to rest, such as a bump.
+        """
+        return np.ones((n_features, self.n_columns(n_features)), dtype=np.bool_)
 
     def __add__(self, other: Basis) -> ConcatenatedBasis:
         if not isinstance(other, Basis):
@@ -150,6 +158,11 @@ class ConcatenatedBasis(Basis):
     def n_columns(self, n_features: int) -> int:
         """Return the total number of columns."""
         return sum(part.n_columns(n_features) for part in self.parts)
+
+    def follows(self, n_features: int) -> NDArray[np.bool_]:
+        """Return which inputs the functions of every part may follow."""
+        parts = [part.follows(n_features) for part in self.parts]
+        return np.hstack([np.empty((n_features, 0), dtype=np.bool_), *parts])
 
     def names(self, feature_names: Sequence[str]) -> list[str]:
         """Return the names of all parts; a repeated name carries its count, as ``rbf[0]#2``."""

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from credo.features.basis import Basis
 from credo.numerics.array import Array
@@ -38,3 +39,7 @@ class LinearBasis(Basis):
     def names(self, feature_names: Sequence[str]) -> list[str]:
         """Return the feature names."""
         return list(feature_names)
+
+    def follows(self, n_features: int) -> NDArray[np.bool_]:
+        """Return that each function follows its own input."""
+        return np.eye(n_features, dtype=np.bool_)

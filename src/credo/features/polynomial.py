@@ -8,7 +8,7 @@ from math import comb
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from credo.features.basis import Basis, n_distinct
 from credo.numerics.array import Array
@@ -103,6 +103,13 @@ class PolynomialBasis(Basis):
             self._require_features(len(feature_names), len(highest))
         terms = _terms(len(feature_names), self.degree, highest)
         return ["*".join(power(j, k) for j, k in term.items()) for term in terms]
+
+    def follows(self, n_features: int) -> NDArray[np.bool_]:
+        """Return which inputs are factors of each product."""
+        follows = np.zeros((n_features, self.n_columns(n_features)), dtype=np.bool_)
+        for column, term in enumerate(_terms(n_features, self.degree, self._highest())):
+            follows[list(term), column] = True
+        return follows
 
     def _powers(self, X: Array) -> list[Array]:
         """Return the power (or polynomial) of degree 0, 1, ... of every column of ``X``."""

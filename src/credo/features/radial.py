@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from credo.features.basis import Basis
 from credo.numerics.array import Array, as_float
@@ -94,7 +94,10 @@ class RadialBasis(Basis):
         X = self._inputs(X, centers.shape[1])
         design = squared_distances(X / scale, centers / scale)
         design *= -0.5 / np.square(widths)
-        return np.exp(design, out=design)
+        np.exp(design, out=design)
+        # Scaled to unit spread, a column of such remainders would outweigh all that is known.
+        design[design < np.finfo(float).eps] = 0.0
+        return design
 
     def n_columns(self, n_features: int) -> int:
         """Return the number of centers."""
@@ -103,6 +106,10 @@ class RadialBasis(Basis):
     def names(self, feature_names: Sequence[str]) -> list[str]:
         """Return ``rbf[0]``, ``rbf[1]``, ..."""
         return [f"rbf[{k}]" for k in range(self.n_columns(len(feature_names)))]
+
+    def follows(self, n_features: int) -> NDArray[np.bool_]:
+        """Return that bumps follow no input: far away they are zero."""
+        return np.zeros((n_features, self.n_columns(n_features)), dtype=np.bool_)
 
     def _find_centers(self, X: Array, spread: Array) -> Array:
         if not isinstance(self.centers, str):

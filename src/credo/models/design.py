@@ -21,6 +21,7 @@ __all__ = [
     "fitted_inputs",
     "placed_basis",
     "require_basis",
+    "row_blocks",
     "term_names",
 ]
 
@@ -50,10 +51,15 @@ def design(basis: Basis | None, x: Array) -> Array:
 
 def design_blocks(basis: Basis | None, x: Array) -> Iterator[Array]:
     """Yield the columns of one block of rows after the other; of no rows, those of none."""
+    return (design(basis, rows) for rows in row_blocks(basis, x))
+
+
+def row_blocks(basis: Basis | None, x: Array) -> Iterator[Array]:
+    """Yield one block of rows after the other whose designs fit into memory, at least one."""
     n_columns = x.shape[1] if basis is None else basis.n_columns(x.shape[1])
     size = max(1, BLOCK_ENTRIES // max(n_columns, 1))
     for start in range(0, max(len(x), 1), size):
-        yield design(basis, x[start : start + size])
+        yield x[start : start + size]
 
 
 def fitted_inputs(estimator: Any, X: ArrayLike) -> Array:

@@ -21,6 +21,7 @@ from credo.families.linear import LinearStatistics, Rows
 from credo.families.ridge_belief import RidgeBelief
 from credo.families.rows import as_label, group_rows
 from credo.features.basis import Basis
+from credo.features.continued import ContinuedBasis
 from credo.inference.engine import Inference
 from credo.inference.linear import (
     evidence_approximations,
@@ -35,6 +36,7 @@ from credo.models.design import (
     fitted_inputs,
     placed_basis,
     require_basis,
+    row_blocks,
     term_names,
 )
 from credo.models.diagnosis import Diagnosis, diagnose_linear
@@ -184,10 +186,7 @@ class LinearRegression(PredictiveRegressor):
     def predict_dist(self, X: ArrayLike) -> Predictive:
         """Return the distribution of the outcome, one entry per row (and output)."""
         inputs = fitted_inputs(self, X)
-        parts = [
-            (self.posterior_.mean(columns), self.posterior_.leverage(columns))
-            for columns in design_blocks(self.basis_, inputs)
-        ]
+        parts = [self._moments(rows) for rows in row_blocks(self.basis_, inputs)]
         mean, leverage = (np.concatenate(part) for part in zip(*parts, strict=True))
         return self._squeezed(self.posterior_.predictive_at(mean, leverage))
 
@@ -326,6 +325,19 @@ class LinearRegression(PredictiveRegressor):
             self._setting.problem(statistics, rows), is_point=self.inference == "map"
         )
         return self._hold(statistics, inference)
+
+    def _moments(self, inputs: Array) -> tuple[Array, Array]:
+        """Return mean and leverage at rows, which may lie outside the training inputs."""
+        columns = design(self.basis_, inputs)
+        belief: RidgeBelief = self.posterior_
+        mean, leverage = belief.mean(columns), belief.leverage(columns)
+        if isinstance(self.basis_, ContinuedBasis):
+            beyond = self.basis_.beyond(inputs)
+            rows = beyond.rows
+            mean[rows], leverage[rows] = belief.continued(
+                columns[rows], beyond.step, beyond.trust, beyond.doubt, beyond.bends
+            )
+        return mean, leverage
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "posterior_")
