@@ -1,12 +1,17 @@
 """A run counts what came of its cases, and goes on where it was stopped."""
 
 import json
+import runpy
+from pathlib import Path
 
 import pytest
 from fuzz.campaign import Campaign, Goal
 from fuzz.outcome import Outcome, Verdict
 from fuzz.store import store
 from fuzz.worker import Limits, Surface
+
+ROOT = Path(__file__).resolve().parents[2]
+script = runpy.run_path(str(ROOT / "docs" / "write_fuzzing.py"))
 
 
 def run(prepared, random, folder):
@@ -65,3 +70,18 @@ def test_a_stored_run_replaces_the_one_of_its_commit_and_seed(tmp_path):
         store({"commit": "abc", "seed": seed, "surfaces": note}, path)
     runs = json.loads(path.read_text(encoding="utf-8"))["runs"]
     assert [(run["seed"], run["surfaces"]) for run in runs] == [(2, "other"), (1, "new")]
+
+
+def test_the_page_quotes_the_last_stored_run(tmp_path):
+    made = campaign(tmp_path)
+    made.run([ACTS, OTHERS], GOALS, quiet)
+    store({"commit": "old", "seed": 1, "surfaces": {}}, tmp_path / "results.json")
+    store(made.plain(), tmp_path / "results.json")
+    text = script["page"](script["read_runs"](tmp_path / "results.json"))
+    assert "## Seed 3, commit abc" in text
+    assert "| acts | 10 |  | 8 | 0 | 0 | 2 |" in text
+
+
+def test_the_page_of_the_project_is_what_the_script_writes_from_stored_runs():
+    text = (ROOT / "docs" / "fuzzing.md").read_text(encoding="utf-8")
+    assert text == script["page"](script["read_runs"]()), "run: python docs/write_fuzzing.py"
