@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import optimize, stats
 
-from credo.inference import stacking_weights
+from credo.inference import hopeless_models, stacking_weights
 
 RNG = np.random.default_rng(0)
 
@@ -85,3 +85,22 @@ def test_close_models_are_weighed_in_few_steps():
     found = stacking_weights(log_score, tolerance=1e-9, max_steps=50)
     gain = np.mean(np.exp(log_score) / (found @ np.exp(log_score)), axis=1)
     assert gain.max() - 1 <= 1e-9
+
+
+def test_only_a_model_that_adds_nothing_is_hopeless():
+    y = np.random.default_rng(4).normal(size=3000)
+    poor, left, right = (stats.norm(m, s).logpdf(y) for m, s in ((0, 4), (-0.5, 1), (0.5, 1)))
+    scores = np.array([poor, left, right])
+    assert hopeless_models(scores).tolist() == [True, False, False]
+    assert not hopeless_models(scores[:, :150]).any()
+    with_poor = mean_score(stacking_weights(scores), scores)
+    without = mean_score(stacking_weights(scores[1:]), scores[1:])
+    assert with_poor - without < 0.002
+
+
+def test_a_model_that_helps_in_some_rows_is_not_hopeless():
+    rng = np.random.default_rng(5)
+    y = np.where(rng.random(600) < 0.1, rng.normal(6, 1, 600), rng.normal(0, 1, 600))
+    usual, rare = stats.norm(0, 1).logpdf(y), stats.norm(6, 1).logpdf(y)
+    assert rare.mean() < usual.mean() - 10
+    assert not hopeless_models([usual, rare]).any()

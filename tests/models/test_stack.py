@@ -289,3 +289,19 @@ def test_a_rare_class_leaves_every_held_out_score_finite(seed):
     y = np.array(list("bbbbcbcbbcbabbabcb"))
     stack = Stack([LOGISTIC, CONSTANT], cv=2, random_state=seed).fit(x.astype(float), y)
     assert np.isfinite(stack.log_scores_).all()
+
+
+def test_a_model_without_hope_is_dropped_and_the_others_are_weighed_as_without_it():
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(1500, 2))
+    y = X[:, 0] + 0.5 * X[:, 1] ** 2 + 0.3 * rng.normal(size=1500)
+    line, parabola = LinearRegression(), LinearRegression(PolynomialBasis(2))
+    pair = [("line", line), ("parabola", parabola)]
+    raced, whole = Stack(pair, drop_early=True).fit(X, y), Stack(pair).fit(X, y)
+    is_asked = np.isfinite(raced.log_scores_)
+    assert (is_asked[0] == (raced.fold_ <= 1)).all()
+    assert is_asked[1].all()
+    assert_allclose(raced.log_scores_[is_asked], whole.log_scores_[is_asked])
+    assert_allclose(raced.weights_, [0.0, 1.0])
+    assert_allclose(whole.weights_, [0.0, 1.0], atol=0.01)
+    assert raced.table()["log_score"].is_monotonic_increasing

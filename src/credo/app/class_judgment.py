@@ -19,7 +19,13 @@ from credo.inference.stacking import stacking_weights
 from credo.models.stack import Stack
 from credo.numerics.array import Array
 
-__all__ = ["class_scores", "stacked_log_score", "weight_gain"]
+__all__ = [
+    "class_scores",
+    "dropped_notes",
+    "is_dropped",
+    "stacked_log_score",
+    "weight_gain",
+]
 
 
 def class_scores(stack: Stack, X: pd.DataFrame, y: NDArray[Any]) -> tuple[ClassScore, ...]:
@@ -33,7 +39,7 @@ def class_scores(stack: Stack, X: pd.DataFrame, y: NDArray[Any]) -> tuple[ClassS
         The test rows.
     """
     weighed = [
-        _Weighed(name, float(weight), _mean(rows))
+        _Weighed(name, float(weight), _mean(rows[~np.isnan(rows)]))
         for name, weight, rows in zip(
             stack.names_, stack.weights_, stack.log_scores_, strict=True
         )
@@ -50,22 +56,44 @@ def stacked_log_score(stack: Stack) -> Array:
     """Return the log score of each row under the stack that its folds would have given.
 
     The weights of a row's mixture are those that are best for the other folds, so that a
-    row has no say in how it is predicted.
+    row has no say in how it is predicted. Classifiers that were dropped have none.
     """
+    members = stack.log_scores_[~is_dropped(stack)]
     scores = np.empty(len(stack.fold_))
     for fold in np.unique(stack.fold_):
         is_in = stack.fold_ == fold
         with np.errstate(divide="ignore"):
-            log_weight = np.log(stacking_weights(stack.log_scores_[:, ~is_in]))
-        mixed = special.logsumexp(stack.log_scores_[:, is_in] + log_weight[:, None], axis=0)
-        scores[is_in] = mixed
+            log_weight = np.log(stacking_weights(members[:, ~is_in]))
+        scores[is_in] = special.logsumexp(members[:, is_in] + log_weight[:, None], axis=0)
     return scores
+
+
+def is_dropped(stack: Stack) -> NDArray[np.bool_]:
+    """Return which classifiers were not asked about every fold, shape (n_models,)."""
+    return np.asarray(np.isnan(stack.log_scores_).any(axis=1))
+
+
+def dropped_notes(stack: Stack) -> tuple[str, ...]:
+    """Return a sentence on the classifiers that were not asked about every fold."""
+    asked = [
+        (name, len(np.unique(stack.fold_[~np.isnan(scores)])))
+        for name, scores in zip(stack.names_, stack.log_scores_, strict=True)
+    ]
+    n_folds = len(np.unique(stack.fold_))
+    told = [f"{name} after {n}" for name, n in asked if n < n_folds]
+    if not told:
+        return ()
+    return (
+        f"Dropped before the last of {n_folds} folds, where no weight was left to be had: "
+        f"{', '.join(told)}; their cross-validated scores are of those folds.",
+    )
 
 
 def weight_gain(stack: Stack) -> Estimate:
     """Return the mean log score in the folds of the stack above that of its best member."""
-    best = int(np.argmax(stack.log_scores_.mean(axis=1)))
-    return _mean(stacked_log_score(stack) - stack.log_scores_[best])
+    members = stack.log_scores_[~is_dropped(stack)]
+    best = int(np.argmax(members.mean(axis=1)))
+    return _mean(stacked_log_score(stack) - members[best])
 
 
 class _Weighed(NamedTuple):

@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from credo.app.chance import CONFIDENCE
 from credo.app.class_finding import class_findings
-from credo.app.class_judgment import class_scores, weight_gain
+from credo.app.class_judgment import class_scores, dropped_notes, is_dropped, weight_gain
 from credo.app.class_profile import class_profiles
 from credo.app.class_slate import BASELINE, bayes_kinds, class_slate
 from credo.app.classification_result import ClassificationResult
@@ -92,7 +92,9 @@ def _judged(
     slate = class_slate(train.prepared.X, n_classes, bayes_kinds(split.preparation))
     n_folds, fold_notes = _folds(train, settings.n_folds)
     progress(0.05, "cross-validating the classifiers")
-    stack = Stack(list(slate.candidates), cv=n_folds, random_state=settings.seed)
+    stack = Stack(
+        list(slate.candidates), cv=n_folds, random_state=settings.seed, drop_early=True
+    )
     fit_notes = _fitted(stack, train.inputs, train.y)
     progress(0.5, "judging on the test rows")
     scores = class_scores(stack, test.inputs, test.y)
@@ -110,7 +112,7 @@ def _judged(
         held_out=held_out,
         confusion=Confusion.of(test.y, held_out.predictive.mode(), labels=stack.classes_),
         profiles=tuple(moves),
-        slate_notes=(*slate.notes, *fold_notes, *fit_notes),
+        slate_notes=(*slate.notes, *fold_notes, *fit_notes, *dropped_notes(stack)),
         trap_notes=trap_notes(split, target, held_out.predictive.mode()),
         loss=loss,
         decisions=_decisions(held_out, loss),
@@ -180,9 +182,16 @@ def _refitted(
 def _relearned(
     stack: Stack, X: pd.DataFrame, y: NDArray[Any], kinds: dict[str, str] | None
 ) -> Stack:
-    """Return a stack of the same weights, whose members have learned from other rows."""
+    """Return a stack of the same weights, whose members have learned from other rows.
+
+    Classifiers that were dropped have no weight, and are left out.
+    """
     again = copy(stack)
-    members = [(name, clone(model)) for name, model in stack.estimators]
+    kept = np.flatnonzero(~is_dropped(stack))
+    members = [(stack.names_[k], clone(stack.estimators[k][1])) for k in kept]
+    again.names_ = [name for name, _ in members]
+    again.weights_, again.log_scores_ = stack.weights_[kept], stack.log_scores_[kept]
+    again.held_out_ = stack.held_out_[kept]
     for _, member in members:
         if isinstance(member, NaiveBayes):
             member.set_params(kinds=kinds)

@@ -122,7 +122,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         ],
         "relevance": ["RelevanceDetermination", "RelevanceProblem"],
         "setting_edge": ["settings_at_edge"],
-        "stacking": ["stacking_weights"],
+        "stacking": ["hopeless_models", "stacking_weights"],
         "strong_elimination": ["StrongElimination", "eliminate_strongly", "hybrid_factors"],
         "variable_elimination": ["Elimination", "eliminate"],
     },

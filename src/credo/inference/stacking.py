@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from credo.numerics.array import Array, as_float
 
-__all__ = ["stacking_weights"]
+__all__ = ["hopeless_models", "stacking_weights"]
+
+MIN_ROWS = 200
+NO_WEIGHT = 0.01
+WORTH = 0.002
+"""What a model must be able to add to the mean log score of a row to be asked further."""
 
 
 def stacking_weights(
@@ -64,6 +69,36 @@ def stacking_weights(
             weights = twice
             score, gain = _score(weights, density, share)
     return np.asarray(weights / weights.sum())
+
+
+def hopeless_models(log_score: ArrayLike, weight: ArrayLike | None = None) -> NDArray[np.bool_]:
+    """Return which models can add next to nothing to the best mixture, shape (n_models,).
+
+    A share t of model k changes the mean log score by ``mean_i log(1 + t (r_i - 1))``, with
+    ``r_i = p_ik / sum_j w_j p_ij``; at best by ``(mean r - 1)^2 / (2 mean (r - 1)^2)``. A model
+    of hardly any weight is hopeless if that is below 0.002 even where the mean of r is larger
+    by two of its standard errors. Fewer than 200 rows say nothing of the sort.
+
+    Parameters
+    ----------
+    log_score, weight
+        As of `stacking_weights`, of the rows held out so far.
+
+    Examples
+    --------
+    >>> sure = np.log(np.linspace(0.6, 0.9, 500))
+    >>> hopeless_models([sure, sure - 1.0]).tolist()
+    [False, True]
+    """
+    density, share = _density(as_float(log_score), weight)
+    if density.shape[1] < MIN_ROWS:
+        return np.zeros(len(density), dtype=bool)
+    weights = stacking_weights(log_score, weight=weight)
+    excess = density / (weights @ density) - 1
+    mean, square = excess @ share, excess**2 @ share
+    error = np.sqrt(np.maximum(square - mean**2, 0.0) * (share @ share))
+    most = np.maximum(mean + 2 * error, 0.0) ** 2 / (2 * np.maximum(square, 1e-300))
+    return np.asarray((weights < NO_WEIGHT) & (most < WORTH))
 
 
 def _score(weights: Array, density: Array, share: Array) -> tuple[float, Array]:

@@ -62,7 +62,7 @@ def candidate(
         seconds = time.perf_counter() - start
         log_score = nothing
         if pairs is not None and _has_probability(fitted, rows.classes is not None):
-            log_score = held_out(model, rows, pairs).log_score
+            log_score = held_out([model], rows, pairs)[0].log_score
     except (ValueError, TypeError, ArithmeticError, RuntimeError) as failure:
         none = Evidence(np.nan, "none", "", ())
         return Candidate(None, none, nothing, np.nan, np.nan, np.nan, failure)

@@ -16,6 +16,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight
 
+from credo.inference.stacking import hopeless_models
 from credo.models.ensemble import class_probability
 from credo.models.label import class_labels
 from credo.models.predictive import predict_dist
@@ -193,14 +194,32 @@ class HeldOut:
     prediction: Array
 
 
-def held_out(model: Any, rows: TrainingRows, pairs: Sequence[Pair]) -> HeldOut:
-    """Return log score and prediction of each held-out row under the fit of its pair."""
+def held_out(
+    models: Sequence[Any], rows: TrainingRows, pairs: Sequence[Pair], drop_early: bool = False
+) -> list[HeldOut]:
+    """Return log scores and predictions of held-out rows under the fits of their pairs.
+
+    Parameters
+    ----------
+    drop_early
+        Whether to ask a model no further once the pairs so far show that it will have no
+        weight in a stack of all; what it was not asked stays NaN.
+    """
     shape = rows.y.shape if rows.classes is None else (len(rows), len(rows.classes))
-    log_score, prediction = np.full(len(rows), np.nan), np.full(shape, np.nan)
+    log_scores = np.full((len(models), len(rows)), np.nan)
+    predictions = np.full((len(models), *shape), np.nan)
+    asked = np.arange(len(models))
+    held = np.zeros(len(rows), dtype=bool)
     for train, test in pairs:
-        part = rows.take(train).fit(model)
-        prediction[test], log_score[test] = _told(part, rows.take(test))
-    return HeldOut(log_score, prediction)
+        taught, judged = rows.take(train), rows.take(test)
+        for k in asked.tolist():
+            told = _told(taught.fit(models[k]), judged)
+            predictions[k, test], log_scores[k, test] = told
+        held[test] = True
+        if drop_early and len(asked) > 1:
+            so_far = log_scores[np.ix_(asked, held)]
+            asked = asked[~hopeless_models(so_far, rows.weight[held])]
+    return [HeldOut(*found) for found in zip(log_scores, predictions, strict=True)]
 
 
 def _told(model: Any, rows: TrainingRows) -> tuple[Array, Array]:

@@ -39,7 +39,7 @@ class NearestNeighborsClassifier(NeighborChooser, PredictiveClassifier):
     ----------
     n_neighbors
         How many rows to ask, or "leave_one_out" to choose the number of best log score when
-        each row is left out in turn; of many rows 20,000, evenly spaced. With sample weights,
+        each row is left out in turn; of many rows 4,000, evenly spaced. With sample weights,
         rows are asked until their weight is that number.
     weights
         "uniform", or "gaussian" for ``exp(-d^2 / (2 width^2))``, divided by its value for the
@@ -170,7 +170,7 @@ class NearestNeighborsRegressor(NeighborChooser, PredictiveRegressor):
     ----------
     n_neighbors
         How many rows to ask, or "leave_one_out" to choose the number of best log score when
-        each row is left out in turn; of many rows 20,000, evenly spaced. With sample weights,
+        each row is left out in turn; of many rows 4,000, evenly spaced. With sample weights,
         rows are asked until their weight is that number.
     weights
         "uniform", or "gaussian" for ``exp(-d^2 / (2 width^2))``, divided by its value for the

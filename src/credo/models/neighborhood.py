@@ -15,7 +15,7 @@ __all__ = ["FARTHEST", "Gathered", "Neighborhood", "kernel"]
 
 Index = NDArray[np.intp]
 
-MAX_SCORED = 20_000
+MAX_SCORED = 4_000
 FARTHEST = 1e150
 SMALLEST = 1e-150
 DROWNED = 1e-10

@@ -51,6 +51,10 @@ class Stack(Ensemble):
         `TimeFolds` or ``GroupedFolds(10, groups=patients)`` of `credo.evaluation`.
     random_state
         Draws the folds; if None they are the same in every fit.
+    drop_early
+        Whether to cross-validate a model no further once the folds so far show that it can
+        add next to nothing, see `hopeless_models` of `credo.inference`; that saves time, and
+        its other rows are NaN in ``log_scores_`` and ``held_out_``.
 
     Attributes
     ----------
@@ -60,7 +64,7 @@ class Stack(Ensemble):
         Weight of each model, shape (n_models,); sums to one.
     log_scores_
         Log score of each row under each model fitted without it, shape (n_models, n); NaN
-        for rows of weight zero or that ``cv`` never holds out.
+        for rows of weight zero or that ``cv`` never holds out, and after a model was dropped.
     held_out_
         Class probabilities of each held-out row, shape (n_models, n, K), or predictive means,
         (n_models, n).
@@ -82,11 +86,16 @@ class Stack(Ensemble):
     """
 
     def __init__(
-        self, estimators: list[tuple[str, Any]], cv: Any = 10, random_state: Any = None
+        self,
+        estimators: list[tuple[str, Any]],
+        cv: Any = 10,
+        random_state: Any = None,
+        drop_early: bool = False,
     ):
         self.estimators = estimators
         self.cv = cv
         self.random_state = random_state
+        self.drop_early = drop_early
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Weigh the models on held-out rows, then fit each to all rows."""
@@ -100,11 +109,15 @@ class Stack(Ensemble):
             self.classes_ = rows.classes
         pairs = fold_pairs(self.cv, rows, fold_generator(self.random_state))
         self.fold_ = fold_of_rows(pairs, len(rows))
-        found = [held_out(model, rows, pairs) for model in models]
+        found = held_out(models, rows, pairs, self.drop_early)
         self.log_scores_ = np.array([part.log_score for part in found])
         _require_possible(self.names_, self.log_scores_)
         self.held_out_ = np.array([part.prediction for part in found])
-        self.weights_ = stacking_weights(self.log_scores_, weight=rows.weight)
+        is_asked = ~np.isnan(self.log_scores_[:, self.fold_ >= 0]).any(axis=1)
+        self.weights_ = np.zeros(len(models))
+        self.weights_[is_asked] = stacking_weights(
+            self.log_scores_[is_asked], weight=rows.weight
+        )
         self.estimators_ = [rows.fit(model) for model in models]
         return self
 
