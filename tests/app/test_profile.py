@@ -80,3 +80,34 @@ def test_a_column_that_tells_only_by_its_absence_is_tried_both_ways():
     first = profiles(average, preparation, prepared.X, 2)[0]
     assert (first.name, first.labels) == ("gap", ("present", "missing"))
     assert_allclose(first.predictive.mean(), [0.05, 0.95], atol=0.1)
+
+
+def test_walks_predicted_a_few_at_a_time_are_those_predicted_together(
+    average, found, monkeypatch
+):
+    monkeypatch.setattr("credo.app.walk.BLOCK_ENTRIES", 1)
+    for profile in profiles(average, PREPARATION, PREPARED.X, 9):
+        assert_allclose(profile.predictive.mean(), found[profile.name].predictive.mean())
+
+
+class Told(ModelAverage):
+    """Remembers how many numbers it was asked about at once."""
+
+    most = 0
+
+    def predict_dist(self, X):
+        self.most = max(self.most, X.size)
+        return super().predict_dist(X)
+
+
+def test_of_many_columns_those_that_move_most_are_found_in_little_memory():
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.normal(size=(60, 300)), columns=[f"x{i}" for i in range(300)])
+    y = 5 * frame["x7"] - 4 * frame["x250"] + 0.1 * rng.normal(size=60)
+    preparation = TablePreparation.learn(frame)
+    prepared = preparation.prepare(frame)
+    wide = Told([("linear", LinearRegression())]).fit(named_inputs(prepared), y)
+    moved = profiles(wide, preparation, prepared.X, 2)
+    assert {profile.name for profile in moved} == {"x7", "x250"}
+    assert {len(profile.x) for profile in moved} == {41}
+    assert wide.most <= 1 << 21

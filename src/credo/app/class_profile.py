@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from credo.app.walk import typical_row, walks
+from credo.app.walk import farthest, typical_row, walked, walks
 from credo.data.preparation import PreparedTable, TablePreparation
 from credo.data.table_input import named_inputs
 from credo.distributions.categorical import Categorical
@@ -62,13 +62,19 @@ def class_profiles(
     X
         The design matrix of the training rows.
     """
-    moved = list(walks(preparation, X))
     typical = typical_row(X)
-    rows = np.concatenate([walk.among(typical) for walk in moved])
-    predictive = model.predict_dist(named_inputs(PreparedTable(rows, preparation.names, ())))
-    ends = np.cumsum([0, *(len(walk.x) for walk in moved)])
+
+    def tell(rows: Array) -> Categorical:
+        inputs = named_inputs(PreparedTable(rows, preparation.names, ()))
+        predictive: Categorical = model.predict_dist(inputs)
+        return predictive
+
+    def reach(told: Categorical) -> float:
+        return float(np.ptp(told.probability, axis=0).max())
+
+    moved = farthest(list(walks(preparation, X)), typical, tell, reach, at_most)
     found = [
-        ClassProfile(walk.name, walk.x, walk.labels, predictive[start:end])
-        for walk, start, end in zip(moved, ends[:-1], ends[1:], strict=True)
+        ClassProfile(walk.name, walk.x, walk.labels, told)
+        for walk, told in zip(moved, walked(moved, typical, tell), strict=True)
     ]
     return sorted(found, key=lambda profile: -profile.reach)[:at_most]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from credo.app.walk import typical_row, walks
+from credo.app.walk import farthest, typical_row, walked, walks
 from credo.data.preparation import PreparedTable, TablePreparation
 from credo.data.table_input import named_inputs
 from credo.distributions.estimate import Estimate
@@ -75,15 +75,21 @@ def profiles(
     X
         The design matrix of the training rows.
     """
-    moved = list(walks(preparation, X))
     typical = typical_row(X)
-    rows = np.concatenate([walk.among(typical) for walk in moved])
-    predictive = average.predict_dist(named_inputs(PreparedTable(rows, preparation.names, ())))
-    assert isinstance(predictive, Predictive)
-    ends = np.cumsum([0, *(len(walk.x) for walk in moved)])
+
+    def tell(rows: Array) -> Predictive:
+        inputs = named_inputs(PreparedTable(rows, preparation.names, ()))
+        predictive = average.predict_dist(inputs)
+        assert isinstance(predictive, Predictive)
+        return predictive
+
+    def reach(told: Predictive) -> float:
+        return float(np.ptp(told.mean()))
+
+    moved = farthest(list(walks(preparation, X)), typical, tell, reach, at_most)
     found = [
-        Profile(walk.name, walk.x, walk.labels, predictive[start:end])
-        for walk, start, end in zip(moved, ends[:-1], ends[1:], strict=True)
+        Profile(walk.name, walk.x, walk.labels, told)
+        for walk, told in zip(moved, walked(moved, typical, tell), strict=True)
     ]
     order = sorted(found, key=lambda profile: (profile.sure_reach == 0, -profile.reach))
     return order[:at_most]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -12,10 +13,21 @@ from credo.data.preparation import TablePreparation
 from credo.numerics.array import Array
 from credo.numerics.distance import squared_distances
 
-__all__ = ["N_POINTS", "Walk", "typical_row", "walks"]
+__all__ = ["N_POINTS", "Walk", "farthest", "typical_row", "walked", "walks"]
 
 N_POINTS = 41
 """Places along the range of a number."""
+
+N_GLANCES = 5
+"""Places at which walks are compared first where they are many."""
+
+MANY = 100
+"""More walks than this are compared first."""
+
+BLOCK_ENTRIES = 1 << 21
+"""Numbers in the rows of a few walks, which are predicted together."""
+
+T = TypeVar("T")
 
 
 class Walk(NamedTuple):
@@ -26,6 +38,12 @@ class Walk(NamedTuple):
     labels: tuple[str, ...]
     code: Array
     start: int
+
+    def at_a_glance(self) -> Walk:
+        """Return the walk at a few of its values."""
+        kept = np.unique(np.linspace(0, len(self.x) - 1, N_GLANCES).astype(np.intp))
+        labels = tuple(self.labels[place] for place in kept) if self.labels else ()
+        return self._replace(x=self.x[kept], labels=labels, code=self.code[kept])
 
     def among(self, typical: Array) -> Array:
         """Return the typical row, once for each value, with that value in it."""
@@ -59,6 +77,38 @@ def walks(preparation: TablePreparation, X: Array) -> Iterator[Walk]:
         elif code.names:
             yield _number_walk(code, X[:, start], start)
         start += len(code.names)
+
+
+def walked(moved: Sequence[Walk], typical: Array, tell: Callable[[Array], T]) -> Iterator[T]:
+    """Yield what ``tell`` says of the rows along each walk.
+
+    It is asked about a few walks at a time: all rows of a wide table would be many times as
+    large as the table.
+    """
+    ends = np.cumsum([len(walk.x) for walk in moved])
+    most = max(N_POINTS, BLOCK_ENTRIES // max(typical.shape[1], 1))
+    block = (ends - 1) // most
+    for number in np.unique(block):
+        few = [moved[place] for place in np.flatnonzero(block == number).tolist()]
+        told: Any = tell(np.concatenate([walk.among(typical) for walk in few]))
+        stops = np.cumsum([0, *(len(walk.x) for walk in few)])
+        for start, stop in pairwise(stops.tolist()):
+            yield told[start:stop]
+
+
+def farthest(
+    moved: Sequence[Walk],
+    typical: Array,
+    tell: Callable[[Array], T],
+    reach: Callable[[T], float],
+    at_most: int,
+) -> list[Walk]:
+    """Return the walks worth taking: all, or of many those that lead far at a glance."""
+    if len(moved) <= MANY:
+        return list(moved)
+    glances = walked([walk.at_a_glance() for walk in moved], typical, tell)
+    order = np.argsort([-reach(told) for told in glances], kind="stable")
+    return [moved[place] for place in np.sort(order[: max(at_most, MANY // 2)]).tolist()]
 
 
 def _number_walk(code: NumberCode | DateCode, column: Array, start: int) -> Walk:
