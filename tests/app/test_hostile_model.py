@@ -1,9 +1,6 @@
 """No model file, however it was changed, makes a command end in a traceback."""
 
-import io
 import json
-import zipfile
-from hashlib import sha256
 
 import numpy as np
 import pytest
@@ -11,6 +8,7 @@ from typer.testing import CliRunner
 
 import credo
 from credo.app.command_line import command_line
+from resealing import seal, unseal
 
 N_EDITS = 40
 JUNK = [
@@ -40,30 +38,12 @@ def leaves(node, path=()):
             yield from leaves(child, (*path, key))
 
 
-def written(path, document, arrays):
-    """Write a file whose checksums are right, whatever is in it."""
-    members = []
-    for array in arrays:
-        buffer = io.BytesIO()
-        np.lib.format.write_array(buffer, np.asarray(array), allow_pickle=False)
-        members.append(buffer.getvalue())
-    checked = {**document, "arrays": [sha256(member).hexdigest() for member in members]}
-    content = json.dumps(checked).encode()
-    with zipfile.ZipFile(path, "w") as target:
-        for place, member in enumerate(members):
-            target.writestr(f"arrays/{place}.npy", member)
-        target.writestr("model.json", content)
-        target.comment = b"credo sha256 " + sha256(content).hexdigest().encode()
-
-
 @pytest.fixture(scope="module", params=["numbers", "classes"])
 def whole(request, result, sorted_rows, tmp_path_factory):
     path = tmp_path_factory.mktemp("model") / "model.credo"
     credo.save((result if request.param == "numbers" else sorted_rows).model, path)
-    with zipfile.ZipFile(path) as source:
-        document = json.loads(source.read("model.json"))
-        n_arrays = len(document.pop("arrays"))
-        arrays = [np.load(io.BytesIO(source.read(f"arrays/{i}.npy"))) for i in range(n_arrays)]
+    document, arrays = unseal(path)
+    del document["arrays"]
     return document, arrays
 
 
@@ -88,7 +68,7 @@ def assert_answered(what):
 
 
 def test_the_file_written_anew_is_the_same(whole, work):
-    written("m.credo", *whole)
+    seal("m.credo", *whole)
     for arguments in (["inspect", "m.credo"], ["predict", "m.credo", "new.csv"]):
         assert CliRunner().invoke(command_line, arguments).exit_code == 0
 
@@ -110,7 +90,7 @@ def test_any_edited_value_is_answered_or_refused_in_one_sentence(whole, work, se
             del node[place[-1]]
         else:
             node[place[-1]] = junk
-        written("m.credo", copy, arrays)
+        seal("m.credo", copy, arrays)
         assert_answered((place, junk))
 
 
@@ -140,7 +120,7 @@ def test_any_other_array_is_answered_or_refused_in_one_sentence(whole, work, see
         place = int(rng.integers(len(arrays)))
         with np.errstate(all="ignore"):
             other = broken(arrays[place], rng)
-        written("m.credo", document, [*arrays[:place], other, *arrays[place + 1 :]])
+        seal("m.credo", document, [*arrays[:place], other, *arrays[place + 1 :]])
         assert_answered((place, arrays[place].shape, other.shape))
 
 
@@ -148,8 +128,24 @@ def test_scores_that_are_missing_are_refused(whole, work):
     document, arrays = whole
     copy = json.loads(json.dumps(document))
     copy["value"]["fields"]["scores"] = {"$": "tuple", "items": []}
-    written("m.credo", copy, arrays)
+    seal("m.credo", copy, arrays)
     assert_answered("no scores")
     assert "must score every c" in str(
         CliRunner().invoke(command_line, ["inspect", "m.credo"]).stderr
     )
+
+
+def test_names_of_half_a_character_are_refused(whole, work):
+    document, arrays = whole
+    places = [place for place, array in enumerate(arrays) if array.dtype.kind == "U"]
+    halves = [np.char.add(array, "\ud800") for array in arrays if array.dtype.kind == "U"]
+    changed = dict(zip(places, halves, strict=True))
+    text = json.dumps(document)
+    for name in ("age", document["value"]["fields"]["preparation"]["fields"]["target"]):
+        damaged = json.loads(text.replace(f'"{name}"', rf'"{name}\ud800"'))
+        for parts in (arrays, [changed.get(i, array) for i, array in enumerate(arrays)]):
+            seal("m.credo", damaged, parts)
+            ran = CliRunner().invoke(command_line, ["predict", "m.credo", "new.csv"])
+            assert ran.exit_code == 2
+            assert ran.stderr.startswith("credo: m.credo must ")
+            assert "Unicode" in ran.stderr or "whole characters" in ran.stderr

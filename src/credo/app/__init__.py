@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from credo.app.compare_job import model_names as model_names
     from credo.app.compare_report import comparison_page as comparison_page
     from credo.app.compare_terminal import print_comparison as print_comparison
+    from credo.app.csv_place import CsvPlace as CsvPlace
     from credo.app.draw_job import DrawSettings as DrawSettings
     from credo.app.finding import findings as findings
     from credo.app.job import fit_table as fit_table
@@ -45,6 +46,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "compare_job": ["compare_table", "model_names"],
         "compare_report": ["comparison_page"],
         "compare_terminal": ["print_comparison"],
+        "csv_place": ["CsvPlace"],
         "finding": ["findings"],
         "job": ["fit_table"],
         "draw_job": ["DrawSettings"],

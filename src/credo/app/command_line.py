@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
 from typer.core import TyperGroup
@@ -16,19 +17,32 @@ from typer.core import TyperGroup
 import credo
 from credo import app
 from credo.app.network_command import add_network_commands
-from credo.app.option import named_columns, with_fields
+from credo.app.option import QuoteFormulas, named_columns, with_fields
 from credo.data.error import DataError
 
 __all__ = ["command_line", "main"]
 
+READER_LEFT = 1
 USER_ERROR = 2
+INTERRUPTED = 130
 
 # Typer brings its own copy of click in some versions; this is the class in either.
 _UsageError: Any = typer.BadParameter.__mro__[1]
 
 
+class _Stopped(Exception):
+    """Someone pressed Ctrl-C; typer would end the process without a word."""
+
+
 class _OneSentence(TyperGroup):
     """Commands whose user errors are one sentence and exit code 2; bugs keep a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command, and tell typer nothing of Ctrl-C."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise _Stopped from error
 
     def main(self, *args: Any, **settings: Any) -> Any:
         """Run a command; where it stands alone, end the process with its exit code."""
@@ -43,13 +57,15 @@ class _OneSentence(TyperGroup):
         except _UsageError as error:
             command = error.ctx.command_path if error.ctx else "credo"
             _fail(f"{error.format_message().rstrip('.')}; see {command} --help.")
-        except typer.Abort:
-            _fail("stopped before anything was written.")
+        except (_Stopped, typer.Abort):
+            _fail("stopped; each output is whole or as it was before.", INTERRUPTED)
+        except MemoryError:
+            _fail("the memory must suffice for the work; found too little; use less data.")
 
 
-def _fail(sentence: str) -> NoReturn:
+def _fail(sentence: str, exit_code: int = USER_ERROR) -> NoReturn:
     typer.echo(f"credo: {' '.join(sentence.split())}", err=True)
-    sys.exit(USER_ERROR)
+    sys.exit(exit_code)
 
 
 command_line = typer.Typer(
@@ -183,9 +199,11 @@ def predict(
         Path | None,
         typer.Option(help="CSV file of losses; adds the action of least expected loss."),
     ] = None,
+    quote_formulas: QuoteFormulas = False,
 ) -> None:
     """Predict each row of a table: mean, sd and interval, or class and probabilities."""
-    app.predict_job.predict(model, table, out, coverage, decide)
+    place = app.CsvPlace(out, quote_formulas)
+    app.predict_job.predict(model, table, place, coverage, decide)
 
 
 def _print_models(is_wanted: bool) -> None:
@@ -254,7 +272,49 @@ add_network_commands(command_line)
 
 def main() -> None:
     """Run the command line."""
+    sys.stdout = _whole_writes(sys.stdout)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-    command_line()
+    try:
+        try:
+            command_line()
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        if not _is_stuck(sys.stdout):
+            raise
+        if isinstance(error, BrokenPipeError):
+            sys.exit(READER_LEFT)
+        _fail(
+            "standard output must take all that is written; found that it does not "
+            f"({error.strerror}); free the place, or write to another."
+        )
+
+
+def _whole_writes(stream: TextIO) -> TextIO:
+    """Return a stream that writes on where a write was cut short.
+
+    An unbuffered stream, as containers ask for, forgets what a full disk did not take.
+    """
+    raw = getattr(stream, "buffer", None)
+    if not isinstance(stream, io.TextIOWrapper) or not isinstance(raw, io.RawIOBase):
+        return stream
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw), encoding=stream.encoding, line_buffering=True
+    )
+
+
+def _is_stuck(stream: TextIO) -> bool:
+    """Whether a stream cannot write what it holds, which is then thrown away.
+
+    Otherwise the interpreter would try once more at its end, and complain.
+    """
+    try:
+        stream.flush()
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+        return True
+    return False

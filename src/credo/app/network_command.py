@@ -10,7 +10,7 @@ import typer
 
 from credo import app
 from credo.app.many_values import ManyValues
-from credo.app.option import with_fields
+from credo.app.option import QuoteFormulas, with_fields
 
 __all__ = ["add_network_commands"]
 
@@ -62,6 +62,7 @@ class QueryOptions:
     method: Annotated[
         str, typer.Option(help="auto, exact, or the name of an approximation.")
     ] = "auto"
+    quote_formulas: QuoteFormulas = False
 
 
 def query(options: QueryOptions) -> None:
@@ -76,7 +77,8 @@ def query(options: QueryOptions) -> None:
         options.joint,
         options.method,
     )
-    app.query_job.query(options.network, settings, options.data, options.out)
+    place = app.CsvPlace(options.out, options.quote_formulas)
+    app.query_job.query(options.network, settings, options.data, place)
 
 
 def info(network: NetworkPath) -> None:

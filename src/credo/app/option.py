@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, TypeVar, get_type_hints
+from typing import Annotated, Any, TypeVar, get_type_hints
 
-__all__ = ["named_columns", "with_fields"]
+import typer
+
+__all__ = ["QuoteFormulas", "named_columns", "with_fields"]
 
 Options = TypeVar("Options")
+
+QuoteFormulas = Annotated[
+    bool,
+    typer.Option(
+        "--quote-formulas",
+        help="Put ' before text that starts with =, +, - or @, which spreadsheets compute.",
+    ),
+]
 
 
 def named_columns(names: str | None) -> tuple[str, ...]:

@@ -2,50 +2,42 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from credo.app.console import print_notes, print_places, progress_bar, stderr
+from credo.app.csv_place import CsvPlace
 from credo.data.error import ModelFileError
 from credo.data.loss_file import read_losses
 from credo.data.model_file import load
-from credo.data.output import atomic_file, require_apart, require_writable
 from credo.data.table_classification import TableClassification
 from credo.data.table_input import TablePrediction
 from credo.data.table_regression import TableRegression
 
 __all__ = ["predict"]
 
+N_DIGITS = 8
 TableModel = TableRegression | TableClassification
 
 
 def predict(
     model: Path,
     table: Path,
-    out: Path | None,
+    place: CsvPlace,
     coverage: float | None,
     losses: Path | None = None,
 ) -> None:
     """Write the predictions of a table as CSV, to a file or to standard output."""
-    if out is not None:
-        require_writable(out)
-        require_apart(out, table, model)
+    place.require_free(table, model)
     console = stderr()
     with progress_bar(console) as tell:
         tell(0.0, "opening the model")
         fitted = _loaded(model)
         tell(0.2, "predicting")
         prediction = _predicted(fitted, model.name, table, coverage, losses)
-        tell(0.9, "writing")
-        text = prediction.frame.to_csv(index=False, float_format="%.8g", lineterminator="\n")
-    if out is None:
-        sys.stdout.write(text)
-    else:
-        with atomic_file(out) as file:
-            file.write(text.encode())
+    place.write(prediction.frame, N_DIGITS)
     print_notes(console, prediction.notes)
-    if out is not None:
-        print_places(console, {"predictions": out})
+    if place.path is not None:
+        print_places(console, {"predictions": place.path})
 
 
 def _predicted(

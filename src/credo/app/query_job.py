@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -14,6 +13,7 @@ import pandas as pd
 from credo.app.case_answer import case_answers
 from credo.app.console import print_notes, progress_bar, stderr, stdout
 from credo.app.counting import count
+from credo.app.csv_place import CsvPlace
 from credo.app.finding_text import (
     require_free,
     require_names,
@@ -26,7 +26,6 @@ from credo.app.query_answer import Answer, RealAnswer, StateAnswer
 from credo.app.query_terminal import print_answer
 from credo.app.question_error import QuestionError
 from credo.data.case_table import read_cases
-from credo.data.output import atomic_file, require_apart, require_writable
 from credo.graphs.variable import nearest
 from credo.inference.table_ladder import METHODS
 from credo.models.findings import read_findings
@@ -34,6 +33,7 @@ from credo.models.network import Network
 
 __all__ = ["QuerySettings", "query"]
 
+N_DIGITS = 10
 MOST_JOINT = 10_000
 WEIGHTING = "likelihood_weighting"
 
@@ -61,11 +61,9 @@ class QuerySettings:
     method: str = "auto"
 
 
-def query(path: Path, settings: QuerySettings, data: Path | None, out: Path | None) -> None:
+def query(path: Path, settings: QuerySettings, data: Path | None, place: CsvPlace) -> None:
     """Answer a question about a network, on the terminal or in a CSV file."""
-    if out is not None:
-        require_writable(out)
-        require_apart(out, path, data)
+    place.require_free(path, data)
     net = opened_network(path, stderr())
     require_names(settings.of, net.variables, "--of")
     given = typed_findings(settings.given, net.variables)
@@ -74,13 +72,13 @@ def query(path: Path, settings: QuerySettings, data: Path | None, out: Path | No
     require_answers(net, path.name, do)
     _require_method(settings.method)
     if data is not None:
-        _answer_cases(net, settings, given, do, data, out)
+        _answer_cases(net, settings, given, do, data, place)
         return
     with answering(path.name, stderr(), settings.method):
         answer = answered(net, settings, given, do)
     print_answer(stdout(), answer)
-    if out is not None:
-        _write(answer.frame(), out)
+    if place.path is not None:
+        place.write(answer.frame(), N_DIGITS)
 
 
 def answered(
@@ -139,7 +137,7 @@ def _answer_cases(
     given: Mapping[str, Any],
     do: Mapping[str, Any],
     data: Path,
-    out: Path | None,
+    place: CsvPlace,
 ) -> None:
     if not settings.of or do or settings.is_joint:
         raise QuestionError(
@@ -150,19 +148,10 @@ def _answer_cases(
     console = stderr()
     with progress_bar(console) as tell, answering(cases.name, console, settings.method):
         found = case_answers(net, cases, settings.of, given, settings.method, tell)
-    _write(found.frame, out)
+    place.write(found.frame, N_DIGITS)
     print_notes(console, found.notes)
-    if out is not None:
-        print_notes(console, [f"{count(len(found.frame), 'row')} in {out}."])
-
-
-def _write(frame: pd.DataFrame, out: Path | None) -> None:
-    text = frame.to_csv(index=False, float_format="%.10g", lineterminator="\n")
-    if out is None:
-        sys.stdout.write(text)
-        return
-    with atomic_file(out) as file:
-        file.write(text.encode())
+    if place.path is not None:
+        print_notes(console, [f"{count(len(found.frame), 'row')} in {place.path}."])
 
 
 def _require_method(method: str) -> None:

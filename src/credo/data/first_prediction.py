@@ -22,11 +22,10 @@ def require_predicts(estimator: Any) -> None:
     standard deviations from any data: an estimator that learned from data answers for them.
     """
     _require_coded_members(estimator)
-    rows = _rows(estimator)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            answers = _answers(estimator, rows)
+            answers = _answers(estimator, _rows(estimator))
         # Whatever parts that do not agree make a prediction raise, the file is at fault.
         except Exception as error:
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:120]

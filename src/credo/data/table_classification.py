@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 
 from credo.data.error import ModelFileError
 from credo.data.preparation import PreparedTable, TablePreparation
-from credo.data.table_input import TableInput, TablePrediction, named_inputs, trial_rows
+from credo.data.table_input import (
+    TableInput,
+    TablePrediction,
+    named_inputs,
+    require_whole_text,
+    trial_rows,
+)
 from credo.data.training_range import TrainingRange
 from credo.decisions.decision import Decision, decide
 from credo.decisions.loss_matrix import LossMatrix
@@ -181,6 +187,7 @@ class TableClassification:
             raise ModelFileError("must weigh every classifier; found other numbers of weights")
         if self.classes_.dtype.kind != "U":
             raise ModelFileError("must name its classes by text; found something else")
+        require_whole_text(map(str, self.classes_))
         predictive = self.predict_dist(trial_rows(self.preparation, self.training_range))
         if not np.isfinite(predictive.probability).all():
             raise ModelFileError("must predict probabilities; found other numbers")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
@@ -9,11 +10,18 @@ import numpy as np
 import pandas as pd
 
 from credo.data import cell
+from credo.data.error import ModelFileError
 from credo.data.preparation import PreparedTable, TablePreparation
 from credo.data.table import Table, as_table
 from credo.data.training_range import TrainingRange
 
-__all__ = ["TableInput", "TablePrediction", "named_inputs", "trial_rows"]
+__all__ = [
+    "TableInput",
+    "TablePrediction",
+    "named_inputs",
+    "require_whole_text",
+    "trial_rows",
+]
 
 N_TRIED = 9
 """Rows on which a loaded model is tried."""
@@ -83,8 +91,18 @@ class TableInput:
         return pd.DataFrame(numbering | columns)
 
 
+def require_whole_text(words: Iterable[str]) -> None:
+    """Raise a `ModelFileError` for text with half a character, which no table can hold."""
+    half = [word for word in words if any("\ud800" <= letter <= "\udfff" for letter in word)]
+    if half:
+        raise ModelFileError(
+            f"must name columns and classes by whole characters; found {half[0][:40]!r}"
+        )
+
+
 def trial_rows(preparation: TablePreparation, training_range: TrainingRange) -> PreparedTable:
     """Return a row with nothing in it, and rows across the training range."""
+    require_whole_text((preparation.target, *preparation.inputs, *preparation.names))
     nothing = pd.DataFrame({name: [None] for name in preparation.inputs}, dtype=object)
     empty = preparation.prepare(nothing)
     along = np.linspace(0, 1, N_TRIED)[:, None]
