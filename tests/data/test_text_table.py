@@ -114,3 +114,25 @@ def test_numbers_come_back_to_the_last_digit(rows):
     again = TextTable.of(text, "d.csv").frame()
     np.testing.assert_allclose(again["x"], frame["x"], rtol=4e-16, atol=5e-324)
     assert again["n"].tolist() == frame["n"].tolist()
+
+
+TORN = b"a,b,y\n" + b"1,2,3\n" * 7 + b"1,0.\r2,3\n" + b"1,2,3\n" * 12
+
+
+@pytest.mark.parametrize(
+    ("raw", "line"), [(TORN, 9), (b"a\n1\r2\n3\n", 2), (b'a,b\n"x\ry",2\r3,4\n', 2)]
+)
+def test_a_carriage_return_inside_a_line_tears_no_row_in_silence(raw, line):
+    with pytest.raises(TableError, match=f"carriage return inside line {line}, which would"):
+        TextTable.of(raw, "torn.csv")
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r", b"\r\r\n"])
+def test_lines_may_end_in_any_way_that_all_share(end):
+    raw = end.join([b"a,b", b"1,2", b"3,4", b""])
+    assert TextTable.of(raw, "t.csv").frame().to_numpy().tolist() == [[1, 2], [3, 4]]
+
+
+def test_a_carriage_return_in_quotes_is_part_of_its_cell():
+    frame = TextTable.of(b'a,b\n"x\ry",2\nz,4\n', "t.csv").frame()
+    assert frame["a"].tolist() == ["x\ry", "z"]

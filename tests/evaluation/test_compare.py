@@ -25,7 +25,13 @@ from credo.evaluation import (
 )
 from credo.features import PolynomialBasis
 from credo.inference import model_posterior
-from credo.models import GaussianClassConditional, LinearRegression, NaiveBayes, Stack
+from credo.models import (
+    BaselineRegressor,
+    GaussianClassConditional,
+    LinearRegression,
+    NaiveBayes,
+    Stack,
+)
 
 
 def classes(n=200, seed=0):
@@ -521,3 +527,12 @@ def test_there_are_no_weights_where_every_model_ruled_out_every_row():
     assert np.isnan(found.stacking_weights).all()
     assert any("in 8 rows was impossible to every model" in note for note in found.notes)
     assert "inf" not in str(found)
+
+
+def test_one_column_of_numbers_is_compared_as_their_list():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(30, 1))
+    y = x[:, 0] + 0.3 * rng.normal(size=30)
+    models = {"line": LinearRegression(), "mean": BaselineRegressor()}
+    column, plain = (compare(models, x, z, cv=3) for z in (y[:, None], y))
+    assert_allclose(column.log_scores, plain.log_scores)

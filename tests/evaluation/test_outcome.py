@@ -63,3 +63,10 @@ def test_weights_are_one_for_each_row_or_one_for_all():
         row_weights([1.0, 2.0], 3)
     with pytest.raises(ValueError, match="weight must be non-negative; found -1"):
         row_weights([1.0, -1.0], 2)
+
+
+def test_the_order_of_bytes_and_masks_do_not_matter():
+    labels, codes = coded(np.array([3, 1, 3], dtype=">i8"))
+    assert labels.tolist() == [1, 3]
+    assert codes.tolist() == [1, 0, 1]
+    assert coded(np.ma.array([3, 1, 3], mask=[True, False, False]))[1].tolist() == [-1, 0, 1]

@@ -398,3 +398,10 @@ def test_inferences_print_on_one_line():
             assert len(repr(part)) < 120
             assert "\n" not in repr(part)
     assert "1600 spins, largest standard error" in repr(model.infer("gibbs").posterior)
+
+
+@pytest.mark.parametrize("settings", [{"coupling": 1e308}, {"field": -1e308}])
+def test_sums_beyond_the_largest_number_are_refused(settings):
+    with pytest.raises(ValueError, match=r"add up to less than 1e\+300 in size.*found"):
+        IsingModel((2, 3), **settings)
+    assert np.isfinite(IsingModel((2, 3), 1e290, 1.0).mean()).all()

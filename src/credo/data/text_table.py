@@ -19,6 +19,7 @@ __all__ = ["SEPARATORS", "TextTable"]
 SEPARATORS = (",", ";", "\t")
 
 _BLOCK = 1 << 24
+_LONE_RETURN = re.compile(rb"\r(?![\r\n])")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 _DECIMAL_POINT = re.compile(r"[-+]?\d+\.\d+")
 
@@ -47,6 +48,7 @@ class TextTable:
         _require_text(raw, name)
         if b"\r" in raw and b"\n" not in raw:
             raw = raw.replace(b"\r", b"\n")
+        _require_whole_lines(raw, name)
         return cls(raw, name, separator or _separator(raw))
 
     def header(self) -> list[str]:
@@ -166,6 +168,24 @@ def _require_text(raw: bytes, name: str) -> None:
         )
     if not raw.strip():
         raise TableError(_empty(name))
+
+
+def _require_whole_lines(raw: bytes, name: str) -> None:
+    """Refuse a carriage return that would end a row in the middle of a line."""
+    if b"\r" not in raw:
+        return
+    n_quotes, start = 0, 0
+    for found in _LONE_RETURN.finditer(raw):
+        n_quotes += raw.count(b'"', start, found.start())
+        start = found.start()
+        # Quotes come in pairs, so that an odd number of them before it means inside a cell.
+        if n_quotes % 2 == 0 and found.end() < len(raw):
+            line = raw.count(b"\n", 0, found.start()) + 1
+            raise TableError(
+                f"every line of {name} must end as its others do; found a carriage return "
+                f"inside line {line}, which would tear its row in two; remove it, or put the "
+                "cell in quotes."
+            )
 
 
 def _separator(raw: bytes) -> str:

@@ -9,11 +9,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_classifier
+from sklearn.utils import get_tags
 
 from credo.distributions.parameter import non_negative
-from credo.numerics.array import Array, as_float
+from credo.numerics.array import Array, as_float, in_byte_order, unmasked
 
-__all__ = ["MISSING", "Outcome", "class_codes", "coded", "row_weights"]
+__all__ = [
+    "MISSING",
+    "Outcome",
+    "class_codes",
+    "coded",
+    "has_many_outputs",
+    "row_weights",
+]
 
 Codes = NDArray[np.intp]
 
@@ -41,7 +49,9 @@ class Outcome:
     def of(cls, estimator: Any, y: ArrayLike) -> Outcome:
         """Return outcomes as the kind of estimator needs them."""
         if not _expects_classes(estimator):
-            return cls(as_float(y))
+            numbers = as_float(y)
+            is_column = numbers.shape[1:] == (1,) and not has_many_outputs(estimator)
+            return cls(numbers[:, 0] if is_column else numbers)
         classes, codes = coded(y)
         return cls(np.asarray(y), classes, codes)
 
@@ -96,6 +106,12 @@ def row_weights(weight: ArrayLike | None, n: int) -> Array:
     return np.broadcast_to(weights, (n,))
 
 
+def has_many_outputs(estimator: Any) -> bool:
+    """Return whether an estimator can learn several outcomes of a row at once."""
+    has_tags = hasattr(estimator, "__sklearn_tags__")
+    return has_tags and bool(get_tags(estimator).target_tags.multi_output)
+
+
 def _expects_classes(estimator: Any) -> bool:
     # A ModelAverage is known by its prior over parts, as this room imports no model.
     if hasattr(estimator, "estimators") and hasattr(estimator, "prior"):
@@ -104,7 +120,7 @@ def _expects_classes(estimator: Any) -> bool:
 
 
 def _one_axis(y: ArrayLike) -> NDArray[Any]:
-    outcomes = np.asarray(y)
+    outcomes = in_byte_order(np.asarray(unmasked(y)))
     if outcomes.ndim != 1:
         raise ValueError(
             f"y must hold one class for each row; found shape {outcomes.shape}. Pass one "

@@ -9,6 +9,7 @@ from credo.distributions.parameter import require
 from credo.numerics.array import Array, as_float
 
 __all__ = [
+    "MOST_WEIGHT",
     "as_complete_rows",
     "as_label",
     "as_rows",
@@ -17,6 +18,9 @@ __all__ = [
     "weight_by_entry",
     "weighted_sum",
 ]
+
+MOST_WEIGHT = 1e20
+"""Largest sum of weights: a weight is a number of rows, and times a square must be finite."""
 
 
 def as_rows(x: ArrayLike) -> Array:
@@ -53,22 +57,30 @@ def as_complete_rows(x: ArrayLike, weight: Array) -> Array:
     )
 
 
-def as_weight(weight: ArrayLike, n_samples: int) -> Array:
+def as_weight(weight: ArrayLike, n_samples: int, name: str = "weight") -> Array:
     """Return one weight per row, shape (n_samples,); a single number serves all rows."""
     weights = as_float(weight)
     if weights.shape not in ((), (n_samples,)):
         raise ValueError(
-            f"weight must be one number or one per row, shape ({n_samples},); found shape "
+            f"{name} must be one number or one per row, shape ({n_samples},); found shape "
             f"{weights.shape}. Pass responsibility[:, k] for component k."
         )
     require(
-        "weight",
+        name,
         weights,
         lambda v: (v >= 0) & (v < np.inf),
         "non-negative and finite",
         "Leave a row out with weight 0; forget rows with a - b.",
     )
-    return np.broadcast_to(weights, (n_samples,))
+    each = np.broadcast_to(weights, (n_samples,))
+    with np.errstate(over="ignore"):
+        total = each.sum()
+    if total > MOST_WEIGHT:
+        raise ValueError(
+            f"{name} must add up to at most {MOST_WEIGHT:g}, since a weight says how many rows "
+            f"one stands for; found a sum of {total:g}. Divide all weights by the same number."
+        )
+    return each
 
 
 def as_label(label: ArrayLike, n_samples: int, k: int) -> NDArray[np.intp]:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from credo.inference.model_evidence import Evidence, model_posterior
 from credo.models.ensemble import Ensemble, kind_of, mixed_classes, mixed_predictive
-from credo.models.inputs import validated
+from credo.models.inputs import single_column, validated
 from credo.numerics.log_domain import log_sum_exp
 
 __all__ = ["EvidenceWarning", "ModelAverage"]
@@ -78,6 +78,7 @@ class ModelAverage(Ensemble):
         X, y = indexable(X, y)
         # The members check the values, each as it was told to.
         validated(self, X, y, skip_check_array=True)
+        y = single_column(self, y)
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
         fitted = [clone(model).fit(X, y, **weight) for model in models]
         if is_classifier:

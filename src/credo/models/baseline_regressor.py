@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 from sklearn.utils import Tags
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from credo.distributions.predictive import Predictive
 from credo.distributions.student_t import StudentT
 from credo.families.normal import NormalInverseGamma, NormalStatistics
-from credo.models.inputs import validated
+from credo.models.inputs import row_weight, validated
 from credo.models.regressor import PredictiveRegressor
 from credo.numerics.array import Array
 
@@ -121,10 +121,7 @@ class BaselineRegressor(PredictiveRegressor):
     ) -> tuple[Array, Array]:
         self._check_prior()
         x, outcomes = validated(self, X, y, reset=is_first, dtype=np.float64, y_numeric=True)
-        weight = _check_sample_weight(
-            sample_weight, x, dtype=np.float64, ensure_non_negative=True
-        )
-        return np.asarray(outcomes, dtype=np.float64), weight
+        return np.asarray(outcomes, dtype=np.float64), row_weight(sample_weight, x)
 
     def _check_prior(self) -> None:
         if self.prior is None:

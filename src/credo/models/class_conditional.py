@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import (
-    _check_sample_weight,
     check_consistent_length,
     check_is_fitted,
 )
@@ -22,7 +21,7 @@ from credo.inference.latent_class import IncompleteRows
 from credo.models.class_setting import ClassConditionalSetting, Summary, class_weight
 from credo.models.classifier import PredictiveClassifier
 from credo.models.diagnosis import Diagnosis, diagnose_classes
-from credo.models.inputs import validated
+from credo.models.inputs import require_moderate, row_weight, validated
 from credo.models.label import class_labels, label_codes
 from credo.models.setting import generator
 from credo.numerics.array import Array
@@ -273,6 +272,7 @@ class GaussianClassConditional(PredictiveClassifier):
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> IncompleteRows:
         x = self._inputs(X)
+        require_moderate("X", x)
         check_consistent_length(x, y)
         codes = label_codes(y, self.classes_, allow_missing=True)
         return self._rows(x, codes, self._weight(sample_weight, x))
@@ -286,15 +286,7 @@ class GaussianClassConditional(PredictiveClassifier):
         return np.asarray(x)
 
     def _weight(self, sample_weight: ArrayLike | None, x: Array) -> Array:
-        return np.asarray(
-            _check_sample_weight(
-                sample_weight,
-                x,
-                dtype=np.float64,
-                ensure_non_negative=True,
-                allow_all_zero_weights=False,
-            )
-        )
+        return row_weight(sample_weight, x)
 
     def _rows(self, x: Array, codes: NDArray[np.intp], weight: Array) -> IncompleteRows:
         # A row without weight has no say, whether or not its class is known.

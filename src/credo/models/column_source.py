@@ -218,7 +218,7 @@ def _floats(values: NDArray[Any], name: Any) -> Array:
     numbers = np.full(len(values), np.nan)
     try:
         numbers[~is_missing] = values[~is_missing].astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
             f"column {name!r} must hold numbers, as it did at the first fit or as kinds says; "
             f"found {error}. Turn it into numbers, or name it 'categorical' in kinds."

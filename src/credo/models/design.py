@@ -11,7 +11,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from credo.features.basis import Basis
 from credo.features.placement import distinct_rows
-from credo.models.inputs import validated
+from credo.models.inputs import require_moderate, validated
 from credo.numerics.array import Array
 
 __all__ = [
@@ -45,8 +45,14 @@ def placed_basis(basis: Any, x: Array, weight: Array | None = None) -> Basis | N
 
 
 def design(basis: Basis | None, x: Array) -> Array:
-    """Return the columns that weights are for, shape (n, n_columns)."""
-    return x if basis is None else basis.design(x)
+    """Return the columns that weights are for, shape (n, n_columns), all of moderate size."""
+    if basis is None:
+        require_moderate("X", x)
+        return x
+    with np.errstate(over="ignore"):
+        columns = basis.design(x)
+    require_moderate("the basis of X", columns)
+    return columns
 
 
 def design_blocks(basis: Basis | None, x: Array) -> Iterator[Array]:

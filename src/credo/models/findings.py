@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from credo.graphs.variable import UnknownState, UnknownVariable, Variable, nearest
 from credo.inference.findings import MISSING, Findings
-from credo.numerics.array import Array
+from credo.numerics.array import Array, as_float
 
 __all__ = ["Given", "as_frame", "as_mapping", "is_frame", "read_findings", "with_settings"]
 
@@ -133,16 +133,20 @@ def _position(variable: Variable, value: Any) -> int | None:
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or (pd.api.types.is_scalar(value) and bool(pd.isna(value)))
+    return (
+        value is None
+        or value is np.ma.masked
+        or (pd.api.types.is_scalar(value) and bool(pd.isna(value)))
+    )
 
 
 def _number(name: str, value: Any) -> float:
     # True would silently count as one.
     if not isinstance(value, bool | np.bool_):
-        with suppress(TypeError, ValueError):
+        with suppress(TypeError, ValueError, OverflowError):
             return float(value)
     raise ValueError(
-        f"a finding about {name} must be a number, for it is real-valued; found {value!r}. "
+        f"a finding about {name} must be a number, for it is real-valued; found {value!r:.80}. "
         "Pass a number."
     )
 
@@ -185,7 +189,7 @@ def _likelihood(variable: Variable, value: Any) -> Array:
 def _listed(variable: Variable, value: Any) -> Array:
     """Return the numbers of a list, which are likelihoods and never states."""
     try:
-        return np.asarray(value, dtype=np.float64)
+        return as_float(value)
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"a list found about {variable.name} must hold the likelihoods of its states "

@@ -14,13 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _check_sample_weight
 
 from credo.inference.stacking import hopeless_models
 from credo.models.ensemble import class_probability
+from credo.models.inputs import row_weight
 from credo.models.label import class_labels
 from credo.models.predictive import predict_dist
-from credo.numerics.array import Array, as_float
+from credo.numerics.array import Array, as_float, in_byte_order
 
 __all__ = [
     "HeldOut",
@@ -66,8 +66,9 @@ class TrainingRows:
         cls, X: Any, y: ArrayLike, is_classifier: bool, sample_weight: ArrayLike | None
     ) -> TrainingRows:
         """Return checked rows; inputs are left to the models to check."""
+        X = _in_byte_order(X)
         is_weighted = sample_weight is not None
-        weight = as_float(_check_sample_weight(sample_weight, X, ensure_non_negative=True))
+        weight = row_weight(sample_weight, X)
         if not is_classifier:
             return cls(X, as_float(y), None, weight, is_weighted)
         classes, codes = class_labels(y, sample_weight)
@@ -287,6 +288,14 @@ def _deal(sizes: Rows, n_folds: int, rng: Generator) -> Rows:
         total += np.bincount(part, minlength=n_folds)
         parts.append(part)
     return np.concatenate(parts)
+
+
+def _in_byte_order(X: Any) -> Any:
+    """Return inputs of any kind in the byte order of the machine, so that rows can be taken."""
+    if isinstance(X, pd.DataFrame):
+        kinds = {k: v for k, v in X.dtypes.items() if not getattr(v, "isnative", True)}
+        return X.astype({name: kind.newbyteorder("=") for name, kind in kinds.items()})
+    return in_byte_order(X) if isinstance(X, np.ndarray) else X
 
 
 def _columns(X: Any) -> list[NDArray[Any]]:

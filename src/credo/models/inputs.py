@@ -1,4 +1,9 @@
-"""Inputs of estimators: checked by scikit-learn, and refused in credo's words."""
+"""Inputs of estimators: checked by scikit-learn, and refused in credo's words.
+
+Arrays, outcomes and weights of every estimator enter here: what is masked is missing, times
+are no numbers, and numbers so large that their squares or sums would not be finite are refused
+before any work.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +11,26 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.base import is_classifier, is_regressor
-from sklearn.utils.validation import validate_data
+from sklearn.utils import column_or_1d, get_tags
+from sklearn.utils.validation import _check_sample_weight, _num_samples, validate_data
 
-__all__ = ["require_distinct_names", "validated"]
+from credo.families.rows import as_weight
+from credo.numerics.array import Array, is_time, unmasked
+
+__all__ = [
+    "LARGEST",
+    "require_distinct_names",
+    "require_moderate",
+    "row_weight",
+    "single_column",
+    "validated",
+]
+
+LARGEST = 1e140
+"""Size of the largest number to learn from: its square times a weight is still finite."""
 
 
 def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
@@ -25,8 +46,14 @@ def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
         As of ``validate_data``.
     """
     require_distinct_names(X)
+    X, y = unmasked(X), tuple(unmasked(values) for values in y)
+    _require_no_times("X", X)
+    if is_regressor(estimator):
+        _require_no_times("y", *y)
     try:
         checked = validate_data(estimator, X, *y, **options)
+    except OverflowError:
+        raise ValueError(_about_size("X and y", "an integer beyond 1.8e308")) from None
     except ValueError as error:
         said = _in_own_words(estimator, X, str(error))
         if not said:
@@ -35,7 +62,74 @@ def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
     # scikit-learn lets text pass as the outcome of a regression.
     if y and is_regressor(estimator) and _is_text(checked[1]):
         raise ValueError(_about_outcomes_of_text(type(estimator).__name__))
+    if (y or options.get("reset", True)) and not options.get("skip_check_array"):
+        for name, values in zip("Xy", checked if y else (checked,), strict=False):
+            require_moderate(name, values)
     return checked
+
+
+def row_weight(sample_weight: Any, x: Any) -> Array:
+    """Return how much each row of ``x`` counts, shape (n,); 1 if ``sample_weight`` is None."""
+    try:
+        weight = _check_sample_weight(
+            unmasked(sample_weight), x, dtype=np.float64, ensure_non_negative=True
+        )
+    except OverflowError:
+        weight = sample_weight
+    except ValueError as error:
+        if "contains" not in str(error):
+            raise
+        raise ValueError(
+            "sample_weight must be a finite number in every row; found NaN or infinity. Give "
+            "rows that do not count the weight 0."
+        ) from None
+    return as_weight(weight, _num_samples(x), "sample_weight")
+
+
+def single_column(estimator: Any, y: ArrayLike) -> Any:
+    """Return outcomes of shape (n, 1) as (n,) if the estimator cannot have several outputs."""
+    values = unmasked(y)
+    if get_tags(estimator).target_tags.multi_output or np.shape(values)[1:] != (1,):
+        return values
+    return np.asarray(column_or_1d(values, warn=True))
+
+
+def require_moderate(name: str, values: Any) -> None:
+    """Refuse numbers whose squares would not be finite; NaN passes."""
+    numbers = values
+    if sparse.issparse(values):
+        numbers = numbers.data
+    numbers = np.asarray(numbers)
+    if numbers.dtype.kind != "f":
+        return
+    flat = numbers.ravel(order="K")
+    with np.errstate(over="ignore", invalid="ignore"):
+        # One product meets every entry and makes no copy; it is small only if all entries are.
+        if np.dot(flat, flat) < LARGEST:
+            return
+        is_large = np.abs(flat) > LARGEST
+    if is_large.any():
+        found = flat[is_large][0]
+        if np.isinf(found):
+            raise ValueError(f"{name} must be finite; found {found:g}. Change the unit.")
+        raise ValueError(_about_size(name, f"{found:g}"))
+
+
+def _require_no_times(name: str, values: Any = None) -> None:
+    first = np.asarray(values[:1]) if isinstance(values, list | tuple) else values
+    if is_time(first):
+        raise ValueError(
+            f"{name} must hold numbers; found dates or durations. Turn them into numbers of "
+            "one unit first, such as days since a date: (dates - first) / "
+            "np.timedelta64(1, 'D')."
+        )
+
+
+def _about_size(name: str, found: str) -> str:
+    return (
+        f"{name} must hold numbers within {LARGEST:g} of 0, so that their squares are finite; "
+        f"found {found}. Change the unit: divide by a constant."
+    )
 
 
 def require_distinct_names(X: Any) -> None:
@@ -88,4 +182,6 @@ def _is_text(values: Any) -> bool:
         np.asarray(values, dtype=np.float64)
     except ValueError:
         return True
+    except OverflowError:
+        return False
     return False

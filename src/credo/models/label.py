@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from credo.numerics.array import in_byte_order, unmasked
 from credo.numerics.lookup import ABSENT, places
 
 __all__ = ["MISSING", "class_labels", "label_codes"]
@@ -73,7 +74,7 @@ def label_codes(y: ArrayLike, classes: NDArray[Any], allow_missing: bool = False
 
 def _known(y: ArrayLike, allow_missing: bool) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Return the labels that are known, and which rows have none."""
-    labels = column_or_1d(np.asarray(y), warn=True)
+    labels = column_or_1d(np.asarray(unmasked(y)), warn=True)
     is_missing = np.asarray(pd.isna(labels))
     if not is_missing.any():
         return _plain(labels), is_missing
@@ -99,8 +100,7 @@ def _coded(labels: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
 def _plain(labels: NDArray[Any]) -> NDArray[Any]:
     """Return labels in the narrowest type, so that what held a gap compares as the rest."""
     if labels.dtype.kind != "O" or not len(labels):
-        # Hashing wants the byte order of the machine.
-        return labels.astype(labels.dtype.newbyteorder("="), copy=False)
+        return in_byte_order(labels)
     kinds = {type(label) for label in labels}
     is_text = {issubclass(kind, str) for kind in kinds}
     if is_text == {True, False}:
@@ -111,7 +111,14 @@ def _plain(labels: NDArray[Any]) -> NDArray[Any]:
         )
     if is_text == {True}:
         return labels.astype(str) if kinds == {str} else labels
-    return np.array(labels.tolist())
+    plain = np.array(labels.tolist())
+    if plain.dtype.kind == "O":
+        raise ValueError(
+            "y must hold labels that are text, truth values or whole numbers of at most 64 "
+            f"bits; found {sorted(kind.__name__ for kind in kinds)} that are none of these. "
+            "Write the labels as text."
+        )
+    return plain
 
 
 def _require_two(classes: NDArray[Any], codes: Codes, weight: ArrayLike | None) -> None:

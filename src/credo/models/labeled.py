@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import _check_sample_weight
 
-from credo.models.inputs import validated
+from credo.models.inputs import row_weight, validated
 from credo.models.label import class_labels, label_codes
 from credo.numerics.array import Array
 
@@ -79,5 +78,4 @@ def _checked(
     estimator: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, is_first: bool
 ) -> tuple[Array, NDArray[Any], Array]:
     x, labels = validated(estimator, X, y, reset=is_first, dtype=np.float64)
-    weight = _check_sample_weight(sample_weight, x, dtype=np.float64, ensure_non_negative=True)
-    return x, labels, weight
+    return x, labels, row_weight(sample_weight, x)

@@ -11,7 +11,6 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.utils import Tags
 from sklearn.utils.validation import (
-    _check_sample_weight,
     check_is_fitted,
 )
 
@@ -40,7 +39,7 @@ from credo.models.design import (
     term_names,
 )
 from credo.models.diagnosis import Diagnosis, diagnose_linear
-from credo.models.inputs import validated
+from credo.models.inputs import row_weight, validated
 from credo.models.linear_setting import LinearSetting
 from credo.models.regressor import PredictiveRegressor
 from credo.models.setting import generator
@@ -297,9 +296,7 @@ class LinearRegression(PredictiveRegressor):
         )
         weight = None
         if sample_weight is not None:
-            weight = _check_sample_weight(
-                sample_weight, inputs, dtype=np.float64, ensure_non_negative=True
-            )
+            weight = row_weight(sample_weight, inputs)
         if is_first:
             self.basis_ = placed_basis(self.basis, inputs, weight)
             self._is_single = np.ndim(outputs) == 1

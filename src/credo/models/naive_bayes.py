@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import (
-    _check_sample_weight,
     check_consistent_length,
     check_is_fitted,
 )
@@ -29,6 +28,7 @@ from credo.models.column_kind import (
 )
 from credo.models.column_source import source_of
 from credo.models.diagnosis import Diagnosis, diagnose_classes
+from credo.models.inputs import require_moderate, row_weight
 from credo.models.label import class_labels, label_codes
 from credo.models.mixed_belief import MixedBelief
 from credo.models.mixed_predictive import MixedPredictive, log_arrangements
@@ -244,10 +244,9 @@ class NaiveBayes(PredictiveClassifier):
             names = getattr(self, "feature_names_in_", None)
             self.kinds_ = chosen_kinds(source, self.kinds, names)
         rows = typed_rows(source, self.kinds_)
+        require_moderate("X", rows.numbers)
         if is_first and classes is None:
-            weight = _check_sample_weight(
-                sample_weight, rows.numbers, dtype=np.float64, ensure_non_negative=True
-            )
+            weight = row_weight(sample_weight, rows.numbers)
         else:
             # A chunk of a stream may weigh nothing, a whole data set may not.
             weight = as_weight(1.0 if sample_weight is None else sample_weight, len(rows))

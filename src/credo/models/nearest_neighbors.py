@@ -7,13 +7,13 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from credo.distributions.categorical import Categorical
 from credo.distributions.predictive import Predictive
 from credo.families.normal import NormalInverseGamma, NormalStatistics
 from credo.models.classifier import PredictiveClassifier
-from credo.models.inputs import validated
+from credo.models.inputs import row_weight, validated
 from credo.models.labeled import first_labeled_rows
 from credo.models.neighbor_choice import Choice, NeighborChooser, choose
 from credo.models.neighborhood import kernel
@@ -239,9 +239,7 @@ class NearestNeighborsRegressor(NeighborChooser, PredictiveRegressor):
         inputs, outcomes = validated(
             self, X, y, dtype=np.float64, y_numeric=True, multi_output=True
         )
-        weight = _check_sample_weight(
-            sample_weight, inputs, dtype=np.float64, ensure_non_negative=True
-        )
+        weight = row_weight(sample_weight, inputs)
         kept = slice(None) if (weight > 0).all() else weight > 0
         self._arrange(inputs[kept], weight[kept])
         self._is_single = np.ndim(outcomes) == 1

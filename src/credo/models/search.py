@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from credo.inference.setting_edge import settings_at_edge
 from credo.models.candidate import Candidate, candidate, comparable, search_results
 from credo.models.fold import TrainingRows, fold_generator, fold_pairs
-from credo.models.inputs import validated
+from credo.models.inputs import single_column, validated
 from credo.models.predictive import predict_dist
 
 __all__ = ["EvidenceSearch", "SearchWarning"]
@@ -131,6 +131,7 @@ class EvidenceSearch(MetaEstimatorMixin, BaseEstimator):
         grid = self._grid()
         X, y = indexable(X, y)
         validated(self, X, y, skip_check_array=True)
+        y = single_column(self, y)
         rows = TrainingRows.of(X, y, is_classifier(self.estimator), sample_weight)
         pairs = None
         if self.cv is not None:

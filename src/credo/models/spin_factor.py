@@ -17,11 +17,15 @@ from credo.numerics.ising_grid import SpinGrid
 
 __all__ = ["spin_factors", "spin_problem"]
 
+LARGEST_SUM = 1e300
+"""Below it sums of a few log densities are finite."""
+
 
 def spin_problem(
     structure: SpinStructure, coupling: Array, field: Array, log_constant: float
 ) -> IsingProblem:
     """Return the problem, as a grid for the fast loops where they serve it."""
+    _require_finite_sums(coupling, field)
     graph = SpinGraph(structure.edges, coupling, np.ascontiguousarray(field).ravel())
     problem = IsingProblem(graph, None, log_constant)
     is_even = bool(np.all(coupling == coupling[:1]))
@@ -30,6 +34,17 @@ def spin_problem(
     weight = float(coupling[0]) if len(coupling) else 0.0
     grid = SpinGrid(graph.field.reshape(structure.shape), weight, structure.is_periodic)
     return replace(problem, grid=grid) if grid.is_served else problem
+
+
+def _require_finite_sums(coupling: Array, field: Array) -> None:
+    with np.errstate(over="ignore"):
+        total = np.abs(coupling).sum() + np.abs(field).sum()
+    if not total < LARGEST_SUM:
+        raise ValueError(
+            f"couplings and fields must add up to less than {LARGEST_SUM:g} in size, so that "
+            f"the log density of spins is finite; found {total:g}. Spins that are all but "
+            "bound need no coupling above 1,000."
+        )
 
 
 def spin_factors(names: Sequence[str], problem: IsingProblem) -> list[Factor]:

@@ -27,7 +27,7 @@ from credo.models.fold import (
     fold_pairs,
     held_out,
 )
-from credo.models.inputs import validated
+from credo.models.inputs import single_column, validated
 from credo.models.predictive import predict_dist
 from credo.numerics.array import Array
 
@@ -104,6 +104,7 @@ class Stack(Ensemble):
         _require_verbs(self.names_, models, is_classifier, sample_weight is not None)
         X, y = indexable(X, y)
         validated(self, X, y, skip_check_array=True)
+        y = single_column(self, y)
         rows = TrainingRows.of(X, y, is_classifier, sample_weight)
         if rows.classes is not None:
             self.classes_ = rows.classes
