@@ -1,6 +1,6 @@
 """Networks with real variables answer the same verbs, exactly."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from credo.graphs import ConditionalLinearGaussian, LinearGaussian, Probit
 from credo.inference.findings import Findings
 from credo.inference.gaussian_network import GaussianNetwork
 from credo.inference.hybrid import HybridProblem
-from credo.inference.table_plan_error import ImpossibleFindings
+from credo.inference.table_plan_error import AnswerTooLarge, ImpossibleFindings
 from credo.models.bayesian_network import BayesianNetwork
 from credo.models.hybrid_answers import FEW_NODES
 
@@ -577,3 +577,13 @@ def test_one_set_of_parameters_per_setting_may_be_named():
     spec = ConditionalLinearGaussian({"a": LinearGaussian(0.0), "b": LinearGaussian(4.0)})
     net = BayesianNetwork("kind -> x", cpts={"kind": {"a": 0.5, "b": 0.5}, "x": spec})
     assert_allclose(net.query("kind", {"x": 2.0}), [0.5, 0.5])
+
+
+def test_a_joint_table_of_too_many_variables_is_refused_before_it_is_made():
+    coins = [f"c{i}" for i in range(40)]
+    arrows = "; ".join(f"{a} -> {b}" for a, b in pairwise([*coins, "size"]))
+    sizes = {False: LinearGaussian(0.0, {}, 1.0), True: LinearGaussian(1.0, {}, 1.0)}
+    tables = {name: [[0.5, 0.5], [0.2, 0.8]] for name in coins}
+    net = BayesianNetwork(arrows, cpts={**tables, "c0": [0.5, 0.5], "size": sizes})
+    with pytest.raises(AnswerTooLarge, match=r"fit 2\.15 GB; found one over 40 names"):
+        net.query([*coins, "size"])

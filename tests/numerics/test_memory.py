@@ -1,9 +1,8 @@
-import os
+import math
 
 import pytest
 
-from credo.numerics import memory
-from credo.numerics.memory import UNKNOWN, available_bytes, bytes_of, bytes_text
+from credo.numerics.memory import RESERVE, bytes_of, bytes_text, spare_bytes
 
 
 @pytest.mark.parametrize(
@@ -32,24 +31,56 @@ def test_a_size_that_cannot_be_read_is_shown_with_the_units(size):
         bytes_of(size)
 
 
-def test_free_memory_is_told_in_bytes_not_pages():
-    # A machine that runs these tests has more than 16 MB free and less than 100 TB.
-    assert 2**24 < available_bytes() < 10**14
+UNLIMITED = "Max address space   unlimited   unlimited   bytes\n"
 
 
-def test_free_memory_is_pages_times_their_size(monkeypatch):
-    told = {"SC_AVPHYS_PAGES": 1000, "SC_PAGE_SIZE": 4096}
-    monkeypatch.setattr(memory.os, "sysconf", told.__getitem__)
-    assert available_bytes() == 4_096_000
+def system(folder, files):
+    """A folder in which a system tells of a process and its control groups."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder / "process", folder / "groups"
 
 
-@pytest.mark.parametrize("error", [AttributeError, OSError, ValueError])
-def test_a_system_that_does_not_tell_is_given_a_guess(monkeypatch, error):
-    def refuse(name):
-        raise error(name)
+def test_nothing_limits_a_process_of_which_nothing_is_told(tmp_path):
+    assert spare_bytes(tmp_path / "process", tmp_path / "groups") == math.inf
+    told = {"process/limits": UNLIMITED, "process/status": "VmSize:\t  1000 kB\n"}
+    assert spare_bytes(*system(tmp_path, told)) == math.inf
 
-    monkeypatch.setattr(os, "sysconf", refuse)
-    assert available_bytes() == UNKNOWN
+
+@pytest.mark.parametrize(
+    ("limit", "counter"), [("Max address space", "VmSize"), ("Max data size", "VmData")]
+)
+def test_a_ulimit_leaves_what_the_process_has_not_taken(tmp_path, limit, counter):
+    told = {
+        "process/limits": f"Limit   Soft Limit   Hard Limit\n{limit}  8000000000  unlimited\n",
+        "process/status": f"VmPeak:\t 999999 kB\n{counter}:\t  1000000 kB\n",
+    }
+    assert spare_bytes(*system(tmp_path, told)) == 8e9 - 1024e6 - RESERVE
+
+
+def test_the_tightest_control_group_of_version_two_counts(tmp_path):
+    told = {
+        "process/cgroup": "0::/slice/job\n",
+        "groups/slice/memory.max": "3000000000\n",
+        "groups/slice/memory.current": "1500000000\n",
+        "groups/slice/memory.stat": "anon 1\ninactive_file 500000000\n",
+        "groups/slice/job/memory.max": "max\n",
+        "groups/slice/job/memory.current": "1000000000\n",
+    }
+    assert spare_bytes(*system(tmp_path, told)) == 2e9 - RESERVE
+
+
+def test_control_groups_of_version_one_and_places_out_of_sight_count(tmp_path):
+    told = {
+        "process/cgroup": "5:cpu,cpuacct:/docker/ab\n4:memory:/docker/ab\n",
+        "groups/memory/memory.limit_in_bytes": "1000000000\n",
+        "groups/memory/memory.usage_in_bytes": "400000000\n",
+    }
+    assert spare_bytes(*system(tmp_path, told)) == 6e8 - RESERVE
+    told["groups/memory/memory.usage_in_bytes"] = "2000000000\n"
+    assert spare_bytes(*system(tmp_path, told)) == 0
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,17 @@ from rich.console import Console
 from credo.app.console import noted_warnings
 from credo.app.question_error import QuestionError
 from credo.graphs.variable import UnknownState, UnknownVariable
-from credo.inference.table_plan_error import ImpossibleFindings, InferenceTooLarge
+from credo.inference.table_plan_error import (
+    ImpossibleFindings,
+    InferenceTooLarge,
+    MemoryWithheld,
+)
 from credo.models.bayesian_network import BayesianNetwork
 from credo.models.network import UNTOLD, Network
 
 __all__ = ["answering", "log_constant", "require_answers", "told_log_prob"]
+
+TOO_LARGE = (InferenceTooLarge, MemoryWithheld)
 
 
 def require_answers(net: Network, source: str, do: Mapping[str, Any]) -> None:
@@ -61,7 +67,7 @@ def answering(source: str, console: Console, method: str = "auto") -> Iterator[N
     try:
         with noted_warnings(console):
             yield
-    except (ImpossibleFindings, UnknownState, UnknownVariable, InferenceTooLarge) as error:
+    except (ImpossibleFindings, UnknownState, UnknownVariable, *TOO_LARGE) as error:
         raise QuestionError(f"{source}: {error}") from error
     except ValueError as error:
         if method == "auto":

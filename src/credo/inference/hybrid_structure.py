@@ -23,9 +23,9 @@ from credo.inference.real_component import (
 )
 from credo.inference.row_inference import RowInference, RowProblem
 from credo.inference.row_table import RowTable
-from credo.inference.table_inference import usual_limit
-from credo.inference.table_plan_error import InferenceTooLarge
+from credo.inference.table_plan_error import InferenceTooLarge, require_memory
 from credo.inference.threshold_table import threshold_table
+from credo.numerics.memory import USUAL_BYTES
 
 __all__ = ["HybridStructure", "Solved"]
 
@@ -179,6 +179,7 @@ class HybridStructure:
         if cells + shared > self.max_cells:
             needed = cells + shared
             raise InferenceTooLarge(width, needed, 8 * needed, 8.0 * self.max_cells)
+        require_memory("an exact plan", 8 * (cells + shared))
         return cells
 
     def cost(
@@ -235,7 +236,7 @@ class HybridStructure:
         """Return the plans of the relevant tables, made when first asked for."""
         nodes = [node for node in relevant if node.child.is_discrete]
         key = tuple(node.child.name for node in nodes)
-        limit = self.max_bytes or usual_limit()
+        limit = self.max_bytes or USUAL_BYTES
         known = self._plans.get(key)
         if known is not None:
             return known

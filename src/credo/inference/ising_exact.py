@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from credo.inference.engine import Inference, Status
 from credo.inference.ising_problem import IsingProblem, SpinAssignment, SpinMeans
-from credo.inference.table_plan_error import InferenceTooLarge
+from credo.inference.table_plan_error import InferenceTooLarge, require_memory
 from credo.numerics.array import Array
 from credo.numerics.ising import SpinGraph, Spins
 from credo.numerics.log_domain import sigmoid
@@ -111,6 +111,7 @@ class SpinElimination:
         if self.n_stored_cells > most_cells:
             cells = self.n_stored_cells
             raise InferenceTooLarge(self.width, cells, 8 * cells, 8 * most_cells)
+        require_memory("an exact sum", 8 * self.n_stored_cells)
         return self
 
     def log_partition(self) -> float:

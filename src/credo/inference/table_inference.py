@@ -14,15 +14,18 @@ from credo.inference.factor_problem import FactorProblem
 from credo.inference.findings import MISSING, Findings, FindingsGroup
 from credo.inference.plan_cache import PlanCache
 from credo.inference.table_plan import TableAnswer, TablePlan
+from credo.inference.table_plan_error import require_memory
 from credo.inference.table_sketch import Question, Sketch, sketch
 from credo.inference.table_slicing import SlicedPlan, slice_variables
 from credo.numerics.array import Array
-from credo.numerics.memory import available_bytes
+from credo.numerics.memory import USUAL_BYTES, spare_bytes
 
-__all__ = ["ExactMarginals", "TableInference", "usual_limit"]
+__all__ = ["ExactMarginals", "TableInference"]
 
-SHARE_OF_MEMORY = 0.25
 MAX_SECONDS = 60.0
+
+SMALL_PLAN = 1 << 16
+"""Bytes of a plan that can answer many rows at once under any limit."""
 
 Plan = TablePlan | SlicedPlan
 
@@ -44,8 +47,7 @@ class TableInference:
     problem
         Tables over coded variables.
     max_bytes
-        Memory that a plan may take, and all plans that are kept; a quarter of what is free by
-        default.
+        Memory that a plan may take, and all plans that are kept; 2 GiB by default.
     max_seconds
         Time that a plan in pieces may take for one row.
     """
@@ -58,7 +60,7 @@ class TableInference:
     @property
     def limit(self) -> float:
         """Memory that a plan may take, and all that are kept, in bytes."""
-        return self.max_bytes or usual_limit()
+        return self.max_bytes or USUAL_BYTES
 
     @property
     def n_bytes(self) -> int:
@@ -76,6 +78,8 @@ class TableInference:
         ------
         InferenceTooLarge
             If no plan fits the memory, whole or in pieces.
+        MemoryWithheld
+            If one fits, but not what the system lets the process take.
         """
         known = self.plans.get(question)
         if known is not None:
@@ -86,10 +90,13 @@ class TableInference:
     def _made(self, question: Question, limit: float) -> Plan:
         whole = self.sketch(question)
         if whole.bytes <= limit:
-            return TablePlan(whole, limit)
+            require_memory("an exact plan", whole.bytes)
+            return TablePlan(whole, _room(whole, limit))
         small, sliced = slice_variables(self.problem, whole, limit, self.max_seconds)
+        require_memory("an exact plan", small.bytes)
         n_states = self.problem.n_states
-        return SlicedPlan(TablePlan(small, limit), question, sliced, n_states)
+        plan = TablePlan(small, _room(small, limit))
+        return SlicedPlan(plan, question, sliced, n_states)
 
     def marginals(self, findings: Findings[int], targets: Sequence[int]) -> ExactMarginals:
         """Return the marginals of some variables in every row; certain where they are given."""
@@ -192,9 +199,9 @@ class TableInference:
                 found[i][group.rows] = certain
 
 
-def usual_limit() -> float:
-    """Return the memory that plans may take where nothing else is said, in bytes."""
-    return SHARE_OF_MEMORY * available_bytes()
+def _room(made: Sketch, limit: float) -> float:
+    """Return the memory in which rows may be answered side by side."""
+    return limit if made.bytes < SMALL_PLAN else min(limit, spare_bytes())
 
 
 def _spread(

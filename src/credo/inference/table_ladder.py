@@ -28,15 +28,19 @@ from credo.inference.table_approximation import (
     approximate_total,
 )
 from credo.inference.table_inference import ExactMarginals, TableInference
-from credo.inference.table_plan_error import AnswerTooLarge, InferenceTooLarge
+from credo.inference.table_plan_error import (
+    AnswerTooLarge,
+    InferenceTooLarge,
+    require_memory,
+)
 from credo.numerics.array import Array
 
-__all__ = ["METHODS", "TableLadder"]
+__all__ = ["METHODS", "TableLadder", "joint_bytes", "require_joint"]
 
 METHODS = ("auto", "exact", *APPROXIMATE_METHODS)
 
-SMALL_TABLE = 1 << 10
-"""Cells that fit any memory, so that nobody need look how much there is."""
+SMALL_ANSWER = 1 << 15
+"""Bytes of a joint answer that is given under any limit."""
 
 MOST_RUNS = 256
 """Runs of an approximate engine that one joint table may take."""
@@ -89,8 +93,7 @@ class TableLadder:
         """
         _check(method)
         shape = tuple(self._n(i) for i in targets)
-        if prod(shape) > SMALL_TABLE and 8 * prod(shape) > self.exact.limit:
-            raise AnswerTooLarge(len(shape) - 1, prod(shape), 8 * prod(shape), self.exact.limit)
+        require_joint(shape, findings.n_rows, self.exact.limit)
         known = self._exactly(lambda: self.exact.joint(findings, targets), method)
         if known is not None:
             return (*known, Account())
@@ -245,6 +248,36 @@ class TableLadder:
         if not table.any():
             return np.full(shape, np.nan), float("-inf"), account
         return table / table.sum(), found.log_total, account
+
+
+def require_joint(shape: Sequence[int], n_rows: int, limit: float) -> None:
+    """Refuse a joint answer that is too large, with the labels that it is read by.
+
+    Raises
+    ------
+    AnswerTooLarge
+        If it needs more than ``limit`` bytes.
+    MemoryWithheld
+        If it needs more than the system lets the process take.
+    """
+    needed = joint_bytes(shape, n_rows)
+    if needed > max(limit, SMALL_ANSWER):
+        raise AnswerTooLarge(len(shape) - 1, prod(shape), needed, limit)
+    require_memory("a joint table", needed)
+
+
+def joint_bytes(shape: Sequence[int], n_rows: int) -> int:
+    """Return the memory of a joint answer: its cells, two copies of them, and their labels.
+
+    Labels of a joint state are one code per variable, of as many bytes as its states need.
+
+    Examples
+    --------
+    >>> joint_bytes((2, 2, 300), n_rows=1)
+    33600
+    """
+    codes = sum(np.min_scalar_type(-n).itemsize for n in shape)
+    return prod(shape) * (24 * n_rows + codes)
 
 
 def _warn(error: InferenceTooLarge) -> None:

@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-from credo.numerics.memory import bytes_text
+from credo.numerics.memory import bytes_text, spare_bytes
 
-__all__ = ["AnswerTooLarge", "ImpossibleFindings", "InferenceTooLarge", "NoExactAnswer"]
+__all__ = [
+    "AnswerTooLarge",
+    "ImpossibleFindings",
+    "InferenceTooLarge",
+    "MemoryWithheld",
+    "NoExactAnswer",
+    "require_memory",
+]
+
+NEGLIGIBLE = 1 << 25
+"""Bytes that nobody need look for."""
 
 
 class ImpossibleFindings(ValueError):
@@ -95,12 +105,50 @@ class AnswerTooLarge(InferenceTooLarge):
     """A joint table that does not fit, so that no method can hold the answer."""
 
     what = "a joint table"
-    usual_advice = "Ask for fewer variables at once, for marginals, or for draws."
+    usual_advice = (
+        "Ask for fewer variables at once, for marginals, or for draws, or allow more with "
+        'net.within(memory="16GB").'
+    )
 
     @property
     def found(self) -> str:
         """The table and its cost, in words."""
         return f"one over {self.width + 1} names with {self._cost}"
+
+
+class MemoryWithheld(MemoryError):
+    """An answer that fits its own limit, but not what the system lets this process take.
+
+    Attributes
+    ----------
+    bytes, spare
+        Memory that the answer needs, and that may still be taken.
+    """
+
+    def __init__(self, what: str, needed: float, spare: float) -> None:
+        self.what, self.bytes, self.spare = what, needed, spare
+        super().__init__(
+            f"{what} must fit the memory that ulimit or a control group leaves this process, "
+            f"{bytes_text(spare)}; found one that needs {bytes_text(needed)}. Raise that "
+            f'limit, or take what fits with within(memory="{max(spare / 2e6, 1):.0f}MB").'
+        )
+
+    def __reduce__(self) -> tuple[type[MemoryWithheld], tuple[str, float, float]]:
+        return type(self), (self.what, self.bytes, self.spare)
+
+
+def require_memory(what: str, needed: float) -> None:
+    """Refuse to take more than the system allows, before anything is taken.
+
+    Whether an answer is exact never depends on it: one that does not fit is refused.
+
+    Raises
+    ------
+    MemoryWithheld
+        If ``needed`` bytes are more than a limit of the process or its control group leaves.
+    """
+    if needed > NEGLIGIBLE and needed > (spare := spare_bytes()):
+        raise MemoryWithheld(what, needed, spare)
 
 
 class NoExactAnswer(ValueError):

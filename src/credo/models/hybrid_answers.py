@@ -18,12 +18,14 @@ from credo.inference.gaussian_network import GaussianNetwork, is_linear_gaussian
 from credo.inference.hybrid import HybridProblem
 from credo.inference.real_posterior import HybridPosterior
 from credo.inference.table_conflict import smallest_conflict
+from credo.inference.table_ladder import require_joint
 from credo.inference.table_plan_error import NoExactAnswer
 from credo.models.joint_answer import JointRows
 from credo.models.limits import Limits
 from credo.models.network_answer import PlanReport
 from credo.models.real_rows import KnownReal, RealPart, RealRows
 from credo.numerics.array import Array
+from credo.numerics.memory import USUAL_BYTES
 
 __all__ = ["HybridAnswers"]
 
@@ -45,11 +47,14 @@ class HybridAnswers:
         Exact inference; it does not know nodes that were cut off from their causes.
     inside
         Names that the engine knows.
+    limit
+        Bytes that a joint table may take.
     """
 
     variables: dict[str, Variable]
     engine: HybridProblem | GaussianNetwork
     inside: frozenset[str]
+    limit: float = USUAL_BYTES
 
     @classmethod
     def of(
@@ -63,7 +68,8 @@ class HybridAnswers:
         if len(conditionals) > FEW_NODES and is_linear_gaussian(conditionals):
             return cls(dict(variables), GaussianNetwork(conditionals), frozenset(names))
         problem = HybridProblem(conditionals, limits.memory)
-        return cls(dict(variables), problem, frozenset(names))
+        limit = limits.memory or USUAL_BYTES
+        return cls(dict(variables), problem, frozenset(names), limit)
 
     def marginals(
         self, findings: Findings[str], names: Sequence[str], method: str
@@ -98,7 +104,9 @@ class HybridAnswers:
             return tables[names[0]], total, account
         real = [name for name in names if name not in discrete]
         n, d = findings.n_rows, len(real)
-        table = np.empty((n, *(self._n(name) for name in discrete)))
+        shape = tuple(self._n(name) for name in discrete)
+        require_joint(shape, n, self.limit)
+        table = np.empty((n, *shape))
         mean, covariance, total = np.empty((n, d)), np.empty((n, d, d)), np.empty(n)
         for group in self._groups(findings):
             total[group.rows] = self.engine.log_prob(group.known)[group.place]

@@ -17,7 +17,7 @@ class Limits:
     Attributes
     ----------
     memory
-        Bytes for one plan; None is a quarter of what is free.
+        Bytes for one plan or joint answer; None is 2 GiB, whatever the machine has.
     seconds
         Time for one row of findings where a plan only fits in pieces.
     """

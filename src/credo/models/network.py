@@ -60,7 +60,8 @@ class Network(TableVerbs):
         Parameters
         ----------
         memory
-            Bytes, or a text such as "12GB"; a quarter of the free memory by default.
+            Bytes, or a text such as "12GB"; 2 GiB by default, on every machine. Where ulimit
+            or a control group leaves less, what does not fit is refused.
         seconds
             Time for one row of findings where a plan only fits in pieces.
         """

@@ -10,13 +10,13 @@ from credo.inference.account import ApproximationWarning
 from credo.inference.ising_annealing import IsingAnnealing
 from credo.inference.ising_exact import SpinElimination
 from credo.inference.ising_problem import IsingProblem
-from credo.inference.table_inference import usual_limit
-from credo.inference.table_plan_error import InferenceTooLarge
+from credo.inference.table_plan_error import InferenceTooLarge, require_memory
 from credo.models.limits import Limits
 from credo.models.markov_random_field import MarkovRandomField
 from credo.models.spin_factor import spin_factors
 from credo.models.spin_structure import SpinStructure, is_certain, places_of
 from credo.numerics.caller import warn_caller
+from credo.numerics.memory import USUAL_BYTES
 
 __all__ = ["SpinSum"]
 
@@ -107,6 +107,7 @@ class SpinSum:
         except InferenceTooLarge:
             if given is not None or plan.n_cells > most:
                 raise
+            require_memory("an exact sum", 16 * plan.n_cells)
             return plan.log_partition()
 
     def _annealed(self, given: Any, error: InferenceTooLarge) -> Any:
@@ -132,7 +133,7 @@ class SpinSum:
 
     @property
     def _field_bytes(self) -> float:
-        return self.limits.memory or usual_limit()
+        return self.limits.memory or USUAL_BYTES
 
     @property
     def _is_hopeless(self) -> bool:
