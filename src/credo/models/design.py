@@ -76,7 +76,8 @@ def fitted_inputs(estimator: Any, X: ArrayLike) -> Array:
 
 def fitted_design(estimator: Any, X: ArrayLike) -> Array:
     """Return the columns of rows that a fitted estimator is asked about."""
-    return design(estimator.basis_, fitted_inputs(estimator, X))
+    inputs = fitted_inputs(estimator, X)
+    return design(estimator.basis_, inputs)
 
 
 def term_names(estimator: Any) -> list[str]:
