@@ -54,7 +54,7 @@ CASES = (
         reference="python alone",
         goals=(
             Goal("import credo", at_most=0.2, measure="seconds"),
-            Goal("credo fit", at_most=5.0, measure="seconds"),
+            Goal("credo fit", at_most=4.0, measure="seconds"),
         ),
         repeats=5,
     ),

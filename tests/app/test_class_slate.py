@@ -106,3 +106,13 @@ def test_a_wide_table_keeps_the_linear_candidate_and_says_that_both_gaussians_ar
     left_out = [note.split(" was")[0] for note in slate.notes]
     assert {"tied gaussian", "gaussian"} <= set(left_out)
     assert set(names) | set(left_out) == set(CLASS_MEANINGS)
+
+
+def test_more_columns_than_rows_keep_the_linear_candidate_and_are_solved_in_the_dual():
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(62, 2308)), np.arange(62) % 4
+    slate = dict(class_slate(X, 4).candidates)
+    assert "linear" in slate
+    fitted = slate["linear"].fit(X, y)
+    assert fitted.posterior_.mean.shape[1] <= len(X) + 1
+    assert fitted.coef_.shape == (4, 2308)
