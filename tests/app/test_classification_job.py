@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import log_loss, matthews_corrcoef
 
 import credo
-from credo.app.class_finding import class_findings
+from credo.app.class_finding import class_findings, class_headline
 from credo.app.class_judgment import stacked_log_score
 from credo.app.job import fit_table
 from credo.app.report import report_page
@@ -16,6 +16,7 @@ from credo.app.wording import class_score_cells
 from credo.data.error import TableError
 from credo.data.table_classification import TableClassification
 from credo.decisions import LossMatrix
+from credo.distributions.estimate import Estimate
 
 
 def texts(result, tone):
@@ -137,6 +138,29 @@ def test_noise_is_said_to_tell_nothing():
     frame["y"] = rng.choice(["no", "yes"], 80)
     (answer,) = texts(fit_table(frame, "y"), "answer")
     assert answer.startswith("The columns say nothing certain about 'y'")
+
+
+def test_what_the_folds_show_is_not_denied_by_few_test_rows(sorted_rows):
+    def gained(folds):
+        unsure = Estimate(np.array(0.05), np.array(0.1))
+        return dataclasses.replace(
+            sorted_rows,
+            held_out=dataclasses.replace(sorted_rows.held_out, gain=unsure),
+            columns_gain=Estimate(np.array(folds), np.array(0.1)),
+            stack_gain=Estimate(np.array(0.5), np.array(0.1)),
+        )
+
+    assert class_headline(gained(0.05)).startswith("The columns say nothing certain")
+    said = class_headline(gained(0.5))
+    assert "cross-validation gains 0.50 ± 0.10 of log score per row" in said
+    (praise,) = [f for f in class_findings(gained(0.05)) if "The stack beats" in f.text]
+    assert praise.tone == "fact"
+
+
+def test_numbers_that_stand_for_missing_are_a_caution_for_classes_too(sorted_rows):
+    noted = dataclasses.replace(sorted_rows.data, sentinel_notes=("'age' is exactly -999",))
+    found = dataclasses.replace(sorted_rows, data=noted)
+    assert "'age' is exactly -999" in texts(found, "caution")
 
 
 def test_rows_in_the_order_of_their_class_are_a_caution(sorted_rows):

@@ -24,11 +24,17 @@ def test_effects_are_weights_times_the_spread_of_their_columns():
         assert_allclose(effect[1:], scaled[["mean", "sd", "low", "high"]])
 
 
-def test_where_terms_cannot_be_read_the_linear_candidate_speaks():
+@pytest.mark.parametrize(("share", "n_told"), [(0.01, 1), (1e-3, 1), (9e-4, 0)])
+def test_where_terms_cannot_be_read_the_linear_candidate_speaks_if_it_may_be_true(
+    share, n_told
+):
     candidates = [("linear", LinearRegression()), ("radial", LinearRegression(RadialBasis(30)))]
     average = ModelAverage(candidates).fit(X[:, :1], np.cos(3 * X[:, 0]))
     assert average.probability_[1] > 0.99
-    assert strongest_effects(average, 3).candidate == "linear"
+    average.probability_ = np.array([share, 1 - share])
+    told = strongest_effects(average, 3)
+    assert told.candidate == "linear"
+    assert len(told.effects) == n_told
 
 
 def test_the_constant_has_no_effects():

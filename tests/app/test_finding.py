@@ -6,7 +6,9 @@ import pytest
 
 from credo.app.finding import findings, headline
 from credo.app.job import fit_table
+from credo.app.regression_report import regression_page
 from credo.app.result import FitSettings
+from credo.app.wording import number
 from credo.distributions.estimate import Estimate
 from credo.distributions.normal import Normal
 from credo.distributions.predictive import Predictive
@@ -113,13 +115,76 @@ def test_heavy_tails_are_a_caution(result):
     assert any("Errors are not shaped like the normal noise" in text for text in found)
 
 
+def gained(result, test, folds, constant=0.0):
+    """Return the result as if it had gained so much over the mean, the error being 0.1."""
+    held_out = dataclasses.replace(
+        result.held_out, gain=Estimate(np.array(test), np.array(0.1))
+    )
+    scores = (dataclasses.replace(result.scores[0], probability=constant), *result.scores[1:])
+    columns_gain = Estimate(np.array(folds), np.array(0.1))
+    return dataclasses.replace(
+        result, held_out=held_out, scores=scores, columns_gain=columns_gain
+    )
+
+
 @pytest.mark.parametrize(("gain", "is_certain"), [(0.5, True), (0.05, False), (-0.5, False)])
 def test_the_answer_claims_only_what_beats_the_mean_beyond_chance(result, gain, is_certain):
-    held_out = dataclasses.replace(
-        result.held_out, gain=Estimate(np.array(gain), np.array(0.1))
-    )
-    text = headline(dataclasses.replace(result, held_out=held_out))
+    text = headline(gained(result, gain, 0.05))
     assert ("say nothing certain" in text) is not is_certain
+
+
+@pytest.mark.parametrize(
+    ("folds", "constant", "is_told"), [(0.5, 0.0, True), (0.05, 0.0, False), (0.5, 0.3, False)]
+)
+def test_what_folds_and_evidence_show_is_not_denied_by_few_test_rows(
+    result, folds, constant, is_told
+):
+    text = headline(gained(result, 0.05, folds, constant))
+    assert ("say nothing certain" in text) is not is_told
+    said = "cross-validation gains 0.50 ± 0.10 of log score per row over the mean alone"
+    assert (said in text) is is_told
+    assert ("the 24 test rows cannot confirm it" in text) is is_told
+
+
+@pytest.mark.parametrize(("gain", "tone"), [(0.5, "good"), (0.05, "fact")])
+def test_no_check_mark_stands_beside_an_answer_that_found_nothing(result, gain, tone):
+    winner = result.winner
+    scores = tuple(
+        dataclasses.replace(score, cv_log_score=0.0 if score.name == winner.name else -9.0)
+        for score in result.scores
+    )
+    agreeing = gained(dataclasses.replace(result, scores=scores), gain, 0.05)
+    (found,) = [f for f in findings(agreeing) if f.text.startswith("Cross-validation agrees")]
+    assert found.tone == tone
+
+
+def test_a_row_that_decides_about_the_error_is_a_caution_and_left_out_of_the_answer(result):
+    y = normal_outcomes(200, 1.0)
+    usual = judged(result, y, 1.0)
+    assert not any("decides about the error" in text for text in texts(usual, "caution"))
+    odd = gained(judged(result, np.append(y, 1e4), 1.0), 0.5, 0.5)
+    rmse = number(float(np.sqrt(np.mean(y**2))))
+    (said,) = [text for text in texts(odd, "caution") if "decides about the error" in text]
+    assert f"and by {rmse} without the worst row, of which one is off by 10,000" in said
+    answer = headline(odd)
+    assert f"are off by {rmse} on rows never seen before without the worst row" in answer
+    assert "half of them by at most 0.6" in answer
+
+
+def test_the_answer_and_the_tile_say_the_same_share(result):
+    bad = gained(judged(result, 3.0 + np.arange(40) % 2, 1.0), 0.5, 0.5)
+    assert ", none of the variance explained" in headline(bad)
+    assert "<b>none</b><span>of the variance explained</span>" in regression_page(bad)
+
+
+def test_numbers_that_stand_for_missing_are_a_caution(table):
+    marked = table.assign(age=table["age"].fillna(-999.0))
+    found = fit_table(marked, "outcome", FitSettings(n_folds=2))
+    n = int((marked["age"] == -999).sum())
+    assert any(
+        text.startswith(f"'age' is exactly -999 in {n} rows and ")
+        for text in texts(found, "caution")
+    )
 
 
 @pytest.mark.parametrize(("error", "tone"), [(0.01, "caution"), (1.0, "fact")])

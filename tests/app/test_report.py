@@ -1,3 +1,5 @@
+import copy
+import dataclasses
 import re
 from html import unescape
 from html.parser import HTMLParser
@@ -148,8 +150,26 @@ def test_a_page_of_very_few_test_rows_shows_no_share_large(result, table):
     assert " %" not in tiles(report_page(few))
 
 
-def test_sentence_and_chart_put_the_largest_effect_first(result, page):
-    told = strongest_effects(result.training, 12, result.settings.coverage)
+def with_linear(result, share):
+    """Return the result as if the linear candidate had that probability."""
+    average = copy.copy(result.training)
+    place = average.names_.index("linear")
+    average.probability_ = np.where(
+        np.arange(len(average.names_)) == place, share, average.probability_ * (1 - share)
+    )
+    return dataclasses.replace(result, training=average)
+
+
+def test_weights_of_a_candidate_out_of_the_question_explain_nothing(result):
+    page = report_page(with_linear(result, 9e-4))
+    assert "Strongest weights of" not in page
+    assert "One column at a time" in page
+
+
+def test_sentence_and_chart_put_the_largest_effect_first(result):
+    likely = with_linear(result, 0.01)
+    page = report_page(likely)
+    told = strongest_effects(likely.training, 12, result.settings.coverage)
     sizes = [abs(effect.mean) for effect in told.effects]
     assert sizes == sorted(sizes, reverse=True)
     chart = unescape(page[page.index("Strongest weights of") :])

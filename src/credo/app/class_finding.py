@@ -30,6 +30,7 @@ def class_findings(result: ClassificationResult) -> tuple[Finding, ...]:
     """Return all sentences on a result, the answer first and cautions after facts."""
     found = [
         Finding("answer", class_headline(result)),
+        *(Finding("caution", note) for note in result.data.sentinel_notes),
         *_models(result),
         *_moves(result),
         _calibration(result),
@@ -48,19 +49,31 @@ def class_headline(result: ClassificationResult) -> str:
     """Return the answer in one sentence."""
     target, stack, alone = result.data.target, result.stack, result.baseline
     common = str(_labels(result)[int(_counts(result).argmax())])
-    low = float(result.held_out.gain.interval(CONFIDENCE)[0])
     always = f"always saying {common!r} is wrong for {percent(alone.error_rate)}"
-    if not low > 0:
+    n_test, wrong = count(result.data.n_test, "test row"), percent(stack.error_rate)
+    if not _is_told(result) and float(result.columns_gain.interval(CONFIDENCE)[0]) > 0:
+        gain, error = result.columns_gain.value, result.columns_gain.standard_error
         return (
-            f"The columns say nothing certain about {target!r}: on "
-            f"{count(result.data.n_test, 'test row')} predictions are wrong for "
-            f"{percent(stack.error_rate)}, and {always}."
+            f"The columns tell something about {target!r}: cross-validation gains "
+            f"{number(float(gain), 2)} ± {number(float(error), 2)} of log score per row over "
+            f"class frequencies alone; the {n_test} cannot confirm it, predictions are wrong "
+            f"for {wrong} there, and {always}."
+        )
+    if not _is_told(result):
+        return (
+            f"The columns say nothing certain about {target!r}: on {n_test} predictions are "
+            f"wrong for {wrong}, and {always}."
         )
     interval = f"{percent(stack.error_low)} to {percent(stack.error_high)}"
     return (
         f"Predictions of {target!r} are wrong for {percent(stack.error_rate)} of rows never "
         f"seen before (95 % interval {interval}); {always}."
     )
+
+
+def _is_told(result: ClassificationResult) -> bool:
+    """Whether the test rows show that the columns tell something."""
+    return float(result.held_out.gain.interval(CONFIDENCE)[0]) > 0
 
 
 def _models(result: ClassificationResult) -> Iterator[Finding]:
@@ -74,8 +87,9 @@ def _models(result: ClassificationResult) -> Iterator[Finding]:
     )
     gain, error = float(result.stack_gain.value), float(result.stack_gain.standard_error)
     if float(result.stack_gain.interval(CONFIDENCE)[0]) > 0:
+        # No praise beside an answer that says that nothing, or nothing sure, was found.
         yield Finding(
-            "good",
+            "good" if _is_told(result) else "fact",
             f"The stack beats {winner.name} in the folds, by {number(gain, 2)} ± "
             f"{number(error, 2)} of log score per row.",
         )
@@ -94,8 +108,8 @@ def _moves(result: ClassificationResult) -> Iterator[Finding]:
     ]
     yield Finding(
         "fact",
-        "What moves a probability most, over the range of a column with all others as in a "
-        f"typical row, is {listed(parts)}.",
+        "What moves a probability most, over the middle 95 % of a column with all others as in "
+        f"a typical row, is {listed(parts)}.",
     )
 
 

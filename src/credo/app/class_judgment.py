@@ -23,6 +23,7 @@ __all__ = [
     "class_scores",
     "dropped_notes",
     "is_dropped",
+    "stack_columns_gain",
     "stacked_log_score",
     "weight_gain",
 ]
@@ -94,6 +95,17 @@ def weight_gain(stack: Stack) -> Estimate:
     members = stack.log_scores_[~is_dropped(stack)]
     best = int(np.argmax(members.mean(axis=1)))
     return _mean(stacked_log_score(stack) - members[best])
+
+
+def stack_columns_gain(stack: Stack) -> Estimate:
+    """Return the mean log score in the folds of the stack above that of the baseline.
+
+    The baseline is the first and simplest member, which uses no column; folds that it was
+    not asked about do not count.
+    """
+    is_asked = ~np.isnan(stack.log_scores_[0])
+    with np.errstate(invalid="ignore"):
+        return _mean((stacked_log_score(stack) - stack.log_scores_[0])[is_asked])
 
 
 class _Weighed(NamedTuple):

@@ -25,7 +25,7 @@ class ClassProfile:
     name
         The column.
     x
-        Its values, from the lowest in training to the highest; of levels their places.
+        Its values over the central 95 % in training; of levels their places.
     labels
         Names of the levels, if it is a category.
     predictive

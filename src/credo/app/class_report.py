@@ -163,8 +163,8 @@ def _columns(result: ClassificationResult) -> str:
     )
     shown = card(
         "One column at a time",
-        f"{what} when one column moves over its range and all others stay as in the most "
-        "typical row; the farthest reach is first.",
+        f"{what} when one column moves over the middle 95 % of its values and all others stay "
+        "as in the most typical row; the farthest reach is first.",
         f'<div class="small">{"".join(class_picture.class_profile_pictures(result))}</div>',
         is_wide=True,
     )

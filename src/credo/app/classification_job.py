@@ -14,7 +14,13 @@ from sklearn.base import clone
 
 from credo.app.chance import CONFIDENCE
 from credo.app.class_finding import class_findings
-from credo.app.class_judgment import class_scores, dropped_notes, is_dropped, weight_gain
+from credo.app.class_judgment import (
+    class_scores,
+    dropped_notes,
+    is_dropped,
+    stack_columns_gain,
+    weight_gain,
+)
 from credo.app.class_profile import class_profiles
 from credo.app.class_slate import BASELINE, bayes_kinds, class_slate
 from credo.app.classification_result import ClassificationResult
@@ -109,6 +115,7 @@ def _judged(
         training=stack,
         scores=scores,
         stack_gain=weight_gain(stack),
+        columns_gain=stack_columns_gain(stack),
         held_out=held_out,
         confusion=Confusion.of(test.y, held_out.predictive.mode(), labels=stack.classes_),
         profiles=tuple(moves),

@@ -33,6 +33,9 @@ class ClassificationResult:
         One for each classifier, simplest first, and then the stack.
     stack_gain
         Mean cross-validated log score of the stack above that of its best member.
+    columns_gain
+        Mean cross-validated log score of the stack above that of the baseline, which uses no
+        column.
     held_out
         The test rows.
     confusion
@@ -56,6 +59,7 @@ class ClassificationResult:
     training: Stack
     scores: tuple[ClassScore, ...]
     stack_gain: Estimate
+    columns_gain: Estimate
     held_out: HeldOut[Categorical]
     confusion: Confusion
     profiles: tuple[ClassProfile, ...]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+import pandas as pd
 
 from credo.data import cell
 from credo.data.columns import TableSchema
 from credo.data.preparation import TablePreparation
+from credo.data.sentinel import sentinels
 from credo.data.table import Table
 from credo.data.target import Target
 
@@ -38,6 +41,8 @@ class DataSummary:
         SHA-256 of the table.
     n_target_values
         How many different values the target has.
+    sentinel_notes
+        A sentence for each number that seems to stand for a missing value.
     """
 
     name: str
@@ -50,6 +55,7 @@ class DataSummary:
     notes: tuple[str, ...]
     fingerprint: str
     n_target_values: int
+    sentinel_notes: tuple[str, ...]
 
     @classmethod
     def of(
@@ -72,4 +78,19 @@ class DataSummary:
             notes=target.notes + preparation.notes,
             fingerprint=table.fingerprint(),
             n_target_values=len(np.unique(target.y)),
+            sentinel_notes=tuple(_sentinel_notes(frame, target, schema)),
         )
+
+
+def _sentinel_notes(frame: pd.DataFrame, target: Target, schema: TableSchema) -> Iterator[str]:
+    """Yield what was noticed in the columns of numbers, and in a target of numbers."""
+    columns = {
+        column.name: cell.numbers(frame[column.name])[0]
+        for column in schema.columns
+        if column.kind == "number"
+    }
+    if np.issubdtype(target.y.dtype, np.floating):
+        columns[target.name] = target.y
+    for name, values in columns.items():
+        for found in sentinels(values):
+            yield found.sentence(name)

@@ -17,6 +17,9 @@ __all__ = ["N_EFFECTS", "Effect", "EffectList", "strongest_effects"]
 N_EFFECTS = 5
 """As many fit into a sentence."""
 
+LEAST_PROBABILITY = 1e-3
+"""A candidate less probable explains nothing."""
+
 
 class Effect(NamedTuple):
     """Change of the prediction when a term rises by one standard deviation of its own."""
@@ -56,12 +59,14 @@ def strongest_effects(average: ModelAverage, at_most: int, coverage: float = 0.9
     """Return the strongest effects of the most probable candidate, if it can be read.
 
     Terms of splines and radial functions have no meaning of their own; where they win, the
-    effects are those of the linear candidate, a coarser story of the same data.
+    effects are those of the linear candidate, a coarser story of the same data, unless that
+    is less probable than `LEAST_PROBABILITY`: a story that is not true.
     """
     winner = average.names_[int(np.argmax(average.probability_))]
     candidate = winner if winner in READABLE else LINEAR
-    if winner == CONSTANT:
-        return EffectList(winner, (), coverage)
+    share = average.probability_[average.names_.index(candidate)]
+    if winner == CONSTANT or share < LEAST_PROBABILITY:
+        return EffectList(candidate, (), coverage)
     model: LinearRegression = average.named_estimators_[candidate]
     table = model.coefficients(coverage)
     statistics = model.statistics_

@@ -12,7 +12,7 @@ from credo.app.effect import N_EFFECTS, strongest_effects
 from credo.app.result import RegressionResult
 from credo.app.score_finding import impossible_findings
 from credo.app.sentence import Finding
-from credo.app.wording import count, listed, number, percent
+from credo.app.wording import count, listed, number
 from credo.data.table_regression import MIN_PROBABILITY
 from credo.plots.wording import probability
 
@@ -29,6 +29,8 @@ def findings(result: RegressionResult) -> tuple[Finding, ...]:
     """Return all sentences on a result, the answer first and cautions after facts."""
     found = [
         Finding("answer", headline(result)),
+        *_worst(result),
+        *(Finding("caution", note) for note in result.data.sentinel_notes),
         *_models(result),
         *_moves(result),
         *_weights(result),
@@ -45,20 +47,47 @@ def findings(result: RegressionResult) -> tuple[Finding, ...]:
 
 def headline(result: RegressionResult) -> str:
     """Return the answer in one sentence."""
-    target, average, alone = result.data.target, result.average, result.constant
-    low = float(result.held_out.gain.interval(CONFIDENCE)[0])
-    if not low > 0:
+    target, errors, alone = result.data.target, result.errors, number(result.constant.rmse)
+    n_test = count(result.data.n_test, "test row")
+    if _is_told(result):
+        is_few = result.data.n_test < FEWEST_FOR_SHARES
+        without = f" {errors.left_out}" * bool(errors.left_out)
+        explained = f", {errors.share} of the variance explained" * (not is_few)
         return (
-            f"The columns say nothing certain about {target!r}: on "
-            f"{count(result.data.n_test, 'test row')} predictions are off by "
-            f"{number(average.rmse)}, and the mean alone by {number(alone.rmse)}."
+            f"Predictions of {target!r} are off by {number(errors.rmse)} on rows never seen "
+            f"before{without}, half of them by at most {number(errors.median)}{explained}; the "
+            f"mean alone is off by {alone}."
         )
-    is_few = result.data.n_test < FEWEST_FOR_SHARES
-    explained = f", {percent(average.r_squared)} of the variance explained" * (not is_few)
+    rmse = number(result.average.rmse)
+    if _is_learned(result):
+        gain, error = result.columns_gain.value, result.columns_gain.standard_error
+        return (
+            f"The columns tell something about {target!r}: cross-validation gains "
+            f"{number(float(gain), 2)} ± {number(float(error), 2)} of log score per row over "
+            f"the mean alone; the {n_test} cannot confirm it, predictions are off by {rmse} "
+            f"there and the mean alone by {alone}."
+        )
     return (
-        f"Predictions of {target!r} are off by {number(average.rmse)} on rows never seen "
-        f"before{explained}; the mean alone is off by {number(alone.rmse)}."
+        f"The columns say nothing certain about {target!r}: on {n_test} predictions are off by "
+        f"{rmse}, and the mean alone by {alone}."
     )
+
+
+def _is_told(result: RegressionResult) -> bool:
+    """Whether the test rows show that the columns tell something."""
+    return float(result.held_out.gain.interval(CONFIDENCE)[0]) > 0
+
+
+def _is_learned(result: RegressionResult) -> bool:
+    """Whether evidence and cross-validation within the training rows both show it."""
+    is_probable = result.constant.probability < 1 - CONFIDENCE
+    return is_probable and float(result.columns_gain.interval(CONFIDENCE)[0]) > 0
+
+
+def _worst(result: RegressionResult) -> Iterator[Finding]:
+    """Say where a few test rows decide about the error."""
+    if len(result.errors.worst):
+        yield Finding("caution", result.errors.sentence(result.average.rmse))
 
 
 def _models(result: RegressionResult) -> Iterator[Finding]:
@@ -67,7 +96,8 @@ def _models(result: RegressionResult) -> Iterator[Finding]:
     yield Finding("fact", f"The most probable candidate is {winner.name}, {share}.")
     if best.name == winner.name:
         text = f"Cross-validation agrees with the evidence that {winner.name} is best."
-        yield Finding("good", text)
+        # No praise beside an answer that says that nothing, or nothing sure, was found.
+        yield Finding("good" if _is_told(result) else "fact", text)
         return
     if result.average.r_squared > EXACT:
         yield Finding("fact", f"The columns determine {result.data.target!r} exactly.")
@@ -105,8 +135,8 @@ def _moves(result: RegressionResult) -> Iterator[Finding]:
         parts = [f"{profile.name!r} by {number(profile.reach)}" for profile in moved]
         yield Finding(
             "fact",
-            f"What moves the prediction most, over the range of a column with all others as "
-            f"in a typical row, the largest first, is {listed(parts)}.",
+            f"What moves the prediction most, over the middle 95 % of a column with all "
+            f"others as in a typical row, the largest first, is {listed(parts)}.",
         )
 
 

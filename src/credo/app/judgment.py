@@ -19,7 +19,7 @@ from credo.inference.stacking import stacking_weights
 from credo.models.average import ModelAverage
 from credo.numerics.array import Array
 
-__all__ = ["averaged_log_score", "candidate_scores", "cross_validation_gain"]
+__all__ = ["averaged_log_score", "candidate_scores", "columns_gain", "cross_validation_gain"]
 
 _HUGE = 1e300
 
@@ -79,6 +79,15 @@ def cross_validation_gain(average: ModelAverage, folds: Sequence[CrossValidation
     probable = int(np.argmax(average.probability_))
     best = max(range(len(folds)), key=lambda i: float(folds[i].score.value))
     return _mean(folds[best].log_score - folds[probable].log_score)
+
+
+def columns_gain(folds: Sequence[CrossValidation]) -> Estimate:
+    """Return the mean log score in the folds of the average above that of the constant.
+
+    The constant is the first and simplest candidate, which uses no column.
+    """
+    with np.errstate(invalid="ignore"):
+        return _mean(averaged_log_score(folds) - folds[0].log_score)
 
 
 class _Weighed(NamedTuple):

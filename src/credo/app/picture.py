@@ -6,6 +6,7 @@ from collections.abc import Sequence, Sized
 
 import numpy as np
 from matplotlib.axes import Axes
+from numpy.typing import NDArray
 
 from credo.app.class_profile import ClassProfile
 from credo.app.effect import EffectList
@@ -25,6 +26,7 @@ from credo.plots.style import BLUE, INK, ORANGE, shortened, tidy
 from credo.plots.weight import weights as draw_weights
 
 __all__ = [
+    "N_WORST",
     "SQUARE",
     "coverage",
     "list_size",
@@ -39,6 +41,8 @@ __all__ = [
 ]
 
 MAX_POINTS = 600
+N_WORST = 20
+"""Test rows with the largest errors, which are always drawn."""
 MAX_LETTERS = 32
 SQUARE = (5.2, 4.3)
 
@@ -71,7 +75,7 @@ def log_scores(scores: Sequence[CandidateScore | ClassScore]) -> str:
 
 def truth(result: RegressionResult) -> str:
     """Return predictions with intervals against what came true."""
-    rows, level = slice(None, None, row_step(result)), result.settings.coverage
+    rows, level = _drawn_rows(result), result.settings.coverage
     predictive, y = result.held_out.predictive[rows], result.held_out.y[rows]
     return svg_picture(
         "truth", SQUARE, lambda ax: predictions_against_truth(predictive, y, ax, level)
@@ -86,7 +90,7 @@ def coverage(result: RegressionResult) -> str:
 
 def residuals(result: RegressionResult) -> str:
     """Return truth minus prediction against the prediction."""
-    rows, level = slice(None, None, row_step(result)), result.settings.coverage
+    rows, level = _drawn_rows(result), result.settings.coverage
     predictive, y = result.held_out.predictive[rows], result.held_out.y[rows]
     return svg_picture("residuals", SQUARE, lambda ax: draw_residuals(predictive, y, ax, level))
 
@@ -138,6 +142,14 @@ def name_places(ax: Axes, profile: Profile | ClassProfile) -> None:
 def list_size(rows: Sized) -> tuple[float, float]:
     """Return the size of a picture with one line for each of the rows."""
     return 5.2, 0.7 + 0.4 * len(rows)
+
+
+def _drawn_rows(result: RegressionResult) -> NDArray[np.intp]:
+    """Return every so many-th test row, and those with the largest errors."""
+    held_out = result.held_out
+    errors = np.abs(held_out.y - held_out.predictive.mean())
+    worst = np.argsort(-errors, kind="stable")[:N_WORST]
+    return np.union1d(np.arange(0, len(errors), row_step(result)), worst)
 
 
 def row_step(result: RegressionResult) -> int:

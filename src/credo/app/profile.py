@@ -22,14 +22,14 @@ N_PROFILES = 6
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """The prediction along the training range of one column.
+    """The prediction along the middle of the training values of one column.
 
     Attributes
     ----------
     name
         The column.
     x
-        Its values, from the lowest in training to the highest; of levels their places.
+        Its values over the central 95 % in training; of levels their places.
     labels
         Names of the levels, if it is a category.
     predictive

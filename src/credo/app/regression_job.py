@@ -11,7 +11,7 @@ from sklearn.base import clone
 from credo.app.data_summary import DataSummary
 from credo.app.finding import findings
 from credo.app.held_out import HeldOut, held_out_rows
-from credo.app.judgment import candidate_scores, cross_validation_gain
+from credo.app.judgment import candidate_scores, columns_gain, cross_validation_gain
 from credo.app.profile import N_PROFILES, profiles
 from credo.app.progress import Progress
 from credo.app.result import FitSettings, RegressionResult
@@ -65,6 +65,7 @@ def _judged(
         training=average,
         scores=scores,
         cv_gain=cross_validation_gain(average, folds),
+        columns_gain=columns_gain(folds),
         held_out=_held_out(average, split),
         profiles=tuple(moves),
         slate_notes=slate.notes,

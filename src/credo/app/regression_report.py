@@ -36,9 +36,9 @@ def regression_page(result: RegressionResult) -> str:
 
 
 def _header(result: RegressionResult) -> str:
-    data, average = result.data, result.average
+    data, average, errors = result.data, result.average, result.errors
     shares = [
-        tile(percent(max(average.r_squared, 0.0)), "of the variance explained"),
+        tile(errors.share, "of the variance explained"),
         tile(
             percent(average.coverage),
             f"of test rows inside their {percent(result.settings.coverage)} interval",
@@ -46,8 +46,13 @@ def _header(result: RegressionResult) -> str:
     ]
     tiles = [
         tile(
-            number(average.rmse),
-            f"typical error (RMSE); {number(result.constant.rmse)} for the mean alone",
+            number(errors.median),
+            "median error: half of the test rows are closer to the truth",
+        ),
+        tile(
+            number(errors.rmse),
+            f"root mean squared error {errors.left_out}".rstrip()
+            + f"; {number(result.constant.rmse)} for the mean alone",
         ),
         *(shares if data.n_test >= FEWEST_FOR_SHARES else []),
         tile(f"{data.n_test:,}", f"test rows; {data.n_train:,} rows to learn from"),
@@ -100,7 +105,8 @@ def _models(result: RegressionResult) -> str:
 
 def _predictions(result: RegressionResult) -> str:
     level, step = percent(result.settings.coverage), picture.row_step(result)
-    who = "Each test row" if step == 1 else f"One of {step} test rows"
+    some = f"One of {step} test rows, and the {picture.N_WORST} with the largest errors, each"
+    who = "Each test row" if step == 1 else some
     figures = [
         figure(
             "Predicted and true",
@@ -147,27 +153,29 @@ def _examples(result: RegressionResult) -> str:
 
 
 def _columns(result: RegressionResult) -> str:
-    weights = strongest_effects(result.training, N_WEIGHTS, result.settings.coverage)
-    if not weights.effects:
+    if result.winner.name == result.constant.name:
         return ""
     figures = [
         card(
             "One column at a time",
-            "Prediction when one column moves over its range and all others stay as in the "
-            "most typical row; the band is the doubt about the mean. The farthest reach is "
-            "first, columns that may not matter at all are last.",
+            "Prediction when one column moves over the middle 95 % of its values and all "
+            "others stay as in the most typical row; the band is the doubt about the mean. The "
+            "farthest reach is first, columns that may not matter at all are last.",
             f'<div class="small">{"".join(picture.profiles(result))}</div>',
             is_wide=True,
-        ),
-        figure(
+        )
+    ]
+    weights = strongest_effects(result.training, N_WEIGHTS, result.settings.coverage)
+    if weights.effects:
+        shown = figure(
             f"Strongest weights of {weights.candidate}",
             "Change of the prediction when a term rises by one standard deviation, the largest "
             f"first, with {percent(weights.coverage)} intervals; levels of a category are "
             "better known against each other than each alone.",
             picture.weights(weights),
             is_wide=True,
-        ),
-    ]
+        )
+        figures.append(shown)
     lead = "These describe the models, not what would happen if someone changed a column."
     return section(
         "What moves the prediction", lead, f'<div class="grid">{"".join(figures)}</div>'

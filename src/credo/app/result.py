@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from credo.app.data_summary import DataSummary
+from credo.app.error_summary import ErrorSummary
 from credo.app.held_out import HeldOut
 from credo.app.profile import Profile
 from credo.data.table_regression import CandidateScore, TableRegression
@@ -94,6 +96,9 @@ class RegressionResult:
     cv_gain
         Mean cross-validated log score of the candidate that is best by it above that of the
         most probable one, with its standard error; zero if they are the same.
+    columns_gain
+        Mean cross-validated log score of the average above that of the constant, which uses no
+        column.
     held_out
         The test rows.
     profiles
@@ -109,6 +114,7 @@ class RegressionResult:
     training: ModelAverage
     scores: tuple[CandidateScore, ...]
     cv_gain: Estimate
+    columns_gain: Estimate
     held_out: HeldOut[Predictive]
     profiles: tuple[Profile, ...]
     slate_notes: tuple[str, ...]
@@ -138,3 +144,8 @@ class RegressionResult:
     def cv_winner(self) -> CandidateScore:
         """The candidate with the highest cross-validated log score."""
         return max(self.candidates, key=lambda score: score.cv_log_score)
+
+    @cached_property
+    def errors(self) -> ErrorSummary:
+        """How far the average is off on the test rows."""
+        return ErrorSummary.of(self.held_out.predictive.mean(), self.held_out.y)
