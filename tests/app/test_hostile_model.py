@@ -1,6 +1,7 @@
 """No model file, however it was changed, makes a command end in a traceback."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from typer.testing import CliRunner
 
 import credo
 from credo.app.command_line import command_line
+from credo.data import ModelFileError
 from resealing import seal, unseal
 
 N_EDITS = 40
@@ -149,3 +151,14 @@ def test_names_of_half_a_character_are_refused(whole, work):
             assert ran.exit_code == 2
             assert ran.stderr.startswith("credo: m.credo must ")
             assert "Unicode" in ran.stderr or "whole characters" in ran.stderr
+
+
+def test_a_classifier_that_was_tried_and_left_out_may_be_scored(sorted_rows, work):
+    model = sorted_rows.model
+    tried = replace(model.scores[0], name="left out")
+    credo.save(replace(model, scores=(tried, *model.scores)), "m.credo")
+    assert len(credo.load("m.credo").scores) == len(model.scores) + 1
+    for scores in ((), model.scores[-1:], (tried, *model.scores[2:])):
+        credo.save(replace(model, scores=scores), "m.credo")
+        with pytest.raises(ModelFileError, match="must score every classifier of the stack"):
+            credo.load("m.credo")

@@ -171,6 +171,13 @@ FORMS: Mapping[str, Mapping[str, Form]] = MappingProxyType(
         "CategoricalStatistics": {"counts": Form("... m", 0.0)},
         "CategoryCount": {"states": Form("m", is_rising=True)},
         "ClassConditional": {"log_weight": Form("k", -np.inf)},
+        "ContinuedBasis": {
+            "placed_lowest": Form("d"),
+            "placed_highest": Form("d"),
+            "placed_center": Form("2 d"),
+            "placed_trend": Form("d m"),
+            "placed_bends": Form("n m"),
+        },
         "DecisionStump": {
             **_CLASSES,
             "class_weight_": Form("2 K", 0.0),

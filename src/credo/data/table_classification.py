@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.data.column_name import quoted
 from credo.data.error import ModelFileError
 from credo.data.preparation import PreparedTable, TablePreparation
 from credo.data.table_input import (
@@ -81,7 +82,7 @@ class TableClassification:
     n_rows, n_test
         Rows learned from, and how many of them served as test rows first.
     scores
-        One for each classifier, simplest first, and then the stack.
+        One for each classifier tried, simplest first, and then the stack.
     notes
         Plain sentences: what was left out, what to believe and what not to.
     """
@@ -174,10 +175,11 @@ class TableClassification:
 
         Predicted are a row with nothing in it, and rows across the training range.
         """
-        if len(self.scores) != len(self.stack.names_) + 1:
+        unscored = set(self.stack.names_) - {score.name for score in self.scores[:-1]}
+        if unscored or not self.scores:
             raise ModelFileError(
-                "must score every classifier and the stack; found "
-                f"{len(self.scores)} scores of {len(self.stack.names_)} classifiers"
+                "must score every classifier of the stack, and then the stack; found "
+                f"{len(self.scores)} scores, none of them of {quoted(sorted(unscored))}"
             )
         if (
             not len(self.stack.names_)
