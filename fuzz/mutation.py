@@ -208,7 +208,7 @@ def _all_entries(random: Random, array: NDArray[Any]) -> Any:
 
 
 def _entry(random: Random, dtype: np.dtype[Any]) -> Any:
-    if dtype.kind == "f":
+    if dtype.kind in "fc":
         return random.choice(FLOATS)
     if dtype.kind in "iu":
         bounds = np.iinfo(dtype)

@@ -127,6 +127,8 @@ CHANGES = [
     ("base", "fitted.classes_", entry(1)),
     ("base", "fitted.n_features_in_", lambda _: 10**12),
     ("gauss", "fitted.joint_.fields.density.fields.loc", lambda a: a[:, :-1]),
+    ("gauss", "fitted.joint_.fields.density.fields.loc", lambda a: 0 * a + 1e300),
+    ("naive", "fitted.classes_", lambda a: a[:-1]),
     ("gauss", "fitted.joint_.fields.density.fields.form.fields.matrix", entry(9.0, 0, 0, 1)),
     ("gauss", "fitted.joint_.fields.density.fields.form.fields.matrix", lambda a: -a),
     ("linear", f"{SPECTRUM}.vectors", lambda a: a[:-1]),

@@ -20,12 +20,23 @@ def require_predicts(estimator: Any) -> None:
 
     The rows hold nothing where gaps are allowed, else zeros, which are at most some 1e16
     standard deviations from any data: an estimator that learned from data answers for them.
+    Counts may make zeros impossible; normal classes take both, for a gap does not ask after
+    their means.
     """
     _require_coded_members(estimator)
+    allows_gaps = get_tags(estimator).input_tags.allow_nan
+    fillers = (np.nan,) * allows_gaps + (0.0,) * (not allows_gaps or _is_normal(estimator))
+    for filler in fillers:
+        _require_answers(estimator, filler)
+
+
+def _require_answers(estimator: Any, filler: float) -> None:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            answers = _answers(estimator, _rows(estimator))
+            answers = _answers(estimator, _rows(estimator, filler))
+        except ModelFileError:
+            raise
         # Whatever parts that do not agree make a prediction raise, the file is at fault.
         except Exception as error:
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:120]
@@ -52,9 +63,20 @@ def _require_coded_members(estimator: Any) -> None:
             )
 
 
-def _rows(estimator: Any) -> Any:
+def _require_columns(estimator: Any, probability: NDArray[Any]) -> None:
+    if probability.shape[1] != len(estimator.classes_):
+        raise ModelFileError(
+            f"must hold a {type(estimator).__name__} of {len(estimator.classes_)} classes; "
+            f"found that it gives {probability.shape[1]} probabilities"
+        )
+
+
+def _is_normal(estimator: Any) -> bool:
+    return type(estimator).__name__ == "GaussianClassConditional"
+
+
+def _rows(estimator: Any, filler: float) -> Any:
     """Return rows that a fitted estimator takes, by name if it knows its columns by name."""
-    filler = np.nan if get_tags(estimator).input_tags.allow_nan else 0.0
     rows = np.full((N_ROWS, estimator.n_features_in_), filler)
     names = getattr(estimator, "feature_names_in_", None)
     return rows if names is None else pd.DataFrame(rows, columns=list(names))
@@ -65,7 +87,9 @@ def _answers(estimator: Any, rows: Any) -> list[NDArray[Any]]:
     if hasattr(estimator, "transform"):
         return [np.asarray(estimator.transform(rows))]
     verbs = ("predict", "predict_proba", "decision_function", "log_density")
-    found = [np.asarray(getattr(estimator, v)(rows)) for v in verbs if hasattr(estimator, v)]
-    if hasattr(estimator, "predict_dist") and not hasattr(estimator, "predict_proba"):
-        found.append(np.asarray(estimator.predict_dist(rows).quantile(0.5)))
-    return found
+    found = {v: np.asarray(getattr(estimator, v)(rows)) for v in verbs if hasattr(estimator, v)}
+    if "predict_proba" in found:
+        _require_columns(estimator, found["predict_proba"])
+    elif hasattr(estimator, "predict_dist"):
+        found["predict_dist"] = np.asarray(estimator.predict_dist(rows).quantile(0.5))
+    return list(found.values())
