@@ -174,6 +174,7 @@ def test_a_row_that_decides_about_the_error_is_a_caution_and_left_out_of_the_ans
 def test_the_answer_and_the_tile_say_the_same_share(result):
     bad = gained(judged(result, 3.0 + np.arange(40) % 2, 1.0), 0.5, 0.5)
     assert ", none of the variance explained" in headline(bad)
+    assert not any("Cross-validation agrees" in text for text in texts(bad, "good"))
     assert "<b>none</b><span>of the variance explained</span>" in regression_page(bad)
 
 

@@ -10,8 +10,10 @@ import pytest
 
 from credo.app.effect import strongest_effects
 from credo.app.job import fit_table
+from credo.app.picture import MAX_POINTS, N_WORST, drawn_rows
 from credo.app.report import report_page
 from credo.app.wording import score_cells
+from credo.distributions import Normal, Predictive
 
 HOSTILE = "<script>alert('x')</script>"
 VOID = {"meta", "br", "img", "hr", "input", "link"}
@@ -176,3 +178,16 @@ def test_sentence_and_chart_put_the_largest_effect_first(result):
     places = [chart.index(f">{effect.term}<") for effect in told.effects]
     assert places == sorted(places)
     assert "the largest first" in chart
+
+
+def test_rows_with_the_largest_errors_are_drawn_among_many(result):
+    n = 2000
+    y, mean = np.zeros(n), np.zeros(n)
+    y[[3, 1501]] = 77.0, -88.0
+    spread = np.ones(n)
+    predictive = Predictive(Normal(mean, spread), np.zeros(n), spread)
+    held_out = dataclasses.replace(result.held_out, y=y, predictive=predictive)
+    many = dataclasses.replace(result, held_out=held_out)
+    rows = drawn_rows(many)
+    assert {3, 1501} <= set(rows)
+    assert len(rows) <= MAX_POINTS + N_WORST

@@ -46,3 +46,12 @@ def test_residuals_are_in_predictive_standard_deviations(ax):
     )
     assert ax.get_ylim()[1] > 10.0
     assert ax.get_ylabel() == "residual / predictive sd"
+
+
+def test_the_interval_of_one_odd_row_does_not_flatten_the_picture(ax):
+    y = np.linspace(0, 10, 40)
+    predictive = Normal(y, np.append(np.full(39, 0.5), 1e6))
+    predictions_against_truth(predictive, y, ax)
+    low, high = ax.get_ylim()
+    assert -5 < low < 0
+    assert 10 < high < 15

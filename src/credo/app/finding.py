@@ -97,7 +97,8 @@ def _models(result: RegressionResult) -> Iterator[Finding]:
     if best.name == winner.name:
         text = f"Cross-validation agrees with the evidence that {winner.name} is best."
         # No praise beside an answer that says that nothing, or nothing sure, was found.
-        yield Finding("good" if _is_told(result) else "fact", text)
+        is_good = _is_told(result) and not result.errors.r_squared < 0
+        yield Finding("good" if is_good else "fact", text)
         return
     if result.average.r_squared > EXACT:
         yield Finding("fact", f"The columns determine {result.data.target!r} exactly.")

@@ -26,9 +26,11 @@ from credo.plots.style import BLUE, INK, ORANGE, shortened, tidy
 from credo.plots.weight import weights as draw_weights
 
 __all__ = [
+    "MAX_POINTS",
     "N_WORST",
     "SQUARE",
     "coverage",
+    "drawn_rows",
     "list_size",
     "log_scores",
     "name_places",
@@ -75,7 +77,7 @@ def log_scores(scores: Sequence[CandidateScore | ClassScore]) -> str:
 
 def truth(result: RegressionResult) -> str:
     """Return predictions with intervals against what came true."""
-    rows, level = _drawn_rows(result), result.settings.coverage
+    rows, level = drawn_rows(result), result.settings.coverage
     predictive, y = result.held_out.predictive[rows], result.held_out.y[rows]
     return svg_picture(
         "truth", SQUARE, lambda ax: predictions_against_truth(predictive, y, ax, level)
@@ -90,7 +92,7 @@ def coverage(result: RegressionResult) -> str:
 
 def residuals(result: RegressionResult) -> str:
     """Return truth minus prediction against the prediction."""
-    rows, level = _drawn_rows(result), result.settings.coverage
+    rows, level = drawn_rows(result), result.settings.coverage
     predictive, y = result.held_out.predictive[rows], result.held_out.y[rows]
     return svg_picture("residuals", SQUARE, lambda ax: draw_residuals(predictive, y, ax, level))
 
@@ -144,7 +146,7 @@ def list_size(rows: Sized) -> tuple[float, float]:
     return 5.2, 0.7 + 0.4 * len(rows)
 
 
-def _drawn_rows(result: RegressionResult) -> NDArray[np.intp]:
+def drawn_rows(result: RegressionResult) -> NDArray[np.intp]:
     """Return every so many-th test row, and those with the largest errors."""
     held_out = result.held_out
     errors = np.abs(held_out.y - held_out.predictive.mean())

@@ -25,7 +25,8 @@ def predictions_against_truth(
     """Draw each predictive mean with its interval against the outcome.
 
     On the diagonal the mean was right; an interval that does not reach it has missed. Of
-    more than a thousand rows every so many-th is shown; the legend counts them all.
+    more than a thousand rows every so many-th is shown; the legend counts them all. All means
+    and outcomes are in the picture, but not the ends of intervals much wider than others.
 
     Parameters
     ----------
@@ -49,6 +50,9 @@ def predictions_against_truth(
         label = f"{name}: {is_named.sum():,}"
         (dots,) = ax.plot(x, mean[some], "o", color=color, ms=3.5, mew=0, label=label)
         dots.set_alpha(min(1.0, strength + 0.15))
+    # The interval of one odd row may be so wide that it would flatten all others.
+    margin = float(np.median(high - low))
+    ax.set_ylim(ends[0] - margin, ends[1] + margin)
     legend_above(ax, n_columns=2)
     note = (
         f" ({len(rows):,} of {len(outcomes):,} rows shown)" if len(rows) < len(outcomes) else ""
