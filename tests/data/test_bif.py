@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from credo.data import NetworkFileError
+from credo.data import NetworkFileError, load_network
 from credo.data.bif import bif_text, read_bif
+from credo.data.bif_text import shielded
 from credo.data.network_part import NetworkParts, TablePart, VariablePart
 
 FOLDER = Path(find_spec("pgmpy").submodule_search_locations[0], "utils", "example_models")
@@ -269,3 +270,16 @@ def test_tables_that_defaults_make_too_large_together_are_refused_before_they_ar
         NetworkFileError, match="at most 268,435,456 entries in all; found 536,"
     ):
         read_bif("\n".join(lines))
+
+
+@pytest.mark.parametrize("piece", ['"\\', '"', "/*", "//", '\\"', "type a ", "[a,", "(", "{ "])
+def test_hostile_text_is_read_in_time_that_grows_with_its_length(piece, tmp_path):
+    text = "network unknown { }\nvariable a { type discrete [ 2 ] { " + piece * 100_000
+    path = tmp_path / "hostile.bif"
+    path.write_text(text + " " * 100_000)
+    with pytest.raises(NetworkFileError):
+        load_network(path)
+
+
+def test_a_quote_that_is_never_closed_hides_no_comment():
+    assert shielded('a "b // c\nd').split() == ["a", '"b', "d"]

@@ -53,3 +53,13 @@ def test_a_dash_is_a_missing_value():
     frame = as_table(pd.DataFrame({"x": ["1.5", "-", "-2", "3"]})).frame
     assert frame["x"].isna().tolist() == [False, True, False, False]
     assert frame["x"].dropna().tolist() == [1.5, -2, 3]
+
+
+LONG = 200_000
+"""Letters of a text that quadratic work would take hours for."""
+
+
+@pytest.mark.parametrize("start", ["", "-", "1,", ".", "1e", "$", "1.000"])
+def test_long_cells_are_told_in_time_that_grows_with_their_length(start):
+    for filling in ("9", "9 ", "9,", "9.", "123,"):
+        assert number_style([start + filling * (LONG // len(filling)) + "x"]) == ""

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from credo.data import TableError, TablePreparation, TableSchema, as_table, load_set, read_table
+from credo.data.table import Table
 
 TRAINING = pd.DataFrame(
     {
@@ -275,3 +276,20 @@ def test_all_columns_that_are_absent_are_named_at_once():
         "7 columns must be in the table; found that 6 are not: 'b', 'c', 'd', 'e', 'f', ...; "
         "its columns are 'a'; rename columns, or add them."
     )
+
+
+def test_the_names_of_columns_are_listed_as_often_for_many_as_for_few(monkeypatch):
+    listed = []
+    monkeypatch.setattr(
+        Table,
+        "columns",
+        property(lambda table: listed.append(1) or list(table.frame.columns)),
+    )
+
+    def n_listed(n_columns):
+        listed.clear()
+        values = np.random.default_rng(0).normal(size=(6, n_columns))
+        TablePreparation.learn(pd.DataFrame(values, columns=map(str, range(n_columns))))
+        return len(listed)
+
+    assert n_listed(80) == n_listed(5) > 0

@@ -82,3 +82,13 @@ def test_commas_between_statements_are_told_from_cycles(text):
 @pytest.mark.parametrize("text", ["a -> b, c -> d", "a -> b, c <- a", "a -> b <- a", "a -> a"])
 def test_what_may_be_meant_is_left_alone(text):
     assert set(parse_structure(text)[0]) == set(text) - set(" ,-<>")
+
+
+def test_long_structures_are_read_in_time_that_grows_with_their_length():
+    n = 20_000
+    parents, _ = parse_structure("; ".join(f"a{i} -> b{i}" for i in range(n)))
+    assert len(parents) == 2 * n
+    parents, _ = parse_structure(", ".join(f"a{i}" for i in range(n)) + " -> b")
+    assert len(parents["b"]) == n
+    with pytest.raises(ValueError, match="where a name should be"):
+        parse_structure("a" + " " * 200_000 + "<")

@@ -30,8 +30,10 @@ from credo.graphs.variable import nearest
 __all__ = ["bif_text", "read_bif"]
 
 _HEAD = re.compile(r"\s*+([^\s{}()]++)([^{}]*+)\{")
-_BODY = re.compile(r"([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}[ \t]*;?")
-_TYPE = re.compile(r"\btype\s+(\w+)\s*(?:\[\s*(\d+)\s*\])?\s*\{([^{}]*)\}", re.IGNORECASE)
+_BODY = re.compile(r"([^{}]*+(?:\{[^{}]*+\}[^{}]*+)*+)\}[ \t]*+;?")
+_TYPE = re.compile(
+    r"\btype\s++(\w++)\s*+(?:\[\s*+(\d++)\s*+\]\s*+)?\{([^{}]*+)\}", re.IGNORECASE
+)
 _SCOPE = re.compile(r"\s*\((.*)\)\s*", re.DOTALL)
 _KINDS = ("network", "variable", "probability")
 

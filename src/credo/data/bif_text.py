@@ -18,7 +18,11 @@ _HIDE = {ord(mark): 0xD800 + place for place, mark in enumerate(_SPECIAL)}
 _SHOW: dict[int, int | None] = {code: mark for mark, code in _HIDE.items()} | {
     ord(_EMPTY): None
 }
-_SKIPPED = re.compile(r'"((?:[^"\\]|\\.)*)"|/\*.*?(?:\*/|\Z)|(?<!:)//[^\n]*', re.DOTALL)
+_COMMENT = r"/\*.*?(?:\*/|\Z)|(?<!:)//[^\n]*+"
+# After a quote that is never closed there are no names in quotes: to look for one from every
+# later quote to the end would take quadratic time.
+_SKIPPED = re.compile(rf'"(?:((?:[^"\\]|\\.)*+)"|(.*))|{_COMMENT}', re.DOTALL)
+_COMMENTS = re.compile(_COMMENT, re.DOTALL)
 _NEEDS_QUOTES = re.compile(r'[\s,;{}()|"\\]|//|/\*|^$')
 _OUTSIDE_BRACKETS = re.compile(r"(?:[\[(\]][^\[\](),]*,[^\[\](),]*[\])\[]|[^,])+")
 
@@ -70,9 +74,15 @@ def labels_of(text: str, n: int | None) -> list[str]:
 
 
 def _shield(match: re.Match[str]) -> str:
-    name = match[1]
+    name, rest = match[1], match[2]
+    if rest is not None:
+        return '"' + _COMMENTS.sub(_blank, rest)
     if name is None:
-        return " " + "\n" * match[0].count("\n")
+        return _blank(match)
     plain = re.sub(r"\\(.)", r"\1", name, flags=re.DOTALL)
     # A blank on either side keeps "true""false" two names.
     return f" {plain.translate(_HIDE) or _EMPTY} "
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " + "\n" * match[0].count("\n")

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 __all__ = ["number_style"]
 
-_DIGITS = r"\d[\d.,' \u00a0\u202f]*"
+# Repetitions are possessive, since one that can give back is tried again at every length.
+_DIGITS = r"\d[\d.,' \u00a0\u202f]*+"
 _SIGNS = "$€£¥₹"
 _STYLES = (
     ("percent signs", re.compile(rf"[-+]?{_DIGITS}%")),
@@ -16,11 +17,11 @@ _STYLES = (
     ),
     (
         "thousands separators",
-        re.compile(r"[-+]?\d{1,3}(([,'\u00a0\u202f ]\d{3})+(\.\d+)?|(\.\d{3})+,\d+)"),
+        re.compile(r"[-+]?\d{1,3}(([,'\u00a0\u202f ]\d{3})++(\.\d++)?|(\.\d{3})++,\d++)"),
     ),
-    ("decimal commas", re.compile(r"[-+]?\d+,\d+")),
+    ("decimal commas", re.compile(r"[-+]?\d++,\d++")),
 )
-_PLAIN = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_PLAIN = re.compile(r"[-+]?(\d++\.?+\d*+|\.\d++)([eE][-+]?\d++)?")
 _MOST = 0.9
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from credo.data import cell
 from credo.data.column_code import CategoryCode, Coded, ColumnCode, DateCode, NumberCode
-from credo.data.column_name import quoted, require_column, require_columns
+from credo.data.column_name import quoted, require_columns
 from credo.data.columns import VANISHING, Column, TableSchema
 from credo.data.error import TableError
 from credo.data.gap import gap_note
@@ -144,7 +144,9 @@ class TablePreparation:
         """
         table = as_table(table)
         schema = schema or TableSchema.of(table, leave_out=(target,), keep=keep)
-        columns = [_in_training(c, table) for c in schema.columns if c.name != target]
+        inputs = [column for column in schema.columns if column.name != target]
+        require_columns([column.name for column in inputs], table.columns, table.name)
+        columns = [_in_training(column, table) for column in inputs]
         left_out = tuple(column for column in columns if not column.is_used)
         codes: Any = tuple(
             _CODES[column.kind](table.frame[column.name], table.name)
@@ -250,7 +252,6 @@ def _notes(parts: Sequence[Coded]) -> Iterator[str]:
 
 def _in_training(column: Column, table: Table) -> Column:
     """Return ``column``, or its replacement if the training rows alone show nothing of it."""
-    require_column(column.name, table.columns, table.name)
     if not column.is_used:
         return column
     series = table.frame[column.name]

@@ -83,10 +83,11 @@ class TableInput:
 
     def frame(self, columns: dict[str, Any]) -> pd.DataFrame:
         """Return predictions by name, after the columns that number the rows."""
+        present = set(self.table.columns) - set(columns)
         numbering = {
             column.name: cell.text(self.table.frame[column.name])
             for column in self.preparation.left_out
-            if column.kind == "id" and column.name in set(self.table.columns) - set(columns)
+            if column.kind == "id" and column.name in present
         }
         return pd.DataFrame(numbering | columns)
 

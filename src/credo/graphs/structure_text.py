@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from itertools import pairwise
 
 __all__ = ["parse_structure"]
 
-OUTSIDE_BRACES = r"(?![^{}]*\})"
-STATEMENT = re.compile(rf"[;\n]{OUTSIDE_BRACES}")
-ARROW = re.compile(rf"(->|<-){OUTSIDE_BRACES}")
-COMMA = re.compile(rf",{OUTSIDE_BRACES}")
-NODE = re.compile(r"\s*([^{}<>|]*?)\s*(?:\{([^{}]*)\}\s*)?")
+IN_BRACES = r"\{[^{}]*+\}"
+STATEMENT = re.compile(rf"{IN_BRACES}|([;\n])")
+ARROW = re.compile(rf"{IN_BRACES}|(->|<-)")
+COMMA = re.compile(rf"{IN_BRACES}|(,)")
+NODE = re.compile(r"([^{}<>|]*+)(?:\{([^{}]*+)\}\s*+)?")
 # A dash at the edge of a word is an arrow that lost its head, never part of a name.
 BROKEN_ARROW = re.compile(r"(^|\s)[-=]|[-=](\s|$)")
 
@@ -47,10 +48,10 @@ def parse_structure(
     """
     parents: dict[str, dict[str, None]] = {}
     states: dict[str, tuple[str, ...]] = {}
-    for statement in STATEMENT.split(text):
+    for statement in _divided(STATEMENT, text)[::2]:
         if not statement.strip():
             continue
-        pieces = ARROW.split(statement)
+        pieces = _divided(ARROW, statement)
         groups = [_nodes(piece, statement) for piece in pieces[::2]]
         _check_divided(groups, pieces[1::2], statement)
         for name, labels in (node for part in groups for node in part):
@@ -63,14 +64,25 @@ def parse_structure(
     return {name: tuple(tails) for name, tails in parents.items()}, states
 
 
+def _divided(mark: re.Pattern[str], text: str) -> list[str]:
+    """Return what stands between marks outside braces, with the marks in turn."""
+    pieces, start = [], 0
+    for found in mark.finditer(text):
+        if found[1] is not None:
+            pieces += [text[start : found.start()], found[1]]
+            start = found.end()
+    return [*pieces, text[start:]]
+
+
 def _nodes(piece: str, statement: str) -> list[Node]:
-    return [_node(word, statement) for word in COMMA.split(piece)]
+    return [_node(word, statement) for word in _divided(COMMA, piece)[::2]]
 
 
 def _check_divided(groups: list[list[Node]], arrows: list[str], statement: str) -> None:
     """Refuse commas that were meant to divide statements, told by arrows back to a name."""
     names = [name for group in groups for name, _ in group]
-    again = next((name for name in names if names.count(name) > 1), None)
+    counts = Counter(names)
+    again = next((name for name in names if counts[name] > 1), None)
     if again is None or len(groups) == len(names) or len(arrows) < 2 or len(set(arrows)) > 1:
         return
     raise ValueError(
@@ -82,15 +94,17 @@ def _check_divided(groups: list[list[Node]], arrows: list[str], statement: str) 
 
 def _node(word: str, statement: str) -> Node:
     match = NODE.fullmatch(word)
-    if match is None or not match[1] or BROKEN_ARROW.search(match[1]):
+    name = "" if match is None else match[1].strip()
+    if match is None or not name or BROKEN_ARROW.search(name):
         raise ValueError(
             "structure must be names joined by -> or <- and divided by commas and semicolons; "
-            f"found {word.strip()!r} where a name should be, in {statement.strip()!r}. Write "
+            f"found {word.strip()!r:.80} where a name should be, in {statement.strip()!r:.80}. "
+            "Write "
             "for example 'cloud -> sprinkler, rain; sprinkler, rain -> wet{no|yes}'."
         )
     if match[2] is None:
-        return match[1], None
-    return match[1], tuple(label.strip() for label in match[2].split("|"))
+        return name, None
+    return name, tuple(label.strip() for label in match[2].split("|"))
 
 
 def _tell(
