@@ -1,14 +1,9 @@
-"""Rows in the order of each feature, sorted once for many searches.
-
-numba loads on the first call, never at import.
-"""
+"""Rows in the order of each feature, sorted once for many searches."""
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
-from functools import cache, cached_property
-from types import ModuleType
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,8 +69,7 @@ class Presorted:
         def sort(start: int, stop: int) -> None:
             for j in range(start, stop):
                 orders[j] = np.argsort(columns[j])
-                ranked = columns[j, orders[j]]
-                is_end[j, :-1] = ranked[1:] > ranked[:-1]
+                is_end[j] = _ends(columns[j, orders[j]])
 
         in_parts(sort, len(columns), columns.size)
         return cls(columns, orders, is_end)
@@ -88,7 +82,10 @@ class Presorted:
         is_end = np.zeros(columns.shape, dtype=bool)
 
         def select(start: int, stop: int) -> None:
-            _loops().kept_orders(self.columns, self.orders, number, orders, is_end, start, stop)
+            for j in range(start, stop):
+                numbers = number[self.orders[j]]
+                orders[j] = numbers[numbers >= 0]
+                is_end[j] = _ends(columns[j, orders[j]])
 
         in_parts(select, len(columns), columns.size)
         return Presorted(columns, orders, is_end)
@@ -99,14 +96,19 @@ class Presorted:
         n_features, n = self.orders.shape
         n_blocks = min(max(n // _LEAST_BLOCK, 1), _MOST_BLOCKS)
         number = np.empty(self.orders.shape, dtype=np.uint8)
-        edges = np.empty((n_features, n_blocks + 1), dtype=np.int32)
-        is_open = np.empty((n_features, n_blocks), dtype=bool)
+        edges = np.full((n_features, n_blocks + 1), n, dtype=np.int32)
+        is_open = np.zeros((n_features, n_blocks), dtype=bool)
         least = -(-n // n_blocks)
 
         def cut(start: int, stop: int) -> None:
-            _loops().block_rows(
-                self.orders, self.is_end, least, number, edges, is_open, start, stop
-            )
+            for j in range(start, stop):
+                ends = np.flatnonzero(self.is_end[j])
+                cuts = _cuts(ends, least)
+                edges[j, : len(cuts)] = cuts
+                block = np.repeat(np.arange(n_blocks), np.diff(edges[j]))
+                number[j, self.orders[j]] = block
+                is_inside = ends + 1 < edges[j, block[ends] + 1]
+                is_open[j, block[ends[is_inside]]] = True
 
         in_parts(cut, n_features, self.orders.size)
         return Blocks(number, edges, is_open)
@@ -119,10 +121,29 @@ class Presorted:
         """
         drawn = rng.integers(0, 2**63, size=len(self.columns), dtype=np.uint64)
         multiplier = drawn * np.uint64(2) + np.uint64(1)
-        keys: NDArray[np.uint64] = _loops().ranks_mixed(self.orders, self.is_end, multiplier)
+        keys = np.zeros(self.orders.shape[1], dtype=np.uint64)
+        for order, is_end, factor in zip(self.orders, self.is_end, multiplier, strict=True):
+            rank = np.cumsum(is_end, dtype=np.uint64) - is_end
+            keys[order] += rank * factor
         return keys
 
 
-@cache
-def _loops() -> ModuleType:
-    return importlib.import_module("credo.numerics._loops.presorted")
+def _ends(ranked: Array) -> NDArray[np.bool_]:
+    """Return whether a larger value follows each; none follows the last."""
+    return np.append(ranked[1:] > ranked[:-1], np.zeros(min(len(ranked), 1), dtype=bool))
+
+
+def _cuts(ends: NDArray[np.intp], least: int) -> list[int]:
+    """Return where blocks of at least ``least`` rows begin, each just behind an end.
+
+    Examples
+    --------
+    >>> _cuts(np.array([0, 3, 4, 7]), 4)
+    [0, 4, 8]
+    """
+    cuts = [0]
+    while True:
+        place = int(ends.searchsorted(cuts[-1] + least - 1))
+        if place == len(ends):
+            return cuts
+        cuts.append(int(ends[place]) + 1)
