@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse, special, stats
 
-from credo.numerics import row_block
+from credo.numerics import class_score, row_block
 from credo.numerics.class_score import add_binary, add_polya, add_student_t, class_probability
 
 RNG = np.random.default_rng(0)
@@ -11,9 +11,22 @@ N, D, K = 150, 5, 3
 NAN = np.nan
 
 
-@pytest.fixture(params=[60, 1 << 21], ids=["many blocks", "one block"], autouse=True)
-def _blocks(request, monkeypatch):
-    monkeypatch.setattr(row_block, "BLOCK_ENTRIES", request.param)
+@pytest.fixture(
+    params=[(60, 0.0), (1 << 21, 0.0), (1 << 21, np.inf)],
+    ids=["many blocks", "one block", "plain"],
+    autouse=True,
+)
+def _way(request, monkeypatch):
+    n_entries, seconds = request.param
+    monkeypatch.setattr(row_block, "BLOCK_ENTRIES", n_entries)
+    monkeypatch.setattr(class_score._plain_time, "left", seconds)
+
+
+def both_ways(monkeypatch, run):
+    """Return what a run gives with and without compiled loops."""
+    for seconds in (0.0, np.inf):
+        monkeypatch.setattr(class_score._plain_time, "left", seconds)
+        yield run()
 
 
 def student_t(df):
@@ -21,6 +34,50 @@ def student_t(df):
     law = stats.t(df, loc, scale)
     peak = law.logpdf(loc)
     return law, (loc, 1 / (scale * np.sqrt(df)), 0.5 * (df + 1), peak)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e20, 1e70])
+@pytest.mark.parametrize("df", [np.full((K, D), 4.0), RNG.integers(1, 4, (K, D)) * 1.5])
+def test_plain_student_t_scores_have_the_bits_of_compiled_ones(df, size, monkeypatch):
+    # A value far out changes how its tile of rows is summed, and blocks change the tiles.
+    monkeypatch.setattr(row_block, "BLOCK_ENTRIES", 1 << 21)
+    _, parameters = student_t(df)
+    x, start = size * RNG.normal(size=(N, D)), RNG.normal(size=(N, K))
+    x[RNG.uniform(size=x.shape) < 0.05] = NAN
+    x[[3, 70]] = NAN
+    x[RNG.uniform(size=x.shape) < 0.02] *= 1e60
+
+    def run():
+        score = start.copy()
+        assert add_student_t(score, x, parameters)
+        return score
+
+    assert_array_equal(*both_ways(monkeypatch, run))
+
+
+def test_plain_category_scores_have_the_bits_of_compiled_ones(monkeypatch):
+    none_or_one = np.eye(D)[RNG.integers(D, size=N)] * (RNG.random((N, 1)) < 0.8)
+    counts = sparse.csr_array(none_or_one)
+    concentration, start = RNG.uniform(0.1, 9.0, (K, D)), RNG.normal(size=(N, K))
+
+    def run():
+        score = start.copy()
+        add_polya(score, counts, concentration)
+        return score
+
+    assert_array_equal(*both_ways(monkeypatch, run))
+
+
+def test_plain_probabilities_have_the_bits_of_compiled_ones(monkeypatch):
+    score = 5 * RNG.normal(size=(N, K))
+    score[1::13] = score[1::13, :1]
+    score[::7, 0] = -np.inf
+    score[::11, 1] = np.inf
+    score[[40, 90]] = -np.inf
+    compiled, plain = both_ways(monkeypatch, lambda: class_probability(score))
+    assert compiled[2] == plain[2] == 40
+    for one, other in zip(compiled[:2], plain[:2], strict=True):
+        assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize(

@@ -183,7 +183,7 @@ def test_plain_runs_end_when_their_time_is_spent(monkeypatch):
     loop, *_ = problem(np.random.default_rng(0), 1)
     cost = 4 * contraction.STEP_SECONDS + N_B * contraction.TERM_SECONDS
     monkeypatch.setattr(contraction._plain_time, "left", 2.5 * cost)
-    assert [contraction._plain_time.allows(loop.steps, 1) for _ in range(4)] == [1, 1, 0, 0]
+    assert [contraction._is_plain(loop.steps, 1) for _ in range(4)] == [1, 1, 0, 0]
 
 
 def test_a_trace_of_all_rows_leaves_wide_and_impossible_ones_alone():

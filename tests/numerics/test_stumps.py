@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from credo.numerics import cores
+from credo.numerics import cores, stumps
 from credo.numerics.presorted import Presorted
 from credo.numerics.stumps import Stump, Stumps, best_stump
 
@@ -107,6 +107,19 @@ def test_a_threshold_between_neighboring_floats_separates_them():
     assert_array_equal(stump.codes(np.array([low, high])), [0, 1])
     ends = np.array([[-1.5e308], [1.5e308]])
     assert best_stump(Presorted.of(ends), np.array([0, 1]), 2, np.ones(2)).threshold == 0.0
+
+
+def test_votes_counted_by_numpy_have_the_bits_of_the_loop(monkeypatch):
+    rng = np.random.default_rng(0)
+    made = [
+        Stump(int(rng.integers(3)), rng.integers(4) / 2, *rng.integers(3, size=2).tolist())
+        for _ in range(40)
+    ]
+    x, weight = rng.integers(-1, 5, (200, 3)) / 2, rng.random(40)
+    x[rng.random(x.shape) < 0.1] = [np.nan, np.inf, -np.inf][rng.integers(3)]
+    by_numpy = Stumps.of(made).votes(x, weight, 3)
+    monkeypatch.setattr(stumps, "FEW_ENTRIES", 0)
+    assert_array_equal(by_numpy, Stumps.of(made).votes(x, weight, 3))
 
 
 def test_votes_are_the_sum_over_stumps():

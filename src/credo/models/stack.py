@@ -127,8 +127,9 @@ class Stack(Ensemble):
         check_is_fitted(self)
         # The members check X, each as it was told to.
         if kind_of(self.estimators) == "classifier":
-            parts = [class_probability(m, X, self.classes_) for m in self.estimators_]
-            return mixed_classes(self.weights_, parts, self.classes_)
+            used = np.flatnonzero(self.weights_)
+            parts = [class_probability(self.estimators_[m], X, self.classes_) for m in used]
+            return mixed_classes(self.weights_[used], parts, self.classes_)
         return mixed_predictive(self.weights_, [predict_dist(m, X) for m in self.estimators_])
 
     def table(self) -> pd.DataFrame:

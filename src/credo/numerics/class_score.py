@@ -6,6 +6,9 @@ A score has shape (n_rows, n_classes) and is changed in place. numba loads on th
 from __future__ import annotations
 
 import importlib
+import itertools
+import math
+from collections.abc import Callable
 from functools import cache
 from types import ModuleType
 
@@ -14,9 +17,21 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from credo.numerics.array import Array
+from credo.numerics.plain_time import PlainTime
 from credo.numerics.row_block import over_row_blocks
 
 __all__ = ["add_binary", "add_polya", "add_student_t", "class_probability"]
+
+PLAIN_SECONDS = 0.05
+"""Time that a process may spend on plain runs: then loading the compiled loops pays."""
+
+PLAIN_SECOND_PER_LOG = 5e-7
+"""What a plain run takes for each logarithm or exponential."""
+
+_plain_time = PlainTime(PLAIN_SECONDS)
+
+TILE, GROWN = 64, 1e30
+"""Rows that the loop takes together, and how far it lets products of factors grow."""
 
 EXPENSE = 8
 """An exponential takes about as long as this many plain steps."""
@@ -51,6 +66,9 @@ def add_student_t(
     rows = np.ascontiguousarray(x)
     given = [np.ascontiguousarray(part) for part in parameters]
     _require_by_class(score, rows.shape[1], *given)
+    if _plain_time.allows(PLAIN_SECOND_PER_LOG * rows.size * len(given[0])):
+        score += _plain_student_t(rows, *given)
+        return not np.isinf(rows).any()
     infinite = over_row_blocks(
         lambda i: _loops().student_t(rows[i], *given, score[i]), *rows.shape
     )
@@ -91,6 +109,12 @@ def add_polya(score: Array, counts: sparse.csr_array, concentration: Array) -> N
         counts.indices.astype(np.intp),
         counts.indptr.astype(np.intp),
     )
+    if _plain_time.allows(PLAIN_SECOND_PER_LOG * len(parts[0]) * len(concentration)):
+        n_words = np.diff(parts[2])
+        if (parts[0] == 1.0).all() and (n_words <= 1).all():
+            score[n_words == 1] += _by_element(math.log, words)[parts[1]]
+            score[n_words == 1] -= _by_element(math.log, np.add.accumulate(words)[-1])
+            return
     width = len(parts[0]) // max(len(score), 1)
     over_row_blocks(
         lambda i: _loops().polya(*parts[:2], parts[2][i.start : i.stop + 1], words, score[i]),
@@ -110,6 +134,8 @@ def class_probability(score: Array) -> tuple[Array, NDArray[np.intp], int | None
     >>> probability.round(2).tolist(), best.tolist(), impossible
     ([[0.25, 0.75], [0.75, 0.25]], [1, 0], None)
     """
+    if _plain_time.allows(PLAIN_SECOND_PER_LOG * score.size):
+        return _plain_probability(score)
     probability, best = np.zeros_like(score), np.zeros(len(score), dtype=np.intp)
     found = over_row_blocks(
         lambda i: (i.start, _loops().softmax(score[i], probability[i], best[i])),
@@ -118,6 +144,67 @@ def class_probability(score: Array) -> tuple[Array, NDArray[np.intp], int | None
     )
     impossible = [start + row for start, row in found if row >= 0]
     return probability, best, impossible[0] if impossible else None
+
+
+def _plain_student_t(
+    x: Array, loc: Array, steep: Array, power: Array, log_peak: Array
+) -> Array:
+    """Return what the loop would add, bit for bit."""
+    d, added = x.shape[1], np.zeros((len(x), len(loc)))
+    with np.errstate(all="ignore"):
+        for start, k in itertools.product(range(0, len(x), TILE), range(len(loc))):
+            tile = slice(start, start + TILE)
+            total = grown = np.zeros(len(x[tile]))
+            for j in range(d):
+                z = steep[k, j] * (x[tile, j] - loc[k, j])
+                grown = grown + (z * z + grown * (z * z))
+                is_last = j == d - 1 or power[k, j + 1] != power[k, j]
+                if is_last or (grown > GROWN).any():
+                    total = total - power[k, j] * _by_element(math.log1p, grown)
+                    grown = np.zeros(len(grown))
+            peak = np.add.accumulate(log_peak[k])[-1] if d else 0.0
+            added[tile, k] = peak + total
+            for i in start + np.flatnonzero(~np.isfinite(total)):
+                added[i, k] = _by_terms(x[i], loc[k], steep[k], power[k], log_peak[k])
+    return added
+
+
+def _by_terms(row: Array, loc: Array, steep: Array, power: Array, log_peak: Array) -> float:
+    """Return the same for a row with missing values, or far out."""
+    total, grown = 0.0, 0.0
+    for j, (z, p) in enumerate(zip(np.abs(steep * (row - loc)), power, strict=True)):
+        if z > GROWN:
+            total += log_peak[j] - p * 2.0 * math.log(z)
+        elif not np.isnan(z):
+            grown += z * z + grown * z * z
+            total += log_peak[j]
+        if j == len(row) - 1 or power[j + 1] != p or grown > GROWN:
+            total -= p * math.log1p(grown)
+            grown = 0.0
+    return total
+
+
+def _plain_probability(score: Array) -> tuple[Array, NDArray[np.intp], int | None]:
+    """Return what the loop would, bit for bit."""
+    largest = score.max(axis=1, initial=-np.inf)
+    is_possible = largest > -np.inf
+    some = score[is_possible]
+    is_largest = some == largest[is_possible, None]
+    below = np.where(is_largest, 0.0, some) - np.where(
+        is_largest, 0.0, largest[is_possible, None]
+    )
+    term = np.where(is_largest, 1.0, _by_element(math.exp, below))
+    probability, best = np.zeros_like(score), np.zeros(len(score), dtype=np.intp)
+    probability[is_possible] = term / np.add.accumulate(term, axis=1)[:, -1:]
+    best[is_possible] = probability[is_possible].argmax(axis=1)
+    impossible = np.flatnonzero(~is_possible)
+    return probability, best, int(impossible[0]) if len(impossible) else None
+
+
+def _by_element(function: Callable[[float], float], values: Array) -> Array:
+    """Return a function of the C library at each value; NumPy's own may round otherwise."""
+    found = [function(value) for value in values.ravel().tolist()]
+    return np.array(found, dtype=np.float64).reshape(values.shape)
 
 
 def _require_by_class(score: Array, n_columns: int, *parameters: Array) -> None:

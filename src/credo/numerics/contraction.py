@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.numerics.array import Array
+from credo.numerics.plain_time import PlainTime
 
 __all__ = ["FLOOR", "LANES", "Column", "IndexPool", "Kind", "Loop", "Rows", "StepColumn"]
 
@@ -170,7 +171,7 @@ class Loop:
 
     def run_row(self, rows: Rows, arena: Array, row: int, is_log: bool) -> None:
         """Run on one row; in the log domain the fixed tables and likelihoods are logs."""
-        if not is_log and _plain_time.allows(self.steps, 1):
+        if not is_log and _is_plain(self.steps, 1):
             _run_plain(self, rows, arena, row)
             return
         loops = _loops("contraction_row")
@@ -179,7 +180,7 @@ class Loop:
     def run_rows(self, rows: Rows, arena: Array) -> None:
         """Run on all rows, one after the other."""
         n_rows = len(rows.log_total)
-        if _plain_time.allows(self.steps, n_rows):
+        if _is_plain(self.steps, n_rows):
             for row in range(n_rows):
                 _run_plain(self, rows, arena, row)
             return
@@ -243,24 +244,17 @@ def _loops(name: str) -> ModuleType:
     return importlib.import_module(f"credo.numerics._loops.{name}")
 
 
-class _PlainTime:
-    """The time that is left for plain runs."""
-
-    def __init__(self) -> None:
-        self.left = PLAIN_SECONDS
-
-    def allows(self, steps: Integers, n_rows: int) -> bool:
-        """Return whether a run on some rows takes no more than is left, and take it off."""
-        if self.left <= 0.0:
-            return False
-        n_terms = steps[:, Column.N_SUM]
-        n_cells = steps[:, Column.N_OUTER] * steps[:, Column.N_INNER]
-        cost = STEP_SECONDS * len(steps) + TERM_SECONDS * int(n_terms.sum())
-        self.left -= n_rows * (cost + CELL_SECONDS * int(n_terms @ n_cells))
-        return self.left > 0.0
+_plain_time = PlainTime(PLAIN_SECONDS)
 
 
-_plain_time = _PlainTime()
+def _is_plain(steps: Integers, n_rows: int) -> bool:
+    """Return whether there is time for a plain run on some rows."""
+    if _plain_time.left <= 0.0:
+        return False
+    n_terms = steps[:, Column.N_SUM]
+    n_cells = steps[:, Column.N_OUTER] * steps[:, Column.N_INNER]
+    cost = STEP_SECONDS * len(steps) + TERM_SECONDS * int(n_terms.sum())
+    return _plain_time.allows(n_rows * (cost + CELL_SECONDS * int(n_terms @ n_cells)))
 
 
 def _run_plain(loop: Loop, rows: Rows, arena: Array, row: int) -> None:

@@ -6,6 +6,7 @@ numba loads on the first call, never at import.
 from __future__ import annotations
 
 import importlib
+import itertools
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
@@ -18,6 +19,9 @@ from credo.numerics.cores import in_parts
 from credo.numerics.presorted import Blocks, Presorted
 
 __all__ = ["Stump", "Stumps", "best_stump"]
+
+FEW_ENTRIES = 20_000
+"""Up to so many entries votes are counted by NumPy, with no wait for compiled loops."""
 
 Codes = NDArray[np.intp]
 Names = NDArray[np.uintp]
@@ -174,6 +178,14 @@ class Stumps:
         votes = np.zeros((len(x), n_classes))
         features, first, thresholds, tables = self._steps(weight, n_classes)
         rows = np.ascontiguousarray(x, dtype=np.float64)
+        if rows.size <= FEW_ENTRIES:
+            for f, (low, high) in enumerate(itertools.pairwise(first)):
+                column = rows[:, features[f]]
+                # As in the loop, no threshold lies below a missing value.
+                seen = np.where(np.isnan(column), -np.inf, column)
+                step = thresholds[low:high].searchsorted(seen)
+                votes += tables[low + f + step]
+            return votes
 
         def add(start: int, stop: int) -> None:
             _loops().table_votes(rows, features, first, thresholds, tables, votes, start, stop)
