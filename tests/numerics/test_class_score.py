@@ -55,9 +55,9 @@ def test_plain_student_t_scores_have_the_bits_of_compiled_ones(df, size, monkeyp
     assert_array_equal(*both_ways(monkeypatch, run))
 
 
-def test_plain_category_scores_have_the_bits_of_compiled_ones(monkeypatch):
-    none_or_one = np.eye(D)[RNG.integers(D, size=N)] * (RNG.random((N, 1)) < 0.8)
-    counts = sparse.csr_array(none_or_one)
+@pytest.mark.parametrize("factor", [1.0, 0.5, 9.0, 0.0])
+def test_plain_word_scores_have_the_bits_of_compiled_ones(factor, monkeypatch):
+    counts = sparse.csr_array(RNG.integers(0, 4, (N, D)) * factor)
     concentration, start = RNG.uniform(0.1, 9.0, (K, D)), RNG.normal(size=(N, K))
 
     def run():

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 
+from credo.numerics import neighbors
 from credo.numerics.neighbors import TREE_COLUMNS, NeighborSearch, running_sums
 
 COLUMNS = [1, 3, TREE_COLUMNS - 1, TREE_COLUMNS, 24]
@@ -134,3 +135,22 @@ def test_other_columns_or_more_points_than_there_are_cannot_be_asked_for(n_colum
     search = NeighborSearch(np.zeros((5, n_columns)))
     with pytest.raises(ValueError, match="ask for 1 to 5 points"):
         search.nearest(np.zeros((1, n_columns + width)), k)
+
+
+@pytest.mark.parametrize("width", [0.7, np.inf])
+@pytest.mark.parametrize("n_columns", [2, TREE_COLUMNS + 1])
+def test_plain_neighborhoods_have_the_bits_of_compiled_ones(n_columns, width, monkeypatch):
+    rng = np.random.default_rng(0)
+    points, queries = rng.integers(0, 4, (2, 60, n_columns)) / 3
+    found = []
+    for seconds in (0.0, np.inf):
+        monkeypatch.setattr(neighbors._plain_time, "left", seconds)
+        squared, index = NeighborSearch(points).nearest(queries, 9)
+        outcome = np.sin(np.arange(180.0)).reshape(60, 3)[index]
+        sums = [
+            running_sums(squared, np.ones(squared.shape), outcome, width, counts)
+            for counts in ((1, 9), (3, 5), (4, 12))
+        ]
+        found.append([squared, index, *(part for parts in sums for part in parts)])
+    for compiled, plain in zip(*found, strict=True):
+        assert_array_equal(plain, compiled)

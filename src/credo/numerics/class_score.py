@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 import itertools
 import math
-from collections.abc import Callable
 from functools import cache
 from types import ModuleType
 
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from credo.numerics.array import Array
-from credo.numerics.plain_time import PlainTime
+from credo.numerics.plain_time import PlainTime, by_element
 from credo.numerics.row_block import over_row_blocks
 
 __all__ = ["add_binary", "add_polya", "add_student_t", "class_probability"]
@@ -32,6 +31,9 @@ _plain_time = PlainTime(PLAIN_SECONDS)
 
 TILE, GROWN = 64, 1e30
 """Rows that the loop takes together, and how far it lets products of factors grow."""
+
+FEW_WORDS = 16
+"""Longer rows take gamma functions, which no two libraries round alike."""
 
 EXPENSE = 8
 """An exponential takes about as long as this many plain steps."""
@@ -109,12 +111,10 @@ def add_polya(score: Array, counts: sparse.csr_array, concentration: Array) -> N
         counts.indices.astype(np.intp),
         counts.indptr.astype(np.intp),
     )
-    if _plain_time.allows(PLAIN_SECOND_PER_LOG * len(parts[0]) * len(concentration)):
-        n_words = np.diff(parts[2])
-        if (parts[0] == 1.0).all() and (n_words <= 1).all():
-            score[n_words == 1] += _by_element(math.log, words)[parts[1]]
-            score[n_words == 1] -= _by_element(math.log, np.add.accumulate(words)[-1])
-            return
+    cost = PLAIN_SECOND_PER_LOG * len(parts[0]) * len(concentration)
+    if _is_short(parts[0], parts[2]) and _plain_time.allows(cost):
+        _plain_polya(*parts, words, score)
+        return
     width = len(parts[0]) // max(len(score), 1)
     over_row_blocks(
         lambda i: _loops().polya(*parts[:2], parts[2][i.start : i.stop + 1], words, score[i]),
@@ -160,7 +160,7 @@ def _plain_student_t(
                 grown = grown + (z * z + grown * (z * z))
                 is_last = j == d - 1 or power[k, j + 1] != power[k, j]
                 if is_last or (grown > GROWN).any():
-                    total = total - power[k, j] * _by_element(math.log1p, grown)
+                    total = total - power[k, j] * by_element(math.log1p, grown)
                     grown = np.zeros(len(grown))
             peak = np.add.accumulate(log_peak[k])[-1] if d else 0.0
             added[tile, k] = peak + total
@@ -184,6 +184,39 @@ def _by_terms(row: Array, loc: Array, steep: Array, power: Array, log_peak: Arra
     return total
 
 
+def _plain_polya(
+    value: Array,
+    column: NDArray[np.intp],
+    row_end: NDArray[np.intp],
+    concentration: Array,
+    score: Array,
+) -> None:
+    """Add what the loop would, bit for bit."""
+    known, whole = concentration.tolist(), np.zeros(concentration.shape[1])
+    for row in concentration:
+        whole = whole + row
+    for i, (start, stop) in enumerate(itertools.pairwise(row_end.tolist())):
+        length = 0.0
+        for entry in range(start, stop):
+            length += float(value[entry])
+            score[i] += [_log_rise(a, int(value[entry])) for a in known[column[entry]]]
+        score[i] -= [_log_rise(a, int(length)) for a in whole.tolist()]
+
+
+def _is_short(value: Array, row_end: NDArray[np.intp]) -> bool:
+    """Return whether rows hold few whole words, whose logs the loop adds one by one."""
+    longest = np.add.reduceat(np.append(value, 0.0), row_end[:-1]).max(initial=0.0)
+    return bool(longest <= FEW_WORDS and (value == np.floor(value)).all())
+
+
+def _log_rise(a: float, n_steps: int) -> float:
+    """Return ``lnG(a + n) - lnG(a)``, term by term."""
+    total = 0.0
+    for step in range(n_steps):
+        total += math.log(a + step)
+    return total
+
+
 def _plain_probability(score: Array) -> tuple[Array, NDArray[np.intp], int | None]:
     """Return what the loop would, bit for bit."""
     largest = score.max(axis=1, initial=-np.inf)
@@ -193,18 +226,12 @@ def _plain_probability(score: Array) -> tuple[Array, NDArray[np.intp], int | Non
     below = np.where(is_largest, 0.0, some) - np.where(
         is_largest, 0.0, largest[is_possible, None]
     )
-    term = np.where(is_largest, 1.0, _by_element(math.exp, below))
+    term = np.where(is_largest, 1.0, by_element(math.exp, below))
     probability, best = np.zeros_like(score), np.zeros(len(score), dtype=np.intp)
     probability[is_possible] = term / np.add.accumulate(term, axis=1)[:, -1:]
     best[is_possible] = probability[is_possible].argmax(axis=1)
     impossible = np.flatnonzero(~is_possible)
     return probability, best, int(impossible[0]) if len(impossible) else None
-
-
-def _by_element(function: Callable[[float], float], values: Array) -> Array:
-    """Return a function of the C library at each value; NumPy's own may round otherwise."""
-    found = [function(value) for value in values.ravel().tolist()]
-    return np.array(found, dtype=np.float64).reshape(values.shape)
 
 
 def _require_by_class(score: Array, n_columns: int, *parameters: Array) -> None:

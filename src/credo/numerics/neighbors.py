@@ -8,6 +8,7 @@ that rounding lost no neighbor; the few queries without proof look at every poin
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -19,6 +20,7 @@ from scipy.spatial import cKDTree
 from threadpoolctl import threadpool_limits
 
 from credo.numerics.array import Array
+from credo.numerics.plain_time import PlainTime, by_element
 from credo.numerics.row_block import over_blocks
 
 __all__ = ["TREE_COLUMNS", "NeighborSearch", "running_sums"]
@@ -35,6 +37,14 @@ QUERY_TILE, POINT_TILE, SCAN_TILE = 256, 512, 64
 ROUNDING = 1e-12
 LARGEST = 1e18
 """Centered coordinates beyond this could overflow in float32 once squared."""
+
+PLAIN_SECONDS = 0.05
+"""Time that a process may spend on plain runs: then loading the compiled loops pays."""
+
+PLAIN_SECOND_PER_TERM = 2e-7
+"""What a plain run takes for each term that it adds."""
+
+_plain_time = PlainTime(PLAIN_SECONDS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +146,8 @@ class NeighborSearch:
         )
 
     def _ranked(self, queries: Array, candidates: Index) -> tuple[Array, Index]:
+        if _plain_time.allows(PLAIN_SECOND_PER_TERM * candidates.size * queries.shape[1]):
+            return _plain_ranked(self.points, queries, candidates)
         squared, index = _loops().ranked(self.points, queries, candidates)
         return squared, index
 
@@ -178,10 +190,52 @@ def running_sums(
     >>> mean.ravel(), scatter.ravel()
     (array([1. , 1.5, 3. ]), array([ 0. , 0.5, 14. ]))
     """
-    arrays = (np.ascontiguousarray(part, dtype=np.float64) for part in (squared, weight))
-    total, mean, scatter = _loops().running_sums(
-        *arrays, np.ascontiguousarray(outcome, dtype=np.float64), float(width), *counts
-    )
+    arrays = [np.ascontiguousarray(part, dtype=np.float64) for part in (squared, weight)]
+    outcomes = np.ascontiguousarray(outcome, dtype=np.float64)
+    has_equal = bool((arrays[1] == 1.0).all())
+    if has_equal and _plain_time.allows(PLAIN_SECOND_PER_TERM * outcomes.size):
+        return _plain_sums(arrays[0], outcomes, float(width), counts)
+    total, mean, scatter = _loops().running_sums(*arrays, outcomes, float(width), *counts)
+    return total, mean, scatter
+
+
+def _plain_ranked(points: Array, queries: Array, candidates: Index) -> tuple[Array, Index]:
+    """Return what the loop would, bit for bit."""
+    squared = np.zeros(candidates.shape)
+    for f in range(points.shape[1]):
+        step = queries[:, f, None] - points[candidates, f]
+        squared = squared + step * step
+    order = np.lexsort((candidates, squared), axis=-1)
+    index = np.take_along_axis(candidates, order, axis=1)
+    return np.take_along_axis(squared, order, axis=1), index
+
+
+def _plain_sums(
+    squared: Array, outcome: Array, width: float, counts: tuple[int, int]
+) -> tuple[Array, Array, Array]:
+    """Return what the loop would for neighbors of weight one, bit for bit."""
+    (n, n_neighbors, n_outcomes), (first, last) = outcome.shape, counts
+    rate = 0.5 / (width * width)
+    factor = np.ones(squared.shape)
+    if rate > 0.0:
+        factor = by_element(math.exp, -(squared - squared[:, :1]) * rate)
+    total = np.zeros((n, last - first + 1))
+    mean, scatter = np.zeros((2, n, last - first + 1, n_outcomes))
+    known, known_mean, known_scatter = np.zeros((n, 1)), np.zeros((n, 1)), np.zeros((n, 1))
+    for j in range(min(n_neighbors, last)):
+        part = factor[:, j, None]
+        pooled = known + part
+        share = part / np.where(pooled > 0.0, pooled, 1.0)
+        shift = outcome[:, j] - known_mean
+        known_scatter = known_scatter + known * share * shift**2
+        known_mean = known_mean + share * shift
+        known = pooled
+        if j + 1 >= first:
+            # Where there are fewer neighbors than the last count, all of them stand for it.
+            place = slice(j + 1 - first, None)
+            total[:, place] = known
+            mean[:, place] = known_mean[:, None]
+            scatter[:, place] = known_scatter[:, None]
     return total, mean, scatter
 
 

@@ -6,7 +6,13 @@ with little to do is done sooner without; one with much soon spends its time, an
 
 from __future__ import annotations
 
-__all__ = ["PlainTime"]
+from collections.abc import Callable
+
+import numpy as np
+
+from credo.numerics.array import Array
+
+__all__ = ["PlainTime", "by_element"]
 
 
 class PlainTime:
@@ -26,3 +32,12 @@ class PlainTime:
         """Return whether a run takes no more than is left, and take it off."""
         self.left -= cost
         return self.left > 0.0
+
+
+def by_element(function: Callable[[float], float], values: Array) -> Array:
+    """Return a function of the C library at each value, as compiled loops call it.
+
+    NumPy's own may round otherwise.
+    """
+    found = [function(value) for value in values.ravel().tolist()]
+    return np.array(found, dtype=np.float64).reshape(values.shape)
