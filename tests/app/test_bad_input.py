@@ -145,7 +145,7 @@ def test_every_line_of_a_single_column_is_predicted(model):
     Path("new.csv").write_text("x\n1\n\n3\n")
     ran = CliRunner().invoke(command_line, ["predict", str(model), "new.csv"])
     assert len(ran.stdout.splitlines()) == 4
-    assert "1 missing value of 'x' was filled" in ran.stderr
+    assert "1 missing value of 'x' was averaged over" in ran.stderr
 
 
 def test_a_misspelled_target_is_answered_with_the_nearest_names(work):

@@ -49,7 +49,8 @@ def test_columns_of_two_values_leave_no_spline_apart_from_the_linear_candidate()
 
 def test_naive_bayes_is_told_which_columns_are_levels_and_which_are_gaps():
     frame = pd.DataFrame({"c": ["x", "y", None] * 3, "v": [1.0, None, 2.5] * 3})
-    kinds = bayes_kinds(TablePreparation.learn(frame))
+    y = np.array(["a", "b", "c"] * 3)
+    kinds = bayes_kinds(TablePreparation.learn(frame, y=y))
     assert kinds == {
         "c = x": "counts",
         "c = y": "counts",

@@ -117,7 +117,7 @@ def test_new_levels_gaps_and_far_rows_are_predicted_with_notes(sorted_rows, clin
     ]
     said = " ".join(told.notes)
     assert "rare or new ('moon')" in said
-    assert "probabilities do not include not knowing them, and may be too sure" in said
+    assert "2 missing values of 'age' were averaged over, given what else the rows have" in said
     assert "outside the range of the training rows" in said
 
 

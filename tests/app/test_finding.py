@@ -14,7 +14,7 @@ from credo.distributions.normal import Normal
 from credo.distributions.predictive import Predictive
 
 
-def judged(result, y, sd, is_outside=None, is_filled=None):
+def judged(result, y, sd, is_outside=None, has_gap=None):
     """Return the result as if test rows had been predicted as 0 with that sd."""
     n = len(y)
     predictive = Predictive(
@@ -25,8 +25,8 @@ def judged(result, y, sd, is_outside=None, is_filled=None):
         y=np.asarray(y, dtype=float),
         predictive=predictive,
         is_outside=np.zeros(n, dtype=bool) if is_outside is None else is_outside,
-        is_filled=np.zeros(n, dtype=bool) if is_filled is None else is_filled,
-        filled_columns=() if is_filled is None else ("age",),
+        has_gap=np.zeros(n, dtype=bool) if has_gap is None else has_gap,
+        gap_columns=() if has_gap is None else ("age",),
     )
     data = dataclasses.replace(result.data, n_test=n)
     return dataclasses.replace(result, held_out=held_out, data=data)
@@ -67,22 +67,23 @@ def test_a_share_is_praised_only_where_it_is_close_to_the_promise(result, n_hits
     assert any(said in text for text in texts(judged(result, hits(40, n_hits), 1.0), tone))
 
 
-def test_rows_with_filled_values_are_counted_apart_and_cautioned_about(result):
+def test_rows_with_gaps_are_counted_apart_and_cautioned_about(result):
     y = np.where(np.arange(200) % 5 == 0, 5.0, 0.1)
-    filled = judged(result, y, 1.0, is_filled=np.arange(200) % 5 == 0)
+    gappy = judged(result, y, 1.0, has_gap=np.arange(200) % 5 == 0)
     assert (
         "Where inputs are missing intervals are too narrow: 90 % intervals held 0 of 40 (0 %) "
-        "test rows with filled values ('age'), and 160 of 160 (100 %) others."
-    ) in texts(filled, "caution")
+        "test rows with gaps ('age'), and 160 of 160 (100 %) others."
+    ) in texts(gappy, "caution")
 
 
-def test_few_rows_with_filled_values_cannot_tell(result):
+def test_few_rows_with_gaps_cannot_tell(result):
     y = normal_outcomes(200, 1.0)
-    few = judged(result, y, 1.0, is_filled=np.arange(200) < 6)
-    (text,) = [text for text in texts(few, "caution") if "filled values" in text]
-    assert "6 test rows with filled values cannot tell" in text
-    many = judged(result, y, 1.0, is_filled=np.arange(200) < 100)
-    assert any("with filled values" in text for text in texts(many, "fact"))
+    few = judged(result, y, 1.0, has_gap=np.arange(200) < 6)
+    (text,) = [text for text in texts(few, "fact") if "with gaps" in text]
+    assert "not knowing a missing input; 6 test rows with gaps cannot tell how well" in text
+    many = judged(result, y, 1.0, has_gap=np.arange(200) < 100)
+    (text,) = [text for text in texts(many, "fact") if "with gaps" in text]
+    assert text.startswith("Intervals include not knowing a missing input: 90 % intervals held")
 
 
 @pytest.mark.parametrize(("sd", "verdict"), [(0.5, "narrow"), (2.0, "wide")])

@@ -20,6 +20,7 @@ FRAME = pd.DataFrame(
 FRAME.loc[::9, "slope"] = np.nan
 PREPARATION = TablePreparation.learn(FRAME)
 PREPARED = PREPARATION.prepare(FRAME)
+PREPARED = PREPARED._replace(X=np.nan_to_num(PREPARED.X, nan=2.0))
 
 
 @pytest.fixture(scope="module")

@@ -45,7 +45,10 @@ def weighed(model, **shares):
 
 
 def test_intervals_are_those_of_the_mixture_of_candidates_that_count(result, table):
-    model = weighed(result.model, linear=0.7, spline=0.3 - 9e-7, cubic=9e-7)
+    model, table = (
+        weighed(result.model, linear=0.7, spline=0.3 - 9e-7, cubic=9e-7),
+        table.dropna(),
+    )
     prepared = model.preparation.prepare(table)
     linear, spline = (
         model.average.named_estimators_[name].predict_dist(named_inputs(prepared)).marginal
@@ -113,18 +116,31 @@ def test_doubt_grows_outside_the_training_range(result, table):
     assert frame["sd"].iloc[1] > 2 * frame["sd"].iloc[0]
 
 
-def test_rows_with_filled_values_are_named_in_a_note(result, table):
-    gaps = table.assign(dose=table["dose"].where(table.index > 2))
-    is_filled = gaps[["dose", "age"]].isna().any(axis=1)
-    notes = result.model.predict(gaps).notes
+def test_missing_values_are_averaged_over_and_named_in_a_note(result, table):
+    gaps = table.assign(dose=table["dose"].where(table.index > 2), age=50.0)
+    told = result.model.predict(gaps)
     assert (
-        f"{is_filled.sum()} rows have filled values (in 'dose', 'age'): their intervals do not "
-        "include not knowing them, and may be too narrow."
-    ) in notes
-    whole = result.model.predict(gaps[~is_filled])
-    assert not any("filled values" in note for note in whole.notes)
+        "3 missing values of 'dose' were averaged over, given what else the rows have."
+    ) in told.notes
+    known = result.model.predict(table.assign(age=50.0)).frame
+    assert_allclose(told.frame["mean"][3:], known["mean"][3:])
+    assert np.all(told.frame["sd"][:3] > 2 * known["sd"][:3])
+    assert not any("missing" in note for note in result.model.predict(gaps[3:]).notes)
 
 
-def test_a_missing_category_is_a_level_and_not_a_filled_value(result, table):
-    gaps = table.assign(site=None, age=50.0)
-    assert not any("filled values" in note for note in result.model.predict(gaps).notes)
+def test_a_row_with_nothing_in_it_gets_the_marginal_answer(result, table):
+    empty = pd.DataFrame({name: [None] for name in result.model.preparation.inputs})
+    row = result.model.predict(empty, coverage=0.9).frame.iloc[0]
+    y = table["outcome"]
+    assert row["mean"] == pytest.approx(y.mean(), abs=0.25 * y.std())
+    assert row["sd"] == pytest.approx(y.std(), rel=0.2)
+    assert row["low"] < y.quantile(0.1) < y.quantile(0.9) < row["high"]
+
+
+def test_the_answer_for_a_row_with_gaps_does_not_depend_on_the_other_rows(result, table):
+    gaps = table.assign(dose=table["dose"].where(table.index % 3 > 0)).iloc[:30]
+    numbers = ["mean", "sd", "low", "high"]
+    whole = result.model.predict(gaps).frame[numbers]
+    again = result.model.predict(gaps.iloc[::-1]).frame[numbers].iloc[::-1]
+    assert_allclose(again, whole, rtol=1e-9)
+    assert_allclose(result.model.predict(gaps.iloc[[6]]).frame[numbers], whole.iloc[[6]])

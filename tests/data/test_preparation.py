@@ -34,32 +34,28 @@ def test_the_design_matrix_of_a_worked_table():
     X, names, notes = LEARNED.prepare(TRAINING)
     assert names == (
         "age",
-        "age is missing",
         "dose",
         "site = a",
         "site = b",
         "site = other",
         "seen (days since 2024-01-31)",
-        "seen is missing",
     )
     assert_allclose(
         X,
         [
-            [20, 0, 1, 1, 0, 0, 30, 0],
-            [50, 1, 2, 0, 1, 0, 0, 0],
-            [40, 0, 3, 1, 0, 0, 24, 1],
-            [60, 0, 4, 0, 1, 0, 29, 0],
-            [50, 1, 5, 0, 0, 1, 30, 0],
-            [80, 0, 7, 0, 0, 1, 31, 0],
+            [20, 1, 1, 0, 0, 30],
+            [np.nan, 2, 0, 1, 0, 0],
+            [40, 3, 1, 0, 0, np.nan],
+            [60, 4, 0, 1, 0, 29],
+            [np.nan, 5, 0, 0, 1, 30],
+            [80, 7, 0, 0, 1, 31],
         ],
     )
     assert X.dtype == np.float64
     assert notes == (
-        "2 missing values of 'age' were filled with the training mean 50, and a column says "
-        "where.",
+        "3 missing values in 2 columns ('age', 'seen') were averaged over, given what else the "
+        "rows have.",
         "2 values of 'site' were rare or new ('odd', 'rare') and counted as 'other'.",
-        "1 missing value of 'seen' was filled with the mean training date, and a column says "
-        "where.",
     )
     assert LEARNED.notes == ("Column 'id' is left out: it numbers the rows.", *notes)
 
@@ -68,7 +64,7 @@ def test_nothing_is_learned_from_rows_to_predict():
     alone = LEARNED.prepare(TRAINING.iloc[[3]]).X
     assert_array_equal(alone, LEARNED.prepare(TRAINING).X[[3]])
     shifted = TRAINING.assign(age=TRAINING["age"] * 100)
-    assert LEARNED.prepare(shifted).X[1, 0] == 50
+    assert_array_equal(LEARNED.prepare(shifted).X[:, 1:], LEARNED.prepare(TRAINING).X[:, 1:])
 
 
 def test_a_new_level_counts_as_other():
@@ -87,19 +83,47 @@ def test_a_new_level_is_the_average_level_where_training_had_nothing_rare():
     assert "predicted as the average level" in notes[0]
 
 
-def test_a_missing_category_is_a_level_if_training_had_it_and_other_if_not():
-    assert cells(new_rows(site=[None]))["site = other"] == 1
-    learned = TablePreparation.learn(pd.DataFrame({"c": ["a", None, "b"] * 3}))
-    X, names, _ = learned.prepare(pd.DataFrame({"c": [None, "b"]}))
-    assert names == ("c = a", "c = b", "c is missing")
-    assert_array_equal(X, [[0, 0, 1], [0, 1, 0]])
+def test_a_missing_category_is_a_level_only_where_that_tells():
+    frame = pd.DataFrame({"c": ["a", None, "b", "a"] * 10})
+    telling = np.where(frame["c"].isna(), 5.0, 0.0) + np.linspace(-1, 1, 40)
+    learned = TablePreparation.learn(frame, y=telling)
+    assert learned.names == ("c = a", "c = b", "c is missing")
+    assert_array_equal(
+        learned.prepare(pd.DataFrame({"c": [None, "b"]})).X, [[0, 0, 1], [0, 1, 0]]
+    )
+    silent = TablePreparation.learn(frame, y=np.linspace(-1, 1, 40))
+    X, names, notes = silent.prepare(pd.DataFrame({"c": [None, "b"]}))
+    assert names == ("c = a", "c = b")
+    assert_array_equal(X, [[np.nan, np.nan], [0, 1]])
+    assert notes == (
+        "1 missing value of 'c' was averaged over, given what else the rows have.",
+    )
 
 
-def test_a_gap_that_training_never_had_is_filled_without_an_indicator_and_counted():
+@pytest.mark.parametrize("column", [[1.0, None, 3.0, 2.0], ["2024-01-01", None, "2024-02-01"]])
+def test_an_indicator_stays_only_where_the_evidence_favors_it(column):
+    frame = pd.DataFrame({"v": np.resize(np.array(column, dtype=object), 40), "w": range(40)})
+    is_missing = frame["v"].isna().to_numpy()
+    noise = np.random.default_rng(0).normal(size=40)
+    names = TablePreparation.learn(frame, y=noise + 3 * is_missing, keep=["w"]).names
+    assert "v is missing" in names
+    assert "v is missing" not in TablePreparation.learn(frame, y=noise, keep=["w"]).names
+    labels = np.where(is_missing, "gap", "none")
+    assert "v is missing" in TablePreparation.learn(frame, y=labels, keep=["w"]).names
+    even = np.where(np.arange(40) % 2 == 0, "a", "b")
+    assert "v is missing" not in TablePreparation.learn(frame.iloc[::2], y=even[::2]).names
+
+
+def test_a_gap_that_training_never_had_is_averaged_over_and_counted():
     X, names, notes = LEARNED.prepare(new_rows(dose=[None]))
-    assert X[0, names.index("dose")] == pytest.approx(22 / 6)
+    assert np.isnan(X[0, names.index("dose")])
     assert "dose is missing" not in names
-    assert notes == ("1 missing value of 'dose' was filled with the training mean 3.66667.",)
+    assert notes == (
+        "1 missing value of 'dose' was averaged over, given what else the rows have.",
+    )
+    missing = LEARNED.missing(LEARNED.prepare(new_rows(dose=[None])))
+    assert missing.columns == ("dose",)
+    assert missing.rows.tolist() == [True]
 
 
 def test_a_category_keeps_its_most_frequent_levels():
@@ -117,7 +141,7 @@ def test_a_single_rare_level_keeps_its_column():
 
 def test_every_training_row_has_exactly_one_level():
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"c": rng.choice([*"abcdefgh", None], 60)})
+    frame = pd.DataFrame({"c": rng.choice([*"abcdefgh"], 60)})
     X = TablePreparation.learn(frame).prepare(frame).X
     assert_array_equal(X.sum(axis=1), np.ones(60))
     assert np.all(X.sum(axis=0) > 0)
@@ -143,7 +167,7 @@ def test_a_number_is_the_same_level_with_and_without_a_decimal_point():
 def test_booleans_are_numbers_in_any_spelling():
     learned = TablePreparation.learn(pd.DataFrame({"b": [True, False, True, None]}))
     X = learned.prepare(pd.DataFrame({"b": ["true", "False", None]})).X
-    assert_allclose(X, [[1, 0], [0, 0], [2 / 3, 1]])
+    assert_array_equal(X, [[1], [0], [np.nan]])
 
 
 def test_times_of_day_are_fractions_of_days():
@@ -261,10 +285,8 @@ def test_gaps_that_are_treated_alike_are_one_sentence_that_names_five_columns():
         values | {"a": [1.0, None, 3.0] * 3, "b": [None, None, *range(7)], "c": range(2, 11)}
     )
     assert TablePreparation.learn(frame, keep=["c"]).notes == (
-        "21 missing values in 7 columns ('v0', 'v1', 'v2', 'v3', 'v4', ...) were counted as a "
-        "level of their own.",
-        "5 missing values in 2 columns ('a', 'b') were filled with the training means, and a "
-        "column for each says where.",
+        "26 missing values in 9 columns ('v0', 'v1', 'v2', 'v3', 'v4', ...) were averaged "
+        "over, given what else the rows have.",
     )
 
 

@@ -102,7 +102,7 @@ def test_a_model_travels_with_its_preparation(tmp_path):
     model = LinearRegression().fit(preparation.prepare(frame).X, frame["y"])
     save({"preparation": preparation, "model": model}, tmp_path / "m.credo")
     copy = load(tmp_path / "m.credo")
-    new = pd.DataFrame({"c": ["b", "z"], "x": [4.0, None]})
+    new = pd.DataFrame({"c": ["b", "z"], "x": [4.0, 7.5]})
     assert_array_equal(
         copy["model"].predict(copy["preparation"].prepare(new).X),
         model.predict(preparation.prepare(new).X),

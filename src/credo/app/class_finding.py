@@ -13,6 +13,7 @@ from credo.app.decision_finding import decision_findings
 from credo.app.score_finding import impossible_findings
 from credo.app.sentence import Finding
 from credo.app.wording import count, listed, number, percent
+from credo.data.column_name import quoted
 from credo.evaluation.proportion import proportion_interval
 
 __all__ = ["class_findings", "class_headline"]
@@ -176,14 +177,14 @@ def _places(result: ClassificationResult) -> Iterator[Finding]:
     is_often = held_out.is_outside.mean() > OFTEN_OUTSIDE
     for note in held_out.notes:
         yield Finding("caution" if is_often else "fact", f"On the test, {note}")
-    if held_out.is_filled.any():
+    if held_out.has_gap.any():
         is_wrong = held_out.predictive.mode() != held_out.y
-        filled = is_wrong[held_out.is_filled]
+        gappy = is_wrong[held_out.has_gap]
         yield Finding(
             "fact",
-            f"{int(filled.sum()):,} of {count(len(filled), 'test row')} with filled values "
-            f"were predicted wrongly, and {int(is_wrong.sum() - filled.sum()):,} of "
-            f"{len(is_wrong) - len(filled):,} others.",
+            f"{int(gappy.sum()):,} of {count(len(gappy), 'test row')} with gaps "
+            f"({quoted(held_out.gap_columns)}) were predicted wrongly, and "
+            f"{int(is_wrong.sum() - gappy.sum()):,} of {len(is_wrong) - len(gappy):,} others.",
         )
 
 

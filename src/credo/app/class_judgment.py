@@ -12,10 +12,13 @@ from scipy import special
 from credo.app.chance import CONFIDENCE
 from credo.app.class_slate import STACK
 from credo.data.table_classification import ClassScore
+from credo.distributions.categorical import Categorical
 from credo.distributions.estimate import Estimate, sample_mean
 from credo.evaluation.confusion import Confusion
 from credo.evaluation.rates import error_rate, matthews_correlation
 from credo.inference.stacking import stacking_weights
+from credo.models.gap_average import average_over_gaps
+from credo.models.row_completion import Completion
 from credo.models.stack import Stack
 from credo.numerics.array import Array
 
@@ -29,7 +32,9 @@ __all__ = [
 ]
 
 
-def class_scores(stack: Stack, X: pd.DataFrame, y: NDArray[Any]) -> tuple[ClassScore, ...]:
+def class_scores(
+    stack: Stack, X: pd.DataFrame, y: NDArray[Any], completion: Completion | None = None
+) -> tuple[ClassScore, ...]:
     """Return the scores of each classifier, and then of the stack.
 
     Parameters
@@ -38,6 +43,8 @@ def class_scores(stack: Stack, X: pd.DataFrame, y: NDArray[Any]) -> tuple[ClassS
         The classifiers fitted to the training rows.
     X, y
         The test rows.
+    completion
+        What may be in their gaps, if they have any.
     """
     weighed = [
         _Weighed(name, float(weight), _mean(rows[~np.isnan(rows)]))
@@ -45,12 +52,12 @@ def class_scores(stack: Stack, X: pd.DataFrame, y: NDArray[Any]) -> tuple[ClassS
             stack.names_, stack.weights_, stack.log_scores_, strict=True
         )
     ]
-    parts = [
-        _score(part, model, X, y)
-        for part, model in zip(weighed, stack.estimators_, strict=True)
-    ]
-    whole = _Weighed(STACK, 1.0, _mean(stacked_log_score(stack)))
-    return (*parts, _score(whole, stack, X, y))
+    weighed.append(_Weighed(STACK, 1.0, _mean(stacked_log_score(stack))))
+    models = [*stack.estimators_, stack]
+    return tuple(
+        _score(part, average_over_gaps(model, completion, X), y)
+        for part, model in zip(weighed, models, strict=True)
+    )
 
 
 def stacked_log_score(stack: Stack) -> Array:
@@ -122,8 +129,7 @@ def _mean(row_scores: Array) -> Estimate:
         return sample_mean(row_scores)
 
 
-def _score(weighed: _Weighed, model: Any, X: pd.DataFrame, y: NDArray[Any]) -> ClassScore:
-    predictive = model.predict_dist(X)
+def _score(weighed: _Weighed, predictive: Categorical, y: NDArray[Any]) -> ClassScore:
     scored = _mean(predictive.log_prob(y))
     confusion = Confusion.of(y, predictive.mode(), labels=predictive.labels)
     error = error_rate(confusion, CONFIDENCE)

@@ -19,9 +19,11 @@ from credo.features.spline import SplineBasis
 from credo.models.ada_boost import AdaBoost
 from credo.models.baseline_classifier import BaselineClassifier
 from credo.models.class_conditional import GaussianClassConditional
+from credo.models.gap_average import GapAverage
 from credo.models.logistic_regression import LogisticRegression
 from credo.models.naive_bayes import NaiveBayes
 from credo.models.nearest_neighbors import NearestNeighborsClassifier
+from credo.models.row_completion import Completion
 from credo.numerics.array import Array
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     "ClassSlate",
     "bayes_kinds",
     "class_slate",
+    "over_gaps",
 ]
 
 BASELINE = "baseline"
@@ -119,6 +122,15 @@ def bayes_kinds(preparation: TablePreparation) -> dict[str, str] | None:
     return {
         name: "counts" if name in is_level else "bernoulli" for name in preparation.binary_names
     } or None
+
+
+def over_gaps(model: Any, completion: Completion) -> GapAverage:
+    """Return a candidate that takes rows with gaps.
+
+    Those that hold rows out while they learn get one completion of each.
+    """
+    is_single = isinstance(model, AdaBoost | NearestNeighborsClassifier)
+    return GapAverage(model, completion, is_single)
 
 
 def _logistic(X: Array, n_classes: int) -> tuple[list[tuple[str, Any]], list[str]]:

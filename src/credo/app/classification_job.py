@@ -22,7 +22,7 @@ from credo.app.class_judgment import (
     weight_gain,
 )
 from credo.app.class_profile import class_profiles
-from credo.app.class_slate import BASELINE, bayes_kinds, class_slate
+from credo.app.class_slate import BASELINE, bayes_kinds, class_slate, over_gaps
 from credo.app.classification_result import ClassificationResult
 from credo.app.data_summary import DataSummary
 from credo.app.held_out import HeldOut, held_out_rows
@@ -45,7 +45,9 @@ from credo.distributions.categorical import Categorical
 from credo.evaluation.confusion import Confusion
 from credo.evaluation.decision_report import DecisionReport, judge_decisions
 from credo.inference.engine import ConvergenceWarning
+from credo.models.gap_average import GapAverage, average_over_gaps
 from credo.models.naive_bayes import NaiveBayes
+from credo.models.row_completion import Completion, RowCompletion
 from credo.models.stack import Stack
 
 __all__ = ["REJECT", "chosen_loss", "judged_classification"]
@@ -95,17 +97,20 @@ def _judged(
     split = split_rows(table, target, settings.test_share, split_rng, settings.ignore)
     train, test = split.train, split.test
     n_classes = len(np.unique(train.y))
-    slate = class_slate(train.prepared.X, n_classes, bayes_kinds(split.preparation))
+    X, levels = train.prepared.X, split.preparation.level_places
+    completion = RowCompletion.learn(X, train.y, levels)
+    complete = completion.training(X, train.y).one_of_each().X
+    slate = class_slate(complete, n_classes, bayes_kinds(split.preparation))
     n_folds, fold_notes = _folds(train, settings.n_folds)
     progress(0.05, "cross-validating the classifiers")
     stack = Stack(
         list(slate.candidates), cv=n_folds, random_state=settings.seed, drop_early=True
     )
-    fit_notes = _fitted(stack, train.inputs, train.y)
+    stack, fit_notes = _fitted(stack, completion, train.inputs, train.y)
     progress(0.5, "judging on the test rows")
-    scores = class_scores(stack, test.inputs, test.y)
-    held_out = _held_out(stack, split)
-    moves = class_profiles(stack, split.preparation, train.prepared.X, N_PROFILES)
+    scores = class_scores(stack, test.inputs, test.y, completion)
+    held_out = _held_out(stack, completion, split)
+    moves = class_profiles(stack, split.preparation, complete, N_PROFILES)
     progress(0.6, "fitting to all rows")
     model = _refitted(table.rows(target.rows), target, split, stack)
     progress(1.0, "done")
@@ -140,24 +145,31 @@ def _folds(train: Part, wanted: int) -> tuple[int, tuple[str, ...]]:
     )
 
 
-def _fitted(stack: Stack, X: pd.DataFrame, y: NDArray[Any]) -> tuple[str, ...]:
-    """Fit a stack, and return a note instead of warnings where fits did not settle."""
+def _fitted(
+    stack: Stack, completion: Completion, X: pd.DataFrame, y: NDArray[Any]
+) -> tuple[Stack, tuple[str, ...]]:
+    """Return a fitted stack, and a note instead of warnings where fits did not settle."""
+    members = [(name, over_gaps(model, completion)) for name, model in stack.estimators]
+    wrapped = clone(stack).set_params(estimators=members)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
-        stack.fit(X, y)
+        wrapped.fit(X, y)
+    fitted = copy(wrapped)
+    fitted.estimators = stack.estimators
+    fitted.estimators_ = [member.estimator_ for member in wrapped.estimators_]
     n_early = sum(issubclass(warning.category, ConvergenceWarning) for warning in caught)
     note = (
         f"{count(n_early, 'fit')} in the folds stopped at the limit of steps; scores are of "
         "what was reached."
     )
-    return (note,) if n_early else ()
+    return fitted, ((note,) if n_early else ())
 
 
-def _held_out(stack: Stack, split: Split) -> HeldOut[Categorical]:
-    inputs = split.test.inputs
-    predictive = stack.predict_dist(inputs)
+def _held_out(stack: Stack, completion: Completion, split: Split) -> HeldOut[Categorical]:
+    inputs, baseline = split.test.inputs, stack.named_estimators_[BASELINE]
+    predictive = average_over_gaps(stack, completion, inputs)
     assert isinstance(predictive, Categorical)
-    alone = stack.named_estimators_[BASELINE].predict_dist(inputs)
+    alone = average_over_gaps(baseline, completion, inputs)
     return held_out_rows(predictive, alone, split, doubt="probabilities")
 
 
@@ -173,11 +185,17 @@ def _refitted(
     labeled: Table, target: Target, split: Split, stack: Stack
 ) -> TableClassification:
     """Return the same classifiers and rules learned from all rows, weighed as in training."""
-    preparation = TablePreparation.learn(labeled, target.name, split.schema)
+    preparation = TablePreparation.learn(labeled, target.name, split.schema, y=target.y)
     prepared = preparation.prepare(labeled)
+    completion = RowCompletion.learn(prepared.X, target.y, preparation.level_places)
+    members = [
+        (name, over_gaps(_told(model, bayes_kinds(preparation)), completion))
+        for name, model in stack.estimators
+    ]
     return TableClassification(
         preparation=preparation,
-        stack=_relearned(stack, named_inputs(prepared), target.y, bayes_kinds(preparation)),
+        completion=completion,
+        stack=_relearned(stack, members, named_inputs(prepared), target.y),
         training_range=TrainingRange.of(prepared),
         n_rows=len(labeled),
         n_test=len(split.test.y),
@@ -186,8 +204,14 @@ def _refitted(
     )
 
 
+def _told(model: Any, kinds: dict[str, str] | None) -> Any:
+    """Return a clone of a classifier, naive Bayes told of the kinds of columns."""
+    again = clone(model)
+    return again.set_params(kinds=kinds) if isinstance(again, NaiveBayes) else again
+
+
 def _relearned(
-    stack: Stack, X: pd.DataFrame, y: NDArray[Any], kinds: dict[str, str] | None
+    stack: Stack, members: list[tuple[str, GapAverage]], X: pd.DataFrame, y: NDArray[Any]
 ) -> Stack:
     """Return a stack of the same weights, whose members have learned from other rows.
 
@@ -195,17 +219,14 @@ def _relearned(
     """
     again = copy(stack)
     kept = np.flatnonzero(~is_dropped(stack))
-    members = [(stack.names_[k], clone(stack.estimators[k][1])) for k in kept]
+    members = [members[k] for k in kept]
     again.names_ = [name for name, _ in members]
     again.weights_, again.log_scores_ = stack.weights_[kept], stack.log_scores_[kept]
     again.held_out_ = stack.held_out_[kept]
-    for _, member in members:
-        if isinstance(member, NaiveBayes):
-            member.set_params(kinds=kinds)
-    again.estimators = members
+    again.estimators = [(name, member.estimator) for name, member in members]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        again.estimators_ = [clone(member).fit(X, y) for _, member in members]
+        again.estimators_ = [member.fit(X, y).estimator_ for _, member in members]
     again.n_features_in_ = X.shape[1]
     again.feature_names_in_ = np.asarray(X.columns, dtype=object)
     return again

@@ -11,7 +11,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from credo.app.candidate import MEANINGS
-from credo.app.class_slate import CLASS_MEANINGS, bayes_kinds, class_slate
+from credo.app.class_slate import CLASS_MEANINGS, bayes_kinds, class_slate, over_gaps
 from credo.app.ignored import require_ignorable
 from credo.app.slate import regression_slate
 from credo.data.column_name import nearest_names, quoted
@@ -24,6 +24,8 @@ from credo.data.target import Target, Task, prepare_target
 from credo.evaluation.compare import compare
 from credo.evaluation.comparison import Comparison
 from credo.inference.engine import ConvergenceWarning
+from credo.models.row_completion import RowCompletion
+from credo.numerics.missing import has_missing
 
 __all__ = ["TableComparison", "compare_table", "model_names"]
 
@@ -75,9 +77,9 @@ def compare_table(
     chosen = _known(names, wanted)
     labeled = table.rows(wanted.rows)
     schema = TableSchema.of(labeled, leave_out=(target,), ignore=ignore)
-    preparation = TablePreparation.learn(labeled, target, schema)
+    preparation = TablePreparation.learn(labeled, target, schema, y=wanted.y)
     prepared = preparation.prepare(labeled)
-    models, notes = _models(prepared, bayes_kinds(preparation), wanted, chosen)
+    models, notes = _models(prepared, preparation, wanted, chosen)
     with threadpool_limits(limits=1, user_api="blas"), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = compare(
@@ -115,17 +117,21 @@ def _spelled(name: str, known: list[str]) -> str:
 
 def _models(
     prepared: PreparedTable,
-    kinds: Mapping[str, str] | None,
+    preparation: TablePreparation,
     target: Target,
     chosen: list[str] | None,
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the models by name, and notes on those that were left out."""
+    completion = RowCompletion.learn(prepared.X, target.y, preparation.level_places)
+    X = completion.training(prepared.X, target.y).one_of_each().X
     if target.has_classes:
         n_classes = len(np.unique(target.y))
-        slate: Any = class_slate(prepared.X, n_classes, kinds)
+        slate: Any = class_slate(X, n_classes, bayes_kinds(preparation))
     else:
-        slate = regression_slate(prepared.X)
+        slate = regression_slate(X)
     offered = dict(slate.candidates)
+    if has_missing(prepared.X):
+        offered = {name: over_gaps(model, completion) for name, model in offered.items()}
     if chosen is None:
         return offered, slate.notes
     for name in chosen:

@@ -38,8 +38,8 @@ def coverage_findings(result: RegressionResult) -> Iterator[Finding]:
     if not verdict(is_hit, level):
         yield from _shape(held_out)
     yield from _ends(held_out, is_hit, level)
-    if held_out.is_filled.any():
-        yield _filled(held_out, is_hit, level)
+    if held_out.has_gap.any():
+        yield _with_gaps(held_out, is_hit, level)
 
 
 def _whole(is_hit: NDArray[np.bool_], level: float) -> Finding:
@@ -89,26 +89,27 @@ def _ends(
         )
 
 
-def _filled(held_out: HeldOut[Predictive], is_hit: NDArray[np.bool_], level: float) -> Finding:
+def _with_gaps(
+    held_out: HeldOut[Predictive], is_hit: NDArray[np.bool_], level: float
+) -> Finding:
     """Say apart what the intervals held where inputs were known and where they were not."""
-    filled, known = is_hit[held_out.is_filled], is_hit[~held_out.is_filled]
+    gappy, known = is_hit[held_out.has_gap], is_hit[~held_out.has_gap]
     others = f", and {_share(known)} others" if len(known) else ""
     said = (
-        f"{percent(level)} intervals held {_share(filled)} test rows with filled values "
-        f"({quoted(held_out.filled_columns)}){others}"
+        f"{percent(level)} intervals held {_share(gappy)} test rows with gaps "
+        f"({quoted(held_out.gap_columns)}){others}"
     )
-    wrong = verdict(filled, level)
+    wrong = verdict(gappy, level)
     if wrong != verdict(known, level):
         what = f"too {wrong}" if wrong else "not what they are elsewhere"
         return Finding("caution", f"Where inputs are missing intervals are {what}: {said}.")
-    if len(filled) < FEW_TEST_ROWS:
+    if len(gappy) < FEW_TEST_ROWS:
         return Finding(
-            "caution",
-            f"Intervals do not include not knowing a missing input, and "
-            f"{count(len(filled), 'test row')} with filled values cannot tell how much that "
-            f"matters: {said}.",
+            "fact",
+            f"Intervals include not knowing a missing input; {count(len(gappy), 'test row')} "
+            f"with gaps cannot tell how well: {said}.",
         )
-    return Finding("fact", f"Missing inputs do not show in the intervals' share: {said}.")
+    return Finding("fact", f"Intervals include not knowing a missing input: {said}.")
 
 
 def _share(is_hit: NDArray[np.bool_]) -> str:

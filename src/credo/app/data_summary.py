@@ -36,7 +36,7 @@ class DataSummary:
     n_missing
         Missing values by column, where there are any.
     notes
-        Plain sentences on what was left out and filled.
+        Plain sentences on what was left out, missing and pooled.
     fingerprint
         SHA-256 of the table.
     n_target_values

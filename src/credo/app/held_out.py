@@ -36,9 +36,9 @@ class HeldOut(Generic[P]):
         Mean log score above that of the simplest candidate, with its standard error.
     notes
         Plain sentences on the rows outside.
-    is_filled
-        Whether each row has an input that was missing and is filled.
-    filled_columns
+    has_gap
+        Whether each row has an input that is missing and averaged over.
+    gap_columns
         Columns of the table in which that happened.
     """
 
@@ -48,8 +48,8 @@ class HeldOut(Generic[P]):
     n_repeated: int
     gain: Estimate
     notes: tuple[str, ...]
-    is_filled: NDArray[np.bool_]
-    filled_columns: tuple[str, ...]
+    has_gap: NDArray[np.bool_]
+    gap_columns: tuple[str, ...]
 
 
 def held_out_rows(
@@ -79,6 +79,6 @@ def held_out_rows(
         n_repeated=sum(row.tobytes() in known for row in test.prepared.X),
         gain=gain,
         notes=seen.notes(test.prepared, doubt),
-        is_filled=split.filled.rows,
-        filled_columns=split.filled.columns,
+        has_gap=split.missing.rows,
+        gap_columns=split.missing.columns,
     )

@@ -34,7 +34,7 @@ def fit_table(
     """Return candidates for a table's target, judged on rows that they have not seen.
 
     Columns are typed on the whole table; then test rows are held out, and all else is learned
-    from the training rows alone: how gaps are filled, where functions are placed, weights,
+    from the training rows alone: what may be in gaps, where functions are placed, weights,
     evidences and cross-validated scores. Last, everything is fitted again to all rows, for
     use on new ones.
 

@@ -12,11 +12,14 @@ from scipy import special
 from credo.app.slate import AVERAGE
 from credo.data.table_regression import CandidateScore
 from credo.distributions.estimate import Estimate, sample_mean
+from credo.distributions.predictive import Predictive
 from credo.evaluation.cross_validation import CrossValidation
 from credo.evaluation.scores import is_covered, log_score, squared_error
 from credo.inference.model_evidence import model_posterior
 from credo.inference.stacking import stacking_weights
 from credo.models.average import ModelAverage
+from credo.models.gap_average import average_over_gaps
+from credo.models.row_completion import Completion
 from credo.numerics.array import Array
 
 __all__ = ["averaged_log_score", "candidate_scores", "columns_gain", "cross_validation_gain"]
@@ -30,6 +33,7 @@ def candidate_scores(
     X: pd.DataFrame,
     y: Array,
     coverage: float,
+    completion: Completion | None = None,
 ) -> tuple[CandidateScore, ...]:
     """Return the scores of each candidate, and then of the average.
 
@@ -43,6 +47,8 @@ def candidate_scores(
         The test rows.
     coverage
         Probability of the intervals whose hits are counted.
+    completion
+        What may be in the gaps of the test rows, if they have any.
     """
     stacked = stacking_weights([fold.log_score for fold in folds])
     weighed = [
@@ -51,12 +57,13 @@ def candidate_scores(
             average.names_, average.probability_, stacked, folds, strict=True
         )
     ]
-    parts = [
-        _score(part, model, X, y, coverage)
-        for part, model in zip(weighed, average.estimators_, strict=True)
-    ]
-    whole = _Weighed(AVERAGE, 1.0, 1.0, _mean(averaged_log_score(folds)))
-    return (*parts, _score(whole, average, X, y, coverage))
+    weighed.append(_Weighed(AVERAGE, 1.0, 1.0, _mean(averaged_log_score(folds))))
+    models = [*average.estimators_, average]
+    told = [average_over_gaps(model, completion, X) for model in models]
+    return tuple(
+        _score(part, model, predictive, y, coverage)
+        for part, model, predictive in zip(weighed, models, told, strict=True)
+    )
 
 
 def averaged_log_score(folds: Sequence[CrossValidation]) -> Array:
@@ -106,9 +113,8 @@ def _mean(row_scores: Array) -> Estimate:
 
 
 def _score(
-    weighed: _Weighed, model: Any, X: pd.DataFrame, y: Array, coverage: float
+    weighed: _Weighed, model: Any, predictive: Predictive, y: Array, coverage: float
 ) -> CandidateScore:
-    predictive = model.predict_dist(X)
     scored = _mean(log_score(predictive, y))
     squared = squared_error(predictive, y).mean()
     parts = getattr(model, "estimators_", [model])

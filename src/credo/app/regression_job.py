@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from credo.app.data_summary import DataSummary
 from credo.app.finding import findings
@@ -27,6 +26,9 @@ from credo.distributions.predictive import Predictive
 from credo.evaluation.cross_validation import CrossValidation, cross_validate
 from credo.evaluation.splits import fold_labels
 from credo.models.average import ModelAverage
+from credo.models.gap_average import GapAverage, average_over_gaps, curved_completion
+from credo.models.row_completion import Completion, RowCompletion
+from credo.numerics.missing import has_missing
 
 __all__ = ["judged_regression"]
 
@@ -47,15 +49,22 @@ def _judged(
     progress(0.0, "typing the columns")
     split = split_rows(table, target, settings.test_share, split_rng, settings.ignore)
     train, test = split.train, split.test
-    slate = regression_slate(train.prepared.X)
+    X, y, levels = train.prepared.X, train.y, split.preparation.level_places
+    drawn = RowCompletion.learn(X, y, levels)
+    complete = drawn.training(X, y).one_of_each().X
+    slate = regression_slate(complete)
     progress(0.05, "fitting the candidates")
-    average = ModelAverage(list(slate.candidates)).fit(train.inputs, train.y)
+    completion = curved_completion(drawn, slate.candidates, X, y)
+    whole = ModelAverage(list(slate.candidates))
+    average = GapAverage(whole, completion).fit(train.inputs, y).estimator_
     n_folds = min(settings.n_folds, len(train.y))
     labels = fold_labels(len(train.y), n_folds, fold_rng)
-    folds = _cross_validated(slate, train, labels, progress)
+    folds = _cross_validated(slate, completion, train, labels, progress)
     progress(0.7, "judging on the test rows")
-    scores = candidate_scores(average, folds, test.inputs, test.y, settings.coverage)
-    moves = profiles(average, split.preparation, train.prepared.X, N_PROFILES)
+    scores = candidate_scores(
+        average, folds, test.inputs, test.y, settings.coverage, completion
+    )
+    moves = profiles(average, split.preparation, complete, N_PROFILES)
     progress(0.8, "fitting to all rows")
     model = _refitted(table.rows(target.rows), target, split, average, settings.coverage)
     progress(1.0, "done")
@@ -66,7 +75,7 @@ def _judged(
         scores=scores,
         cv_gain=cross_validation_gain(average, folds),
         columns_gain=columns_gain(folds),
-        held_out=_held_out(average, split),
+        held_out=_held_out(average, completion, split),
         profiles=tuple(moves),
         slate_notes=slate.notes,
         model=replace(model, scores=scores),
@@ -74,21 +83,29 @@ def _judged(
 
 
 def _cross_validated(
-    slate: Slate, train: Part, labels: NDArray[np.intp], progress: Progress
+    slate: Slate,
+    completion: Completion,
+    train: Part,
+    labels: NDArray[np.intp],
+    progress: Progress,
 ) -> list[CrossValidation]:
     folds = []
+    has_gaps = has_missing(train.prepared.X)
     for i, (name, candidate) in enumerate(slate.candidates):
         progress(0.2 + 0.5 * i / len(slate.candidates), f"cross-validating {name}")
         # Without one fold a target may be constant: infinitely sure, and infinitely wrong.
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            folds.append(cross_validate(candidate, train.prepared.X, train.y, labels=labels))
+            model = GapAverage(candidate, completion) if has_gaps else candidate
+            folds.append(cross_validate(model, train.prepared.X, train.y, labels=labels))
     return folds
 
 
-def _held_out(average: ModelAverage, split: Split) -> HeldOut[Predictive]:
-    inputs = split.test.inputs
-    alone = average.named_estimators_[CONSTANT].predict_dist(inputs)
-    predictive = average.predict_dist(inputs)
+def _held_out(
+    average: ModelAverage, completion: Completion, split: Split
+) -> HeldOut[Predictive]:
+    inputs, constant = split.test.inputs, average.named_estimators_[CONSTANT]
+    alone = average_over_gaps(constant, completion, inputs)
+    predictive = average_over_gaps(average, completion, inputs)
     assert isinstance(predictive, Predictive)
     return held_out_rows(predictive, alone, split)
 
@@ -97,11 +114,16 @@ def _refitted(
     labeled: Table, target: Target, split: Split, average: ModelAverage, coverage: float
 ) -> TableRegression:
     """Return the same candidates and rules, learned from all rows."""
-    preparation = TablePreparation.learn(labeled, target.name, split.schema)
+    preparation = TablePreparation.learn(labeled, target.name, split.schema, y=target.y)
     prepared = preparation.prepare(labeled)
+    drawn = RowCompletion.learn(prepared.X, target.y, preparation.level_places)
+    winner = average.estimators[int(np.argmax(average.probability_))]
+    completion = curved_completion(drawn, [winner], prepared.X, target.y)
+    again = GapAverage(average, completion).fit(named_inputs(prepared), target.y)
     return TableRegression(
         preparation=preparation,
-        average=clone(average).fit(named_inputs(prepared), target.y),
+        completion=drawn,
+        average=again.estimator_,
         training_range=TrainingRange.of(prepared),
         coverage=coverage,
         n_rows=len(labeled),

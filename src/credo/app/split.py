@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from credo.data.columns import TableSchema
 from credo.data.error import TableError
-from credo.data.preparation import FilledCells, PreparedTable, TablePreparation
+from credo.data.preparation import MissingCells, PreparedTable, TablePreparation
 from credo.data.table import Table
 from credo.data.table_input import named_inputs
 from credo.data.target import Target
@@ -47,7 +47,7 @@ class Split:
     preparation: TablePreparation
     train: Part
     test: Part
-    filled: FilledCells
+    missing: MissingCells
 
 
 def split_rows(
@@ -69,13 +69,14 @@ def split_rows(
     _require_variety(target.y[train], target, table.name)
     schema = TableSchema.of(labeled, leave_out=(target.name,), ignore=ignore)
     rows = labeled.rows(train)
-    preparation = TablePreparation.learn(rows, target.name, schema)
+    preparation = TablePreparation.learn(rows, target.name, schema, y=target.y[train])
+    held_out = preparation.prepare(labeled.rows(test))
     return Split(
         schema,
         preparation,
         Part(preparation.prepare(rows), target.y[train], train),
-        Part(preparation.prepare(labeled.rows(test)), target.y[test], test),
-        preparation.filled(labeled.rows(test)),
+        Part(held_out, target.y[test], test),
+        preparation.missing(held_out),
     )
 
 

@@ -29,6 +29,9 @@ __all__ = [
 MAX_LEVELS = 50
 """A category keeps at most this many levels, the most frequent; the others become "other"."""
 
+AVERAGED = "averaged over, given what else the rows have"
+"""What is done about a gap."""
+
 MIN_LEVEL_ROWS = 2
 """A level with fewer training rows becomes "other", if at least two levels are this rare."""
 
@@ -58,32 +61,36 @@ class ColumnCode(Protocol):
 
 @dataclass(frozen=True)
 class NumberCode:
-    """A number as it is; a missing one becomes the training mean, and an indicator says so.
+    """A number as it is, NaN where it is missing; an indicator says so where that tells.
 
     Attributes
     ----------
-    mean
-        Mean of the training values.
     is_constant
         Whether training values that are present are all equal, so that only their absence
         tells something.
     has_indicator
-        Whether values were missing in training. Where none were, a missing value is filled
-        without an indicator, whose weight nothing could have taught.
+        Whether a column says where values are missing. Without one, their absence is taken
+        to say nothing.
     """
 
     name: str
-    mean: float
     is_constant: bool
     has_indicator: bool
 
     @classmethod
-    def learn(cls, series: "pd.Series[Any]", source: str) -> Self:
-        """Return the code of a number column that is not all missing."""
+    def learn(cls, series: "pd.Series[Any]", source: str, is_telling: bool) -> Self:
+        """Return the code of a number column that is not all missing.
+
+        Parameters
+        ----------
+        series, source
+            The column, and what its table is called.
+        is_telling
+            Whether values are missing in training, and this says something of the target.
+        """
         values = _numbers(series, source)
-        present = values[~np.isnan(values)]
-        has_gap = len(present) < len(values)
-        return cls(str(series.name), float(present.mean()), not cell.varies(values), has_gap)
+        is_constant, has_gap = not cell.varies(values), bool(np.isnan(values).any())
+        return cls(str(series.name), is_constant, is_telling or (is_constant and has_gap))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -92,10 +99,8 @@ class NumberCode:
         return own + ((f"{self.name} is missing",) if self.has_indicator else ())
 
     def code(self, series: "pd.Series[Any]", source: str) -> Coded:
-        """Return the numbers with gaps filled, and the indicator."""
-        values = _numbers(series, source)
-        filled = f"filled with the training mean {self.mean:.6g}"
-        return _filled(values, self, filled, "filled with the training means")
+        """Return the numbers, NaN where they are missing, and the indicator."""
+        return _with_gaps(_numbers(series, source), self)
 
 
 @dataclass(frozen=True)
@@ -108,26 +113,22 @@ class DateCode:
     ----------
     start
         Earliest training date, in days since 1970-01-01.
-    mean
-        Mean of the training dates, in days since ``start``.
     """
 
     name: str
     start: float
-    mean: float
     is_constant: bool
     has_indicator: bool
 
     @classmethod
-    def learn(cls, series: "pd.Series[Any]", source: str) -> Self:
+    def learn(cls, series: "pd.Series[Any]", source: str, is_telling: bool) -> Self:
         """Return the code of a date column that is not all missing."""
         values = _days(series, source)
         present = values[~np.isnan(values)]
         start, has_gap = float(present.min()), len(present) < len(values)
         is_constant = bool(np.all(present == start))
-        return cls(
-            str(series.name), start, float(np.mean(present - start)), is_constant, has_gap
-        )
+        is_told = is_telling or (is_constant and has_gap)
+        return cls(str(series.name), start, is_constant, is_told)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -137,10 +138,8 @@ class DateCode:
         return own + ((f"{self.name} is missing",) if self.has_indicator else ())
 
     def code(self, series: "pd.Series[Any]", source: str) -> Coded:
-        """Return the days with gaps filled, and the indicator."""
-        values = _days(series, source) - self.start
-        alone = "filled with the mean training date"
-        return _filled(values, self, alone, f"{alone}s")
+        """Return the days, NaN where they are missing, and the indicator."""
+        return _with_gaps(_days(series, source) - self.start, self)
 
 
 @dataclass(frozen=True)
@@ -159,7 +158,8 @@ class CategoryCode:
     has_other
         Whether training pooled rare levels.
     has_missing
-        Whether values were missing in training; they are then a level of their own.
+        Whether missing values are a level of their own. If not, the level of a row that has
+        none is unknown: NaN in all columns.
     """
 
     name: str
@@ -168,16 +168,25 @@ class CategoryCode:
     has_missing: bool
 
     @classmethod
-    def learn(cls, series: "pd.Series[Any]", source: str) -> Self:
-        """Return the code of a category column that is not all missing."""
+    def learn(cls, series: "pd.Series[Any]", source: str, is_telling: bool) -> Self:
+        """Return the code of a category column that is not all missing.
+
+        Parameters
+        ----------
+        series, source
+            The column, and what its table is called.
+        is_telling
+            Whether values are missing in training, and this says something of the target.
+        """
         words = cell.text(series)
         counts = Counter(word for word in words if word is not None)
         ranked = sorted(counts, key=lambda level: (-counts[level], level))
         kept = [level for level in ranked if counts[level] >= MIN_LEVEL_ROWS][:MAX_LEVELS]
         if not kept or len(ranked) == len(kept) + 1 <= MAX_LEVELS:
             kept = ranked[:MAX_LEVELS]
-        has_missing = bool(pd.isna(words).any())
-        return cls(str(series.name), tuple(kept), len(kept) < len(ranked), has_missing)
+        has_other = len(kept) < len(ranked)
+        is_alone = len(kept) + has_other == 1
+        return cls(str(series.name), tuple(kept), has_other, is_telling or is_alone)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -187,16 +196,18 @@ class CategoryCode:
         return own + other + ((f"{self.name} is missing",) if self.has_missing else ())
 
     def code(self, series: "pd.Series[Any]", source: str) -> Coded:
-        """Return the 0/1 columns; a missing value without a level of its own is "other"."""
+        """Return the 0/1 columns, NaN where a level is missing and is not one of its own."""
         words = cell.text(series)
         place = {level: i for i, level in enumerate(self.levels)}
         other = len(self.levels) if self.has_other else -1
-        missing = len(self.names) - 1 if self.has_missing else other
+        missing = len(self.names) - 1 if self.has_missing else -1
         codes, distinct = pd.factorize(words)
         places = np.array([place.get(level, other) for level in distinct] + [missing])[codes]
         values = np.zeros((len(words), len(self.names)))
         rows = np.flatnonzero(places >= 0)
         values[rows, places[rows]] = 1.0
+        if not self.has_missing:
+            values[pd.isna(words)] = np.nan
         return Coded(values, self._notes(words, set(distinct) - set(place)), self._gap(words))
 
     @property
@@ -213,8 +224,8 @@ class CategoryCode:
 
     def _gap(self, words: Any) -> Gap | None:
         n_missing = int(pd.isna(words).sum())
-        fate = "counted as a level of their own" if self.has_missing else self._fate
-        return Gap(self.name, n_missing, fate, fate) if n_missing else None
+        fate = "counted as a level of their own" if self.has_missing else AVERAGED
+        return Gap(self.name, n_missing, fate) if n_missing else None
 
 
 def _numbers(series: "pd.Series[Any]", source: str) -> Array:
@@ -240,14 +251,14 @@ def _require(is_right: Any, series: "pd.Series[Any]", source: str, rule: str) ->
         )
 
 
-def _filled(values: Array, code: NumberCode | DateCode, alone: str, together: str) -> Coded:
+def _with_gaps(values: Array, code: NumberCode | DateCode) -> Coded:
     is_missing = np.isnan(values)
     n_missing = int(is_missing.sum())
-    columns = [] if code.is_constant else [np.where(is_missing, code.mean, values)]
+    columns = [] if code.is_constant else [values]
+    fates = [] if code.is_constant else [AVERAGED]
     if code.has_indicator:
         columns.append(is_missing.astype(np.float64))
-        alone += ", and a column says where"
-        together += ", and a column for each says where"
+        fates.append("marked by a column of their own")
     stacked = np.stack(columns, axis=1) if columns else np.empty((len(values), 0))
-    gap = Gap(code.name, n_missing, alone, together) if n_missing else None
-    return Coded(stacked, gap=gap)
+    fate = " and ".join(fates)
+    return Coded(stacked, gap=Gap(code.name, n_missing, fate) if n_missing else None)

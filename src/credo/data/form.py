@@ -332,6 +332,15 @@ FORMS: Mapping[str, Mapping[str, Form]] = MappingProxyType(
             "left": Form("m", 0),
             "right": Form("m", 0),
         },
+        "RowCompletion": {
+            "center": Form("e"),
+            "scale": Form("e", SMALLEST),
+            "lowest": Form("d"),
+            "highest": Form("d"),
+            "levels": Form("g 2", 0, "d"),
+            "is_binary": Form("d"),
+            "log_share": Form("2 k d", high=0.0),
+        },
         "TrainingRange": {
             "names": Form("c"),
             "lowest": Form("c"),

@@ -1,11 +1,16 @@
-"""Gaps in the columns of a table, and what was done about them, in sentences."""
+"""Gaps in the columns of a table: what they tell, and what was done about them."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from credo.data.column_name import quoted
+from credo.families.categorical import CategoricalStatistics, DirichletCategorical
+from credo.families.normal import NormalInverseGamma, NormalStatistics
 
-__all__ = ["Gap", "gap_note"]
+__all__ = ["Gap", "gap_evidence", "gap_note"]
 
 
 class Gap(NamedTuple):
@@ -15,15 +20,13 @@ class Gap(NamedTuple):
     ----------
     name, n
         The column, and how many of its values are missing.
-    alone, together
-        What was done, said of this column and of several; those whose gaps were treated
-        alike have the same words.
+    fate
+        What was done about them.
     """
 
     name: str
     n: int
-    alone: str
-    together: str
+    fate: str
 
 
 def gap_note(gaps: Sequence[Gap]) -> str:
@@ -31,15 +34,45 @@ def gap_note(gaps: Sequence[Gap]) -> str:
 
     Examples
     --------
-    >>> dose = Gap("dose", 1, "filled with 3", "filled with the means")
+    >>> dose = Gap("dose", 1, "averaged over")
     >>> gap_note([dose])
-    "1 missing value of 'dose' was filled with 3."
-    >>> gap_note([dose, Gap("age", 2, "filled with 40", "filled with the means")])
-    "3 missing values in 2 columns ('dose', 'age') were filled with the means."
+    "1 missing value of 'dose' was averaged over."
+    >>> gap_note([dose, Gap("age", 2, "averaged over")])
+    "3 missing values in 2 columns ('dose', 'age') were averaged over."
     """
     n = sum(gap.n for gap in gaps)
     if len(gaps) == 1:
         what = "1 missing value" if n == 1 else f"{n:,} missing values"
-        return f"{what} of {gaps[0].name!r} {'was' if n == 1 else 'were'} {gaps[0].alone}."
+        return f"{what} of {gaps[0].name!r} {'was' if n == 1 else 'were'} {gaps[0].fate}."
     names = quoted(gap.name for gap in gaps)
-    return f"{n:,} missing values in {len(gaps)} columns ({names}) were {gaps[0].together}."
+    return f"{n:,} missing values in {len(gaps)} columns ({names}) were {gaps[0].fate}."
+
+
+def gap_evidence(is_missing: NDArray[np.bool_], y: NDArray[Any]) -> float:
+    """Return the log evidence that outcomes are others where a value is missing.
+
+    Outcomes of rows with and without the value in two distributions, above all in one: normal
+    ones of numbers, frequencies of classes.
+
+    Examples
+    --------
+    >>> y = np.array(["a", "b"] * 20)
+    >>> gap_evidence(y == "b", y) > 5, gap_evidence(np.arange(40) < 20, y) < 0
+    (True, True)
+    """
+    parts = (is_missing, ~is_missing)
+    if np.issubdtype(y.dtype, np.number):
+        numbers = [NormalStatistics.of(y[part, None]) for part in (slice(None), *parts)]
+        belief = NormalInverseGamma.weak(numbers[0])
+        whole, apart, other = (float(belief.log_evidence(part).sum()) for part in numbers)
+    else:
+        labels, codes = np.unique(y, return_inverse=True)
+        counts = [
+            CategoricalStatistics(
+                np.bincount(codes[part], minlength=len(labels)).astype(np.float64)
+            )
+            for part in (slice(None), *parts)
+        ]
+        shares = DirichletCategorical(np.ones(len(labels)))
+        whole, apart, other = (float(shares.log_evidence(part)) for part in counts)
+    return apart + other - whole

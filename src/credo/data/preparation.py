@@ -14,13 +14,13 @@ from credo.data.column_code import CategoryCode, Coded, ColumnCode, DateCode, Nu
 from credo.data.column_name import quoted, require_columns
 from credo.data.columns import VANISHING, Column, TableSchema
 from credo.data.error import TableError
-from credo.data.gap import gap_note
+from credo.data.gap import gap_evidence, gap_note
 from credo.data.table import Table, as_table
 from credo.numerics.array import Array
 
-__all__ = ["FilledCells", "PreparedTable", "TablePreparation"]
+__all__ = ["MissingCells", "PreparedTable", "TablePreparation"]
 
-_CODES: Mapping[str, Callable[["pd.Series[Any]", str], ColumnCode]] = MappingProxyType(
+_CODES: Mapping[str, Callable[["pd.Series[Any]", str, bool], ColumnCode]] = MappingProxyType(
     {"number": NumberCode.learn, "category": CategoryCode.learn, "date": DateCode.learn}
 )
 
@@ -33,45 +33,22 @@ class PreparedTable(NamedTuple):
     notes: tuple[str, ...]
 
 
-class FilledCells(NamedTuple):
-    """Cells that hold a training mean: a mask, shape (n_rows, n_inputs), and input names."""
+class MissingCells(NamedTuple):
+    """Cells that are averaged over: a mask, shape (n_rows, n_inputs), and input names."""
 
-    is_filled: NDArray[np.bool_]
+    is_missing: NDArray[np.bool_]
     inputs: tuple[str, ...]
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the inputs in which any cell is filled."""
-        pairs = zip(self.inputs, self.is_filled.T, strict=True)
-        return tuple(name for name, is_filled in pairs if is_filled.any())
+        """Names of the inputs in which any cell is missing."""
+        pairs = zip(self.inputs, self.is_missing.T, strict=True)
+        return tuple(name for name, is_missing in pairs if is_missing.any())
 
     @property
     def rows(self) -> NDArray[np.bool_]:
-        """Whether each row has a filled cell, shape (n_rows,)."""
-        return np.asarray(self.is_filled.any(axis=1))
-
-    def notes(self, doubt: str) -> tuple[str, ...]:
-        """Return a sentence on what the predictions of such rows leave out.
-
-        Parameters
-        ----------
-        doubt
-            What states the doubt of a prediction: "interval", or "probabilities".
-        """
-        n_rows = int(self.rows.sum())
-        if not n_rows:
-            return ()
-        what = "1 row has" if n_rows == 1 else f"{n_rows:,} rows have"
-        whose = "its" if n_rows == 1 else "their"
-        is_interval = doubt == "interval"
-        does = (
-            f"{doubt} does" if is_interval and n_rows == 1 else f"{doubt}{'s' * is_interval} do"
-        )
-        effect = "narrow" if is_interval else "sure"
-        return (
-            f"{what} filled values (in {quoted(self.columns)}): {whose} {does} not include "
-            f"not knowing them, and may be too {effect}.",
-        )
+        """Whether each row has a missing cell, shape (n_rows,)."""
+        return np.asarray(self.is_missing.any(axis=1))
 
 
 @dataclass(frozen=True)
@@ -79,9 +56,10 @@ class TablePreparation:
     """Rules that turn a table into a design matrix, learned from training rows alone.
 
     A number stays itself, a date becomes days since the earliest training date, a category
-    one 0/1 column for each level. A missing number or date becomes the training mean; where
-    training had gaps, an indicator column marks them. See `NumberCode`, `DateCode` and
-    `CategoryCode` for what happens to values that training never showed.
+    one 0/1 column for each level. What is missing is NaN; where training had gaps, and the
+    evidence is that they say something of the target, an indicator column marks them. See
+    `NumberCode`, `DateCode` and `CategoryCode` for what happens to values that training
+    never showed.
 
     Attributes
     ----------
@@ -94,7 +72,7 @@ class TablePreparation:
     n_rows
         Number of training rows.
     training_notes
-        Plain sentences on what was filled and pooled in the training rows.
+        Plain sentences on what was missing and pooled in the training rows.
 
     Examples
     --------
@@ -104,13 +82,13 @@ class TablePreparation:
     >>> preparation = TablePreparation.learn(frame, target="y")
     >>> X, names, notes = preparation.prepare(frame)
     >>> names
-    ('age', 'age is missing', 'sex = f', 'sex = m')
+    ('age', 'sex = f', 'sex = m')
     >>> X
-    array([[20.,  0.,  1.,  0.],
-           [30.,  1.,  0.,  1.],
-           [40.,  0.,  1.,  0.]])
+    array([[20.,  1.,  0.],
+           [nan,  0.,  1.],
+           [40.,  1.,  0.]])
     >>> notes
-    ("1 missing value of 'age' was filled with the training mean 30, and a column says where.",)
+    ("1 missing value of 'age' was averaged over, given what else the rows have.",)
     """
 
     target: str
@@ -126,6 +104,7 @@ class TablePreparation:
         target: str = "",
         schema: TableSchema | None = None,
         keep: Sequence[str] = (),
+        y: NDArray[Any] | None = None,
     ) -> Self:
         """Return the rules for a training table.
 
@@ -141,6 +120,9 @@ class TablePreparation:
         keep
             Columns to use even if they look like row numbers or free text; for when no
             schema is given.
+        y
+            The target of each row, numbers or labels, by which the evidence that its gaps
+            tell something decides on the indicator of a column; no indicators if None.
         """
         table = as_table(table)
         schema = schema or TableSchema.of(table, leave_out=(target,), keep=keep)
@@ -149,9 +131,10 @@ class TablePreparation:
         columns = [_in_training(column, table) for column in inputs]
         left_out = tuple(column for column in columns if not column.is_used)
         codes: Any = tuple(
-            _CODES[column.kind](table.frame[column.name], table.name)
+            _CODES[column.kind](series, table.name, _is_telling(series, y))
             for column in columns
             if column.is_used
+            for series in [table.frame[column.name]]
         )
         _require_some(codes, left_out, table.name)
         bare = cls(target, codes, left_out, len(table), ())
@@ -173,6 +156,13 @@ class TablePreparation:
         )
 
     @property
+    def level_places(self) -> tuple[tuple[int, int], ...]:
+        """First column of each category in the design matrix, and the one after its last."""
+        ends = np.cumsum([0, *(len(code.names) for code in self.codes)]).tolist()
+        places = zip(self.codes, ends[:-1], ends[1:], strict=True)
+        return tuple((a, b) for code, a, b in places if isinstance(code, CategoryCode))
+
+    @property
     def level_names(self) -> tuple[str, ...]:
         """Names of the 0/1 columns that say which level a category has."""
         return tuple(
@@ -191,7 +181,7 @@ class TablePreparation:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Plain sentences: what was left out and why, what was filled, what was pooled."""
+        """Plain sentences: what was left out and why, what was missing or pooled."""
         return tuple(column.note for column in self.left_out) + self.training_notes
 
     def prepare(self, table: Any) -> PreparedTable:
@@ -210,25 +200,23 @@ class TablePreparation:
         X = np.concatenate([part.values for part in parts], axis=1)
         return PreparedTable(X, self.names, notes + self._extra(table))
 
-    def filled(self, table: Any) -> FilledCells:
-        """Return where numbers and dates are missing, so that `prepare` puts in their mean.
+    def missing(self, prepared: PreparedTable) -> MissingCells:
+        """Return which inputs are missing and averaged over, row by row.
 
-        A missing category is not filled: it is a level, and the models know that.
+        Not those whose absence is a value: a level of its own, or all that a column tells.
 
         Examples
         --------
         >>> frame = pd.DataFrame({"age": [20.0, None, 40.0], "dose": [1.0, 2.0, 3.0]})
-        >>> TablePreparation.learn(frame).filled(frame).notes("interval")[0]
-        "1 row has filled values (in 'age'): its interval does not include not knowing them,
-        and may be too narrow."
+        >>> preparation = TablePreparation.learn(frame)
+        >>> missing = preparation.missing(preparation.prepare(frame))
+        >>> missing.columns, missing.rows
+        (('age',), array([False,  True, False]))
         """
-        table = as_table(table, text_columns=self.text_columns)
-        codes = [code for code in self.codes if not isinstance(code, CategoryCode)]
-        is_filled = np.zeros((len(table), len(codes)), dtype=bool)
-        for place, code in enumerate(codes):
-            if not code.is_constant:
-                is_filled[:, place] = cell.is_missing(table.frame[code.name])
-        return FilledCells(is_filled, tuple(code.name for code in codes))
+        start = np.cumsum([0, *(len(code.names) for code in self.codes)])
+        first = [i for i, code in zip(start, self.codes, strict=False) if code.names]
+        names = tuple(code.name for code in self.codes if code.names)
+        return MissingCells(np.isnan(prepared.X[:, first]), names)
 
     def _extra(self, table: Table) -> tuple[str, ...]:
         known = {*self.inputs, *(column.name for column in self.left_out), self.target}
@@ -244,10 +232,9 @@ def _notes(parts: Sequence[Coded]) -> Iterator[str]:
     told = set()
     for part in parts:
         yield from part.notes
-        if part.gap and part.gap.together not in told:
-            told.add(part.gap.together)
-            alike = [p.gap for p in parts if p.gap and p.gap.together == part.gap.together]
-            yield gap_note(alike)
+        if part.gap and part.gap.fate not in told:
+            told.add(part.gap.fate)
+            yield gap_note([p.gap for p in parts if p.gap and p.gap.fate == part.gap.fate])
 
 
 def _in_training(column: Column, table: Table) -> Column:
@@ -269,6 +256,12 @@ def _in_training(column: Column, table: Table) -> Column:
 def _vanishes(series: "pd.Series[Any]") -> bool:
     """Whether numbers without a gap differ by less than arithmetic can lose."""
     return not (cell.is_missing(series).any() or cell.varies(cell.numbers(series)[0]))
+
+
+def _is_telling(series: "pd.Series[Any]", y: NDArray[Any] | None) -> bool:
+    """Return whether values are missing, and evidence favors that this says something."""
+    is_missing = np.asarray(cell.is_missing(series))
+    return bool(y is not None and is_missing.any() and gap_evidence(is_missing, y) > 0)
 
 
 def _require_some(codes: Sequence[ColumnCode], left_out: Sequence[Column], source: str) -> None:

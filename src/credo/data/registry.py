@@ -113,6 +113,7 @@ CLASSES: Mapping[str, str] = MappingProxyType(
         "RelevanceDetermination": "credo.inference.relevance",
         "Relevances": "credo.inference.relevance",
         "RidgeBelief": "credo.families.ridge_belief",
+        "RowCompletion": "credo.models.row_completion",
         "Rows": "credo.families.linear",
         "SigmoidBasis": "credo.features.sigmoid",
         "SmoothHingeMargin": "credo.decisions.margin_loss",

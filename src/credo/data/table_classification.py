@@ -22,6 +22,8 @@ from credo.data.training_range import TrainingRange
 from credo.decisions.decision import Decision, decide
 from credo.decisions.loss_matrix import LossMatrix
 from credo.distributions.categorical import Categorical
+from credo.models.gap_average import average_over_gaps
+from credo.models.row_completion import RowCompletion
 from credo.models.stack import Stack
 from credo.numerics.array import Array
 
@@ -75,6 +77,8 @@ class TableClassification:
     ----------
     preparation
         Rules from table to design matrix.
+    completion
+        What may be in the gaps of the design matrix.
     stack
         The classifiers and their weights.
     training_range
@@ -88,6 +92,7 @@ class TableClassification:
     """
 
     preparation: TablePreparation
+    completion: RowCompletion
     stack: Stack
     training_range: TrainingRange
     n_rows: int
@@ -165,8 +170,9 @@ class TableClassification:
         return self.predict_dist(rows.prepared)
 
     def predict_dist(self, prepared: PreparedTable) -> Categorical:
-        """Return the mixture of the classifiers, one entry per row."""
-        predictive = self.stack.predict_dist(named_inputs(prepared))
+        """Return the mixture of the classifiers, averaged over gaps, one entry per row."""
+        inputs = named_inputs(prepared)
+        predictive = average_over_gaps(self.stack, self.completion, inputs)
         assert isinstance(predictive, Categorical)
         return predictive
 

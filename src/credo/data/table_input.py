@@ -78,8 +78,7 @@ class TableInput:
         doubt
             What states the doubt of a prediction, and may be too small: "interval".
         """
-        filled = self.preparation.filled(self.table).notes(doubt)
-        return self.prepared.notes + filled + self.training_range.notes(self.prepared, doubt)
+        return self.prepared.notes + self.training_range.notes(self.prepared, doubt)
 
     def frame(self, columns: dict[str, Any]) -> pd.DataFrame:
         """Return predictions by name, after the columns that number the rows."""

@@ -12,8 +12,12 @@ from credo.data.error import ModelFileError
 from credo.data.preparation import PreparedTable, TablePreparation
 from credo.data.table_input import TableInput, TablePrediction, named_inputs, trial_rows
 from credo.data.training_range import TrainingRange
+from credo.distributions.distribution import Distribution
 from credo.distributions.mixture import Mixture
 from credo.models.average import ModelAverage
+from credo.models.gap_average import average_over_gaps
+from credo.models.row_completion import RowCompletion
+from credo.numerics.array import Array
 
 __all__ = [
     "MIN_PROBABILITY",
@@ -72,6 +76,8 @@ class TableRegression:
     ----------
     preparation
         Rules from table to design matrix.
+    completion
+        What may be in the gaps of the design matrix.
     average
         The models and their probabilities.
     training_range
@@ -87,6 +93,7 @@ class TableRegression:
     """
 
     preparation: TablePreparation
+    completion: RowCompletion
     average: ModelAverage
     training_range: TrainingRange
     coverage: float
@@ -111,19 +118,37 @@ class TableRegression:
             Probability of the interval from low to high; that of training if not given.
         """
         rows = TableInput.of(table, self.preparation, self.training_range)
-        predictive = self.predict_dist(rows.prepared)
-        low, high = predictive.interval(self.coverage if coverage is None else coverage).T
-        columns = {"mean": predictive.mean(), "sd": predictive.std(), "low": low, "high": high}
-        is_torn = (columns["mean"] < low) | (columns["mean"] > high)
-        notes = rows.notes("interval") + self._torn_notes(predictive, is_torn)
+        level = self.coverage if coverage is None else coverage
+        told, has_gap = np.empty((len(rows.prepared.X), 4)), np.isnan(rows.prepared.X).any(1)
+        # A row without gaps needs fewer components than the average over those of another.
+        for part in (has_gap, ~has_gap):
+            if part.any():
+                told[part] = self._told(rows.prepared._replace(X=rows.prepared.X[part]), level)
+        mean, _, low, high = told.T
+        is_torn = (mean < low) | (mean > high)
+        torn = rows.prepared._replace(X=rows.prepared.X[is_torn])
+        notes = rows.notes("interval") + self._torn_notes(torn, len(is_torn))
+        columns = dict(zip(("mean", "sd", "low", "high"), told.T, strict=True))
         return TablePrediction(rows.frame(columns), notes)
 
     def predict_dist(self, prepared: PreparedTable) -> Mixture:
-        """Return the mixture of the candidates that count, one entry per row."""
-        X = named_inputs(prepared)
-        parts = [self.average.estimators_[i].predict_dist(X).marginal for i in self._counted]
+        """Return the mixture of the candidates that count, averaged over gaps, by row."""
+        parts = self._parts(prepared)
         share = self.average.probability_[self._counted]
         return Mixture(share / share.sum(), parts)
+
+    def _parts(self, prepared: PreparedTable) -> list[Distribution]:
+        """Return what each candidate that counts says of each row."""
+        X = named_inputs(prepared)
+        models = [self.average.estimators_[i] for i in self._counted]
+        return [average_over_gaps(model, self.completion, X).marginal for model in models]
+
+    def _told(self, prepared: PreparedTable, coverage: float) -> Array:
+        """Return mean, standard deviation and ends of the interval, shape (n_rows, 4)."""
+        predictive = self.predict_dist(prepared)
+        return np.column_stack(
+            [predictive.mean(), predictive.std(), predictive.interval(coverage)]
+        )
 
     def require_usable(self) -> None:
         """Raise an error unless rows can be predicted; `load` calls this on what it read.
@@ -150,18 +175,17 @@ class TableRegression:
     def _counted(self) -> NDArray[np.intp]:
         return np.flatnonzero(self.average.probability_ >= MIN_PROBABILITY)
 
-    def _torn_notes(self, predictive: Mixture, is_torn: NDArray[np.bool_]) -> tuple[str, ...]:
+    def _torn_notes(self, torn: PreparedTable, n_rows: int) -> tuple[str, ...]:
         """Return a sentence on rows whose mean an improbable candidate has carried away."""
-        if not is_torn.any():
+        if not len(torn.X):
             return ()
-        torn = predictive[is_torn]
-        pull = np.array([part.mean() for part in torn.components]) - torn.quantile(0.5)
+        middle = self.predict_dist(torn).quantile(0.5)
+        pull = np.array([part.mean() for part in self._parts(torn)]) - middle
         share = self.average.probability_[self._counted]
         culprit = int(np.argmax((share[:, None] * np.abs(pull)).max(axis=1)))
         name = self.average.names_[self._counted[culprit]]
-        n_rows, n_torn = len(is_torn), int(is_torn.sum())
         return (
-            f"In {n_torn:,} of {n_rows:,} row{'s' * (n_rows > 1)} the mean lies outside the "
-            f"interval, because {name}, a candidate of probability {share[culprit]:.2g}, is "
-            "far from all others there: trust the interval, and neither mean nor sd.",
+            f"In {len(torn.X):,} of {n_rows:,} row{'s' * (n_rows > 1)} the mean lies outside "
+            f"the interval, because {name}, a candidate of probability {share[culprit]:.2g}, "
+            "is far from all others there: trust the interval, and neither mean nor sd.",
         )

@@ -45,7 +45,7 @@ class TrainingRange:
     @classmethod
     def of(cls, prepared: PreparedTable) -> Self:
         """Return the range of training rows."""
-        return cls(prepared.names, prepared.X.min(axis=0), prepared.X.max(axis=0))
+        return cls(prepared.names, np.nanmin(prepared.X, axis=0), np.nanmax(prepared.X, axis=0))
 
     def is_outside(self, prepared: PreparedTable) -> NDArray[np.bool_]:
         """Return whether each entry is outside the range of its column, same shape as ``X``."""

@@ -22,10 +22,10 @@ from credo.distributions.normal import Normal
 from credo.distributions.student_t import StudentT
 from credo.numerics.array import Array
 from credo.numerics.class_score import add_student_t
-from credo.numerics.linear_algebra import cholesky
+from credo.numerics.linear_algebra import cholesky, symmetrize
 from credo.numerics.log_domain import log_normalize, log_sum_exp
 from credo.numerics.mahalanobis import mahalanobis_squares
-from credo.numerics.missing import missing_patterns
+from credo.numerics.missing import gap_regression, missing_patterns
 
 __all__ = ["ClassConditional", "ClassDensity"]
 
@@ -94,6 +94,57 @@ class ClassConditional:
         classes = random_index(rng, np.exp(log_normalize(self.log_weight)), (n,))
         draws = self.density.sample(rng, n)
         return np.asarray(draws[np.arange(n), classes]), classes
+
+    def completed(self, x: Array, label: NDArray[np.intp], scores: Array) -> Array:
+        """Return each row with its gaps drawn given what is present, shape (n, n_draws, d).
+
+        Parameters
+        ----------
+        x
+            Rows (n, d) with NaN for what is missing.
+        label
+            The class under which each draw of each row is made, shape (n, n_draws).
+        scores
+            Standard normal numbers, shape (n_draws, d). A row with ``m`` gaps takes the first
+            ``m`` of each draw: what is drawn for a row depends on that row alone.
+
+        Examples
+        --------
+        >>> density = MultivariateNormal([[0.0, 0.0]], [[1.0, 0.6], [0.6, 1.0]])
+        >>> joint = ClassConditional(np.zeros(1), density)
+        >>> x, scores = np.array([[2.0, np.nan]]), np.array([[-1.0, 0.0], [1.0, 0.0]])
+        >>> joint.completed(x, np.zeros((1, 2), dtype=int), scores).round(3)
+        array([[[2. , 0.4],
+                [2. , 2. ]]])
+        """
+        answer = np.repeat(x[:, None], len(scores), axis=1)
+        center = np.broadcast_to(self.density.loc, (len(self.log_weight), x.shape[1]))
+        for present, rows in missing_patterns(x):
+            missing = np.setdiff1d(np.arange(x.shape[1]), present)
+            # Without gaps nothing is left to draw.
+            for c in np.unique(label[rows]) if len(missing) else ():
+                slope, root = self._gap(c, present, missing)
+                row, draw = np.nonzero(label[rows] == c)
+                shift = x[np.ix_(rows, present)] - center[c, present]
+                mean = center[c, missing] + shift @ slope
+                drawn = mean[row] + scores[draw, : len(missing)] @ root.T
+                answer[rows[row][:, None], draw[:, None], missing] = drawn
+        return answer
+
+    def _gap(
+        self, c: int, present: NDArray[np.intp], missing: NDArray[np.intp]
+    ) -> tuple[Array, Array]:
+        """Return the slopes of what is missing on what is present, and a root of what is left.
+
+        Both for one class; independent features have no slopes.
+        """
+        k, d = len(self.log_weight), len(present) + len(missing)
+        if isinstance(self.density, Normal | StudentT):
+            scale = np.broadcast_to(self.density.scale, (k, d))[c, missing]
+            return np.zeros((len(present), len(missing))), np.diag(scale)
+        matrix = np.broadcast_to(self.density.form.dense(), (k, d, d))[c]
+        slope, left = gap_regression(matrix, present, missing)
+        return slope, cholesky(symmetrize(left)).lower
 
     def linear_discriminant(self) -> tuple[Array, Array]:
         """Return weights and intercepts of the classes, for normals of one covariance.

@@ -40,7 +40,8 @@ class Mixture(Univariate):
     weights
         Non-negative, summing to one; shape (K,), or (*batch, K) for one set per row.
     components
-        K distributions of one event shape whose batch shapes broadcast.
+        K distributions of one event shape whose batch shapes broadcast. A component that is a
+        mixture itself is replaced by its own components.
 
     Examples
     --------
@@ -67,6 +68,7 @@ class Mixture(Univariate):
                 "components must share one event shape and be all discrete or all continuous; "
                 f"found {sorted(map(str, kinds))}. Mix densities with densities only."
             )
+        shares, parts = _flat(shares, parts)
         self._set(weights=shares, components=parts)
         if self._pooled is None:
             _refuse_fractions(parts)
@@ -311,6 +313,23 @@ class Mixture(Univariate):
 
 
 TailMass = Callable[[Mixture, Array], Array]
+
+
+def _flat(
+    weights: Array, components: tuple[Distribution, ...]
+) -> tuple[Array, tuple[Distribution, ...]]:
+    """Return weights and components with those of mixtures among the components instead."""
+    if not any(isinstance(part, Mixture) for part in components):
+        return weights, components
+    shares: list[Array] = []
+    parts: list[Distribution] = []
+    for k, part in enumerate(components):
+        own = part.weights if isinstance(part, Mixture) else np.ones(1)
+        shares.append(weights[..., k, None] * own)
+        parts += part.components if isinstance(part, Mixture) else [part]
+    batch = np.broadcast_shapes(*(share.shape[:-1] for share in shares))
+    wide = [np.broadcast_to(share, (*batch, share.shape[-1])) for share in shares]
+    return np.concatenate(wide, axis=-1), tuple(parts)
 
 
 def _refuse_fractions(parts: tuple[Distribution, ...]) -> None:

@@ -30,7 +30,7 @@ from credo.families.normal import NormalStatistics
 from credo.inference.expectation_maximization import Expectation
 from credo.numerics.array import Array
 from credo.numerics.log_domain import log_sum_exp
-from credo.numerics.missing import missing_patterns
+from credo.numerics.missing import gap_regression, missing_patterns
 
 __all__ = ["IncompleteRows", "LatentClassProblem"]
 
@@ -218,14 +218,11 @@ class LatentClassProblem:
         center = np.broadcast_to(normal.loc, (k, d))
         extra = np.zeros((k, d, d))
         for present, missing, members in self._gaps:
-            among, between = np.ix_(present, present), np.ix_(present, missing)
             apart = np.ix_(missing, missing)
             for c, pairs in members.items():
-                matrix = covariance[c]
-                slope = np.linalg.solve(matrix[among], matrix[between])
+                slope, left = gap_regression(covariance[c], present, missing)
                 shift = rows[pairs[:, None], present] - center[c, present]
                 rows[pairs[:, None], missing] = center[c, missing] + shift @ slope
-                left = matrix[apart] - matrix[between].T @ slope
                 extra[c][apart] += weight[pairs].sum() * left
         return 0.5 * (extra + extra.swapaxes(-1, -2))
 

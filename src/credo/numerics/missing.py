@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from credo.numerics.array import Array
 
-__all__ = ["has_missing", "missing_patterns"]
+__all__ = ["gap_regression", "has_missing", "missing_patterns"]
 
 Indices = NDArray[np.intp]
 
@@ -36,3 +36,22 @@ def missing_patterns(x: Array) -> list[tuple[Indices, Indices]]:
     order = np.argsort(code.ravel(), kind="stable")
     members = np.split(order, np.cumsum(np.bincount(code.ravel()))[:-1])
     return [(np.flatnonzero(~mask), rows) for mask, rows in zip(masks, members, strict=True)]
+
+
+def gap_regression(
+    covariance: Array, present: Indices, missing: Indices
+) -> tuple[Array, Array]:
+    """Return the slopes of missing columns on present ones, and the covariance that is left.
+
+    ``S_pp^-1 S_pm``, shape (n_present, n_missing), and ``S_mm - S_mp S_pp^-1 S_pm``.
+
+    Examples
+    --------
+    >>> covariance = np.array([[2.0, 0.6], [0.6, 1.0]])
+    >>> slope, left = gap_regression(covariance, np.array([1]), np.array([0]))
+    >>> slope.round(4), left.round(4)
+    (array([[0.6]]), array([[1.64]]))
+    """
+    between = covariance[np.ix_(present, missing)]
+    slope = np.asarray(np.linalg.solve(covariance[np.ix_(present, present)], between))
+    return slope, covariance[np.ix_(missing, missing)] - between.T @ slope

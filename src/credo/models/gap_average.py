@@ -1,0 +1,309 @@
+"""Models of complete rows made to learn from and to predict rows with gaps.
+
+What is not there is averaged over: a prediction is the mixture of the predictions for all that
+may stand in the gaps, and its spread includes not knowing which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.metaestimators import available_if
+
+from credo.distributions.categorical import Categorical
+from credo.distributions.mixture import Mixture
+from credo.distributions.normal import Normal
+from credo.distributions.predictive import Predictive
+from credo.distributions.student_t import StudentT
+from credo.distributions.univariate import Univariate
+from credo.models.average import ModelAverage
+from credo.models.row_completion import (
+    N_DRAWS,
+    CompletedRows,
+    Completion,
+    RowCompletion,
+    WeighedCompletion,
+)
+from credo.numerics.array import Array
+from credo.numerics.missing import has_missing
+
+__all__ = ["GapAverage", "average_over_gaps", "curved_completion"]
+
+N_PARTS = 8
+"""Components by which the draws of a row stand for all that may be in its gaps."""
+
+NEGLIGIBLE = 1e-6
+"""A component of a mixture with less weight has no say in rows with gaps."""
+
+N_STEPS = 8
+"""How often the copies of training rows are weighed, and the curve fitted to them."""
+
+CURVE_ROWS = 2_000
+"""Rows that are enough to find the curve by which copies are weighed."""
+
+
+def average_over_gaps(model: Any, completion: Completion | None, X: Any) -> Any:
+    """Return what a fitted model says of rows with gaps: the average over what may be there.
+
+    Parameters
+    ----------
+    model
+        Has ``predict_dist``, for rows without gaps.
+    completion
+        What may be in the gaps; None where there are none.
+    X
+        Inputs, shape (n, d), NaN where missing.
+    """
+    values = np.asarray(X, dtype=np.float64)
+    if completion is None or not has_missing(values):
+        return model.predict_dist(X)
+    rows = completion.prediction(values)
+    predictive = model.predict_dist(_like(X, rows.X))
+    if isinstance(predictive, Categorical):
+        mean = rows.mean(predictive.probability)
+        mean /= mean.sum(axis=1, keepdims=True)
+        return Categorical(mean, labels=predictive.labels)
+    marginal = _averaged(predictive.marginal, rows)
+    variance, doubt = marginal.variance(), rows.mean(predictive.epistemic_std**2)
+    is_finite = np.isfinite(variance)
+    stays = np.where(is_finite, np.maximum(variance - np.where(is_finite, doubt, 0), 0), np.inf)
+    return Predictive(marginal, np.sqrt(doubt), np.sqrt(stays))
+
+
+def curved_completion(
+    completion: RowCompletion, candidates: Sequence[tuple[str, Any]], X: Array, y: Array
+) -> RowCompletion | WeighedCompletion:
+    """Return a completion whose copies count by the most probable candidate.
+
+    Rows without gaps need none. Weights and the curve of that candidate are found in turn, on
+    some of the rows if there are many; all candidates learn from the same copies, so that
+    their evidences compare.
+
+    Parameters
+    ----------
+    completion
+        What draws the copies.
+    candidates
+        Names and regressions with ``predict_dist`` and ``log_evidence_``.
+    X, y
+        The training rows, X with gaps.
+    """
+    if not has_missing(X):
+        return completion
+    step = -(-len(y) // CURVE_ROWS)
+    X, y = X[::step], y[::step]
+    rows = completion.training(X, y)
+    outcome = y[rows.row]
+    average = ModelAverage(list(candidates)).fit(rows.X, outcome, sample_weight=rows.weight)
+    curve = average.estimators_[int(np.argmax(average.probability_))]
+    for _ in range(N_STEPS):
+        rows = WeighedCompletion(completion, curve).weighed(rows, y)
+        curve = clone(curve).fit(rows.X, outcome, sample_weight=rows.weight)
+    return WeighedCompletion(completion, curve)
+
+
+def _has_statistics(wrapper: Any) -> bool:
+    return hasattr(wrapper.estimator, "summarize_groups")
+
+
+def _has_classes(wrapper: Any) -> bool:
+    return bool(get_tags(wrapper.estimator).estimator_type == "classifier")
+
+
+class GapAverage(BaseEstimator):
+    """A model that learns from rows with gaps, and predicts them.
+
+    Rows to learn from are completed given their outcomes, rows to predict without, whoever
+    holds rows out and in whatever order.
+
+    Parameters
+    ----------
+    estimator
+        A model of complete rows that takes ``sample_weight``.
+    completion
+        What may be in the gaps.
+    is_single
+        Whether the model learns from one completion of each row. One that holds rows out
+        while it learns would find copies of them on the other side.
+
+    Attributes
+    ----------
+    estimator_
+        The model, fitted to completed rows.
+    """
+
+    def __init__(self, estimator: Any, completion: Completion, is_single: bool = False):
+        self.estimator = estimator
+        self.completion = completion
+        self.is_single = is_single
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from rows with gaps."""
+        model = clone(self.estimator)
+        if not has_missing(np.asarray(X, dtype=np.float64)):
+            told = {} if sample_weight is None else {"sample_weight": sample_weight}
+            self.estimator_ = model.fit(X, y, **told)
+            return self
+        rows = self._training(X, y)
+        weight = rows.weight * _by_copy(sample_weight, rows)
+        self.estimator_ = model.fit(
+            _like(X, rows.X), np.asarray(y)[rows.row], sample_weight=weight
+        )
+        return self
+
+    def _summarize_groups(
+        self,
+        X: Any,
+        y: ArrayLike,
+        label: ArrayLike,
+        n_groups: int,
+        sample_weight: ArrayLike | None = None,
+    ) -> Any:
+        """Return what the model keeps of each group of rows, completed given their outcomes."""
+        rows = self._training(X, y)
+        self.estimator_ = clone(self.estimator)
+        return self.estimator_.summarize_groups(
+            _like(X, rows.X),
+            np.asarray(y)[rows.row],
+            np.asarray(label)[rows.row],
+            n_groups,
+            rows.weight * _by_copy(sample_weight, rows),
+        )
+
+    def _fit_statistics(self, statistics: Any) -> Self:
+        """Learn from statistics alone, such as the sum of all groups but one."""
+        self.estimator_ = copy(self.estimator_).fit_statistics(statistics)
+        return self
+
+    def predict_dist(self, X: Any) -> Any:
+        """Return the average of the predictives over what may be in the gaps."""
+        return average_over_gaps(self.estimator_, self.completion, X)
+
+    def _predict_proba(self, X: Any) -> Array:
+        """Return the probability of each class, shape (n, K)."""
+        return np.asarray(self.predict_dist(X).probability)
+
+    summarize_groups = available_if(_has_statistics)(_summarize_groups)
+    fit_statistics = available_if(_has_statistics)(_fit_statistics)
+    predict_proba = available_if(_has_classes)(_predict_proba)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable class, or the predictive mean."""
+        predictive = self.predict_dist(X)
+        return np.asarray(predictive.mode() if _has_classes(self) else predictive.mean())
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """Labels, for classifiers only."""
+        return np.asarray(self.estimator_.classes_)
+
+    @property
+    def log_evidence_(self) -> float:
+        """Log evidence of the model on completed rows."""
+        return float(self.estimator_.log_evidence_)
+
+    @property
+    def evidence_method_(self) -> str:
+        """How the evidence was found."""
+        return str(self.estimator_.evidence_method_)
+
+    @property
+    def evidence_of_(self) -> str:
+        """What the evidence is about."""
+        return str(self.estimator_.evidence_of_)
+
+    @property
+    def evidence_flat_(self) -> tuple[str, ...]:
+        """Which unknowns have a flat prior."""
+        return tuple(self.estimator_.evidence_flat_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = get_tags(self.estimator)
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimator_")
+
+    def _training(self, X: Any, y: ArrayLike) -> CompletedRows:
+        rows = self.completion.training(np.asarray(X, dtype=np.float64), np.asarray(y))
+        return rows.one_of_each() if self.is_single else rows
+
+
+def _averaged(marginal: Univariate, rows: CompletedRows) -> Mixture:
+    """Return the mixture over copies of each row, of what is a mixture itself or not."""
+    parts: Any = (marginal,)
+    shares = np.ones(1)
+    if isinstance(marginal, Mixture):
+        parts, shares = marginal.components, marginal.weights
+    counted = np.flatnonzero(shares >= NEGLIGIBLE)
+    found = [_merged(parts[i], rows) for i in counted]
+    total = shares[counted].sum()
+    weights = [shares[i] / total * found[k][0] for k, i in enumerate(counted)]
+    return Mixture(np.concatenate(weights, axis=1), [c for _, own in found for c in own])
+
+
+def _merged(part: Univariate, rows: CompletedRows) -> tuple[Array, list[Univariate]]:
+    """Return weights (n, `N_PARTS`) and components that stand for the copies of each row.
+
+    Draws are points where a density may be smooth. Each gets a width, as in an estimate of
+    that density by kernels, and moves towards the mean so that mean and variance stay
+    [west1993]_; then neighbors are merged. Rows with one copy keep it.
+    """
+    if not isinstance(part, Normal | StudentT):
+        part = Normal(part.mean(), part.std())
+    n, start = len(rows.row), rows.start
+    df = np.broadcast_to(getattr(part, "df", np.inf), n)[start]
+    center, spread = np.broadcast_to(part.loc, n), np.broadcast_to(part.scale, n)
+    has_gap = np.diff(start, append=n) > 1
+    location, square = (
+        np.repeat(values[start][:, None], N_PARTS, axis=1) for values in (center, spread**2)
+    )
+    copies = start[has_gap][:, None] + np.arange(N_DRAWS)
+    # A variance is that of a t only after this much of it.
+    heavy = np.where(df > 2, 1.0 - 2.0 / np.maximum(df, 2.0), 1.0)[has_gap]
+    location[has_gap], square[has_gap] = _smooth(center[copies], spread[copies] ** 2, heavy)
+    weight = np.eye(1, N_PARTS).repeat(len(start), axis=0)
+    weight[has_gap] = 1.0 / N_PARTS
+    scale = np.sqrt(square)
+    if isinstance(part, Normal):
+        return weight, [Normal(*pair) for pair in zip(location.T, scale.T, strict=True)]
+    return weight, [StudentT(df, *pair) for pair in zip(location.T, scale.T, strict=True)]
+
+
+def _smooth(location: Array, square: Array, heavy: Array) -> tuple[Array, Array]:
+    """Return centers and squared scales of smoothed and merged draws, shape (n, `N_PARTS`).
+
+    Parameters
+    ----------
+    location, square
+        Center and squared scale given each draw, shape (n, `N_DRAWS`).
+    heavy
+        Squared scale of a distribution of unit variance, shape (n,).
+    """
+    order = np.argsort(location, axis=1, kind="stable")
+    location = np.take_along_axis(location, order, axis=1)
+    square = np.take_along_axis(square, order, axis=1)
+    width = (4.0 / (3.0 * N_DRAWS)) ** 0.4
+    middle, between = location.mean(axis=1, keepdims=True), location.var(axis=1)
+    location = middle + np.sqrt(1.0 - width) * (location - middle)
+    parts = location.reshape(len(location), N_PARTS, -1)
+    extra = width * between[:, None] + parts.var(axis=2)
+    merged = square.reshape(parts.shape).mean(axis=2)
+    return parts.mean(axis=2), merged + heavy[:, None] * extra
+
+
+def _by_copy(weight: ArrayLike | None, rows: CompletedRows) -> Any:
+    return 1.0 if weight is None else np.asarray(weight, dtype=np.float64)[rows.row]
+
+
+def _like(X: Any, values: Array) -> Any:
+    """Return values as ``X`` is: a frame with its names, or an array."""
+    return pd.DataFrame(values, columns=X.columns) if isinstance(X, pd.DataFrame) else values
