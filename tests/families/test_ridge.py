@@ -232,8 +232,8 @@ def test_beyond_the_data_a_step_is_taken_as_far_as_it_is_sure(intercept, ratio):
     rows = X[:1] + step
     doubt = RNG.uniform(0, 0.01, size=(40, 2))
     bends = RNG.normal(size=(2, 5, 3))
-    trust = np.linspace(1.0, 0.4, 40)
-    mean, leverage = belief.continued(rows, step, trust, doubt, bends)
+    trust, edge = np.linspace(1.0, 0.4, 40), X[:1] + 0.7 * step
+    mean, leverage = belief.continued(rows, edge, step, trust, doubt, bends)
 
     covariance = belief._spread(0, 3) / noise
     second = covariance + np.outer(belief.weights[:, 0], belief.weights[:, 0])
@@ -244,7 +244,8 @@ def test_beyond_the_data_a_step_is_taken_as_far_as_it_is_sure(intercept, ratio):
     assert 0 < np.count_nonzero(kept) < 40
     start = belief.mean(X[:1])[0]
     assert_allclose(mean[:, 0], start + kept * shift, rtol=1e-9)
-    variance = belief.leverage(rows)[:, 0] / noise + bent + ((1 - kept) * shift) ** 2
+    widest = np.maximum(belief.leverage(rows), belief.leverage(edge))[:, 0]
+    variance = widest / noise + bent + ((1 - kept) * shift) ** 2
     assert_allclose(leverage[:, 0] / noise, variance, rtol=1e-9)
 
 
@@ -253,6 +254,6 @@ def test_known_weights_go_on_as_far_as_they_are_asked():
         (both_forms("flat")[0],), np.array([0.7]), np.array([2.5]), np.full(1, np.inf), True
     )
     step, doubt, bends = np.full((9, 3), 9.0), np.ones((9, 1)), [np.ones((4, 3))]
-    mean, leverage = belief.continued(X + 9.0, step, np.ones(9), doubt, bends)
+    mean, leverage = belief.continued(X + 9.0, X, step, np.ones(9), doubt, bends)
     assert_allclose(mean, belief.mean(X + 9.0))
     assert_allclose(leverage, 0.0)

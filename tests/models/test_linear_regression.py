@@ -797,3 +797,17 @@ def test_a_continued_basis_does_not_depend_on_units_and_serves_several_outputs()
     assert_allclose(answers[1].mean(), answers[0].mean(), rtol=1e-6)
     assert_allclose(answers[1].std(), answers[0].std(), rtol=1e-6)
     assert_allclose(answers[0].mean()[:, 1], 1e3 * answers[0].mean()[:, 0], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "basis", [LinearBasis(), SplineBasis(), LinearBasis() + RadialBasis(9)]
+)
+def test_outside_the_training_inputs_intervals_are_never_narrower_than_at_the_edge(basis):
+    rng = np.random.default_rng(0)
+    x = rng.lognormal(size=(80, 1))
+    y = np.sin(2 * x[:, 0]) + 0.2 * rng.normal(size=80)
+    model = LinearRegression(ContinuedBasis(basis)).fit(x, y)
+    ranges = np.array([0.0, 0.01, 0.1, 0.3, 1.0, 3.0, 10.0])
+    std = model.predict_dist((x.max() + ranges * np.ptp(x))[:, None]).std()
+    assert (std[1:] > std[0]).all()
+    assert std[-1] > 1.5 * std[0]

@@ -104,19 +104,26 @@ class RidgeBelief:
         return self.predictive_at(self.mean(x), self.leverage(x))
 
     def continued(
-        self, x: Array, step: Array, trust: Array, doubt: Array, bends: Iterable[Array]
+        self,
+        x: Array,
+        edge: Array,
+        step: Array,
+        trust: Array,
+        doubt: Array,
+        bends: Iterable[Array],
     ) -> tuple[Array, Array]:
         """Return mean and leverage at rows that lie outside what was learned from.
 
         Functions may bend beyond as they do inside, as far as their weights are known. The mean
         goes on along ``step`` only as far as that is sure: of a shift t with standard error s,
         bends included, the part ``trust (1 - (SURE s / t)^2)``, nothing if that is negative.
-        The leverage is that of the whole step, of the bends, and of the part left out.
+        The leverage is that of the whole step, or of the edge if that is larger, of the bends,
+        and of the part left out.
 
         Parameters
         ----------
-        x
-            Rows (n, d) at the end of their steps.
+        x, edge
+            Rows (n, d) at the end of their steps, and at the edge.
         step
             How far each column has gone on since the edge, shape (n, d).
         trust
@@ -134,6 +141,7 @@ class RidgeBelief:
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.minimum(np.nan_to_num(SURE**2 * chance / shift**2), 1.0)
         dropped = (1 - trust[:, None] * (1 - share)) * shift
+        leverage = np.maximum(leverage, self.leverage(edge))
         return mean - dropped, leverage + (bent + dropped**2) * self.noise_precision
 
     def predictive_at(self, mean: Array, leverage: Array) -> Predictive:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Self
 
@@ -29,6 +29,8 @@ class Beyond(NamedTuple):
     ----------
     rows
         Their places, shape (n_outside,).
+    edge
+        The functions at the nearest points of the box, shape (n_outside, n_columns).
     step
         How far each column of the design went on since the edge, shape (n_outside, n_columns).
     trust
@@ -44,6 +46,7 @@ class Beyond(NamedTuple):
     """
 
     rows: NDArray[np.intp]
+    edge: Array
     step: Array
     trust: Array
     doubt: Array
@@ -144,11 +147,8 @@ class ContinuedBasis(Basis):
         doubt = 2 * _forgotten(ranges) + ranges**2
         distance = np.maximum(np.linalg.norm(ranges, axis=1), 1.0)
         trust = (1 + np.log(distance)) / distance
-        bends = self._require_placed(self.placed_bends)
-        follows = self.follows(found.edge.shape[1])
-        depends = follows | ~follows.any(axis=0)
-        parts = (bends * depends[j] for j in inputs)
-        return Beyond(found.rows, self._step(found.excess), trust, doubt, parts)
+        edge, step = self.basis.design(found.edge), self._step(found.excess)
+        return Beyond(found.rows, edge, step, trust, doubt, self._bends(inputs))
 
     def n_columns(self, n_features: int) -> int:
         """Return the number of functions of the basis inside."""
@@ -179,6 +179,14 @@ class ContinuedBasis(Basis):
         share = _forgotten(np.linalg.norm(ranges, axis=1, keepdims=True))
         excess = x - edge + share * (edge - center)
         return _Outside(rows, edge, center, excess, ranges, share)
+
+    def _bends(self, inputs: NDArray[np.intp]) -> Iterator[Array]:
+        """Yield the bends of the functions that depend on each input; bumps do on all."""
+        bends = self._require_placed(self.placed_bends)
+        follows = self.follows(len(self._require_placed(self.placed_lowest)))
+        depends = follows | ~follows.any(axis=0)
+        for j in inputs:
+            yield bends * depends[j]
 
     def _step(self, excess: Array) -> Array:
         return excess if self.placed_trend is None else excess @ self.placed_trend

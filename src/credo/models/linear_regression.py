@@ -331,9 +331,8 @@ class LinearRegression(PredictiveRegressor):
         if isinstance(self.basis_, ContinuedBasis):
             beyond = self.basis_.beyond(inputs)
             rows = beyond.rows
-            mean[rows], leverage[rows] = belief.continued(
-                columns[rows], beyond.step, beyond.trust, beyond.doubt, beyond.bends
-            )
+            if len(rows):
+                mean[rows], leverage[rows] = belief.continued(columns[rows], *beyond[1:])
         return mean, leverage
 
     def __sklearn_is_fitted__(self) -> bool:
