@@ -6,8 +6,11 @@ from fuzz.outcome import FAULTS, Outcome
 from fuzz.worker import verdicts
 
 SHORT = {
-    "command_line": 8,
-    "networks": 100,
+    "command_line": 5,
+    "estimators": 60,
+    "model_files": 150,
+    "network_files": 150,
+    "networks": 50,
 }
 SEED = 2
 

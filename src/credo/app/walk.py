@@ -10,6 +10,7 @@ import numpy as np
 
 from credo.data.column_code import CategoryCode, DateCode, NumberCode
 from credo.data.preparation import TablePreparation
+from credo.features.placement import column_spread
 from credo.numerics.array import Array
 from credo.numerics.distance import squared_distances
 
@@ -131,7 +132,7 @@ def _number_walk(code: NumberCode | DateCode, column: Array, start: int) -> Walk
 
 def typical_row(X: Array) -> Array:
     """Return the row nearest to all medians; a real one, so that its columns go together."""
-    spread = np.where(np.ptp(X, axis=0) > 0, X.std(axis=0), 1.0)
+    spread = column_spread(X, 1.0)
     distance = squared_distances(X / spread, np.median(X, axis=0)[None] / spread)
     nearest = int(distance[:, 0].argmin())
     return X[nearest : nearest + 1]

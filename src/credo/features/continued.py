@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from credo.features.basis import Basis
 from credo.features.linear import LinearBasis
+from credo.features.placement import column_spread
 from credo.numerics.array import Array, as_float
 
 __all__ = ["Beyond", "ContinuedBasis"]
@@ -253,7 +254,7 @@ def _trend(basis: Basis, X: Array) -> tuple[Array, Array]:
     A function is held against the inputs that it may follow alone: against others it would
     have slopes by chance. Of inputs that determine each other the shortest slopes are taken.
     """
-    scale = np.where(np.ptp(X, axis=0) > 0, X.std(axis=0), np.inf)
+    scale = column_spread(X, np.inf)
     centered = (X - X.mean(axis=0)) / scale
     design = basis.design(X)
     functions = design - design.mean(axis=0)

@@ -1,10 +1,25 @@
-"""The rows that a basis is placed on."""
+"""The rows that a basis is placed on, and how far they spread."""
 
 import numpy as np
 
 from credo.numerics.array import Array
 
-__all__ = ["distinct_rows"]
+__all__ = ["column_spread", "distinct_rows"]
+
+
+def column_spread(X: Array, constant: float) -> Array:
+    """Return the standard deviation of each column, and ``constant`` where nothing varies.
+
+    Columns whose squares are below the range of floats count as constant too.
+
+    Examples
+    --------
+    >>> column_spread(np.array([[1.0, 0.1, 1e-200], [3.0, 0.1, -1e-200]]), 1.0)
+    array([1., 1., 1.])
+    """
+    spread = X.std(axis=0)
+    # The deviation of equal numbers can be a rounding error above zero.
+    return np.where((np.ptp(X, axis=0) > 0) & (spread > 0), spread, constant)
 
 
 def distinct_rows(X: Array, weight: Array | None = None) -> Array:

@@ -151,7 +151,8 @@ def _recurrences(X: Array, degree: int) -> tuple[Array, Array]:
             center = np.mean(x * current**2)
             ahead = (x - center) * current - last * before
             last = np.sqrt(np.mean(ahead**2))
-            if k > 0 and last < _SMALLEST_NORM * norm[j, 0]:
+            # Squares below the range of floats leave nothing to divide by.
+            if last == 0 or (k > 0 and last < _SMALLEST_NORM * norm[j, 0]):
                 break
             shift[j, k], norm[j, k] = center, last
             before, current = current, ahead / last

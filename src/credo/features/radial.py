@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from credo.features.basis import Basis
+from credo.features.placement import column_spread
 from credo.numerics.array import Array, as_float
 from credo.numerics.clustering import kmeans
 from credo.numerics.distance import squared_distances
@@ -80,7 +81,7 @@ class RadialBasis(Basis):
     def place(self, X: ArrayLike) -> Self:
         """Return the basis with centers, widths and column scales found from ``X``."""
         X = self._training_inputs(X)
-        spread = np.where(np.ptp(X, axis=0) > 0, X.std(axis=0), 1.0)
+        spread = column_spread(X, 1.0)
         centers = self._find_centers(X, spread)
         scale = spread if isinstance(self.width, str) else np.ones(X.shape[1])
         widths = self._find_widths(centers / scale, X / scale)
