@@ -5,11 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -43,8 +43,13 @@ def progress_bar(console: Console) -> Iterator[Told]:
         with spoken_progress(lambda line: console.print(Text(line), soft_wrap=True)) as tell:
             yield tell
         return
-    columns = (BarColumn(24), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
+    rich = import_module("rich.progress")
+    columns = (
+        rich.BarColumn(24),
+        rich.TextColumn("{task.description}"),
+        rich.TimeElapsedColumn(),
+    )
+    with rich.Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("starting", total=1.0)
 
         def tell(share: float, step: str) -> None:
