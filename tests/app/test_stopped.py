@@ -82,7 +82,3 @@ def test_a_reader_that_leaves_is_no_traceback():
             command, stdout=out, stderr=subprocess.PIPE, text=True, check=False
         )
     assert (ran.returncode, ran.stderr) == (1, "")
-
-
-def test_the_module_is_the_command():
-    assert credo("--version").stdout.startswith("credo ")

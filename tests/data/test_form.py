@@ -182,7 +182,7 @@ def test_parts_that_do_not_agree_or_are_out_of_range_are_refused(name, path, cha
         load(changed(file, path, change))
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", ["ada", "linear", "naive", "near", "stack"])
 def test_an_estimator_that_lost_something_it_learned_is_refused_or_predicts(name, saved):
     document, arrays = unseal(saved(name))
     for lost in list(document["value"]["fitted"]):
