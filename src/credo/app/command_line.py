@@ -30,19 +30,8 @@ INTERRUPTED = 130
 _UsageError: Any = typer.BadParameter.__mro__[1]
 
 
-class _Stopped(Exception):
-    """Someone pressed Ctrl-C; typer would end the process without a word."""
-
-
 class _OneSentence(TyperGroup):
     """Commands whose user errors are one sentence and exit code 2; bugs keep a traceback."""
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run a command, and tell typer nothing of Ctrl-C."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt as error:
-            raise _Stopped from error
 
     def main(self, *args: Any, **settings: Any) -> Any:
         """Run a command; where it stands alone, end the process with its exit code."""
@@ -51,16 +40,20 @@ class _OneSentence(TyperGroup):
         if not stands_alone:
             return super().main(*args, **settings)
         try:
-            sys.exit(super().main(*args, **settings) or 0)
+            exit_code = super().main(*args, **settings) or 0
         except DataError as error:
             _fail(str(error))
         except _UsageError as error:
             command = error.ctx.command_path if error.ctx else "credo"
             _fail(f"{error.format_message().rstrip('.')}; see {command} --help.")
-        except (_Stopped, typer.Abort):
-            _fail("stopped; each output is whole or as it was before.", INTERRUPTED)
+        except typer.Abort:
+            exit_code = INTERRUPTED
         except MemoryError:
             _fail("the memory must suffice for the work; found too little; use less data.")
+        # Typer makes this of Ctrl-C, without a word.
+        if exit_code == INTERRUPTED:
+            _fail("stopped; each output is whole or as it was before.", INTERRUPTED)
+        sys.exit(exit_code)
 
 
 def _fail(sentence: str, exit_code: int = USER_ERROR) -> NoReturn:
