@@ -25,6 +25,7 @@ fuzz: $(READY)
 	OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1 $(BIN)/python -m fuzz
 
 docs: $(READY)
+	$(BIN)/python docs/write_benchmarks.py
 	$(BIN)/mkdocs build --strict
 
 $(READY): pyproject.toml

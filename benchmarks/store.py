@@ -14,6 +14,7 @@ import numpy as np
 from threadpoolctl import threadpool_info
 
 from benchmarks.harness import Outcome
+from benchmarks.source import sources
 
 __all__ = ["RESULTS", "commit", "machine", "record", "store"]
 
@@ -33,7 +34,7 @@ def store(name: str, run: dict[str, Any], folder: Path = RESULTS) -> Path:
 
 
 def record(outcomes: Sequence[Outcome], facts: dict[str, Any]) -> dict[str, Any]:
-    """Return what is stored of one run: commit, machine and outcomes, as plain JSON values.
+    """Return what is stored of one run: commit, sources, machine and outcomes, as JSON values.
 
     Parameters
     ----------
@@ -44,6 +45,7 @@ def record(outcomes: Sequence[Outcome], facts: dict[str, Any]) -> dict[str, Any]
     """
     return {
         "commit": commit(),
+        "sources": sources(),
         "machine": facts,
         "cases": [_plain(outcome) for outcome in outcomes],
     }

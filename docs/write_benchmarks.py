@@ -1,6 +1,7 @@
 """Write docs/benchmarks.md from the last stored run of each benchmark."""
 
 import json
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,12 @@ more than seconds. A plus sign after a commit says that the code had changed sin
 number of processes that wanted to run when the benchmark began.
 """
 
+is_stale = runpy.run_path(str(ROOT / "benchmarks" / "source.py"))["is_stale"]
+
+STALE = (
+    "**Older than the code it measures:** run `python -m benchmarks` again for new numbers.\n"
+)
+
 
 def read_results(folder: Path = RESULTS) -> list[dict[str, Any]]:
     """Return the stored benchmarks in the order of their names."""
@@ -27,14 +34,16 @@ def read_results(folder: Path = RESULTS) -> list[dict[str, Any]]:
     return [json.loads(path.read_text(encoding="utf-8")) for path in files]
 
 
-def page(benchmarks: list[dict[str, Any]]) -> str:
-    """Return the whole Markdown page."""
+def page(benchmarks: list[dict[str, Any]], root: Path = ROOT) -> str:
+    """Return the whole Markdown page; runs older than the code they measured are marked."""
     parts = [INTRODUCTION]
     for benchmark in benchmarks:
         run = benchmark["runs"][-1]
         parts.append(f"## {benchmark['benchmark']}\n")
         parts.extend(_case(case) for case in run["cases"])
         parts.append(f"*{_machine(run)}*\n")
+        if is_stale(run, root):
+            parts.append(STALE)
     return "\n".join(parts)
 
 

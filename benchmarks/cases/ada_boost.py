@@ -11,7 +11,7 @@ from credo.models.ada_boost import AdaBoost
 
 __all__ = ["CASES"]
 
-N_ROUNDS = 100
+N_SAMPLES, N_ROUNDS = 50_000, 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class Fitted:
 
 def rings(n_classes: int = 2) -> Rings:
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(50_000, 20))
+    x = rng.normal(size=(N_SAMPLES, 20))
     score = (x[:, :5] ** 2).sum(axis=1) + x[:, 5] + rng.normal(size=len(x))
     edges = [4.5] if n_classes == 2 else np.quantile(score, np.arange(1, n_classes) / n_classes)
     y = np.digitize(score, edges)

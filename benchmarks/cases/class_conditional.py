@@ -10,6 +10,8 @@ from credo.models.class_conditional import GaussianClassConditional
 
 __all__ = ["CASES"]
 
+N_SAMPLES = 100_000
+
 
 @dataclass(frozen=True)
 class Blobs:
@@ -52,7 +54,7 @@ def log_score(data: Blobs, proba: np.ndarray) -> float:
 CASES = (
     Case(
         name="fit and predict N=100,000 D=20 K=5",
-        data=lambda: blobs(100_000, 20, 5),
+        data=lambda: blobs(N_SAMPLES, 20, 5),
         contenders={
             "credo": Contender(credo_exact),
             "credo ml": Contender(credo_ml),

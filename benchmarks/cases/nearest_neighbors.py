@@ -12,6 +12,7 @@ from credo.models.nearest_neighbors import NearestNeighborsClassifier
 __all__ = ["CASES"]
 
 N_NEIGHBORS = 5
+N_SAMPLES, N_QUERIES = 100_000, 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,13 +25,13 @@ class Rows:
     truth: np.ndarray
 
 
-def rows(n_features: int, n_samples: int = 100_000, n_queries: int = 10_000) -> Rows:
+def rows(n_features: int) -> Rows:
     """Return classes parted by a curve in the first two of normal columns, with noise."""
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(n_samples + n_queries, n_features))
+    x = rng.normal(size=(N_SAMPLES + N_QUERIES, n_features))
     y = (x[:, 0] + x[:, 1] ** 2 + 0.5 * rng.normal(size=len(x)) > 1).astype(int)
-    x = (x - x[:n_samples].mean(axis=0)) / x[:n_samples].std(axis=0)
-    return Rows(x[:n_samples], y[:n_samples], x[n_samples:], y[n_samples:])
+    x = (x - x[:N_SAMPLES].mean(axis=0)) / x[:N_SAMPLES].std(axis=0)
+    return Rows(x[:N_SAMPLES], y[:N_SAMPLES], x[N_SAMPLES:], y[N_SAMPLES:])
 
 
 def credo(data: Rows) -> Any:
