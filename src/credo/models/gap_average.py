@@ -42,7 +42,7 @@ N_PARTS = 8
 NEGLIGIBLE = 1e-6
 """A component of a mixture with less weight has no say in rows with gaps."""
 
-N_STEPS = 8
+N_STEPS = 12
 """How often the copies of training rows are weighed, and the curve fitted to them."""
 
 CURVE_ROWS = 2_000
