@@ -63,3 +63,11 @@ LONG = 200_000
 def test_long_cells_are_told_in_time_that_grows_with_their_length(start):
     for filling in ("9", "9 ", "9,", "9.", "123,"):
         assert number_style([start + filling * (LONG // len(filling)) + "x"]) == ""
+
+
+@pytest.mark.parametrize("letter", ["9", "é"])
+def test_a_message_quotes_at_most_eighty_characters_of_a_cell(letter):
+    words = [*map(str, range(20)), letter * 40_000 + "x"]
+    with pytest.raises(TableError, match="found the text") as caught:
+        prepare_target(as_table(pd.DataFrame({"y": words})), "y", "regression")
+    assert len(str(caught.value)) < 400
