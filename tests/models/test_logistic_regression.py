@@ -8,7 +8,10 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy import integrate, optimize, special, stats
+from sklearn.datasets import load_wine
 from sklearn.linear_model import LogisticRegression as Reference
+from sklearn.metrics import log_loss
+from sklearn.model_selection import train_test_split
 
 from credo import EvidenceSearch, LogisticRegression, ModelAverage
 from credo.decisions import LossMatrix
@@ -83,9 +86,11 @@ def test_evidence_with_a_flat_intercept_is_close_to_the_double_integral():
 def test_learned_precision_has_the_highest_evidence_of_all(n_classes):
     x, y = classes(n=300, d=3, n_classes=n_classes)
     x = (x - x.mean(axis=0)) / x.std(axis=0)
-    learned = LogisticRegression().fit(x, y).weight_precision_[0]
+    laplace = {"inference": "laplace"}
+    learned = LogisticRegression(**laplace).fit(x, y).weight_precision_[0]
     tried = learned * np.exp(np.linspace(-2, 2, 21))
-    values = [LogisticRegression(weight_precision=a).fit(x, y).log_evidence_ for a in tried]
+    fits = [LogisticRegression(weight_precision=a, **laplace).fit(x, y) for a in tried]
+    values = [fit.log_evidence_ for fit in fits]
     assert abs(int(np.argmax(values)) - 10) <= 1
 
 
@@ -109,7 +114,7 @@ def test_without_signal_the_weights_vanish():
 
 
 def test_posterior_covariance_is_the_inverse_of_the_worked_hessian():
-    model = LogisticRegression(weight_precision=1e-9).fit(X, Y)
+    model = LogisticRegression(inference="laplace", weight_precision=1e-9).fit(X, Y)
     draws = model.sample_posterior(200_000, random_state=0)
     joint = np.cov(draws["intercept"][:, 0], draws["coef"][:, 0, 0])
     worked = [[1.483780268, -0.416406202], [-0.416406202, 0.832812404]]
@@ -130,17 +135,108 @@ def test_integrated_probabilities_are_the_mean_over_draws_of_the_weights(n_class
 
 @pytest.mark.parametrize("n_classes", [2, 3, 6])
 @pytest.mark.parametrize("integration", ["quadrature", "probit"])
-def test_integrated_probabilities_are_never_more_extreme_than_those_of_the_mode(
-    n_classes, integration
+@pytest.mark.parametrize("inference", ["variational", "laplace"])
+def test_far_from_the_data_averages_are_never_more_extreme_than_the_mode(
+    n_classes, integration, inference
 ):
     x, y = classes(n=50, n_classes=n_classes)
     far = x.mean(axis=0) + 4 * (x - x.mean(axis=0))
-    integrated = LogisticRegression(integration=integration).fit(x, y)
+    integrated = LogisticRegression(inference=inference, integration=integration).fit(x, y)
     plain = LogisticRegression(inference="map").fit(x, y)
     ours, theirs = integrated.predict_proba(far), plain.predict_proba(far)
     assert (ours.max(axis=1) <= theirs.max(axis=1) + 1e-12).all()
-    assert (integrated.predict(far) == plain.predict(far)).all()
     assert (ours.max(axis=1) < theirs.max(axis=1) - 0.01).any()
+    if n_classes == 2 or (inference, integration) == ("laplace", "probit"):
+        assert (integrated.predict(far) == plain.predict(far)).all()
+
+
+def saturated(n=40, d=3, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, d))
+    return x, (rng.uniform(size=n) < special.expit(4.0 * x[:, 0])).astype(int)
+
+
+def grid_evidence(x, y, precision, weights, intercepts):
+    """Log evidence of one weight and a flat intercept, by the trapezoid rule."""
+    signed = 2 * y - 1
+    scores = signed * (weights[:, None, None] * x[:, 0] + intercepts[:, None])
+    logs = special.log_expit(scores).sum(axis=2)
+    logs += stats.norm.logpdf(weights, scale=precision**-0.5)[:, None]
+    cell = np.log(np.diff(weights)[0] * np.diff(intercepts)[0])
+    return special.logsumexp(logs) + cell
+
+
+@pytest.mark.parametrize("precision", [1.0, 0.1, 0.02])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_evidence_of_saturated_classes_is_closer_to_the_integral_than_laplace(precision, seed):
+    x, y = saturated(n=30, d=1, seed=seed)
+    weights, intercepts = np.linspace(-60, 60, 1201), np.linspace(-25, 25, 801)
+    exact = grid_evidence(x, y, precision, weights, intercepts)
+    found = LogisticRegression(weight_precision=precision).fit(x, y)
+    laplace = LogisticRegression(weight_precision=precision, inference="laplace").fit(x, y)
+    error = abs(found.log_evidence_ - exact)
+    assert error < 0.05
+    assert error < abs(laplace.log_evidence_ - exact) + 0.005
+
+
+def test_closest_gaussian_is_the_one_that_a_direct_search_of_the_bound_finds():
+    x, y = saturated(n=30, d=1)
+    nodes, weight = np.polynomial.hermite_e.hermegauss(80)
+    weight = weight / weight.sum()
+
+    def lost(theta):
+        mean, spread = theta[0], np.exp(theta[1])
+        scores = (2 * y - 1) * x[:, 0] * (mean + spread * nodes[:, None])
+        fit = -weight @ special.log_expit(scores).sum(axis=1)
+        return fit + 0.5 * 0.05 * (mean**2 + spread**2) - theta[1]
+
+    best = optimize.minimize(lost, [1.0, 0.0]).x
+    settings = {"weight_precision": 0.05, "fit_intercept": False}
+    model = LogisticRegression(**settings).fit(x, y)
+    mode = LogisticRegression(inference="map", **settings).fit(x, y).coef_[0, 0]
+    assert best[0] > 1.03 * mode
+    assert_allclose(model.coef_[0, 0], best[0], rtol=5e-3)
+    assert_allclose(model.coefficients()["sd"].iloc[0], np.exp(best[1]), rtol=2e-2)
+
+
+def test_learned_precision_is_the_most_probable_one_for_its_gaussian():
+    x, y = saturated(n=60)
+    belief = LogisticRegression().fit(x, y).posterior_
+    form = belief.gaussian.form
+    signal = (form.precision.diagonal()[:-1] - belief.precision).sum() / len(y)
+    zeros = 4 * signal / (signal + belief.precision)
+    length = (belief.mean[0, :-1] ** 2).sum() + form.diagonal()[:-1].sum()
+    assert_allclose(belief.precision, (3 + zeros) / length, rtol=0.05)
+
+
+def held_out_losses(x, y, test_size, seeds):
+    lost = []
+    for seed in seeds:
+        a, b, ya, yb = train_test_split(
+            x, y, test_size=test_size, random_state=seed, stratify=y
+        )
+        models = [
+            LogisticRegression(inference=how) for how in ("variational", "map", "laplace")
+        ]
+        lost.append([log_loss(yb, m.fit(a, ya).predict_proba(b)) for m in models])
+    return np.mean(lost, axis=0)
+
+
+def test_averages_of_classes_that_hardly_overlap_do_not_lose_to_the_mode():
+    ours, mode, laplace = held_out_losses(*load_wine(return_X_y=True), 0.25, range(4))
+    assert ours < mode
+    assert ours < 0.6 * laplace
+    x, y = classes(n=1600, n_classes=4, size=4.0)
+    ours, mode, laplace = held_out_losses(x, y, 0.9, range(4))
+    assert ours < min(mode + 0.005, laplace)
+
+
+def test_saturated_classes_are_closest_also_where_rows_are_many(monkeypatch):
+    monkeypatch.setattr("credo.inference.logistic.MIN_SUBSAMPLE", 50)
+    x, y = saturated(n=2000, d=2)
+    assert LogisticRegression().fit(x, y).evidence_method_ == "laplace"
+    y = (x[:, 0] > 0).astype(int)
+    assert LogisticRegression().fit(x, y).evidence_method_ == "importance"
 
 
 def test_far_from_the_data_a_local_basis_returns_to_the_frequency_of_the_intercept():
@@ -170,6 +266,7 @@ def test_more_columns_than_rows_gives_the_posterior_of_the_long_way(n_classes, m
     x = np.hstack([x, rng.normal(size=(20, 30))])
     new = np.vstack([x[:5] * 1.3, rng.normal(size=(5, 36))])
     for settings in ({"weight_precision": 0.7}, {}):
+        settings["inference"] = "laplace"
         short = LogisticRegression(**settings).fit(x, y)
         monkeypatch.setattr(
             "credo.inference.logistic_learning._spanned", lambda rows: (rows, None)
@@ -188,9 +285,10 @@ def test_more_columns_than_rows_gives_the_posterior_of_the_long_way(n_classes, m
 def test_many_rows_give_the_mode_that_newton_finds_on_all_of_them(monkeypatch):
     x, y = classes(n=12_000, d=3, n_classes=3)
     monkeypatch.setattr("credo.inference.logistic.MIN_SUBSAMPLE", 1000)
-    quick = LogisticRegression(weight_precision=1.0).fit(x, y)
+    settings = {"weight_precision": 1.0, "inference": "laplace"}
+    quick = LogisticRegression(**settings).fit(x, y)
     monkeypatch.setattr("credo.inference.logistic.WORTHWHILE", 10**9)
-    slow = LogisticRegression(weight_precision=1.0).fit(x, y)
+    slow = LogisticRegression(**settings).fit(x, y)
     off = np.abs(quick.coef_ - slow.coef_).ravel() / slow.coefficients()["sd"]
     assert off.max() < 1e-4
     assert_allclose(quick.log_evidence_, slow.log_evidence_, atol=1e-3)
@@ -418,10 +516,12 @@ def test_learned_precision_has_the_highest_evidence_where_columns_outnumber_rows
     x = rng.normal(size=(260, 500))
     x[:, :50] += 0.5 * y[:, None]
     x = (x - x[:60].mean(axis=0)) / x[:60].std(axis=0)
-    model = LogisticRegression().fit(x[:60], y[:60])
+    model = LogisticRegression(inference="laplace").fit(x[:60], y[:60])
     learned = model.posterior_.precision
     near = [
-        LogisticRegression(weight_precision=learned * factor).fit(x[:60], y[:60]).log_evidence_
+        LogisticRegression(inference="laplace", weight_precision=learned * factor)
+        .fit(x[:60], y[:60])
+        .log_evidence_
         for factor in (0.7, 1.0, 1.4)
     ]
     assert near[1] > max(near[0], near[2])

@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import special
 
+from credo.numerics.softmax_normal import expected_softmax
 from credo.numerics.softmax_rows import SoftmaxRows, class_coding
 
 RNG = np.random.default_rng(0)
@@ -98,3 +99,42 @@ def test_extreme_scores_overflow_nowhere():
     assert np.isfinite(value)
     assert np.isfinite(gradient).all()
     assert np.isfinite(curvature).all()
+
+
+def test_means_over_parameters_without_spread_are_values_at_a_point():
+    rng = np.random.default_rng(0)
+    coding = class_coding(4)
+    some = SoftmaxRows(
+        rng.normal(size=(30, 2)),
+        rng.integers(0, 4, 30),
+        rng.uniform(size=30),
+        np.array([0.3, -1.0]),
+        np.array([2.0, 0.5]),
+        coding,
+    )
+    parameters = rng.normal(size=(3, 3))
+    value, gradient, curvature = some.derivatives(parameters)
+    coordinates = some.coordinates(parameters)
+    found = expected_softmax(coordinates, np.zeros((30, 3, 3)), coding)
+    assert_allclose(some.expected_value(coordinates, found), value)
+    assert_allclose(some.expected_derivatives(found)[0], gradient)
+    assert_allclose(some.expected_derivatives(found)[1], curvature)
+    many = np.stack([parameters, 0.5 * parameters])
+    assert_allclose(some.values(many)[0], value)
+    assert_allclose(some.values(many)[1], some.value_and_gradient(many[1])[0])
+
+
+def test_roots_are_those_of_the_covariance_of_the_coordinates():
+    rng = np.random.default_rng(0)
+    x, scale = rng.normal(size=(20, 2)), np.array([2.0, 0.5])
+    some = SoftmaxRows(
+        x, rng.integers(0, 3, 20), np.ones(20), np.zeros(2), scale, class_coding(3)
+    )
+    half = rng.normal(size=(6, 6))
+    covariance = half @ half.T
+    roots = some.roots(covariance.reshape(2, 3, 2, 3), rng.normal(size=(20, 2)))
+    draws = (np.eye(6) @ half.T).reshape(6, 2, 3)
+    seen = np.column_stack([x * scale, np.ones(20)])
+    spread = np.einsum("qjm,nm->nqj", draws, seen)
+    expected = np.einsum("nqj,nql->njl", spread, spread)
+    assert_allclose(roots @ roots.swapaxes(1, 2), expected)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from credo.inference.engine import Inference, run
@@ -72,6 +73,17 @@ class LogisticProblem:
         # An intercept that no row has is kept at zero by a prior of its own.
         each[:, -1] = 0.0 if self.rows.has_intercept else 1.0
         return each.ravel()
+
+    @property
+    def is_weight(self) -> NDArray[np.bool_]:
+        """Which parameters are weights, and not intercepts."""
+        n_codes, m = self.rows.shape
+        return np.tile(np.arange(m) < m - 1, n_codes)
+
+    def values(self, parameters: Array) -> Array:
+        """Return minus the log posterior of several parameters (q, d), shape (q,)."""
+        likelihood = self.rows.values(parameters.reshape(-1, *self.rows.shape))
+        return np.asarray(likelihood + [self.penalty(each) for each in parameters])
 
     def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
         """Return minus the log posterior, normalized in the prior, and its gradient."""

@@ -10,8 +10,11 @@ from numpy.random import Generator
 
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.numerics.array import Array
+from credo.numerics.linear_algebra import cholesky
 from credo.numerics.log_domain import log_normalize, softmax
 from credo.numerics.logistic_integral import log_logistic_normal_mean, moderation
+from credo.numerics.softmax_normal import log_expected_softmax
+from credo.numerics.softmax_rows import coordinate_covariance
 
 __all__ = ["LogisticBelief"]
 
@@ -67,11 +70,11 @@ class LogisticBelief:
     def log_probability(self, design: Array, by_quadrature: bool = True) -> Array:
         """Return log class probabilities, the weights integrated out, shape (n, K).
 
-        Two classes: the exact mean of the logistic function of a normal score, or, if not
-        ``by_quadrature``, the moderated score of [mackay1992]_. More classes: the scores of a
-        row are moderated alike, by the variance of the difference of two scores, averaged
-        over pairs in proportion to the product of their probabilities. So the most probable
-        class stays, and no probability is more extreme than that of the mode.
+        Two classes: the exact mean of the logistic function of a normal score. More: the mean
+        of the softmax function over nodes in the space of the scores of a row. If not
+        ``by_quadrature``, scores are moderated [mackay1992]_, those of more than two classes
+        alike, by the variance of the difference of two scores, averaged over pairs in
+        proportion to the product of their probabilities.
         """
         scores = self.scores(design)
         if self.gaussian is None:
@@ -139,18 +142,24 @@ class LogisticBelief:
         return weights, parameters[:, -1] * self.has_intercept - weights @ self.center
 
     def _integrated(self, scores: Array, design: Array, by_quadrature: bool) -> Array:
-        first, second = np.triu_indices(len(self.coding), 1)
-        variance = self._difference_variance(design)
-        if len(first) == 1 and by_quadrature:
-            difference, spread = scores[:, 1] - scores[:, 0], np.sqrt(variance[:, 0])
+        covariance = self._coordinate_covariance(design)
+        if len(self.coding) == 2 and by_quadrature:
+            difference, spread = scores[:, 1] - scores[:, 0], np.sqrt(covariance[:, 0, 0])
             both = np.stack([-difference, difference], axis=1)
             return log_logistic_normal_mean(both, spread[:, None])
+        if by_quadrature:
+            # Scores of the coding are orthonormal: its transpose gives the coordinates back.
+            root = cholesky(covariance).lower
+            return log_expected_softmax(scores @ self.coding, root, self.coding)
+        first, second = np.triu_indices(len(self.coding), 1)
+        between = self.coding[first] - self.coding[second]
+        variance = np.einsum("qj,njl,ql->nq", between, covariance, between, optimize=True)
         share = softmax(scores[:, first] + scores[:, second])
         typical = (share * variance).sum(axis=1, keepdims=True)
         return log_normalize(scores * moderation(typical))
 
-    def _difference_variance(self, design: Array) -> Array:
-        """Return the variance of the difference of each two class scores, (n, n_pairs)."""
+    def _coordinate_covariance(self, design: Array) -> Array:
+        """Return the covariance of the J numbers of each row, shape (n, J, J)."""
         seen = (design - self.center) * self.scale
         rest = np.zeros(len(seen))
         if self.axes is not None:
@@ -158,19 +167,8 @@ class LogisticBelief:
             rest = np.maximum((seen**2).sum(axis=1) - (spanned**2).sum(axis=1), 0.0)
             seen = spanned
         part = np.column_stack([seen, np.full(len(seen), float(self.has_intercept))])
-        first, second = np.triu_indices(len(self.coding), 1)
-        length = ((self.coding[first] - self.coding[second]) ** 2).sum(axis=1)
-        variance = np.multiply.outer(rest / self.precision, length)
-        for i, matrix in enumerate(self._pair_covariance):
-            variance[:, i] += ((part @ matrix) * part).sum(axis=1)
-        return np.asarray(np.maximum(variance, 0.0))
-
-    @cached_property
-    def _pair_covariance(self) -> Array:
-        """Covariance of the difference of the parameters of each two classes, (q, m, m)."""
-        by_class = np.tensordot(self.coding, self._covariance, axes=(1, 0))
-        by_class = np.tensordot(by_class, self.coding, axes=(2, 1)).swapaxes(2, 3)
-        first, second = np.triu_indices(len(self.coding), 1)
-        cross = by_class[first, :, second]
-        own = by_class[first, :, first] + by_class[second, :, second]
-        return np.asarray(own - cross - cross.swapaxes(1, 2))
+        found = coordinate_covariance(part, self._covariance)
+        index = np.arange(found.shape[1])
+        found[:, index, index] = np.maximum(found[:, index, index], 0.0)
+        found[:, index, index] += (rest / self.precision)[:, None]
+        return found

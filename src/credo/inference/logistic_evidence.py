@@ -234,8 +234,7 @@ def _quadratic(problem: LogisticProblem, mode: Mode) -> tuple[PrecisionProblem, 
     The curvature of the weights, intercepts integrated out, is the Gram matrix of its inputs;
     its noise has precision one. The constant is what its log evidence leaves out.
     """
-    n_codes, m = problem.rows.shape
-    is_weight = np.tile(np.arange(m) < m - 1, n_codes)
+    is_weight = problem.is_weight
     likelihood = mode.curvature - np.diag(problem.prior_precision)
     gram = likelihood[np.ix_(is_weight, is_weight)]
     constant = 0.0

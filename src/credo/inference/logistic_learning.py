@@ -12,12 +12,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.distributions.covariance import PrecisionForm
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.inference.engine import ConvergenceWarning, Inference, Status, run
 from credo.inference.laplace import Mode, approach
 from credo.inference.logistic import LogisticProblem, mode_of
 from credo.inference.logistic_belief import LogisticBelief
 from credo.inference.logistic_evidence import LogisticEvidence, highest_evidence
+from credo.inference.logistic_variational import GaussianFit, VariationalLogistic
 from credo.numerics.array import Array
 from credo.numerics.constant import is_constant
 from credo.numerics.softmax_rows import SoftmaxRows, class_coding
@@ -27,6 +29,7 @@ __all__ = ["LogisticLearning", "SeparationWarning"]
 MOST_PARAMETERS = 4000
 HARDLY_ANY, SLIGHT, NOTABLE = 1e-13, 1e-8, 1e-5
 FAR = 5.0
+EXACT_MEANS, ROUGH_MEANS, NOTABLE_BEND = 0.02, 0.15, 0.1
 
 
 class SeparationWarning(UserWarning):
@@ -40,7 +43,8 @@ class LogisticLearning:
     Attributes
     ----------
     inference
-        "laplace" for a Gaussian, "map" for its mode, "ml" for maximum likelihood.
+        "variational" for the closest Gaussian, "laplace" for one at the mode, "map" for the
+        mode alone, "ml" for maximum likelihood.
     weight_precision
         Inverse prior variance of the weights in the units of the design, or "evidence".
     fit_intercept
@@ -56,10 +60,18 @@ class LogisticLearning:
         """Whether the precision of the weights comes from the data."""
         return self.inference != "ml" and isinstance(self.weight_precision, str)
 
+    @property
+    def has_gaussian(self) -> bool:
+        """Whether the belief is a Gaussian."""
+        return self.inference in ("variational", "laplace")
+
     def learn(
         self, design: Array, codes: NDArray[np.intp], weight: Array, n_classes: int
     ) -> tuple[LogisticBelief, Inference]:
         """Return the belief about the weights, and how it came about."""
+        if not weight.all():
+            is_heavy = weight > 0
+            design, codes, weight = design[is_heavy], codes[is_heavy], weight[is_heavy]
         seen = self._rows(design, codes, weight, n_classes)
         rows, axes = _spanned(seen)
         problem = LogisticProblem(rows, self._first_precision(rows))
@@ -68,7 +80,7 @@ class LogisticLearning:
         if self.learns_precision:
             precision = inference.state.problem.precision
         found = inference.posterior
-        is_point = self.inference != "laplace" or not isinstance(found, MultivariateNormal)
+        is_point = not (self.has_gaussian and isinstance(found, MultivariateNormal))
         mean = found.loc if isinstance(found, MultivariateNormal) else found
         belief = LogisticBelief(
             mean=mean.reshape(rows.shape),
@@ -113,10 +125,8 @@ class LogisticLearning:
 
     def _inferred(self, problem: LogisticProblem) -> Inference:
         if problem.n_parameters <= MOST_PARAMETERS:
-            if self.learns_precision:
-                return _learned(problem)
-            return self._most_likely(problem) if self.inference == "ml" else mode_of(problem)
-        if self.inference == "laplace" or self.learns_precision:
+            return self._by_newton(problem)
+        if self.has_gaussian or self.learns_precision:
             raise ValueError(
                 f"a posterior must have at most {MOST_PARAMETERS} parameters to be kept; "
                 f"found {problem.n_parameters}. Use inference='map' with a number for "
@@ -139,6 +149,22 @@ class LogisticLearning:
         )
         return Inference(found.x, float("nan"), "none", Status.MAX_STEPS, ())
 
+    def _by_newton(self, problem: LogisticProblem) -> Inference:
+        if self.inference == "ml":
+            return self._most_likely(problem)
+        part = problem.subsample()
+        if self.inference == "variational" and part is None:
+            return self._closest(problem)
+        found = _learned(problem) if self.learns_precision else mode_of(problem)
+        if self.inference == "variational" and _leans(found.posterior, part):
+            return self._closest(problem)
+        return found
+
+    def _closest(self, problem: LogisticProblem) -> Inference:
+        # The means of two classes are exact; those of more have errors of their nodes.
+        tolerance = EXACT_MEANS if len(problem.rows.coding) == 2 else ROUGH_MEANS
+        return run(VariationalLogistic(self.learns_precision, tolerance), problem)
+
     def _most_likely(self, problem: LogisticProblem) -> Inference:
         """Return the mode under hardly any prior, or some where no finite mode is likely."""
         found = mode_of(problem)
@@ -159,6 +185,16 @@ def _learned(problem: LogisticProblem) -> Inference:
     return replace(
         found, posterior=best.laplace.posterior, log_evidence=best.log_evidence, state=best
     )
+
+
+def _leans(gaussian: MultivariateNormal, part: LogisticProblem | None) -> bool:
+    """Return whether the rows, judged by some of them, say that the posterior is not normal."""
+    form = gaussian.form
+    assert part is not None
+    assert isinstance(form, PrecisionForm)
+    marks = part.rows.coordinates(gaussian.loc.reshape(part.rows.shape))
+    fit = GaussianFit.of(part, gaussian.loc, form.precision, marks)
+    return abs(fit.excess() - 1.0) > NOTABLE_BEND
 
 
 def _warn_of_separation() -> None:
@@ -199,12 +235,13 @@ def _spanned(rows: SoftmaxRows) -> tuple[SoftmaxRows, Array | None]:
     if m <= n or n_codes * (n + 1) > MOST_PARAMETERS:
         return rows, None
     seen = (rows.x - rows.center) * rows.scale
-    values, vectors = np.linalg.eigh(seen @ seen.T)
+    # Weighted, so that a row of weight two has the axes, in order and sign, of two rows.
+    heavy = seen * np.sqrt(rows.weight)[:, None]
+    values, vectors = np.linalg.eigh(heavy @ heavy.T)
     is_kept = values > n * np.finfo(float).eps * values.max(initial=0.0)
-    lengths = np.sqrt(values[is_kept])
-    axes = seen.T @ (vectors[:, is_kept] / lengths)
-    r = len(lengths)
-    spanned = replace(
-        rows, x=vectors[:, is_kept] * lengths, center=np.zeros(r), scale=np.ones(r)
-    )
+    axes = heavy.T @ (vectors[:, is_kept] / np.sqrt(values[is_kept]))
+    largest = np.abs(axes).argmax(axis=0)
+    axes *= np.sign(axes[largest, np.arange(axes.shape[1])])
+    r = axes.shape[1]
+    spanned = replace(rows, x=seen @ axes, center=np.zeros(r), scale=np.ones(r))
     return spanned, axes

@@ -19,7 +19,7 @@ from credo.numerics.log_domain import log_sum_exp
 
 __all__ = ["EvidenceWarning", "ModelAverage"]
 
-FROM_EXACT_TO_NONE = ("exact", "grid", "laplace", "bic", "bound", "none")
+FROM_EXACT_TO_NONE = ("exact", "grid", "importance", "laplace", "bic", "bound", "none")
 
 
 class EvidenceWarning(UserWarning):

@@ -35,7 +35,7 @@ FEW_ROWS = (
 )
 WIDE = (
     "There are more columns than rows: about most weights nothing was learned, and averaged "
-    "probabilities stay modest. Compare inference='map', or fewer columns, on held-out rows."
+    "probabilities may stay modest. Compare fewer columns on held-out rows."
 )
 COLLINEAR = (
     "Columns nearly repeat each other: single weights mean little, predictions are fine."

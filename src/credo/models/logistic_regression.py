@@ -30,8 +30,9 @@ class LogisticRegression(PredictiveClassifier):
     """Linear classification that knows how sure it is.
 
     Class probabilities are ``softmax(intercept + W b(x))``, weights normal around zero,
-    intercepts flat. The posterior of the weights is a Gaussian at its mode, over which
-    predictions are averaged: where the data say little, probabilities stay moderate.
+    intercepts flat. The posterior of the weights is approximated by the closest Gaussian,
+    over which predictions are averaged: where the data say little, probabilities stay
+    moderate.
 
     Parameters
     ----------
@@ -39,8 +40,10 @@ class LogisticRegression(PredictiveClassifier):
         Functions of the inputs from `credo.features`; the inputs themselves if None. It is
         placed on the inputs of the fit and never sees y.
     inference
-        "laplace" for a Gaussian posterior, "map" for its most probable weights, "ml" for
-        maximum likelihood.
+        "variational" for the Gaussian closest to the posterior (with many rows for each
+        parameter, and weights that they determine, that of Laplace's method, which is the same
+        then), "laplace" for a Gaussian at the mode, "map" for the mode alone, "ml" for maximum
+        likelihood.
     weight_precision
         Inverse prior variance of the weights in the units of the data, or "evidence" to
         learn one for all (columns scaled to unit variance inside).
@@ -50,22 +53,23 @@ class LogisticRegression(PredictiveClassifier):
         None, "balanced", or a mapping from label to the weight of its rows. Probabilities are
         then those of a population with classes in these proportions.
     integration
-        How two classes are averaged over the posterior: "quadrature", accurate to rounding,
-        or "probit", the closed form of MacKay. More classes use the latter.
+        How classes are averaged over the posterior: "quadrature", for two classes accurate to
+        rounding, for more to about a percent; or "probit", the closed form of MacKay.
 
     Attributes
     ----------
     classes_
         The labels, in rising order.
     coef_, intercept_
-        Most probable weights, shape (K, n_columns) and (K,), or one row for two classes: the
-        score of the second. In the units of the data.
+        Mean weights of the Gaussian, or most probable ones; shape (K, n_columns) and (K,), or
+        one row for two classes: the score of the second. In the units of the data.
     weight_precision_
         Prior precision of the weights of each column in the units of the data, infinite for
         a constant column.
     log_evidence_, evidence_method_, evidence_of_
-        Log probability of y given X by Laplace's method, a learned precision integrated out;
-        "laplace", or "none" for maximum likelihood and where a class has no weight;
+        Log probability of y given X, a learned precision integrated out; "importance" where
+        draws of the closest Gaussian are weighed, "laplace" for Laplace's method, "none" for
+        maximum likelihood and where a class has no weight;
         "y given X", or "weighted y given X" under class weights, which are no data.
     n_effective_parameters_
         How many parameters the data determine.
@@ -79,7 +83,7 @@ class LogisticRegression(PredictiveClassifier):
     >>> x, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array(["no", "yes", "no", "yes"])
     >>> model = LogisticRegression(weight_precision=1.0).fit(x, y)
     >>> model.predict_proba([[4.0]]).round(3)
-    array([[0.334, 0.666]])
+    array([[0.315, 0.685]])
     """
 
     posterior_: LogisticBelief
@@ -87,7 +91,7 @@ class LogisticRegression(PredictiveClassifier):
     def __init__(
         self,
         basis: Basis | None = None,
-        inference: str = "laplace",
+        inference: str = "variational",
         weight_precision: float | str = "evidence",
         fit_intercept: bool = True,
         class_weight: Any = None,
@@ -178,7 +182,7 @@ class LogisticRegression(PredictiveClassifier):
 
     def _check_settings(self) -> None:
         require_basis(self.basis)
-        require_choice("inference", self.inference, ("laplace", "map", "ml"))
+        require_choice("inference", self.inference, ("variational", "laplace", "map", "ml"))
         require_precision("weight_precision", self.weight_precision, ("evidence",))
         require_choice("integration", self.integration, ("quadrature", "probit"))
 

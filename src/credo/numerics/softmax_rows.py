@@ -26,8 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.numerics.array import Array
+from credo.numerics.linear_algebra import cholesky
+from credo.numerics.softmax_normal import ExpectedSoftmax, mirrored
 
-__all__ = ["SoftmaxRows", "class_coding"]
+__all__ = ["SoftmaxRows", "class_coding", "coordinate_covariance"]
 
 BLOCK_BYTES = 1 << 20
 PRODUCT_BYTES = 1 << 22
@@ -82,6 +84,21 @@ class SoftmaxRows:
         scores = self.coordinates(parameters.reshape(self.shape)) @ self.coding.T
         return int(np.count_nonzero((scores.argmax(axis=1) != self.code) & (self.weight > 0)))
 
+    def values(self, parameters: Array) -> Array:
+        """Return minus the log likelihood of several parameters (q, J, m + 1), shape (q,)."""
+        seen = parameters * self._scale
+        q, n_codes, m = seen.shape
+        value = np.zeros(q)
+        size = max(16, PRODUCT_BYTES // (8 * q * len(self.coding)))
+        for rows, part in self._blocks(size):
+            scores = (part @ seen.reshape(-1, m).T).reshape(-1, q, n_codes) @ self.coding.T
+            chosen = scores[np.arange(len(part)), :, self.code[rows]]
+            highest = scores.max(axis=2)
+            scores -= highest[:, :, None]
+            total = np.log(np.exp(scores, out=scores).sum(axis=2))
+            value += self.weight[rows] @ (total + highest - chosen)
+        return value
+
     def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
         """Return minus the log likelihood, and its gradient of shape (J, m + 1)."""
         seen = parameters * self._scale
@@ -113,17 +130,57 @@ class SoftmaxRows:
     def derivatives(self, parameters: Array) -> tuple[float, Array, Array]:
         """Return value, gradient, and curvature of shape (J (m + 1), J (m + 1))."""
         seen = parameters * self._scale
-        n_codes, m = self.shape
         first, second = np.triu_indices(len(self.coding), 1)
         value, gradient = 0.0, np.zeros(self.shape)
-        grams = _PairGrams(len(first), m)
+        grams = _PairGrams(len(first), self.shape[1])
         for rows, part in self._blocks(grams.n_rows):
             loss, residual, probability = self._judged(rows, part @ seen.T)
             value += loss
             gradient += residual.T @ part
             bend = probability[:, first] * probability[:, second] * self.weight[rows, None]
             grams.add(part, bend)
-        pairs = grams.total() * np.outer(self._scale, self._scale)
+        return value, gradient * self._scale, self._curvature(grams.total())
+
+    def roots(self, covariance: Array, marks: Array) -> Array:
+        """Return roots of the covariances of ``T b`` of each row, shape (n, J, J).
+
+        Parameters
+        ----------
+        covariance
+            Of the parameters, shape (J, m + 1, J, m + 1).
+        marks
+            Numbers that tell rows apart, shape (n, J); see `mirrored`.
+        """
+        scaled = covariance * np.multiply.outer(self._scale, self._scale)[None, :, None, :]
+        parts = [coordinate_covariance(part, scaled) for _, part in self._blocks()]
+        return mirrored(cholesky(np.concatenate(parts)).lower, marks)
+
+    def expected_value(self, coordinates: Array, found: ExpectedSoftmax) -> float:
+        """Return the mean of minus the log likelihood over normal scores of the rows."""
+        chosen = (coordinates * self.coding[self.code]).sum(axis=1)
+        return float(self.weight @ (found.log_total - chosen))
+
+    def expected_residual(self, found: ExpectedSoftmax) -> Array:
+        """Return the mean derivative of the value by ``T b`` of each row, shape (n, J)."""
+        residual = found.probability @ self.coding - self.coding[self.code]
+        return np.asarray(residual * self.weight[:, None])
+
+    def expected_derivatives(self, found: ExpectedSoftmax) -> tuple[Array, Array]:
+        """Return the means of gradient (J, m + 1) and curvature over normal scores."""
+        residual = self.expected_residual(found)
+        bend = found.bend * self.weight[:, None]
+        gradient = np.zeros(self.shape)
+        grams = _PairGrams(bend.shape[1], self.shape[1])
+        for rows, part in self._blocks(grams.n_rows):
+            gradient += residual[rows].T @ part
+            grams.add(part, bend[rows])
+        return gradient * self._scale, self._curvature(grams.total())
+
+    def _curvature(self, grams: Array) -> Array:
+        """Return the curvature from the Gram matrices of all pairs of classes."""
+        n_codes, m = self.shape
+        first, second = np.triu_indices(len(self.coding), 1)
+        pairs = grams * np.outer(self._scale, self._scale)
         # Between classes the curvature is minus that of the pair; each class balances its row.
         by_class = np.zeros((len(self.coding), len(self.coding), m, m))
         by_class[first, second] = by_class[second, first] = -pairs
@@ -131,7 +188,7 @@ class SoftmaxRows:
         by_class[index, index] = -by_class.sum(axis=1)
         half = np.tensordot(self.coding, by_class, axes=(0, 0))
         curvature = np.tensordot(self.coding, half, axes=(0, 1)).transpose(1, 2, 0, 3)
-        return value, gradient * self._scale, curvature.reshape(n_codes * m, n_codes * m)
+        return np.asarray(curvature.reshape(n_codes * m, n_codes * m))
 
     @property
     def _scale(self) -> Array:
@@ -214,6 +271,30 @@ class _PairGrams:
         row, column = self._corner
         full[:, row, column] = full[:, column, row] = self._sums.T
         return full
+
+
+def coordinate_covariance(rows: Array, covariance: Array) -> Array:
+    """Return the covariance of ``T b`` of each row ``b``, shape (n, J, J).
+
+    Parameters
+    ----------
+    rows
+        Shape (n, m).
+    covariance
+        Of the parameters ``T``, shape (J, m, J, m).
+    """
+    n_codes, m = covariance.shape[:2]
+    first, second = np.triu_indices(n_codes)
+    blocks = covariance[first, :, second].transpose(1, 0, 2).reshape(m, -1)
+    found = np.empty((len(rows), n_codes, n_codes))
+    size = max(16, PRODUCT_BYTES // (8 * blocks.shape[1]))
+    for start in range(0, len(rows), size):
+        part = rows[start : start + size]
+        half = (part @ blocks).reshape(len(part), -1, m)
+        both = (half @ part[:, :, None])[:, :, 0]
+        found[start : start + size, first, second] = both
+        found[start : start + size, second, first] = both
+    return found
 
 
 def class_coding(n_classes: int) -> Array:

@@ -1,0 +1,337 @@
+"""Gaussian variational inference for logistic and softmax regression.
+
+Of all Gaussians the one closest to the posterior is sought: the one with the highest lower
+bound on the log evidence [opper2009]_. There the mean gradient of the log posterior is zero,
+and its mean curvature is the precision of the Gaussian. Where scores saturate the posterior
+leans away from its mode: unlike a Gaussian put there, this one follows, and is not as wide.
+
+A precision that is learned is the most probable one, where the prior variance ``s`` of the
+scores over that of the noise has the prior of `credo.inference.evidence`, ``s / (1 + s)``
+uniform. So a few rows that are told apart without error do not widen the prior without end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import special
+
+from credo.distributions.multivariate_normal import MultivariateNormal
+from credo.inference.engine import Info, run
+from credo.inference.evidence import log_ratio_prior
+from credo.inference.laplace import LaplaceApproximation, Mode
+from credo.inference.logistic import LogisticProblem
+from credo.numerics.array import Array
+from credo.numerics.linear_algebra import cholesky, solve_lower
+from credo.numerics.optimize.minimum import Termination
+from credo.numerics.optimize.quasi_newton import lbfgs
+from credo.numerics.softmax_normal import ExpectedSoftmax, expected_softmax
+
+__all__ = ["GaussianFit", "VariationalLogistic"]
+
+LOG_TWO_PI = float(np.log(2 * np.pi))
+MOST_HALVINGS = 6
+NEAR_MODE, MOST_LOOKS, LARGEST_STRIDE = 0.3, 12, 1.5
+SCALING = Termination(max_steps=6, value_change=3e-4, gradient_norm=0.02)
+LONGEST = 1.0
+N_DRAWS = 256
+LEAST_BEND = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianFit:
+    """A Gaussian about the parameters, and what it expects of the log likelihood.
+
+    Attributes
+    ----------
+    problem
+        Rows and the precision of the prior.
+    mean, precision, covariance
+        Of the Gaussian, shape (d,) and (d, d).
+    log_det
+        Log determinant of its precision.
+    coordinates, roots
+        Means (n, J) and roots of the covariances (n, J, J) of the scores of the rows.
+    variance
+        Variance of the difference of the scores of two classes, pair by pair, (n, n_pairs).
+    expected
+        Means of the softmax function over these scores.
+    """
+
+    problem: LogisticProblem
+    mean: Array
+    precision: Array
+    covariance: Array
+    log_det: float
+    coordinates: Array
+    roots: Array
+    variance: Array
+    expected: ExpectedSoftmax
+
+    @classmethod
+    def of(
+        cls, problem: LogisticProblem, mean: Array, precision: Array, marks: Array
+    ) -> GaussianFit:
+        """Return the fit of a Gaussian with given mean and precision.
+
+        Parameters
+        ----------
+        marks
+            Numbers that tell rows apart, shape (n, J).
+        """
+        rows, shape = problem.rows, problem.rows.shape
+        factor = cholesky(precision)
+        covariance = factor.inverse()
+        coordinates = rows.coordinates(mean.reshape(shape))
+        roots = rows.roots(covariance.reshape(*shape, *shape), marks)
+        first, second = np.triu_indices(len(rows.coding), 1)
+        between = (rows.coding[first] - rows.coding[second]) @ roots
+        return cls(
+            problem,
+            mean,
+            precision,
+            covariance,
+            float(factor.log_det()),
+            coordinates,
+            roots,
+            (between**2).sum(axis=2),
+            expected_softmax(coordinates, roots, rows.coding),
+        )
+
+    @property
+    def bound(self) -> float:
+        """Lower bound on the log evidence at this precision of the prior."""
+        prior, d = self.problem.prior_precision, len(self.mean)
+        value = self.problem.rows.expected_value(self.coordinates, self.expected)
+        value += self.problem.penalty(self.mean) + 0.5 * float(
+            prior @ self.covariance.diagonal()
+        )
+        return -value + 0.5 * (d * (1.0 + LOG_TWO_PI) - self.log_det)
+
+    def derivatives(self) -> tuple[Array, Array]:
+        """Return the mean gradient (d,) and curvature (d, d) of minus the log posterior."""
+        gradient, curvature = self.problem.rows.expected_derivatives(self.expected)
+        prior = self.problem.prior_precision
+        curvature[np.diag_indices_from(curvature)] += prior
+        return gradient.ravel() + prior * self.mean, curvature
+
+    def times(self, logs: Array, learns_precision: bool) -> GaussianFit:
+        """Return the fit with mean and width multiplied by the exponentials of two numbers.
+
+        The precision of the prior, if it is learned, becomes the most probable one for it.
+        """
+        by_mean, by_width = np.exp(logs)
+        coordinates, roots = by_mean * self.coordinates, by_width * self.roots
+        fit = replace(
+            self,
+            mean=by_mean * self.mean,
+            precision=self.precision / by_width**2,
+            covariance=self.covariance * by_width**2,
+            log_det=self.log_det - 2.0 * len(self.mean) * float(logs[1]),
+            coordinates=coordinates,
+            roots=roots,
+            variance=self.variance * by_width**2,
+            expected=expected_softmax(coordinates, roots, self.problem.rows.coding),
+        )
+        length = float(fit.squares.sum())
+        if not (learns_precision and length > 0):
+            return fit
+        # The prior of the variance is worth up to four weights that are zero.
+        zeros = 4.0 * float(special.expit(self.log_ratio(self.signal)))
+        best = (int(self.problem.is_weight.sum()) + zeros) / length
+        return replace(fit, problem=replace(self.problem, precision=best))
+
+    @property
+    def signal(self) -> float:
+        """Mean squared length of a row, weighted as the likelihood bends."""
+        likelihood = self.precision.diagonal() - self.problem.prior_precision
+        total = float(self.problem.rows.weight.sum())
+        return max(float(likelihood[self.problem.is_weight].sum()) / total, 1e-300)
+
+    @property
+    def squares(self) -> Array:
+        """Squared length of the mean weights, and the sum of their variances."""
+        is_weight = self.problem.is_weight
+        variance = self.covariance.diagonal()[is_weight]
+        return np.array([(self.mean[is_weight] ** 2).sum(), variance.sum()])
+
+    def log_ratio(self, signal: float) -> float:
+        """Return the log of the prior variance ``s`` of the scores at a given `signal`."""
+        return float(np.log(signal / self.problem.precision))
+
+    def excess(self) -> float:
+        """Return by what factor the likelihood bends more, on average, than at the mean."""
+        rows = self.problem.rows
+        point = expected_softmax(self.coordinates, np.zeros_like(self.roots), rows.coding)
+        bends = [rows.weight @ (e.bend * self.variance) for e in (self.expected, point)]
+        return float(bends[0].sum() / max(bends[1].sum(), np.finfo(float).tiny))
+
+    def slopes(self) -> Array:
+        """Return minus the derivatives of the bound by the logarithms of mean and width."""
+        rows, precision = self.problem.rows, self.problem.precision
+        by_mean = np.vdot(rows.expected_residual(self.expected), self.coordinates)
+        bend = np.einsum("np,np->n", self.expected.bend, self.variance)
+        likelihood = np.array([by_mean, rows.weight @ bend])
+        prior = precision * self.squares - [0.0, len(self.mean)]
+        return np.asarray(likelihood + prior)
+
+    def scaled(self, learns_precision: bool) -> tuple[GaussianFit, float]:
+        """Return the best of all multiples of mean and width, and how far away it is.
+
+        A wider prior, longer weights and a wider Gaussian go together, and slowly if one
+        waits for another. Here they move at once, for which the scores of the rows suffice.
+        """
+        d = len(self.mean)
+        last: dict[str, GaussianFit] = {}
+
+        def value(logs: Array) -> float:
+            fit = last["fit"] = self.times(logs, learns_precision)
+            # The density of s is 1 / (1 + s)^2.
+            log_prior = 2.0 * float(special.log_expit(-fit.log_ratio(self.signal)))
+            return -(fit.bound + learns_precision * log_prior) / d
+
+        # L-BFGS asks for the gradient where it has just asked for the value.
+        found = lbfgs(
+            value,
+            lambda logs: last["fit"].slopes() / d,
+            np.zeros(2),
+            bounds=[(-LONGEST, LONGEST)] * 2,
+            termination=SCALING,
+        )
+        return self.times(found.x, learns_precision), float(np.abs(found.x).max())
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """A fit on the way, and the numbers that tell rows apart, shape (n, J)."""
+
+    fit: GaussianFit
+    marks: Array
+
+    @property
+    def problem(self) -> LogisticProblem:
+        """The problem at the precision reached."""
+        return self.fit.problem
+
+
+@dataclass(frozen=True)
+class VariationalLogistic:
+    """Go to the closest Gaussian by damped fixed-point steps.
+
+    Attributes
+    ----------
+    learns_precision
+        Whether the precision of the prior is moved to the highest bound as well.
+    tolerance
+        What counts as no change: of the mean in standard deviations per parameter, of the
+        precision of the Gaussian relatively, and of the logs of length and width.
+    max_steps
+        Steps after which it gives up.
+    """
+
+    learns_precision: bool
+    tolerance: float = 0.15
+    max_steps: int = 100
+
+    @property
+    def least_gain(self) -> float:
+        """Change of the bound, per parameter, that tells nothing."""
+        return 0.05 * self.tolerance**2
+
+    def init(self, problem: LogisticProblem) -> _State:
+        """Start at the mode, with the width of the highest bound."""
+        problem, mode = _near_mode(problem, self.learns_precision)
+        marks = problem.rows.coordinates(mode.parameters.reshape(problem.rows.shape))
+        fit = GaussianFit.of(problem, mode.parameters, mode.curvature, marks)
+        return _State(fit.scaled(self.learns_precision)[0], marks)
+
+    def step(self, problem: LogisticProblem, state: _State) -> tuple[_State, Info]:
+        """Go half the way to the precision that the curvature asks for, and to its mean.
+
+        A wide Gaussian asks for a narrow one and a narrow one for a wide one, so that the
+        whole way would be too far. If half of it is too, so that the bound falls by more than
+        the nodes may err, it is halved again.
+        """
+        fit, share = state.fit, 0.5
+        gradient, curvature = fit.derivatives()
+        off = (curvature - fit.precision) @ fit.covariance
+        drift = np.sqrt(max(float((off * off.T).sum()), 0.0) / len(off))
+        for _ in range(MOST_HALVINGS):
+            precision = (1.0 - share) * fit.precision + share * curvature
+            direction = -cholesky(precision).solve(gradient[:, None])[:, 0]
+            length = np.sqrt(max(-float(gradient @ direction), 0.0) / len(direction))
+            mean = fit.mean + min(2.0 * share, 1.0) * direction
+            moved = GaussianFit.of(fit.problem, mean, precision, state.marks)
+            best, far = moved.scaled(self.learns_precision)
+            gain, least = best.bound - fit.bound, self.least_gain * len(mean)
+            if gain >= -least:
+                change = float(max(length, 0.5 * drift, far)) if gain > least else 0.0
+                return replace(state, fit=best), Info(-best.bound, change)
+            share *= 0.5
+        return state, Info(-fit.bound, 0.0)
+
+    def posterior(
+        self, problem: LogisticProblem, state: _State
+    ) -> tuple[MultivariateNormal, float, str]:
+        """Return the Gaussian, and the log evidence by weights of draws from it."""
+        fit = state.fit
+        gaussian = MultivariateNormal.from_precision(fit.mean, fit.precision)
+        log_evidence = _weighed_evidence(fit)
+        if self.learns_precision:
+            log_evidence += min(_log_width(fit), 0.0)
+        return gaussian, log_evidence, "importance"
+
+
+def _near_mode(problem: LogisticProblem, learns: bool) -> tuple[LogisticProblem, Mode]:
+    """Return the problem at about the best precision of Laplace's method, and its mode."""
+    engine = LaplaceApproximation(tolerance=NEAR_MODE)
+    for _ in range(MOST_LOOKS):
+        mode = run(engine, problem).state
+        if not learns:
+            break
+        covariance = cholesky(mode.curvature).inverse()
+        slope, bend = _precision_slope(problem, mode.parameters, covariance)
+        stride = float(np.clip(slope / max(bend, abs(slope) / LARGEST_STRIDE, 1e-9), -2, 2))
+        if abs(stride) <= NEAR_MODE:
+            break
+        precision = problem.precision * float(np.exp(stride))
+        problem = replace(problem, precision=precision, guess=mode.parameters)
+    return problem, mode
+
+
+def _precision_slope(
+    problem: LogisticProblem, mean: Array, covariance: Array
+) -> tuple[float, float]:
+    """Return slope and downward bend of the evidence by the log precision of the prior.
+
+    As if the likelihood were the quadratic that the Gaussian stands for.
+    """
+    is_weight, ratio = problem.is_weight, problem.precision
+    weights, inner = mean[is_weight], covariance[np.ix_(is_weight, is_weight)]
+    both = ratio * float(np.trace(inner) + weights @ weights)
+    less = ratio**2 * float((inner**2).sum() + 2.0 * weights @ inner @ weights)
+    return 0.5 * (len(weights) - both), 0.5 * (both - less)
+
+
+def _weighed_evidence(fit: GaussianFit) -> float:
+    """Return the log evidence at the precision of the prior, by importance sampling.
+
+    The draws are the same in every call and come in mirrored pairs. On average this lies
+    between the bound and the log evidence, and closes the gap where it is a few nats.
+    """
+    d = len(fit.mean)
+    half = np.random.default_rng(0).standard_normal((N_DRAWS // 2, d))
+    whitened = np.concatenate([half, -half])
+    lower = cholesky(fit.precision).lower
+    draws = fit.mean + solve_lower(lower, whitened.T, transposed=True).T
+    log_density = 0.5 * (fit.log_det - d * LOG_TWO_PI - (whitened**2).sum(axis=1))
+    log_weight = -fit.problem.values(draws) - log_density
+    return float(special.logsumexp(log_weight) - np.log(N_DRAWS))
+
+
+def _log_width(fit: GaussianFit) -> float:
+    """Return the log of prior density times width of what is believed of the log precision."""
+    bend = max(_precision_slope(fit.problem, fit.mean, fit.covariance)[1], LEAST_BEND)
+    log_prior = float(log_ratio_prior(np.asarray(fit.log_ratio(fit.signal))))
+    return log_prior + 0.5 * (LOG_TWO_PI - float(np.log(bend)))
