@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from credo.app.candidate import MEANINGS
 from credo.app.class_slate import CLASS_MEANINGS, bayes_kinds, class_slate, over_gaps
@@ -26,6 +25,7 @@ from credo.evaluation.comparison import Comparison
 from credo.inference.engine import ConvergenceWarning
 from credo.models.row_completion import RowCompletion
 from credo.numerics.missing import has_missing
+from credo.numerics.threads import threads_for
 
 __all__ = ["TableComparison", "compare_table", "model_names"]
 
@@ -80,7 +80,7 @@ def compare_table(
     preparation = TablePreparation.learn(labeled, target, schema, y=wanted.y)
     prepared = preparation.prepare(labeled)
     models, notes = _models(prepared, preparation, wanted, chosen)
-    with threadpool_limits(limits=1, user_api="blas"), warnings.catch_warnings():
+    with threads_for(0), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = compare(
             models, named_inputs(prepared), wanted.y, cv=_n_folds(wanted), random_state=seed

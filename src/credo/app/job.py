@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
 from credo.app.classification_job import judged_classification
 from credo.app.classification_result import ClassificationResult
 from credo.app.ignored import require_ignorable
@@ -15,14 +13,15 @@ from credo.app.result import FitSettings, RegressionResult
 from credo.data.error import TableError
 from credo.data.table import as_table
 from credo.data.target import Target, prepare_target
+from credo.numerics.threads import threads_for
 
 __all__ = ["MIN_ROWS", "fit_table"]
 
 MIN_ROWS = 10
 """With fewer rows there is nothing to hold out and judge by."""
 
-# Up to this many rows the matrices are small, and threads cost more than they bring.
-_ONE_THREAD_ROWS = 20_000
+TYPICAL_COLUMNS = 200
+"""Columns of the design matrix of a typical candidate."""
 
 
 def fit_table(
@@ -55,8 +54,7 @@ def fit_table(
     require_ignorable(settings.ignore, table, target)
     _require_rows(wanted, table.name)
     _require_classes(wanted, settings, table.name)
-    n_threads = 1 if len(wanted.y) <= _ONE_THREAD_ROWS else None
-    with threadpool_limits(limits=n_threads, user_api="blas"):
+    with threads_for(len(wanted.y) * TYPICAL_COLUMNS**2):
         if wanted.has_classes:
             return judged_classification(table, wanted, settings, progress)
         return judged_regression(table, wanted, settings, progress)

@@ -11,12 +11,12 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from credo.inference.engine import Inference, run
 from credo.inference.laplace import LaplaceApproximation, approach
 from credo.numerics.array import Array
 from credo.numerics.softmax_rows import SoftmaxRows
+from credo.numerics.threads import threads_for
 
 __all__ = ["LogisticProblem", "mode_of"]
 
@@ -142,7 +142,7 @@ def mode_of(problem: LogisticProblem, guide: Array | None = None) -> Inference:
     if part is None:
         return run(LaplaceApproximation(tolerance=EXACT), problem)
     # Products of blocks are small, and threads for them fight those of the loop over rows.
-    with threadpool_limits(1, user_api="blas"):
+    with threads_for(0):
         return _mode_of_many(problem, part, guide)
 
 

@@ -15,6 +15,7 @@ from credo.numerics.log_domain import log_normalize, softmax
 from credo.numerics.logistic_integral import log_logistic_normal_mean, moderation
 from credo.numerics.softmax_normal import log_expected_softmax
 from credo.numerics.softmax_rows import coordinate_covariance
+from credo.numerics.threads import threads_for
 
 __all__ = ["LogisticBelief"]
 
@@ -80,7 +81,8 @@ class LogisticBelief:
         if self.gaussian is None:
             return log_normalize(scores)
         blocks = [slice(i, i + BLOCK_ROWS) for i in range(0, len(design), BLOCK_ROWS)]
-        parts = [self._integrated(scores[b], design[b], by_quadrature) for b in blocks]
+        with threads_for(len(design) * self._covariance.size):
+            parts = [self._integrated(scores[b], design[b], by_quadrature) for b in blocks]
         return np.concatenate([scores[:0], *parts])
 
     def sample(self, rng: Generator, n: int) -> tuple[Array, Array]:

@@ -23,6 +23,7 @@ from credo.inference.logistic_variational import GaussianFit, VariationalLogisti
 from credo.numerics.array import Array
 from credo.numerics.constant import is_constant
 from credo.numerics.softmax_rows import SoftmaxRows, class_coding
+from credo.numerics.threads import threads_for
 
 __all__ = ["LogisticLearning", "SeparationWarning"]
 
@@ -75,7 +76,9 @@ class LogisticLearning:
         seen = self._rows(design, codes, weight, n_classes)
         rows, axes = _spanned(seen)
         problem = LogisticProblem(rows, self._first_precision(rows))
-        inference = self._inferred(problem)
+        n_pairs = n_classes * (n_classes - 1) // 2
+        with threads_for(len(weight) * rows.shape[1] ** 2 * n_pairs):
+            inference = self._inferred(problem)
         precision = problem.precision
         if self.learns_precision:
             precision = inference.state.problem.precision

@@ -44,6 +44,7 @@ from credo.models.linear_setting import LinearSetting
 from credo.models.regressor import PredictiveRegressor
 from credo.models.setting import generator
 from credo.numerics.array import Array
+from credo.numerics.threads import threads_for
 
 __all__ = ["LinearRegression"]
 
@@ -311,23 +312,27 @@ class LinearRegression(PredictiveRegressor):
             ends.append(ends[-1] + len(columns))
             rows = slice(*ends[-2:])
             told = None if weight is None else weight[rows]
-            parts.append(LinearStatistics.of(columns, outputs[rows], told))
+            with threads_for(columns.size * columns.shape[1]):
+                parts.append(LinearStatistics.of(columns, outputs[rows], told))
         return reduce(add, parts)
 
     def _learn(
         self, statistics: LinearStatistics, rows: LinearStatistics | None = None
     ) -> Self:
         self._setting.require_enough(statistics)
-        inference = infer(
-            self._setting.problem(statistics, rows), is_point=self.inference == "map"
-        )
+        # An eigendecomposition takes about ten times the work of a product.
+        with threads_for(10.0 * statistics.n_features**3):
+            inference = infer(
+                self._setting.problem(statistics, rows), is_point=self.inference == "map"
+            )
         return self._hold(statistics, inference)
 
     def _moments(self, inputs: Array) -> tuple[Array, Array]:
         """Return mean and leverage at rows, which may lie outside the training inputs."""
         columns = design(self.basis_, inputs)
         belief: RidgeBelief = self.posterior_
-        mean, leverage = belief.mean(columns), belief.leverage(columns)
+        with threads_for(columns.size * columns.shape[1]):
+            mean, leverage = belief.mean(columns), belief.leverage(columns)
         if isinstance(self.basis_, ContinuedBasis):
             beyond = self.basis_.beyond(inputs)
             rows = beyond.rows

@@ -17,11 +17,11 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
-from threadpoolctl import threadpool_limits
 
 from credo.numerics.array import Array
 from credo.numerics.plain_time import PlainTime, by_element
 from credo.numerics.row_block import over_blocks
+from credo.numerics.threads import threads_for
 
 __all__ = ["TREE_COLUMNS", "NeighborSearch", "running_sums"]
 
@@ -272,7 +272,7 @@ def _screened(
         return score[:, -1].astype(np.float64), index
 
     # The threads are those over queries; more of them inside each product would only wait.
-    with threadpool_limits(1, user_api="blas"):
+    with threads_for(0):
         return _in_threads(tile, len(moved), QUERY_TILE)
 
 
