@@ -689,7 +689,7 @@ def test_a_joint_query_over_sixty_variables_is_refused_before_any_work():
     with pytest.raises(InferenceTooLarge, match="Ask for fewer variables at once") as caught:
         net.query(names)
     assert caught.value.cells == 2**60
-    assert caught.value.bytes == 8 * 2**60
+    assert caught.value.bytes > 8 * 2**60
     assert caught.value.width == 59
 
 

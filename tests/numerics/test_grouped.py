@@ -82,11 +82,19 @@ def test_numba_loads_on_the_first_grouped_pass_and_not_before():
         "import sys, numpy as np\n"
         "from credo.families import NormalStatistics, NormalInverseWishart\n"
         "NormalStatistics.of([[1.0]])\n"
-        "print([name in sys.modules for name in ('numba', 'scipy.stats', 'sklearn')])\n"
         "NormalStatistics.by_group([[1.0]], [0], 1)\n"
+        "print([name in sys.modules for name in ('numba', 'scipy.stats', 'sklearn')])\n"
+        "NormalStatistics.by_group([[1.0], [2.0]], [0, 1], 2)\n"
         "print('numba' in sys.modules)\n"
     )
     run = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert run.stdout.split("\n")[:2] == ["[False, False, False]", "True"]
+
+
+def test_one_group_has_the_moments_of_all_rows_and_those_of_the_loop():
+    alone = group_moments(X, np.zeros(200, dtype=np.intp), 1, WEIGHT)
+    beside_an_empty_one = group_moments(X, np.zeros(200, dtype=np.intp), 2, WEIGHT)
+    for ours, theirs in zip(alone, beside_an_empty_one, strict=True):
+        assert_allclose(ours, theirs[:1], rtol=1e-12)

@@ -36,7 +36,7 @@ NEAR_MODE, MOST_LOOKS, LARGEST_STRIDE = 0.3, 12, 1.5
 SCALING = Termination(max_steps=6, value_change=3e-4, gradient_norm=0.02)
 LONGEST = 1.0
 N_DRAWS = 256
-LEAST_BEND = 0.1
+LEAST_BEND, NO_SIGNAL = 0.1, 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +147,7 @@ class GaussianFit:
         """Mean squared length of a row, weighted as the likelihood bends."""
         likelihood = self.precision.diagonal() - self.problem.prior_precision
         total = float(self.problem.rows.weight.sum())
-        return max(float(likelihood[self.problem.is_weight].sum()) / total, 1e-300)
+        return max(float(likelihood[self.problem.is_weight].sum()) / total, NO_SIGNAL)
 
     @property
     def squares(self) -> Array:
@@ -332,6 +332,8 @@ def _weighed_evidence(fit: GaussianFit) -> float:
 
 def _log_width(fit: GaussianFit) -> float:
     """Return the log of prior density times width of what is believed of the log precision."""
+    if fit.signal <= NO_SIGNAL:
+        return 0.0
     bend = max(_precision_slope(fit.problem, fit.mean, fit.covariance)[1], LEAST_BEND)
     log_prior = float(log_ratio_prior(np.asarray(fit.log_ratio(fit.signal))))
     return log_prior + 0.5 * (LOG_TWO_PI - float(np.log(bend)))
