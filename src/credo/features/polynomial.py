@@ -1,8 +1,8 @@
 """Polynomials of the inputs by total degree, as monomials or as orthogonal polynomials."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import combinations_with_replacement
 from math import comb
 from typing import Self
@@ -87,7 +87,7 @@ class PolynomialBasis(Basis):
         if highest is None:
             return comb(n_features + self.degree, self.degree) - 1
         self._require_features(n_features, len(highest))
-        return sum(1 for _ in _terms(n_features, self.degree, highest))
+        return len(_terms(n_features, self.degree, highest))
 
     def names(self, feature_names: Sequence[str]) -> list[str]:
         """Return names such as ``age*dose^2``, or ``P1(age)*P2(dose)`` if orthogonal."""
@@ -124,21 +124,29 @@ class PolynomialBasis(Basis):
             powers.append(ahead / norm[:, k])
         return powers
 
-    def _highest(self) -> Array | None:
+    def _highest(self) -> tuple[int, ...] | None:
         """Return the highest power of each feature, or None if only the total counts."""
         if not self.orthogonal:
             return None
-        counts: Array = np.isfinite(self._require_placed(self.placed_norm)).sum(axis=1)
-        return counts
+        counts = np.isfinite(self._require_placed(self.placed_norm)).sum(axis=1)
+        return tuple(counts.tolist())
 
 
-def _terms(n_features: int, degree: int, highest: Array | None) -> Iterator[dict[int, int]]:
-    """Yield each product in graded order, as powers by feature."""
-    for total in range(1, degree + 1):
-        for factors in combinations_with_replacement(range(n_features), total):
-            term = {j: factors.count(j) for j in factors}
-            if highest is None or all(k <= highest[j] for j, k in term.items()):
-                yield term
+@lru_cache(maxsize=64)
+def _terms(
+    n_features: int, degree: int, highest: tuple[int, ...] | None
+) -> tuple[Mapping[int, int], ...]:
+    """Return each product in graded order, as powers by feature."""
+    terms = (
+        {j: factors.count(j) for j in factors}
+        for total in range(1, degree + 1)
+        for factors in combinations_with_replacement(range(n_features), total)
+    )
+    return tuple(
+        term
+        for term in terms
+        if highest is None or all(k <= highest[j] for j, k in term.items())
+    )
 
 
 def _recurrences(X: Array, degree: int) -> tuple[Array, Array]:

@@ -43,7 +43,10 @@ NEGLIGIBLE = 1e-6
 """A component of a mixture with less weight has no say in rows with gaps."""
 
 N_STEPS = 12
-"""How often the copies of training rows are weighed, and the curve fitted to them."""
+"""How often, at most, copies of training rows are weighed, and the curve fitted to them."""
+
+SETTLED = 0.01
+"""Change of the weights of the copies that counts as none."""
 
 CURVE_ROWS = 2_000
 """Rows that are enough to find the curve by which copies are weighed."""
@@ -104,9 +107,19 @@ def curved_completion(
     average = ModelAverage(list(candidates)).fit(rows.X, outcome, sample_weight=rows.weight)
     curve = average.estimators_[int(np.argmax(average.probability_))]
     for _ in range(N_STEPS):
+        before = rows.weight
         rows = WeighedCompletion(completion, curve).weighed(rows, y)
-        curve = clone(curve).fit(rows.X, outcome, sample_weight=rows.weight)
+        curve = _relearned(curve, rows, outcome)
+        if np.abs(rows.weight - before).max() <= SETTLED:
+            break
     return WeighedCompletion(completion, curve)
+
+
+def _relearned(curve: Any, rows: CompletedRows, outcome: Array) -> Any:
+    """Return the curve learned from copies that count otherwise, its basis where it is."""
+    if hasattr(curve, "summarize"):
+        return copy(curve).fit_statistics(curve.summarize(rows.X, outcome, rows.weight))
+    return clone(curve).fit(rows.X, outcome, sample_weight=rows.weight)
 
 
 def _has_statistics(wrapper: Any) -> bool:
