@@ -34,7 +34,7 @@ class LogisticBelief:
     Attributes
     ----------
     mean
-        Most probable ``T``.
+        Mean of ``T`` under the Gaussian, or the point.
     gaussian
         Belief about ``T``, flattened; None for a point.
     coding

@@ -40,10 +40,9 @@ class LogisticRegression(PredictiveClassifier):
         Functions of the inputs from `credo.features`; the inputs themselves if None. It is
         placed on the inputs of the fit and never sees y.
     inference
-        "variational" for the Gaussian closest to the posterior (with many rows for each
-        parameter, and weights that they determine, that of Laplace's method, which is the same
-        then), "laplace" for a Gaussian at the mode, "map" for the mode alone, "ml" for maximum
-        likelihood.
+        "variational" for the Gaussian closest to the posterior (that of Laplace's method where
+        rows are many and show that it is the same), "laplace" for a Gaussian at the mode,
+        "map" for the mode alone, "ml" for maximum likelihood.
     weight_precision
         Inverse prior variance of the weights in the units of the data, or "evidence" to
         learn one for all (columns scaled to unit variance inside).

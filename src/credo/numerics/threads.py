@@ -1,7 +1,8 @@
 """How many threads matrix products take: chosen by the size of the work, in this one place.
 
 BLAS starts threads for products of a few microseconds, which then cost more than they bring,
-and much more on a busy machine. Results do not depend on it.
+and much more on a busy machine. Small work then gives the same bits however many threads are
+allowed; large work differs by rounding, as its products do.
 """
 
 from __future__ import annotations
