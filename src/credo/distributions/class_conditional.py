@@ -18,14 +18,20 @@ from credo.distributions.covariance import DenseCovariance
 from credo.distributions.elliptical import Elliptical
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.distributions.multivariate_student_t import MultivariateStudentT
-from credo.distributions.normal import Normal
+from credo.distributions.normal import LOG_ROOT_TWO_PI, Normal
 from credo.distributions.student_t import StudentT
 from credo.numerics.array import Array
 from credo.numerics.class_score import add_student_t
-from credo.numerics.linear_algebra import cholesky, symmetrize
+from credo.numerics.linear_algebra import NotPositiveDefinite, cholesky, symmetrize
 from credo.numerics.log_domain import log_normalize, log_sum_exp
 from credo.numerics.mahalanobis import mahalanobis_squares
-from credo.numerics.missing import gap_regression, missing_patterns
+from credo.numerics.missing import (
+    GapBlock,
+    gap_blocks,
+    has_missing,
+    missing_patterns,
+    present_precision,
+)
 
 __all__ = ["ClassConditional", "ClassDensity"]
 
@@ -66,6 +72,9 @@ class ClassConditional:
         density, k = self.density, len(self.log_weight)
         if not isinstance(density, Elliptical):
             return self.log_weight + _independent_log_prob(density, x, k)
+        if isinstance(density, MultivariateNormal) and has_missing(x):
+            own = [self.log_own(x, np.full(len(x), c)) for c in range(k)]
+            return np.stack(own, axis=1)
         answer = np.empty((len(x), k))
         for columns, rows in missing_patterns(x):
             if len(columns) == x.shape[1]:
@@ -77,6 +86,36 @@ class ClassConditional:
             else:
                 answer[rows] = self.log_weight
         return answer
+
+    def log_own(self, x: Array, label: NDArray[np.intp]) -> Array:
+        """Return log weight plus log density of each row in one class of its own, shape (n,).
+
+        Parameters
+        ----------
+        x
+            Rows (n, d); a NaN is a missing value and is integrated out.
+        label
+            The class of each row, shape (n,).
+        """
+        answer, is_normal = np.empty(len(x)), isinstance(self.density, MultivariateNormal)
+        has_gap = np.asarray(np.isnan(x).any(axis=1) & is_normal)
+        whole = np.flatnonzero(~has_gap)
+        answer[whole] = self.log_joint(x[whole])[np.arange(len(whole)), label[whole]]
+        for c in np.unique(label[has_gap]):
+            rows = np.flatnonzero(has_gap & (label == c))
+            for block in gap_blocks(x[rows]):
+                part = rows[block.rows]
+                log_prob = _present_log_prob(*self._normal(c), x[part], block)
+                answer[part] = self.log_weight[c] + log_prob
+        return answer
+
+    def _normal(self, c: int) -> tuple[Array, Array]:
+        """Return center and covariance-like matrix of one class."""
+        k, d = len(self.log_weight), self.density.loc.shape[-1]
+        center = np.broadcast_to(self.density.loc, (k, d))[c]
+        if isinstance(self.density, Elliptical):
+            return center, np.broadcast_to(self.density.form.dense(), (k, d, d))[c]
+        return center, np.diag(np.broadcast_to(self.density.scale, (k, d))[c] ** 2)
 
     def log_posterior(self, x: Array) -> Array:
         """Return the log probability of each class for each row, shape (n, K)."""
@@ -118,33 +157,15 @@ class ClassConditional:
                 [2. , 2. ]]])
         """
         answer = np.repeat(x[:, None], len(scores), axis=1)
-        center = np.broadcast_to(self.density.loc, (len(self.log_weight), x.shape[1]))
-        for present, rows in missing_patterns(x):
-            missing = np.setdiff1d(np.arange(x.shape[1]), present)
-            # Without gaps nothing is left to draw.
-            for c in np.unique(label[rows]) if len(missing) else ():
-                slope, root = self._gap(c, present, missing)
-                row, draw = np.nonzero(label[rows] == c)
-                shift = x[np.ix_(rows, present)] - center[c, present]
-                mean = center[c, missing] + shift @ slope
-                drawn = mean[row] + scores[draw, : len(missing)] @ root.T
-                answer[rows[row][:, None], draw[:, None], missing] = drawn
+        for c in np.unique(label):
+            rows = np.flatnonzero((label == c).any(axis=1))
+            for block in gap_blocks(x[rows]):
+                part = rows[block.rows]
+                mean, root = _gap_normal(*self._normal(c), x[part], block)
+                drawn = mean[:, None] + scores @ root.swapaxes(1, 2)[block.code]
+                is_open = (label[part] == c)[..., None] & np.isnan(x[part])[:, None]
+                answer[part] = np.where(is_open, drawn, answer[part])
         return answer
-
-    def _gap(
-        self, c: int, present: NDArray[np.intp], missing: NDArray[np.intp]
-    ) -> tuple[Array, Array]:
-        """Return the slopes of what is missing on what is present, and a root of what is left.
-
-        Both for one class; independent features have no slopes.
-        """
-        k, d = len(self.log_weight), len(present) + len(missing)
-        if isinstance(self.density, Normal | StudentT):
-            scale = np.broadcast_to(self.density.scale, (k, d))[c, missing]
-            return np.zeros((len(present), len(missing))), np.diag(scale)
-        matrix = np.broadcast_to(self.density.form.dense(), (k, d, d))[c]
-        slope, left = gap_regression(matrix, present, missing)
-        return slope, cholesky(symmetrize(left)).lower
 
     def linear_discriminant(self) -> tuple[Array, Array]:
         """Return weights and intercepts of the classes, for normals of one covariance.
@@ -177,6 +198,44 @@ def _joint_log_prob(
     if lower.ndim == 3 and len(lower) == 1:
         lower = lower[0]
     return density.log_prob_at(mahalanobis_squares(x, centers, lower))
+
+
+def _present_log_prob(center: Array, covariance: Array, x: Array, block: GapBlock) -> Array:
+    """Return the log density of what rows of a block have, shape (n,)."""
+    precision, log_det = present_precision(covariance, block.is_missing)
+    shift = np.where(np.isnan(x), 0.0, x - center)
+    distance = (block.product(shift, precision) * shift).sum(axis=1)
+    constant = -0.5 * log_det - (~block.is_missing).sum(axis=1) * LOG_ROOT_TWO_PI
+    return np.asarray(constant[block.code] - 0.5 * distance)
+
+
+def _gap_normal(
+    center: Array, covariance: Array, x: Array, block: GapBlock
+) -> tuple[Array, Array]:
+    """Return rows of a block with gaps at their means (n, d), and a root of what is left.
+
+    Roots are by pattern; the row of a missing column has as many numbers as there are gaps,
+    and then zeros.
+    """
+    precision, _ = present_precision(covariance, block.is_missing)
+    shift = np.where(np.isnan(x), 0.0, x - center)
+    mean = center + block.product(shift, precision) @ covariance
+    is_left = block.is_missing[:, :, None] & block.is_missing[:, None, :]
+    left = covariance - covariance @ precision @ covariance
+    left = symmetrize(np.where(is_left, left, np.eye(len(center))))
+    pattern = np.arange(len(left))[:, None]
+    order = np.argsort(~block.is_missing, axis=1, kind="stable")
+    root = np.empty_like(left)
+    root[pattern, order] = _roots(left[pattern[..., None], order[..., None], order[:, None]])
+    return mean, root
+
+
+def _roots(matrices: Array) -> Array:
+    """Return the lower factors of matrices (n, d, d), each as if it were alone."""
+    try:
+        return cholesky(matrices, largest_jitter=0.0).lower
+    except NotPositiveDefinite:
+        return np.stack([cholesky(matrix).lower for matrix in matrices])
 
 
 def _independent_log_prob(density: Normal | StudentT, x: Array, k: int) -> Array:

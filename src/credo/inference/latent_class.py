@@ -29,8 +29,8 @@ from credo.families.multivariate_normal import MultivariateNormalStatistics
 from credo.families.normal import NormalStatistics
 from credo.inference.expectation_maximization import Expectation
 from credo.numerics.array import Array
-from credo.numerics.log_domain import log_sum_exp
-from credo.numerics.missing import gap_regression, missing_patterns
+from credo.numerics.linear_algebra import symmetrize
+from credo.numerics.missing import GapBlock, gap_blocks, present_precision
 
 __all__ = ["IncompleteRows", "LatentClassProblem"]
 
@@ -132,14 +132,14 @@ class LatentClassProblem:
     def expect(self, belief: Knowledge) -> Expectation:
         """Return expected statistics of complete rows, and the log normalizer."""
         joint, constants = _expected(belief)
-        log_joint = joint.log_joint(self.data.x) + self._present_sum(constants)
-        own = np.take_along_axis(log_joint, np.maximum(self.data.label, 0)[:, None], axis=1)
-        is_known = self.data.label >= 0
-        log_row = np.where(is_known, own[:, 0], log_sum_exp(log_joint, axis=1))
+        row, label = self._pairs
+        x = self.data.x[row]
+        log_pair = joint.log_own(x, label) + _present_sum(x, constants[label])
+        start = np.flatnonzero(np.diff(row, prepend=-1))
+        log_row = np.logaddexp.reduceat(log_pair, start)
         # A known class has all the weight of its row, whatever the belief says.
-        log_share = np.where(is_known[:, None], 0.0, log_joint - log_row[:, None])
-        share = np.exp(log_share[self._pair_row, self._pair_class])
-        statistics = self._statistics(joint, share * self.data.weight[self._pair_row])
+        share = np.where(self.data.label[row] >= 0, 1.0, np.exp(log_pair - log_row[row]))
+        statistics = self._statistics(joint, share * self.data.weight[row])
         return Expectation(statistics, float(self.data.weight @ log_row))
 
     def update(self, statistics: ClassConditionalStatistics) -> Knowledge:
@@ -176,29 +176,6 @@ class LatentClassProblem:
     def _pair_class(self) -> Codes:
         return self._pairs[1]
 
-    @cached_property
-    def _gaps(self) -> list[tuple[Codes, Codes, dict[int, Codes]]]:
-        """Present and missing columns of each pattern, and its pairs by class."""
-        d, k = self.data.x.shape[1], self.data.n_classes
-        first = np.searchsorted(self._pair_row, np.arange(len(self.data.x) + 1))
-        answer = []
-        for present, rows in missing_patterns(self.data.x):
-            missing = np.setdiff1d(np.arange(d), present)
-            if not len(missing):
-                continue
-            pairs = np.concatenate([np.arange(first[i], first[i + 1]) for i in rows])
-            order = pairs[np.argsort(self._pair_class[pairs], kind="stable")]
-            ends = np.cumsum(np.bincount(self._pair_class[pairs], minlength=k))
-            parts = np.split(order, ends[:-1])
-            answer.append((present, missing, {c: p for c, p in enumerate(parts) if len(p)}))
-        return answer
-
-    def _present_sum(self, constants: Array) -> Array:
-        """Return the constants of each class summed over the features a row has, (n, K)."""
-        if not constants.any():
-            return np.zeros(())
-        return np.asarray((~np.isnan(self.data.x)).astype(np.float64) @ constants.T)
-
     def _statistics(self, joint: ClassConditional, weight: Array) -> ClassConditionalStatistics:
         k, label = self.data.n_classes, self._pair_class
         rows = self.data.x[self._pair_row]
@@ -217,17 +194,33 @@ class LatentClassProblem:
         covariance = np.broadcast_to(normal.form.dense(), (k, d, d))
         center = np.broadcast_to(normal.loc, (k, d))
         extra = np.zeros((k, d, d))
-        for present, missing, members in self._gaps:
-            apart = np.ix_(missing, missing)
-            for c, pairs in members.items():
-                slope, left = gap_regression(covariance[c], present, missing)
-                shift = rows[pairs[:, None], present] - center[c, present]
-                rows[pairs[:, None], missing] = center[c, missing] + shift @ slope
-                extra[c][apart] += weight[pairs].sum() * left
-        return 0.5 * (extra + extra.swapaxes(-1, -2))
+        for c in range(k):
+            own = np.flatnonzero(self._pair_class == c)
+            for block in gap_blocks(rows[own]):
+                pairs = own[block.rows]
+                precision, _ = present_precision(covariance[c], block.is_missing)
+                is_open = np.isnan(rows[pairs])
+                shift = np.where(is_open, 0.0, rows[pairs] - center[c])
+                expected = center[c] + block.product(shift, precision) @ covariance[c]
+                rows[pairs] = np.where(is_open, expected, rows[pairs])
+                extra[c] += _scatter_left(covariance[c], precision, weight[pairs], block)
+        return extra
+
+
+def _scatter_left(covariance: Array, precision: Array, weight: Array, block: GapBlock) -> Array:
+    """Return the weighted sum over rows of the covariance of their gaps, shape (d, d)."""
+    total = np.bincount(block.code, weight, len(precision))
+    left = covariance - covariance @ precision @ covariance
+    is_left = block.is_missing[:, :, None] & block.is_missing[:, None, :]
+    return symmetrize((np.where(is_left, left, 0.0) * total[:, None, None]).sum(axis=0))
+
+
+def _present_sum(x: Array, constants: Array) -> Array:
+    """Return the constants of each row (n, d) summed over the features that it has."""
+    return np.asarray(np.where(np.isnan(x), 0.0, constants).sum(axis=1))
 
 
 def _expected(belief: Knowledge) -> tuple[ClassConditional, Array]:
     if isinstance(belief, ClassConditional):
-        return belief, np.zeros((1, 1))
+        return belief, np.zeros((len(belief.log_weight), 1))
     return belief.expected()
