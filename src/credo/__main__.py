@@ -2,13 +2,34 @@
 
 import sys
 from importlib import import_module
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import LazyLoader
+from typing import Any
 
-__all__ = ["main"]
+__all__ = ["UNUSED", "LoadedOnUse", "main"]
+
+UNUSED = frozenset({"scipy.stats"})
+"""What scikit-learn loads at its start, and no command uses."""
+
+
+class LoadedOnUse(MetaPathFinder):
+    """Finds the modules in `UNUSED`, which are loaded once something is asked of them."""
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
+        """Return where a module is if it is one of these, else None."""
+        if fullname not in UNUSED:
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = LazyLoader(spec.loader)
+        return spec
 
 
 def main() -> None:
     """Run the command line."""
     try:
+        sys.meta_path.insert(0, LoadedOnUse())
         import_module("credo.app.command_line").main()
     except KeyboardInterrupt:
         sys.stderr.write("credo: stopped before anything was done.\n")
