@@ -1,12 +1,15 @@
 """Threads of matrix products, chosen by the size of the work."""
 
+import time
+import warnings
+
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from credo import LinearRegression, LogisticRegression
 from credo.numerics import threads
-from credo.numerics.threads import WORTH_THREADS, threads_for
+from credo.numerics.threads import WORTH_THREADS, side_by_side, threads_for
 
 
 def most_threads():
@@ -42,3 +45,42 @@ def test_threads_change_a_fit_by_rounding_alone(model, monkeypatch):
     alone = fitted(model, 2)
     monkeypatch.setattr(threads, "WORTH_THREADS", 0.0)
     np.testing.assert_allclose(fitted(model, 2), alone, rtol=1e-9)
+
+
+def test_items_side_by_side_come_back_in_order_and_leave_the_threads_as_they_were():
+    def work(item):
+        with threads_for(0):
+            time.sleep(0.001 * (5 - item))
+        return item, most_threads(), np.geterr()["over"]
+
+    with threadpool_limits(2, user_api="blas"), np.errstate(over="raise"):
+        found = side_by_side(work, range(6))
+        assert most_threads() == 2
+    assert found == [(item, 1, "raise") for item in range(6)]
+
+
+def test_items_side_by_side_have_the_bits_of_one_after_the_other(monkeypatch):
+    def work(seed):
+        rows = np.random.default_rng(seed).normal(size=(400, 60))
+        return np.linalg.eigh(rows.T @ rows)[1]
+
+    together = side_by_side(work, range(4))
+    monkeypatch.setattr(threads, "n_cores", lambda: 1)
+    np.testing.assert_array_equal(together, side_by_side(work, range(4)))
+
+
+def test_the_first_failure_side_by_side_is_raised_and_later_items_are_not_begun():
+    begun = []
+
+    def work(item):
+        begun.append(item)
+        if item >= 1:
+            raise KeyError(item)
+        return item
+
+    filters = list(warnings.filters)
+    with pytest.raises(KeyError, match="1"):
+        side_by_side(work, range(50))
+    assert len(begun) < 50
+    assert warnings.filters == filters
+    assert side_by_side(work, []) == []
