@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from credo.distributions import MultivariateNormal, Normal
-from credo.models.row_completion import N_DRAWS, RowCompletion, WeighedCompletion
+from credo.models.row_completion import N_DRAWS, CompletedRows, RowCompletion, WeighedCompletion
 
 RNG = np.random.default_rng(0)
 COVARIANCE = np.array([[1.0, 0.5, 0.3], [0.5, 2.0, -0.4], [0.3, -0.4, 1.5]])
@@ -135,3 +135,12 @@ def test_wide_rows_are_completed_column_by_column():
     wide[::3, 0] = np.nan
     rows = RowCompletion.learn(wide, rng.normal(size=30)).prediction(wide)
     assert np.isfinite(rows.X).all()
+
+
+def test_different_copies_of_rows_are_found_once_each():
+    copies = np.array([[0.0, 1.0], [2.0, 0.0], [0.0, 1.0], [0.0, 1.0], [2.0, 0.0], [3.0, 0.0]])
+    rows = CompletedRows(copies, np.array([0, 1, 1, 1, 1, 2]), np.full(6, 0.25))
+    distinct, place = rows.distinct()
+    assert sorted(rows.row[distinct].tolist()) == [0, 1, 1, 2]
+    assert_array_equal(rows.X[distinct][place], rows.X)
+    assert_array_equal(rows.row[distinct][place], rows.row)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from credo.app.data_summary import DataSummary
 from credo.app.finding import findings
@@ -14,21 +13,19 @@ from credo.app.judgment import candidate_scores, columns_gain, cross_validation_
 from credo.app.profile import N_PROFILES, profiles
 from credo.app.progress import Progress
 from credo.app.result import FitSettings, RegressionResult
-from credo.app.slate import CONSTANT, Slate, regression_slate
-from credo.app.split import Part, Split, split_rows
+from credo.app.slate import CONSTANT, regression_slate
+from credo.app.split import Split, split_rows
+from credo.app.training import retrained, trained
 from credo.data.preparation import TablePreparation
 from credo.data.table import Table
-from credo.data.table_input import named_inputs
 from credo.data.table_regression import TableRegression
 from credo.data.target import Target
 from credo.data.training_range import TrainingRange
 from credo.distributions.predictive import Predictive
-from credo.evaluation.cross_validation import CrossValidation, cross_validate
 from credo.evaluation.splits import fold_labels
 from credo.models.average import ModelAverage
-from credo.models.gap_average import GapAverage, average_over_gaps, curved_completion
+from credo.models.gap_average import average_over_gaps, curved_completion
 from credo.models.row_completion import Completion, RowCompletion
-from credo.numerics.missing import has_missing
 
 __all__ = ["judged_regression"]
 
@@ -55,11 +52,8 @@ def _judged(
     slate = regression_slate(complete)
     progress(0.05, "fitting the candidates")
     completion = curved_completion(drawn, slate.candidates, X, y)
-    whole = ModelAverage(list(slate.candidates))
-    average = GapAverage(whole, completion).fit(train.inputs, y).estimator_
-    n_folds = min(settings.n_folds, len(train.y))
-    labels = fold_labels(len(train.y), n_folds, fold_rng)
-    folds = _cross_validated(slate, completion, train, labels, progress)
+    labels = fold_labels(len(y), min(settings.n_folds, len(y)), fold_rng)
+    average, folds = trained(slate, completion, train, labels, progress)
     progress(0.7, "judging on the test rows")
     scores = candidate_scores(
         average, folds, test.inputs, test.y, settings.coverage, completion
@@ -82,24 +76,6 @@ def _judged(
     )
 
 
-def _cross_validated(
-    slate: Slate,
-    completion: Completion,
-    train: Part,
-    labels: NDArray[np.intp],
-    progress: Progress,
-) -> list[CrossValidation]:
-    folds = []
-    has_gaps = has_missing(train.prepared.X)
-    for i, (name, candidate) in enumerate(slate.candidates):
-        progress(0.2 + 0.5 * i / len(slate.candidates), f"cross-validating {name}")
-        # Without one fold a target may be constant: infinitely sure, and infinitely wrong.
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            model = GapAverage(candidate, completion) if has_gaps else candidate
-            folds.append(cross_validate(model, train.prepared.X, train.y, labels=labels))
-    return folds
-
-
 def _held_out(
     average: ModelAverage, completion: Completion, split: Split
 ) -> HeldOut[Predictive]:
@@ -119,11 +95,11 @@ def _refitted(
     drawn = RowCompletion.learn(prepared.X, target.y, preparation.level_places)
     winner = average.estimators[int(np.argmax(average.probability_))]
     completion = curved_completion(drawn, [winner], prepared.X, target.y)
-    again = GapAverage(average, completion).fit(named_inputs(prepared), target.y)
+    again = retrained(average, completion, prepared, target.y)
     return TableRegression(
         preparation=preparation,
         completion=drawn,
-        average=again.estimator_,
+        average=again,
         training_range=TrainingRange.of(prepared),
         coverage=coverage,
         n_rows=len(labeled),

@@ -24,7 +24,7 @@ from credo.evaluation.splits import fold_labels, stratified_fold_labels
 from credo.families.rows import group_rows
 from credo.numerics.array import as_float
 
-__all__ = ["fold_codes", "fold_members", "fold_models", "refit_folds"]
+__all__ = ["fold_codes", "fold_members", "fold_models", "refit_folds", "sums_of_others"]
 
 Rows = NDArray[np.intp]
 
@@ -54,7 +54,7 @@ def fold_models(
     if hasattr(estimator, "summarize_groups") and hasattr(estimator, "fit_statistics"):
         model = clone(estimator)
         parts = model.summarize_groups(X, outcome.y, fold, fold.max() + 1, sample_weight)
-        return [copy(model).fit_statistics(others) for others in _sums_of_others(parts)]
+        return [copy(model).fit_statistics(others) for others in sums_of_others(parts)]
     return [
         _fitted(estimator, X, outcome.y, np.flatnonzero(fold != i), sample_weight)
         for i in range(fold.max() + 1)
@@ -85,7 +85,7 @@ def fold_members(fold: Rows) -> list[Rows]:
     return group_rows(fold, int(fold.max()) + 1)
 
 
-def _sums_of_others(parts: Sequence[Any]) -> list[Any]:
+def sums_of_others(parts: Sequence[Any]) -> list[Any]:
     """Return, for each part, the sum of all others.
 
     From sums of those before and those after: ``total - part`` would lose what an outlier in

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -84,6 +85,14 @@ class ModelAverage(Ensemble):
         if is_classifier:
             self.classes_ = fitted[0].classes_
         return self._weigh(names, fitted)
+
+    def weigh(self, fitted: Sequence[Any]) -> Self:
+        """Weigh the models by evidence, fitted to the same data already, in their order."""
+        names, _ = self._checked()
+        learned = ("n_features_in_", "feature_names_in_", "classes_")
+        for name in (name for name in learned if hasattr(fitted[0], name)):
+            setattr(self, name, getattr(fitted[0], name))
+        return self._weigh(names, list(fitted))
 
     def predict_dist(self, X: ArrayLike) -> Any:
         """Return the mixture of the models' predictives, one entry per row."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -34,7 +35,7 @@ from credo.models.row_completion import (
 from credo.numerics.array import Array
 from credo.numerics.missing import has_missing
 
-__all__ = ["GapAverage", "average_over_gaps", "curved_completion"]
+__all__ = ["AskedRows", "GapAverage", "average_over_gaps", "curved_completion"]
 
 N_PARTS = 8
 """Components by which the draws of a row stand for all that may be in its gaps."""
@@ -64,20 +65,53 @@ def average_over_gaps(model: Any, completion: Completion | None, X: Any) -> Any:
     X
         Inputs, shape (n, d), NaN where missing.
     """
-    values = np.asarray(X, dtype=np.float64)
-    if completion is None or not has_missing(values):
-        return model.predict_dist(X)
-    rows = completion.prediction(values)
-    predictive = model.predict_dist(_like(X, rows.X))
-    if isinstance(predictive, Categorical):
-        mean = rows.mean(predictive.probability)
-        mean /= mean.sum(axis=1, keepdims=True)
-        return Categorical(mean, labels=predictive.labels)
-    marginal = _averaged(predictive.marginal, rows)
-    variance, doubt = marginal.variance(), rows.mean(predictive.epistemic_std**2)
-    is_finite = np.isfinite(variance)
-    stays = np.where(is_finite, np.maximum(variance - np.where(is_finite, doubt, 0), 0), np.inf)
-    return Predictive(marginal, np.sqrt(doubt), np.sqrt(stays))
+    asked = AskedRows.of(completion, X)
+    return asked.averaged(model.predict_dist(asked.X))
+
+
+@dataclass(frozen=True, eq=False)
+class AskedRows:
+    """Rows to predict, completed once for all models that are asked about them.
+
+    Attributes
+    ----------
+    X
+        Rows without gaps to ask a model about, each but once; a frame if the rows are one.
+    place
+        Where in ``X`` each completed row is; None if no row has a gap.
+    completed
+        The completed rows; None if no row has a gap.
+    """
+
+    X: Any
+    place: NDArray[np.intp] | None = None
+    completed: CompletedRows | None = None
+
+    @classmethod
+    def of(cls, completion: Completion | None, X: Any) -> AskedRows:
+        """Return rows (n, d), NaN where missing, completed without their outcomes."""
+        values = np.asarray(X, dtype=np.float64)
+        if completion is None or not has_missing(values):
+            return cls(X)
+        completed = completion.prediction(values)
+        distinct, place = completed.distinct()
+        return cls(_like(X, completed.X[distinct]), place, completed)
+
+    def averaged(self, predictive: Any) -> Any:
+        """Return the average over what may be in the gaps, of what a model says of ``X``."""
+        rows, place = self.completed, self.place
+        if rows is None or place is None:
+            return predictive
+        if isinstance(predictive, Categorical):
+            mean = rows.mean(predictive.probability[place])
+            mean /= mean.sum(axis=1, keepdims=True)
+            return Categorical(mean, labels=predictive.labels)
+        marginal = _averaged(predictive.marginal, rows, place)
+        variance, doubt = marginal.variance(), rows.mean(predictive.epistemic_std[place] ** 2)
+        is_finite = np.isfinite(variance)
+        removed = np.where(is_finite, doubt, 0.0)
+        stays = np.where(is_finite, np.maximum(variance - removed, 0.0), np.inf)
+        return Predictive(marginal, np.sqrt(doubt), np.sqrt(stays))
 
 
 def curved_completion(
@@ -250,20 +284,22 @@ class GapAverage(BaseEstimator):
         return rows.one_of_each() if self.is_single else rows
 
 
-def _averaged(marginal: Univariate, rows: CompletedRows) -> Mixture:
+def _averaged(marginal: Univariate, rows: CompletedRows, place: NDArray[np.intp]) -> Mixture:
     """Return the mixture over copies of each row, of what is a mixture itself or not."""
     parts: Any = (marginal,)
     shares = np.ones(1)
     if isinstance(marginal, Mixture):
         parts, shares = marginal.components, marginal.weights
     counted = np.flatnonzero(shares >= NEGLIGIBLE)
-    found = [_merged(parts[i], rows) for i in counted]
+    found = [_merged(parts[i], rows, place) for i in counted]
     total = shares[counted].sum()
     weights = [shares[i] / total * found[k][0] for k, i in enumerate(counted)]
     return Mixture(np.concatenate(weights, axis=1), [c for _, own in found for c in own])
 
 
-def _merged(part: Univariate, rows: CompletedRows) -> tuple[Array, list[Univariate]]:
+def _merged(
+    part: Univariate, rows: CompletedRows, place: NDArray[np.intp]
+) -> tuple[Array, list[Univariate]]:
     """Return weights (n, `N_PARTS`) and components that stand for the copies of each row.
 
     Draws are points where a density may be smooth. Each gets a width, as in an estimate of
@@ -272,9 +308,9 @@ def _merged(part: Univariate, rows: CompletedRows) -> tuple[Array, list[Univaria
     """
     if not isinstance(part, Normal | StudentT):
         part = Normal(part.mean(), part.std())
-    n, start = len(rows.row), rows.start
-    df = np.broadcast_to(getattr(part, "df", np.inf), n)[start]
-    center, spread = np.broadcast_to(part.loc, n), np.broadcast_to(part.scale, n)
+    n, start, asked = len(rows.row), rows.start, part.batch_shape
+    df = np.broadcast_to(getattr(part, "df", np.inf), asked)[place][start]
+    center, spread = (np.broadcast_to(v, asked)[place] for v in (part.loc, part.scale))
     has_gap = np.diff(start, append=n) > 1
     location, square = (
         np.repeat(values[start][:, None], N_PARTS, axis=1) for values in (center, spread**2)

@@ -77,6 +77,19 @@ class CompletedRows:
         chosen = self.start + np.arange(len(n_copies)) % n_copies
         return CompletedRows(self.X[chosen], self.row[chosen], np.ones(len(chosen)))
 
+    def distinct(self) -> tuple[Indices, Indices]:
+        """Return one place of each different copy of a row, and where in these each copy is."""
+        mixing = np.random.default_rng(0).uniform(1.0, 2.0, self.X.shape[1])
+        spread = np.abs(self.X).max(axis=0, initial=0.0)
+        key = (self.X * (mixing / np.where(spread > 0, spread, 1.0))).sum(axis=1)
+        order = np.lexsort((key, self.row))
+        before, after = order[:-1], order[1:]
+        is_new = (self.X[before] != self.X[after]).any(axis=1)
+        is_new = np.append(True, is_new | (self.row[before] != self.row[after]))
+        place = np.empty(len(order), dtype=np.intp)
+        place[order] = np.cumsum(is_new) - 1
+        return order[is_new], place
+
     def mean(self, values: Array) -> Array:
         """Return the weighted mean over the copies of each row, of values by copy."""
         weight = self.weight.reshape(-1, *[1] * (values.ndim - 1))

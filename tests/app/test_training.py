@@ -1,0 +1,74 @@
+"""Candidates that read the training rows once, against fits of their own for everything."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from credo.app.progress import silent
+from credo.app.slate import regression_slate
+from credo.app.split import Part
+from credo.app.training import retrained, trained
+from credo.data.preparation import PreparedTable
+from credo.evaluation import cross_validate, fold_labels
+from credo.models import ModelAverage
+from credo.models.gap_average import GapAverage
+from credo.models.row_completion import RowCompletion
+from credo.numerics import threads
+
+RNG = np.random.default_rng(5)
+X = RNG.uniform(-2, 2, size=(90, 3))
+X[:, 2] = X[:, 2] > 0
+Y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + RNG.normal(0, 0.2, 90)
+FOLD = fold_labels(90, 4, np.random.default_rng(1))
+NAMES = ("a", "b", "c")
+
+
+def with_gaps(share):
+    return np.where(np.random.default_rng(2).random(X.shape) < share, np.nan, X)
+
+
+def training_of(values):
+    completion = RowCompletion.learn(values, Y)
+    slate = regression_slate(X)
+    part = Part(PreparedTable(values, NAMES, ()), Y, np.arange(90))
+    found = trained(slate, completion, part, FOLD, silent)
+    return slate, completion, found
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1])
+def test_one_pass_gives_what_a_fit_and_a_cross_validation_of_each_give(share):
+    values = with_gaps(share)
+    slate, completion, (average, folds) = training_of(values)
+    alone = GapAverage(ModelAverage(list(slate.candidates)), completion)
+    alone.fit(pd.DataFrame(values, columns=NAMES), Y)
+    assert_allclose(average.log_evidences_, alone.estimator_.log_evidences_, rtol=1e-9)
+    assert_array_equal(average.feature_names_in_, NAMES)
+    assert len(folds) == len(slate.candidates)
+    for (_, candidate), fold in zip(slate.candidates, folds, strict=True):
+        one = cross_validate(GapAverage(candidate, completion), values, Y, labels=FOLD)
+        assert_allclose(fold.log_score, one.log_score, rtol=1e-7, atol=1e-9)
+        assert_allclose(fold.mean, one.mean, rtol=1e-7, atol=1e-9)
+        assert_allclose(fold.log_evidence, one.log_evidence, rtol=1e-9)
+        assert fold.score.standard_error == pytest.approx(one.score.standard_error)
+
+
+def test_learning_again_is_the_fit_of_the_same_candidates():
+    values = with_gaps(0.1)
+    slate, completion, (average, _) = training_of(values)
+    table = PreparedTable(values[:60], NAMES, ())
+    again = retrained(average, completion, table, Y[:60])
+    alone = GapAverage(ModelAverage(list(slate.candidates)), completion)
+    alone.fit(pd.DataFrame(values[:60], columns=NAMES), Y[:60])
+    assert_allclose(again.log_evidences_, alone.estimator_.log_evidences_, rtol=1e-9)
+    assert again.names_ == average.names_
+
+
+def test_bits_do_not_depend_on_the_number_of_cores(monkeypatch):
+    values = with_gaps(0.1)
+    _, _, several = training_of(values)
+    monkeypatch.setattr(threads, "n_cores", lambda: 1)
+    _, _, single = training_of(values)
+    assert_array_equal(several.average.log_evidences_, single.average.log_evidences_)
+    for one, other in zip(several.folds, single.folds, strict=True):
+        assert_array_equal(one.log_score, other.log_score)
