@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -157,8 +159,23 @@ def test_wide_belief_equals_the_dense_one():
     assert_allclose(
         log_evidence(spectrum, 0, np.array(0.3), 2.0), prior.log_evidence(statistics), rtol=1e-9
     )
+    variances = np.diagonal(dense.weights().covariance())
+    assert_allclose(found.weight_variance()[:, 0], variances, rtol=1e-8)
     draws, _ = found.sample(np.random.default_rng(0), 40_000)
     assert_allclose(np.cov(draws[:, 0].T), found.marginal().covariance(), atol=0.05)
+
+
+def test_intervals_of_many_weights_take_no_matrix_of_them():
+    n_columns = 2000
+    x = np.random.default_rng(5).normal(size=(4, n_columns))
+    spectrum = Spectrum.of(LinearStatistics.of(x, x[:, 0]), np.ones(n_columns), "flat")
+    belief = RidgeBelief((spectrum,), np.array([0.3]), np.array([2.0]), np.array([3.0]))
+    tracemalloc.start()
+    intervals = belief.weight_interval(0.9)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * n_columns**2 / 10
+    assert_allclose(intervals.mean(axis=-1), belief.weights, rtol=1e-9)
 
 
 @pytest.mark.parametrize("weight", [None, WEIGHT])

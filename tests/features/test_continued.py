@@ -1,3 +1,4 @@
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -101,6 +102,24 @@ def test_a_straight_line_goes_on_as_it_is():
     assert_array_equal(ContinuedBasis(LinearBasis()).place(X).design(far), far)
     powers = ContinuedBasis(PolynomialBasis(3)).place(X).design(far)
     assert_allclose(powers[:, :2], far, rtol=1e-9)
+
+
+def test_straight_lines_of_many_inputs_bend_by_none_of_them():
+    lines = ContinuedBasis(LinearBasis()).place(X)
+    beyond = lines.beyond(3 * X)
+    assert beyond.doubt.shape == (len(beyond.rows), 0)
+    assert list(beyond.bends) == []
+    assert_array_equal(beyond.edge, np.clip(3 * X, LOW, HIGH)[beyond.rows])
+
+
+def test_a_constant_of_many_inputs_takes_no_matrix_of_them():
+    wide = np.random.default_rng(1).normal(size=(5, 2000))
+    tracemalloc.start()
+    constant = ContinuedBasis(PolynomialBasis(0)).place(wide)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * 2000**2 / 10
+    assert constant.design(2 * wide).shape == (5, 0)
 
 
 def test_functions_of_other_inputs_and_bumps_stay_where_they_are():

@@ -72,6 +72,19 @@ def test_a_plain_array_is_read_without_a_copy():
     assert np.shares_memory(source(x).numbers([0, 1]), x)
 
 
+def test_a_frame_of_floats_is_read_as_its_array_whatever_is_asked_of_its_columns():
+    x = np.array([[1.0, NAN, 2.0], [0.0, 3.0, 2.0]])
+    frame = pd.DataFrame(x, columns=["a", "b", "c"])
+    read = source(frame)
+    assert read.numbers([0, 1, 2]).base is not None
+    kinds = ("gaussian", "counts", "categorical")
+    for same in (frame.astype("Float64"), pl.DataFrame(frame)):
+        rows, expected = typed_rows(read, kinds), typed_rows(source(same), kinds)
+        assert_array_equal(rows.numbers, expected.numbers)
+        assert_array_equal(rows.is_counted, expected.is_counted)
+        assert_array_equal(rows.categories[0].values, expected.categories[0].values)
+
+
 def test_category_counts_add_over_the_union_of_their_states():
     label, weight = np.array([0, 1, 0]), np.array([1.0, 2.0, 4.0])
     a = CategoryCount.by_group(category(["u", "v", None]), label, 2, weight)

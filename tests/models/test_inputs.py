@@ -227,3 +227,38 @@ def test_rows_too_far_off_for_a_line_are_refused():
     curve = LinearRegression(PolynomialBasis(3)).fit(x, y)
     with pytest.raises(ValueError, match=r"the basis of X must hold numbers within 1e\+140"):
         curve.predict_dist([[1e120, 0.0]])
+
+
+ALL_KINDS = [*MODELS, NearestNeighborsClassifier(2), Stack(PAIRS, cv=2), ModelAverage(PAIRS)]
+
+
+@pytest.mark.parametrize("model", ALL_KINDS)
+def test_a_frame_of_floats_is_checked_as_any_other_input(model):
+    frame = pd.DataFrame(X, columns=["age", "dose"])
+    fitted = clone(model).fit(frame, Y)
+    mixed = frame.assign(age=frame["age"].astype(np.int64))
+    assert_array_equal(fitted.predict(frame), clone(model).fit(X, Y).predict(X))
+    assert_array_equal(fitted.predict(frame), fitted.predict(mixed))
+    with pytest.raises(ValueError, match="in the same order as they were in fit"):
+        fitted.predict(frame[["dose", "age"]])
+    with pytest.raises(ValueError, match="Feature names unseen at fit time"):
+        fitted.predict(frame.rename(columns={"dose": "weight"}))
+    if not isinstance(model, NaiveBayes | GaussianClassConditional):
+        with pytest.raises(ValueError, match="must have a number in every cell"):
+            fitted.predict(frame.replace(1.0, np.nan))
+    with pytest.raises(ValueError, match=r"infinity|finite"):
+        fitted.predict(frame.replace(1.0, np.inf))
+
+
+def test_a_wide_frame_of_floats_is_not_asked_for_the_type_of_each_column(monkeypatch):
+    frame = pd.DataFrame(X, columns=["age", "dose"])
+    fitted = LinearRegression().fit(frame, Y)
+    asked = []
+    monkeypatch.setattr(
+        "sklearn.utils.validation._pandas_dtype_needs_early_conversion",
+        lambda dtype: asked.append(dtype),
+    )
+    fitted.predict(frame)
+    assert asked == []
+    fitted.predict(frame.astype(np.float32))
+    assert len(asked) == 2

@@ -19,7 +19,7 @@ __all__ = ["N_POINTS", "Walk", "farthest", "typical_row", "walked", "walks"]
 N_POINTS = 41
 """Places along the range of a number."""
 
-N_GLANCES = 5
+N_GLANCES = 3
 """Places at which walks are compared first where they are many."""
 
 MANY = 100

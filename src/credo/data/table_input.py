@@ -116,4 +116,4 @@ def trial_rows(preparation: TablePreparation, training_range: TrainingRange) -> 
 
 def named_inputs(prepared: PreparedTable) -> pd.DataFrame:
     """Return a design matrix as a frame, so that models know the names of its columns."""
-    return pd.DataFrame(prepared.X, columns=list(prepared.names))
+    return pd.DataFrame(prepared.X, columns=pd.Index(prepared.names, dtype=object))

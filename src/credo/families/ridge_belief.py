@@ -198,8 +198,10 @@ class RidgeBelief:
     def _weight_leverage(self) -> Array:
         """Return the variance of each weight over that of the noise, shape (d, k)."""
         size = len(self.spectra[0].center)
+        if self.is_point:
+            return np.zeros((size, self.n_outputs))
         return np.column_stack(
-            [np.diagonal(self._spread(k, size)) for k in range(self.n_outputs)]
+            [self._weight_variances(k)[:size] for k in range(self.n_outputs)]
         )
 
     def marginal(self, output: int = 0) -> MultivariateNormal | MultivariateStudentT:
@@ -234,10 +236,10 @@ class RidgeBelief:
         return np.asarray(s.scale * (s.vectors @ inner))
 
     def _leverage(self, output: int, x: Array) -> Array:
-        s, root = self.spectrum(output), self._root(output)
+        s = self.spectrum(output)
         leverage = np.full(len(x), 1 / s.weight if s.intercept == "flat" else 0.0)
         for rows in _blocks(x):
-            leverage[rows] += self._squares(output, _columns(s, x[rows]), root)
+            leverage[rows] += self._squares(output, _columns(s, x[rows]))
         return leverage
 
     def _mean_square(self, rows: Array) -> Array:
@@ -247,24 +249,36 @@ class RidgeBelief:
     def _variance(self, step: Array) -> Array:
         """Return the variance of ``step w``, shape (n, k)."""
         columns = np.pad(step, [(0, 0), (0, self.spectra[0].intercept == "penalized")])
-        squares = [self._squares(k, columns, self._root(k)) for k in range(self.n_outputs)]
+        squares = [self._squares(k, columns) for k in range(self.n_outputs)]
         return np.column_stack(squares) / self.noise_precision
 
-    def _root(self, output: int) -> Array:
-        """Return a root of the covariance of the weights that the data speak of."""
-        s = self.spectrum(output)
-        damped = self.ratio[output] + s.eigenvalues
-        return np.asarray(s.scale[:, None] * s.vectors / np.sqrt(damped))
+    @cached_property
+    def _roots(self) -> list[Array]:
+        """Roots of the covariance of each output's weights that the data speak of."""
+        spectra = [self.spectrum(output) for output in range(self.n_outputs)]
+        return [
+            np.asarray(s.scale[:, None] * s.vectors / np.sqrt(ratio + s.eigenvalues))
+            for s, ratio in zip(spectra, self.ratio, strict=True)
+        ]
 
-    def _squares(self, output: int, z: Array, root: Array) -> Array:
+    def _squares(self, output: int, z: Array) -> Array:
         """Return the variance of ``z^T w`` over that of the noise, shape (n,)."""
         s, ratio = self.spectrum(output), self.ratio[output]
-        inner = z @ root
+        inner = z @ self._roots[output]
         squares = np.einsum("ij,ij->i", inner, inner)
         if s.vectors.shape[1] < len(s.scale) and ratio > 0:
             unseen = ((z * s.scale) ** 2).sum(axis=1) - inner**2 @ (ratio + s.eigenvalues)
             squares += np.maximum(unseen, 0.0) / ratio
         return np.asarray(squares)
+
+    def _weight_variances(self, output: int) -> Array:
+        """Return the diagonal of the covariance of the weights over the noise variance."""
+        s, ratio = self.spectrum(output), self.ratio[output]
+        squares = s.vectors**2
+        variances = squares @ (1 / (ratio + s.eigenvalues))
+        if s.vectors.shape[1] < len(s.scale):
+            variances += np.maximum(1 - squares.sum(axis=1), 0.0) / ratio
+        return np.asarray(variances * s.scale**2)
 
     def _spread(self, output: int, size: int) -> Array:
         """Return the covariance of the weights over the noise variance."""

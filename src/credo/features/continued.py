@@ -39,8 +39,8 @@ class Beyond(NamedTuple):
         of the training inputs, farther out as much as the logarithm grows, shape (n_outside,).
     doubt
         How often each row may have, once more, the variance of the functions about their
-        trends, for each input that some row has outside: zero at the edge and growing with the
-        distance, shape (n_outside, n_inputs_outside).
+        trends, for each input that some row has outside, if any function is not straight:
+        zero at the edge and growing with the distance, shape (n_outside, n_inputs_outside).
     bends
         For each such input the functions that depend on it, about their trends, at some
         training rows, shape (n_sampled, n_columns).
@@ -141,12 +141,13 @@ class ContinuedBasis(Basis):
     def beyond(self, X: ArrayLike) -> Beyond:
         """Return which rows lie outside the box, and how far the functions went on there."""
         found = self._outside(self._checked(X))
-        inputs = np.flatnonzero(found.ranges.any(axis=0))
+        is_bent = self.placed_trend is not None
+        inputs = np.flatnonzero(found.ranges.any(axis=0) & is_bent)
         ranges = found.ranges[:, inputs]
         # Of a smooth function the covariance with its edge falls off within the length; and
         # farther out not even its trend is sure to go on.
         doubt = 2 * _forgotten(ranges) + ranges**2
-        distance = np.maximum(np.linalg.norm(ranges, axis=1), 1.0)
+        distance = np.maximum(np.linalg.norm(found.ranges, axis=1), 1.0)
         trust = (1 + np.log(distance)) / distance
         edge, step = self.basis.design(found.edge), self._step(found.excess)
         return Beyond(found.rows, edge, step, trust, doubt, self._bends(inputs))
@@ -258,10 +259,12 @@ def _trend(basis: Basis, X: Array) -> tuple[Array, Array]:
     centered = (X - X.mean(axis=0)) / scale
     design = basis.design(X)
     functions = design - design.mean(axis=0)
-    gram, products = centered.T @ centered, centered.T @ functions
-    slopes = np.zeros_like(products)
+    slopes = np.zeros((X.shape[1], functions.shape[1]))
     follows = basis.follows(X.shape[1])
     n_followed = follows.sum(axis=0)
+    if not n_followed.any():
+        return slopes, functions
+    gram, products = centered.T @ centered, centered.T @ functions
     for n_inputs in np.unique(n_followed[n_followed > 0]):
         columns = np.flatnonzero(n_followed == n_inputs)
         if n_inputs == len(gram):

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from credo.models.inputs import require_distinct_names, validated
+from credo.models.inputs import is_block, require_distinct_names, validated
 from credo.numerics.array import Array, as_float
 
 __all__ = ["Category", "Kind", "Source", "source_of"]
@@ -185,7 +185,7 @@ def source_of(estimator: Any, X: Any, is_first: bool) -> Source:
                 "Check how the table was read or filtered."
             )
         validated(estimator, X, reset=is_first, skip_check_array=True)
-        return FrameSource(frame)
+        return ArraySource(X.to_numpy()) if is_block(X) else FrameSource(frame)
     # Statistics and scores refuse infinity themselves, so that no extra pass is needed.
     x = validated(estimator, X, reset=is_first, dtype=None, ensure_all_finite=False)
     return ArraySource(x)

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import is_classifier, is_regressor
-from sklearn.utils import column_or_1d, get_tags
+from sklearn.utils import check_array, column_or_1d, get_tags
 from sklearn.utils.validation import _check_sample_weight, _num_samples, validate_data
 
 from credo.families.rows import as_weight
@@ -22,6 +22,7 @@ from credo.numerics.array import Array, is_time, unmasked
 
 __all__ = [
     "LARGEST",
+    "is_block",
     "require_distinct_names",
     "require_moderate",
     "row_weight",
@@ -51,7 +52,7 @@ def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
     if is_regressor(estimator):
         _require_no_times("y", *y)
     try:
-        checked = validate_data(estimator, X, *y, **options)
+        checked = _checked(estimator, X, *y, **options)
     except OverflowError:
         raise ValueError(_about_size("X and y", "an integer beyond 1.8e308")) from None
     except ValueError as error:
@@ -66,6 +67,11 @@ def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
         for name, values in zip("Xy", checked if y else (checked,), strict=False):
             require_moderate(name, values)
     return checked
+
+
+def is_block(X: Any) -> bool:
+    """Return whether ``X`` is a pandas table of float64 alone: an array with names."""
+    return isinstance(X, pd.DataFrame) and bool((X.dtypes == np.float64).all())
 
 
 def row_weight(sample_weight: Any, x: Any) -> Array:
@@ -113,6 +119,17 @@ def require_moderate(name: str, values: Any) -> None:
         if np.isinf(found):
             raise ValueError(f"{name} must be finite; found {found:g}. Change the unit.")
         raise ValueError(_about_size(name, f"{found:g}"))
+
+
+def _checked(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
+    """Return what ``validate_data`` returns, which asks a table for the type of each column.
+
+    Of a table of float64 alone, names are compared and the numbers are checked as one block.
+    """
+    if y or options.get("skip_check_array") or not is_block(X):
+        return validate_data(estimator, X, *y, **options)
+    validate_data(estimator, X, skip_check_array=True, reset=options.pop("reset", True))
+    return check_array(X.to_numpy(), estimator=estimator, input_name="X", **options)
 
 
 def _require_no_times(name: str, values: Any = None) -> None:
