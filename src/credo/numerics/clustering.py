@@ -48,12 +48,19 @@ def kmeans(X: Array, k: int, rng: np.random.Generator, max_steps: int = 100) -> 
 
 def _seeds(X: Array, k: int, rng: np.random.Generator) -> Array:
     """Return rows drawn one by one with probability proportional to the squared distance."""
+    columns = np.ascontiguousarray(X.T)
+
+    def squares(row: int) -> Array:
+        away = columns - columns[:, row, None]
+        away *= away
+        return np.asarray(away.sum(axis=0))
+
     chosen = [int(rng.integers(len(X)))]
-    gaps = np.square(X - X[chosen[0]]).sum(axis=1)
+    gaps = squares(chosen[0])
     while len(chosen) < k and gaps.max() > 0:
         totals = gaps.cumsum()
         chosen.append(int(np.searchsorted(totals, rng.random() * totals[-1], side="right")))
-        gaps = np.minimum(gaps, np.square(X - X[chosen[-1]]).sum(axis=1))
+        gaps = np.minimum(gaps, squares(chosen[-1]))
     return X[chosen]
 
 
