@@ -19,8 +19,9 @@ from credo.app.slate import Slate
 from credo.app.split import Part
 from credo.data.preparation import PreparedTable
 from credo.data.table_input import named_inputs
-from credo.evaluation.cross_validation import CrossValidation, validated_numbers
+from credo.evaluation.cross_validation import CrossValidation
 from credo.evaluation.fold_fit import fold_members, sums_of_others
+from credo.evaluation.scores import log_score
 from credo.models.average import ModelAverage
 from credo.models.gap_average import AskedRows
 from credo.models.linear_regression import LinearRegression
@@ -131,9 +132,10 @@ def _judged(
     # Without one fold a target may be constant: infinitely sure, and infinitely wrong.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         models = [copy(model).fit_statistics(others) for others in sums_of_others(parts)]
-        told = [
-            asked.averaged(one.predict_dist(asked.X))
-            for one, asked in zip(models, rows.asked, strict=True)
-        ]
-        evidences = np.array([one.log_evidence_ for one in models])
-        return whole, validated_numbers(told, rows.y, rows.fold, evidences)
+        log_prob, mean = np.empty(len(rows.y)), np.empty(len(rows.y))
+        for one, members, asked in zip(models, rows.members, rows.asked, strict=True):
+            for part, told in asked.parts(one.predict_dist(asked.X)):
+                own = members[part]
+                log_prob[own], mean[own] = log_score(told, rows.y[own]), told.mean()
+    evidences = np.array([one.log_evidence_ for one in models])
+    return whole, CrossValidation.of_numbers(log_prob, mean, rows.fold, evidences)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +20,7 @@ from credo.evaluation.scores import log_score
 from credo.inference.model_evidence import model_posterior
 from credo.numerics.array import Array, as_float
 
-__all__ = ["CrossValidation", "cross_validate", "validated_numbers"]
+__all__ = ["CrossValidation", "cross_validate"]
 
 Rows = NDArray[np.intp]
 
@@ -61,6 +60,14 @@ class CrossValidation:
     log_evidence: Array
     predicted: NDArray[Any]
     classes: NDArray[Any] | None = None
+
+    @classmethod
+    def of_numbers(
+        cls, log_score: Array, mean: Array, fold: Rows, log_evidence: Array
+    ) -> CrossValidation:
+        """Return what a regression said of single numbers, all rows counting alike."""
+        score = weighted_mean(log_score, np.ones(len(log_score)))
+        return cls(log_score, mean, fold, score, log_evidence, mean)
 
 
 def cross_validate(
@@ -103,33 +110,6 @@ def cross_validate(
     outcome = Outcome.of(estimator, y)
     fold = fold_codes(outcome, n_folds, rng, labels)
     scored = _scored(estimator, X, outcome, fold, sample_weight)
-    return _validation(scored, outcome, fold, sample_weight)
-
-
-def validated_numbers(
-    told: Sequence[Any], y: Array, fold: Rows, log_evidence: Array
-) -> CrossValidation:
-    """Return the cross-validation of a regression that has been asked about each fold.
-
-    Parameters
-    ----------
-    told
-        What the model fitted without each fold says of its rows, in rising order.
-    y
-        Outcomes of all rows.
-    fold
-        The fold of each row, coded 0, 1, ...
-    log_evidence
-        Log evidence of the model fitted without each fold, shape (n_folds,).
-    """
-    outcome = Outcome(y)
-    log_prob, mean = _numbers_of(told, outcome, fold)
-    return _validation(_Scored(log_prob, mean, mean, log_evidence), outcome, fold, None)
-
-
-def _validation(
-    scored: _Scored, outcome: Outcome, fold: Rows, sample_weight: ArrayLike | None
-) -> CrossValidation:
     row_score = scored.log_prob.reshape(len(fold), -1).sum(axis=1)
     weight = as_float(
         np.broadcast_to(1.0 if sample_weight is None else sample_weight, fold.shape)
@@ -174,21 +154,12 @@ def _scored(
 def _numbers_scored(
     models: list[Any], X: Any, outcome: Outcome, fold: Rows
 ) -> tuple[Array, Array, Array]:
-    told = (
-        predictive_of(model, _safe_indexing(X, rows))
-        for model, rows in zip(models, fold_members(fold), strict=True)
-    )
-    log_prob, mean = _numbers_of(told, outcome, fold)
-    return log_prob, mean, mean
-
-
-def _numbers_of(told: Iterable[Any], outcome: Outcome, fold: Rows) -> tuple[Array, Array]:
-    """Return log density and mean of each entry of y, from what is said of each fold."""
     log_prob, mean = np.empty(outcome.y.shape), np.empty(outcome.y.shape)
-    for predictive, rows in zip(told, fold_members(fold), strict=True):
+    for model, rows in zip(models, fold_members(fold), strict=True):
+        predictive = predictive_of(model, _safe_indexing(X, rows))
         log_prob[rows] = log_score(predictive, outcome.y[rows])
         mean[rows] = predictive.mean()
-    return log_prob, mean
+    return log_prob, mean, mean
 
 
 def _classes_scored(

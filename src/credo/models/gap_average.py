@@ -6,9 +6,10 @@ may stand in the gaps, and its spread includes not knowing which.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -112,6 +113,32 @@ class AskedRows:
         removed = np.where(is_finite, doubt, 0.0)
         stays = np.where(is_finite, np.maximum(variance - removed, 0.0), np.inf)
         return Predictive(marginal, np.sqrt(doubt), np.sqrt(stays))
+
+    def parts(self, predictive: Any) -> Iterator[tuple[NDArray[np.intp], Any]]:
+        """Yield rows and what is said of them: those without gaps first, then the others.
+
+        A row without gaps needs fewer components than the average over those of another.
+        """
+        if self.completed is None or self.place is None:
+            yield np.arange(len(self.X)), predictive
+            return
+        complete, gaps, others = self._apart
+        yield complete, predictive[self.place[self.completed.start[complete]]]
+        yield gaps, others.averaged(predictive)
+
+    @cached_property
+    def _apart(self) -> tuple[NDArray[np.intp], NDArray[np.intp], AskedRows]:
+        """Places of the rows without gaps, of those with gaps, and the latter alone."""
+        assert self.completed is not None
+        assert self.place is not None
+        completed = self.completed
+        n_copies = np.diff(completed.start, append=len(completed.row))
+        gaps = np.flatnonzero(n_copies > 1)
+        chosen = np.repeat(n_copies > 1, n_copies)
+        row = np.repeat(np.arange(len(gaps)), n_copies[gaps])
+        alone = CompletedRows(completed.X[chosen], row, completed.weight[chosen])
+        others = AskedRows(self.X, self.place[chosen], alone)
+        return np.flatnonzero(n_copies == 1), gaps, others
 
 
 def curved_completion(
