@@ -181,6 +181,20 @@ def test_probabilities_are_calibrated_where_training_margins_would_be_too_sure()
     assert log_loss(1.0) > least + 0.05
 
 
+@pytest.mark.parametrize("share", [None, 0.3])
+def test_a_settled_copy_differs_from_a_fit_in_nothing_but_how_its_temperature_came(share):
+    x, y = noisy(150, 6, flip=0.2)
+    model = AdaBoost(20, validation_share=share).fit(x, y)
+    again = model.settled().fit(x, y)
+    assert_array_equal(again.predict_proba(x), model.predict_proba(x))
+    other = AdaBoost(20, validation_share=share, temperature=3.0).fit(x, y)
+    assert_array_equal(other.decision_function(x), model.decision_function(x))
+    assert other.temperature_ == 3.0 != model.temperature_
+    for wrong in (0.0, -1.0, np.inf, np.nan):
+        with pytest.raises(ValueError, match="temperature must be above 0"):
+            AdaBoost(temperature=wrong).fit(x, y)
+
+
 def test_very_many_rows_are_thinned_for_the_temperature_alone(monkeypatch):
     x, y = noisy(3000, 4, flip=0.2)
     whole = AdaBoost(50).fit(x, y)

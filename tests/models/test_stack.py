@@ -16,8 +16,11 @@ from sklearn.preprocessing import StandardScaler
 from credo.evaluation import GroupedFolds, HoldOut, TimeFolds
 from credo.features import PolynomialBasis
 from credo.inference.stacking import stacking_weights
-from credo.models import LinearRegression, Stack
+from credo.models import AdaBoost, LinearRegression, Stack
+from credo.models import LogisticRegression as Averaged
 from credo.models.fold import dealt_folds
+from credo.models.gap_average import GapAverage
+from credo.models.row_completion import RowCompletion
 
 
 def curve(n=80, seed=0):
@@ -305,3 +308,58 @@ def test_a_model_without_hope_is_dropped_and_the_others_are_weighed_as_without_i
     assert_allclose(raced.weights_, [0.0, 1.0])
     assert_allclose(whole.weights_, [0.0, 1.0], atol=0.01)
     assert raced.table()["log_score"].is_monotonic_increasing
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_shared_settings_give_nearly_the_scores_of_fits_to_each_fold(n_classes):
+    x, y = classes(500)
+    y = np.where(y == "mid", "low", y) if n_classes == 2 else y
+    weight = np.where(np.arange(500) % 7 == 0, 0.0, 1.0)
+    pair = [("logistic", Averaged(PolynomialBasis(3))), CONSTANT]
+    quick = Stack(pair, cv=5, share_settings=True).fit(x, y, weight)
+    slow = Stack(pair, cv=5).fit(x, y, weight)
+    is_held = weight > 0
+    quick_scores, slow_scores = quick.log_scores_[0, is_held], slow.log_scores_[0, is_held]
+    whole = quick.estimators_[0].predict_log_proba(x)
+    own = whole[np.arange(500), np.searchsorted(quick.classes_, y)][is_held]
+    assert np.abs(quick_scores - slow_scores).mean() < 0.2 * np.abs(own - slow_scores).mean()
+    assert_allclose(quick_scores.mean(), slow_scores.mean(), atol=2e-3)
+    assert (quick.log_scores_[1, is_held] == slow.log_scores_[1, is_held]).all()
+    assert np.isnan(quick.log_scores_[:, ~is_held]).all()
+    assert_allclose(quick.weights_, slow.weights_, atol=0.05)
+
+
+def test_folds_of_shared_settings_have_not_seen_the_outcomes_of_their_rows():
+    rng = np.random.default_rng(4)
+    x, y = rng.normal(size=(600, 30)), rng.integers(0, 2, 600)
+    x[::9, 3] = np.nan
+    completion = RowCompletion.learn(x, y)
+    # A wide prior: the fit to all rows is sure of what it has seen.
+    model = GapAverage(Averaged(weight_precision=1e-3), completion)
+    stack = Stack([("logistic", model), CONSTANT], cv=10, share_settings=True).fit(x, y)
+    told = stack.estimators_[0].predict_proba(x)[np.arange(600), y]
+    assert np.log(told).mean() > np.log(0.5) + 0.02
+    assert stack.log_scores_[0].mean() < np.log(0.5) - 0.01
+
+
+def test_shared_settings_learn_from_the_past_alone_where_the_splitter_asks_for_it():
+    x, y = classes(300)
+    quick = Stack([("logistic", Averaged())], cv=TimeFolds(4), share_settings=True).fit(x, y)
+    slow = Stack([("logistic", Averaged())], cv=TimeFolds(4)).fit(x, y)
+    is_before = quick.fold_ < 3
+    assert_allclose(quick.log_scores_[:, is_before], slow.log_scores_[:, is_before])
+    # The last fold is held out of all rows.
+    assert_allclose(quick.log_scores_, slow.log_scores_, atol=0.02)
+
+
+def test_shared_settings_find_a_temperature_once(monkeypatch):
+    x, y = classes(200)
+    x[::9, 1] = np.nan
+    seen = []
+    monkeypatch.setattr(
+        "credo.models.ada_boost.vote_sharpness", lambda *data: seen.append(1) or 0.25
+    )
+    boosting = GapAverage(AdaBoost(5), RowCompletion.learn(x, y), is_single=True)
+    stack = Stack([("boosting", boosting), CONSTANT], cv=3, share_settings=True).fit(x, y)
+    assert len(seen) == 1
+    assert stack.estimators_[0].estimator_.temperature_ == 4.0

@@ -104,7 +104,11 @@ def _judged(
     n_folds, fold_notes = _folds(train, settings.n_folds)
     progress(0.05, "cross-validating the classifiers")
     stack = Stack(
-        list(slate.candidates), cv=n_folds, random_state=settings.seed, drop_early=True
+        list(slate.candidates),
+        cv=n_folds,
+        random_state=settings.seed,
+        drop_early=True,
+        share_settings=True,
     )
     stack, fit_notes = _fitted(stack, completion, train.inputs, train.y)
     progress(0.5, "judging on the test rows")

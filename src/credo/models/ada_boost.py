@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from credo.distributions.categorical import Categorical
@@ -65,6 +66,8 @@ class AdaBoost(PredictiveClassifier):
         teach and no round is discarded.
     random_state
         Seed of what is held out, and of the weak learners.
+    temperature
+        What votes are divided by before the softmax; found on rows held out if None.
 
     Attributes
     ----------
@@ -85,11 +88,11 @@ class AdaBoost(PredictiveClassifier):
     Notes
     -----
     Probabilities are ``softmax(votes / temperature)``, one number for all classes, so that the
-    most probable class is the one voted for. Margins of training rows are far too sure;
-    the temperature is fitted to rows held out: those of early stopping, else up to five parts
-    held out in turn and learned anew without, as many as hold a thousand rows. At most 20,000
-    distinct rows are learned from anew: fewer rows overfit a little more, so that with more
-    data the probabilities are slightly less sure than they could be. What is held
+    most probable class is the one voted for. Margins of training rows are far too sure; unless
+    it is given, the temperature is fitted to rows held out: those of early stopping, else up to
+    five parts held out in turn and learned anew without, as many as hold a thousand rows. At
+    most 20,000 distinct rows are learned from anew: fewer rows overfit a little more, so that
+    with more data the probabilities are slightly less sure than they could be. What is held
     out depends on the values in a row and the seed alone, not on the order of rows.
 
     Examples
@@ -108,11 +111,13 @@ class AdaBoost(PredictiveClassifier):
         weak_learner: Any = None,
         validation_share: float | None = None,
         random_state: Any = 0,
+        temperature: float | None = None,
     ):
         self.n_rounds = n_rounds
         self.weak_learner = weak_learner
         self.validation_share = validation_share
         self.random_state = random_state
+        self.temperature = temperature
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from ``X`` (n, d) and classes ``y``; a weight of two is the row twice."""
@@ -188,6 +193,12 @@ class AdaBoost(PredictiveClassifier):
         index = pd.Index(np.arange(1, self.n_rounds_ + 1), name="round")
         return pd.DataFrame(columns, index=index)
 
+    def settled(self) -> Self:
+        """Return an unfitted copy at the temperature found, which takes a part of the time."""
+        check_is_fitted(self)
+        again: Self = clone(self).set_params(temperature=self.temperature_)
+        return again
+
     def _check_settings(self) -> None:
         require_weak_learner(self.weak_learner)
         if not (isinstance(self.n_rounds, int | np.integer) and self.n_rounds >= 1):
@@ -201,11 +212,19 @@ class AdaBoost(PredictiveClassifier):
                 f"validation_share must be above 0 and below 1, or None; found {share!r}. Pass "
                 "a part of the rows, such as 0.2."
             )
+        if self.temperature is not None and not 0 < self.temperature < np.inf:
+            raise ValueError(
+                f"temperature must be above 0 and finite, or None; found {self.temperature!r}. "
+                "Pass None to find it on rows held out."
+            )
 
     def _fit_all(self, data: BoostingData, place: NDArray[np.intp]) -> Self:
         """Learn from all rows; the temperature from parts learned anew without each."""
         self.held_out_errors_: Array | None = None
         self._hold(list(islice(data.rounds(), self.n_rounds)))
+        if self.temperature is not None:
+            self.temperature_ = self.temperature
+            return self
         n_places = int(place.max()) + 1
         n_parts = min(_N_PARTS, n_places)
         n_used = min(n_parts, -(-_ENOUGH_ROWS * n_parts // n_places))
@@ -252,7 +271,9 @@ class AdaBoost(PredictiveClassifier):
             self.held_out_errors_, n_kept = stopped.errors, stopped.n_steps
         self._hold(rounds[:n_kept])
         found = votes(self.members_, self.estimator_weights_, x, len(self.classes_))
-        self.temperature_ = 1.0 / vote_sharpness(found, codes, weight)
+        self.temperature_ = float(
+            self.temperature or 1.0 / vote_sharpness(found, codes, weight)
+        )
         return self
 
     def _hold(self, rounds: list[Round]) -> None:

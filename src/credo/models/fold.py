@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,7 @@ from sklearn.utils import _safe_indexing
 
 from credo.inference.stacking import hopeless_models
 from credo.models.ensemble import class_probability
+from credo.models.forgetting import Forget, forgetting
 from credo.models.inputs import row_weight
 from credo.models.label import class_labels
 from credo.models.predictive import predict_dist
@@ -78,11 +79,15 @@ class TrainingRows:
         """Return the number of rows."""
         return len(self.y)
 
+    @property
+    def target(self) -> NDArray[Any]:
+        """The numbers, or the labels."""
+        return self.y if self.classes is None else np.asarray(self.classes[self.y])
+
     def fit(self, model: Any) -> Any:
         """Return a clone fitted to all rows."""
-        target = self.y if self.classes is None else self.classes[self.y]
         told = {"sample_weight": self.weight} if self.is_weighted else {}
-        return clone(model).fit(self.X, target, **told)
+        return clone(model).fit(self.X, self.target, **told)
 
     def take(self, rows: Rows) -> TrainingRows:
         """Return some of the rows."""
@@ -196,7 +201,11 @@ class HeldOut:
 
 
 def held_out(
-    models: Sequence[Any], rows: TrainingRows, pairs: Sequence[Pair], drop_early: bool = False
+    models: Sequence[Any],
+    rows: TrainingRows,
+    pairs: Sequence[Pair],
+    drop_early: bool = False,
+    fitted: Sequence[Any] | None = None,
 ) -> list[HeldOut]:
     """Return log scores and predictions of held-out rows under the fits of their pairs.
 
@@ -205,7 +214,13 @@ def held_out(
     drop_early
         Whether to ask a model no further once the pairs so far show that it will have no
         weight in a stack of all; what it was not asked stays NaN.
+    fitted
+        The models fitted to all rows, to take settings from that they have chosen there; if
+        None, they choose anew in every pair.
     """
+    learners = [_Learner(model, None) for model in models]
+    if fitted is not None:
+        learners = [_Learner.after(*pair, rows) for pair in zip(models, fitted, strict=True)]
     shape = rows.y.shape if rows.classes is None else (len(rows), len(rows.classes))
     log_scores = np.full((len(models), len(rows)), np.nan)
     predictions = np.full((len(models), *shape), np.nan)
@@ -214,13 +229,36 @@ def held_out(
     for train, test in pairs:
         taught, judged = rows.take(train), rows.take(test)
         for k in asked.tolist():
-            told = _told(taught.fit(models[k]), judged)
+            told = _told(learners[k].fit(taught, rows, test), judged)
             predictions[k, test], log_scores[k, test] = told
         held[test] = True
         if drop_early and len(asked) > 1:
             so_far = log_scores[np.ix_(asked, held)]
             asked = asked[~hopeless_models(so_far, rows.weight[held])]
     return [HeldOut(*found) for found in zip(log_scores, predictions, strict=True)]
+
+
+class _Learner(NamedTuple):
+    """A model, and how its fit to all rows forgets some of them, if it can.
+
+    What a model has chosen in that fit, such as a precision, it takes as given.
+    """
+
+    model: Any
+    forget: Forget | None
+
+    @classmethod
+    def after(cls, model: Any, fitted: Any, rows: TrainingRows) -> _Learner:
+        """Return the learner that a fit to all rows leaves behind."""
+        weight = rows.weight if rows.is_weighted else None
+        forget = forgetting(fitted, rows.X, rows.target, weight)
+        return cls(fitted.settled() if hasattr(fitted, "settled") else model, forget)
+
+    def fit(self, taught: TrainingRows, rows: TrainingRows, test: Rows) -> Any:
+        """Return the fit to some of the rows, which are held-out rows and ``taught`` ones."""
+        is_rest = len(taught) + len(test) == np.count_nonzero(rows.weight)
+        found = self.forget(test) if is_rest and self.forget is not None else None
+        return taught.fit(self.model) if found is None else found
 
 
 def _told(model: Any, rows: TrainingRows) -> tuple[Array, Array]:

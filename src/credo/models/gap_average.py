@@ -26,6 +26,7 @@ from credo.distributions.predictive import Predictive
 from credo.distributions.student_t import StudentT
 from credo.distributions.univariate import Univariate
 from credo.models.average import ModelAverage
+from credo.models.forgetting import Forget, forgetting
 from credo.models.row_completion import (
     N_DRAWS,
     CompletedRows,
@@ -255,6 +256,35 @@ class GapAverage(BaseEstimator):
         """Learn from statistics alone, such as the sum of all groups but one."""
         self.estimator_ = copy(self.estimator_).fit_statistics(statistics)
         return self
+
+    def settled(self) -> GapAverage:
+        """Return an unfitted copy with the settings that the model has found."""
+        found = self.estimator_
+        model = found.settled() if hasattr(found, "settled") else clone(self.estimator)
+        return GapAverage(model, self.completion, self.is_single)
+
+    def forgetting(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Forget | None:
+        """Return how the model forgets some of the rows that it has learned from, if it can.
+
+        All copies of a row are forgotten together.
+        """
+        rows = self._training(X, y)
+        weight = rows.weight * _by_copy(sample_weight, rows)
+        forget = forgetting(self.estimator_, _like(X, rows.X), np.asarray(y)[rows.row], weight)
+        if forget is None:
+            return None
+
+        def without(left_out: NDArray[np.intp]) -> Any:
+            found = forget(np.flatnonzero(np.isin(rows.row, left_out)))
+            if found is None:
+                return None
+            model = copy(self)
+            model.estimator_ = found
+            return model
+
+        return without
 
     def predict_dist(self, X: Any) -> Any:
         """Return the average of the predictives over what may be in the gaps."""

@@ -55,6 +55,11 @@ class Stack(Ensemble):
         Whether to cross-validate a model no further once the folds so far show that it can
         add next to nothing, see `hopeless_models` of `credo.inference`; that saves time, and
         its other rows are NaN in ``log_scores_`` and ``held_out_``.
+    share_settings
+        Whether what a model chooses for itself, such as where a basis is placed, the precision
+        of weights or a temperature, is chosen once, from all rows, and not again without each
+        fold. A `LogisticRegression` then gets from its fit to all rows to that without a fold
+        by one Newton step where that is short, which takes a small part of the time.
 
     Attributes
     ----------
@@ -91,14 +96,16 @@ class Stack(Ensemble):
         cv: Any = 10,
         random_state: Any = None,
         drop_early: bool = False,
+        share_settings: bool = False,
     ):
         self.estimators = estimators
         self.cv = cv
         self.random_state = random_state
         self.drop_early = drop_early
+        self.share_settings = share_settings
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Weigh the models on held-out rows, then fit each to all rows."""
+        """Weigh the models on held-out rows, and fit each to all rows."""
         self.names_, models = self._checked()
         is_classifier = kind_of(self.estimators) == "classifier"
         _require_verbs(self.names_, models, is_classifier, sample_weight is not None)
@@ -110,7 +117,8 @@ class Stack(Ensemble):
             self.classes_ = rows.classes
         pairs = fold_pairs(self.cv, rows, fold_generator(self.random_state))
         self.fold_ = fold_of_rows(pairs, len(rows))
-        found = held_out(models, rows, pairs, self.drop_early)
+        fitted = [rows.fit(model) for model in models] if self.share_settings else None
+        found = held_out(models, rows, pairs, self.drop_early, fitted)
         self.log_scores_ = np.array([part.log_score for part in found])
         _require_possible(self.names_, self.log_scores_)
         self.held_out_ = np.array([part.prediction for part in found])
@@ -119,7 +127,7 @@ class Stack(Ensemble):
         self.weights_[is_asked] = stacking_weights(
             self.log_scores_[is_asked], weight=rows.weight
         )
-        self.estimators_ = [rows.fit(model) for model in models]
+        self.estimators_ = fitted or [rows.fit(model) for model in models]
         return self
 
     def predict_dist(self, X: ArrayLike) -> Categorical | Predictive:
