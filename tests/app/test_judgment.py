@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from credo.app.judgment import averaged_log_score, candidate_scores
+from credo.app.judgment import averaged_log_score, candidate_scores, predictives
 from credo.app.slate import regression_slate
 from credo.evaluation import cross_validate, evaluate, fold_labels
 from credo.inference import stacking_weights
@@ -29,13 +29,16 @@ def folds(average):
 def test_the_score_of_the_average_is_that_of_its_own_cross_validation(average, folds):
     whole = cross_validate(average, X, Y, labels=LABELS)
     assert_allclose(averaged_log_score(folds), whole.log_score, rtol=1e-9)
-    score = candidate_scores(average, folds, X, Y, 0.9)[-1]
+    score = candidate_scores(average, folds, predictives(average, X), Y, 0.9)[-1]
     assert score.cv_log_score == pytest.approx(float(whole.score.value))
     assert score.cv_log_score_error == pytest.approx(float(whole.score.standard_error))
 
 
 def test_weights_by_cross_validation_are_those_of_stacking(average, folds):
-    weights = [score.cv_weight for score in candidate_scores(average, folds, X, Y, 0.9)]
+    weights = [
+        score.cv_weight
+        for score in candidate_scores(average, folds, predictives(average, X), Y, 0.9)
+    ]
     assert_allclose(weights[:-1], stacking_weights([fold.log_score for fold in folds]))
     assert sum(weights[:-1]) == pytest.approx(1)
 
@@ -48,7 +51,7 @@ def test_folds_with_infinite_evidence_still_give_scores(folds):
 
 
 def test_scores_of_test_rows_are_those_of_an_evaluation(average, folds):
-    scores = candidate_scores(average, folds, X[:30], Y[:30], 0.8)
+    scores = candidate_scores(average, folds, predictives(average, X[:30]), Y[:30], 0.8)
     for score, model in zip(scores, [*average.estimators_, average], strict=True):
         judged = evaluate(model.predict_dist(X[:30]), Y[:30], 0.8)
         assert score.log_score == pytest.approx(float(judged.log_score.value))

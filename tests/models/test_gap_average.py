@@ -123,3 +123,25 @@ def test_intervals_hold_where_a_fifth_of_all_cells_is_missing(concrete):
     )
     assert 0.86 <= share <= 0.94
     assert score > other
+
+
+def test_a_curve_may_be_one_that_uses_no_column():
+    rng = np.random.default_rng(9)
+    X, y = (
+        np.where(rng.random((80, 2)) < 0.3, np.nan, rng.normal(size=(80, 2))),
+        rng.normal(size=80),
+    )
+    constant = [("constant", LinearRegression(PolynomialBasis(0)))]
+    rows = curved_completion(RowCompletion.learn(X, y), constant, X, y).training(X, y)
+    assert_allclose(rows.mean(np.ones(len(rows.row))), np.ones(80))
+    assert not np.isnan(rows.X).any()
+
+
+def test_a_curve_found_before_is_where_the_next_search_ends(concrete):
+    X, y = concrete[0][:300].copy(), concrete[1][:300]
+    X[np.random.default_rng(10).random(X.shape) < 0.2] = np.nan
+    completion = RowCompletion.learn(X, y)
+    candidates = [("spline", LinearRegression(SplineBasis()))]
+    first = curved_completion(completion, candidates, X, y)
+    again = curved_completion(completion, [], X, y, start=first.curve)
+    assert_allclose(again.training(X, y).weight, first.training(X, y).weight, atol=0.05)

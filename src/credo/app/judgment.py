@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from scipy import special
 
 from credo.app.slate import AVERAGE
-from credo.data.table_regression import CandidateScore
+from credo.data.table_regression import MIN_PROBABILITY, CandidateScore
 from credo.distributions.estimate import Estimate, sample_mean
 from credo.distributions.predictive import Predictive
 from credo.evaluation.cross_validation import CrossValidation
@@ -18,11 +17,18 @@ from credo.evaluation.scores import is_covered, log_score, squared_error
 from credo.inference.model_evidence import model_posterior
 from credo.inference.stacking import stacking_weights
 from credo.models.average import ModelAverage
-from credo.models.gap_average import average_over_gaps
+from credo.models.ensemble import mixed_predictive
+from credo.models.gap_average import AskedRows
 from credo.models.row_completion import Completion
 from credo.numerics.array import Array
 
-__all__ = ["averaged_log_score", "candidate_scores", "columns_gain", "cross_validation_gain"]
+__all__ = [
+    "averaged_log_score",
+    "candidate_scores",
+    "columns_gain",
+    "cross_validation_gain",
+    "predictives",
+]
 
 _HUGE = 1e300
 
@@ -30,10 +36,9 @@ _HUGE = 1e300
 def candidate_scores(
     average: ModelAverage,
     folds: Sequence[CrossValidation],
-    X: pd.DataFrame,
+    told: Sequence[Predictive],
     y: Array,
     coverage: float,
-    completion: Completion | None = None,
 ) -> tuple[CandidateScore, ...]:
     """Return the scores of each candidate, and then of the average.
 
@@ -43,12 +48,10 @@ def candidate_scores(
         The candidates fitted to the training rows.
     folds
         Their cross-validations within the training rows, all by the same folds.
-    X, y
-        The test rows.
+    told, y
+        What each candidate and the average said of the test rows, and what came true.
     coverage
         Probability of the intervals whose hits are counted.
-    completion
-        What may be in the gaps of the test rows, if they have any.
     """
     stacked = stacking_weights([fold.log_score for fold in folds])
     weighed = [
@@ -59,11 +62,31 @@ def candidate_scores(
     ]
     weighed.append(_Weighed(AVERAGE, 1.0, 1.0, _mean(averaged_log_score(folds))))
     models = [*average.estimators_, average]
-    told = [average_over_gaps(model, completion, X) for model in models]
     return tuple(
         _score(part, model, predictive, y, coverage)
         for part, model, predictive in zip(weighed, models, told, strict=True)
     )
+
+
+def predictives(
+    average: ModelAverage, X: Any, completion: Completion | None = None
+) -> list[Predictive]:
+    """Return what each candidate says of rows, and then the average of those that count.
+
+    Parameters
+    ----------
+    average
+        The fitted candidates.
+    X
+        Inputs, NaN where missing.
+    completion
+        What may be in the gaps, if there are any.
+    """
+    asked = AskedRows.of(completion, X)
+    parts = [asked.averaged(model.predict_dist(asked.X)) for model in average.estimators_]
+    counted = np.flatnonzero(average.probability_ >= MIN_PROBABILITY)
+    share = average.probability_[counted]
+    return [*parts, mixed_predictive(share / share.sum(), [parts[i] for i in counted])]
 
 
 def averaged_log_score(folds: Sequence[CrossValidation]) -> Array:

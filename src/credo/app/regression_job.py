@@ -8,12 +8,17 @@ import numpy as np
 
 from credo.app.data_summary import DataSummary
 from credo.app.finding import findings
-from credo.app.held_out import HeldOut, held_out_rows
-from credo.app.judgment import candidate_scores, columns_gain, cross_validation_gain
+from credo.app.held_out import held_out_rows
+from credo.app.judgment import (
+    candidate_scores,
+    columns_gain,
+    cross_validation_gain,
+    predictives,
+)
 from credo.app.profile import N_PROFILES, profiles
 from credo.app.progress import Progress
 from credo.app.result import FitSettings, RegressionResult
-from credo.app.slate import CONSTANT, regression_slate
+from credo.app.slate import regression_slate
 from credo.app.split import Split, split_rows
 from credo.app.training import retrained, trained
 from credo.data.preparation import TablePreparation
@@ -21,11 +26,10 @@ from credo.data.table import Table
 from credo.data.table_regression import TableRegression
 from credo.data.target import Target
 from credo.data.training_range import TrainingRange
-from credo.distributions.predictive import Predictive
 from credo.evaluation.splits import fold_labels
 from credo.models.average import ModelAverage
-from credo.models.gap_average import average_over_gaps, curved_completion
-from credo.models.row_completion import Completion, RowCompletion
+from credo.models.gap_average import curved_completion
+from credo.models.row_completion import RowCompletion, WeighedCompletion
 
 __all__ = ["judged_regression"]
 
@@ -55,12 +59,13 @@ def _judged(
     labels = fold_labels(len(y), min(settings.n_folds, len(y)), fold_rng)
     average, folds = trained(slate, completion, train, labels, progress)
     progress(0.7, "judging on the test rows")
-    scores = candidate_scores(
-        average, folds, test.inputs, test.y, settings.coverage, completion
-    )
+    told = predictives(average, test.inputs, completion)
+    scores = candidate_scores(average, folds, told, test.y, settings.coverage)
     moves = profiles(average, split.preparation, complete, N_PROFILES)
     progress(0.8, "fitting to all rows")
-    model = _refitted(table.rows(target.rows), target, split, average, settings.coverage)
+    model = _refitted(
+        table.rows(target.rows), target, split, average, completion, settings.coverage
+    )
     progress(1.0, "done")
     return RegressionResult(
         settings=settings,
@@ -69,32 +74,30 @@ def _judged(
         scores=scores,
         cv_gain=cross_validation_gain(average, folds),
         columns_gain=columns_gain(folds),
-        held_out=_held_out(average, completion, split),
+        held_out=held_out_rows(told[-1], told[0], split),
         profiles=tuple(moves),
         slate_notes=slate.notes,
         model=replace(model, scores=scores),
     )
 
 
-def _held_out(
-    average: ModelAverage, completion: Completion, split: Split
-) -> HeldOut[Predictive]:
-    inputs, constant = split.test.inputs, average.named_estimators_[CONSTANT]
-    alone = average_over_gaps(constant, completion, inputs)
-    predictive = average_over_gaps(average, completion, inputs)
-    assert isinstance(predictive, Predictive)
-    return held_out_rows(predictive, alone, split)
-
-
 def _refitted(
-    labeled: Table, target: Target, split: Split, average: ModelAverage, coverage: float
+    labeled: Table,
+    target: Target,
+    split: Split,
+    average: ModelAverage,
+    weighed: RowCompletion | WeighedCompletion,
+    coverage: float,
 ) -> TableRegression:
     """Return the same candidates and rules, learned from all rows."""
     preparation = TablePreparation.learn(labeled, target.name, split.schema, y=target.y)
     prepared = preparation.prepare(labeled)
     drawn = RowCompletion.learn(prepared.X, target.y, preparation.level_places)
     winner = average.estimators[int(np.argmax(average.probability_))]
-    completion = curved_completion(drawn, [winner], prepared.X, target.y)
+    start = None
+    if isinstance(weighed, WeighedCompletion) and prepared.names == split.train.prepared.names:
+        start = weighed.curve
+    completion = curved_completion(drawn, [winner], prepared.X, target.y, start)
     again = retrained(average, completion, prepared, target.y)
     return TableRegression(
         preparation=preparation,

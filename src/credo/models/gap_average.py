@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import pandas as pd
@@ -25,8 +25,11 @@ from credo.distributions.normal import Normal
 from credo.distributions.predictive import Predictive
 from credo.distributions.student_t import StudentT
 from credo.distributions.univariate import Univariate
+from credo.families.linear import LinearStatistics
 from credo.models.average import ModelAverage
+from credo.models.design import fitted_design
 from credo.models.forgetting import Forget, forgetting
+from credo.models.linear_regression import LinearRegression
 from credo.models.row_completion import (
     N_DRAWS,
     CompletedRows,
@@ -143,45 +146,66 @@ class AskedRows:
 
 
 def curved_completion(
-    completion: RowCompletion, candidates: Sequence[tuple[str, Any]], X: Array, y: Array
+    completion: RowCompletion,
+    candidates: Sequence[tuple[str, LinearRegression]],
+    X: Array,
+    y: Array,
+    start: LinearRegression | None = None,
 ) -> RowCompletion | WeighedCompletion:
     """Return a completion whose copies count by the most probable candidate.
 
-    Rows without gaps need none. Weights and the curve of that candidate are found in turn, on
-    some of the rows if there are many; all candidates learn from the same copies, so that
-    their evidences compare.
+    Rows without gaps need none. Which candidate is the most probable is found from one copy
+    of each row, the same for all of them, so that their evidences compare; weights and its
+    curve then in turn, on some of the rows if there are many.
 
     Parameters
     ----------
     completion
         What draws the copies.
     candidates
-        Names and regressions with ``predict_dist`` and ``log_evidence_``.
+        Names and regressions.
     X, y
         The training rows, X with gaps.
+    start
+        A fitted curve of the same columns to start from instead, on whatever rows.
     """
     if not has_missing(X):
         return completion
     step = -(-len(y) // CURVE_ROWS)
     X, y = X[::step], y[::step]
     rows = completion.training(X, y)
-    outcome = y[rows.row]
-    average = ModelAverage(list(candidates)).fit(rows.X, outcome, sample_weight=rows.weight)
-    curve = average.estimators_[int(np.argmax(average.probability_))]
+    curve = _most_probable(candidates, rows.one_of_each().X, y) if start is None else start
+    # The copies stay as they are, and need not be expanded in the basis at each step.
+    columns, outcome = fitted_design(curve, rows.X), y[rows.row]
+    line = completion.log_outcome(rows.X, outcome)
     for _ in range(N_STEPS):
         before = rows.weight
-        rows = WeighedCompletion(completion, curve).weighed(rows, y)
-        curve = _relearned(curve, rows, outcome)
+        rows = rows.weighed(_log_density(curve, columns, outcome) - line)
+        curve = _learned_from(columns, outcome, rows.weight, curve)
         if np.abs(rows.weight - before).max() <= SETTLED:
             break
     return WeighedCompletion(completion, curve)
 
 
-def _relearned(curve: Any, rows: CompletedRows, outcome: Array) -> Any:
-    """Return the curve learned from copies that count otherwise, its basis where it is."""
-    if hasattr(curve, "summarize"):
-        return copy(curve).fit_statistics(curve.summarize(rows.X, outcome, rows.weight))
-    return clone(curve).fit(rows.X, outcome, sample_weight=rows.weight)
+def _most_probable(
+    candidates: Sequence[tuple[str, LinearRegression]], X: Array, y: Array
+) -> LinearRegression:
+    average = ModelAverage(list(candidates)).fit(X, y)
+    return cast(LinearRegression, average.estimators_[int(np.argmax(average.probability_))])
+
+
+def _learned_from(
+    columns: Array, outcome: Array, weight: Array, curve: LinearRegression
+) -> LinearRegression:
+    """Return the curve of the same basis that weighted rows of its columns give."""
+    return copy(curve).fit_statistics(LinearStatistics.of(columns, outcome[:, None], weight))
+
+
+def _log_density(curve: LinearRegression, columns: Array, outcome: Array) -> Array:
+    """Return the log density of outcomes at rows of the curve's columns, shape (n,)."""
+    belief = curve.posterior_
+    told = belief.predictive_at(belief.mean(columns), belief.leverage(columns))
+    return np.asarray(told[:, 0].log_prob(outcome))
 
 
 def _has_statistics(wrapper: Any) -> bool:

@@ -26,7 +26,13 @@ from credo.models.class_setting import ClassConditionalSetting
 from credo.numerics.array import Array
 from credo.numerics.missing import has_missing, missing_patterns
 
-__all__ = ["N_DRAWS", "CompletedRows", "Completion", "RowCompletion", "WeighedCompletion"]
+__all__ = [
+    "N_DRAWS",
+    "CompletedRows",
+    "Completion",
+    "RowCompletion",
+    "WeighedCompletion",
+]
 
 N_DRAWS = 32
 """Completions of each row to predict."""
@@ -89,6 +95,14 @@ class CompletedRows:
         place = np.empty(len(order), dtype=np.intp)
         place[order] = np.cumsum(is_new) - 1
         return order[is_new], place
+
+    def weighed(self, log_ratio: Array) -> CompletedRows:
+        """Return the same rows, whose copies count by these logs (n,)."""
+        start = self.start
+        highest = np.maximum.reduceat(log_ratio, start)[self.row]
+        ratio = np.exp(log_ratio - highest)
+        total = np.add.reduceat(ratio, start)[self.row]
+        return CompletedRows(self.X, self.row, ratio / total)
 
     def mean(self, values: Array) -> Array:
         """Return the weighted mean over the copies of each row, of values by copy."""
@@ -290,21 +304,14 @@ class WeighedCompletion:
 
     def training(self, X: Array, y: NDArray[Any]) -> CompletedRows:
         """Return rows to learn from, completed given their outcomes."""
-        return self.weighed(self.completion.training(X, y), y)
+        rows = self.completion.training(X, y)
+        outcome = y[rows.row]
+        log_density = self.curve.predict_dist(rows.X).log_prob(outcome)
+        return rows.weighed(log_density - self.completion.log_outcome(rows.X, outcome))
 
     def prediction(self, X: Array) -> CompletedRows:
         """Return rows to predict, completed without their outcomes."""
         return self.completion.prediction(X)
-
-    def weighed(self, rows: CompletedRows, y: Array) -> CompletedRows:
-        """Return completed rows whose copies count by the curve."""
-        outcome = y[rows.row]
-        log_ratio = self.curve.predict_dist(rows.X).log_prob(outcome)
-        log_ratio = log_ratio - self.completion.log_outcome(rows.X, outcome)
-        highest = np.maximum.reduceat(log_ratio, rows.start)[rows.row]
-        ratio = np.exp(log_ratio - highest)
-        total = np.add.reduceat(ratio, rows.start)[rows.row]
-        return CompletedRows(rows.X, rows.row, ratio / total)
 
 
 def _learned(rows: Array, label: Indices, n_classes: int) -> ClassConditional:
