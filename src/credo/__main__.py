@@ -2,7 +2,6 @@
 
 import sys
 from importlib import import_module
-from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import LazyLoader
 from typing import Any
@@ -13,7 +12,7 @@ UNUSED = frozenset({"scipy.stats"})
 """What scikit-learn loads at its start, and no command uses."""
 
 
-class LoadedOnUse(MetaPathFinder):
+class LoadedOnUse:
     """Finds the modules in `UNUSED`, which are loaded once something is asked of them."""
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:

@@ -3,8 +3,8 @@ import pandas as pd
 from numpy.testing import assert_allclose
 from sklearn.base import is_classifier
 
+from credo.app.candidate import CLASS_MEANINGS
 from credo.app.class_slate import (
-    CLASS_MEANINGS,
     MAX_LINEAR_PARAMETERS,
     MAX_PARAMETERS,
     bayes_kinds,

@@ -8,6 +8,7 @@ import credo
 
 ARRAYS = {"numpy", "scipy", "pandas", "sklearn", "numba", "rich"}
 TESTS = {"scipy.stats._stats_py"}
+CLASSES = {"credo.app.class_slate", "credo.models.ada_boost", "scipy.spatial"}
 PICTURES = {"matplotlib", "credo.plots.style"}
 COMPARISONS = {"credo.evaluation.compare", "sklearn.metrics", "sklearn.model_selection"}
 NETWORKS = {"networkx", "credo.models.network", "credo.graphs.variable"}
@@ -57,9 +58,18 @@ def ran(result, table, tmp_path_factory):
     ("command", "unused"),
     [
         ("help", ARRAYS | PICTURES | COMPARISONS | NETWORKS),
-        ("predict", PICTURES | TESTS | COMPARISONS | NETWORKS | {"numba", "credo.app.job"}),
-        ("inspect", PICTURES | TESTS | COMPARISONS | NETWORKS | {"numba", "credo.app.job"}),
-        ("fit", PICTURES | TESTS | COMPARISONS | NETWORKS | {"numba", "credo.app.report"}),
+        (
+            "predict",
+            PICTURES | TESTS | CLASSES | COMPARISONS | NETWORKS | {"numba", "credo.app.job"},
+        ),
+        (
+            "inspect",
+            PICTURES | TESTS | CLASSES | COMPARISONS | NETWORKS | {"numba", "credo.app.job"},
+        ),
+        (
+            "fit",
+            PICTURES | TESTS | CLASSES | COMPARISONS | NETWORKS | {"numba", "credo.app.report"},
+        ),
     ],
 )
 def test_a_command_does_not_wait_for_what_it_does_not_use(ran, command, unused):

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from credo.app import query_job as query_job
     from credo.app import terminal_job as terminal_job
     from credo.app.class_finding import class_findings as class_findings
+    from credo.app.class_report import classification_page as classification_page
     from credo.app.class_slate import class_slate as class_slate
+    from credo.app.classification_job import judged_classification as judged_classification
     from credo.app.classification_result import ClassificationResult as ClassificationResult
     from credo.app.compare_job import compare_table as compare_table
     from credo.app.compare_job import model_names as model_names
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from credo.app.finding import findings as findings
     from credo.app.job import fit_table as fit_table
     from credo.app.query_job import QuerySettings as QuerySettings
+    from credo.app.regression_job import judged_regression as judged_regression
+    from credo.app.regression_report import regression_page as regression_page
     from credo.app.report import report_page as report_page
     from credo.app.result import FitSettings as FitSettings
     from credo.app.result import RegressionResult as RegressionResult
@@ -41,7 +45,9 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     ],
     submod_attrs={
         "class_finding": ["class_findings"],
+        "class_report": ["classification_page"],
         "class_slate": ["class_slate"],
+        "classification_job": ["judged_classification"],
         "classification_result": ["ClassificationResult"],
         "compare_job": ["compare_table", "model_names"],
         "compare_report": ["comparison_page"],
@@ -51,6 +57,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "job": ["fit_table"],
         "draw_job": ["DrawSettings"],
         "query_job": ["QuerySettings"],
+        "regression_job": ["judged_regression"],
+        "regression_report": ["regression_page"],
         "report": ["report_page"],
         "result": ["FitSettings", "RegressionResult"],
         "sentence": ["Finding"],

@@ -11,7 +11,15 @@ from typing import Any, NamedTuple
 from credo.features.basis import Basis, ConcatenatedBasis
 from credo.features.continued import ContinuedBasis
 
-__all__ = ["MEANINGS", "Candidate", "described", "expression"]
+__all__ = [
+    "BASELINE",
+    "CLASS_MEANINGS",
+    "MEANINGS",
+    "STACK",
+    "Candidate",
+    "described",
+    "expression",
+]
 
 MEANINGS = MappingProxyType(
     {
@@ -26,6 +34,24 @@ MEANINGS = MappingProxyType(
     }
 )
 """One line for each candidate that a slate may hold."""
+
+BASELINE = "baseline"
+STACK = "stack"
+
+CLASS_MEANINGS = MappingProxyType(
+    {
+        BASELINE: "how often each class occurs, whatever the columns say",
+        "linear": "log odds that are a straight line in each column",
+        "spline": "log odds that are a smooth curve in each column, added up",
+        "radial": "linear, and bumps around clusters of rows",
+        "tied gaussian": "a normal cloud of rows for each class, all of one shape",
+        "gaussian": "a normal cloud of rows for each class, each of its own shape",
+        "naive bayes": "each column by itself, as if independent within a class",
+        "neighbors": "the classes of the most similar training rows",
+        "boosting": "a vote of many rules with one threshold each",
+    }
+)
+"""One line for each classifier that a slate may hold."""
 
 
 MAX_LETTERS = 60

@@ -9,8 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import special
 
+from credo.app.candidate import STACK
 from credo.app.chance import CONFIDENCE
-from credo.app.class_slate import STACK
 from credo.data.table_classification import ClassScore
 from credo.distributions.categorical import Categorical
 from credo.distributions.estimate import Estimate, sample_mean

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from credo.app import class_picture, picture
-from credo.app.candidate import described
+from credo.app.candidate import CLASS_MEANINGS, STACK, described
 from credo.app.class_finding import class_findings, class_headline
-from credo.app.class_slate import CLASS_MEANINGS, STACK
 from credo.app.classification_result import ClassificationResult
 from credo.app.coverage_finding import FEWEST_FOR_SHARES
 from credo.app.decision_report import decision_section

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from credo.app.candidate import BASELINE
 from credo.app.proposal import Proposal, n_terms, worthwhile
 from credo.app.slate import LINEAR
 from credo.data.preparation import TablePreparation
@@ -27,19 +27,13 @@ from credo.models.row_completion import Completion
 from credo.numerics.array import Array
 
 __all__ = [
-    "BASELINE",
-    "CLASS_MEANINGS",
     "MAX_LINEAR_PARAMETERS",
     "MAX_PARAMETERS",
-    "STACK",
     "ClassSlate",
     "bayes_kinds",
     "class_slate",
     "over_gaps",
 ]
-
-BASELINE = "baseline"
-STACK = "stack"
 
 MAX_PARAMETERS = 600
 """No curved logistic candidate has more weights than this, over all of its classes."""
@@ -52,21 +46,6 @@ MAX_CENTERS = 60
 
 MIN_CENTERS = 10
 """Where classes are so many that they leave room for fewer, there are no radial centers."""
-
-CLASS_MEANINGS = MappingProxyType(
-    {
-        BASELINE: "how often each class occurs, whatever the columns say",
-        LINEAR: "log odds that are a straight line in each column",
-        "spline": "log odds that are a smooth curve in each column, added up",
-        "radial": "linear, and bumps around clusters of rows",
-        "tied gaussian": "a normal cloud of rows for each class, all of one shape",
-        "gaussian": "a normal cloud of rows for each class, each of its own shape",
-        "naive bayes": "each column by itself, as if independent within a class",
-        "neighbors": "the classes of the most similar training rows",
-        "boosting": "a vote of many rules with one threshold each",
-    }
-)
-"""One line for each classifier that a slate may hold."""
 
 
 class ClassSlate(NamedTuple):

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from credo.app.candidate import BASELINE
 from credo.app.chance import CONFIDENCE
 from credo.app.class_finding import class_findings
 from credo.app.class_judgment import (
@@ -22,7 +23,7 @@ from credo.app.class_judgment import (
     weight_gain,
 )
 from credo.app.class_profile import class_profiles
-from credo.app.class_slate import BASELINE, bayes_kinds, class_slate, over_gaps
+from credo.app.class_slate import bayes_kinds, class_slate, over_gaps
 from credo.app.classification_result import ClassificationResult
 from credo.app.data_summary import DataSummary
 from credo.app.held_out import HeldOut, held_out_rows

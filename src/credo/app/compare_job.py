@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from credo.app.candidate import MEANINGS
-from credo.app.class_slate import CLASS_MEANINGS, bayes_kinds, class_slate, over_gaps
+from credo.app.candidate import CLASS_MEANINGS, MEANINGS
+from credo.app.class_slate import bayes_kinds, class_slate, over_gaps
 from credo.app.ignored import require_ignorable
 from credo.app.slate import regression_slate
 from credo.data.column_name import nearest_names, quoted

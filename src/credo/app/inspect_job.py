@@ -7,8 +7,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from credo.app.candidate import described
-from credo.app.class_slate import CLASS_MEANINGS
+from credo.app.candidate import CLASS_MEANINGS, described
 from credo.app.console import print_notes, stdout
 from credo.app.effect import N_EFFECTS, EffectList, strongest_effects
 from credo.app.score_terminal import print_class_scores, print_scores

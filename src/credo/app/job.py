@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from credo.app.classification_job import judged_classification
+from credo import app
 from credo.app.classification_result import ClassificationResult
 from credo.app.ignored import require_ignorable
 from credo.app.progress import Progress, silent
-from credo.app.regression_job import judged_regression
 from credo.app.result import FitSettings, RegressionResult
 from credo.data.error import TableError
 from credo.data.table import as_table
@@ -56,8 +55,8 @@ def fit_table(
     _require_classes(wanted, settings, table.name)
     with threads_for(len(wanted.y) * TYPICAL_COLUMNS**2):
         if wanted.has_classes:
-            return judged_classification(table, wanted, settings, progress)
-        return judged_regression(table, wanted, settings, progress)
+            return app.judged_classification(table, wanted, settings, progress)
+        return app.judged_regression(table, wanted, settings, progress)
 
 
 def _require_classes(target: Target, settings: FitSettings, source: str) -> None:

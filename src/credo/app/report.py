@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from credo.app.class_report import classification_page
+from credo import app
 from credo.app.classification_result import ClassificationResult
-from credo.app.regression_report import regression_page
 from credo.app.result import RegressionResult
 
 __all__ = ["report_page"]
@@ -13,5 +12,5 @@ __all__ = ["report_page"]
 def report_page(result: RegressionResult | ClassificationResult) -> str:
     """Return the report as the text of a self-contained HTML file."""
     if isinstance(result, ClassificationResult):
-        return classification_page(result)
-    return regression_page(result)
+        return app.classification_page(result)
+    return app.regression_page(result)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rich.console import Console
 from rich.text import Text
 
-from credo.app.class_slate import STACK
+from credo.app.candidate import STACK
 from credo.app.console import print_table
 from credo.app.slate import AVERAGE
 from credo.app.wording import class_score_cells, percent, score_cells

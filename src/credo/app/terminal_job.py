@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 
 from rich.text import Text
 
@@ -86,6 +88,9 @@ def demo(folder: Path) -> None:
 def _written(
     table: Path, target: str, settings: FitSettings, out: Path | None, report: Path | None
 ) -> terminal.Result:
+    if report is not None:
+        # Nobody needs to wait for what draws until there is something to draw.
+        Thread(target=import_module, args=("credo.app.svg",), daemon=True).start()
     with terminal.progress_bar(terminal.stderr()) as progress:
         result = fit_table(table, target, settings, progress)
         if report is not None:

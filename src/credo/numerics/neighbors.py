@@ -13,15 +13,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from credo.numerics.array import Array
 from credo.numerics.plain_time import PlainTime, by_element
 from credo.numerics.row_block import over_blocks
 from credo.numerics.threads import threads_for
+
+if TYPE_CHECKING:
+    from scipy.spatial import cKDTree
 
 __all__ = ["TREE_COLUMNS", "NeighborSearch", "running_sums"]
 
@@ -86,7 +89,10 @@ class NeighborSearch:
     @cached_property
     def tree(self) -> cKDTree:
         """Tree of the points; quick to build rather than balanced."""
-        return cKDTree(self.points, leafsize=LEAF, balanced_tree=False, compact_nodes=False)
+        tree: cKDTree = importlib.import_module("scipy.spatial").cKDTree(
+            self.points, leafsize=LEAF, balanced_tree=False, compact_nodes=False
+        )
+        return tree
 
     @cached_property
     def _centered(self) -> tuple[Array, NDArray[np.float32]]:
