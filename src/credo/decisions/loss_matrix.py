@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from credo.distributions.parameter import require
 from credo.numerics.array import Array, as_float
+from credo.numerics.quotation import quote
 
 __all__ = ["LossMatrix", "name_array"]
 
@@ -237,4 +238,4 @@ def _text(name: Any) -> str:
 
 def _brief(names: Sequence[Any] | NDArray[Any]) -> str:
     listed = _listed(names)
-    return str(listed) if len(listed) <= 8 else f"{str(listed[:8])[:-1]}, ...]"
+    return quote(listed) if len(listed) <= 8 else f"{quote(listed[:8])[:-1]}, ...]"

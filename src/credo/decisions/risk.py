@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from credo.decisions.loss_matrix import LossMatrix, name_array
 from credo.distributions.parameter import non_negative
 from credo.numerics.array import Array
+from credo.numerics.quotation import quote
 
 __all__ = [
     "ActionRegions",
@@ -114,7 +115,8 @@ def binary_threshold(loss: LossMatrix) -> float:
     false_alarm, miss = l10 - l00, l01 - l11
     if false_alarm <= 0 or miss <= 0:
         raise ValueError(
-            f"each action must be the better one in its own class; found {loss.actions[0]!r} "
+            "each action must be the better one in its own class; found "
+            f"{quote(loss.actions[0])} "
             f"worse by {-false_alarm:g} and {-miss:g}. Order the actions like the classes, or "
             "leave out one that never pays."
         )

@@ -13,6 +13,7 @@ from credo.distributions.distribution import Distribution
 from credo.distributions.parameter import simplex
 from credo.numerics.array import Array, as_float
 from credo.numerics.lookup import places
+from credo.numerics.quotation import quote
 
 __all__ = ["Categorical", "random_index"]
 
@@ -48,7 +49,7 @@ class Categorical(Distribution):
         if names.shape != shares.shape[-1:] or len(np.unique(names)) < names.size:
             raise ValueError(
                 f"labels must be {shares.shape[-1]} distinct values, one per probability; "
-                f"found {names.tolist()}. Name every state once."
+                f"found {quote(names.tolist())}. Name every state once."
             )
         self._set(probability=shares, labels=names)
 
@@ -89,7 +90,7 @@ class Categorical(Distribution):
         if self.labels.dtype.kind in "biuf":
             return as_float(self.labels)
         raise TypeError(
-            f"a mean needs labels that are numbers; found {self.labels[:3].tolist()}. "
+            f"a mean needs labels that are numbers; found {quote(self.labels[:3].tolist())}. "
             "Read `probability`, or take the mode."
         )
 
@@ -97,8 +98,8 @@ class Categorical(Distribution):
         """Return the position of each label, -1 where it is none of these."""
         if (x.dtype.kind in "US") != (self.labels.dtype.kind in "US"):
             raise TypeError(
-                f"outcomes must be labels such as {self.labels[:3].tolist()}; found values of "
-                f"type {x.dtype}. Pass labels, not positions."
+                f"outcomes must be labels such as {quote(self.labels[:3].tolist())}; found "
+                f"values of type {x.dtype}. Pass labels, not positions."
             )
         return places(x, self.labels)
 
@@ -108,8 +109,9 @@ class Categorical(Distribution):
     def _kl(self, other: Self) -> Array:
         if not np.array_equal(self.labels, other.labels):
             raise ValueError(
-                f"kl needs equal labels in equal order; found {self.labels[:3].tolist()} and "
-                f"{other.labels[:3].tolist()}. Reorder one of them."
+                "kl needs equal labels in equal order; found "
+                f"{quote(self.labels[:3].tolist())} and "
+                f"{quote(other.labels[:3].tolist())}. Reorder one of them."
             )
         return np.asarray(special.rel_entr(self.probability, other.probability).sum(axis=-1))
 
@@ -144,7 +146,7 @@ def _label_array(labels: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
     texts = [isinstance(label, str) for label in labels]
     if any(texts) and not all(texts):
         raise ValueError(
-            f"labels must be all text or all numbers; found {list(labels)[:5]}. "
+            f"labels must be all text or all numbers; found {quote(list(labels)[:5])}. "
             "Turn the numbers into text."
         )
     return _outcomes(labels)

@@ -13,6 +13,7 @@ from scipy import special
 from credo.distributions.categorical import random_index
 from credo.distributions.parameter import non_negative, simplex
 from credo.numerics.array import Array, as_float
+from credo.numerics.quotation import quote
 
 __all__ = ["JointTable"]
 
@@ -56,7 +57,7 @@ class JointTable:
         if table.shape != shape or any(len(set(v)) < len(v) for v in ordered.values()):
             raise ValueError(
                 "probability must have one axis per variable and one entry per distinct "
-                f"state, {shape} for {list(ordered)}; found shape {table.shape}. "
+                f"state, {shape} for {quote(list(ordered))}; found shape {table.shape}. "
                 "List every state once."
             )
         flat = simplex("probability", table.ravel())
@@ -110,7 +111,8 @@ class JointTable:
         shape = (*prior.probability.shape, len(states))
         if rows.shape != shape:
             raise ValueError(
-                f"conditional must have shape {shape}, the states of {list(prior.states)} and "
+                f"conditional must have shape {shape}, the states of "
+                f"{quote(list(prior.states))} and "
                 f"then of {name}; found {rows.shape}. Put the new variable on the last axis."
             )
         return cls(prior.probability[..., None] * rows, {**prior.states, name: tuple(states)})
@@ -252,7 +254,8 @@ class JointTable:
     def _known(self, name: str) -> str:
         if name not in self.states:
             raise ValueError(
-                f"variable must be one of {list(self.states)}; found {name!r}. Check the name."
+                f"variable must be one of {quote(list(self.states))}; found {quote(name)}. "
+                "Check the name."
             )
         return name
 
@@ -265,8 +268,8 @@ class JointTable:
             values = self.states[self._known(name)]
             if state not in values:
                 raise ValueError(
-                    f"state of {name} must be one of {list(values)}; found {state!r}. "
-                    "Check the spelling."
+                    f"state of {name} must be one of {quote(list(values))}; found "
+                    f"{quote(state)}. Check the spelling."
                 )
             index[self._axis(name)] = values.index(state)
         return tuple(index)

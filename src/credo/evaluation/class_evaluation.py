@@ -34,6 +34,7 @@ from credo.evaluation.rates import (
 from credo.evaluation.reliability import ReliabilityCurve, reliability_curve
 from credo.evaluation.score import Score, score_table, weighted_mean
 from credo.numerics.array import Array, as_float
+from credo.numerics.quotation import quote
 
 __all__ = ["ClassEvaluation", "evaluate_classes"]
 
@@ -203,8 +204,8 @@ class _Rows:
             found = np.flatnonzero(self.labels == positive)
             if not len(found):
                 raise ValueError(
-                    f"positive must be one of {self.labels[:8].tolist()}; found {positive!r}. "
-                    "Pass a label as it is written there."
+                    f"positive must be one of {quote(self.labels[:8].tolist())}; found "
+                    f"{quote(positive)}. Pass a label as it is written there."
                 )
             return [int(found[0])]
         return [1] if len(self.labels) == 2 else list(range(len(self.labels)))

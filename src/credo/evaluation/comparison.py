@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from credo.evaluation.verdict import Verdict
 from credo.numerics.array import Array
+from credo.numerics.quotation import quote
 
 __all__ = ["Comparison"]
 
@@ -90,8 +91,8 @@ class Comparison:
             if verdict.by == score and {verdict.first, verdict.second} == {first, second}:
                 return verdict
         raise KeyError(
-            f"first and second must be two models with a verdict by {score}; found {first!r} "
-            f"and {second!r}. The models are {self.names}."
+            f"first and second must be two models with a verdict by {score}; found "
+            f"{quote(first)} and {quote(second)}. The models are {quote(self.names)}."
         )
 
     def best(self, by: str | None = None) -> str | None:

@@ -17,6 +17,7 @@ from credo.distributions.empirical import Empirical
 from credo.distributions.estimate import Estimate, sample_mean
 from credo.distributions.parameter import require
 from credo.numerics.array import Array, as_float
+from credo.numerics.quotation import quote
 
 __all__ = ["DecisionReport", "judge_decisions"]
 
@@ -230,8 +231,9 @@ def _codes(y: ArrayLike, costs: LossMatrix, probability: Array) -> NDArray[np.in
     unknown = sorted({str(label) for label in outcomes if label not in place})
     if unknown:
         raise ValueError(
-            f"y must hold classes of the predictions, {costs.labels[:8].tolist()}; found "
-            f"{unknown[:5]}. Leave out rows without a class, or predict every class."
+            f"y must hold classes of the predictions, {quote(costs.labels[:8].tolist())}; "
+            "found "
+            f"{quote(unknown[:5])}. Leave out rows without a class, or predict every class."
         )
     return np.array([place[label] for label in outcomes], dtype=np.intp)
 

@@ -13,6 +13,7 @@ from sklearn.utils import get_tags
 
 from credo.distributions.parameter import non_negative
 from credo.numerics.array import Array, as_float, in_byte_order, unmasked
+from credo.numerics.quotation import quote
 
 __all__ = [
     "MISSING",
@@ -73,8 +74,8 @@ def class_codes(y: ArrayLike, labels: NDArray[Any]) -> Codes:
     if is_other.any():
         found = sorted({str(label) for label in outcomes[is_other][:1000].tolist()})
         raise ValueError(
-            f"y must hold the labels {labels[:8].tolist()} of the predictions; found "
-            f"{found[:5]}. Pass labels written as at fit, or leave these rows out."
+            f"y must hold the labels {quote(labels[:8].tolist())} of the predictions; found "
+            f"{quote(found[:5])}. Pass labels written as at fit, or leave these rows out."
         )
     return np.where(is_missing, MISSING, codes).astype(np.intp)
 

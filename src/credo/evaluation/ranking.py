@@ -13,6 +13,7 @@ from credo.evaluation.outcome import MISSING, class_codes, coded, row_weights
 from credo.evaluation.rank_area import Ranking, precision_score, roc_score
 from credo.evaluation.score import Score
 from credo.numerics.array import Array
+from credo.numerics.quotation import quote
 
 __all__ = ["PrecisionRecallCurve", "RocCurve", "precision_recall_curve", "roc_curve"]
 
@@ -169,8 +170,8 @@ def _place(labels: NDArray[Any], positive: Any) -> int:
     if len(labels) != 2:
         raise ValueError(
             "y must hold 2 classes if positive is not given; found "
-            f"{labels[:8].tolist()}. Name the class that counts as positive, and pass rows of "
-            "it and of others."
+            f"{quote(labels[:8].tolist())}. Name the class that counts as positive, and pass "
+            "rows of it and of others."
         )
     return 1
 

@@ -15,6 +15,7 @@ from credo.evaluation.proportion import IntervalMethod
 from credo.evaluation.score import Score
 from credo.evaluation.table_delta import correlation, mean_f1, score_by_delta
 from credo.numerics.array import Array
+from credo.numerics.quotation import quote
 
 __all__ = [
     "accuracy",
@@ -172,7 +173,7 @@ def _positive(confusion: Confusion, positive: Any) -> int:
     if len(confusion.labels) != 2:
         raise ValueError(
             "positive must name one class where there are more than 2; found None for "
-            f"{confusion.labels[:8].tolist()}. Pass one of them."
+            f"{quote(confusion.labels[:8].tolist())}. Pass one of them."
         )
     return 1
 

@@ -13,6 +13,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from credo.evaluation.outcome import MISSING, coded
+from credo.numerics.quotation import quote
 
 __all__ = [
     "fold_labels",
@@ -112,8 +113,8 @@ def stratified_fold_labels(y: ArrayLike, n_folds: int, rng: Generator) -> Rows:
         rarest = f"{labels[sizes.argmin()]!s}" if len(labels) else "none"
         raise ValueError(
             "n_folds must be from 2 to the number of rows in the rarest class; found "
-            f"{n_folds} for {sizes.min()} rows of class {rarest!r}. Use fewer folds, join or "
-            "leave out rare classes, or use fold_labels."
+            f"{n_folds} for {sizes.min()} rows of class {quote(rarest)}. Use fewer folds, "
+            "join or leave out rare classes, or use fold_labels."
         )
     fold = np.empty(len(codes), dtype=np.intp)
     # Dealing out class after class without a break keeps both kinds of counts level.

@@ -12,6 +12,7 @@ from credo.graphs.gaussian_node import GaussianNode
 from credo.graphs.linear_gaussian import LinearGaussian
 from credo.graphs.parent_setting import coefficient_vector, parts_in_order, setting_shape
 from credo.graphs.variable import Variable
+from credo.numerics.quotation import quote
 
 __all__ = ["ConditionalLinearGaussian"]
 
@@ -46,7 +47,7 @@ class ConditionalLinearGaussian:
             if not isinstance(part, LinearGaussian):
                 raise TypeError(
                     "each setting must have a LinearGaussian; found "
-                    f"{type(part).__name__} for {key!r}. Write LinearGaussian(intercept, "
+                    f"{type(part).__name__} for {quote(key)}. Write LinearGaussian(intercept, "
                     "coefficients, scale)."
                 )
 

@@ -20,6 +20,7 @@ from credo.graphs.gaussian_node import GaussianNode
 from credo.graphs.parent_setting import setting_codes
 from credo.graphs.variable import Variable
 from credo.numerics.array import Array, as_float
+from credo.numerics.quotation import quote
 
 __all__ = ["Bins", "discretized"]
 
@@ -199,8 +200,8 @@ def _require_bins(variables: Sequence[Variable], cut: Mapping[str, Bins]) -> Non
     missing = [v.name for v in variables if not v.is_discrete and v.name not in cut]
     if missing:
         raise ValueError(
-            f"bins must be given for every real variable; found none for {missing}. Add "
-            f"Bins.equal_width({missing[0]!r}, low, high, n)."
+            f"bins must be given for every real variable; found none for {quote(missing)}. Add "
+            f"Bins.equal_width({quote(missing[0])}, low, high, n)."
         )
 
 

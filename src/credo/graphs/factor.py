@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from credo.graphs.variable import UnknownVariable, Variable, nearest
 from credo.numerics.array import Array, as_float
 from credo.numerics.log_domain import log_sum_exp
+from credo.numerics.quotation import quote
 
 __all__ = ["Factor"]
 
@@ -203,7 +204,7 @@ def _check_variables(variables: Sequence[Any]) -> None:
     wrong = [variable for variable in variables if not isinstance(variable, Variable)]
     if wrong:
         raise ValueError(
-            f"variables of a factor must be Variables; found {wrong[0]!r}. Write them as "
+            f"variables of a factor must be Variables; found {quote(wrong[0])}. Write them as "
             "Variable(name, states)."
         )
 

@@ -18,6 +18,7 @@ from credo.graphs.parent_setting import (
 )
 from credo.graphs.variable import Variable
 from credo.numerics.array import Array, as_float
+from credo.numerics.quotation import quote
 
 __all__ = ["GaussianNode"]
 
@@ -51,7 +52,7 @@ class GaussianNode:
         if self.child.is_discrete:
             raise ValueError(
                 f"{self.child.name} must be real-valued to be normal; found states "
-                f"{list(self.child.labels)}. Leave out its states, or give it a table."
+                f"{quote(list(self.child.labels))}. Leave out its states, or give it a table."
             )
         shape = setting_shape(self.parents)
         wide = (*shape, len(real_parents(self.parents)))

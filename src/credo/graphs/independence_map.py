@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from credo.distributions.joint_table import JointTable
 from credo.graphs.directed import DirectedGraph
 from credo.graphs.independence import independence_basis
+from credo.numerics.quotation import quote
 
 __all__ = ["is_independence_map", "minimal_map"]
 
@@ -52,8 +53,8 @@ def minimal_map(
     names = list(table.names if order is None else order)
     if sorted(names) != sorted(table.names):
         raise ValueError(
-            f"order must name each variable of {list(table.names)} once; found {names}. "
-            "Put causes before effects for few edges."
+            f"order must name each variable of {quote(list(table.names))} once; found "
+            f"{quote(names)}. Put causes before effects for few edges."
         )
     return DirectedGraph(
         {node: _direct(table, node, names[:i], tol) for i, node in enumerate(names)}

@@ -15,6 +15,7 @@ from credo.graphs.arrows import Arrows, arrows_of
 from credo.graphs.directed import DirectedGraph
 from credo.graphs.undirected import UndirectedGraph
 from credo.numerics.array import Array
+from credo.numerics.quotation import quote
 
 __all__ = [
     "ParameterCount",
@@ -121,8 +122,9 @@ def factorized(table: JointTable, graph: DirectedGraph) -> JointTable:
     """
     if set(graph) != set(table.names):
         raise ValueError(
-            f"graph must have the variables of the table as nodes, {list(table.names)}; found "
-            f"{list(graph)}. Sum the others out, or name all."
+            "graph must have the variables of the table as nodes, "
+            f"{quote(list(table.names))}; found "
+            f"{quote(list(graph))}. Sum the others out, or name all."
         )
     joint = np.ones(table.probability.shape)
     for node in graph:
@@ -151,7 +153,7 @@ def _sizes(graph: DirectedGraph | UndirectedGraph, n_states: Sizes) -> dict[str,
     missing = [node for node in graph if node not in n_states]
     if missing:
         raise ValueError(
-            f"n_states must have a number for every node; found none for {missing[:8]}. "
+            f"n_states must have a number for every node; found none for {quote(missing[:8])}. "
             "Add them, or pass one number for all."
         )
     return {node: int(n_states[node]) for node in graph}

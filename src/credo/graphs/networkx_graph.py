@@ -6,6 +6,8 @@ import importlib
 from collections.abc import Iterable
 from typing import Any
 
+from credo.numerics.quotation import quote
+
 __all__ = ["from_networkx", "to_networkx"]
 
 Edges = list[tuple[str, str]]
@@ -29,7 +31,7 @@ def from_networkx(graph: Any, *, is_directed: bool) -> tuple[list[str], Edges]:
     if len(set(nodes)) < len(nodes):
         twice = sorted({name for name in nodes if nodes.count(name) > 1})
         raise ValueError(
-            f"nodes must differ as text; found several {twice[0]!r}. Rename one of them."
+            f"nodes must differ as text; found several {quote(twice[0])}. Rename one of them."
         )
     return nodes, [(str(a), str(b)) for a, b in graph.edges()]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from credo.graphs.variable import UnknownVariable, nearest
+from credo.numerics.quotation import quote
 
 __all__ = [
     "Names",
@@ -29,13 +30,14 @@ def checked_names(what: str, names: Iterable[object]) -> list[str]:
     """
     if isinstance(names, str):
         raise TypeError(
-            f"{what} must be a list of names; found the text {names!r}. Write [{names!r}]."
+            f"{what} must be a list of names; found the text {quote(names)}. Write "
+            f"[{quote(names)}]."
         )
     listed = list(names)
     strange = [name for name in listed if not isinstance(name, str) or not name]
     if strange:
         raise TypeError(
-            f"{what} must be names, text that is not empty; found {strange[0]!r}. "
+            f"{what} must be names, text that is not empty; found {quote(strange[0])}. "
             "Name nodes by strings, as in {'wet': ['rain']}."
         )
     return [str(name) for name in listed]
@@ -54,7 +56,7 @@ def checked_edges(edges: Iterable[Iterable[str]]) -> list[tuple[str, str]]:
         pair = tuple(edge)
         if len(pair) != 2:
             raise ValueError(
-                f"edges must be pairs of names such as ('rain', 'wet'); found {edge!r}. "
+                f"edges must be pairs of names such as ('rain', 'wet'); found {quote(edge)}. "
                 "Write text as one string, 'cloud -> rain -> wet'."
             )
         pairs.append((pair[0], pair[1]))
@@ -97,8 +99,8 @@ def disjoint_groups(
     total = sum(len(part) for part in groups)
     if len(set().union(*groups)) < total:
         raise ValueError(
-            f"x, y and given must share no node; found x={list(groups[0])}, "
-            f"y={list(groups[1])}, given={list(groups[2])}. Name each node once."
+            f"x, y and given must share no node; found x={quote(list(groups[0]))}, "
+            f"y={quote(list(groups[1]))}, given={quote(list(groups[2]))}. Name each node once."
         )
     return groups
 

@@ -19,6 +19,7 @@ from credo.graphs.presence import present_position
 from credo.graphs.table_entry import require_discrete
 from credo.graphs.variable import Variable, nearest
 from credo.numerics.array import Array
+from credo.numerics.quotation import quote
 
 __all__ = ["LargestEffect", "NoisyMax", "NoisyOr"]
 
@@ -222,6 +223,6 @@ def _require_same_names(
     odd = [n for n in written if n not in names] or [n for n in names if n not in written]
     if odd:
         raise ValueError(
-            f"{kind} of {child.name} must name each of its parents {names}; found "
-            f"{list(written)}.{nearest(odd[0], names)}"
+            f"{kind} of {child.name} must name each of its parents {quote(names)}; found "
+            f"{quote(list(written))}.{nearest(odd[0], names)}"
         )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from credo.graphs.conditional import Values
 from credo.graphs.variable import Variable, nearest
 from credo.numerics.array import Array, as_float
+from credo.numerics.quotation import quote
 
 __all__ = [
     "coefficient_vector",
@@ -74,8 +75,8 @@ def coefficient_vector(
     for name in coefficients:
         if name not in names:
             raise ValueError(
-                f"coefficients of {child.name} must belong to its real-valued parents {names}; "
-                f"found {name!r}.{nearest(name, names)}"
+                f"coefficients of {child.name} must belong to its real-valued parents "
+                f"{quote(names)}; found {quote(name)}.{nearest(name, names)}"
             )
     absent = [name for name in names if name not in coefficients]
     if absent:
@@ -111,8 +112,8 @@ def parts_in_order(
     if absent:
         names = [parent.name for parent in discrete]
         raise ValueError(
-            f"{child.name} must have parameters for each setting of {names}; found none for "
-            f"{absent[0]} ({len(absent)} of {len(keys)} are absent). Add them."
+            f"{child.name} must have parameters for each setting of {quote(names)}; found "
+            f"none for {absent[0]} ({len(absent)} of {len(keys)} are absent). Add them."
         )
     return [found[key] for key in keys]
 
@@ -127,8 +128,9 @@ def _refuse_unknown(child: Variable, discrete: tuple[Variable, ...], key: Any) -
     if not discrete or len(states) != len(discrete):
         names = [parent.name for parent in discrete]
         raise ValueError(
-            f"settings of {child.name} must name one state per discrete parent {names}; found "
-            f"{key!r}. Use a state for one parent, a tuple of states for several."
+            f"settings of {child.name} must name one state per discrete parent "
+            f"{quote(names)}; found "
+            f"{quote(key)}. Use a state for one parent, a tuple of states for several."
         )
     for parent, state in zip(discrete, states, strict=True):
         parent.index(state)

@@ -8,6 +8,7 @@ from enum import StrEnum
 from itertools import pairwise
 
 from credo.graphs.directed import DirectedGraph
+from credo.numerics.quotation import quote
 
 __all__ = ["Connection", "PathBlock", "connection", "path_blocks", "path_text"]
 
@@ -102,6 +103,6 @@ def _points_at(graph: DirectedGraph, a: str, b: str) -> bool:
     if graph.has_edge(b, a):
         return False
     raise ValueError(
-        f"nodes next to each other on a path must be joined by an edge; found {a!r} and "
-        f"{b!r}. Pass neighbors."
+        f"nodes next to each other on a path must be joined by an edge; found {quote(a)} and "
+        f"{quote(b)}. Pass neighbors."
     )

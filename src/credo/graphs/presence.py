@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from credo.graphs.variable import Variable
+from credo.numerics.quotation import quote
 
 __all__ = ["present_position"]
 
@@ -29,15 +30,16 @@ def present_position(variable: Variable, present: Mapping[str, Any]) -> int:
     if variable.n_states != 2:
         raise ValueError(
             f"{variable.name} must have two states, absent and present; found "
-            f"{list(variable.labels)}. Use NoisyMax or a function for more states."
+            f"{quote(list(variable.labels))}. Use NoisyMax or a function for more states."
         )
     if variable.name in present:
         return variable.index(present[variable.name])
     absent = [i for i, label in enumerate(variable.labels) if str(label).lower() in ABSENT]
     if len(absent) != 1:
         raise ValueError(
-            f"one state of {variable.name} must mean present; found {list(variable.labels)}, "
-            f"where it is not clear which. Say so: present={{{variable.name!r}: "
-            f"{variable.labels[1]!r}}}."
+            f"one state of {variable.name} must mean present; found "
+            f"{quote(list(variable.labels))}, "
+            f"where it is not clear which. Say so: present={{{quote(variable.name)}: "
+            f"{quote(variable.labels[1])}}}."
         )
     return 1 - absent[0]

@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from itertools import pairwise
 
+from credo.numerics.quotation import quote
+
 __all__ = ["parse_structure"]
 
 IN_BRACES = r"\{[^{}]*+\}"
@@ -86,8 +88,8 @@ def _check_divided(groups: list[list[Node]], arrows: list[str], statement: str) 
     if again is None or len(groups) == len(names) or len(arrows) < 2 or len(set(arrows)) > 1:
         return
     raise ValueError(
-        f"a chain of arrows must name each node once; found {again!r} again in "
-        f"{statement.strip()!r}. Divide statements by semicolons, for commas list nodes: "
+        f"a chain of arrows must name each node once; found {quote(again)} again in "
+        f"{quote(statement.strip())}. Divide statements by semicolons, for commas list nodes: "
         "'a -> b; a -> c' or 'a -> b, c'."
     )
 
@@ -114,11 +116,11 @@ def _tell(
         return
     if len(set(labels)) < len(labels) or "" in labels:
         raise ValueError(
-            f"states of {name} must be distinct words divided by bars; found {list(labels)}. "
-            "Write for example 'rain{no|yes}'."
+            f"states of {name} must be distinct words divided by bars; found "
+            f"{quote(list(labels))}. Write for example 'rain{{no|yes}}'."
         )
     if states.setdefault(name, labels) != labels:
         raise ValueError(
-            f"states of {name} must be told once; found {list(states[name])} and "
-            f"{list(labels)}. Keep one of them."
+            f"states of {name} must be told once; found {quote(list(states[name]))} and "
+            f"{quote(list(labels))}. Keep one of them."
         )

@@ -11,6 +11,7 @@ import pandas as pd
 
 from credo.graphs.variable import Variable
 from credo.numerics.array import Array, as_float
+from credo.numerics.quotation import quote
 
 __all__ = [
     "entries_of_frame",
@@ -80,9 +81,10 @@ def entries_of_frame(
     absent = [name for name in names if name not in columns]
     if absent:
         raise ValueError(
-            f"table of {child.name} must have a column for each of its parents {names}; found "
-            f"no {absent[0]!r} among {list(columns)}. Add it, or rename the column that holds "
-            "it."
+            f"table of {child.name} must have a column for each of its parents "
+            f"{quote(names)}; found "
+            f"no {quote(absent[0])} among {quote(list(columns))}. Add it, or rename the "
+            "column that holds it."
         )
     keys = list(zip(*(columns[name] for name in names), strict=True)) if names else []
     if child.name in columns and "p" in columns:
@@ -132,8 +134,8 @@ def _entries_of_series(
     names = [v.name for v in (*parents, child)]
     if series.index.nlevels != len(names):
         raise ValueError(
-            f"Series of {child.name} must have an index of the levels {names}; found "
-            f"{list(series.index.names)}. Use one level per parent and one for the node."
+            f"Series of {child.name} must have an index of the levels {quote(names)}; found "
+            f"{quote(list(series.index.names))}. Use one level per parent and one for the node."
         )
     keys = [key if isinstance(key, tuple) else (key,) for key in series.index.to_list()]
     levels = list(series.index.names)
@@ -151,8 +153,8 @@ def _setting(child: Variable, parents: Sequence[Variable], key: Any) -> tuple[in
         example = next(iter(product(*(v.labels for v in parents))))
         raise ValueError(
             f"key of the table of {child.name} must be one state of each of "
-            f"{[v.name for v in parents]}, such as {example!r}; found {key!r}. Use tuples in "
-            "the order of the parents."
+            f"{[v.name for v in parents]}, such as {quote(example)}; found {quote(key)}. Use "
+            "tuples in the order of the parents."
         )
     return tuple(v.index(state) for v, state in zip(parents, key, strict=True))
 
@@ -167,8 +169,8 @@ def _row(child: Variable, row: Any, given: str) -> Array:
     if values.shape != (child.n_states,):
         raise ValueError(
             f"probabilities of {child.name}{given} must be {child.n_states}, one for each of "
-            f"{list(child.labels)}; found {values.tolist()}. List them in that order, or "
-            "write a dictionary of states."
+            f"{quote(list(child.labels))}; found {values.tolist()}. List them in that order, "
+            "or write a dictionary of states."
         )
     return values
 
@@ -176,8 +178,8 @@ def _row(child: Variable, row: Any, given: str) -> Array:
 def _number(child: Variable, p: Any, given: str) -> float:
     if np.ndim(p) or isinstance(p, str | Mapping):
         raise ValueError(
-            f"probability of a state of {child.name}{given} must be a number; found {p!r}. "
-            "Parents that the structure does not name cannot have entries."
+            f"probability of a state of {child.name}{given} must be a number; found "
+            f"{quote(p)}. Parents that the structure does not name cannot have entries."
         )
     return float(p)
 

@@ -19,6 +19,7 @@ from credo.graphs.node_group import (
     unknown_node,
 )
 from credo.graphs.path import shortest_path
+from credo.numerics.quotation import quote
 
 __all__ = ["UndirectedGraph"]
 
@@ -52,8 +53,8 @@ class UndirectedGraph:
         for name, others in told.items():
             if name in others:
                 raise ValueError(
-                    f"a node must not be its own neighbor; found {name!r} joined to itself. "
-                    "Leave this edge out."
+                    f"a node must not be its own neighbor; found {quote(name)} joined to "
+                    "itself. Leave this edge out."
                 )
             joined[name].update(others)
             for other in others:

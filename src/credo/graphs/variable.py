@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from credo.numerics.quotation import quote, short_quotes
+
 __all__ = ["UnknownState", "UnknownVariable", "Variable", "nearest", "object_array"]
 
 State = Hashable
@@ -20,12 +22,18 @@ State = Hashable
 class UnknownVariable(KeyError):
     """A name that no variable of the network has."""
 
+    def __init__(self, message: str) -> None:
+        super().__init__(short_quotes(message))
+
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 class UnknownState(ValueError):
     """A label that a variable does not have."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(short_quotes(message))
 
 
 @dataclass(frozen=True)
@@ -61,7 +69,7 @@ class Variable:
         if not states or len(set(states)) < len(states):
             raise ValueError(
                 f"states of {self.name} must be distinct and at least one; found "
-                f"{list(states)}. List every state once."
+                f"{quote(list(states))}. List every state once."
             )
         object.__setattr__(self, "states", states)
 

@@ -13,6 +13,7 @@ import numpy as np
 from credo.graphs.factor import Factor
 from credo.graphs.variable import UnknownVariable, Variable, nearest
 from credo.inference.table_plan_error import ImpossibleFindings
+from credo.numerics.quotation import quote
 
 __all__ = [
     "enumerate_depth_first",
@@ -111,8 +112,8 @@ def variables_of(factors: Sequence[Factor]) -> dict[str, Variable]:
         if known.setdefault(variable.name, variable) != variable:
             raise ValueError(
                 f"factors must agree on the states of {variable.name}; found "
-                f"{list(known[variable.name].labels)} and {list(variable.labels)}. Use one "
-                "Variable in all of them."
+                f"{quote(list(known[variable.name].labels))} and "
+                f"{quote(list(variable.labels))}. Use one Variable in all of them."
             )
     return known
 
@@ -126,8 +127,8 @@ def target_names(factors: Sequence[Factor], targets: Targets, given: Given) -> t
     clash = [name for name in names if name in given]
     if clash or len(set(names)) < len(names):
         raise ValueError(
-            f"targets must be distinct and not given; found {list(names)} with "
-            f"{list(given)} given. Ask about the others."
+            f"targets must be distinct and not given; found {quote(list(names))} with "
+            f"{quote(list(given))} given. Ask about the others."
         )
     return names
 

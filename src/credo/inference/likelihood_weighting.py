@@ -23,6 +23,7 @@ from credo.graphs.variable import UnknownVariable, Variable, nearest
 from credo.inference.engine import Info
 from credo.inference.weighted_draws import WeightedDraws, ZeroWeights
 from credo.numerics.array import Array
+from credo.numerics.quotation import quote
 
 __all__ = ["ConditionalProblem", "DrawnState", "LikelihoodWeighting", "ancestral_sample"]
 
@@ -193,10 +194,10 @@ def _check_value(variable: Variable, value: float) -> None:
         if value not in range(variable.n_states):
             raise ValueError(
                 f"given {variable.name} must be a position from 0 to {variable.n_states - 1}; "
-                f"found {value!r}. Look the state up with Variable.index."
+                f"found {quote(value)}. Look the state up with Variable.index."
             )
     elif not np.isfinite(value):
         raise ValueError(
-            f"given {variable.name} must be a finite number; found {value!r}. Leave it out if "
-            "it is not known."
+            f"given {variable.name} must be a finite number; found {quote(value)}. Leave it "
+            "out if it is not known."
         )

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from credo.numerics.memory import bytes_text, spare_bytes
+from credo.numerics.quotation import quote
 
 __all__ = [
     "AnswerTooLarge",
@@ -33,7 +34,7 @@ class ImpossibleFindings(ValueError):
 
     def __init__(self, conflict: Mapping[str, Any]) -> None:
         self.conflict = dict(conflict)
-        told = ", ".join(f"{name}={state!r}" for name, state in self.conflict.items())
+        told = ", ".join(f"{name}={quote(state)}" for name, state in self.conflict.items())
         is_real = any(isinstance(state, float) for state in self.conflict.values())
         # No finite value is impossible under a normal, but its log density may be below -1e308.
         far = ", or lies so far out that its density has no log" if is_real else ""

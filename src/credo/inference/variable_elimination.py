@@ -20,6 +20,7 @@ from credo.inference.enumeration import (
     target_names,
     variables_of,
 )
+from credo.numerics.quotation import quote
 
 __all__ = ["Elimination", "EliminationStep", "eliminate", "product_cost"]
 
@@ -194,6 +195,6 @@ def _cheapest(factors: Sequence[Factor], names: Sequence[str]) -> str:
 def _require_all(order: Sequence[str], hidden: Sequence[str]) -> None:
     if sorted(order) != sorted(hidden):
         raise ValueError(
-            f"order must list each variable to sum out once, {list(hidden)}; found "
-            f"{list(order)}. Leave out targets and what is given."
+            f"order must list each variable to sum out once, {quote(list(hidden))}; found "
+            f"{quote(list(order))}. Leave out targets and what is given."
         )

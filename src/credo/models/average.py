@@ -17,6 +17,7 @@ from credo.inference.model_evidence import Evidence, model_posterior
 from credo.models.ensemble import Ensemble, kind_of, mixed_classes, mixed_predictive
 from credo.models.inputs import single_column, validated
 from credo.numerics.log_domain import log_sum_exp
+from credo.numerics.quotation import quote
 
 __all__ = ["EvidenceWarning", "ModelAverage"]
 
@@ -137,7 +138,8 @@ def _require_comparable(names: list[str], models: list[Any]) -> None:
     if len(subjects) > 1:
         raise ValueError(
             "evidences compare only if they are about the same; found "
-            f"{sorted(subjects)} among {names}. Models of X and y explain the inputs as well: "
+            f"{sorted(subjects)} among {quote(names)}. Models of X and y explain the inputs "
+            "as well: "
             "average them apart from models of y, or use Stack, which needs no evidence."
         )
     flat = {evidence.flat for evidence in evidences}

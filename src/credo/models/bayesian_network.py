@@ -24,6 +24,7 @@ from credo.models.network import Network
 from credo.models.network_answer import shown_names
 from credo.models.table_answers import TableAnswers
 from credo.models.weighted_answers import WeightedAnswers
+from credo.numerics.quotation import quote
 
 __all__ = ["BayesianNetwork"]
 
@@ -214,7 +215,8 @@ def _labels(name: str, labels: Any) -> tuple[Any, ...]:
     """Return the states that were told for a variable; a text is not a list of letters."""
     if isinstance(labels, str) or not isinstance(labels, Iterable):
         raise ValueError(
-            f"states of {name} must be a list of labels in order; found {labels!r}. Write for "
+            f"states of {name} must be a list of labels in order; found {quote(labels)}. "
+            "Write for "
             'example ["no", "yes"], or list(range(3)).'
         )
     return tuple(labels)
@@ -224,8 +226,8 @@ def _check_names(what: str, names: Mapping[str, Any], graph: DirectedGraph) -> N
     for name in names:
         if name not in graph:
             raise ValueError(
-                f"{what} must name nodes of the network; found {name!r}, which the structure "
-                f"does not have.{nearest(name, graph.nodes)}"
+                f"{what} must name nodes of the network; found {quote(name)}, which the "
+                f"structure does not have.{nearest(name, graph.nodes)}"
             )
 
 

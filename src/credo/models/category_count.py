@@ -13,6 +13,7 @@ from credo.families.categorical import CategoricalStatistics
 from credo.models.column_source import Category
 from credo.numerics.array import Array
 from credo.numerics.lookup import ABSENT, places
+from credo.numerics.quotation import quote
 
 __all__ = ["CategoryCount", "category_codes"]
 
@@ -106,6 +107,6 @@ def _require_same_type(found: NDArray[Any], states: NDArray[Any]) -> None:
     if (found.dtype.kind == "U") != (states.dtype.kind == "U"):
         raise ValueError(
             "categories of a column must stay all text or all numbers; found "
-            f"{found[:3].tolist()} where {states[:3].tolist()} were learned. Turn the column "
-            "into the type it had."
+            f"{quote(found[:3].tolist())} where {quote(states[:3].tolist())} were learned. "
+            "Turn the column into the type it had."
         )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.numerics.array import Array
+from credo.numerics.quotation import quote
 
 __all__ = ["weighted_by_class"]
 
@@ -47,12 +48,13 @@ def _require_mapping(class_weight: Any, classes: NDArray[Any]) -> None:
     if not isinstance(class_weight, Mapping):
         raise ValueError(
             "class_weight must be None, 'balanced' or a mapping from class to weight; found "
-            f"{class_weight!r}. Write {{label: weight}}."
+            f"{quote(class_weight)}. Write {{label: weight}}."
         )
     unknown = [label for label in class_weight if label not in classes.tolist()]
     bad = {label: w for label, w in class_weight.items() if not 0 <= w < np.inf}
     if unknown or bad:
         raise ValueError(
-            f"class_weight must give classes of y, {classes[:8].tolist()}, finite weights of 0 "
-            f"or more; found {unknown or bad}. Leave out what is not a class."
+            f"class_weight must give classes of y, {quote(classes[:8].tolist())}, finite "
+            "weights of 0 "
+            f"or more; found {quote(unknown or bad)}. Leave out what is not a class."
         )

@@ -13,6 +13,7 @@ from scipy import sparse
 from credo.models.column_source import Category, Kind, Source
 from credo.models.setting import require_choice
 from credo.numerics.array import Array
+from credo.numerics.quotation import quote
 
 __all__ = [
     "KINDS",
@@ -105,10 +106,10 @@ def _position(column: Any, names: NDArray[Any] | None, n_columns: int) -> int:
         return int(np.flatnonzero(names == column)[0])
     if isinstance(column, int | np.integer) and 0 <= column < n_columns:
         return int(column)
-    known = f"0 to {n_columns - 1}" if names is None else f"{names[:8].tolist()}"
+    known = f"0 to {n_columns - 1}" if names is None else quote(names[:8].tolist())
     raise ValueError(
-        f"kinds must name columns of X, {known}; found {column!r}. Use the name of a column "
-        "of a frame, or its position."
+        f"kinds must name columns of X, {known}; found {quote(column)}. Use the name of a "
+        "column of a frame, or its position."
     )
 
 

@@ -18,6 +18,7 @@ from scipy import sparse
 
 from credo.models.inputs import is_block, require_distinct_names, validated
 from credo.numerics.array import Array, as_float
+from credo.numerics.quotation import quote
 
 __all__ = ["Category", "Kind", "Source", "source_of"]
 
@@ -204,7 +205,7 @@ def _kind_by_content(values: Any, name: Any) -> Kind:
     if content not in ("mixed", "mixed-integer") or strange:
         raise TypeError(
             "each argument must be a string or a number, a truth value or a category; found "
-            f"{content} values {sorted(strange)[:3]} in column {name!r}. Turn them into "
+            f"{content} values {sorted(strange)[:3]} in column {quote(name)}. Turn them into "
             "numbers or text."
         )
     return "categorical"
@@ -220,8 +221,8 @@ def _floats(values: NDArray[Any], name: Any) -> Array:
         numbers[~is_missing] = values[~is_missing].astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
-            f"column {name!r} must hold numbers, as it did at the first fit or as kinds says; "
-            f"found {error}. Turn it into numbers, or name it 'categorical' in kinds."
+            f"column {quote(name)} must hold numbers, as it did at the first fit or as kinds "
+            f"says; found {error}. Turn it into numbers, or name it 'categorical' in kinds."
         ) from error
     return numbers
 

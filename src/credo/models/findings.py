@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from credo.graphs.variable import UnknownState, UnknownVariable, Variable, nearest
 from credo.inference.findings import MISSING, Findings
 from credo.numerics.array import Array, as_float
+from credo.numerics.quotation import quote
 
 __all__ = ["Given", "as_frame", "as_mapping", "is_frame", "read_findings", "with_settings"]
 
@@ -113,8 +114,8 @@ def _check_columns(variables: Mapping[str, Variable], frame: pd.DataFrame) -> No
     twice = frame.columns[frame.columns.duplicated()].tolist()
     if twice:
         raise ValueError(
-            f"columns of a table must be named each once; found {twice[0]!r} twice. Drop or "
-            "rename one of them."
+            f"columns of a table must be named each once; found {quote(twice[0])} twice. Drop "
+            "or rename one of them."
         )
     extra = [name for name in frame.columns if name not in variables]
     if extra:
@@ -146,8 +147,8 @@ def _number(name: str, value: Any) -> float:
         with suppress(TypeError, ValueError, OverflowError):
             return float(value)
     raise ValueError(
-        f"a finding about {name} must be a number, for it is real-valued; found {value!r:.80}. "
-        "Pass a number."
+        f"a finding about {name} must be a number, for it is real-valued; found "
+        f"{quote(value)}. Pass a number."
     )
 
 
@@ -176,12 +177,13 @@ def _likelihood(variable: Variable, value: Any) -> Array:
     ):
         raise ValueError(
             f"a likelihood of {variable.name} must hold one number, not negative and not all "
-            f"zero, for each of its states {list(variable.labels[:8])}; found {value!r}. Use a "
-            "set of states to say that one of them is true."
+            f"zero, for each of its states {quote(list(variable.labels[:8]))}; found "
+            f"{quote(value)}. Use a set of states to say that one of them is true."
         )
     if not np.all(np.isfinite(likelihood)):
         raise ValueError(
-            f"a likelihood of {variable.name} must be finite; found {value!r}. Pass ratios."
+            f"a likelihood of {variable.name} must be finite; found {quote(value)}. Pass "
+            "ratios."
         )
     return likelihood
 
@@ -193,8 +195,8 @@ def _listed(variable: Variable, value: Any) -> Array:
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"a list found about {variable.name} must hold the likelihoods of its states "
-            f"{list(variable.labels[:8])}; found {value!r}. Use a set to say that one of some "
-            "states is true."
+            f"{quote(list(variable.labels[:8]))}; found {quote(value)}. Use a set to say that "
+            "one of some states is true."
         ) from error
 
 

@@ -22,6 +22,7 @@ from credo.models.inputs import row_weight
 from credo.models.label import class_labels
 from credo.models.predictive import predict_dist
 from credo.numerics.array import Array, as_float, in_byte_order
+from credo.numerics.quotation import quote
 
 __all__ = [
     "HeldOut",
@@ -285,8 +286,8 @@ def _require_rows(y: NDArray[Any], n_folds: int, classes: NDArray[Any] | None) -
             raise ValueError(
                 "cv must not exceed the number of rows in the rarest class, so that every "
                 f"fold can be judged on it; found cv={n_folds} and {counts.min()} rows of "
-                f"class {rarest!r} (of {len(codes)} classes). Use fewer folds, add rows, or "
-                "merge rare classes."
+                f"class {quote(rarest)} (of {len(codes)} classes). Use fewer folds, add rows, "
+                "or merge rare classes."
             )
 
 

@@ -19,6 +19,7 @@ from sklearn.utils.validation import _check_sample_weight, _num_samples, validat
 
 from credo.families.rows import as_weight
 from credo.numerics.array import Array, is_time, unmasked
+from credo.numerics.quotation import quote
 
 __all__ = [
     "LARGEST",
@@ -154,8 +155,8 @@ def require_distinct_names(X: Any) -> None:
     if isinstance(X, pd.DataFrame) and not X.columns.is_unique:
         repeated = X.columns[X.columns.duplicated()].unique().tolist()
         raise ValueError(
-            f"columns of X must have names of their own; found {repeated[:5]} more than once. "
-            "Rename these columns or drop the copies, or pass X.to_numpy()."
+            f"columns of X must have names of their own; found {quote(repeated[:5])} more "
+            "than once. Rename these columns or drop the copies, or pass X.to_numpy()."
         )
 
 

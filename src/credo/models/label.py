@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from credo.numerics.array import in_byte_order, unmasked
 from credo.numerics.lookup import ABSENT, places
+from credo.numerics.quotation import quote
 
 __all__ = ["MISSING", "class_labels", "label_codes"]
 
@@ -64,8 +65,9 @@ def label_codes(y: ArrayLike, classes: NDArray[Any], allow_missing: bool = False
     is_other = place == ABSENT
     if np.any(is_other):
         raise ValueError(
-            f"y must hold classes seen at the first fit, {classes[:8].tolist()}; found "
-            f"{np.unique(known[is_other])[:5].tolist()}. Name all classes in the first call."
+            f"y must hold classes seen at the first fit, {quote(classes[:8].tolist())}; found "
+            f"{quote(np.unique(known[is_other])[:5].tolist())}. Name all classes in the first "
+            "call."
         )
     codes = np.full(len(is_missing), MISSING, dtype=np.intp)
     codes[~is_missing] = place
@@ -129,5 +131,5 @@ def _require_two(classes: NDArray[Any], codes: Codes, weight: ArrayLike | None) 
     if len(counted) < 2:
         raise ValueError(
             f"y must hold at least 2 classes with rows of positive weight; found "
-            f"{len(counted)} class, {counted[:1].tolist()}. Add rows of another class."
+            f"{len(counted)} class, {quote(counted[:1].tolist())}. Add rows of another class."
         )

@@ -12,6 +12,7 @@ from credo.inference.factor_problem import FactorProblem, Table
 from credo.models.field_answers import FieldAnswers
 from credo.models.network import Network
 from credo.models.network_answer import shown_names
+from credo.numerics.quotation import quote
 
 __all__ = ["MarkovRandomField"]
 
@@ -45,8 +46,8 @@ class MarkovRandomField(Network):
                 if self.variables.setdefault(variable.name, variable) != variable:
                     raise ValueError(
                         f"variable {variable.name} must have the same states in every factor; "
-                        f"found {list(self.variables[variable.name].labels)} and "
-                        f"{list(variable.labels)}. Build all factors from one Variable."
+                        f"found {quote(list(self.variables[variable.name].labels))} and "
+                        f"{quote(list(variable.labels))}. Build all factors from one Variable."
                     )
 
         if not self.variables:

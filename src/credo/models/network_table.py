@@ -26,6 +26,7 @@ from credo.models.findings import (
 from credo.models.labelling import labelled_answer, value_columns
 from credo.models.network_answer import row_attrs, value_column
 from credo.numerics.array import Array
+from credo.numerics.quotation import quote
 
 __all__ = ["Names", "TableVerbs", "asked_of", "variables_named"]
 
@@ -201,8 +202,8 @@ def variables_named(variables: dict[str, Variable], targets: Names) -> list[Vari
     names: list[Any] = [targets] if is_one else list(targets)
     if not names or len(set(names)) < len(names):
         raise ValueError(
-            f"targets must be at least one variable, each once; found {names}. Name what to "
-            "ask about."
+            f"targets must be at least one variable, each once; found {quote(names)}. Name "
+            "what to ask about."
         )
     for name in names:
         if name not in variables:

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from credo.numerics.quotation import quote
+
 __all__ = ["generator", "require_choice", "require_count", "require_precision"]
 
 
@@ -22,7 +24,7 @@ def require_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
     """Refuse a value that is not one of the named choices."""
     if value not in choices:
         raise ValueError(
-            f"{name} must be one of {choices}; found {value!r}. Choose from these."
+            f"{name} must be one of {choices}; found {quote(value)}. Choose from these."
         )
 
 
@@ -30,7 +32,7 @@ def require_count(name: str, value: Any) -> None:
     """Refuse a value that is not a whole number from 1 on."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
         raise ValueError(
-            f"{name} must be a whole number, at least 1; found {value!r}. Pass an int."
+            f"{name} must be a whole number, at least 1; found {quote(value)}. Pass an int."
         )
 
 
@@ -39,6 +41,6 @@ def require_precision(name: str, value: Any, choices: tuple[str, ...]) -> None:
     is_known = isinstance(value, str) and value in choices
     if not is_known and not (isinstance(value, Real) and 0 < float(value) < np.inf):
         raise ValueError(
-            f"{name} must be a positive number or one of {choices}; found {value!r}. "
+            f"{name} must be a positive number or one of {choices}; found {quote(value)}. "
             "Pass an inverse variance."
         )

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from credo.numerics.array import Array, as_float
 from credo.numerics.lattice import lattice_edges
+from credo.numerics.quotation import quote
 
 __all__ = [
     "SpinStructure",
@@ -87,7 +88,7 @@ def places_of(given: Any, structure: SpinStructure) -> dict[int, int]:
     if not is_certain(given):
         raise ValueError(
             "given must be a dictionary of -1 and 1 by name of spin for annealing; found "
-            f"{given!r:.60}. Add what is uncertain to the field, or use another method."
+            f"{quote(given)}. Add what is uncertain to the field, or use another method."
         )
     return _by_place(given, structure, "given")
 
@@ -104,8 +105,8 @@ def _by_place(values: Mapping[str, Any], structure: SpinStructure, what: str) ->
     unknown = [name for name in values if str(name) not in place]
     if unknown:
         raise ValueError(
-            f"{what} must name spins of the model; found {unknown[0]!r}. "
-            f"Names are {list(structure.names[:4])} and so on."
+            f"{what} must name spins of the model; found {quote(unknown[0])}. "
+            f"Names are {quote(list(structure.names[:4]))} and so on."
         )
     return {place[str(name)]: value for name, value in values.items()}
 
@@ -147,7 +148,7 @@ def _distinct_names(nodes: Sequence[Any]) -> tuple[str, ...]:
         if str(node) in named:
             raise ValueError(
                 f"nodes must differ when written as text, for that names the spins; found "
-                f"{named[str(node)]!r} and {node!r}. Rename one of them."
+                f"{quote(named[str(node)])} and {quote(node)}. Rename one of them."
             )
         named[str(node)] = node
     return tuple(named)

@@ -30,6 +30,7 @@ from credo.models.fold import (
 from credo.models.inputs import single_column, validated
 from credo.models.predictive import predict_dist
 from credo.numerics.array import Array
+from credo.numerics.quotation import quote
 
 __all__ = ["Stack"]
 
@@ -187,7 +188,8 @@ def _require_possible(names: list[str], log_scores: Array) -> None:
     if not np.isfinite(log_scores).any():
         raise ValueError(
             "weights need a held-out row whose outcome some model deems possible; found none: "
-            f"{names} gave probability zero to what came true in all rows. Use a cv whose "
+            f"{quote(names)} gave probability zero to what came true in all rows. Use a cv "
+            "whose "
             "parts to learn from hold every class, such as a number of folds, or add a model "
             "that rules nothing out."
         )
