@@ -1,9 +1,10 @@
+import threading
 from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import is_classifier, is_regressor
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
@@ -16,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from credo.evaluation import GroupedFolds, HoldOut, TimeFolds
 from credo.features import PolynomialBasis
 from credo.inference.stacking import stacking_weights
-from credo.models import AdaBoost, LinearRegression, Stack
+from credo.models import AdaBoost, LinearRegression, NaiveBayes, Stack
 from credo.models import LogisticRegression as Averaged
 from credo.models.fold import dealt_folds
 from credo.models.gap_average import GapAverage
@@ -363,3 +364,31 @@ def test_shared_settings_find_a_temperature_once(monkeypatch):
     stack = Stack([("boosting", boosting), CONSTANT], cv=3, share_settings=True).fit(x, y)
     assert len(seen) == 1
     assert stack.estimators_[0].estimator_.temperature_ == 4.0
+
+
+def test_models_side_by_side_give_the_same_bits_as_one_after_the_other(monkeypatch):
+    x, y = classes(240)
+    x[::9, 1] = np.nan
+    completion = RowCompletion.learn(x, y)
+    members = [Averaged(PolynomialBasis(2)), AdaBoost(5), NaiveBayes()]
+    pairs = [(f"m{k}", GapAverage(model, completion)) for k, model in enumerate(members)]
+    found = []
+    for n_cores in (1, 3):
+        monkeypatch.setattr("credo.numerics.threads.n_cores", lambda n=n_cores: n)
+        found.append(Stack([*pairs, CONSTANT], cv=4, share_settings=True).fit(x, y))
+    alone, beside = found
+    assert_array_equal(alone.held_out_, beside.held_out_)
+    assert_array_equal(alone.weights_, beside.weights_)
+    assert_array_equal(alone.predict_proba(x[1::9]), beside.predict_proba(x[1::9]))
+
+
+def test_members_run_side_by_side_only_where_settings_are_shared():
+    class Where(DummyClassifier):
+        threads: ClassVar = set()
+
+        def fit(self, X, y):
+            Where.threads.add(threading.get_ident())
+            return super().fit(X, y)
+
+    Stack([("a", Where()), ("b", Where()), ("c", Where())], cv=3).fit(*classes(60))
+    assert Where.threads == {threading.get_ident()}

@@ -50,6 +50,7 @@ from credo.models.gap_average import GapAverage, average_over_gaps
 from credo.models.naive_bayes import NaiveBayes
 from credo.models.row_completion import Completion, RowCompletion
 from credo.models.stack import Stack
+from credo.numerics.threads import side_by_side
 
 __all__ = ["REJECT", "chosen_loss", "judged_classification"]
 
@@ -231,7 +232,8 @@ def _relearned(
     again.estimators = [(name, member.estimator) for name, member in members]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        again.estimators_ = [member.fit(X, y).estimator_ for _, member in members]
+        fitted = side_by_side(lambda member: member.fit(X, y), [one for _, one in members])
+    again.estimators_ = [member.estimator_ for member in fitted]
     again.n_features_in_ = X.shape[1]
     again.feature_names_in_ = np.asarray(X.columns, dtype=object)
     return again

@@ -23,6 +23,7 @@ from credo.models.label import class_labels
 from credo.models.predictive import predict_dist
 from credo.numerics.array import Array, as_float, in_byte_order
 from credo.numerics.quotation import quote
+from credo.numerics.threads import side_by_side
 
 __all__ = [
     "HeldOut",
@@ -221,17 +222,20 @@ def held_out(
     """
     learners = [_Learner(model, None) for model in models]
     if fitted is not None:
-        learners = [_Learner.after(*pair, rows) for pair in zip(models, fitted, strict=True)]
+        both = list(zip(models, fitted, strict=True))
+        learners = side_by_side(lambda pair: _Learner.after(*pair, rows), both)
     shape = rows.y.shape if rows.classes is None else (len(rows), len(rows.classes))
     log_scores = np.full((len(models), len(rows)), np.nan)
     predictions = np.full((len(models), *shape), np.nan)
     asked = np.arange(len(models))
     held = np.zeros(len(rows), dtype=bool)
     for train, test in pairs:
-        taught, judged = rows.take(train), rows.take(test)
-        for k in asked.tolist():
-            told = _told(learners[k].fit(taught, rows, test), judged)
-            predictions[k, test], log_scores[k, test] = told
+        question = _Question.of(rows, train, test)
+        each = [learners[k] for k in asked]
+        # Models that choose anew in every pair may bring threads of their own.
+        told = map(question.put, each) if fitted is None else side_by_side(question.put, each)
+        for k, (prediction, log_score) in zip(asked, told, strict=True):
+            predictions[k, test], log_scores[k, test] = prediction, log_score
         held[test] = True
         if drop_early and len(asked) > 1:
             so_far = log_scores[np.ix_(asked, held)]
@@ -255,11 +259,29 @@ class _Learner(NamedTuple):
         forget = forgetting(fitted, rows.X, rows.target, weight)
         return cls(fitted.settled() if hasattr(fitted, "settled") else model, forget)
 
-    def fit(self, taught: TrainingRows, rows: TrainingRows, test: Rows) -> Any:
-        """Return the fit to some of the rows, which are held-out rows and ``taught`` ones."""
-        is_rest = len(taught) + len(test) == np.count_nonzero(rows.weight)
-        found = self.forget(test) if is_rest and self.forget is not None else None
-        return taught.fit(self.model) if found is None else found
+
+class _Question(NamedTuple):
+    """Rows to learn from, and others to be judged on: of all rows, the latter left out.
+
+    Unless all others are learned from, nothing that a model knew of all rows can be used.
+    """
+
+    taught: TrainingRows
+    judged: TrainingRows
+    left_out: Rows | None
+
+    @classmethod
+    def of(cls, rows: TrainingRows, train: Rows, test: Rows) -> _Question:
+        """Return the question that a pair puts to models of rows."""
+        is_rest = len(train) + len(test) == np.count_nonzero(rows.weight)
+        return cls(rows.take(train), rows.take(test), test if is_rest else None)
+
+    def put(self, learner: _Learner) -> tuple[Array, Array]:
+        """Return what a model says of the rows, and the log score of what came true."""
+        fit = None
+        if learner.forget is not None and self.left_out is not None:
+            fit = learner.forget(self.left_out)
+        return _told(self.taught.fit(learner.model) if fit is None else fit, self.judged)
 
 
 def _told(model: Any, rows: TrainingRows) -> tuple[Array, Array]:

@@ -21,6 +21,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,7 @@ BLOCK_BYTES = 1 << 20
 PRODUCT_BYTES = 1 << 22
 MOST_PACKED = 128
 WORTH_A_LOOP = 1 << 22
+_ALL_CORES = Lock()
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,14 +118,16 @@ class SoftmaxRows:
         loops = importlib.import_module("credo.numerics._loops.softmax_rows")
         against_first = self.coding[1:] - self.coding[0]
         slope = against_first @ seen
-        loss, slopes, ends = loops.loss_and_gradient(
-            self.x,
-            self.code,
-            self.weight,
-            self.center,
-            np.array(slope[:, :-1]),
-            slope[:, -1] * self.has_intercept,
-        )
+        # It takes all cores, and not every machine has a library that could share them.
+        with _ALL_CORES:
+            loss, slopes, ends = loops.loss_and_gradient(
+                self.x,
+                self.code,
+                self.weight,
+                self.center,
+                np.array(slope[:, :-1]),
+                slope[:, -1] * self.has_intercept,
+            )
         by_class = np.column_stack([slopes.sum(axis=0), self.has_intercept * ends.sum(axis=0)])
         return float(loss.sum()), (against_first.T @ by_class) * self._scale
 
