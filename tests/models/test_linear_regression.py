@@ -1,3 +1,5 @@
+from copy import copy
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -21,6 +23,7 @@ from credo.features import (
     RadialBasis,
     SplineBasis,
 )
+from credo.models import design
 
 X = np.array([[0.0], [1.0], [2.0], [3.0]])
 T = np.array([0.2, 0.9, 2.1, 2.8])
@@ -811,3 +814,26 @@ def test_outside_the_training_inputs_intervals_are_never_narrower_than_at_the_ed
     std = model.predict_dist((x.max() + ranges * np.ptp(x))[:, None]).std()
     assert (std[1:] > std[0]).all()
     assert std[-1] > 1.5 * std[0]
+
+
+@pytest.mark.parametrize("n_outputs", [None, 2])
+def test_models_of_groups_say_in_one_pass_what_each_says_of_its_rows(n_outputs, monkeypatch):
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=(60, 2))
+    shape = (60,) if n_outputs is None else (60, n_outputs)
+    y = np.sin(x[:, 0]).reshape(-1, *[1] * (len(shape) - 1)) + rng.normal(size=shape)
+    label = rng.integers(0, 3, 60)
+    model = LinearRegression(ContinuedBasis(PolynomialBasis(2)))
+    # One group has no rows, and a block holds a part of a group.
+    monkeypatch.setattr(design, "BLOCK_ENTRIES", 40)
+    parts = model.summarize_groups(x, y, label, 4)
+    models = [copy(model).fit_statistics(parts[k] + parts[3]) for k in range(3)]
+    new, of = 2.0 * rng.normal(size=(30, 2)), rng.integers(0, 3, 30)
+    told = model.predict_groups(new, of, models)
+    for group, one in enumerate(models):
+        alone, own = one.predict_dist(new[of == group]), told[of == group]
+        assert_allclose(own.mean(), alone.mean(), rtol=1e-10)
+        assert_allclose(own.interval(0.9), alone.interval(0.9), rtol=1e-10)
+        assert_allclose(own.epistemic_std, alone.epistemic_std, rtol=1e-10)
+        fitted = LinearRegression(one.basis_).fit(x[label == group], y[label == group])
+        assert parts[group].weight == fitted.statistics_.weight == (label == group).sum()

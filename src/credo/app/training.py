@@ -20,7 +20,7 @@ from credo.app.split import Part
 from credo.data.preparation import PreparedTable
 from credo.data.table_input import named_inputs
 from credo.evaluation.cross_validation import CrossValidation
-from credo.evaluation.fold_fit import fold_members, sums_of_others
+from credo.evaluation.fold_fit import sums_of_others
 from credo.evaluation.scores import log_score
 from credo.models.average import ModelAverage
 from credo.models.gap_average import AskedRows
@@ -97,45 +97,36 @@ def retrained(
 
 @dataclass(frozen=True, eq=False)
 class _TrainingRows:
-    """Completed rows to learn from, outcomes, folds, and the rows to predict of each fold."""
+    """Completed rows to learn from, outcomes, folds, and the rows to predict."""
 
     learned: CompletedRows
     inputs: pd.DataFrame
     y: Array
     fold: NDArray[np.intp]
-    members: list[NDArray[np.intp]]
-    asked: list[AskedRows]
+    asked: AskedRows
 
     @classmethod
     def of(cls, completion: Completion, train: Part, fold: NDArray[np.intp]) -> _TrainingRows:
         learned = completion.training(train.prepared.X, train.y)
-        members, inputs = fold_members(fold), train.inputs
-        return cls(
-            learned,
-            named_inputs(train.prepared._replace(X=learned.X)),
-            train.y,
-            fold,
-            members,
-            [AskedRows.of(completion, inputs.iloc[rows]) for rows in members],
-        )
+        inputs = named_inputs(train.prepared._replace(X=learned.X))
+        return cls(learned, inputs, train.y, fold, AskedRows.of(completion, train.inputs))
 
 
 def _judged(
     candidate: LinearRegression, rows: _TrainingRows
 ) -> tuple[LinearRegression, CrossValidation]:
     """Return the candidate fitted to all rows, and its cross-validation."""
-    model, place = clone(candidate), rows.learned.row
+    model, place, asked = clone(candidate), rows.learned.row, rows.asked
     parts = model.summarize_groups(
-        rows.inputs, rows.y[place], rows.fold[place], len(rows.members), rows.learned.weight
+        rows.inputs, rows.y[place], rows.fold[place], rows.fold.max() + 1, rows.learned.weight
     )
     whole = copy(model).fit_statistics(reduce(add, parts))
+    log_prob, mean = np.empty(len(rows.y)), np.empty(len(rows.y))
     # Without one fold a target may be constant: infinitely sure, and infinitely wrong.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         models = [copy(model).fit_statistics(others) for others in sums_of_others(parts)]
-        log_prob, mean = np.empty(len(rows.y)), np.empty(len(rows.y))
-        for one, members, asked in zip(models, rows.members, rows.asked, strict=True):
-            for part, told in asked.parts(one.predict_dist(asked.X)):
-                own = members[part]
-                log_prob[own], mean[own] = log_score(told, rows.y[own]), told.mean()
+        said = model.predict_groups(asked.X, rows.fold[asked.row], models)
+        for part, told in asked.parts(said):
+            log_prob[part], mean[part] = log_score(told, rows.y[part]), told.mean()
     evidences = np.array([one.log_evidence_ for one in models])
     return whole, CrossValidation.of_numbers(log_prob, mean, rows.fold, evidences)

@@ -138,6 +138,12 @@ class ContinuedBasis(Basis):
         design[found.rows] += self._step(found.excess)
         return design
 
+    def is_left(self, X: ArrayLike) -> bool:
+        """Return whether any row lies outside the box."""
+        X, lowest = self._checked(X), self._require_placed(self.placed_lowest)
+        highest = self._require_placed(self.placed_highest)
+        return bool(((lowest > X) | (highest < X)).any())
+
     def beyond(self, X: ArrayLike) -> Beyond:
         """Return which rows lie outside the box, and how far the functions went on there."""
         found = self._outside(self._checked(X))

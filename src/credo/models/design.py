@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from credo.features.basis import Basis
@@ -15,10 +16,12 @@ from credo.models.inputs import require_moderate, validated
 from credo.numerics.array import Array
 
 __all__ = [
+    "GroupRows",
     "design",
     "design_blocks",
     "fitted_design",
     "fitted_inputs",
+    "group_blocks",
     "placed_basis",
     "require_basis",
     "row_blocks",
@@ -62,10 +65,40 @@ def design_blocks(basis: Basis | None, x: Array) -> Iterator[Array]:
 
 def row_blocks(basis: Basis | None, x: Array) -> Iterator[Array]:
     """Yield one block of rows after the other whose designs fit into memory, at least one."""
-    n_columns = x.shape[1] if basis is None else basis.n_columns(x.shape[1])
-    size = max(1, BLOCK_ENTRIES // max(n_columns, 1))
+    size = _block_size(basis, x)
     for start in range(0, max(len(x), 1), size):
         yield x[start : start + size]
+
+
+def _block_size(basis: Basis | None, x: Array) -> int:
+    """Return the number of rows whose columns fit into memory."""
+    n_columns = x.shape[1] if basis is None else basis.n_columns(x.shape[1])
+    return max(1, BLOCK_ENTRIES // max(n_columns, 1))
+
+
+class GroupRows(NamedTuple):
+    """Which group some rows are in, their places, and where in a block of columns they are."""
+
+    group: int
+    rows: NDArray[np.intp]
+    own: slice
+
+
+def group_blocks(
+    basis: Basis | None, x: Array, groups: Sequence[NDArray[np.intp]]
+) -> Iterator[tuple[Array, list[GroupRows]]]:
+    """Yield columns of rows one group after the other, and which rows they are of.
+
+    A basis is evaluated for as many rows at a time as fit into memory, of one group or several.
+    """
+    order = np.concatenate(groups)
+    label = np.repeat(np.arange(len(groups)), [len(rows) for rows in groups])
+    size = _block_size(basis, x)
+    for start in range(0, max(len(order), 1), size):
+        rows, own = order[start : start + size], label[start : start + size]
+        ends = np.flatnonzero(np.diff(own, prepend=-1, append=len(groups)))
+        parts = [GroupRows(int(own[a]), rows[a:b], slice(a, b)) for a, b in pairwise(ends)]
+        yield design(basis, x[rows]), parts
 
 
 def fitted_inputs(estimator: Any, X: ArrayLike) -> Array:

@@ -102,6 +102,15 @@ class AskedRows:
         distinct, place = completed.distinct()
         return cls(_like(X, completed.X[distinct]), place, completed)
 
+    @property
+    def row(self) -> NDArray[np.intp]:
+        """Which row each of ``X`` completes, shape (len(X),)."""
+        if self.completed is None or self.place is None:
+            return np.arange(len(self.X))
+        row = np.empty(len(self.X), dtype=np.intp)
+        row[self.place] = self.completed.row
+        return row
+
     def averaged(self, predictive: Any) -> Any:
         """Return the average over what may be in the gaps, of what a model says of ``X``."""
         rows, place = self.completed, self.place

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 from operator import add
 from typing import Any, Self
@@ -33,6 +35,7 @@ from credo.models.design import (
     design_blocks,
     fitted_design,
     fitted_inputs,
+    group_blocks,
     placed_basis,
     require_basis,
     row_blocks,
@@ -173,10 +176,14 @@ class LinearRegression(PredictiveRegressor):
         is_first = not hasattr(self, "basis_")
         inputs, outputs, weight = self._validated(X, y, sample_weight, is_first)
         groups = group_rows(as_label(label, len(inputs), n_groups), n_groups)
-        return tuple(
-            self._summary(inputs[rows], outputs[rows], None if weight is None else weight[rows])
-            for rows in groups
-        )
+        found: list[list[LinearStatistics]] = [[] for _ in groups]
+        for columns, parts in group_blocks(self.basis_, inputs, groups):
+            none = LinearStatistics.of(columns[:0], outputs[:0])
+            for group, rows, own in parts:
+                told = None if weight is None else weight[rows]
+                with threads_for(columns[own].size * columns.shape[1]):
+                    found[group].append(LinearStatistics.of(columns[own], outputs[rows], told))
+        return tuple(reduce(add, part) if part else none for part in found)
 
     def fit_statistics(self, statistics: LinearStatistics) -> Self:
         """Learn from statistics alone, such as ``total - fold``; the basis stays placed."""
@@ -186,9 +193,40 @@ class LinearRegression(PredictiveRegressor):
     def predict_dist(self, X: ArrayLike) -> Predictive:
         """Return the distribution of the outcome, one entry per row (and output)."""
         inputs = fitted_inputs(self, X)
-        parts = [self._moments(rows) for rows in row_blocks(self.basis_, inputs)]
+        parts = [
+            self._moments(design(self.basis_, rows), rows)
+            for rows in row_blocks(self.basis_, inputs)
+        ]
         mean, leverage = (np.concatenate(part) for part in zip(*parts, strict=True))
         return self._squeezed(self.posterior_.predictive_at(mean, leverage))
+
+    def predict_groups(
+        self, X: ArrayLike, label: ArrayLike, models: Sequence[LinearRegression]
+    ) -> Predictive:
+        """Return what each row is predicted as by the model of its group, in one pass.
+
+        Parameters
+        ----------
+        label
+            Which group each row is in, 0, 1, ..., shape (n,).
+        models
+            One for each group, learned by `fit_statistics` of copies of this model: they share
+            its basis.
+        """
+        inputs = fitted_inputs(models[0], X)
+        of = as_label(label, len(inputs), len(models))
+        beliefs: list[RidgeBelief] = [model.posterior_ for model in models]
+        mean, leverage = np.empty((2, len(inputs), beliefs[0].n_outputs))
+        for columns, parts in group_blocks(self.basis_, inputs, group_rows(of, len(models))):
+            for group, rows, own in parts:
+                moments = models[group]._moments(columns[own], inputs[rows])
+                mean[rows], leverage[rows] = moments
+        by_row = replace(
+            beliefs[0],
+            noise_precision=np.array([belief.noise_precision for belief in beliefs])[of],
+            noise_shape=np.array([belief.noise_shape for belief in beliefs])[of],
+        )
+        return models[0]._squeezed(by_row.predictive_at(mean, leverage))
 
     def leave_one_out(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -327,17 +365,15 @@ class LinearRegression(PredictiveRegressor):
             )
         return self._hold(statistics, inference)
 
-    def _moments(self, inputs: Array) -> tuple[Array, Array]:
+    def _moments(self, columns: Array, inputs: Array) -> tuple[Array, Array]:
         """Return mean and leverage at rows, which may lie outside the training inputs."""
-        columns = design(self.basis_, inputs)
         belief: RidgeBelief = self.posterior_
         with threads_for(columns.size * columns.shape[1]):
             mean, leverage = belief.mean(columns), belief.leverage(columns)
-        if isinstance(self.basis_, ContinuedBasis):
+        if isinstance(self.basis_, ContinuedBasis) and self.basis_.is_left(inputs):
             beyond = self.basis_.beyond(inputs)
             rows = beyond.rows
-            if len(rows):
-                mean[rows], leverage[rows] = belief.continued(columns[rows], *beyond[1:])
+            mean[rows], leverage[rows] = belief.continued(columns[rows], *beyond[1:])
         return mean, leverage
 
     def __sklearn_is_fitted__(self) -> bool:
