@@ -8,7 +8,6 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import special
 
-from credo.numerics.softmax_normal import expected_softmax
 from credo.numerics.softmax_rows import SoftmaxRows, class_coding
 
 RNG = np.random.default_rng(0)
@@ -115,16 +114,19 @@ def test_means_over_parameters_without_spread_are_values_at_a_point():
     parameters = rng.normal(size=(3, 3))
     value, gradient, curvature = some.derivatives(parameters)
     coordinates = some.coordinates(parameters)
-    found = expected_softmax(coordinates, np.zeros((30, 3, 3)), coding)
-    assert_allclose(some.expected_value(coordinates, found), value)
-    assert_allclose(some.expected_derivatives(found)[0], gradient)
-    assert_allclose(some.expected_derivatives(found)[1], curvature)
+    found = some.expected(coordinates, np.zeros((30, 6)))
+    assert_allclose(some.weight @ found.loss, value, rtol=1e-5)
+    assert_allclose(some.expected_derivatives(found)[0], gradient, atol=1e-4)
+    assert_allclose(some.expected_derivatives(found)[1], curvature, atol=1e-3)
     many = np.stack([parameters, 0.5 * parameters])
     assert_allclose(some.values(many)[0], value)
     assert_allclose(some.values(many)[1], some.value_and_gradient(many[1])[0])
 
 
-def test_roots_are_those_of_the_covariance_of_the_coordinates():
+PAIRS = ((0, 1), (0, 2), (1, 2))
+
+
+def test_variances_are_those_of_differences_of_scores():
     rng = np.random.default_rng(0)
     x, scale = rng.normal(size=(20, 2)), np.array([2.0, 0.5])
     some = SoftmaxRows(
@@ -132,9 +134,10 @@ def test_roots_are_those_of_the_covariance_of_the_coordinates():
     )
     half = rng.normal(size=(6, 6))
     covariance = half @ half.T
-    roots = some.roots(covariance.reshape(2, 3, 2, 3), rng.normal(size=(20, 2)))
+    found = some.variances(covariance.reshape(2, 3, 2, 3))
     draws = (np.eye(6) @ half.T).reshape(6, 2, 3)
     seen = np.column_stack([x * scale, np.ones(20)])
     spread = np.einsum("qjm,nm->nqj", draws, seen)
-    expected = np.einsum("nqj,nql->njl", spread, spread)
-    assert_allclose(roots @ roots.swapaxes(1, 2), expected)
+    scores = spread @ class_coding(3).T
+    expected = [((scores[..., k] - scores[..., j]) ** 2).sum(axis=1) for k, j in PAIRS]
+    assert_allclose(found, np.transpose(expected))

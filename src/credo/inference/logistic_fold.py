@@ -19,7 +19,7 @@ from credo.inference.logistic import LogisticProblem
 from credo.inference.logistic_belief import LogisticBelief
 from credo.numerics.array import Array
 from credo.numerics.linear_algebra import cholesky
-from credo.numerics.softmax_normal import ExpectedSoftmax, expected_softmax
+from credo.numerics.softmax_normal import ExpectedSoftmax
 from credo.numerics.softmax_rows import SoftmaxRows
 from credo.numerics.threads import threads_for
 
@@ -61,8 +61,7 @@ class LogisticFolds:
         coordinates = rows.coordinates(belief.mean)
         covariance = belief.gaussian.form.dense().reshape(*rows.shape, *rows.shape)
         with threads_for(_work(rows)):
-            roots = rows.roots(covariance, coordinates)
-            expected = expected_softmax(coordinates, roots, rows.coding)
+            expected = rows.expected(coordinates, rows.variances(covariance))
             gradient, curvature = rows.expected_derivatives(expected)
         prior = LogisticProblem(rows, belief.precision).prior_precision
         curvature[np.diag_indices_from(curvature)] += prior
@@ -97,9 +96,7 @@ def _seen(belief: LogisticBelief, design: Array, code: Rows, weight: Array) -> S
 
 
 def _some(expected: ExpectedSoftmax, rows: Rows) -> ExpectedSoftmax:
-    return ExpectedSoftmax(
-        expected.log_total[rows], expected.probability[rows], expected.bend[rows]
-    )
+    return ExpectedSoftmax(expected.loss[rows], expected.probability[rows], expected.bend[rows])
 
 
 def _work(rows: SoftmaxRows) -> float:

@@ -30,7 +30,7 @@ __all__ = ["LogisticLearning", "SeparationWarning"]
 MOST_PARAMETERS = 4000
 HARDLY_ANY, SLIGHT, NOTABLE = 1e-13, 1e-8, 1e-5
 FAR = 5.0
-EXACT_MEANS, ROUGH_MEANS, NOTABLE_BEND = 0.02, 0.15, 0.1
+FINE, COARSE, NOTABLE_BEND = 0.02, 0.1, 0.1
 
 
 class SeparationWarning(UserWarning):
@@ -164,8 +164,8 @@ class LogisticLearning:
         return found
 
     def _closest(self, problem: LogisticProblem) -> Inference:
-        # The means of two classes are exact; those of more have errors of their nodes.
-        tolerance = EXACT_MEANS if len(problem.rows.coding) == 2 else ROUGH_MEANS
+        # The means of two classes are exact; those of more are not worth a fine search.
+        tolerance = FINE if len(problem.rows.coding) == 2 else COARSE
         return run(VariationalLogistic(self.learns_precision, tolerance), problem)
 
     def _most_likely(self, problem: LogisticProblem) -> Inference:
@@ -195,8 +195,7 @@ def _leans(gaussian: MultivariateNormal, part: LogisticProblem | None) -> bool:
     form = gaussian.form
     assert part is not None
     assert isinstance(form, PrecisionForm)
-    marks = part.rows.coordinates(gaussian.loc.reshape(part.rows.shape))
-    fit = GaussianFit.of(part, gaussian.loc, form.precision, marks)
+    fit = GaussianFit.of(part, gaussian.loc, form.precision)
     return abs(fit.excess() - 1.0) > NOTABLE_BEND
 
 

@@ -24,17 +24,15 @@ from credo.inference.laplace import LaplaceApproximation, Mode
 from credo.inference.logistic import LogisticProblem
 from credo.numerics.array import Array
 from credo.numerics.linear_algebra import cholesky, solve_lower
-from credo.numerics.optimize.minimum import Termination
-from credo.numerics.optimize.quasi_newton import lbfgs
-from credo.numerics.softmax_normal import ExpectedSoftmax, expected_softmax
+from credo.numerics.softmax_normal import ExpectedSoftmax
 
 __all__ = ["GaussianFit", "VariationalLogistic"]
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
 MOST_HALVINGS = 6
-NEAR_MODE, MOST_LOOKS, LARGEST_STRIDE = 0.3, 12, 1.5
-SCALING = Termination(max_steps=6, value_change=3e-4, gradient_norm=0.02)
-LONGEST = 1.0
+NEAR_MODE, MOST_LOOKS = 0.3, 12
+LARGEST_STRIDE, TOO_NEAR, SATURATED = 1.0, 0.05, 0.25
+MOST_SCALINGS, LONGEST, NO_SCALING = 4, 1.0, 0.01
 N_DRAWS = 256
 LEAST_BEND, NO_SIGNAL = 0.1, 1e-300
 
@@ -51,8 +49,8 @@ class GaussianFit:
         Of the Gaussian, shape (d,) and (d, d).
     log_det
         Log determinant of its precision.
-    coordinates, roots
-        Means (n, J) and roots of the covariances (n, J, J) of the scores of the rows.
+    coordinates
+        Means of the J numbers that make the scores of a row, shape (n, J).
     variance
         Variance of the difference of the scores of two classes, pair by pair, (n, n_pairs).
     expected
@@ -65,28 +63,17 @@ class GaussianFit:
     covariance: Array
     log_det: float
     coordinates: Array
-    roots: Array
     variance: Array
     expected: ExpectedSoftmax
 
     @classmethod
-    def of(
-        cls, problem: LogisticProblem, mean: Array, precision: Array, marks: Array
-    ) -> GaussianFit:
-        """Return the fit of a Gaussian with given mean and precision.
-
-        Parameters
-        ----------
-        marks
-            Numbers that tell rows apart, shape (n, J).
-        """
+    def of(cls, problem: LogisticProblem, mean: Array, precision: Array) -> GaussianFit:
+        """Return the fit of a Gaussian with given mean and precision."""
         rows, shape = problem.rows, problem.rows.shape
         factor = cholesky(precision)
         covariance = factor.inverse()
         coordinates = rows.coordinates(mean.reshape(shape))
-        roots = rows.roots(covariance.reshape(*shape, *shape), marks)
-        first, second = np.triu_indices(len(rows.coding), 1)
-        between = (rows.coding[first] - rows.coding[second]) @ roots
+        variance = rows.variances(covariance.reshape(*shape, *shape))
         return cls(
             problem,
             mean,
@@ -94,16 +81,15 @@ class GaussianFit:
             covariance,
             float(factor.log_det()),
             coordinates,
-            roots,
-            (between**2).sum(axis=2),
-            expected_softmax(coordinates, roots, rows.coding),
+            variance,
+            rows.expected(coordinates, variance),
         )
 
     @property
     def bound(self) -> float:
         """Lower bound on the log evidence at this precision of the prior."""
         prior, d = self.problem.prior_precision, len(self.mean)
-        value = self.problem.rows.expected_value(self.coordinates, self.expected)
+        value = float(self.problem.rows.weight @ self.expected.loss)
         value += self.problem.penalty(self.mean) + 0.5 * float(
             prior @ self.covariance.diagonal()
         )
@@ -116,31 +102,35 @@ class GaussianFit:
         curvature[np.diag_indices_from(curvature)] += prior
         return gradient.ravel() + prior * self.mean, curvature
 
-    def times(self, logs: Array, learns_precision: bool) -> GaussianFit:
-        """Return the fit with mean and width multiplied by the exponentials of two numbers.
+    def at_precision(self, factor: float) -> GaussianFit:
+        """Return the same Gaussian, with the precision of the prior times a number."""
+        precision = self.problem.precision * float(factor)
+        return replace(self, problem=replace(self.problem, precision=precision))
 
-        The precision of the prior, if it is learned, becomes the most probable one for it.
-        """
+    def times(self, logs: Array) -> GaussianFit:
+        """Return the fit with mean and width multiplied by the exponentials of two numbers."""
         by_mean, by_width = np.exp(logs)
-        coordinates, roots = by_mean * self.coordinates, by_width * self.roots
-        fit = replace(
+        coordinates, variance = by_mean * self.coordinates, by_width**2 * self.variance
+        return replace(
             self,
             mean=by_mean * self.mean,
             precision=self.precision / by_width**2,
             covariance=self.covariance * by_width**2,
             log_det=self.log_det - 2.0 * len(self.mean) * float(logs[1]),
             coordinates=coordinates,
-            roots=roots,
-            variance=self.variance * by_width**2,
-            expected=expected_softmax(coordinates, roots, self.problem.rows.coding),
+            variance=variance,
+            expected=self.problem.rows.expected(coordinates, variance),
         )
-        length = float(fit.squares.sum())
-        if not (learns_precision and length > 0):
-            return fit
-        # The prior of the variance is worth up to four weights that are zero.
-        zeros = 4.0 * float(special.expit(self.log_ratio(self.signal)))
-        best = (int(self.problem.is_weight.sum()) + zeros) / length
-        return replace(fit, problem=replace(self.problem, precision=best))
+
+    def slope_of_precision(self) -> tuple[float, float]:
+        """Return slope and downward bend of bound and log prior by the log precision.
+
+        The bend is that of a quadratic likelihood.
+        """
+        # The density of s is 1 / (1 + s)^2: worth up to four weights that are zero.
+        held = float(special.expit(self.log_ratio(self.signal)))
+        slope, bend = _precision_slope(self.problem, self.mean, self.covariance)
+        return slope + 2.0 * held, bend + 2.0 * held * (1.0 - held)
 
     @property
     def signal(self) -> float:
@@ -163,51 +153,62 @@ class GaussianFit:
     def excess(self) -> float:
         """Return by what factor the likelihood bends more, on average, than at the mean."""
         rows = self.problem.rows
-        point = expected_softmax(self.coordinates, np.zeros_like(self.roots), rows.coding)
+        point = rows.expected(self.coordinates, np.zeros_like(self.variance))
         bends = [rows.weight @ (e.bend * self.variance) for e in (self.expected, point)]
         return float(bends[0].sum() / max(bends[1].sum(), np.finfo(float).tiny))
 
-    def slopes(self) -> Array:
-        """Return minus the derivatives of the bound by the logarithms of mean and width."""
-        rows, precision = self.problem.rows, self.problem.precision
-        by_mean = np.vdot(rows.expected_residual(self.expected), self.coordinates)
-        bend = np.einsum("np,np->n", self.expected.bend, self.variance)
-        likelihood = np.array([by_mean, rows.weight @ bend])
-        prior = precision * self.squares - [0.0, len(self.mean)]
-        return np.asarray(likelihood + prior)
+    def scaled(self) -> tuple[GaussianFit, float]:
+        """Return about the best of all multiples of mean and width, and how far away it is.
 
-    def scaled(self, learns_precision: bool) -> tuple[GaussianFit, float]:
-        """Return the best of all multiples of mean and width, and how far away it is.
-
-        A wider prior, longer weights and a wider Gaussian go together, and slowly if one
-        waits for another. Here they move at once, for which the scores of the rows suffice.
+        Long weights and a wide Gaussian go together, and slowly if one waits for the other.
+        Here both move at once, for which the scores of the rows suffice.
         """
-        d = len(self.mean)
-        last: dict[str, GaussianFit] = {}
+        fit, logs = self, np.zeros(2)
+        for _ in range(MOST_SCALINGS):
+            slopes, bends = fit._slopes_and_bends()
+            step = np.clip(-slopes / bends, -LONGEST, LONGEST)
+            if np.abs(step).max() < NO_SCALING:
+                break
+            moved = fit.times(step)
+            if moved.bound < fit.bound:
+                break
+            fit, logs = moved, logs + step
+        return fit, float(np.abs(logs).max())
 
-        def value(logs: Array) -> float:
-            fit = last["fit"] = self.times(logs, learns_precision)
-            # The density of s is 1 / (1 + s)^2.
-            log_prior = 2.0 * float(special.log_expit(-fit.log_ratio(self.signal)))
-            return -(fit.bound + learns_precision * log_prior) / d
+    def _slopes_and_bends(self) -> tuple[Array, Array]:
+        """Return derivatives of minus the bound by the logarithms of mean and width.
 
-        # L-BFGS asks for the gradient where it has just asked for the value.
-        found = lbfgs(
-            value,
-            lambda logs: last["fit"].slopes() / d,
-            np.zeros(2),
-            bounds=[(-LONGEST, LONGEST)] * 2,
-            termination=SCALING,
-        )
-        return self.times(found.x, learns_precision), float(np.abs(found.x).max())
+        First ones, and second ones for a likelihood that is quadratic.
+        """
+        rows, prior = self.problem.rows, self.problem.precision * self.squares
+        first, second = np.triu_indices(len(rows.coding), 1)
+        between = self.coordinates @ (rows.coding[first] - rows.coding[second]).T
+        bend = self.expected.bend * rows.weight[:, None]
+        along, across = np.vdot(bend, between**2), np.vdot(bend, self.variance)
+        by_mean = np.vdot(rows.expected_residual(self.expected), self.coordinates)
+        slopes = np.array([by_mean, across - len(self.mean)]) + prior
+        bends = np.array([along, 2.0 * across]) + [1.0, 2.0] * prior
+        return slopes, np.maximum(bends, np.finfo(float).tiny)
 
 
 @dataclass(frozen=True, eq=False)
 class _State:
-    """A fit on the way, and the numbers that tell rows apart, shape (n, J)."""
+    """A fit on the way.
+
+    Attributes
+    ----------
+    stride
+        By how much the log precision of the prior is about to change.
+    longest
+        By how much it may change at most.
+    seen
+        Log precision and slope seen before; None at first.
+    """
 
     fit: GaussianFit
-    marks: Array
+    stride: float = 0.0
+    longest: float = LARGEST_STRIDE
+    seen: tuple[float, float] | None = None
 
     @property
     def problem(self) -> LogisticProblem:
@@ -231,7 +232,7 @@ class VariationalLogistic:
     """
 
     learns_precision: bool
-    tolerance: float = 0.15
+    tolerance: float = 0.1
     max_steps: int = 100
 
     @property
@@ -242,34 +243,61 @@ class VariationalLogistic:
     def init(self, problem: LogisticProblem) -> _State:
         """Start at the mode, with the width of the highest bound."""
         problem, mode = _near_mode(problem, self.learns_precision)
-        marks = problem.rows.coordinates(mode.parameters.reshape(problem.rows.shape))
-        fit = GaussianFit.of(problem, mode.parameters, mode.curvature, marks)
-        return _State(fit.scaled(self.learns_precision)[0], marks)
+        fit = GaussianFit.of(problem, mode.parameters, mode.curvature)
+        return self._strided(_State(fit), fit.scaled()[0])
 
     def step(self, problem: LogisticProblem, state: _State) -> tuple[_State, Info]:
         """Go half the way to the precision that the curvature asks for, and to its mean.
 
         A wide Gaussian asks for a narrow one and a narrow one for a wide one, so that the
-        whole way would be too far. If half of it is too, so that the bound falls by more than
-        the nodes may err, it is halved again.
+        whole way would be too far. If half of it is too, so that the bound falls, it is halved
+        again.
         """
         fit, share = state.fit, 0.5
         gradient, curvature = fit.derivatives()
         off = (curvature - fit.precision) @ fit.covariance
         drift = np.sqrt(max(float((off * off.T).sum()), 0.0) / len(off))
+        least = self.least_gain * len(fit.mean)
         for _ in range(MOST_HALVINGS):
+            before = fit.at_precision(np.exp(2.0 * share * state.stride))
+            prior = before.problem.prior_precision - fit.problem.prior_precision
             precision = (1.0 - share) * fit.precision + share * curvature
-            direction = -cholesky(precision).solve(gradient[:, None])[:, 0]
-            length = np.sqrt(max(-float(gradient @ direction), 0.0) / len(direction))
+            precision[np.diag_indices_from(precision)] += prior
+            slope = gradient + prior * fit.mean
+            direction = -cholesky(precision).solve(slope[:, None])[:, 0]
+            length = np.sqrt(max(-float(slope @ direction), 0.0) / len(direction))
             mean = fit.mean + min(2.0 * share, 1.0) * direction
-            moved = GaussianFit.of(fit.problem, mean, precision, state.marks)
-            best, far = moved.scaled(self.learns_precision)
-            gain, least = best.bound - fit.bound, self.least_gain * len(mean)
+            best, far = GaussianFit.of(before.problem, mean, precision).scaled()
+            gain = best.bound - before.bound
             if gain >= -least:
-                change = float(max(length, 0.5 * drift, far)) if gain > least else 0.0
-                return replace(state, fit=best), Info(-best.bound, change)
+                found = self._strided(state, best)
+                change = max(length, 0.5 * drift, far) if gain > least else 0.0
+                return found, Info(-best.bound, float(max(change, 0.5 * abs(found.stride))))
             share *= 0.5
         return state, Info(-fit.bound, 0.0)
+
+    def _strided(self, state: _State, fit: GaussianFit) -> _State:
+        """Return the state at a new fit, with the stride of the precision that comes next.
+
+        Where scores saturate the likelihood gives way with the prior, so that the bound bends
+        much less than a quadratic likelihood would make it. The secant of two slopes sees
+        this. Strides get shorter when they have been too long.
+        """
+        if not self.learns_precision:
+            return replace(state, fit=fit)
+        place, longest = float(np.log(fit.problem.precision)), state.longest
+        slope, bend = fit.slope_of_precision()
+        bend *= SATURATED
+        if state.seen is not None:
+            earlier, slope_before = state.seen
+            if abs(place - earlier) > TOO_NEAR:
+                bend = (slope_before - slope) / (place - earlier)
+            if slope_before * slope < 0:
+                longest *= 0.5
+        stride = slope / max(bend, abs(slope) / longest, np.finfo(float).tiny)
+        if 0.5 * slope * stride < self.least_gain * len(fit.mean):
+            stride = 0.0
+        return replace(state, fit=fit, stride=stride, longest=longest, seen=(place, slope))
 
     def posterior(
         self, problem: LogisticProblem, state: _State

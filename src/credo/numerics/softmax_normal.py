@@ -1,10 +1,19 @@
 """Means of the softmax function over normal class scores.
 
-A row whose J coordinates are ``mean + root z``, ``z`` standard normal, has class scores
-``C (mean + root z)``. Two classes: one dimension, by the trapezoid rule, whose error falls
-exponentially with the number of nodes. More: a fixed set of nodes in J dimensions, of even
-directions and radii at the quantiles of the chi distribution, each beside its mirror image, so
-that all odd moments are zero; they are scaled to the right covariance.
+For learning, in closed form. The probability of class k is, with the logistic function ``f``,
+
+    p_k = 1 / (2 - K + sum over j of 1 / f(s_k - s_j))
+
+exactly; its mean is close to the same with the means of ``f`` [daunizeau2017]_, and that of
+``-log p_k`` to ``log(2 - K + sum over j of exp E log 1 / f(s_k - s_j))``: within 0.06 and six
+percent where differences of scores have a standard deviation of about one, twice that at twice
+the spread, and much less where one class leads. Two classes: both are exact. The logistic
+function is a mixture of normal distribution functions within 3e-6
+[monahan1992]_, and so are its means.
+
+For predictions, to about a percent: a fixed set of nodes, of even directions and radii at the
+quantiles of the chi distribution, each beside its mirror image, so that all odd moments are
+zero; they are scaled to the right covariance.
 """
 
 from __future__ import annotations
@@ -12,19 +21,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from credo.numerics.array import Array, as_float
 from credo.numerics.linear_algebra import solve_lower
 
-__all__ = ["ExpectedSoftmax", "expected_softmax", "log_expected_softmax", "mirrored"]
+__all__ = ["ExpectedSoftmax", "expected_softmax", "log_expected_softmax"]
 
-_LINE = 0.25 * np.arange(-24, 25)
+# The mixture of five normal distribution functions closest to the logistic function.
+_SHARES = (0.06403652285, 0.3375820735, 0.40887544456, 0.17219341862, 0.01731254047)
+_WIDTHS = (0.92573057251, 1.30207689887, 1.81621919782, 2.52648882098, 3.52179092253)
 _BLOCK_NUMBERS = 1 << 17
-_PHASES = 10.0
+_TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,116 +44,102 @@ class ExpectedSoftmax:
 
     Attributes
     ----------
-    log_total
-        Mean of the log of the sum of the exponentials of the scores, shape (n,).
+    loss
+        Mean of minus the log probability of the class of the row, shape (n,).
     probability
         Mean class probabilities, shape (n, K).
     bend
         Mean products of the probabilities of two classes, pair by pair, shape (n, n_pairs):
-        minus the second derivative of the log total between them.
+        the second derivative of the loss between them.
     """
 
-    log_total: Array
+    loss: Array
     probability: Array
     bend: Array
 
-    @classmethod
-    def empty(cls, n: int, n_classes: int) -> Self:
-        """Return room for ``n`` rows."""
-        n_pairs = n_classes * (n_classes - 1) // 2
-        return cls(np.empty(n), np.empty((n, n_classes)), np.empty((n, n_pairs)))
 
-
-def expected_softmax(mean: Array, root: Array, coding: Array) -> ExpectedSoftmax:
+def expected_softmax(scores: Array, variance: Array, code: NDArray[np.intp]) -> ExpectedSoftmax:
     """Return means over normal scores, row by row.
 
     Parameters
     ----------
-    mean
-        Means of the coordinates, shape (n, J).
-    root
-        Any root of their covariances, ``root root' = covariance``, shape (n, J, J).
-    coding
-        Scores of the K classes from J numbers, shape (K, J).
+    scores
+        Means of the scores of the classes, shape (n, K).
+    variance
+        Variances of the differences of two scores, pair by pair, shape (n, n_pairs).
+    code
+        Class of each row.
 
     Examples
     --------
-    >>> coding = np.array([[0.0], [1.0]])
-    >>> found = expected_softmax(np.array([[1.0]]), np.array([[[2.0]]]), coding)
-    >>> found.probability.round(4)
-    array([[0.3523, 0.6477]])
+    >>> found = expected_softmax(np.array([[0.0, 1.0]]), np.array([[4.0]]), np.array([1]))
+    >>> found.probability.round(4), found.loss.round(4)
+    (array([[0.3523, 0.6477]]), array([0.6425]))
     """
-    if len(coding) == 2:
-        return _expected_logistic(mean, root, coding)
-    found = ExpectedSoftmax.empty(len(mean), len(coding))
-    first, second = np.triu_indices(len(coding), 1)
-    for rows, scores, weight in _scores(mean, root, coding, n_times=1):
-        highest = scores.max(axis=1, keepdims=True)
-        scores -= highest
-        share = np.exp(scores, out=scores)
-        total = share.sum(axis=1)
-        found.log_total[rows] = (np.log(total) + highest[:, 0]) @ weight
-        share /= total[:, None]
-        found.probability[rows] = share @ weight
-        products = (share * weight) @ share.swapaxes(1, 2)
-        found.bend[rows] = products[:, first, second]
-    return found
+    n_classes = scores.shape[1]
+    first, second = np.triu_indices(n_classes, 1)
+    ahead = scores[:, first] - scores[:, second]
+    wins, slope, trail = _logistic_means(ahead, variance)
+    loses = np.maximum(1.0 - wins, _TINY)
+    wins = np.maximum(wins, _TINY)
+    is_first, is_second = np.eye(n_classes)[first], np.eye(n_classes)[second]
+    inverse = 2.0 - n_classes + (1.0 / wins) @ is_first + (1.0 / loses) @ is_second
+    probability = 1.0 / inverse
+    probability /= probability.sum(axis=1, keepdims=True)
+    # Of each pair: how probable it is that one of the two is the class.
+    both = np.maximum(probability[:, first] / wins, probability[:, second] / loses)
+    bend = np.minimum(both, 1.0) ** 2 * slope
+    return ExpectedSoftmax(_own_loss(trail, ahead, code, n_classes), probability, bend)
+
+
+def _logistic_means(mean: Array, variance: Array) -> tuple[Array, Array, Array]:
+    """Return the means of the logistic function, its slope, and minus its logarithm."""
+    value, slope, loss = np.zeros((3, *mean.shape))
+    for share, width in zip(_SHARES, _WIDTHS, strict=True):
+        spread = np.sqrt(variance + width**2)
+        place = mean / spread
+        below = special.ndtr(place)
+        density = np.exp(-0.5 * place**2) / np.sqrt(2.0 * np.pi)
+        value += share * below
+        slope += share * density / spread
+        loss += share * (spread * density - mean * (1.0 - below))
+    return value, slope, loss
+
+
+def _own_loss(trail: Array, ahead: Array, code: NDArray[np.intp], n_classes: int) -> Array:
+    """Return the mean loss of each row from those of its class against each other one.
+
+    Parameters
+    ----------
+    trail, ahead
+        Mean loss of the first class of a pair against the second, and by how much its mean
+        score is ahead, shape (n, n_pairs).
+    """
+    first, second = np.triu_indices(n_classes, 1)
+    pair = np.zeros((n_classes, n_classes), dtype=int)
+    pair[first, second] = pair[second, first] = np.arange(len(first))
+    others = np.array([[j for j in range(n_classes) if j != k] for k in range(n_classes)])
+    own = pair[code[:, None], others[code]]
+    row = np.arange(len(code))[:, None]
+    each = trail[row, own] + np.where(others[code] > code[:, None], 0.0, ahead[row, own])
+    each = np.maximum(each, 0.0)
+    most = each.max(axis=1, keepdims=True)
+    total = (2.0 - n_classes) * np.exp(-most[:, 0]) + np.exp(each - most).sum(axis=1)
+    return np.asarray(np.log(total) + most[:, 0])
 
 
 def log_expected_softmax(mean: Array, root: Array, coding: Array) -> Array:
     """Return the logs of the mean probabilities alone, however small they are, shape (n, K)."""
     found = np.empty((len(mean), len(coding)))
-    for rows, scores, weight in _scores(mean, root, coding, n_times=2):
+    for rows, scores, weight in _scores(mean, root, coding):
         logs = scores - special.logsumexp(scores, axis=1, keepdims=True)
         found[rows] = special.logsumexp(logs, axis=2, b=weight)
     return np.asarray(found - special.logsumexp(found, axis=1, keepdims=True))
 
 
-def _expected_logistic(mean: Array, root: Array, coding: Array) -> ExpectedSoftmax:
-    """Return the same of two classes, where the difference of the scores says it all."""
-    step = coding[1] - coding[0]
-    found = ExpectedSoftmax.empty(len(mean), 2)
-    spread = np.sqrt(((step @ root) ** 2).sum(axis=1))
-    nodes, weight = _nodes(1, 1)
-    size = _BLOCK_NUMBERS // len(weight)
-    for start in range(0, len(mean), size):
-        rows = slice(start, start + size)
-        score = (mean[rows] @ step)[:, None] + spread[rows, None] * nodes[0]
-        share = special.expit(score)
-        second = share @ weight
-        total = np.log1p(np.exp(-np.abs(score))) + np.maximum(score, 0.0)
-        found.log_total[rows] = total @ weight + mean[rows] @ coding[0]
-        found.probability[rows] = np.stack([1.0 - second, second], axis=1)
-        found.bend[rows, 0] = (share * (1.0 - share)) @ weight
-    return found
-
-
-def mirrored(root: Array, rows: Array) -> Array:
-    """Return the roots with a reflection of their own for each row, shape (n, J, J).
-
-    A root times a reflection is another root of the same covariance, that has its nodes
-    elsewhere. Its direction depends on J numbers of the row alone, quickly but smoothly: what
-    the nodes get wrong then cancels in sums over rows, while neither the order of the rows nor
-    copies of them matter.
-
-    Parameters
-    ----------
-    root
-        Shape (n, J, J).
-    rows
-        Numbers that tell rows apart, shape (n, J).
-    """
-    wave = np.sin(_PHASES * rows + np.arange(1.0, rows.shape[1] + 1.0))
-    length = np.sqrt((wave**2).sum(axis=1, keepdims=True))
-    direction = wave / np.maximum(length, np.finfo(float).tiny)
-    return np.asarray(root - 2.0 * (root @ direction[:, :, None]) * direction[:, None])
-
-
-def _scores(
-    mean: Array, root: Array, coding: Array, n_times: int
-) -> Iterator[tuple[slice, Array, Array]]:
+def _scores(mean: Array, root: Array, coding: Array) -> Iterator[tuple[slice, Array, Array]]:
     """Yield rows, their scores at every node (n, K, n_nodes), and the weights of the nodes."""
-    nodes, weight = _nodes(mean.shape[1], n_times)
+    nodes, weight = _nodes(mean.shape[1])
     size = max(1, _BLOCK_NUMBERS // (len(coding) * len(weight)))
     center, spread = mean @ coding.T, coding @ root
     for start in range(0, len(mean), size):
@@ -153,12 +150,9 @@ def _scores(
 
 
 @lru_cache(maxsize=16)
-def _nodes(n: int, n_times: int) -> tuple[Array, Array]:
+def _nodes(n: int) -> tuple[Array, Array]:
     """Return nodes (n, n_nodes) and weights for a standard normal in n dimensions."""
-    if n == 1:
-        density = np.exp(-0.5 * _LINE**2)
-        return as_float(_LINE[None]), as_float(density / density.sum())
-    n_half = n_times * max(32, 256 >> n, 2 * n)
+    n_half = 2 * max(32, 256 >> n, 2 * n)
     points = _even_points(n_half, n + 1)
     direction = special.ndtri(points[:, 1:])
     direction /= np.sqrt((direction**2).sum(axis=1, keepdims=True))

@@ -27,8 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.numerics.array import Array
-from credo.numerics.linear_algebra import cholesky
-from credo.numerics.softmax_normal import ExpectedSoftmax, mirrored
+from credo.numerics.softmax_normal import ExpectedSoftmax, expected_softmax
 
 __all__ = ["SoftmaxRows", "class_coding", "coordinate_covariance"]
 
@@ -145,24 +144,27 @@ class SoftmaxRows:
             grams.add(part, bend)
         return value, gradient * self._scale, self._curvature(grams.total())
 
-    def roots(self, covariance: Array, marks: Array) -> Array:
-        """Return roots of the covariances of ``T b`` of each row, shape (n, J, J).
+    def variances(self, covariance: Array) -> Array:
+        """Return the variance of the difference of two scores, pair by pair, (n, n_pairs).
 
         Parameters
         ----------
         covariance
             Of the parameters, shape (J, m + 1, J, m + 1).
-        marks
-            Numbers that tell rows apart, shape (n, J); see `mirrored`.
         """
         scaled = covariance * np.multiply.outer(self._scale, self._scale)[None, :, None, :]
-        parts = [coordinate_covariance(part, scaled) for _, part in self._blocks()]
-        return mirrored(cholesky(np.concatenate(parts)).lower, marks)
+        first, second = np.triu_indices(len(self.coding), 1)
+        between = self.coding[first] - self.coding[second]
+        squares = (between[:, :, None] * between[:, None]).reshape(len(first), -1)
+        parts = [
+            coordinate_covariance(part, scaled).reshape(len(part), -1) @ squares.T
+            for _, part in self._blocks()
+        ]
+        return np.maximum(np.concatenate(parts), 0.0)
 
-    def expected_value(self, coordinates: Array, found: ExpectedSoftmax) -> float:
-        """Return the mean of minus the log likelihood over normal scores of the rows."""
-        chosen = (coordinates * self.coding[self.code]).sum(axis=1)
-        return float(self.weight @ (found.log_total - chosen))
+    def expected(self, coordinates: Array, variance: Array) -> ExpectedSoftmax:
+        """Return means over normal scores of given means (n, J) and `variances`."""
+        return expected_softmax(coordinates @ self.coding.T, variance, self.code)
 
     def expected_residual(self, found: ExpectedSoftmax) -> Array:
         """Return the mean derivative of the value by ``T b`` of each row, shape (n, J)."""
