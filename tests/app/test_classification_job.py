@@ -8,7 +8,7 @@ from sklearn.metrics import log_loss, matthews_corrcoef
 
 import credo
 from credo.app.class_finding import class_findings, class_headline
-from credo.app.class_judgment import stacked_log_score
+from credo.app.class_judgment import class_answers, stacked_log_score
 from credo.app.job import fit_table
 from credo.app.report import report_page
 from credo.app.result import FitSettings
@@ -17,6 +17,9 @@ from credo.data.error import TableError
 from credo.data.table_classification import TableClassification
 from credo.decisions import LossMatrix
 from credo.distributions.estimate import Estimate
+from credo.models import BaselineClassifier, NaiveBayes, Stack
+from credo.models.gap_average import average_over_gaps
+from credo.models.row_completion import RowCompletion
 
 
 def texts(result, tone):
@@ -32,6 +35,23 @@ def test_scores_of_the_test_rows_are_those_of_a_second_library(sorted_rows):
     loss = log_loss(held_out.y, held_out.predictive.probability)
     assert stack.log_score == pytest.approx(-loss)
     assert stack.error_low < stack.error_rate < stack.error_high
+
+
+def test_test_rows_with_gaps_are_answered_as_each_classifier_and_the_stack_would():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(120, 2))
+    y = np.array(["low", "mid", "top"])[np.digitize(x[:, 0] + rng.normal(size=120), [-1, 1])]
+    x[::4, 0] = np.nan
+    completion = RowCompletion.learn(x, y)
+    complete = completion.training(x, y).one_of_each().X
+    members = [("constant", BaselineClassifier()), ("bayes", NaiveBayes())]
+    stack = Stack(members, cv=3).fit(complete, y)
+    stack.weights_ = np.array([0.3, 0.7])
+    answers = class_answers(stack, x[:40], completion)
+    for answer, model in zip(answers, [*stack.estimators_, stack], strict=True):
+        expected = average_over_gaps(model, completion, x[:40])
+        assert_allclose(answer.probability, expected.probability, rtol=1e-12)
+        assert_array_equal(answer.labels, expected.labels)
 
 
 def test_the_stack_is_the_mixture_of_the_classifiers(sorted_rows):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,12 +18,15 @@ from credo.distributions.estimate import Estimate, sample_mean
 from credo.evaluation.confusion import Confusion
 from credo.evaluation.rates import error_rate, matthews_correlation
 from credo.inference.stacking import stacking_weights
-from credo.models.gap_average import average_over_gaps
+from credo.models.ensemble import mixed_classes
+from credo.models.gap_average import AskedRows
 from credo.models.row_completion import Completion
 from credo.models.stack import Stack
 from credo.numerics.array import Array
+from credo.numerics.threads import side_by_side
 
 __all__ = [
+    "class_answers",
     "class_scores",
     "dropped_notes",
     "is_dropped",
@@ -32,20 +36,33 @@ __all__ = [
 ]
 
 
-def class_scores(
-    stack: Stack, X: pd.DataFrame, y: NDArray[Any], completion: Completion | None = None
-) -> tuple[ClassScore, ...]:
-    """Return the scores of each classifier, and then of the stack.
+def class_answers(
+    stack: Stack, X: pd.DataFrame, completion: Completion | None = None
+) -> list[Categorical]:
+    """Return what each classifier says of the test rows, and then what the stack says.
 
     Parameters
     ----------
     stack
         The classifiers fitted to the training rows.
-    X, y
+    X
         The test rows.
     completion
         What may be in their gaps, if they have any.
     """
+    asked = AskedRows.of(completion, X)
+    told: list[Categorical] = side_by_side(
+        lambda model: asked.averaged(model.predict_dist(asked.X)), stack.estimators_
+    )
+    used = np.flatnonzero(stack.weights_)
+    parts = [told[k].probability for k in used]
+    return [*told, mixed_classes(stack.weights_[used], parts, stack.classes_)]
+
+
+def class_scores(
+    stack: Stack, answers: Sequence[Categorical], y: NDArray[Any]
+) -> tuple[ClassScore, ...]:
+    """Return the scores of each classifier, and then of the stack, by their `class_answers`."""
     weighed = [
         _Weighed(name, float(weight), _mean(rows[~np.isnan(rows)]))
         for name, weight, rows in zip(
@@ -53,11 +70,7 @@ def class_scores(
         )
     ]
     weighed.append(_Weighed(STACK, 1.0, _mean(stacked_log_score(stack))))
-    models = [*stack.estimators_, stack]
-    return tuple(
-        _score(part, average_over_gaps(model, completion, X), y)
-        for part, model in zip(weighed, models, strict=True)
-    )
+    return tuple(_score(*pair, y) for pair in zip(weighed, answers, strict=True))
 
 
 def stacked_log_score(stack: Stack) -> Array:

@@ -16,6 +16,7 @@ from credo.app.candidate import BASELINE
 from credo.app.chance import CONFIDENCE
 from credo.app.class_finding import class_findings
 from credo.app.class_judgment import (
+    class_answers,
     class_scores,
     dropped_notes,
     is_dropped,
@@ -46,7 +47,7 @@ from credo.distributions.categorical import Categorical
 from credo.evaluation.confusion import Confusion
 from credo.evaluation.decision_report import DecisionReport, judge_decisions
 from credo.inference.engine import ConvergenceWarning
-from credo.models.gap_average import GapAverage, average_over_gaps
+from credo.models.gap_average import GapAverage
 from credo.models.naive_bayes import NaiveBayes
 from credo.models.row_completion import Completion, RowCompletion
 from credo.models.stack import Stack
@@ -114,8 +115,10 @@ def _judged(
     )
     stack, fit_notes = _fitted(stack, completion, train.inputs, train.y)
     progress(0.5, "judging on the test rows")
-    scores = class_scores(stack, test.inputs, test.y, completion)
-    held_out = _held_out(stack, completion, split)
+    answers = class_answers(stack, test.inputs, completion)
+    scores = class_scores(stack, answers, test.y)
+    alone = answers[stack.names_.index(BASELINE)]
+    held_out = held_out_rows(answers[-1], alone, split, doubt="probabilities")
     moves = class_profiles(stack, split.preparation, complete, N_PROFILES)
     progress(0.6, "fitting to all rows")
     model = _refitted(table.rows(target.rows), target, split, stack)
@@ -169,14 +172,6 @@ def _fitted(
         "what was reached."
     )
     return fitted, ((note,) if n_early else ())
-
-
-def _held_out(stack: Stack, completion: Completion, split: Split) -> HeldOut[Categorical]:
-    inputs, baseline = split.test.inputs, stack.named_estimators_[BASELINE]
-    predictive = average_over_gaps(stack, completion, inputs)
-    assert isinstance(predictive, Categorical)
-    alone = average_over_gaps(baseline, completion, inputs)
-    return held_out_rows(predictive, alone, split, doubt="probabilities")
 
 
 def _decisions(
