@@ -145,3 +145,16 @@ def test_a_curve_found_before_is_where_the_next_search_ends(concrete):
     first = curved_completion(completion, candidates, X, y)
     again = curved_completion(completion, [], X, y, start=first.curve)
     assert_allclose(again.training(X, y).weight, first.training(X, y).weight, atol=0.05)
+
+
+def test_noise_is_not_inflated_by_gaps_in_categories():
+    rng = np.random.default_rng(11)
+    level = rng.integers(0, 3, 400)
+    X = np.column_stack([rng.normal(size=400), np.eye(3)[level]])
+    y = X @ [1.0, 0.0, 1.5, 3.0] + 0.5 * rng.normal(size=400)
+    X[rng.random(400) < 0.5, 1:] = np.nan
+    line = [("linear", LinearRegression())]
+    completion = curved_completion(RowCompletion.learn(X, y, [(1, 4)]), line, X, y)
+    model = GapAverage(LinearRegression(), completion).fit(X, y).estimator_
+    assert model.noise_precision_**-0.5 == pytest.approx(0.5, abs=0.1)
+    assert_allclose(model.coef_[2:] - model.coef_[1], [1.5, 3.0], atol=0.2)

@@ -186,7 +186,7 @@ def curved_completion(
     curve = _most_probable(candidates, rows.one_of_each().X, y) if start is None else start
     # The copies stay as they are, and need not be expanded in the basis at each step.
     columns, outcome = fitted_design(curve, rows.X), y[rows.row]
-    line = completion.log_outcome(rows.X, outcome)
+    line = completion.log_outcome(rows, outcome)
     for _ in range(N_STEPS):
         before = rows.weight
         rows = rows.weighed(_log_density(curve, columns, outcome) - line)

@@ -38,7 +38,10 @@ N_DRAWS = 32
 """Completions of each row to predict."""
 
 N_COPIES = (2, 20)
-"""Fewest and most completions of each row to learn from."""
+"""Fewest and most completions of each row to learn from that has a number for its outcome."""
+
+N_CLASS_COPIES = (1, 5)
+"""Fewest and most completions of each row to learn from whose outcome is a class."""
 
 ENOUGH_COPIES = 6_000
 """Completions of all rows to learn from, unless fewest or most give more or less."""
@@ -66,11 +69,15 @@ class CompletedRows:
         Which row each of them completes, shape (n,), in rising order.
     weight
         How much each counts, shape (n,); sums to one over the copies of a row.
+    drawn
+        What was drawn, before it was moved to values that training rows could have, of the
+        shape of ``X``; None if nothing was.
     """
 
     X: Array
     row: Indices
     weight: Array
+    drawn: Array | None = None
 
     @property
     def start(self) -> Indices:
@@ -102,7 +109,7 @@ class CompletedRows:
         highest = np.maximum.reduceat(log_ratio, start)[self.row]
         ratio = np.exp(log_ratio - highest)
         total = np.add.reduceat(ratio, start)[self.row]
-        return CompletedRows(self.X, self.row, ratio / total)
+        return CompletedRows(self.X, self.row, ratio / total, self.drawn)
 
     def mean(self, values: Array) -> Array:
         """Return the weighted mean over the copies of each row, of values by copy."""
@@ -206,7 +213,7 @@ class RowCompletion:
     def training(self, X: Array, y: NDArray[Any]) -> CompletedRows:
         """Return rows to learn from, completed given their outcomes, all copies alike."""
         has_gap = np.asarray(np.isnan(X).any(axis=1))
-        fewest, most = N_COPIES
+        fewest, most = N_CLASS_COPIES if len(self.classes) else N_COPIES
         n_copies = int(np.clip(ENOUGH_COPIES // max(int(has_gap.sum()), 1), fewest, most))
         if len(self.classes):
             label, rows = np.searchsorted(self.classes, y[has_gap]), X[has_gap]
@@ -229,17 +236,22 @@ class RowCompletion:
             weight = np.full(label.shape, 1.0 / N_DRAWS)
         return self._completed(X, has_gap, rows, label, weight)
 
-    def log_outcome(self, X: Array, y: Array) -> Array:
-        """Return the log density of numeric outcomes given complete inputs, shape (n,)."""
+    def log_outcome(self, rows: CompletedRows, y: Array) -> Array:
+        """Return the log density of each copy's numeric outcome given its inputs, shape (n,).
+
+        Inputs are as they were drawn: the density of an outcome given what a draw was moved
+        to is not what the draw was made by.
+        """
+        X = rows.X if rows.drawn is None else rows.drawn
         d = X.shape[1]
-        rows = (np.column_stack([X, y]) - self.center) / self.scale
+        columns = (np.column_stack([X, y]) - self.center) / self.scale
         given = self.joint.completed(
-            np.where(np.arange(d + 1) < d, rows, np.nan),
-            np.zeros((len(rows), 2), dtype=np.intp),
+            np.where(np.arange(d + 1) < d, columns, np.nan),
+            np.zeros((len(columns), 2), dtype=np.intp),
             np.eye(2, d + 1, -1),
         )[..., d]
         mean, root = given[:, 0], given[:, 1] - given[:, 0]
-        return np.asarray(-0.5 * ((rows[:, d] - mean) / root) ** 2 - np.log(np.abs(root)))
+        return np.asarray(-0.5 * ((columns[:, d] - mean) / root) ** 2 - np.log(np.abs(root)))
 
     def _completed(
         self,
@@ -253,13 +265,15 @@ class RowCompletion:
         n_copies, d = label.shape[1], X.shape[1]
         scores = _normal_scores(n_copies, rows.shape[1])
         drawn = self.joint.completed((rows - self.center) / self.scale, label, scores)
-        drawn = self._possible((self.center + self.scale * drawn)[..., :d], np.isnan(rows))
+        drawn = (self.center + self.scale * drawn)[..., :d]
         row = np.repeat(np.arange(len(X)), np.where(has_gap, n_copies, 1))
-        completed, shares = X[row], np.ones(len(row))
+        completed, raw, shares = X[row], X[row], np.ones(len(row))
         shares[has_gap[row]] = weight.ravel()
         is_open = np.isnan(completed)
-        completed[is_open] = drawn.reshape(-1, d)[is_open[has_gap[row]]]
-        return CompletedRows(completed, row, shares)
+        own = is_open[has_gap[row]]
+        raw[is_open] = drawn.reshape(-1, d)[own]
+        completed[is_open] = self._possible(drawn, np.isnan(rows)).reshape(-1, d)[own]
+        return CompletedRows(completed, row, shares, raw)
 
     def _possible(self, drawn: Array, is_open: NDArray[np.bool_]) -> Array:
         """Return draws (n, n_draws, d) moved to values that training rows could have."""
@@ -307,7 +321,7 @@ class WeighedCompletion:
         rows = self.completion.training(X, y)
         outcome = y[rows.row]
         log_density = self.curve.predict_dist(rows.X).log_prob(outcome)
-        return rows.weighed(log_density - self.completion.log_outcome(rows.X, outcome))
+        return rows.weighed(log_density - self.completion.log_outcome(rows, outcome))
 
     def prediction(self, X: Array) -> CompletedRows:
         """Return rows to predict, completed without their outcomes."""
