@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -23,7 +25,7 @@ from credo.app.class_judgment import (
     stack_columns_gain,
     weight_gain,
 )
-from credo.app.class_profile import class_profiles
+from credo.app.class_profile import ClassProfile, class_profiles
 from credo.app.class_slate import bayes_kinds, class_slate, over_gaps
 from credo.app.classification_result import ClassificationResult
 from credo.app.data_summary import DataSummary
@@ -38,7 +40,7 @@ from credo.data.error import TableError
 from credo.data.loss_file import read_losses
 from credo.data.preparation import TablePreparation
 from credo.data.table import Table
-from credo.data.table_classification import TableClassification
+from credo.data.table_classification import ClassScore, TableClassification
 from credo.data.table_input import named_inputs
 from credo.data.target import Target
 from credo.data.training_range import TrainingRange
@@ -51,9 +53,13 @@ from credo.models.gap_average import GapAverage
 from credo.models.naive_bayes import NaiveBayes
 from credo.models.row_completion import Completion, RowCompletion
 from credo.models.stack import Stack
+from credo.numerics.array import Array
 from credo.numerics.threads import side_by_side
 
 __all__ = ["REJECT", "chosen_loss", "judged_classification"]
+
+S = TypeVar("S")
+T = TypeVar("T")
 
 REJECT = "reject"
 """Name of the action that leaves a row undecided."""
@@ -98,7 +104,7 @@ def _judged(
     split_rng, _ = np.random.default_rng(settings.seed).spawn(2)
     progress(0.0, "typing the columns")
     split = split_rows(table, target, settings.test_share, split_rng, settings.ignore)
-    train, test = split.train, split.test
+    train = split.train
     n_classes = len(np.unique(train.y))
     X, levels = train.prepared.X, split.preparation.level_places
     completion = RowCompletion.learn(X, train.y, levels)
@@ -114,14 +120,12 @@ def _judged(
         share_settings=True,
     )
     stack, fit_notes = _fitted(stack, completion, train.inputs, train.y)
-    progress(0.5, "judging on the test rows")
-    answers = class_answers(stack, test.inputs, completion)
-    scores = class_scores(stack, answers, test.y)
-    alone = answers[stack.names_.index(BASELINE)]
-    held_out = held_out_rows(answers[-1], alone, split, doubt="probabilities")
-    moves = class_profiles(stack, split.preparation, complete, N_PROFILES)
-    progress(0.6, "fitting to all rows")
-    model = _refitted(table.rows(target.rows), target, split, stack)
+    progress(0.6, "judging on the test rows and fitting to all rows")
+    judgment, model = _both(
+        partial(_judgment, stack, completion, split, complete),
+        partial(_refitted, table.rows(target.rows), target, split, stack),
+    )
+    scores, held_out, profiles = judgment
     progress(1.0, "done")
     return ClassificationResult(
         settings=settings,
@@ -131,8 +135,8 @@ def _judged(
         stack_gain=weight_gain(stack),
         columns_gain=stack_columns_gain(stack),
         held_out=held_out,
-        confusion=Confusion.of(test.y, held_out.predictive.mode(), labels=stack.classes_),
-        profiles=tuple(moves),
+        confusion=Confusion.of(held_out.y, held_out.predictive.mode(), labels=stack.classes_),
+        profiles=profiles,
         slate_notes=(*slate.notes, *fold_notes, *fit_notes, *dropped_notes(stack)),
         trap_notes=trap_notes(split, target, held_out.predictive.mode()),
         loss=loss,
@@ -172,6 +176,31 @@ def _fitted(
         "what was reached."
     )
     return fitted, ((note,) if n_early else ())
+
+
+class _Judgment(NamedTuple):
+    """What the test rows say of classifiers, and how columns move what these say."""
+
+    scores: tuple[ClassScore, ...]
+    held_out: HeldOut[Categorical]
+    profiles: tuple[ClassProfile, ...]
+
+
+def _judgment(stack: Stack, completion: Completion, split: Split, complete: Array) -> _Judgment:
+    test = split.test
+    answers = class_answers(stack, test.inputs, completion)
+    alone = answers[stack.names_.index(BASELINE)]
+    return _Judgment(
+        scores=class_scores(stack, answers, test.y),
+        held_out=held_out_rows(answers[-1], alone, split, doubt="probabilities"),
+        profiles=tuple(class_profiles(stack, split.preparation, complete, N_PROFILES)),
+    )
+
+
+def _both(first: Callable[[], S], second: Callable[[], T]) -> tuple[S, T]:
+    """Return what two pieces of work give, done side by side."""
+    found: list[Any] = side_by_side(lambda work: work(), [first, second])
+    return found[0], found[1]
 
 
 def _decisions(
