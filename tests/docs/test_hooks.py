@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from mkdocs.exceptions import PluginError
 
+from credo import __version__
+
 ROOT = Path(__file__).resolve().parents[2]
 run_examples = runpy.run_path(str(ROOT / "docs" / "hooks.py"))["run_examples"]
 
@@ -72,26 +74,30 @@ def console(*lines):
 
 
 def test_commands_run_and_their_answer_stands_below():
-    shown, _ = run_examples(console('$ python -c "print(6 * 7)"'), "a")
-    assert shown.startswith("```console\n$ python -c")
-    assert '<div class="output"><pre>42\n</pre></div>' in shown
+    shown, _ = run_examples(console("$ credo --version"), "a")
+    assert shown.startswith("```console\n$ credo --version\n")
+    assert f'<div class="output"><pre>credo {__version__}\n</pre></div>' in shown
 
 
 def test_a_command_that_fails_stops_the_build_unless_it_says_so():
-    failing = '$ python -c "import sys; print(7); sys.exit(2)"'
+    failing = "$ credo fit nothing.csv --target y"
     with pytest.raises(PluginError, match="exited with 2"):
         run_examples(console(failing), "a")
     shown, _ = run_examples(console(f"{failing}  # exits with 2"), "a")
-    assert "<pre>7\n</pre>" in shown
+    assert "nothing.csv" in shown.partition("<pre>")[2]
     with pytest.raises(PluginError, match="must exit with 2"):
-        run_examples(console("$ python -c pass  # exits with 2"), "a")
+        run_examples(console("$ credo --version  # exits with 2"), "a")
 
 
 def test_blocks_of_one_page_share_a_folder_that_is_gone_afterwards(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    write = page("from pathlib import Path\nPath('note.txt').write_text('kept')")
-    read = console("$ python -c \"print(open('note.txt').read())\"")
-    shown, _ = run_examples(f"{write}\n\n{read}", "a")
-    assert "<pre>kept\n</pre>" in shown
+    write = page(
+        "from credo.data import load_example_network, save_network\n"
+        "save_network(load_example_network('asia'), 'kept.bif')"
+    )
+    read = console("$ credo network convert kept.bif kept.json")
+    again = page("from pathlib import Path\nprint(len(Path('kept.json').read_text()) > 100)")
+    shown, _ = run_examples(f"{write}\n\n{read}\n\n{again}", "a")
+    assert "<pre>True\n</pre>" in shown
     assert Path.cwd() == tmp_path
     assert list(tmp_path.iterdir()) == []
