@@ -21,6 +21,7 @@ from credo.models.ensemble import mixed_predictive
 from credo.models.gap_average import AskedRows
 from credo.models.row_completion import Completion
 from credo.numerics.array import Array
+from credo.numerics.threads import side_by_side
 
 __all__ = [
     "averaged_log_score",
@@ -83,7 +84,9 @@ def predictives(
         What may be in the gaps, if there are any.
     """
     asked = AskedRows.of(completion, X)
-    parts = [asked.averaged(model.predict_dist(asked.X)) for model in average.estimators_]
+    parts: list[Predictive] = side_by_side(
+        lambda model: asked.averaged(model.predict_dist(asked.X)), average.estimators_
+    )
     counted = np.flatnonzero(average.probability_ >= MIN_PROBABILITY)
     share = average.probability_[counted]
     return [*parts, mixed_predictive(share / share.sum(), [parts[i] for i in counted])]

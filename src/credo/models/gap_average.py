@@ -26,7 +26,6 @@ from credo.distributions.predictive import Predictive
 from credo.distributions.student_t import StudentT
 from credo.distributions.univariate import Univariate
 from credo.families.linear import LinearStatistics
-from credo.models.average import ModelAverage
 from credo.models.design import fitted_design
 from credo.models.forgetting import Forget, forgetting
 from credo.models.linear_regression import LinearRegression
@@ -39,6 +38,7 @@ from credo.models.row_completion import (
 )
 from credo.numerics.array import Array
 from credo.numerics.missing import has_missing
+from credo.numerics.threads import side_by_side
 
 __all__ = ["AskedRows", "GapAverage", "average_over_gaps", "curved_completion"]
 
@@ -199,8 +199,10 @@ def curved_completion(
 def _most_probable(
     candidates: Sequence[tuple[str, LinearRegression]], X: Array, y: Array
 ) -> LinearRegression:
-    average = ModelAverage(list(candidates)).fit(X, y)
-    return cast(LinearRegression, average.estimators_[int(np.argmax(average.probability_))])
+    """Return the candidate of the highest evidence, fitted."""
+    # The last candidates have the most terms: the cores end together if these come first.
+    fitted = side_by_side(lambda named: clone(named[1]).fit(X, y), candidates[::-1])[::-1]
+    return cast(LinearRegression, max(fitted, key=lambda model: model.log_evidence_))
 
 
 def _learned_from(
