@@ -28,7 +28,7 @@ __all__ = [
     "term_names",
 ]
 
-BLOCK_ENTRIES = 1 << 22
+BLOCK_ENTRIES = 1 << 20
 """Numbers in a part of a design: the whole of a large table would not fit into memory."""
 
 
