@@ -20,6 +20,9 @@ LARGEST = 1e300
 SMALLEST = 1e-300
 """Numbers beyond these leave no room for sums and quotients in a prediction."""
 
+SMALLEST_SPREAD = 1e-170
+"""Columns that vary less count as constant, for the squares of their deviations vanish."""
+
 FINITE = float(np.finfo(np.float64).max)
 MAX_FEATURES = 10_000_000
 
@@ -124,6 +127,11 @@ def _known_sizes(parts: Mapping[str, Any]) -> dict[str, Any]:
     return sizes
 
 
+def _directions(axes: str) -> Form:
+    """Return the form of orthonormal columns, with room for rounding."""
+    return Form(axes, -1.01, 1.01)
+
+
 _LABELS = Form("K", is_rising=True)
 _ANYTHING = Form("...", -np.inf, np.inf, has_gaps=True)
 _FEATURES: Mapping[str, Form] = {
@@ -222,8 +230,8 @@ FORMS: Mapping[str, Mapping[str, Form]] = MappingProxyType(
             "mean": Form("j m"),
             "coding": Form("k j"),
             "center": Form("c"),
-            "scale": Form("c", 0.0),
-            "axes": Form("c a"),
+            "scale": Form("c", 0.0, 1 / SMALLEST_SPREAD),
+            "axes": _directions("c a"),
             "precision": Form(low=0.0),
         },
         "LogisticRegression": {
@@ -306,7 +314,7 @@ FORMS: Mapping[str, Mapping[str, Form]] = MappingProxyType(
         "SigmoidBasis": _PLACED,
         "Spectrum": {
             "eigenvalues": Form("r", SMALLEST),
-            "vectors": Form("c r"),
+            "vectors": _directions("c r"),
             "projection": Form("k r"),
             "total": Form("k", 0.0, FINITE),
             "scale": Form("c", 0.0),

@@ -170,9 +170,16 @@ class PrecisionForm(Covariance):
         return solve_lower(self.factor.lower, identity, transposed=True)
 
     def require_valid(self) -> None:
-        """Raise an error unless the precision is symmetric and positive definite."""
+        """Raise unless the precision is symmetric and positive definite, its inverse finite."""
         square("precision", self.precision)
-        _ = self.factor
+        root = np.diagonal(self.factor.lower, axis1=-2, axis2=-1)
+        with np.errstate(over="ignore", divide="ignore"):
+            is_finite = np.isfinite(root**-2.0)
+        if not is_finite.all():
+            raise ValueError(
+                "precision must leave finite variances; found a conditional precision of "
+                f"{root[~is_finite][0] ** 2:.3g}. Change the unit."
+            )
 
     def dense(self) -> Array:
         """Return the covariance, by solves with the factor."""
