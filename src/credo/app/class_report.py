@@ -61,9 +61,10 @@ def _models(result: ClassificationResult) -> str:
     rows = [class_score_cells(score, STACK) for score in result.scores]
     lead = (
         "Each classifier is fitted to the training rows, and to all but one of their folds in "
-        "turn. The weights are those of the mixture that predicts the left-out folds best; "
-        "evidences are not used, since those of densities of rows and of classes given rows "
-        "do not compare."
+        "turn, with the settings that it chose on all of them; logistic ones get there by one "
+        "step from the first fit where that is short. The weights are those of the mixture "
+        "that predicts the left-out folds best; evidences are not used, since those of "
+        "densities of rows and of classes given rows do not compare."
     )
     chart = figure(
         "Weight of each classifier",
