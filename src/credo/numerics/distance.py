@@ -38,15 +38,9 @@ def squared_distances(X: Array, Y: Array) -> Array:
 
 def nearest(X: Array, centers: Array) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
     """Return the index of the center nearest to each row; a tie goes to the lowest index."""
-    origin = centers.mean(axis=0)
-    # What a row adds to all its distances alike does not decide which is the least.
-    rows = np.column_stack([X - origin, np.ones(len(X))])
-    with np.errstate(over="ignore"):
-        lines = np.vstack(
-            [-2.0 * (centers - origin).T, np.square(centers - origin).sum(axis=1)]
-        )
     labels = np.empty(len(X), dtype=np.intp)
-    size = max(1, _BLOCK // len(centers))
-    for start in range(0, len(X), size):
-        labels[start : start + size] = (rows[start : start + size] @ lines).argmin(axis=1)
+    rows = max(1, _BLOCK // len(centers))
+    for start in range(0, len(X), rows):
+        block = squared_distances(X[start : start + rows], centers)
+        labels[start : start + rows] = block.argmin(axis=1)
     return labels
