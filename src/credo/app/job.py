@@ -53,9 +53,11 @@ def fit_table(
     require_ignorable(settings.ignore, table, target)
     _require_rows(wanted, table.name)
     _require_classes(wanted, settings, table.name)
-    with threads_for(len(wanted.y) * TYPICAL_COLUMNS**2):
-        if wanted.has_classes:
+    if wanted.has_classes:
+        with threads_for(len(wanted.y) * TYPICAL_COLUMNS**2):
             return app.judged_classification(table, wanted, settings, progress)
+    # Candidates run side by side, and what is left between them is many small products.
+    with threads_for(0):
         return app.judged_regression(table, wanted, settings, progress)
 
 
