@@ -132,8 +132,16 @@ def log_expected_softmax(mean: Array, root: Array, coding: Array) -> Array:
     """Return the logs of the mean probabilities alone, however small they are, shape (n, K)."""
     found = np.empty((len(mean), len(coding)))
     for rows, scores, weight in _scores(mean, root, coding):
-        logs = scores - special.logsumexp(scores, axis=1, keepdims=True)
-        found[rows] = special.logsumexp(logs, axis=2, b=weight)
+        scores -= scores.max(axis=1, keepdims=True)
+        share = np.exp(scores)
+        total = share.sum(axis=1, keepdims=True)
+        probability = (share / total) @ weight
+        is_tiny = probability.min(axis=1) < _TINY
+        part = np.log(np.maximum(probability, _TINY))
+        if is_tiny.any():
+            logs = scores[is_tiny] - np.log(total[is_tiny])
+            part[is_tiny] = special.logsumexp(logs, axis=2, b=weight)
+        found[rows] = part
     return np.asarray(found - special.logsumexp(found, axis=1, keepdims=True))
 
 
