@@ -89,7 +89,10 @@ def test_test_rows_never_influence_training(result, table):
 def test_the_saved_model_is_the_same_recipe_on_all_rows(result, table):
     model = result.model
     assert model.n_rows == len(table)
-    assert model.average.names_ == result.training.names_
+    shares = zip(result.training.names_, result.training.probability_, strict=True)
+    kept = [name for name, share in shares if share >= 1e-12 or name in ("constant", "linear")]
+    assert model.average.names_ == kept
+    assert set(model.left_out) >= set(result.training.names_) - set(kept)
     assert model.average.estimators_[0].intercept_ == pytest.approx(table["outcome"].mean())
     assert model.scores == result.scores
 

@@ -53,6 +53,19 @@ def test_one_pass_gives_what_a_fit_and_a_cross_validation_of_each_give(share):
         assert fold.score.standard_error == pytest.approx(one.score.standard_error)
 
 
+def test_candidates_far_too_improbable_are_not_learned_again():
+    curve = np.sin(3 * X[:, 0]) + 0.01 * Y
+    slate, completion = regression_slate(X), RowCompletion.learn(X, curve)
+    table = PreparedTable(X, NAMES, ())
+    average, _ = trained(slate, completion, Part(table, curve, np.arange(90)), FOLD, silent)
+    again = retrained(average, completion, table, curve)
+    is_kept = np.isin(average.names_, again.names_)
+    assert {"constant", "linear"} < set(again.names_)
+    assert 2 < is_kept.sum() < len(average.names_)
+    assert average.probability_[~is_kept].max() < 1e-12
+    assert_allclose(again.log_evidences_, average.log_evidences_[is_kept], rtol=1e-9)
+
+
 def test_learning_again_is_the_fit_of_the_same_candidates():
     values = with_gaps(0.1)
     slate, completion, (average, _) = training_of(values)

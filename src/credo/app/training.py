@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from credo.app.progress import Progress
-from credo.app.slate import Slate
+from credo.app.slate import CONSTANT, LINEAR, Slate
 from credo.app.split import Part
 from credo.data.preparation import PreparedTable
 from credo.data.table_input import named_inputs
@@ -30,6 +30,9 @@ from credo.numerics.array import Array
 from credo.numerics.threads import side_by_side
 
 __all__ = ["Training", "retrained", "trained"]
+
+HOPELESS = 1e-12
+"""Probability given some rows below which that given more is not asked for."""
 
 
 class Training(NamedTuple):
@@ -83,7 +86,11 @@ def trained(
 def retrained(
     average: ModelAverage, completion: Completion, prepared: PreparedTable, y: Array
 ) -> ModelAverage:
-    """Return the same candidates learned from other rows, and weighed anew."""
+    """Return the same candidates learned from other rows, and weighed anew.
+
+    Those far too improbable to count are not worth another fit, but for the first two: a
+    constant and straight lines, which any candidate is compared with.
+    """
     rows = completion.training(prepared.X, y)
     inputs, outcome = named_inputs(prepared._replace(X=rows.X)), y[rows.row]
 
@@ -91,8 +98,14 @@ def retrained(
         model: LinearRegression = clone(candidate[1])
         return model.fit(inputs, outcome, sample_weight=rows.weight)
 
-    found = side_by_side(fitted, average.estimators[::-1])[::-1]
-    return ModelAverage(average.estimators).weigh(found)
+    named = zip(average.estimators, average.probability_, strict=True)
+    kept = [
+        candidate
+        for candidate, share in named
+        if share >= HOPELESS or candidate[0] in (CONSTANT, LINEAR)
+    ]
+    found = side_by_side(fitted, kept[::-1])[::-1]
+    return ModelAverage(kept).weigh(found)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.data.column_name import quoted
 from credo.data.error import ModelFileError
 from credo.data.preparation import PreparedTable, TablePreparation
 from credo.data.table_input import TableInput, TablePrediction, named_inputs, trial_rows
@@ -155,10 +156,11 @@ class TableRegression:
 
         Predicted are a row with nothing in it, and rows across the training range.
         """
-        if len(self.scores) != len(self.average.names_) + 1:
+        unscored = set(self.average.names_) - {score.name for score in self.scores[:-1]}
+        if unscored or not self.scores:
             raise ModelFileError(
-                "must score every candidate and the average; found "
-                f"{len(self.scores)} scores of {len(self.average.names_)} candidates"
+                "must score every candidate of the average, and then the average; found "
+                f"{len(self.scores)} scores, none of them of {quoted(sorted(unscored))}"
             )
         predictive = self.predict_dist(trial_rows(self.preparation, self.training_range))
         told = [predictive.mean(), predictive.std(), *predictive.interval(self.coverage).T]
@@ -168,8 +170,8 @@ class TableRegression:
     @property
     def left_out(self) -> tuple[str, ...]:
         """Names of the candidates that are too improbable to take part in predictions."""
-        counted = set(self._counted.tolist())
-        return tuple(name for i, name in enumerate(self.average.names_) if i not in counted)
+        counted = {self.average.names_[i] for i in self._counted}
+        return tuple(score.name for score in self.scores[:-1] if score.name not in counted)
 
     @property
     def _counted(self) -> NDArray[np.intp]:
