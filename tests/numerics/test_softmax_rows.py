@@ -70,7 +70,7 @@ def test_curvature_does_not_depend_on_how_pairs_of_classes_are_summed(monkeypatc
     data = rows(n=500)
     parameters = RNG.normal(size=data.shape)
     packed = data.derivatives(parameters)[2]
-    monkeypatch.setattr(module, "MOST_PACKED", 0)
+    monkeypatch.setattr(module, "PACKED_PAIRS", 0)
     assert_allclose(data.derivatives(parameters)[2], packed, rtol=1e-10, atol=1e-12)
 
 

@@ -33,7 +33,7 @@ __all__ = ["SoftmaxRows", "class_coding", "coordinate_covariance"]
 
 BLOCK_BYTES = 1 << 20
 PRODUCT_BYTES = 1 << 22
-MOST_PACKED = 128
+PACKED_PAIRS = 2
 WORTH_A_LOOP = 1 << 22
 _ALL_CORES = Lock()
 
@@ -247,12 +247,12 @@ class SoftmaxRows:
 class _PairGrams:
     """Sums of ``bend * b b^T`` for each pair of classes.
 
-    A few columns: their products are formed once and weighted for all pairs in one matrix
-    product. Many columns, or one pair: one symmetric product per pair.
+    Few columns for the number of pairs: products of columns are formed once and weighted for
+    all pairs in one matrix product. Many columns, or one pair: one symmetric product per pair.
     """
 
     def __init__(self, n_pairs: int, m: int) -> None:
-        self._is_packed = n_pairs > 1 and m <= MOST_PACKED
+        self._is_packed = n_pairs > 1 and PACKED_PAIRS * n_pairs >= m
         packed, full = (m * (m + 1) // 2, n_pairs), (n_pairs, m, m)
         self._sums = np.zeros(packed if self._is_packed else full)
         products, columns = PRODUCT_BYTES // (8 * packed[0]), BLOCK_BYTES // (8 * m)
