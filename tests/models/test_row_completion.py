@@ -144,3 +144,16 @@ def test_different_copies_of_rows_are_found_once_each():
     assert sorted(rows.row[distinct].tolist()) == [0, 1, 1, 2]
     assert_array_equal(rows.X[distinct][place], rows.X)
     assert_array_equal(rows.row[distinct][place], rows.row)
+
+
+def test_copies_of_many_rows_of_classes_spread_as_what_is_missing_does():
+    rng = np.random.default_rng(8)
+    labels = np.resize(["a", "b"], 6000)
+    inputs = rng.normal(size=(6000, 2)) + 2.0 * (labels == "b")[:, None]
+    gaps = inputs.copy()
+    gaps[:, 0] = np.where(rng.random(6000) < 0.9, np.nan, inputs[:, 0])
+    rows = RowCompletion.learn(gaps, labels).training(gaps, labels)
+    for label in "ab":
+        copies = rows.X[labels[rows.row] == label, 0]
+        assert copies.mean() == pytest.approx(inputs[labels == label, 0].mean(), abs=0.1)
+        assert copies.std() == pytest.approx(1.0, abs=0.1)

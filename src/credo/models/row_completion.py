@@ -40,7 +40,7 @@ N_DRAWS = 32
 N_COPIES = (2, 20)
 """Fewest and most completions of each row to learn from that has a number for its outcome."""
 
-N_CLASS_COPIES = (1, 5)
+N_CLASS_COPIES = (2, 5)
 """Fewest and most completions of each row to learn from whose outcome is a class."""
 
 ENOUGH_COPIES = 6_000
