@@ -172,6 +172,10 @@ def test_an_all_missing_column_is_left_out_with_a_note(work):
         (["fit", "good.csv", "--target", "y", "--test-share", "0"], "above 0 and below 1"),
         (["fit", "good.csv", "--target", "y", "--test-share", "2"], "a share such as 0.2"),
         (["fit", "good.csv", "--target", "y", "--coverage", "90"], "a share such as 0.9"),
+        (
+            ["fit", "good.csv", "--target", "y", "--test-share", "0.9"],
+            "must leave at least 3 training rows; found 2; add rows, or pass a smaller",
+        ),
         (["fit", "good.csv", "--target", "y", "--seed", "-1"], "'--seed'"),
         (["fit", "good.csv", "--target", "y", "--seed", "x"], "'--seed'"),
         (["fit", "good.csv", "--target", "y", "--nonsense"], "--nonsense"),

@@ -227,6 +227,17 @@ def test_what_is_left_over_is_not_called_noise_alone(result):
     assert "cannot explain (noise, or structure they lack)" in text
 
 
+def test_a_spread_that_is_not_finite_is_told_in_words(result):
+    predictive = dataclasses.replace(
+        result.held_out.predictive, epistemic_std=np.full(len(result.held_out.y), np.inf)
+    )
+    held_out = dataclasses.replace(result.held_out, predictive=predictive)
+    said = texts(dataclasses.replace(result, held_out=held_out), "fact")
+    (text,) = [text for text in said if "spread of a typical" in text]
+    assert "cannot be told" in text
+    assert " inf " not in text
+
+
 def test_a_target_of_two_values_is_a_caution():
     rng = np.random.default_rng(0)
     x = rng.normal(size=60)

@@ -110,6 +110,12 @@ def test_one_action_for_all_is_said_to_be_that_action():
     assert "as much as always 'treat'." in report.verdict
 
 
+def test_one_row_is_said_to_be_too_few_to_tell_a_saving():
+    report = judge_decisions([[0.99, 0.01]], ["ill"], TREAT)
+    assert "one row cannot tell whether they save anything against always" in report.verdict
+    assert "nan" not in report.verdict
+
+
 def test_ignorant_probabilities_are_not_distinguishable_from_one_action():
     y = np.array(["well", "ill"] * 40)
     p = np.random.default_rng(3).uniform(0.3, 0.7, size=80)

@@ -152,6 +152,14 @@ def _noise(result: RegressionResult) -> Iterator[Finding]:
     noise, doubt = (
         float(np.median(part)) for part in (predictive.aleatoric_std, predictive.epistemic_std)
     )
+    if not np.isfinite([noise, doubt]).all():
+        yield Finding(
+            "fact",
+            "How much of the spread of a typical prediction is noise, and how much doubt, "
+            "cannot be told: with so few rows to learn from its standard deviation is not "
+            "finite.",
+        )
+        return
     yield Finding(
         "fact",
         f"Of the spread of a typical prediction, {number(noise)} is what these candidates "

@@ -24,6 +24,9 @@ __all__ = ["MIN_TRAINING_ROWS", "Part", "Split", "split_rows"]
 MIN_TRAINING_ROWS = 2
 """Rows of each class to learn from, so that one can be held out in turn."""
 
+MIN_TRAINING_NUMBERS = 3
+"""Rows with a number to learn from, so that without any one of them some noise is left."""
+
 
 @dataclass(frozen=True, eq=False)
 class Part:
@@ -90,6 +93,11 @@ def _require_variety(y: NDArray[Any], target: Target, source: str) -> None:
                 f"training rows of each class; found {counts[rarest]} of {str(rarest)!r}; add "
                 "rows, or pass a smaller --test-share."
             )
+    elif len(y) < MIN_TRAINING_NUMBERS:
+        raise TableError(
+            f"target {target.name!r} of {source} must leave at least {MIN_TRAINING_NUMBERS} "
+            f"training rows; found {len(y)}; add rows, or pass a smaller --test-share."
+        )
     elif np.all(y == y[0]):
         raise TableError(
             f"target {target.name!r} of {source} must vary in the training rows; found "

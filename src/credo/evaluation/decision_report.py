@@ -88,8 +88,13 @@ class DecisionReport:
 
     def _worth(self) -> str:
         low, high = self.saving.interval(self.coverage)
-        loss = f"Decisions cost {self.realized.value:.4g} per row on {self.n_rows:,} rows"
         always = f"always {_name(self.best_constant)}"
+        if self.n_rows == 1:
+            return (
+                f"Decisions cost {self.realized.value:.4g} on the only row; one row cannot "
+                f"tell whether they save anything against {always}."
+            )
+        loss = f"Decisions cost {self.realized.value:.4g} per row on {self.n_rows:,} rows"
         if low == high:
             return f"{loss}, as much as {always}."
         span = f"({100 * self.coverage:g} % interval {low:.3g} to {high:.3g})"
