@@ -7,7 +7,14 @@ from credo.data import load_set
 from credo.distributions import Normal
 from credo.evaluation import cross_validate
 from credo.features import PolynomialBasis, SplineBasis
-from credo.models.gap_average import GapAverage, average_over_gaps, curved_completion
+from credo.models import GaussianClassConditional, Stack
+from credo.models.gap_average import (
+    FoldCompletion,
+    GapAverage,
+    average_over_gaps,
+    curved_completion,
+    held_out_completion,
+)
 from credo.models.row_completion import RowCompletion
 
 
@@ -50,6 +57,41 @@ def test_all_copies_of_a_row_are_held_out_together_and_without_their_outcome():
     constant = cross_validate(LinearRegression(PolynomialBasis(0)), X, y)
     # Inputs say nothing: whoever had seen an outcome would score above the constant.
     assert line.score.value < constant.score.value + 0.01
+
+
+@pytest.mark.parametrize("share_settings", [False, True])
+def test_labels_that_are_noise_are_not_told_by_the_density_of_all_rows(share_settings):
+    score = {}
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(80, 7)), rng.permutation(np.resize(["a", "b"], 80))
+        X[rng.random(X.shape) < 0.35] = np.nan
+        completion = RowCompletion.learn(X, y)
+        for kind in (completion, held_out_completion(completion, X, ())):
+            members = [
+                ("gaussian", GapAverage(GaussianClassConditional(), kind)),
+                ("linear", GapAverage(LogisticRegression(), kind)),
+            ]
+            stack = Stack(members, cv=5, random_state=0, share_settings=share_settings)
+            found = stack.fit(X, y).log_scores_.mean(axis=1)
+            score.setdefault(type(kind), []).append(found)
+    told = {kind: np.mean(found, axis=0) for kind, found in score.items()}
+    assert told[RowCompletion][0] > -0.6
+    # Shared settings have seen all rows, which logistic regression profits from a little.
+    assert (told[FoldCompletion] < [-0.69, -0.66 if share_settings else -0.69]).all()
+
+
+def test_rows_that_are_held_out_share_a_density_if_they_are_many_or_complete():
+    X, y = normal_rows(6000, 0)
+    completion = RowCompletion.learn(X, y)
+    gaps = np.where(np.random.default_rng(5).random(X.shape) < 0.2, np.nan, X)
+    assert held_out_completion(completion, X[:100], ()) is completion
+    assert held_out_completion(completion, gaps, ()) is completion
+    few = held_out_completion(completion, gaps[:100], ())
+    assert few.of(gaps[:90], y[:90]) is few.of(gaps[:90].copy(), y[:90].copy())
+    assert few.of(gaps[:90], y[:90]) is not few.of(gaps[10:100], y[10:100])
+    empty = np.column_stack([gaps[:9, 0], np.full(9, np.nan)])
+    assert few.of(empty, y[:9]) is completion
 
 
 def test_folds_by_statistics_are_those_of_fits():

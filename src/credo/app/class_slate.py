@@ -19,7 +19,7 @@ from credo.features.spline import SplineBasis
 from credo.models.ada_boost import AdaBoost
 from credo.models.baseline_classifier import BaselineClassifier
 from credo.models.class_conditional import GaussianClassConditional
-from credo.models.gap_average import GapAverage
+from credo.models.gap_average import FoldCompletion, GapAverage
 from credo.models.logistic_regression import LogisticRegression
 from credo.models.naive_bayes import NaiveBayes
 from credo.models.nearest_neighbors import NearestNeighborsClassifier
@@ -103,7 +103,7 @@ def bayes_kinds(preparation: TablePreparation) -> dict[str, str] | None:
     } or None
 
 
-def over_gaps(model: Any, completion: Completion) -> GapAverage:
+def over_gaps(model: Any, completion: Completion | FoldCompletion) -> GapAverage:
     """Return a candidate that takes rows with gaps.
 
     Those that hold rows out while they learn get one completion of each.

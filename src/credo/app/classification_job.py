@@ -49,7 +49,7 @@ from credo.distributions.categorical import Categorical
 from credo.evaluation.confusion import Confusion
 from credo.evaluation.decision_report import DecisionReport, judge_decisions
 from credo.inference.engine import ConvergenceWarning
-from credo.models.gap_average import GapAverage
+from credo.models.gap_average import FoldCompletion, GapAverage, held_out_completion
 from credo.models.naive_bayes import NaiveBayes
 from credo.models.row_completion import Completion, RowCompletion
 from credo.models.stack import Stack
@@ -119,7 +119,8 @@ def _judged(
         drop_early=True,
         share_settings=True,
     )
-    stack, fit_notes = _fitted(stack, completion, train.inputs, train.y)
+    held = held_out_completion(completion, X, levels)
+    stack, fit_notes = _fitted(stack, held, train.inputs, train.y)
     progress(0.6, "judging on the test rows and fitting to all rows")
     judgment, model = _both(
         partial(_judgment, stack, completion, split, complete),
@@ -159,7 +160,7 @@ def _folds(train: Part, wanted: int) -> tuple[int, tuple[str, ...]]:
 
 
 def _fitted(
-    stack: Stack, completion: Completion, X: pd.DataFrame, y: NDArray[Any]
+    stack: Stack, completion: Completion | FoldCompletion, X: pd.DataFrame, y: NDArray[Any]
 ) -> tuple[Stack, tuple[str, ...]]:
     """Return a fitted stack, and a note instead of warnings where fits did not settle."""
     members = [(name, over_gaps(model, completion)) for name, model in stack.estimators]

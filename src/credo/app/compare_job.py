@@ -23,6 +23,7 @@ from credo.data.target import Target, Task, prepare_target
 from credo.evaluation.compare import compare
 from credo.evaluation.comparison import Comparison
 from credo.inference.engine import ConvergenceWarning
+from credo.models.gap_average import held_out_completion
 from credo.models.row_completion import RowCompletion
 from credo.numerics.missing import has_missing
 from credo.numerics.threads import threads_for
@@ -131,7 +132,8 @@ def _models(
         slate = regression_slate(X)
     offered = dict(slate.candidates)
     if has_missing(prepared.X):
-        offered = {name: over_gaps(model, completion) for name, model in offered.items()}
+        held = held_out_completion(completion, prepared.X, preparation.level_places)
+        offered = {name: over_gaps(model, held) for name, model in offered.items()}
     if chosen is None:
         return offered, slate.notes
     for name in chosen:

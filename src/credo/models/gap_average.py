@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Lock
 from typing import Any, Self, cast
 
 import numpy as np
@@ -40,7 +41,17 @@ from credo.numerics.array import Array
 from credo.numerics.missing import has_missing
 from credo.numerics.threads import side_by_side
 
-__all__ = ["AskedRows", "GapAverage", "average_over_gaps", "curved_completion"]
+__all__ = [
+    "AskedRows",
+    "FoldCompletion",
+    "GapAverage",
+    "average_over_gaps",
+    "curved_completion",
+    "held_out_completion",
+]
+
+ENOUGH_ROWS = 5_000
+"""Rows from which on a density of them all tells nothing of a part of them."""
 
 N_PARTS = 8
 """Components by which the draws of a row stand for all that may be in its gaps."""
@@ -220,11 +231,67 @@ def _log_density(curve: LinearRegression, columns: Array, outcome: Array) -> Arr
 
 
 def _has_statistics(wrapper: Any) -> bool:
-    return hasattr(wrapper.estimator, "summarize_groups")
+    is_shared = not isinstance(wrapper.completion, FoldCompletion)
+    return is_shared and hasattr(wrapper.estimator, "summarize_groups")
 
 
 def _has_classes(wrapper: Any) -> bool:
     return bool(get_tags(wrapper.estimator).estimator_type == "classifier")
+
+
+class FoldCompletion:
+    """What may be in gaps, learned from whatever rows a model learns from.
+
+    A density that has seen the outcomes of rows which are held out would tell of them. Models
+    that learn from the same rows share one.
+
+    Parameters
+    ----------
+    levels
+        Categories, as of `RowCompletion.learn`.
+    whole
+        The density of all rows; it stands in where some rows have nothing in a column.
+    """
+
+    def __init__(self, levels: Sequence[tuple[int, int]], whole: RowCompletion):
+        self._levels, self._whole = tuple(levels), whole
+        self._learned: dict[tuple[int, int], RowCompletion] = {}
+        self._lock = Lock()
+
+    def of(self, X: Array, y: NDArray[Any]) -> RowCompletion:
+        """Return the density of some of the rows."""
+        if np.isnan(X).all(axis=0).any():
+            return self._whole
+        key = (hash(X.tobytes()), hash(tuple(y.tolist())))
+        with self._lock:
+            if key not in self._learned:
+                self._learned[key] = RowCompletion.learn(X, y, self._levels)
+            return self._learned[key]
+
+    def __sklearn_clone__(self) -> FoldCompletion:
+        return self
+
+
+def held_out_completion(
+    completion: RowCompletion, X: Array, levels: Sequence[tuple[int, int]]
+) -> RowCompletion | FoldCompletion:
+    """Return what completes rows while some of them are held out.
+
+    Few rows: a density of its own for each part that is learned from. Of many rows no part
+    tells anything about another through the density of them all, which is quicker.
+
+    Parameters
+    ----------
+    completion
+        Learned from all rows.
+    X
+        These rows, NaN where missing.
+    levels
+        Categories, as of `RowCompletion.learn`.
+    """
+    if len(X) >= ENOUGH_ROWS or not has_missing(X):
+        return completion
+    return FoldCompletion(levels, completion)
 
 
 class GapAverage(BaseEstimator):
@@ -238,7 +305,7 @@ class GapAverage(BaseEstimator):
     estimator
         A model of complete rows that takes ``sample_weight``.
     completion
-        What may be in the gaps.
+        What may be in the gaps: one density for all rows, or a `FoldCompletion`.
     is_single
         Whether the model learns from one completion of each row. One that holds rows out
         while it learns would find copies of them on the other side.
@@ -247,9 +314,16 @@ class GapAverage(BaseEstimator):
     ----------
     estimator_
         The model, fitted to completed rows.
+    completion_
+        What completes rows to predict.
     """
 
-    def __init__(self, estimator: Any, completion: Completion, is_single: bool = False):
+    def __init__(
+        self,
+        estimator: Any,
+        completion: Completion | FoldCompletion,
+        is_single: bool = False,
+    ):
         self.estimator = estimator
         self.completion = completion
         self.is_single = is_single
@@ -257,6 +331,7 @@ class GapAverage(BaseEstimator):
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from rows with gaps."""
         model = clone(self.estimator)
+        self.completion_ = self._learned(X, y)
         if not has_missing(np.asarray(X, dtype=np.float64)):
             told = {} if sample_weight is None else {"sample_weight": sample_weight}
             self.estimator_ = model.fit(X, y, **told)
@@ -277,6 +352,7 @@ class GapAverage(BaseEstimator):
         sample_weight: ArrayLike | None = None,
     ) -> Any:
         """Return what the model keeps of each group of rows, completed given their outcomes."""
+        self.completion_ = self._learned(X, y)
         rows = self._training(X, y)
         self.estimator_ = clone(self.estimator)
         return self.estimator_.summarize_groups(
@@ -305,9 +381,9 @@ class GapAverage(BaseEstimator):
 
         All copies of a row are forgotten together.
         """
-        rows = self._training(X, y)
+        rows, outcome = self._training(X, y), np.asarray(y)
         weight = rows.weight * _by_copy(sample_weight, rows)
-        forget = forgetting(self.estimator_, _like(X, rows.X), np.asarray(y)[rows.row], weight)
+        forget = forgetting(self.estimator_, _like(X, rows.X), outcome[rows.row], weight)
         if forget is None:
             return None
 
@@ -317,13 +393,15 @@ class GapAverage(BaseEstimator):
                 return None
             model = copy(self)
             model.estimator_ = found
+            rest = np.delete(np.arange(len(outcome)), left_out)
+            model.completion_ = self._learned(np.asarray(X)[rest], outcome[rest])
             return model
 
         return without
 
     def predict_dist(self, X: Any) -> Any:
         """Return the average of the predictives over what may be in the gaps."""
-        return average_over_gaps(self.estimator_, self.completion, X)
+        return average_over_gaps(self.estimator_, self.completion_, X)
 
     def _predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, shape (n, K)."""
@@ -371,8 +449,13 @@ class GapAverage(BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_")
 
+    def _learned(self, X: Any, y: ArrayLike) -> Completion:
+        if isinstance(self.completion, FoldCompletion):
+            return self.completion.of(np.asarray(X, dtype=np.float64), np.asarray(y))
+        return self.completion
+
     def _training(self, X: Any, y: ArrayLike) -> CompletedRows:
-        rows = self.completion.training(np.asarray(X, dtype=np.float64), np.asarray(y))
+        rows = self.completion_.training(np.asarray(X, dtype=np.float64), np.asarray(y))
         return rows.one_of_each() if self.is_single else rows
 
 
