@@ -82,3 +82,21 @@ def test_a_reader_that_leaves_is_no_traceback():
             command, stdout=out, stderr=subprocess.PIPE, text=True, check=False
         )
     assert (ran.returncode, ran.stderr) == (1, "")
+
+
+@pytest.mark.parametrize("closed", [(1,), (2,), (1, 2)])
+def test_closed_standard_streams_are_no_traceback(closed, tmp_path):
+    def close():
+        for number in closed:
+            os.close(number)
+
+    with open(tmp_path / "said", "wb") as said:
+        ran = subprocess.run(
+            [sys.executable, "-m", "credo", "--version"],
+            stdout=said,
+            stderr=said,
+            check=False,
+            preexec_fn=close,
+        )
+    assert ran.returncode == 0
+    assert b"Traceback" not in (tmp_path / "said").read_bytes()

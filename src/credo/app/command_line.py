@@ -265,6 +265,7 @@ add_network_commands(command_line)
 
 def main() -> None:
     """Run the command line."""
+    sys.stdout, sys.stderr = (_or_nowhere(stream) for stream in (sys.stdout, sys.stderr))
     sys.stdout = _whole_writes(sys.stdout)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -283,6 +284,11 @@ def main() -> None:
             "standard output must take all that is written; found that it does not "
             f"({error.strerror}); free the place, or write to another."
         )
+
+
+def _or_nowhere(stream: TextIO | None) -> TextIO:
+    """Return a stream, or one that forgets what it is told where a closed one left none."""
+    return Path(os.devnull).open("w", encoding="utf-8") if stream is None else stream
 
 
 def _whole_writes(stream: TextIO) -> TextIO:
