@@ -108,6 +108,9 @@ def test_a_loaded_model_has_the_verbs_of_a_classifier(sorted_rows, clinic_classe
     model = credo.load(tmp_path / "m.credo")
     told = model.predict(clinic_classes).frame
     probability = model.predict_proba(clinic_classes)
+    prepared = model.preparation.prepare(clinic_classes)
+    for rows in (clinic_classes, prepared):
+        assert_array_equal(model.predict_dist(rows).probability, probability)
     assert model.classes_.tolist() == ["cured", "sick"]
     assert_allclose(probability[:, 0], told["probability of cured"])
     assert_allclose(probability[:, 1], told["probability of sick"])

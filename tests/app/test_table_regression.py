@@ -37,6 +37,14 @@ def test_any_kind_of_frame_gives_the_same_predictions(result, table):
     assert_allclose(told["mean"], result.model.predict(table).frame["mean"])
 
 
+def test_predictives_take_what_predictions_take(result, table, csv_file):
+    told = result.model.predict(table).frame
+    for rows in (table, csv_file, result.model.preparation.prepare(table)):
+        predictive = result.model.predict_dist(rows)
+        assert_allclose(predictive.mean(), told["mean"])
+        assert_allclose(predictive.interval(0.9), told[["low", "high"]], rtol=1e-6)
+
+
 def weighed(model, **shares):
     """Return the model as if its candidates had these probabilities, and all others none."""
     average = copy.copy(model.average)

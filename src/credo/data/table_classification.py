@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from credo.data.column_name import quoted
 from credo.data.error import ModelFileError
-from credo.data.preparation import PreparedTable, TablePreparation
+from credo.data.preparation import TablePreparation
 from credo.data.table_input import (
     TableInput,
     TablePrediction,
     named_inputs,
+    prepared_rows,
     require_whole_text,
     trial_rows,
 )
@@ -147,7 +148,7 @@ class TableClassification:
         table
             A `Table`, a path or a data frame, as `predict` takes it.
         """
-        return self._categorical(table).probability
+        return self.predict_dist(table).probability
 
     def decide(self, table: Any, loss: Any = None, reject: float | None = None) -> Decision:
         """Return the action of least expected loss for each row of a table.
@@ -163,15 +164,17 @@ class TableClassification:
             What it costs to leave a row undecided; never rejected if None.
         """
         costs = LossMatrix.zero_one(self.classes_) if loss is None else loss
-        return decide(self._categorical(table), costs, reject)
+        return decide(self.predict_dist(table), costs, reject)
 
-    def _categorical(self, table: Any) -> Categorical:
-        rows = TableInput.of(table, self.preparation, self.training_range)
-        return self.predict_dist(rows.prepared)
+    def predict_dist(self, table: Any) -> Categorical:
+        """Return the mixture of the classifiers, averaged over gaps, one entry per row.
 
-    def predict_dist(self, prepared: PreparedTable) -> Categorical:
-        """Return the mixture of the classifiers, averaged over gaps, one entry per row."""
-        inputs = named_inputs(prepared)
+        Parameters
+        ----------
+        table
+            A `Table`, a path or a data frame, as `predict` takes it, or a `PreparedTable`.
+        """
+        inputs = named_inputs(prepared_rows(table, self.preparation, self.training_range))
         predictive = average_over_gaps(self.stack, self.completion, inputs)
         assert isinstance(predictive, Categorical)
         return predictive

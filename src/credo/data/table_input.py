@@ -19,6 +19,7 @@ __all__ = [
     "TableInput",
     "TablePrediction",
     "named_inputs",
+    "prepared_rows",
     "require_whole_text",
     "trial_rows",
 ]
@@ -89,6 +90,15 @@ class TableInput:
             if column.kind == "id" and column.name in present
         }
         return pd.DataFrame(numbering | columns)
+
+
+def prepared_rows(
+    table: Any, preparation: TablePreparation, training_range: TrainingRange
+) -> PreparedTable:
+    """Return the design matrix of what `TableInput.of` takes, or of rows that have one."""
+    if isinstance(table, PreparedTable):
+        return table
+    return TableInput.of(table, preparation, training_range).prepared
 
 
 def require_whole_text(words: Iterable[str]) -> None:

@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 from credo.data.column_name import quoted
 from credo.data.error import ModelFileError
 from credo.data.preparation import PreparedTable, TablePreparation
-from credo.data.table_input import TableInput, TablePrediction, named_inputs, trial_rows
+from credo.data.table_input import (
+    TableInput,
+    TablePrediction,
+    named_inputs,
+    prepared_rows,
+    trial_rows,
+)
 from credo.data.training_range import TrainingRange
 from credo.distributions.distribution import Distribution
 from credo.distributions.mixture import Mixture
@@ -132,9 +138,15 @@ class TableRegression:
         columns = dict(zip(("mean", "sd", "low", "high"), told.T, strict=True))
         return TablePrediction(rows.frame(columns), notes)
 
-    def predict_dist(self, prepared: PreparedTable) -> Mixture:
-        """Return the mixture of the candidates that count, averaged over gaps, by row."""
-        parts = self._parts(prepared)
+    def predict_dist(self, table: Any) -> Mixture:
+        """Return the mixture of the candidates that count, averaged over gaps, by row.
+
+        Parameters
+        ----------
+        table
+            A `Table`, a path or a data frame, as `predict` takes it, or a `PreparedTable`.
+        """
+        parts = self._parts(prepared_rows(table, self.preparation, self.training_range))
         share = self.average.probability_[self._counted]
         return Mixture(share / share.sum(), parts)
 
