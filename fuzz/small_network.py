@@ -40,13 +40,17 @@ class SmallNetwork:
             ]
         )
 
-    def joint(self) -> NDArray[np.float64]:
-        """Return the probability of every joint state, one axis for each variable."""
-        place = {name: i for i, name in enumerate(self.states)}
-        operands: list[object] = []
+    def log_joint(self) -> NDArray[np.float64]:
+        """Return the log probability of every joint state, one axis for each variable."""
+        names = list(self.states)
+        total = np.zeros([len(states) for states in self.states.values()])
         for name, table in self.tables.items():
-            operands += [table, [place[other] for other in (*self.parents[name], name)]]
-        return np.asarray(np.einsum(*operands, list(place.values())))
+            scope = [names.index(other) for other in (*self.parents[name], name)]
+            lined_up = np.transpose(table, np.argsort(scope))
+            absent = [axis for axis in range(len(names)) if axis not in scope]
+            with np.errstate(divide="ignore"):
+                total += np.log(np.expand_dims(lined_up, absent))
+        return total
 
 
 def small_network(random: Random, *, has_odd_names: bool = False) -> SmallNetwork:

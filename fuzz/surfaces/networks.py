@@ -1,6 +1,5 @@
 """Small networks with findings of every kind, against sums over the joint distribution."""
 
-import math
 import warnings
 from pathlib import Path
 from random import Random
@@ -8,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from credo.inference.table_plan_error import ImpossibleFindings
 from fuzz.outcome import Fault, Outcome, Verdict, judged
@@ -17,8 +17,6 @@ from fuzz.worker import Limits, Surface
 __all__ = ["SURFACE"]
 
 TOLERANCE = 1e-9
-TINY = 1e-290
-"""Probabilities below this are lost when brute force multiplies plainly."""
 
 
 def prepare() -> None:
@@ -36,29 +34,30 @@ def run_case(_: None, random: Random, folder: Path) -> Verdict:
 
 
 def _compared(random: Random, small: SmallNetwork) -> tuple[str, ...]:
-    net, names, joint = small.network(), list(small.states), small.joint()
+    net, names, joint = small.network(), list(small.states), small.log_joint()
     given: dict[str, Any] = {}
     for name in random.sample(names, random.randint(0, len(names) - 1)):
         given[name], likelihood = _finding(random, small.states[name])
         shape = [1] * len(names)
         shape[names.index(name)] = -1
-        joint = joint * np.reshape(likelihood, shape)
+        with np.errstate(divide="ignore"):
+            joint = joint + np.log(np.reshape(likelihood, shape))
     asked = random.choice([name for name in names if name not in given])
-    total = float(joint.sum())
-    if 0.0 < total < TINY:
-        return ("too improbable to compare",)
+    total = float(logsumexp(joint))
     try:
         answer = net.query(asked, given=given).to_numpy()
     except ImpossibleFindings:
-        if total > 0.0:
-            raise Fault(Outcome.WRONG, f"{given} called impossible, but is {total}") from None
+        if total > -np.inf:
+            said = f"{given} called impossible, but has log probability {total}"
+            raise Fault(Outcome.WRONG, said) from None
         return ("impossible",)
     log_prob = net.log_prob(given)
     axes = tuple(i for i, name in enumerate(names) if name != asked)
-    _require_close(answer, joint.sum(axis=axes) / total, f"query of {asked!r} given {given}")
-    _require_close(np.array(log_prob), np.array(math.log(total)), f"log_prob of {given}")
+    expected = np.exp(logsumexp(joint, axis=axes) - total)
+    _require_close(answer, expected, f"query of {asked!r} given {given}")
+    _require_close(np.array(log_prob), np.array(total), f"log_prob of {given}")
     best = net.most_probable(given=given).log_prob
-    _require_close(np.array(best), np.log(joint.max()), f"most_probable given {given}")
+    _require_close(np.array(best), joint.max(), f"most_probable given {given}")
     return ()
 
 
