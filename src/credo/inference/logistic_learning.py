@@ -30,7 +30,7 @@ __all__ = ["LogisticLearning", "SeparationWarning"]
 MOST_PARAMETERS = 4000
 HARDLY_ANY, SLIGHT, NOTABLE = 1e-13, 1e-8, 1e-5
 FAR = 5.0
-FINE, COARSE, NOTABLE_BEND = 0.02, 0.1, 0.1
+FINE, COARSE, NOTABLE_BEND = 0.02, 0.05, 0.1
 
 
 class SeparationWarning(UserWarning):

@@ -232,7 +232,7 @@ class VariationalLogistic:
     """
 
     learns_precision: bool
-    tolerance: float = 0.1
+    tolerance: float = 0.05
     max_steps: int = 100
 
     @property
