@@ -1,3 +1,4 @@
+import fcntl
 import os
 import signal
 import socket
@@ -70,6 +71,19 @@ def test_a_new_file_has_the_usual_permissions(tmp_path):
     finally:
         os.umask(mask)
     assert (tmp_path / "x").stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o664, 0o440])
+def test_a_file_that_is_replaced_keeps_its_permissions(mode, tmp_path):
+    path = tmp_path / "x"
+    path.write_bytes(b"old")
+    path.chmod(mode)
+    with atomic_file(path) as file:
+        (part,) = {*os.listdir(tmp_path)} - {"x"}
+        assert (tmp_path / part).stat().st_mode & 0o077 == 0
+        file.write(b"new")
+    assert path.read_bytes() == b"new"
+    assert path.stat().st_mode & 0o777 == mode
 
 
 def reading(pipe):
@@ -177,10 +191,16 @@ def test_the_part_of_a_killed_run_is_removed_by_the_next(tmp_path):
 
 
 def test_the_part_of_a_running_writer_and_the_files_of_others_are_kept(tmp_path):
-    others = [".a.part", "a.0123abcd.part", ".a.0123ABCD.part", ".link.0123abcd.part"]
+    others = [
+        ".movie.deadbeef.part",
+        ".a.credo-part",
+        "a.0123abcd.credo-part",
+        ".a.0123ABCD.credo-part",
+        ".link.0123abcd.credo-part",
+    ]
     for name in others[:-1]:
         (tmp_path / name).write_bytes(b"kept")
-    (tmp_path / others[-1]).symlink_to(".a.part")
+    (tmp_path / others[-1]).symlink_to(".a.credo-part")
     with atomic_file(tmp_path / "a") as first:
         first.write(b"first")
         with atomic_file(tmp_path / "a") as second:
@@ -188,3 +208,24 @@ def test_the_part_of_a_running_writer_and_the_files_of_others_are_kept(tmp_path)
         assert (tmp_path / "a").read_bytes() == b"second"
     assert (tmp_path / "a").read_bytes() == b"first"
     assert sorted(os.listdir(tmp_path)) == sorted(["a", *others])
+
+
+def test_a_part_that_a_sweeper_has_locked_is_left_to_it(tmp_path, monkeypatch):
+    swept = tmp_path / ".a.00000000.credo-part"
+    names, plain_open, held = iter(["00000000", "11111111"]), os.open, []
+
+    def opened(path, flags, mode=0o777):
+        descriptor = plain_open(path, flags, mode)
+        if path == swept and not held:
+            held.append(plain_open(swept, os.O_RDWR))
+            fcntl.flock(held[0], fcntl.LOCK_EX)
+        return descriptor
+
+    monkeypatch.setattr("secrets.token_hex", lambda _: next(names))
+    monkeypatch.setattr(os, "open", opened)
+    with atomic_file(tmp_path / "a") as file:
+        file.write(b"whole")
+        swept.unlink()
+    os.close(held[0])
+    assert (tmp_path / "a").read_bytes() == b"whole"
+    assert os.listdir(tmp_path) == ["a"]

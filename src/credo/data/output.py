@@ -21,7 +21,8 @@ __all__ = ["atomic_file", "require_apart", "require_writable"]
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 _HAS_LOCKS = sys.platform != "win32"
-_PART = re.compile(r"\..+\.[0-9a-f]{8}\.part", re.DOTALL)
+_PART_END = ".credo-part"
+_PART = re.compile(rf"\..+\.[0-9a-f]{{8}}{re.escape(_PART_END)}", re.DOTALL)
 
 
 def require_writable(path: str | PathLike[str]) -> None:
@@ -68,9 +69,9 @@ def atomic_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     """Yield a binary file that appears at ``path`` only once everything is in it.
 
     The content goes to a new file in the same folder, is forced to the disk, and takes the
-    place of ``path`` in one step. If anything fails, ``path`` is as it was. A link stays one:
-    what it points to is replaced. Into a pipe or a character device, such as ``/dev/null``,
-    the content is written once it is whole.
+    place of ``path`` in one step, with the permissions that ``path`` had. If anything fails,
+    ``path`` is as it was. A link stays one: what it points to is replaced. Into a pipe or a
+    character device, such as ``/dev/null``, the content is written once it is whole.
 
     Raises
     ------
@@ -96,12 +97,15 @@ def atomic_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
 def _replacement(path: Path) -> Iterator[BinaryIO]:
     """Yield a new file beside a regular one, which takes its place at the end."""
     _remove_left_over(path.parent)
-    descriptor, part = _new_part(path)
+    mode = stat.S_IMODE(path.stat().st_mode) & 0o777 if path.exists() else None
+    descriptor, part = _new_part(path, 0o666 if mode is None else 0o600)
     with open(descriptor, "wb") as file:
         try:
             yield file
             file.flush()
             os.fsync(file.fileno())
+            if mode is not None:
+                part.chmod(mode)
             if not _HAS_LOCKS:
                 file.close()
             os.replace(part, path)
@@ -109,16 +113,27 @@ def _replacement(path: Path) -> Iterator[BinaryIO]:
             part.unlink(missing_ok=True)
 
 
-def _new_part(path: Path) -> tuple[int, Path]:
+def _new_part(path: Path, mode: int) -> tuple[int, Path]:
     """Return a new file, locked while it is open, so that no other run takes it away."""
     while True:
-        part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-        descriptor = os.open(part, _NEW, 0o666)
-        _is_locked(descriptor)
-        # Another run may have swept it away between its making and its locking.
-        if part.exists():
+        part = path.with_name(f".{path.name}.{secrets.token_hex(4)}{_PART_END}")
+        descriptor = os.open(part, _NEW, mode)
+        if not _is_swept(descriptor, part):
             return descriptor, part
         os.close(descriptor)
+
+
+def _is_swept(descriptor: int, part: Path) -> bool:
+    """Whether another run takes a new part away, or has done so; lock it if not."""
+    if _HAS_LOCKS:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:
+            # In a folder whose files cannot be locked nobody sweeps either.
+            return False
+    return not part.exists()
 
 
 def _remove_left_over(folder: Path) -> None:
@@ -132,23 +147,14 @@ def _remove_left_over(folder: Path) -> None:
 
 
 def _remove_unlocked(part: Path) -> None:
+    """Delete a part; raise an `OSError` if another process has its lock."""
     descriptor = os.open(part, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        if stat.S_ISREG(os.fstat(descriptor).st_mode) and _is_locked(descriptor):
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             part.unlink()
     finally:
         os.close(descriptor)
-
-
-def _is_locked(descriptor: int) -> bool:
-    """Whether this process got the lock of an open file; where none are, nobody does."""
-    if not _HAS_LOCKS:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def _is_stream(path: Path) -> bool:
