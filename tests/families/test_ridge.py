@@ -239,6 +239,50 @@ def test_columns_of_very_different_size_are_all_seen(intercept, n_rows):
     assert_allclose(log_evidence(spectrum, 0, 1e-8 * one, 50.0), expected, rtol=1e-7)
 
 
+def nearly_dependent(seed, n_rows=40, n_columns=40):
+    """Return columns of equal size, the last direction of which is nearly rounding error."""
+    rng = np.random.default_rng(seed)
+    left = np.linalg.qr(rng.normal(size=(n_rows, n_columns)))[0]
+    right = np.linalg.qr(rng.normal(size=(n_columns, n_columns)))[0]
+    return (left * np.logspace(0, -6.3, n_columns)) @ right, rng.normal(size=n_rows)
+
+
+def evidence_of_rows(x, y, ratio):
+    """Return the log evidence from orthogonal directions of the rows, nothing squared."""
+    n = len(x)
+    left, singular, _ = np.linalg.svd(x - x.mean(axis=0))
+    ratio = ratio[:, None]
+    shrunk = np.full((len(ratio), n), 1.0)
+    shrunk[:, : len(singular)] = ratio / (ratio + singular**2)
+    quadratic = shrunk @ (left.T @ (y - y.mean())) ** 2
+    known = stats.gamma(0.5 * (n - 1))
+    constant = -known.logpdf(1.0) - 1 - 0.5 * (n - 1) * np.log(2 * np.pi) - 0.5 * np.log(n)
+    return constant + 0.5 * np.log(shrunk).sum(axis=1) - 0.5 * (n - 1) * np.log(quadratic / 2)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e5])
+@pytest.mark.parametrize("n_taken", [0, 5])
+@pytest.mark.parametrize("seed", range(6))
+def test_evidence_is_that_of_the_rows_where_weights_pass_through_all_of_them(
+    seed, n_taken, unit
+):
+    x, y = nearly_dependent(seed)
+    x, y = x * unit, y * unit
+    statistics = LinearStatistics.of(x, y)
+    if n_taken:
+        extra = x[:n_taken] + x[n_taken : 2 * n_taken], y[:n_taken]
+        more = LinearStatistics.of(
+            *(np.concatenate(p) for p in zip((x, y), extra, strict=True))
+        )
+        statistics = more - LinearStatistics.of(*extra)
+    spectrum = Spectrum.of(statistics, np.ones(x.shape[1]), "flat")
+    ratio = unit**2 * np.logspace(1, -20, 43)
+    excess = log_evidence(spectrum, 0, ratio, None) - evidence_of_rows(x, y, ratio)
+    assert_allclose(excess[:25], 0, atol=1e-3)
+    # Beyond, rounding may add to the residual, but must not take away from it.
+    assert excess.max() < 0.01
+
+
 @pytest.mark.parametrize("intercept", ["flat", "penalized", "none"])
 @pytest.mark.parametrize("ratio", [0.7, 2.0])
 def test_beyond_the_data_a_step_is_taken_as_far_as_it_is_sure(intercept, ratio):

@@ -78,6 +78,18 @@ def test_ten_evidences_of_polynomials_and_their_predictions(degree, expected):
     assert_allclose([found_mean[0], found_sd[0]], [mean, sd], atol=1e-6)
 
 
+@pytest.mark.parametrize(("n", "seed"), [(68, 16), (68, 18), (69, 9), (69, 16)])
+def test_noise_is_found_with_as_many_terms_as_rows(n, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(size=(n, 2))
+    y = np.sin(4 * x[:, 0]) + x[:, 1] + 0.3 * rng.normal(size=n)
+    model = LinearRegression(ContinuedBasis(SplineBasis() + RadialBasis(50))).fit(x, y)
+    assert len(model.coef_) == 68
+    assert 0.2 < model.noise_precision_**-0.5 < 0.4
+    fewer = LinearRegression(ContinuedBasis(SplineBasis() + RadialBasis(20))).fit(x, y)
+    assert_allclose(model.log_evidence_, fewer.log_evidence_, atol=5.0)
+
+
 def test_posterior_is_ridge_and_matches_the_worked_example():
     model = LinearRegression(**FIXED).fit(X, T)
     assert_allclose(

@@ -27,6 +27,7 @@ from credo.numerics.array import Array, as_float
 __all__ = ["Intercept", "Noise", "Spectrum", "log_evidence", "scaled_products", "scaled_rows"]
 
 SMALLEST_SQUARES = 1e-280
+MAX_SHIFTS = 50
 Intercept = Literal["flat", "penalized", "none"]
 Noise = float | Gamma | None
 """A known precision, a belief about it, or None: flat in its logarithm, with density one."""
@@ -72,7 +73,8 @@ class Spectrum:
         if isinstance(statistics.form, Rows):
             parts = _from_rows(*scaled_rows(statistics, scale, intercept))
         else:
-            parts = _from_products(*scaled_products(statistics, scale, intercept))
+            gram, cross, total = scaled_products(statistics, scale, intercept)
+            parts = _from_products(gram, cross, total, _resolution(statistics, total))
         eigenvalues, vectors, projection, total = parts
         flat = intercept == "flat"
         return cls(
@@ -225,17 +227,40 @@ def _from_rows(x: Array, y: Array) -> tuple[Array, Array, Array, Array]:
 
 
 def _from_products(
-    gram: Array, cross: Array, total: Array
+    gram: Array, cross: Array, total: Array, resolution: Array
 ) -> tuple[Array, Array, Array, Array]:
     squares = np.diagonal(gram)
     size = np.sqrt(np.where(squares > 0, squares, 1.0)) if _is_graded(squares) else None
     values, vectors = np.linalg.eigh(gram if size is None else gram / np.outer(size, size))
-    kept = values > len(gram) * np.finfo(float).eps * values.max(initial=0.0)
+    rounding = len(gram) * np.finfo(float).eps * values.max(initial=0.0)
+    kept = values > rounding
     values, vectors = values[kept], vectors[:, kept]
+    projection = (cross if size is None else cross / size[:, None]).T @ vectors
+    values = values + _shift(values, projection, total + 0.5 * resolution, rounding)
     if size is not None:
         vectors, singular, _ = _graded_svd(size[:, None] * vectors * np.sqrt(values))
-        values = singular**2
-    return values, vectors, cross.T @ vectors, total
+        values, projection = singular**2, cross.T @ vectors
+    return values, vectors, projection, total
+
+
+def _shift(values: Array, projection: Array, total: Array, most: float) -> float:
+    """Return what eigenvalues lack for no output to be explained by more than all of it.
+
+    An eigenvalue of products is good to rounding relative to the largest, so that a small one
+    may be too small by a good part of itself. Where weights can pass through nearly all rows,
+    the squares that they explain would then exceed ``total``: the residual would be negative,
+    which no data are, and look as if there were no noise. The least shift that mends it is the
+    root of a convex decreasing function, which Newton's method climbs to from the left.
+    """
+    shift = 0.0
+    for explained, limit in zip(projection**2, total, strict=True):
+        for _ in range(MAX_SHIFTS):
+            parts = explained / (values + shift)
+            excess = float(parts.sum() - limit)
+            if excess <= 0 or shift >= most:
+                break
+            shift += excess / float((parts / (values + shift)).sum())
+    return min(shift, most)
 
 
 def _is_graded(squares: Array) -> bool:
