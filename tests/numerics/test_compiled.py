@@ -190,3 +190,15 @@ def test_nobody_is_told_where_nobody_looks(kept, monkeypatch, capsys):
     monkeypatch.setattr(module, "PATIENCE", 0.0)
     answer(compiled()(alternating))
     assert capsys.readouterr().err == ""
+
+
+def test_the_time_after_a_loop_that_cannot_be_compiled_is_not_waited_for(kept, monkeypatch):
+    monkeypatch.setattr(module, "_waiting", module._Waiting())
+    monkeypatch.setattr(module, "PATIENCE", 1e5)
+    with pytest.raises(numba.TypingError):
+        compiled()(alternating)("no numbers")
+    now = module.time.monotonic()
+    monkeypatch.setattr(module.time, "monotonic", lambda: now + 1e6)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    answer(compiled()(alternating))
+    assert sys.stderr.getvalue() == ""

@@ -59,6 +59,7 @@ def compiled(**settings: Any) -> Callable[[Function], Function]:
         # With compiling switched off numba hands the function back as it is.
         if loop is not function:
             loop._cache = _Keeper(function)
+            loop._compiler.compile = _waiting.during(loop._compiler.compile)
         kept: Function = loop
         return kept
 
@@ -104,12 +105,10 @@ class _Keeper:
             with suppress(Exception):
                 payload = pickle.loads(_unsealed((folder / name).read_bytes()))
                 return _rebuilt(target, *payload)
-        _waiting.begin()
         return None
 
     def save_overload(self, signature: Any, result: Any) -> None:
         """Keep a form that was compiled, if there is a place for it."""
-        _waiting.end()
         folder = _folders().writable
         if folder is None or result.library.has_dynamic_globals:
             return
@@ -140,15 +139,25 @@ class _Waiting:
     def __init__(self) -> None:
         self._depth, self._since, self._total, self._is_told = 0, 0.0, 0.0, False
 
-    def begin(self) -> None:
-        """Note that a loop is being compiled, perhaps while another one is."""
+    def during(self, work: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function that compiles, and notes that it does, perhaps inside another."""
+
+        def noted(*arguments: Any) -> Any:
+            self._begin()
+            try:
+                return work(*arguments)
+            finally:
+                self._end()
+
+        return noted
+
+    def _begin(self) -> None:
         if not self._depth:
             self._since = time.monotonic()
         self._depth += 1
         self._tell()
 
-    def end(self) -> None:
-        """Note that one is done."""
+    def _end(self) -> None:
         self._tell()
         self._depth -= 1
         if not self._depth:
