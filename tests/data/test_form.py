@@ -291,5 +291,20 @@ def test_entries_stay_in_their_range(form, good, bad):
     assert not any(form.holds(value, {"d": 3}) for value in bad)
 
 
+@pytest.mark.parametrize(
+    ("name", "low", "high"),
+    [
+        ("ContinuedBasis", "placed_lowest", "placed_highest"),
+        ("RowCompletion", "lowest", "highest"),
+        ("TrainingRange", "lowest", "highest"),
+    ],
+)
+def test_an_end_below_its_beginning_is_refused(name, low, high):
+    require_forms(name, {low: np.array([0.0, 1.0]), high: np.array([2.0, 1.0])})
+    require_forms(name, {low: None, high: np.array([2.0, 1.0])})
+    with pytest.raises(ModelFileError, match=f"no entry below that of {low}; found one"):
+        require_forms(name, {low: np.array([0.0, 1.0]), high: np.array([2.0, 0.9])})
+
+
 def test_a_class_without_forms_is_not_checked():
     require_forms("Column", {"name": "x"})

@@ -42,6 +42,8 @@ class Form:
         Whether entries may be NaN.
     is_rising
         Whether each entry is above the one before.
+    above
+        Name of another part of the object, of the same axes, whose entries are at most these.
     """
 
     axes: str = ""
@@ -49,6 +51,7 @@ class Form:
     high: float | str = LARGEST
     has_gaps: bool = False
     is_rising: bool = False
+    above: str | None = None
 
     def bound(self, shape: tuple[int, ...], sizes: dict[str, Any]) -> bool:
         """Whether a shape has these axes, whose lengths are noted in ``sizes`` when new."""
@@ -102,6 +105,11 @@ def require_forms(name: str, parts: Mapping[str, Any]) -> None:
             )
         if not isinstance(value, list | tuple):
             _require_entries(f"{name}.{field}", value, form, sizes)
+        other = parts.get(form.above) if form.above else None
+        if other is not None and not np.all(np.asarray(value) >= other):
+            raise ModelFileError(
+                f"must give {name}.{field} no entry below that of {form.above}; found one"
+            )
 
 
 def _require_entries(name: str, value: Any, form: Form, sizes: Mapping[str, Any]) -> None:
@@ -181,7 +189,7 @@ FORMS: Mapping[str, Mapping[str, Form]] = MappingProxyType(
         "ClassConditional": {"log_weight": Form("k", -np.inf)},
         "ContinuedBasis": {
             "placed_lowest": Form("d"),
-            "placed_highest": Form("d"),
+            "placed_highest": Form("d", above="placed_lowest"),
             "placed_center": Form("2 d"),
             "placed_trend": Form("d m"),
             "placed_bends": Form("n m"),
@@ -310,6 +318,15 @@ FORMS: Mapping[str, Mapping[str, Form]] = MappingProxyType(
             "noise_precision": Form("k", SMALLEST, FINITE),
             "noise_shape": Form("k", SMALLEST, np.inf),
         },
+        "RowCompletion": {
+            "center": Form("e"),
+            "scale": Form("e", SMALLEST),
+            "lowest": Form("d"),
+            "highest": Form("d", above="lowest"),
+            "levels": Form("g 2", 0, "d"),
+            "is_binary": Form("d"),
+            "log_share": Form("2 k d", high=0.0),
+        },
         "Rows": {"x": Form("n d"), "y": Form("n k"), "weight": Form("n", 0.0)},
         "SigmoidBasis": _PLACED,
         "Spectrum": {
@@ -340,19 +357,10 @@ FORMS: Mapping[str, Mapping[str, Form]] = MappingProxyType(
             "left": Form("m", 0),
             "right": Form("m", 0),
         },
-        "RowCompletion": {
-            "center": Form("e"),
-            "scale": Form("e", SMALLEST),
-            "lowest": Form("d"),
-            "highest": Form("d"),
-            "levels": Form("g 2", 0, "d"),
-            "is_binary": Form("d"),
-            "log_share": Form("2 k d", high=0.0),
-        },
         "TrainingRange": {
             "names": Form("c"),
             "lowest": Form("c"),
-            "highest": Form("c"),
+            "highest": Form("c", above="lowest"),
         },
         "VotedPerceptron": {
             **_CLASSES,

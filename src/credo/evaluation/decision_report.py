@@ -237,8 +237,8 @@ def _codes(y: ArrayLike, costs: LossMatrix, probability: Array) -> NDArray[np.in
     if unknown:
         raise ValueError(
             f"y must hold classes of the predictions, {quote(costs.labels[:8].tolist())}; "
-            "found "
-            f"{quote(unknown[:5])}. Leave out rows without a class, or predict every class."
+            f"found {quote(unknown[:5])}. Leave out rows without a class, or predict every "
+            "class."
         )
     return np.array([place[label] for label in outcomes], dtype=np.intp)
 

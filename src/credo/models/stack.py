@@ -191,9 +191,8 @@ def _require_possible(names: list[str], log_scores: Array) -> None:
         raise ValueError(
             "weights need a held-out row whose outcome some model deems possible; found none: "
             f"{quote(names)} gave probability zero to what came true in all rows. Use a cv "
-            "whose "
-            "parts to learn from hold every class, such as a number of folds, or add a model "
-            "that rules nothing out."
+            "whose parts to learn from hold every class, such as a number of folds, or add a "
+            "model that rules nothing out."
         )
 
 
