@@ -144,6 +144,16 @@ def test_new_levels_gaps_and_far_rows_are_predicted_with_notes(sorted_rows, clin
     assert "outside the range of the training rows" in said
 
 
+def test_a_row_with_nothing_in_it_has_the_shares_of_the_classes(sorted_rows, clinic_classes):
+    inputs = list(sorted_rows.model.preparation.inputs)
+    empty = pd.DataFrame({name: [None] for name in inputs})
+    rows = pd.concat([clinic_classes[inputs].head(2), empty])
+    told = sorted_rows.model.predict_proba(rows)
+    share = clinic_classes["outcome"].value_counts(normalize=True)[["cured", "sick"]]
+    assert_allclose(told[2], share, atol=0.01)
+    assert_allclose(told[:2], sorted_rows.model.predict_proba(rows.head(2)))
+
+
 def test_few_rows_of_a_class_reduce_the_folds_with_a_note(clinic_classes):
     outcome = clinic_classes["outcome"].to_numpy().copy()
     outcome[outcome == "cured"] = "sick"

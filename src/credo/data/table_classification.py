@@ -27,6 +27,7 @@ from credo.models.gap_average import average_over_gaps
 from credo.models.row_completion import RowCompletion
 from credo.models.stack import Stack
 from credo.numerics.array import Array
+from credo.numerics.log_domain import log_normalize
 
 __all__ = ["ClassScore", "TableClassification"]
 
@@ -177,7 +178,13 @@ class TableClassification:
         inputs = named_inputs(prepared_rows(table, self.preparation, self.training_range))
         predictive = average_over_gaps(self.stack, self.completion, inputs)
         assert isinstance(predictive, Categorical)
-        return predictive
+        is_empty = np.isnan(inputs.to_numpy()).all(axis=1)
+        if not is_empty.any():
+            return predictive
+        # A row with nothing in it has the shares of the classes.
+        share = np.exp(log_normalize(self.completion.joint.log_weight))
+        probability = np.where(is_empty[:, None], share, predictive.probability)
+        return Categorical(probability, labels=predictive.labels)
 
     def require_usable(self) -> None:
         """Raise an error unless rows can be predicted; `load` calls this on what it read.

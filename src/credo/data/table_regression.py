@@ -77,7 +77,7 @@ class TableRegression:
 
     The models have learned from all rows; ``scores`` were measured before, by a fit that had
     not seen the test rows. Predictions average over the models whose probability is at least
-    `MIN_PROBABILITY`.
+    `MIN_PROBABILITY`; of a row with nothing in it the first model tells, if it uses no column.
 
     Attributes
     ----------
@@ -146,9 +146,17 @@ class TableRegression:
         table
             A `Table`, a path or a data frame, as `predict` takes it, or a `PreparedTable`.
         """
-        parts = self._parts(prepared_rows(table, self.preparation, self.training_range))
-        share = self.average.probability_[self._counted]
-        return Mixture(share / share.sum(), parts)
+        prepared = prepared_rows(table, self.preparation, self.training_range)
+        parts, share = self._parts(prepared), self.average.probability_[self._counted]
+        is_empty = np.asarray(np.isnan(prepared.X).all(axis=1))
+        simplest = self.average.estimators_[0]
+        if not is_empty.any() or len(simplest.coef_):
+            return Mixture(share / share.sum(), parts)
+        # A row with nothing in it is known as well as by the candidate that uses no column.
+        marginal = average_over_gaps(simplest, self.completion, named_inputs(prepared)).marginal
+        weights = np.where(is_empty[:, None], 0.0, np.append(share / share.sum(), 0.0))
+        weights[is_empty, -1] = 1.0
+        return Mixture(weights, [*parts, marginal])
 
     def _parts(self, prepared: PreparedTable) -> list[Distribution]:
         """Return what each candidate that counts says of each row."""
