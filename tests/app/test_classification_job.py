@@ -1,4 +1,6 @@
+import copy
 import dataclasses
+from html import unescape
 
 import numpy as np
 import pandas as pd
@@ -253,7 +255,7 @@ def test_the_report_says_all_and_loads_nothing_from_elsewhere(sorted_rows):
     assert "http://" not in page.replace("http://www.w3.org", "")
     assert "Decisions</h2>" not in page
     for finding in class_findings(sorted_rows):
-        assert finding.text.split("'")[0][:40] in page
+        assert finding.text.split("'")[0][:40] in unescape(page)
 
 
 def test_names_that_look_like_markup_are_escaped(clinic_classes):
@@ -261,6 +263,63 @@ def test_names_that_look_like_markup_are_escaped(clinic_classes):
     page = report_page(fit_table(odd.rename(columns={"dose": "<i>dose"}), "outcome"))
     assert "<b>" not in page.replace("<b>", "", page.count('<div class="tile"><b>'))
     assert "<i>dose" not in page
+
+
+@pytest.fixture(scope="module")
+def ten():
+    """Ten classes of three rows each, of which two at most can be test rows."""
+    rng = np.random.default_rng(0)
+    label = np.repeat([f"c{k}" for k in range(10)], 3)
+    place = np.repeat(np.arange(10.0), 3) + 0.3 * rng.normal(size=30)
+    return fit_table(pd.DataFrame({"a": place, "b": rng.normal(size=30), "y": label}), "y")
+
+
+def test_the_common_class_is_the_one_that_the_baseline_says(ten):
+    y = ten.held_out.y
+    assert f"always saying {ten.common!r} is wrong for" in class_headline(ten)
+    assert ten.baseline.error_rate == pytest.approx(np.mean(y != ten.common))
+    counts = ten.training.estimators_[0].statistics_.counts
+    assert counts[list(ten.training.classes_).index(ten.common)] == counts.max()
+
+
+def test_classes_without_a_test_row_are_told_as_such(ten):
+    absent = set(ten.training.classes_) - set(ten.held_out.y)
+    said = " ".join(texts(ten, "caution"))
+    assert f"No test row is of {len(absent)} classes '{min(absent)}', " in said
+    assert "Only 0" not in said
+    assert "Only 1 test row of class" in said
+
+
+def test_a_page_on_many_rare_classes_says_what_was_done(ten):
+    page = report_page(ten)
+    assert ten.n_folds == 2
+    assert "seed 0, 2 folds;" in page
+    assert "Probability of 7 of the 10 classes when" in page
+    assert "classs" not in page
+    assert "(p &lt; 1e-6)" in page
+
+
+def test_the_best_classifier_is_one_that_was_judged_on_every_fold(sorted_rows):
+    best = sorted_rows.winner
+    stack = copy.copy(sorted_rows.training)
+    place = stack.names_.index("baseline")
+    stack.log_scores_ = stack.log_scores_.copy()
+    stack.log_scores_[place, stack.fold_ > 1] = np.nan
+    lucky = dataclasses.replace(sorted_rows.scores[place], cv_log_score=0.0)
+    scores = (*sorted_rows.scores[:place], lucky, *sorted_rows.scores[place + 1 :])
+    result = dataclasses.replace(sorted_rows, training=stack, scores=scores)
+    assert result.winner == best
+    assert f"by cross-validation is {best.name};" in " ".join(texts(result, "fact"))
+
+
+def test_numbers_of_the_page_have_the_digits_of_its_table(sorted_rows):
+    *others, stack = sorted_rows.scores
+    sure = dataclasses.replace(stack, log_score=-0.0048, mcc=1.0, mcc_low=0.9, mcc_high=1.0)
+    page = report_page(dataclasses.replace(sorted_rows, scores=(*others, sure)))
+    assert "<b>-0.005</b>" in page
+    assert "<b>1.00</b>" in page
+    assert "-0.005 ± " in page
+    assert "-0.00480" not in page
 
 
 def test_settings_of_decisions_are_checked():

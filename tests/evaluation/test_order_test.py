@@ -1,9 +1,12 @@
+import itertools
+import math
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from credo.evaluation.order_test import kruskal_p, runs_p, spearman_p
+from credo.evaluation.order_test import kruskal_p, runs_p, spearman_p, stated_p
 
 RNG = np.random.default_rng(0)
 
@@ -31,6 +34,26 @@ def test_number_of_runs_has_the_moments_of_shuffled_rows(counts):
         runs = 1 + (row[1:] != row[:-1]).sum()
         z = max(abs(runs - n_runs.mean()) - 0.5, 0.0) / n_runs.std()
         assert_allclose(runs_p(row), 2 * stats.norm.sf(z), atol=0.06)
+
+
+@pytest.mark.parametrize("counts", [(3, 3), (4, 2), (2, 2, 2), (3, 1, 2)])
+def test_no_p_value_is_smaller_than_the_share_of_arrangements_as_extreme(counts):
+    codes = np.repeat(np.arange(len(counts)), counts)
+    orders = np.array(sorted(set(itertools.permutations(codes))))
+    n_runs = 1 + (orders[:, 1:] != orders[:, :-1]).sum(axis=1)
+    assert runs_p(codes) >= np.mean(n_runs == n_runs.min()) - 1e-12
+    assert min(kruskal_p(order) for order in orders) >= 2 / len(orders) - 1e-12
+    numbers = np.array(list(itertools.permutations(range(5))), dtype=float)
+    p = np.array([spearman_p(row) for row in numbers])
+    assert_allclose(p.min(), 2 / 120)
+
+
+def test_ten_sorted_classes_are_as_probable_as_their_arrangements_allow():
+    codes = np.repeat(np.arange(10), 3)
+    n_orders = math.factorial(30) / 6**10
+    assert_allclose(runs_p(codes), math.factorial(10) / n_orders, rtol=1e-9)
+    assert kruskal_p(codes) > math.factorial(10) / n_orders
+    assert stated_p(runs_p(codes), 1) == "p < 1e-6"
 
 
 def test_alternating_rows_are_as_suspicious_as_sorted_ones():

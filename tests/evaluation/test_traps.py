@@ -20,6 +20,22 @@ def test_copies_of_training_rows_are_counted_with_their_outcomes():
     assert "2 of them with another outcome" in found.sentence
 
 
+@pytest.mark.parametrize(
+    ("n_seen", "n_other", "said"),
+    [
+        (1, 0, "is a copy of a training row, with the same outcome: "),
+        (1, 1, "is a copy of a training row, with another outcome: "),
+        (3, 0, "are copies of a training row, none of them with another outcome: "),
+    ],
+)
+def test_one_copy_and_many_are_told_in_words(n_seen, n_other, said):
+    train, test = RNG.normal(size=(50, 3)), RNG.normal(size=(20, 3))
+    test[:n_seen] = train[:n_seen]
+    sentence = seen_rows(train, test, np.zeros(50), np.arange(20) < n_other).sentence
+    assert said in sentence
+    assert sentence.endswith("leave it out." if n_seen == 1 else "leave them out.")
+
+
 def test_rows_of_mixed_columns_with_gaps_are_compared_entry_by_entry():
     train = pd.DataFrame({"a": [1.0, np.nan, 3.0, 4.0], "b": ["x", "y", "z", None]})
     test = pd.DataFrame({"a": [np.nan, 3.0, 4.0], "b": ["y", "x", None]})

@@ -49,8 +49,7 @@ def class_findings(result: ClassificationResult) -> tuple[Finding, ...]:
 def class_headline(result: ClassificationResult) -> str:
     """Return the answer in one sentence."""
     target, stack, alone = result.data.target, result.stack, result.baseline
-    common = str(_labels(result)[int(_counts(result).argmax())])
-    always = f"always saying {common!r} is wrong for {percent(alone.error_rate)}"
+    always = f"always saying {result.common!r} is wrong for {percent(alone.error_rate)}"
     n_test, wrong = count(result.data.n_test, "test row"), percent(stack.error_rate)
     if not _is_told(result) and float(result.columns_gain.interval(CONFIDENCE)[0]) > 0:
         gain, error = result.columns_gain.value, result.columns_gain.standard_error
@@ -128,7 +127,9 @@ def _calibration(result: ClassificationResult) -> Finding:
     z = (n_right - expected) / spread if spread > 0 else 0.0
     if abs(z) > FAR:
         wrong = "too sure" if z < 0 else "not sure enough"
-        return Finding("caution", f"Probabilities are {wrong}: {said}, which is not chance.")
+        return Finding(
+            "caution", f"Probabilities are {wrong}: {said}, which is unlikely by chance."
+        )
     if len(y) < FEW_TEST_ROWS:
         return Finding("fact", f"On the test {said}, too few rows to judge probabilities by.")
     if abs(z) > CLOSE:
@@ -163,8 +164,17 @@ def _amount(result: ClassificationResult) -> Iterator[Finding]:
             f"Only {count(n_test, 'row')} served as a test: the figures are rough, and another "
             "seed may give others.",
         )
+    labels = np.array(_labels(result))
+    absent, labels, counts = labels[counts == 0], labels[counts > 0], counts[counts > 0]
+    if len(absent):
+        whose = "class" if len(absent) == 1 else count(len(absent), "class")
+        yield Finding(
+            "caution",
+            f"No test row is of {whose} {quoted(absent)}: nothing is known of how well "
+            f"{'it is' if len(absent) == 1 else 'they are'} predicted.",
+        )
     if counts.min() < FEWEST_OF_A_CLASS:
-        label = str(_labels(result)[counts.argmin()])
+        label = str(labels[counts.argmin()])
         yield Finding(
             "caution",
             f"Only {count(int(counts.min()), 'test row')} of class {label!r} served as a test: "
@@ -192,8 +202,8 @@ def _use(result: ClassificationResult) -> Finding:
     return Finding(
         "fact",
         f"The saved model is the same stack, its classifiers fitted to all "
-        f"{result.data.n_rows:,} rows; the scores were measured before that, on rows they had "
-        "not seen.",
+        f"{result.data.n_rows:,} rows; the test scores were measured before that, on rows they "
+        "had not seen.",
     )
 
 

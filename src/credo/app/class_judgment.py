@@ -30,6 +30,7 @@ __all__ = [
     "class_scores",
     "dropped_notes",
     "is_dropped",
+    "judged_names",
     "stack_columns_gain",
     "stacked_log_score",
     "weight_gain",
@@ -92,6 +93,14 @@ def stacked_log_score(stack: Stack) -> Array:
 def is_dropped(stack: Stack) -> NDArray[np.bool_]:
     """Return which classifiers were not asked about every fold, shape (n_models,)."""
     return np.asarray(np.isnan(stack.log_scores_).any(axis=1))
+
+
+def judged_names(stack: Stack) -> list[str]:
+    """Return the names of the classifiers that were asked about every fold.
+
+    The scores of all others are of other rows, which may have been easier.
+    """
+    return [stack.names_[k] for k in np.flatnonzero(~is_dropped(stack))]
 
 
 def dropped_notes(stack: Stack) -> tuple[str, ...]:

@@ -14,11 +14,13 @@ from credo.app.coverage_finding import FEWEST_FOR_SHARES
 from credo.app.decision_report import decision_section
 from credo.app.page import card, figure, page, section, table, tile
 from credo.app.report_part import belief_section, data_section, footer, header
-from credo.app.wording import class_score_cells, count, number, percent
+from credo.app.wording import class_score_cells, count, decimals, percent
 
 __all__ = ["classification_page"]
 
 N_EXAMPLES = 9
+N_DECIMALS = 3
+"""Of log scores, wherever they stand on the page."""
 MOST_BESIDE = 3
 """Up to so many classes their table can be read beside another picture."""
 
@@ -33,7 +35,7 @@ def classification_page(result: ClassificationResult) -> str:
         decision_section(result),
         _columns(result),
         data_section(result.data, result.slate_notes),
-        footer(result.settings, result.data.fingerprint),
+        footer(result.settings, result.n_folds, result.data.fingerprint),
     ]
     return page(f"{result.data.target}: credo report", parts)
 
@@ -43,22 +45,22 @@ def _tiles(result: ClassificationResult) -> Iterator[str]:
     if data.n_test >= FEWEST_FOR_SHARES:
         yield tile(
             f"{100 * stack.error_rate:.1f} %",
-            f"of test rows wrong; {100 * result.baseline.error_rate:.1f} % if always the most "
-            "frequent class",
+            f"of test rows wrong; {100 * result.baseline.error_rate:.1f} % if always "
+            f"{result.common!r}",
         )
-        yield tile(number(stack.mcc, 2), "Matthews' correlation (MCC); 1 is perfect, 0 chance")
+        yield tile(f"{stack.mcc:.2f}", "Matthews' correlation (MCC); 1 is perfect, 0 chance")
     if np.isfinite([stack.log_score, result.baseline.log_score]).all():
         yield tile(
-            number(stack.log_score, 3),
-            f"log score per row; {number(result.baseline.log_score, 3)} for class frequencies "
-            "alone",
+            decimals(stack.log_score, N_DECIMALS),
+            f"log score per row; {decimals(result.baseline.log_score, N_DECIMALS)} for class "
+            "frequencies alone",
         )
     yield tile(f"{data.n_test:,}", f"test rows; {data.n_train:,} rows to learn from")
 
 
 def _models(result: ClassificationResult) -> str:
     headings = ["model", "weight", "cv log score", "test log score", "test error", "test MCC"]
-    rows = [class_score_cells(score, STACK) for score in result.scores]
+    rows = [class_score_cells(score, STACK, N_DECIMALS) for score in result.scores]
     lead = (
         "Each classifier is fitted to the training rows, and to all but one of their folds in "
         "turn, with the settings that it chose on all of them; logistic ones get there by one "
@@ -153,20 +155,26 @@ def _examples(result: ClassificationResult) -> str:
 def _columns(result: ClassificationResult) -> str:
     if not result.profiles:
         return ""
-    places = class_picture.drawn_classes(result)
-    labels = [str(label) for label in result.training.classes_]
-    what = (
-        f"Probability of {labels[1]!r}"
-        if len(labels) == 2
-        else f"Probability of {'each class' if len(places) == len(labels) else 'the '}"
-        f"{'' if len(places) == len(labels) else count(len(places), 'most frequent class')}"
-    )
     shown = card(
         "One column at a time",
-        f"{what} when one column moves over the middle 95 % of its values and all others stay "
-        "as in the most typical row; the farthest reach is first.",
+        f"Probability of {_drawn(result)} when one column moves over the middle 95 % of its "
+        "values and all others stay as in the most typical row; the farthest reach is first.",
         f'<div class="small">{"".join(class_picture.class_profile_pictures(result))}</div>',
         is_wide=True,
     )
     lead = "These describe the models, not what would happen if someone changed a column."
     return section("What moves the probabilities", lead, f'<div class="grid">{shown}</div>')
+
+
+def _drawn(result: ClassificationResult) -> str:
+    """Return which classes are drawn, in words."""
+    places = class_picture.drawn_classes(result)
+    labels = [str(label) for label in result.training.classes_]
+    if len(labels) == 2:
+        return repr(labels[1])
+    if len(places) == len(labels):
+        return "each class"
+    counts = result.confusion.table.sum(axis=1)
+    if counts[places].min() > np.delete(counts, places).max():
+        return f"the {count(len(places), 'most frequent class')}"
+    return f"{len(places)} of the {count(len(labels), 'class')}"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from credo.app.class_judgment import judged_names
 from credo.app.class_profile import ClassProfile
 from credo.app.data_summary import DataSummary
 from credo.app.held_out import HeldOut
@@ -86,5 +89,18 @@ class ClassificationResult:
 
     @property
     def winner(self) -> ClassScore:
-        """The classifier with the highest cross-validated log score."""
-        return max(self.candidates, key=lambda score: score.cv_log_score)
+        """The classifier with the highest log score among those judged on every fold."""
+        judged = judged_names(self.training)
+        scores = (score for score in self.candidates if score.name in judged)
+        return max(scores, key=lambda score: score.cv_log_score)
+
+    @property
+    def common(self) -> str:
+        """The class that the baseline always says: the first most frequent in training."""
+        counts = self.training.estimators_[0].statistics_.counts
+        return str(self.training.classes_[int(np.argmax(counts))])
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds that the rarest class allowed."""
+        return len(np.unique(self.training.fold_))

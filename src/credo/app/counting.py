@@ -8,7 +8,8 @@ def count(n: int, noun: str) -> str:
 
     Examples
     --------
-    >>> count(1, "row"), count(1030, "row")
-    ('1 row', '1,030 rows')
+    >>> count(1, "row"), count(1030, "row"), count(2, "class")
+    ('1 row', '1,030 rows', '2 classes')
     """
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    return f"{n:,} {noun if n == 1 else plural}"

@@ -47,7 +47,7 @@ def _whole(is_hit: NDArray[np.bool_], level: float) -> Finding:
     said = f"{percent(level)} intervals held {_share(is_hit)} test rows"
     wrong = verdict(is_hit, level)
     if wrong:
-        return Finding("caution", f"Intervals are too {wrong}: {said}, which chance excludes.")
+        return Finding("caution", f"Intervals are too {wrong}: {said}, unlikely by chance.")
     if n_rows < FEW_TEST_ROWS:
         return Finding("fact", f"{said}, too few rows to judge the intervals by.")
     low, high = chance_range(n_rows, level)

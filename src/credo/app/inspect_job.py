@@ -63,7 +63,9 @@ def _print_classification(console: Console, model: TableClassification) -> None:
             f"{model.n_rows:,} rows"
         )
     )
-    winner = max(model.scores[:-1], key=lambda score: score.cv_log_score)
+    # Those that were dropped, and judged by fewer folds, are not in the stack.
+    kept = [score for score in model.scores if score.name in model.stack.names_]
+    winner = max(kept, key=lambda score: score.cv_log_score)
     print_class_scores(console, model.scores, winner.name)
     console.print()
     named = zip(model.stack.names_, model.stack.estimators_, strict=True)

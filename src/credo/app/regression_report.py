@@ -30,7 +30,7 @@ def regression_page(result: RegressionResult) -> str:
         _predictions(result),
         _columns(result),
         data_section(result.data, result.slate_notes),
-        footer(result.settings, result.data.fingerprint),
+        footer(result.settings, result.n_folds, result.data.fingerprint),
     ]
     return page(f"{result.data.target}: credo report", parts)
 

@@ -30,7 +30,7 @@ def belief_section(findings: Iterable[Finding]) -> str:
     found = list(findings)
     order = ("caution", "good", "fact")
     said = [(f.tone, f.text) for tone in order for f in found if f.tone == tone]
-    lead = "Cautions are marked; all scores are of rows that no candidate had seen."
+    lead = "Cautions are marked; scores on test rows are of rows that no candidate had seen."
     body = f'<div class="card">{list_of(said)}</div>'
     return section("What to believe, and what not to", lead, body)
 
@@ -58,10 +58,10 @@ def data_section(data: DataSummary, slate_notes: tuple[str, ...]) -> str:
     return section("The data", lead, f'<div class="grid">{listed}{said}</div>')
 
 
-def footer(settings: FitSettings, fingerprint: str) -> str:
-    """Return how the report can be made again."""
+def footer(settings: FitSettings, n_folds: int, fingerprint: str) -> str:
+    """Return how the report can be made again, and how many folds there were."""
     return (
         f"<footer>credo {credo.__version__}; test share {settings.test_share:g}, seed "
-        f"{settings.seed}, {settings.n_folds} folds; data fingerprint "
+        f"{settings.seed}, {count(n_folds, 'fold')}; data fingerprint "
         f"{escape(fingerprint)}.</footer>\n"
     )

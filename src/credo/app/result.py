@@ -145,6 +145,11 @@ class RegressionResult:
         """The candidate with the highest cross-validated log score."""
         return max(self.candidates, key=lambda score: score.cv_log_score)
 
+    @property
+    def n_folds(self) -> int:
+        """Number of folds that the training rows allowed."""
+        return min(self.settings.n_folds, self.data.n_train)
+
     @cached_property
     def errors(self) -> ErrorSummary:
         """How far the average is off on the test rows."""

@@ -47,7 +47,8 @@ def print_class_scores(console: Console, scores: Iterable[ClassScore], winner: s
     print_table(console, ("\nmodel", *_CLASS_HEADINGS), rows, (winner, STACK), STACK)
     explained = (
         "cv is of training rows in folds, the others of test rows; ± standard error, and 95 %",
-        "intervals in brackets. The stack predicts; its weights are those with the best cv log",
-        "score. MCC is Matthews' correlation: 1 is perfect, 0 is chance.",
+        "intervals in brackets. The stack predicts, with the weights of the best cv log score;",
+        "its own is of weights found without the fold scored, so that one model may do better.",
+        "MCC is Matthews' correlation: 1 is perfect, 0 is chance.",
     )
     console.print(Text("\n".join(explained), "dim"))

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from credo.app.split import Split
 from credo.data.target import Target
+from credo.evaluation.order_test import stated_p
 from credo.evaluation.traps import imbalance, row_order, seen_rows
 
 __all__ = ["trap_notes"]
@@ -34,9 +35,9 @@ def trap_notes(split: Split, target: Target, predicted: NDArray[Any]) -> tuple[s
     notes = [_capital(trap.sentence) for trap in found if trap.is_found]
     if order.is_found:
         notes.append(
-            f"The order of rows tells the class (p = {order.value:.1g}): test rows were drawn "
-            "at random, which flatters the model if the order has a meaning, such as time or "
-            "groups."
+            f"The order of rows tells the class ({stated_p(order.value, 1)}): test rows were "
+            "drawn at random, which flatters the model if the order has a meaning, such as "
+            "time or groups."
         )
     return tuple(notes)
 

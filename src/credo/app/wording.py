@@ -14,6 +14,7 @@ from credo.plots.wording import probability
 __all__ = [
     "class_score_cells",
     "count",
+    "decimals",
     "listed",
     "number",
     "percent",
@@ -59,6 +60,17 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
+def decimals(value: float, digits: int) -> str:
+    """Return a value to ``digits`` decimals; what rounds to zero has no sign.
+
+    Examples
+    --------
+    >>> decimals(-0.0048, 3), decimals(-0.0048, 2)
+    ('-0.005', '0.00')
+    """
+    return f"{value:z.{digits}f}"
+
+
 def plus_minus(value: float, error: float, digits: int = 2) -> str:
     """Return a value with its standard error, both to the same decimals; no number is a dash.
 
@@ -71,7 +83,7 @@ def plus_minus(value: float, error: float, digits: int = 2) -> str:
         return "-"
     if abs(value) >= 1000 or math.isnan(error):
         return number(value)
-    return f"{value:.{digits}f} ± {error:.{digits}f}"
+    return f"{decimals(value, digits)} ± {decimals(error, digits)}"
 
 
 def listed(parts: Sequence[str]) -> str:
@@ -97,7 +109,7 @@ def spread(value: float, low: float, high: float, is_share: bool = False) -> str
         return "-"
     if is_share:
         return f"{100 * value:.1f} % ({100 * low:.0f} to {100 * high:.0f})"
-    return f"{value:.2f} ({low:.2f} to {high:.2f})"
+    return f"{decimals(value, 2)} ({decimals(low, 2)} to {decimals(high, 2)})"
 
 
 def class_score_cells(score: ClassScore, whole: str, digits: int = 3) -> tuple[str, ...]:

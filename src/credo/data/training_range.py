@@ -17,6 +17,9 @@ __all__ = ["MAX_SPANS", "TrainingRange"]
 MAX_SPANS = 1e20
 """How many times its training range a value may lie outside of it."""
 
+N_NAMED = 3
+"""Columns that a sentence names, those first in which most rows lie outside."""
+
 
 @dataclass(frozen=True, eq=False)
 class TrainingRange:
@@ -77,8 +80,11 @@ class TrainingRange:
         if n_rows == 0:
             return ()
         counts = is_outside.sum(axis=0)
-        worst = [i for i in np.argsort(-counts, kind="stable")[:3] if counts[i]]
+        worst = [i for i in np.argsort(-counts, kind="stable")[:N_NAMED] if counts[i]]
         columns = ", ".join(f"{self.names[i]!r} {counts[i]:,}" for i in worst)
+        n_others = int((counts > 0).sum()) - len(worst)
+        if n_others:
+            columns += f", and {n_others:,} other column{'s' * (n_others > 1)}"
         verb, whose = ("lies", "its prediction is an extrapolation")
         if n_rows > 1:
             verb, whose = ("lie", "their predictions are extrapolations")

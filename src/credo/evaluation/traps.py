@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from credo.evaluation.order_test import kruskal_p, runs_p, spearman_p
+from credo.evaluation.order_test import kruskal_p, runs_p, spearman_p, stated_p
 from credo.evaluation.outcome import MISSING, coded
 from credo.evaluation.proportion import proportion_interval
 from credo.inference.setting_edge import settings_at_edge
@@ -66,7 +66,7 @@ def seen_rows(
     --------
     >>> train, test = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], [[3.0, 4.0], [7.0, 8.0]]
     >>> print(str(seen_rows(train, test, [0, 1, 0], [0, 0])).split(":")[0])
-    1 of 2 test rows (50 %) is a copy of a training row, 1 of them with another outcome
+    1 of 2 test rows (50 %) is a copy of a training row, with another outcome
     """
     train, test = _frame(X_train), _frame(X_test)
     if train.shape[1] != test.shape[1] or not len(test):
@@ -85,13 +85,13 @@ def seen_rows(
     verb = "is a copy" if n_seen == 1 else "are copies"
     words = f"{n_seen:,} of {n:,} test rows ({share}) {verb} of a training row"
     if y_train is not None and y_test is not None:
-        words += (
-            f", {_n_contradicted(old, new, y_train, y_test):,} of them with another outcome"
-        )
+        n_other = _n_contradicted(old, new, y_train, y_test)
+        words += f", {_outcomes(n_seen, n_other)}"
     if len(np.unique(group)) < 0.5 * len(group):
         reason = "; the columns hold few distinct rows, so that copies are to be expected."
         return Trap("seen rows", False, n_seen / n, words + reason)
-    advice = ": a test on rows already seen flatters the model; leave them out."
+    which = "it" if n_seen == 1 else "them"
+    advice = f": a test on rows already seen flatters the model; leave {which} out."
     return Trap("seen rows", True, n_seen / n, words + advice)
 
 
@@ -130,14 +130,16 @@ def row_order(y: ArrayLike) -> Trap:
         drift, runs = kruskal_p(codes), runs_p(codes)
     p = min(2 * min(drift, runs), 1.0)
     if p >= RARE:
-        return Trap("row order", False, p, f"the order of rows tells no outcome (p = {p:.2g}).")
+        return Trap(
+            "row order", False, p, f"the order of rows tells no outcome ({stated_p(p, 2)})."
+        )
     how = "outcomes drift along the rows" if drift < runs else _neighbors(codes)
     return Trap(
         "row order",
         True,
         p,
-        f"the order of rows tells the outcome: {how} (p = {p:.1g}); shuffle before splitting, "
-        "or split by time or group if the order has a meaning.",
+        f"the order of rows tells the outcome: {how} ({stated_p(p, 1)}); shuffle before "
+        "splitting, or split by time or group if the order has a meaning.",
     )
 
 
@@ -248,6 +250,13 @@ def _group(frame: pd.DataFrame) -> NDArray[np.intp]:
         pair = group * (int(code.max(initial=0)) + 1) + code
         group = np.unique(pair, return_inverse=True)[1]
     return group
+
+
+def _outcomes(n_seen: int, n_other: int) -> str:
+    """Return how many of the copies have another outcome, in words."""
+    if n_seen == 1:
+        return "with another outcome" if n_other else "with the same outcome"
+    return f"{f'{n_other:,}' if n_other else 'none'} of them with another outcome"
 
 
 def _n_contradicted(
