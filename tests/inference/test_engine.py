@@ -56,3 +56,22 @@ def test_every_step_is_reported():
     run(Halving(), 1.0, on_step=lambda n, info: seen.append((n, info.objective)))
     assert seen == [(n, -(2.0 ** (1 - n))) for n in range(1, 5)]
     assert np.isfinite([v for _, v in seen]).all()
+
+
+@dataclass(frozen=True)
+class Stopping(Halving):
+    """An engine that finds nothing below a half."""
+
+    def step(self, problem, state):
+        return super().step(problem, state) if state > 0.5 else (state, Info(-state, 0.3))
+
+
+def test_a_step_that_finds_nothing_better_ends_the_run_unconverged():
+    with pytest.warns(ConvergenceWarning, match="found no better step after 2 steps"):
+        found = run(Stopping(), 1.0)
+    assert found.status is Status.STUCK
+    assert found.posterior == 0.5
+
+
+def test_a_state_that_stays_because_it_is_right_has_converged():
+    assert run(Stopping(tolerance=0.4), 0.5).status is Status.CONVERGED

@@ -31,6 +31,7 @@ class Status(Enum):
     CONVERGED = "converged"
     MAX_STEPS = "reached max_steps"
     MAX_SECONDS = "reached max_seconds"
+    STUCK = "found no better step"
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,10 @@ class Inference:
 
 
 class Engine(Protocol[Problem, State]):
-    """Settings with pure ``init``, ``step`` and ``posterior``."""
+    """Settings with pure ``init``, ``step`` and ``posterior``.
+
+    A ``step`` that finds nothing better returns the state that it was given.
+    """
 
     @property
     def tolerance(self) -> float:
@@ -130,12 +134,17 @@ def run(
     status = Status.MAX_STEPS
     started = time.perf_counter()
     for n_steps in range(1, engine.max_steps + 1):
-        current, info = engine.step(problem, current)
+        before = current
+        current, info = engine.step(problem, before)
         trace.append(info)
         if on_step is not None:
             on_step(n_steps, info)
         if info.change <= engine.tolerance:
             status = Status.CONVERGED
+            break
+        if current is before:
+            # Steps are pure functions: from the same state all others would be this one.
+            status = Status.STUCK
             break
         if time.perf_counter() - started > max_seconds:
             status = Status.MAX_SECONDS
@@ -148,9 +157,9 @@ def run(
 
 def _warn(engine: Engine[Any, Any], status: Status, trace: list[Info]) -> None:
     change = trace[-1].change if trace else float("nan")
+    advice = "Widen the tolerance" if status is Status.STUCK else "Raise the limit"
     warn_caller(
         f"{type(engine).__name__} {status.value} after {len(trace)} steps with change "
-        f"{change:.2g} > tolerance {engine.tolerance:.2g}. Raise the limit, or read "
-        "inference_.trace.",
+        f"{change:.2g} > tolerance {engine.tolerance:.2g}. {advice}, or read inference_.trace.",
         ConvergenceWarning,
     )

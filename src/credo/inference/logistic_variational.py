@@ -4,6 +4,8 @@ Of all Gaussians the one closest to the posterior is sought: the one with the hi
 bound on the log evidence [opper2009]_. There the mean gradient of the log posterior is zero,
 and its mean curvature is the precision of the Gaussian. Where scores saturate the posterior
 leans away from its mode: unlike a Gaussian put there, this one follows, and is not as wide.
+For more than two classes the means of the softmax function have no closed form; with those of
+`credo.numerics.softmax_normal` the bound is approximate, and may lie above the log evidence.
 
 A precision that is learned is the most probable one, where the prior variance ``s`` of the
 scores over that of the noise has the prior of `credo.inference.evidence`, ``s / (1 + s)``
@@ -87,7 +89,10 @@ class GaussianFit:
 
     @property
     def bound(self) -> float:
-        """Lower bound on the log evidence at this precision of the prior."""
+        """Lower bound on the log evidence at this precision of the prior.
+
+        For more than two classes an approximation of it, which bounds nothing for sure.
+        """
         prior, d = self.problem.prior_precision, len(self.mean)
         value = float(self.problem.rows.weight @ self.expected.loss)
         value += self.problem.penalty(self.mean) + 0.5 * float(
@@ -274,7 +279,7 @@ class VariationalLogistic:
                 change = max(length, 0.5 * drift, far) if gain > least else 0.0
                 return found, Info(-best.bound, float(max(change, 0.5 * abs(found.stride))))
             share *= 0.5
-        return state, Info(-fit.bound, 0.0)
+        return state, Info(-fit.bound, float(max(length, 0.5 * drift, 0.5 * abs(state.stride))))
 
     def _strided(self, state: _State, fit: GaussianFit) -> _State:
         """Return the state at a new fit, with the stride of the precision that comes next.
@@ -345,8 +350,10 @@ def _precision_slope(
 def _weighed_evidence(fit: GaussianFit) -> float:
     """Return the log evidence at the precision of the prior, by importance sampling.
 
-    The draws are the same in every call and come in mirrored pairs. On average this lies
-    between the bound and the log evidence, and closes the gap where it is a few nats. Many
+    The draws are the same in every call and come in mirrored pairs, and the likelihood at each
+    is exact. On average over draws this lies between the exact bound, whose approximation for
+    more than two classes it does not use, and the log evidence. It closes the gap where that
+    is small; of several nats, as with about as many parameters as rows, some are left. Many
     rows leave less of a gap, and make draws dear: they get fewer.
     """
     d, n = len(fit.mean), len(fit.coordinates)
