@@ -176,8 +176,8 @@ def test_noise_is_said_to_tell_nothing():
 
 
 def test_what_the_folds_show_is_not_denied_by_few_test_rows(sorted_rows):
-    def gained(folds):
-        unsure = Estimate(np.array(0.05), np.array(0.1))
+    def gained(folds, test=0.05):
+        unsure = Estimate(np.array(test), np.array(0.1))
         return dataclasses.replace(
             sorted_rows,
             held_out=dataclasses.replace(sorted_rows.held_out, gain=unsure),
@@ -188,6 +188,9 @@ def test_what_the_folds_show_is_not_denied_by_few_test_rows(sorted_rows):
     assert class_headline(gained(0.05)).startswith("The columns say nothing certain")
     said = class_headline(gained(0.5))
     assert "cross-validation gains 0.50 ± 0.10 of log score per row" in said
+    refuted = class_headline(gained(0.5, test=-3.0))
+    assert refuted.startswith("Do not use these probabilities of 'outcome': on 24 test rows")
+    assert "lower than that of class frequencies alone by 3 ± 0.10" in refuted
     (praise,) = [f for f in class_findings(gained(0.05)) if "The stack beats" in f.text]
     assert praise.tone == "fact"
 

@@ -147,6 +147,60 @@ def test_what_folds_and_evidence_show_is_not_denied_by_few_test_rows(
     assert ("the 24 test rows cannot confirm it" in text) is is_told
 
 
+@pytest.mark.parametrize(
+    ("size", "test", "folds", "is_refuted"),
+    [
+        (20.0, -9.0, 0.5, True),
+        (20.0, -9.0, 0.05, True),
+        (20.0, -0.05, 0.05, True),
+        (0.1, -9.0, 0.5, True),
+        (0.1, -9.0, 0.05, False),
+        (1.0, -0.05, 0.5, False),
+        (20.0, 0.5, 0.5, False),
+    ],
+)
+def test_predictions_that_the_test_rows_refute_are_not_to_be_used(
+    result, size, test, folds, is_refuted
+):
+    y = size * result.constant.rmse * (-1.0) ** np.arange(40)
+    text = headline(gained(judged(result, y, 1.0), test, folds))
+    assert text.startswith("Do not use these predictions of 'outcome'") is is_refuted
+    assert ("cannot confirm" in text) is (test == -0.05 and folds == 0.5)
+    if is_refuted:
+        assert f"log score per row is lower than its by {number(-test, 2)} ± 0.10" in text
+
+
+@pytest.mark.parametrize(
+    ("score", "probability", "is_told"),
+    [
+        (-174.0, 0.026, True),
+        (-174.0, 1e-5, False),
+        (-0.9, 0.026, False),
+        (-np.inf, 0.5, False),
+    ],
+)
+def test_a_candidate_that_fails_in_the_folds_is_a_caution_and_no_check_mark(
+    result, score, probability, is_told
+):
+    alone, winner = result.constant, result.winner
+    best = max(one.cv_log_score for one in result.candidates) + 1
+    scores = [
+        dataclasses.replace(one, cv_log_score=best) if one.name == winner.name else one
+        for one in result.scores
+    ]
+    scores[1] = dataclasses.replace(
+        scores[1],
+        cv_log_score=alone.cv_log_score + score,
+        cv_log_score_error=32.0,
+        probability=probability,
+    )
+    failing = gained(dataclasses.replace(result, scores=tuple(scores)), 0.5, 0.5)
+    said = f"Cross-validation gives linear ({number(alone.cv_log_score + score)} ± 32) far less"
+    assert any(text.startswith(said) for text in texts(failing, "caution")) is is_told
+    agrees = [text for text in texts(failing, "good") if "Cross-validation agrees" in text]
+    assert bool(agrees) is not is_told
+
+
 @pytest.mark.parametrize(("gain", "tone"), [(0.5, "good"), (0.05, "fact")])
 def test_no_check_mark_stands_beside_an_answer_that_found_nothing(result, gain, tone):
     winner = result.winner

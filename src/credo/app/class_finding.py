@@ -52,6 +52,14 @@ def class_headline(result: ClassificationResult) -> str:
     always = f"always saying {result.common!r} is wrong for {percent(alone.error_rate)}"
     n_test, wrong = count(result.data.n_test, "test row"), percent(stack.error_rate)
     if not _is_told(result) and float(result.columns_gain.interval(CONFIDENCE)[0]) > 0:
+        if float(result.held_out.gain.interval(CONFIDENCE)[1]) < 0:
+            lost, error = -result.held_out.gain.value, result.held_out.gain.standard_error
+            return (
+                f"Do not use these probabilities of {target!r}: on {n_test} their log score "
+                f"per row is lower than that of class frequencies alone by "
+                f"{number(float(lost), 2)} ± {number(float(error), 2)}, whatever the folds of "
+                f"the training rows say; predictions are wrong for {wrong}, and {always}."
+            )
         gain, error = result.columns_gain.value, result.columns_gain.standard_error
         return (
             f"The columns tell something about {target!r}: cross-validation gains "

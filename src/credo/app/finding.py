@@ -10,7 +10,7 @@ from credo.app.chance import CONFIDENCE
 from credo.app.coverage_finding import FEW_TEST_ROWS, FEWEST_FOR_SHARES, coverage_findings
 from credo.app.effect import N_EFFECTS, strongest_effects
 from credo.app.result import RegressionResult
-from credo.app.score_finding import impossible_findings
+from credo.app.score_finding import failed_findings, impossible_findings
 from credo.app.sentence import Finding
 from credo.app.wording import count, listed, number
 from credo.data.table_regression import MIN_PROBABILITY
@@ -23,6 +23,8 @@ OFTEN_OUTSIDE = 0.1
 OFTEN_REPEATED = 0.05
 LEAST_WEIGHT = 0.01
 EXACT = 1 - 1e-9
+REFUTED = 2.0
+"""Predictions that are off so many times as far as the mean alone are of no use."""
 
 
 def findings(result: RegressionResult) -> tuple[Finding, ...]:
@@ -38,6 +40,7 @@ def findings(result: RegressionResult) -> tuple[Finding, ...]:
         *coverage_findings(result),
         *_two_values(result),
         *impossible_findings(result.scores),
+        *failed_findings(result.scores, result.constant),
         *_amount(result),
         *_places(result),
         _use(result),
@@ -59,6 +62,13 @@ def headline(result: RegressionResult) -> str:
             f"mean alone is off by {alone}."
         )
     rmse = number(result.average.rmse)
+    if _is_refuted(result):
+        lost, error = -result.held_out.gain.value, result.held_out.gain.standard_error
+        return (
+            f"Do not use these predictions of {target!r}: on {n_test} they are off by {rmse}, "
+            f"the mean alone by {alone}, and their log score per row is lower than its by "
+            f"{number(float(lost), 2)} ± {number(float(error), 2)}."
+        )
     if _is_learned(result):
         gain, error = result.columns_gain.value, result.columns_gain.standard_error
         return (
@@ -84,6 +94,14 @@ def _is_learned(result: RegressionResult) -> bool:
     return is_probable and float(result.columns_gain.interval(CONFIDENCE)[0]) > 0
 
 
+def _is_refuted(result: RegressionResult) -> bool:
+    """Whether the test rows speak against the predictions, not only fail to confirm them."""
+    gain = result.held_out.gain
+    is_far = gain.value < 0 and result.errors.rmse > REFUTED * result.constant.rmse
+    is_worse = float(gain.interval(CONFIDENCE)[1]) < 0
+    return bool(is_far or (is_worse and _is_learned(result)))
+
+
 def _worst(result: RegressionResult) -> Iterator[Finding]:
     """Say where a few test rows decide about the error."""
     if len(result.errors.worst):
@@ -97,7 +115,8 @@ def _models(result: RegressionResult) -> Iterator[Finding]:
     if best.name == winner.name:
         text = f"Cross-validation agrees with the evidence that {winner.name} is best."
         # No praise beside an answer that says that nothing, or nothing sure, was found.
-        is_good = _is_told(result) and not result.errors.r_squared < 0
+        is_sound = not any(failed_findings(result.scores, result.constant))
+        is_good = _is_told(result) and is_sound and not result.errors.r_squared < 0
         yield Finding("good" if is_good else "fact", text)
         return
     if result.average.r_squared > EXACT:

@@ -1,4 +1,4 @@
-"""Sentences on models that gave probability zero to what came true."""
+"""Sentences on models that gave little or no probability to what came true."""
 
 from __future__ import annotations
 
@@ -7,11 +7,17 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from credo.app.sentence import Finding
-from credo.app.wording import listed
+from credo.app.wording import listed, number
 from credo.data.table_classification import ClassScore
 from credo.data.table_regression import CandidateScore
 
-__all__ = ["impossible_findings"]
+__all__ = ["failed_findings", "impossible_findings"]
+
+FAR_BELOW = 1.0
+"""So much less log score per row than without any column is a failure, not a poor fit."""
+
+COUNTED = 1e-3
+"""Candidates of less probability are not worth a caution."""
 
 
 def impossible_findings(scores: Sequence[CandidateScore | ClassScore]) -> Iterator[Finding]:
@@ -26,3 +32,27 @@ def impossible_findings(scores: Sequence[CandidateScore | ClassScore]) -> Iterat
                 "there is no log score to show; weights rest on the rows that some model "
                 "deemed possible. Add rows, or join values that occur only a few times.",
             )
+
+
+def failed_findings(
+    scores: Sequence[CandidateScore], alone: CandidateScore
+) -> Iterator[Finding]:
+    """Yield a caution on the models that do far worse in the folds than the mean alone."""
+    failed = [
+        score
+        for score in scores
+        if -np.inf < score.cv_log_score < alone.cv_log_score - FAR_BELOW
+        and score.probability >= COUNTED
+    ]
+    if failed:
+        told = [
+            f"{score.name} ({number(score.cv_log_score, 3)} ± "
+            f"{number(score.cv_log_score_error, 2)})"
+            for score in failed
+        ]
+        yield Finding(
+            "caution",
+            f"Cross-validation gives {listed(told)} far less log score per row than the mean "
+            f"alone ({number(alone.cv_log_score, 3)}): without some rows it was sure of what "
+            "did not come true. Do not trust its intervals; look for odd rows, or add rows.",
+        )
