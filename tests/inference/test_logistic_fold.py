@@ -66,6 +66,22 @@ def test_what_is_too_far_for_a_step_is_left_to_a_fit():
     assert folds.without(np.arange(20)) is not None
 
 
+def test_a_step_too_far_for_the_rows_left_out_alone_is_left_to_a_fit():
+    rng = np.random.default_rng(1)
+    x = np.column_stack([rng.normal(size=400), np.arange(400) < 6])
+    code = (rng.uniform(size=400) < 0.4).astype(np.intp)
+    code[:6] = [1, 1, 1, 1, 1, 0]
+    learning = LogisticLearning("variational", "evidence", True)
+    belief, _ = learning.learn(x, code, np.ones(400), 2)
+    folds = LogisticFolds.of(belief, x, code, np.ones(400))
+    mean, _ = closest(folds, np.arange(6, 400))
+    moved = np.abs(folds.rows.coordinates(mean - belief.mean))[:, 0]
+    assert moved[:6].min() > 0.5
+    assert np.sqrt((moved**2).mean()) < 0.2
+    assert folds.without(np.arange(6)) is None
+    assert folds.without(np.arange(6, 12)) is not None
+
+
 def test_more_columns_than_rows_are_seen_in_the_space_that_the_rows_span():
     rng = np.random.default_rng(5)
     x, code = rng.normal(size=(40, 60)), np.arange(40) % 2

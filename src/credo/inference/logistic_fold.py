@@ -26,7 +26,7 @@ from credo.numerics.threads import threads_for
 __all__ = ["LogisticFolds"]
 
 LARGEST_MOVE = 0.25
-"""Root mean square by which a step may move the scores of rows."""
+"""Root mean square by which a step may move the scores of all rows, and of those left out."""
 
 Rows = NDArray[np.intp]
 
@@ -80,7 +80,8 @@ class LogisticFolds:
             rest = (self.gradient - gradient.ravel())[:, None]
             step = -cholesky(precision).solve(rest).reshape(part.shape)
         squares = (self.rows.coordinates(step) ** 2).mean(axis=1)
-        if np.average(squares, weights=self.rows.weight) > LARGEST_MOVE**2:
+        moves = _mean(squares, self.rows.weight), _mean(squares[left_out], part.weight)
+        if max(moves) > LARGEST_MOVE**2:
             return None
         mean = self.belief.mean + step
         gaussian = MultivariateNormal.from_precision(mean.ravel(), precision)
@@ -93,6 +94,12 @@ def _seen(belief: LogisticBelief, design: Array, code: Rows, weight: Array) -> S
         design = ((design - center) * scale) @ belief.axes
         center, scale = np.zeros(design.shape[1]), np.ones(design.shape[1])
     return SoftmaxRows(design, code, weight, center, scale, belief.coding, belief.has_intercept)
+
+
+def _mean(values: Array, weight: Array) -> float:
+    """Return a weighted mean; zero if nothing has weight."""
+    total = float(weight.sum())
+    return float(weight @ values) / total if total > 0 else 0.0
 
 
 def _some(expected: ExpectedSoftmax, rows: Rows) -> ExpectedSoftmax:
