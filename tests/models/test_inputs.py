@@ -147,6 +147,19 @@ def test_a_masked_outcome_is_missing(kind, model):
 
 
 @every_estimator
+def test_no_score_rests_on_masked_outcomes_or_weights(kind, model):
+    x, y = rows(kind)
+    hidden = np.ma.array(y, mask=np.arange(24) == 5)
+    fitted = clone(model).fit(x, y)
+    assert fitted.score(x, np.ma.array(y)) == fitted.score(x, y)
+    with pytest.raises(ValueError, match=r"y must have a (class|number) in every row to score"):
+        fitted.score(x, hidden)
+    weight = np.ma.array(np.ones(24), mask=np.arange(24) == 5)
+    with pytest.raises(ValueError, match="sample_weight must be a finite number"):
+        fitted.score(x, y, weight)
+
+
+@every_estimator
 @pytest.mark.parametrize(
     ("weight", "words"),
     [

@@ -13,12 +13,13 @@ from credo.decisions.decision import Decision, decide
 from credo.decisions.loss_matrix import LossMatrix
 from credo.distributions.categorical import Categorical
 from credo.models.frame import frame_like
+from credo.models.inputs import KnownOutcomes
 from credo.numerics.array import Array
 
 __all__ = ["PredictiveClassifier"]
 
 
-class PredictiveClassifier(ClassifierMixin, BaseEstimator):
+class PredictiveClassifier(KnownOutcomes, ClassifierMixin, BaseEstimator):
     """A classifier whose answers are all read off one predictive distribution."""
 
     classes_: NDArray[Any]

@@ -17,6 +17,7 @@ from credo.distributions.categorical import Categorical
 from credo.distributions.mixture import Mixture
 from credo.distributions.predictive import Predictive
 from credo.models.classifier import PredictiveClassifier
+from credo.models.inputs import known_outcome, known_weight
 from credo.models.regressor import PredictiveRegressor
 from credo.numerics.array import Array
 
@@ -105,7 +106,8 @@ class Ensemble(_BaseComposition):
     ) -> float:
         """Return the accuracy of classes, or the share of variance that is explained."""
         verbs = ClassifierMixin if _is_classifier(self) else RegressorMixin
-        return float(verbs.score(cast(Any, self), X, y, sample_weight))
+        weight = known_weight(sample_weight, X)
+        return float(verbs.score(cast(Any, self), X, known_outcome(self, y), weight))
 
     @property
     def named_estimators_(self) -> Bunch:

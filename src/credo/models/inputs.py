@@ -7,7 +7,7 @@ before any work.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,10 @@ from credo.numerics.quotation import quote
 
 __all__ = [
     "LARGEST",
+    "KnownOutcomes",
     "is_block",
+    "known_outcome",
+    "known_weight",
     "require_distinct_names",
     "require_moderate",
     "row_weight",
@@ -33,6 +36,33 @@ __all__ = [
 
 LARGEST = 1e140
 """Size of the largest number to learn from: its square times a weight is still finite."""
+
+
+class KnownOutcomes:
+    """A part of estimators: scores by outcomes that are known, as ``fit`` learns from them."""
+
+    def score(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Return the accuracy of classes, or the share of variance that is explained."""
+        known, weight = known_outcome(self, y), known_weight(sample_weight, X)
+        return float(cast(Any, super()).score(X, known, weight))
+
+
+def known_weight(sample_weight: ArrayLike | None, X: Any) -> Array | None:
+    """Return weights to score by, one for each row of ``X``; None if there are none."""
+    return None if sample_weight is None else row_weight(sample_weight, X)
+
+
+def known_outcome(estimator: Any, y: ArrayLike) -> Any:
+    """Return outcomes to score by; refuse those of which some are missing."""
+    values = unmasked(y)
+    if np.asarray(pd.isna(np.asarray(values))).any():
+        raise ValueError(
+            f"y must have a {'class' if is_classifier(estimator) else 'number'} in every row "
+            "to score by; found NaN, None or masked entries. Leave out these rows."
+        )
+    return values
 
 
 def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:

@@ -13,6 +13,7 @@ from credo.families.linear import LinearStatistics, Rows
 from credo.features.basis import Basis
 from credo.inference.linear import LinearProblem, infer
 from credo.models.design import design, placed_basis
+from credo.models.inputs import KnownOutcomes
 from credo.models.labeled import (
     LabeledRows,
     first_labeled_rows,
@@ -25,7 +26,7 @@ from credo.numerics.array import Array
 __all__ = ["LeastSquaresClassifier"]
 
 
-class LeastSquaresClassifier(ClassifierMixin, BaseEstimator):
+class LeastSquaresClassifier(KnownOutcomes, ClassifierMixin, BaseEstimator):
     """The sign of a least-squares fit to labels coded -1 and 1; one against the rest beyond.
 
     ``min sum_i weight_i (y_i - b - w^T x_i)^2``, then ``sign(b + w^T x)``. A point far on the

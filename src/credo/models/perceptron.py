@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from credo.features.basis import Basis
 from credo.models.design import design, placed_basis
+from credo.models.inputs import KnownOutcomes
 from credo.models.labeled import first_labeled_rows
 from credo.models.linear_score import best_class, linear_score
 from credo.models.margin_rows import MarginRows
@@ -22,7 +23,7 @@ from credo.numerics.perceptron import perceptron_epoch
 __all__ = ["Perceptron"]
 
 
-class Perceptron(ClassifierMixin, BaseEstimator):
+class Perceptron(KnownOutcomes, ClassifierMixin, BaseEstimator):
     """A linear boundary found by correcting mistakes; it exists if the classes are separable.
 
     Passes over the rows in random order. If the class ``c`` of a row does not score strictly

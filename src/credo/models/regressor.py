@@ -13,12 +13,13 @@ from credo.decisions.decision import Decision, decide
 from credo.decisions.numeric_loss import NumericLoss, QuadraticLoss
 from credo.distributions.predictive import Predictive
 from credo.models.frame import frame_like
+from credo.models.inputs import KnownOutcomes
 from credo.numerics.array import Array
 
 __all__ = ["PredictiveRegressor"]
 
 
-class PredictiveRegressor(RegressorMixin, BaseEstimator):
+class PredictiveRegressor(KnownOutcomes, RegressorMixin, BaseEstimator):
     """A regressor whose answers are all read off one predictive distribution."""
 
     @abstractmethod

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from credo.inference.setting_edge import settings_at_edge
 from credo.models.candidate import Candidate, candidate, comparable, search_results
 from credo.models.fold import TrainingRows, fold_generator, fold_pairs
-from credo.models.inputs import single_column, validated
+from credo.models.inputs import known_outcome, known_weight, single_column, validated
 from credo.models.predictive import predict_dist
 
 __all__ = ["EvidenceSearch", "SearchWarning"]
@@ -186,8 +186,9 @@ class EvidenceSearch(MetaEstimatorMixin, BaseEstimator):
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the best model's own score, accuracy or explained share of variance."""
-        told = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return float(self._best().score(X, y, **told))
+        weight = known_weight(sample_weight, X)
+        told = {} if weight is None else {"sample_weight": weight}
+        return float(self._best().score(X, known_outcome(self, y), **told))
 
     @property
     def classes_(self) -> NDArray[Any]:

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from credo.features.basis import Basis
 from credo.models.design import design, fitted_design, placed_basis
+from credo.models.inputs import KnownOutcomes
 from credo.models.labeled import first_labeled_rows
 from credo.models.linear_score import best_class
 from credo.models.margin_rows import MarginRows
@@ -20,7 +21,7 @@ from credo.numerics.perceptron import Epoch, perceptron_epoch, vote_shares
 __all__ = ["VotedPerceptron"]
 
 
-class VotedPerceptron(ClassifierMixin, BaseEstimator):
+class VotedPerceptron(KnownOutcomes, ClassifierMixin, BaseEstimator):
     """A vote of all perceptrons met in learning, each as strong as the rows it survived.
 
     Weight vectors that answered many rows before their next mistake count more, which makes
