@@ -288,7 +288,7 @@ def test_the_common_class_is_the_one_that_the_baseline_says(ten):
 def test_classes_without_a_test_row_are_told_as_such(ten):
     absent = set(ten.training.classes_) - set(ten.held_out.y)
     said = " ".join(texts(ten, "caution"))
-    assert f"No test row is of {len(absent)} classes '{min(absent)}', " in said
+    assert f"No test row is of the {len(absent)} classes '{min(absent)}', " in said
     assert "Only 0" not in said
     assert "Only 1 test row of class" in said
 

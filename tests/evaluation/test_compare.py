@@ -529,10 +529,16 @@ def test_there_are_no_weights_where_every_model_ruled_out_every_row():
     assert "inf" not in str(found)
 
 
-def test_one_column_of_numbers_is_compared_as_their_list():
+@pytest.mark.parametrize("kind", ["numbers", "many numbers", "classes"])
+def test_one_column_of_outcomes_is_compared_as_their_list(kind):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(30, 1))
     y = x[:, 0] + 0.3 * rng.normal(size=30)
     models = {"line": LinearRegression(), "mean": BaselineRegressor()}
+    if kind == "many numbers":
+        models = {"line": LinearRegression(), "flat": LinearRegression(weight_precision=1e9)}
+    if kind == "classes":
+        y = np.where(y > 0, "up", "down")
+        models = {"bayes": GaussianNB(), "constant": DummyClassifier()}
     column, plain = (compare(models, x, z, cv=3) for z in (y[:, None], y))
     assert_allclose(column.log_scores, plain.log_scores)

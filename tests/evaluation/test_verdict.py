@@ -79,6 +79,16 @@ def test_with_the_needed_rows_and_the_difference_seen_there_would_be_a_verdict(e
             assert judge([scaled], "log_score", n)[0].kind in kinds
 
 
+@pytest.mark.parametrize(("n_folds", "is_said"), [(2, False), (4, False), (5, True)])
+def test_few_folds_are_no_ground_for_a_number_of_rows(n_folds, is_said):
+    pair = Contrast("A", "B", 2.9, 1.5, n_folds - 1.0, p_value=0.2, rope=0.01)
+    (verdict,) = judge([pair], "log_score", 300)
+    assert verdict.kind == "not distinguishable"
+    assert np.isfinite(verdict.needed_rows) == is_said
+    end = f"; {n_folds} folds are too few to say how many would be needed"
+    assert verdict.sentence.endswith(end) != is_said
+
+
 def test_the_number_of_needed_rows_is_said():
     (verdict,) = judge([contrast(0.05, 0.05, rope=0.0)], "log_score", 300)
     assert_allclose(verdict.needed_rows, 300 * stats.t(9).ppf(0.975) ** 2)

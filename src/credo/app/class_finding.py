@@ -175,7 +175,7 @@ def _amount(result: ClassificationResult) -> Iterator[Finding]:
     labels = np.array(_labels(result))
     absent, labels, counts = labels[counts == 0], labels[counts > 0], counts[counts > 0]
     if len(absent):
-        whose = "class" if len(absent) == 1 else count(len(absent), "class")
+        whose = "class" if len(absent) == 1 else f"the {count(len(absent), 'class')}"
         yield Finding(
             "caution",
             f"No test row is of {whose} {quoted(absent)}: nothing is known of how well "

@@ -15,7 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from credo.evaluation.comparison import Comparison
 from credo.evaluation.evidence_ranking import EvidenceRanking
-from credo.evaluation.outcome import MISSING, Outcome, has_many_outputs
+from credo.evaluation.outcome import MISSING, Outcome, flat_column
 from credo.evaluation.split_plan import NEVER, SplitPlan
 from credo.evaluation.trial import Trial, trial
 from credo.evaluation.trial_table import contrasts, row_losses, summary_table
@@ -86,8 +86,8 @@ def compare(
     """
     named, scores = _named(models), _scores(by)
     X, y = indexable(X, y)
-    # What one model cannot learn as a column, all are given as a row of numbers.
-    outcome = Outcome.of(min(named.values(), key=has_many_outputs), y)
+    # A column is one outcome for each row, whether or not a model could learn several.
+    outcome = Outcome.of(next(iter(named.values())), flat_column(y))
     kind = _kind(named, outcome)
     plan = SplitPlan.of(outcome, X, cv, random_state)
     tasks = (delayed(trial)(name, m, X, outcome, plan) for name, m in named.items())

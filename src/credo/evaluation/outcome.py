@@ -20,7 +20,7 @@ __all__ = [
     "Outcome",
     "class_codes",
     "coded",
-    "has_many_outputs",
+    "flat_column",
     "row_weights",
 ]
 
@@ -51,10 +51,10 @@ class Outcome:
         """Return outcomes as the kind of estimator needs them."""
         if not _expects_classes(estimator):
             numbers = as_float(y)
-            is_column = numbers.shape[1:] == (1,) and not has_many_outputs(estimator)
-            return cls(numbers[:, 0] if is_column else numbers)
-        classes, codes = coded(y)
-        return cls(np.asarray(y), classes, codes)
+            return cls(numbers if _has_many_outputs(estimator) else flat_column(numbers))
+        labels = flat_column(y)
+        classes, codes = coded(labels)
+        return cls(np.asarray(labels), classes, codes)
 
 
 def class_codes(y: ArrayLike, labels: NDArray[Any]) -> Codes:
@@ -94,6 +94,17 @@ def coded(y: ArrayLike) -> tuple[NDArray[Any], Codes]:
     return plain, codes.astype(np.intp)
 
 
+def flat_column(y: ArrayLike) -> Any:
+    """Return outcomes of shape (n, 1) as (n,), and all others as they are.
+
+    Examples
+    --------
+    >>> flat_column([[1.0], [2.0]])
+    array([1., 2.])
+    """
+    return np.asarray(unmasked(y))[:, 0] if np.shape(y)[1:] == (1,) else y
+
+
 def row_weights(weight: ArrayLike | None, n: int) -> Array:
     """Return how much each of ``n`` rows counts, shape (n,); 1 if None."""
     if weight is None:
@@ -107,7 +118,7 @@ def row_weights(weight: ArrayLike | None, n: int) -> Array:
     return np.broadcast_to(weights, (n,))
 
 
-def has_many_outputs(estimator: Any) -> bool:
+def _has_many_outputs(estimator: Any) -> bool:
     """Return whether an estimator can learn several outcomes of a row at once."""
     has_tags = hasattr(estimator, "__sklearn_tags__")
     return has_tags and bool(get_tags(estimator).target_tags.multi_output)

@@ -19,6 +19,9 @@ Kind = Literal["better", "practically equal", "not distinguishable"]
 # Beyond this many times the rows at hand, a number of rows is no advice any more.
 HOPELESS = 1000.0
 
+FEWEST_FOLDS = 5
+"""With fewer, the spread of a difference is too little known to reckon rows from it."""
+
 TELL_APART = "to tell them apart"
 CALL_EQUAL = "to call them practically equal"
 
@@ -128,7 +131,8 @@ class Verdict:
         of log evidences, without interval.
     n_rows, needed_rows
         Rows at hand, and about how many would bring a verdict if the difference seen is the
-        true one; NaN where there is a verdict, infinite where there would be none.
+        true one; NaN where there is a verdict, or fewer than `FEWEST_FOLDS` folds to tell its
+        spread by, infinite where there would be none.
     sentence
         All this in words.
     """
@@ -209,11 +213,11 @@ def _verdict(
         kind = "practically equal"
     elif p <= 1 - level:
         kind = "better"
+    needed, sentence = np.nan, _told(contrast, kind, 1 - 0.5 * p)
     if kind == "not distinguishable":
-        needed, aim = _needed(contrast, n_pairs, n_rows, level)
-        sentence = _untold(contrast, n_rows, needed, aim)
-    else:
-        needed, sentence = np.nan, _told(contrast, kind, 1 - 0.5 * p)
+        needed, advice = _advice(contrast, n_pairs, n_rows, level)
+        pair = f"{contrast.first} and {contrast.second}"
+        sentence = f"{pair} are not distinguishable with {n_rows:,} rows; {advice}"
     reach = contrast.reach(level)
     ends = contrast.estimate - reach, contrast.estimate + reach
     return Verdict(
@@ -257,12 +261,13 @@ def _told(contrast: Contrast, kind: Kind, probability: float) -> str:
     )
 
 
-def _untold(contrast: Contrast, n_rows: int, needed: float, aim: str) -> str:
-    """Return in words that a pair has no verdict, and what would bring one."""
-    advice = f"more than {rounded_count(HOPELESS * n_rows)} would be needed for a verdict"
-    if needed <= HOPELESS * n_rows:
-        advice = f"about {rounded_count(needed)} would be needed {aim}"
-    return (
-        f"{contrast.first} and {contrast.second} are not distinguishable with {n_rows:,} rows; "
-        f"{advice}"
-    )
+def _advice(contrast: Contrast, n_pairs: int, n_rows: int, level: float) -> tuple[float, str]:
+    """Return how many rows would bring a pair a verdict, and that in words."""
+    n_folds = contrast.df + 1
+    if n_folds < FEWEST_FOLDS:
+        return np.nan, f"{n_folds:.0f} folds are too few to say how many would be needed"
+    needed, aim = _needed(contrast, n_pairs, n_rows, level)
+    if needed > HOPELESS * n_rows:
+        most = rounded_count(HOPELESS * n_rows)
+        return needed, f"more than {most} would be needed for a verdict"
+    return needed, f"about {rounded_count(needed)} would be needed {aim}"
