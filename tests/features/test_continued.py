@@ -213,3 +213,23 @@ def test_parts_that_do_not_belong_together_are_refused(change):
 def test_what_is_no_basis_is_refused():
     with pytest.raises(TypeError, match="must be a basis"):
         ContinuedBasis("spline")
+
+
+def test_trends_depend_on_rows_and_not_on_their_order_or_period():
+    rng = np.random.default_rng(1)
+    hours = np.resize(np.arange(24.0), 9600)
+    rows = np.column_stack([hours, np.round(hours**2 + rng.normal(size=9600), 2)])
+    placed = ContinuedBasis(PolynomialBasis(2)).place(rows)
+    shuffled = ContinuedBasis(PolynomialBasis(2)).place(rows[rng.permutation(9600)])
+    assert_array_equal(shuffled.placed_center, placed.placed_center)
+    assert_allclose(shuffled.placed_trend, placed.placed_trend, rtol=1e-6, atol=1e-6)
+    assert_allclose(shuffled.placed_bends, placed.placed_bends, atol=1e-6)
+    every_fourth = ContinuedBasis(PolynomialBasis(2)).place(rows[::4])
+    assert_allclose(placed.placed_center[:, 0], central(hours))
+    assert_allclose(every_fourth.placed_center[:, 0], central(hours[::4]))
+
+
+def test_a_period_of_the_rows_does_not_make_an_input_constant():
+    phase = np.resize(np.arange(4.0), 8000)
+    placed = ContinuedBasis(PolynomialBasis(2)).place(phase[:, None])
+    assert_allclose(placed.placed_trend, [[1.0, 3.0]], atol=0.05)

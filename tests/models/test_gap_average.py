@@ -180,7 +180,7 @@ def test_a_curve_may_be_one_that_uses_no_column():
 
 
 def test_a_curve_found_before_is_where_the_next_search_ends(concrete):
-    X, y = concrete[0][:300].copy(), concrete[1][:300]
+    X, y = concrete[0][:180].copy(), concrete[1][:180]
     X[np.random.default_rng(10).random(X.shape) < 0.2] = np.nan
     completion = RowCompletion.learn(X, y)
     candidates = [("spline", LinearRegression(SplineBasis()))]
@@ -200,3 +200,37 @@ def test_noise_is_not_inflated_by_gaps_in_categories():
     model = GapAverage(LinearRegression(), completion).fit(X, y).estimator_
     assert model.noise_precision_**-0.5 == pytest.approx(0.5, abs=0.1)
     assert_allclose(model.coef_[2:] - model.coef_[1], [1.5, 3.0], atol=0.2)
+
+
+def hours_with_gaps(n, seed):
+    """Return rows of a curve with a fifth of the cells missing, and its outcomes."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.uniform(0, 24, n), rng.normal(size=n)])
+    y = (X[:, 0] - 12) ** 2 / 10 + X[:, 1] + 0.3 * rng.normal(size=n)
+    return np.where(rng.random(X.shape) < 0.2, np.nan, X), y
+
+
+def test_noise_does_not_grow_with_the_number_of_rows_with_gaps():
+    X, y = hours_with_gaps(10_000, 12)
+    new, truth = hours_with_gaps(4_000, 13)
+    parabola = LinearRegression(PolynomialBasis(2, orthogonal=True))
+    completion = curved_completion(RowCompletion.learn(X, y), [("parabola", parabola)], X, y)
+    model = GapAverage(parabola, completion).fit(X, y)
+    assert model.estimator_.noise_precision_**-0.5 == pytest.approx(0.3, abs=0.12)
+    _, share = judged(model.predict_dist(new), truth)
+    assert 0.86 <= share <= 0.97
+
+
+def test_the_curve_of_copies_does_not_depend_on_the_order_or_period_of_rows():
+    X, y = hours_with_gaps(8_000, 14)
+    X[:, 0] = np.where(np.isnan(X[:, 0]), np.nan, np.resize([3.0, 9.0, 15.0, 21.0], 8_000))
+    y = np.resize([8.1, 0.9, 0.9, 8.1], 8_000) + y / 10
+    parabola = LinearRegression(PolynomialBasis(2, orthogonal=True))
+    completion = RowCompletion.learn(X, y)
+    order = np.random.default_rng(15).permutation(len(y))
+    curves = [
+        curved_completion(completion, [("parabola", parabola)], X[rows], y[rows]).curve
+        for rows in (np.arange(len(y)), order)
+    ]
+    assert_allclose(curves[1].coef_, curves[0].coef_, rtol=1e-6)
+    assert np.ptp(curves[0].predict([[3.0, 0.0], [9.0, 0.0]])) > 5

@@ -157,3 +157,96 @@ def test_copies_of_many_rows_of_classes_spread_as_what_is_missing_does():
         copies = rows.X[labels[rows.row] == label, 0]
         assert copies.mean() == pytest.approx(inputs[labels == label, 0].mean(), abs=0.1)
         assert copies.std() == pytest.approx(1.0, abs=0.1)
+
+
+def with_gaps(inputs, share, seed):
+    return np.where(np.random.default_rng(seed).random(inputs.shape) < share, np.nan, inputs)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.05, 0.5])
+def test_a_missing_two_valued_input_has_its_share_and_its_covariance(share):
+    rng = np.random.default_rng(9)
+    number = rng.normal(size=8000)
+    chance = np.clip(share * (1 + 0.8 * number), 0.0, 1.0)
+    flag = np.where(rng.random(8000) < chance, 7.0, 3.0)
+    inputs = np.column_stack([flag, number])
+    gaps = inputs.copy()
+    gaps[:5000, 0] = np.nan
+    completion = RowCompletion.learn(gaps, number)
+    for rows in (completion.training(gaps, number), completion.prediction(gaps)):
+        drawn = rows.X[rows.row < 5000]
+        weight = rows.weight[rows.row < 5000]
+        assert_array_equal(np.unique(drawn[:, 0]), [3.0, 7.0])
+        truth = inputs[5000:]
+        is_high = drawn[:, 0] == 7.0
+        expected = np.mean(truth[:, 0] == 7.0)
+        assert weight @ is_high / 5000 == pytest.approx(expected, rel=0.1)
+        covariance = np.cov(drawn.T, aweights=weight)[0, 1]
+        assert covariance == pytest.approx(np.cov(truth.T)[0, 1], rel=0.25)
+
+
+def test_shares_of_levels_are_right_over_many_rows_with_few_copies():
+    rng = np.random.default_rng(10)
+    level = rng.choice(4, 6000, p=[0.55, 0.3, 0.11, 0.04])
+    number = rng.normal(size=6000)
+    inputs = np.column_stack([np.eye(4)[level], number])
+    inputs[:4000, :4] = np.nan
+    completion = RowCompletion.learn(inputs, number, [(0, 4)])
+    rows = completion.training(inputs, number)
+    own = rows.row < 4000
+    drawn = rows.weight[own] @ rows.X[own, :4] / 4000
+    assert own.sum() <= 2 * 4000
+    assert_allclose(drawn, np.eye(4)[level[4000:]].mean(axis=0), atol=0.012)
+
+
+def test_equal_rows_have_among_them_what_may_be_in_their_gaps():
+    rng = np.random.default_rng(11)
+    labels = rng.choice(["a", "b"], 8000)
+    flag = np.where(rng.random(8000) < 0.3, 1.0, 0.0)
+    inputs = np.column_stack([flag, np.resize([0.0, 0.0, 1.0], 8000)])
+    inputs[::2, 0] = np.nan
+    inputs[1::4, 0] = np.nan
+    rows = RowCompletion.learn(inputs, labels).training(inputs, labels)
+    assert len(rows.row) == 8000
+    drawn = rows.X[np.isnan(inputs[rows.row, 0]), 0]
+    assert drawn.mean() == pytest.approx(np.nanmean(inputs[:, 0]), abs=0.01)
+
+
+def test_independent_inputs_stay_independent_in_completed_rows():
+    rng = np.random.default_rng(12)
+    inputs, y = rng.normal(size=(8000, 3)), rng.normal(size=8000)
+    gaps = with_gaps(inputs, 0.6, 13)
+    rows = RowCompletion.learn(gaps, y).training(gaps, y)
+    both = np.isnan(gaps).sum(axis=1)[rows.row] > 1
+    covariance = np.cov(rows.X[both].T, aweights=rows.weight[both])
+    assert_allclose(covariance, np.eye(3), atol=0.08)
+
+
+@pytest.mark.parametrize("labels", [Y, np.where(Y > 0, "high", "low")], ids=["number", "class"])
+def test_what_stands_in_gaps_does_not_depend_on_the_order_of_rows(labels):
+    gaps, order = with_gaps(X, 0.3, 14), np.random.default_rng(15).permutation(len(X))
+    completion = RowCompletion.learn(gaps, labels)
+    here = completion.training(gaps, labels)
+    there = completion.training(gaps[order], labels[order])
+    for rows, moved in ((here, there), (here.one_of_each(), there.one_of_each())):
+        told = np.unique(labels, return_inverse=True)[1]
+        columns = [
+            np.column_stack([part.X, outcome[part.row], part.weight])
+            for part, outcome in ((rows, told), (moved, told[order]))
+        ]
+        # Equal rows may change places.
+        by_value = [part[np.lexsort(part.T)] for part in columns]
+        assert_allclose(by_value[1], by_value[0], rtol=1e-12)
+
+
+def test_copies_are_kept_as_often_as_they_count():
+    n = 3000
+    weight = np.tile([0.5, 0.3, 0.15, 0.05], n)
+    choice = np.random.default_rng(16).random((n, 2))
+    copies = np.tile(np.arange(4.0), n)[:, None]
+    rows = CompletedRows(copies, np.repeat(np.arange(n), 4), weight, choice=choice)
+    for kept in (rows.one_of_each(), rows.resampled(3), rows.resampled(2).one_of_each()):
+        assert_array_equal(np.unique(kept.row), np.arange(n))
+        assert_allclose(kept.mean(np.ones(len(kept.row))), np.ones(n))
+        shares = np.bincount(kept.X[:, 0].astype(int), kept.weight) / n
+        assert_allclose(shares, weight[:4], atol=0.03)

@@ -144,8 +144,9 @@ class ClassConditional:
         label
             The class under which each draw of each row is made, shape (n, n_draws).
         scores
-            Standard normal numbers, shape (n_draws, d). A row with ``m`` gaps takes the first
-            ``m`` of each draw: what is drawn for a row depends on that row alone.
+            Standard normal numbers, shape (n_draws, d) for all rows or (n, n_draws, d) for
+            each. A row with ``m`` gaps takes the first ``m`` of each draw, and what is drawn
+            for it depends on that row alone; so there may be fewer than ``d``.
 
         Examples
         --------
@@ -156,13 +157,15 @@ class ClassConditional:
         array([[[2. , 0.4],
                 [2. , 2. ]]])
         """
-        answer = np.repeat(x[:, None], len(scores), axis=1)
+        answer = np.repeat(x[:, None], scores.shape[-2], axis=1)
+        n_scores = scores.shape[-1]
         for c in np.unique(label):
             rows = np.flatnonzero((label == c).any(axis=1))
             for block in gap_blocks(x[rows]):
                 part = rows[block.rows]
                 mean, root = _gap_normal(*self._normal(c), x[part], block)
-                drawn = mean[:, None] + scores @ root.swapaxes(1, 2)[block.code]
+                own = scores if scores.ndim == 2 else scores[part]
+                drawn = mean[:, None] + own @ root.swapaxes(1, 2)[block.code, :n_scores]
                 is_open = (label[part] == c)[..., None] & np.isnan(x[part])[:, None]
                 answer[part] = np.where(is_open, drawn, answer[part])
         return answer

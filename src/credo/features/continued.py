@@ -13,6 +13,7 @@ from credo.features.basis import Basis
 from credo.features.linear import LinearBasis
 from credo.features.placement import column_spread
 from credo.numerics.array import Array, as_float
+from credo.numerics.row_hash import hashed_sample
 
 __all__ = ["Beyond", "ContinuedBasis"]
 
@@ -110,18 +111,22 @@ class ContinuedBasis(Basis):
         """Return the basis placed inside, with the box and the trends found from ``X``."""
         X = self._training_inputs(X)
         inside = self.basis.place(X)
-        sample = X[:: -(-len(X) // _SAMPLED_ROWS)]
+        lowest, highest = X.min(axis=0), X.max(axis=0)
+        shares = (X - lowest) / np.where(highest > lowest, highest - lowest, 1.0)
+        sampled = hashed_sample(shares, _SAMPLED_ROWS)
+        sample = X[sampled]
         trend, bends = (None, np.zeros((1, X.shape[1])))
         if not isinstance(inside, LinearBasis):
             trend, bends = _trend(inside, sample)
+            bends = bends[hashed_sample(shares[sampled], _KEPT_BENDS)]
         return replace(
             self,
             basis=inside,
-            placed_lowest=X.min(axis=0),
-            placed_highest=X.max(axis=0),
+            placed_lowest=lowest,
+            placed_highest=highest,
             placed_center=np.quantile(sample, _CENTRAL, axis=0),
             placed_trend=trend,
-            placed_bends=bends[:: -(-len(bends) // _KEPT_BENDS)],
+            placed_bends=bends,
         )
 
     def design(self, X: ArrayLike) -> Array:

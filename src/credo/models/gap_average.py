@@ -191,9 +191,9 @@ def curved_completion(
     """
     if not has_missing(X):
         return completion
-    step = -(-len(y) // CURVE_ROWS)
-    X, y = X[::step], y[::step]
-    rows = completion.training(X, y)
+    chosen = completion.sample(X, y, CURVE_ROWS)
+    X, y = X[chosen], y[chosen]
+    rows = completion.candidates(X, y)
     curve = _most_probable(candidates, rows.one_of_each().X, y) if start is None else start
     # The copies stay as they are, and need not be expanded in the basis at each step.
     columns, outcome = fitted_design(curve, rows.X), y[rows.row]

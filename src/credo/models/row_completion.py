@@ -1,16 +1,21 @@
 """What may stand in the gaps of rows: draws from a joint density of inputs and outcome.
 
 Inputs and a numeric outcome are taken to be jointly normal, inputs of each class normal by
-themselves. Given what a row has, the rest of it has a normal distribution too; a few of its
-draws, the same standard normal numbers for every row, stand for all that may be there. A row
-to learn from is completed given its outcome, a row to predict without.
+themselves. Given what a row has, the rest of it has a normal distribution too; some of its
+draws stand for all that may be there. A row to learn from is completed given its outcome, a
+row to predict without.
+
+Of the draws for a row to learn from a few are kept where there are many rows. Which these are,
+and by which numbers they are drawn, depends on the values of the row: what so few must get
+wrong differs between rows, and averages out over them.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -25,6 +30,7 @@ from credo.inference.latent_class import IncompleteRows
 from credo.models.class_setting import ClassConditionalSetting
 from credo.numerics.array import Array
 from credo.numerics.missing import has_missing, missing_patterns
+from credo.numerics.row_hash import hashed_sample, hashed_uniform, repeat_count, row_hash
 
 __all__ = [
     "N_DRAWS",
@@ -35,16 +41,28 @@ __all__ = [
 ]
 
 N_DRAWS = 32
-"""Completions of each row to predict."""
+"""Completions that are drawn of each row; all of a row to predict are kept."""
 
-N_COPIES = (2, 20)
-"""Fewest and most completions of each row to learn from that has a number for its outcome."""
+N_COPIES = (2, N_DRAWS)
+"""Fewest and most kept of each row to learn from that has a number for its outcome."""
 
-N_CLASS_COPIES = (2, 5)
-"""Fewest and most completions of each row to learn from whose outcome is a class."""
+N_CLASS_COPIES = (1, 5)
+"""Fewest and most kept of each row to learn from whose outcome is a class."""
 
 ENOUGH_COPIES = 6_000
-"""Completions of all rows to learn from, unless fewest or most give more or less."""
+"""Completions kept of all rows to learn from, unless fewest or most give more or less."""
+
+BLOCK_SIZE = 1 << 21
+"""Numbers in the completions of the rows that are drawn at a time."""
+
+N_GRIDS = 24
+"""Least number of columns of normal numbers, at any of which the gaps of a row may begin."""
+
+LARGEST_SHARE = 0.98
+"""The most of a two-valued input that the rest of a row may tell."""
+
+TURNS = np.array([0.8191725133961645, 0.6710436067037893, 0.5497004779019703])
+"""By how much the choices differ for each next one of equal rows: evenly in space."""
 
 MAX_WORK = 5e7
 """Patterns of gaps times classes times cubed columns, up to which columns are joint."""
@@ -72,12 +90,16 @@ class CompletedRows:
     drawn
         What was drawn, before it was moved to values that training rows could have, of the
         shape of ``X``; None if nothing was.
+    choice
+        Numbers between zero and one by which some copies of each row are chosen, the first
+        of several and the second of one, shape (n_rows, 2); None for the first copies.
     """
 
     X: Array
     row: Indices
     weight: Array
     drawn: Array | None = None
+    choice: Array | None = None
 
     @property
     def start(self) -> Indices:
@@ -85,10 +107,31 @@ class CompletedRows:
         return np.flatnonzero(np.diff(self.row, prepend=-1))
 
     def one_of_each(self) -> CompletedRows:
-        """Return one copy of each row, of the rows in turn the first, the second and so on."""
-        n_copies = np.diff(self.start, append=len(self.row))
-        chosen = self.start + np.arange(len(n_copies)) % n_copies
-        return CompletedRows(self.X[chosen], self.row[chosen], np.ones(len(chosen)))
+        """Return one copy of each row, each as often as it counts."""
+        return self._chosen(1, 0.0 if self.choice is None else self.choice[self.row, 1])
+
+    def resampled(self, n_copies: int) -> CompletedRows:
+        """Return at most so many copies of each row, as often as they count.
+
+        Systematic resampling: a copy counts by how many of ``n_copies`` evenly spaced levels
+        fall into its part of the sum of the weights.
+        """
+        return self._chosen(n_copies, 0.0 if self.choice is None else self.choice[self.row, 0])
+
+    def _chosen(self, n_copies: int, level: Array | float) -> CompletedRows:
+        """Return the copies that have such levels, between zero and one for each copy."""
+        total = np.cumsum(self.weight)
+        before = np.append(0.0, total)[self.start][self.row]
+        # Rounding must not give a row one copy more or less than the others.
+        end = np.clip(total - before, 0.0, 1.0)
+        end[np.append(self.start[1:], len(end)) - 1] = 1.0
+        reached = np.ceil(n_copies * end - level)
+        count = np.diff(reached, prepend=0.0)
+        count[self.start] = reached[self.start]
+        kept = np.flatnonzero(count > 0)
+        return CompletedRows(
+            self.X[kept], self.row[kept], count[kept] / n_copies, choice=self.choice
+        )
 
     def distinct(self) -> tuple[Indices, Indices]:
         """Return one place of each different copy of a row, and where in these each copy is."""
@@ -109,12 +152,15 @@ class CompletedRows:
         highest = np.maximum.reduceat(log_ratio, start)[self.row]
         ratio = np.exp(log_ratio - highest)
         total = np.add.reduceat(ratio, start)[self.row]
-        return CompletedRows(self.X, self.row, ratio / total, self.drawn)
+        return replace(self, weight=ratio / total)
 
     def mean(self, values: Array) -> Array:
         """Return the weighted mean over the copies of each row, of values by copy."""
         weight = self.weight.reshape(-1, *[1] * (values.ndim - 1))
         return np.asarray(np.add.reduceat(weight * values, self.start, axis=0))
+
+
+Weighing = Callable[[CompletedRows, Array], CompletedRows]
 
 
 class Completion(Protocol):
@@ -212,29 +258,50 @@ class RowCompletion:
 
     def training(self, X: Array, y: NDArray[Any]) -> CompletedRows:
         """Return rows to learn from, completed given their outcomes, all copies alike."""
-        has_gap = np.asarray(np.isnan(X).any(axis=1))
+        return self.resampled(X, y, None)
+
+    def resampled(self, X: Array, y: NDArray[Any], weigh: Weighing | None) -> CompletedRows:
+        """Return rows to learn from, some of their candidates as often as these count.
+
+        Parameters
+        ----------
+        X, y
+            Inputs with gaps, shape (n, d), and outcomes.
+        weigh
+            Returns candidates for rows with these outcomes, weighted; None if all are alike.
+        """
+        n_gaps = int(np.isnan(X).any(axis=1).sum())
         fewest, most = N_CLASS_COPIES if len(self.classes) else N_COPIES
-        n_copies = int(np.clip(ENOUGH_COPIES // max(int(has_gap.sum()), 1), fewest, most))
-        if len(self.classes):
-            label, rows = np.searchsorted(self.classes, y[has_gap]), X[has_gap]
-        else:
-            label = np.zeros(int(has_gap.sum()), dtype=np.intp)
-            rows = np.column_stack([X, y])[has_gap]
-        by_draw = np.repeat(label[:, None], n_copies, axis=1)
-        weight = np.full(by_draw.shape, 1.0 / n_copies)
-        return self._completed(X, has_gap, rows, by_draw, weight)
+        n_copies = int(np.clip(ENOUGH_COPIES // max(n_gaps, 1), fewest, most))
+        parts = []
+        for part, rows in self._candidates(X, y):
+            counted = rows if weigh is None else weigh(rows, y[part])
+            parts.append(counted if n_copies == N_DRAWS else counted.resampled(n_copies))
+        return _joined(parts)
+
+    def candidates(self, X: Array, y: NDArray[Any]) -> CompletedRows:
+        """Return rows to learn from with all that was drawn given their outcomes."""
+        return _joined([rows for _, rows in self._candidates(X, y)])
+
+    def sample(self, X: Array, y: NDArray[Any], n_most: int) -> Indices:
+        """Return the places of at most so many rows, which stand for all in whatever order."""
+        return hashed_sample(self._standard(X, y), n_most)
 
     def prediction(self, X: Array) -> CompletedRows:
         """Return rows to predict, completed without their outcomes."""
-        has_gap = np.asarray(np.isnan(X).any(axis=1))
-        rows = X[has_gap]
+        rows = X[np.isnan(X).any(axis=1)]
+        standard = (rows - self.center[: X.shape[1]]) / self.scale[: X.shape[1]]
         if len(self.classes):
             label, weight = _drawn_classes(self._class_probability(rows), N_DRAWS)
         else:
-            rows = np.column_stack([rows, np.full(len(rows), np.nan)])
+            standard = np.column_stack([standard, np.full(len(rows), np.nan)])
             label = np.zeros((len(rows), N_DRAWS), dtype=np.intp)
             weight = np.full(label.shape, 1.0 / N_DRAWS)
-        return self._completed(X, has_gap, rows, label, weight)
+        drawn = self.joint.completed(
+            standard, label, _normal_scores(N_DRAWS, standard.shape[1])
+        )
+        dither = hashed_uniform(row_hash(standard), X.shape[1])
+        return self._completed(X, drawn, label, weight, dither)
 
     def log_outcome(self, rows: CompletedRows, y: Array) -> Array:
         """Return the log density of each copy's numeric outcome given its inputs, shape (n,).
@@ -253,38 +320,112 @@ class RowCompletion:
         mean, root = given[:, 0], given[:, 1] - given[:, 0]
         return np.asarray(-0.5 * ((columns[:, d] - mean) / root) ** 2 - np.log(np.abs(root)))
 
+    def _standard(self, X: Array, y: NDArray[Any]) -> Array:
+        """Return inputs and outcomes of about unit size, shape (n, d + 1)."""
+        if len(self.classes):
+            label = np.searchsorted(self.classes, y)
+            return np.column_stack([(X - self.center) / self.scale, label])
+        return (np.column_stack([X, y]) - self.center) / self.scale
+
+    def _candidates(self, X: Array, y: NDArray[Any]) -> Iterator[tuple[slice, CompletedRows]]:
+        """Yield some rows at a time, and them with all that was drawn given their outcomes."""
+        d = X.shape[1]
+        standard, has_gap = self._standard(X, y), np.asarray(np.isnan(X).any(axis=1))
+        key = row_hash(standard[has_gap])
+        hashes, turn = np.zeros(len(X), dtype=np.uint64), np.zeros(len(X))
+        hashes[has_gap], turn[has_gap] = key, repeat_count(key)
+        size = max(1, BLOCK_SIZE // (N_DRAWS * d))
+        for start in range(0, max(len(X), 1), size):
+            part = slice(start, start + size)
+            own = has_gap[part]
+            rows, n_gaps = standard[part][own], np.isnan(X[part]).sum(axis=1).max(initial=0)
+            numbers = hashed_uniform(hashes[part], 3 + d + n_gaps)
+            choice = (numbers[:, :2] + turn[part, None] * TURNS[:2]) % 1.0
+            dither = (numbers[own, 2 : 2 + d] + turn[part][own, None] * TURNS[2]) % 1.0
+            label = np.zeros((len(rows), N_DRAWS), dtype=np.intp)
+            if len(self.classes):
+                label += rows[:, d:].astype(np.intp)
+                rows = rows[:, :d]
+            drawn = self.joint.completed(rows, label, _scores_by_row(numbers[own, 2 + d :]))
+            weight = np.full(label.shape, 1.0 / N_DRAWS)
+            found = self._completed(X[part], drawn, label, weight, dither)
+            yield part, replace(found, choice=choice)
+
     def _completed(
-        self,
-        X: Array,
-        has_gap: NDArray[np.bool_],
-        rows: Array,
-        label: Indices,
-        weight: Array,
+        self, X: Array, standard: Array, label: Indices, weight: Array, dither: Array
     ) -> CompletedRows:
-        """Return all rows, those with gaps (``rows``, with outcome) in copies."""
+        """Return all rows, those with gaps in copies.
+
+        Parameters
+        ----------
+        X
+            All rows, shape (n, d).
+        standard
+            Draws of those with gaps, of unit size, shape (n_gaps, n_draws, >= d).
+        label, weight
+            Class of each draw and what it counts, shape (n_gaps, n_draws).
+        dither
+            Numbers between zero and one by which shares of draws are rounded up, for each
+            row with gaps and column, shape (n_gaps, d).
+        """
         n_copies, d = label.shape[1], X.shape[1]
-        scores = _normal_scores(n_copies, rows.shape[1])
-        drawn = self.joint.completed((rows - self.center) / self.scale, label, scores)
-        drawn = (self.center + self.scale * drawn)[..., :d]
+        has_gap = np.asarray(np.isnan(X).any(axis=1))
+        drawn = (self.center + self.scale * standard)[..., :d]
         row = np.repeat(np.arange(len(X)), np.where(has_gap, n_copies, 1))
         completed, raw, shares = X[row], X[row], np.ones(len(row))
         shares[has_gap[row]] = weight.ravel()
         is_open = np.isnan(completed)
         own = is_open[has_gap[row]]
         raw[is_open] = drawn.reshape(-1, d)[own]
-        completed[is_open] = self._possible(drawn, np.isnan(rows)).reshape(-1, d)[own]
+        possible = self._possible(drawn, np.isnan(X[has_gap]), label, dither)
+        completed[is_open] = possible.reshape(-1, d)[own]
         return CompletedRows(completed, row, shares, raw)
 
-    def _possible(self, drawn: Array, is_open: NDArray[np.bool_]) -> Array:
+    def _possible(
+        self, drawn: Array, is_open: NDArray[np.bool_], label: Indices, dither: Array
+    ) -> Array:
         """Return draws (n, n_draws, d) moved to values that training rows could have."""
         values = np.clip(drawn, self.lowest, self.highest)
-        is_high = values > 0.5 * (self.lowest + self.highest)
-        values = np.where(self.is_binary, np.where(is_high, self.highest, self.lowest), values)
+        is_level = np.zeros(len(self.lowest), dtype=bool)
         for first, last in self.levels:
             rows, own = np.flatnonzero(is_open[:, first]), slice(first, last + 1)
             part = drawn[rows, :, own]
-            values[rows, :, own] = np.eye(part.shape[2])[_drawn_levels(part)]
+            values[rows, :, own] = np.eye(part.shape[2])[
+                _drawn_levels(part, dither[rows, first])
+            ]
+            is_level[own] = True
+        for j in np.flatnonzero(self.is_binary & ~is_level & is_open.any(axis=0)):
+            rows = np.flatnonzero(is_open[:, j])
+            is_high = self._is_high(int(j), drawn[rows, :, j], label[rows], dither[rows, j])
+            values[rows, :, j] = np.where(is_high, self.highest[j], self.lowest[j])
         return values
+
+    def _is_high(
+        self, j: int, drawn: Array, label: Indices, dither: Array
+    ) -> NDArray[np.bool_]:
+        """Return which draws (n, n_draws) of a two-valued input have the higher value.
+
+        The input is taken to be high where a normal score is above that quantile which gives
+        both values their shares. What its score shares with the rest of the row is raised as
+        much as cutting scores in two lowers covariances.
+        """
+        k, density = len(self.log_share[0]), self.joint.density
+        center = np.broadcast_to(density.mean(), (k, len(self.center)))[:, j]
+        scale = np.broadcast_to(density.std(), (k, len(self.center)))[:, j]
+        low, high = np.exp(self.log_share[:, :, j])
+        quantile = special.ndtri(low / (low + high))
+        lost = np.sqrt(low * high) * np.sqrt(2 * np.pi) * np.exp(0.5 * quantile**2)
+        score = (drawn - self.center[j]) / self.scale[j]
+        score = (score - center[label]) / scale[label]
+        mean, variance = score.mean(axis=1, keepdims=True), score.var(axis=1, keepdims=True)
+        told = np.clip(1.0 - variance, 1e-12, 1.0)
+        gain = np.minimum(lost[label], np.sqrt(LARGEST_SHARE / told))
+        left = np.sqrt(1.0 - gain**2 * told)
+        share = special.ndtr((gain * mean - quantile[label]) / left)
+        height = gain * mean + left * (score - mean) / np.sqrt(variance) - quantile[label]
+        n_high = np.floor(share.sum(axis=1) + dither)
+        rank = np.argsort(np.argsort(-height, axis=1, kind="stable"), axis=1, kind="stable")
+        return np.asarray(rank < n_high[:, None])
 
     def _class_probability(self, X: Array) -> Array:
         """Return the probability of each class given what rows have, shape (n, n_classes)."""
@@ -318,7 +459,9 @@ class WeighedCompletion:
 
     def training(self, X: Array, y: NDArray[Any]) -> CompletedRows:
         """Return rows to learn from, completed given their outcomes."""
-        rows = self.completion.training(X, y)
+        return self.completion.resampled(X, y, self._weighed)
+
+    def _weighed(self, rows: CompletedRows, y: Array) -> CompletedRows:
         outcome = y[rows.row]
         log_density = self.curve.predict_dist(rows.X).log_prob(outcome)
         return rows.weighed(log_density - self.completion.log_outcome(rows, outcome))
@@ -391,16 +534,17 @@ def _drawn_classes(probability: Array, n_draws: int) -> tuple[Indices, Array]:
     return label, weight / weight.sum(axis=1, keepdims=True)
 
 
-def _drawn_levels(drawn: Array) -> Indices:
+def _drawn_levels(drawn: Array, dither: Array) -> Indices:
     """Return a level for each draw (n, n_draws, n_levels), shape (n, n_draws).
 
     The mean of the draws of a level is its probability, and gives it its share of the draws:
-    those in which it came out highest, the rarest levels first.
+    those in which it came out highest, the last levels first. Shares are rounded up or down by
+    numbers between zero and one, shape (n,).
     """
     n, n_draws, n_levels = drawn.shape
     share = np.maximum(drawn.mean(axis=1), 1e-9)
     ends = np.cumsum(share / share.sum(axis=1, keepdims=True), axis=1)
-    quota = np.diff(np.round(n_draws * ends), axis=1, prepend=0.0)
+    quota = np.diff(np.floor(n_draws * ends + dither[:, None]), axis=1, prepend=0.0)
     level = np.zeros((n, n_draws), dtype=np.intp)
     is_free = np.ones((n, n_draws), dtype=bool)
     for k in range(n_levels - 1, 0, -1):
@@ -412,6 +556,41 @@ def _drawn_levels(drawn: Array) -> Indices:
     return level
 
 
+def _scores_by_row(numbers: Array) -> Array:
+    """Return normal numbers by row, draw and gap, shape (n, `N_DRAWS`, m).
+
+    Each row has some of the columns of the same numbers side by side, with signs of its own:
+    the draws of any row have mean zero, unit variance and no correlation.
+
+    Parameters
+    ----------
+    numbers
+        Between zero and one for each row and one more than its gaps, shape (n, 1 + m).
+    """
+    m = numbers.shape[1] - 1
+    n_columns = max(N_GRIDS, m)
+    columns = np.tile(_normal_scores(N_DRAWS, n_columns).T, (2, 1))
+    first = (numbers[:, :1] * n_columns).astype(np.intp)
+    sign = np.where(numbers[:, 1:] < 0.5, -1.0, 1.0)
+    return np.asarray((columns[first + np.arange(m)] * sign[..., None]).swapaxes(1, 2))
+
+
+def _joined(parts: Sequence[CompletedRows]) -> CompletedRows:
+    """Return the rows of all parts, which follow each other."""
+    if len(parts) == 1:
+        return parts[0]
+    n_before = np.cumsum([0] + [part.row[-1] + 1 for part in parts[:-1]])
+    drawn = [part.drawn for part in parts if part.drawn is not None]
+    return CompletedRows(
+        np.concatenate([part.X for part in parts]),
+        np.concatenate([part.row + n for part, n in zip(parts, n_before, strict=True)]),
+        np.concatenate([part.weight for part in parts]),
+        np.concatenate(drawn) if len(drawn) == len(parts) else None,
+        np.concatenate([part.choice for part in parts if part.choice is not None]),
+    )
+
+
+@cache
 def _normal_scores(n_draws: int, d: int) -> Array:
     """Return standard normal numbers, shape (n_draws, d), spread as evenly as so few can be.
 
