@@ -197,11 +197,14 @@ def curved_completion(
     curve = _most_probable(candidates, rows.one_of_each().X, y) if start is None else start
     # The copies stay as they are, and need not be expanded in the basis at each step.
     columns, outcome = fitted_design(curve, rows.X), y[rows.row]
-    line = completion.log_outcome(rows, outcome)
+    line, n_copies = completion.log_outcome(rows, outcome), completion.n_copies(X)
+    leverage = curve.posterior_.leverage(columns)
     for _ in range(N_STEPS):
-        before = rows.weight
-        rows = rows.weighed(_log_density(curve, columns, outcome) - line)
-        curve = _learned_from(columns, outcome, rows.weight, curve)
+        before, belief = rows.weight, curve.posterior_
+        told = belief.predictive_at(belief.mean(columns), leverage)[:, 0]
+        rows = rows.weighed(told.log_prob(outcome) - line)
+        kept, weight = rows.kept(n_copies)
+        curve = _learned_from(columns[kept], outcome[kept], weight, curve)
         if np.abs(rows.weight - before).max() <= SETTLED:
             break
     return WeighedCompletion(completion, curve)
@@ -221,13 +224,6 @@ def _learned_from(
 ) -> LinearRegression:
     """Return the curve of the same basis that weighted rows of its columns give."""
     return copy(curve).fit_statistics(LinearStatistics.of(columns, outcome[:, None], weight))
-
-
-def _log_density(curve: LinearRegression, columns: Array, outcome: Array) -> Array:
-    """Return the log density of outcomes at rows of the curve's columns, shape (n,)."""
-    belief = curve.posterior_
-    told = belief.predictive_at(belief.mean(columns), belief.leverage(columns))
-    return np.asarray(told[:, 0].log_prob(outcome))
 
 
 def _has_statistics(wrapper: Any) -> bool:

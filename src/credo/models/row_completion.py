@@ -108,30 +108,35 @@ class CompletedRows:
 
     def one_of_each(self) -> CompletedRows:
         """Return one copy of each row, each as often as it counts."""
-        return self._chosen(1, 0.0 if self.choice is None else self.choice[self.row, 1])
+        return self._at(*self._chosen(1, 1))
 
     def resampled(self, n_copies: int) -> CompletedRows:
-        """Return at most so many copies of each row, as often as they count.
+        """Return at most so many copies of each row, as often as they count."""
+        return self._at(*self.kept(n_copies))
+
+    def kept(self, n_copies: int) -> tuple[Indices, Array]:
+        """Return the places of at most so many copies of each row, and what they count.
 
         Systematic resampling: a copy counts by how many of ``n_copies`` evenly spaced levels
         fall into its part of the sum of the weights.
         """
-        return self._chosen(n_copies, 0.0 if self.choice is None else self.choice[self.row, 0])
+        return self._chosen(n_copies, 0)
 
-    def _chosen(self, n_copies: int, level: Array | float) -> CompletedRows:
-        """Return the copies that have such levels, between zero and one for each copy."""
+    def _chosen(self, n_copies: int, which: int) -> tuple[Indices, Array]:
+        level = 0.0 if self.choice is None else self.choice[self.row, which]
         total = np.cumsum(self.weight)
-        before = np.append(0.0, total)[self.start][self.row]
+        end = total - np.append(0.0, total)[self.start][self.row]
         # Rounding must not give a row one copy more or less than the others.
-        end = np.clip(total - before, 0.0, 1.0)
+        end = np.clip(end, 0.0, 1.0)
         end[np.append(self.start[1:], len(end)) - 1] = 1.0
         reached = np.ceil(n_copies * end - level)
         count = np.diff(reached, prepend=0.0)
         count[self.start] = reached[self.start]
-        kept = np.flatnonzero(count > 0)
-        return CompletedRows(
-            self.X[kept], self.row[kept], count[kept] / n_copies, choice=self.choice
-        )
+        places = np.flatnonzero(count > 0)
+        return places, count[places] / n_copies
+
+    def _at(self, places: Indices, weight: Array) -> CompletedRows:
+        return CompletedRows(self.X[places], self.row[places], weight, choice=self.choice)
 
     def distinct(self) -> tuple[Indices, Indices]:
         """Return one place of each different copy of a row, and where in these each copy is."""
@@ -270,14 +275,17 @@ class RowCompletion:
         weigh
             Returns candidates for rows with these outcomes, weighted; None if all are alike.
         """
-        n_gaps = int(np.isnan(X).any(axis=1).sum())
-        fewest, most = N_CLASS_COPIES if len(self.classes) else N_COPIES
-        n_copies = int(np.clip(ENOUGH_COPIES // max(n_gaps, 1), fewest, most))
-        parts = []
+        n_copies, parts = self.n_copies(X), []
         for part, rows in self._candidates(X, y):
             counted = rows if weigh is None else weigh(rows, y[part])
             parts.append(counted if n_copies == N_DRAWS else counted.resampled(n_copies))
         return _joined(parts)
+
+    def n_copies(self, X: Array) -> int:
+        """Return how many copies of each row with gaps are enough to learn from."""
+        n_gaps = int(np.isnan(X).any(axis=1).sum())
+        fewest, most = N_CLASS_COPIES if len(self.classes) else N_COPIES
+        return int(np.clip(ENOUGH_COPIES // max(n_gaps, 1), fewest, most))
 
     def candidates(self, X: Array, y: NDArray[Any]) -> CompletedRows:
         """Return rows to learn from with all that was drawn given their outcomes."""
