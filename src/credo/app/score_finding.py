@@ -53,6 +53,6 @@ def failed_findings(
         yield Finding(
             "caution",
             f"Cross-validation gives {listed(told)} far less log score per row than the mean "
-            f"alone ({number(alone.cv_log_score, 3)}): without some rows it was sure of what "
-            "did not come true. Do not trust its intervals; look for odd rows, or add rows.",
+            f"alone ({number(alone.cv_log_score, 3)}): left-out rows came out far from where "
+            "they were predicted to lie. Do not trust such intervals; look for odd rows.",
         )
