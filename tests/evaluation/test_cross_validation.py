@@ -19,8 +19,10 @@ from credo.evaluation import (
     refit_folds,
     stratified_fold_labels,
 )
-from credo.features import PolynomialBasis, RadialBasis
+from credo.families.linear import LinearStatistics, Rows
+from credo.features import ContinuedBasis, PolynomialBasis, RadialBasis, SplineBasis
 from credo.models import LinearRegression, ModelAverage
+from credo.models.design import design
 
 
 class MeanRegressor(RegressorMixin, BaseEstimator):
@@ -102,6 +104,23 @@ def test_folds_of_weighted_rows_equal_naive_refits(n, d):
     log_score, mean = naive(LinearRegression(), X, y, labels, weight)
     assert_allclose(result.log_score, log_score, rtol=1e-8, atol=1e-8)
     assert_allclose(result.mean, mean, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize(("n", "seed"), [(76, 1), (76, 2), (77, 0), (77, 4)])
+def test_folds_of_as_many_terms_as_rows_equal_fits_to_their_rows(n, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(size=(n, 2))
+    y = np.sin(4 * x[:, 0]) + x[:, 1] + 0.3 * rng.normal(size=n)
+    model = LinearRegression(ContinuedBasis(SplineBasis() + RadialBasis(50)))
+    found = cross_validate(model, x, y)
+    model.fit(x, y)
+    columns = design(model.basis_, x)
+    for fold in range(10):
+        out = found.fold == fold
+        rows = Rows(columns[~out], y[~out, None], np.ones((~out).sum()))
+        model.fit_statistics(LinearStatistics(columns.shape[1], rows))
+        expected = model.predict_dist(x[out]).log_prob(y[out])
+        assert_allclose(found.log_score[out], expected, rtol=1e-5, atol=1e-5)
 
 
 def test_leaving_one_out_equals_naive_refits():
