@@ -224,13 +224,19 @@ def test_a_row_that_decides_about_the_error_is_a_caution_and_left_out_of_the_ans
     answer = headline(odd)
     assert f"are off by {rmse} on rows never seen before without the worst row" in answer
     assert "half of them by at most 0.6" in answer
+    mean = float(result.training.named_estimators_["constant"].intercept_)
+    alone = number(float(np.sqrt(np.mean((y - mean) ** 2))))
+    assert answer.endswith(f"the mean of the training rows alone is off by {alone}.")
+    assert result.alone_rmse == pytest.approx(result.constant.rmse)
 
 
 def test_the_answer_and_the_tile_say_the_same_share(result):
     bad = gained(judged(result, 3.0 + np.arange(40) % 2, 1.0), 0.5, 0.5)
-    assert ", none of the variance explained" in headline(bad)
+    assert ", none of the variance among them explained" in headline(bad)
     assert not any("Cross-validation agrees" in text for text in texts(bad, "good"))
-    assert "<b>none</b><span>of the variance explained</span>" in regression_page(bad)
+    assert "<b>none</b><span>of the variance of test rows explained</span>" in regression_page(
+        bad
+    )
 
 
 def test_numbers_that_stand_for_missing_are_a_caution(table):
@@ -270,8 +276,8 @@ def test_many_rows_outside_the_training_range_are_a_caution(result):
 
 
 def test_the_answer_says_whose_variance_is_explained_unless_test_rows_are_very_few(result):
-    share = f"{100 * result.average.r_squared:.0f} % of the variance explained; the mean alone"
-    assert share in headline(result)
+    share = f"{100 * result.average.r_squared:.0f} % of the variance among them explained; the"
+    assert f"{share} mean of the training rows alone is off by" in headline(result)
     few = dataclasses.replace(result, data=dataclasses.replace(result.data, n_test=9))
     assert "%" not in headline(few)
 

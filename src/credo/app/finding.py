@@ -55,11 +55,11 @@ def headline(result: RegressionResult) -> str:
     if _is_told(result):
         is_few = result.data.n_test < FEWEST_FOR_SHARES
         without = f" {errors.left_out}" * bool(errors.left_out)
-        explained = f", {errors.share} of the variance explained" * (not is_few)
+        explained = f", {errors.share} of the variance among them explained" * (not is_few)
         return (
             f"Predictions of {target!r} are off by {number(errors.rmse)} on rows never seen "
             f"before{without}, half of them by at most {number(errors.median)}{explained}; the "
-            f"mean alone is off by {alone}."
+            f"mean of the training rows alone is off by {number(result.alone_rmse)}."
         )
     rmse = number(result.average.rmse)
     if _is_refuted(result):

@@ -38,7 +38,7 @@ def regression_page(result: RegressionResult) -> str:
 def _header(result: RegressionResult) -> str:
     data, average, errors = result.data, result.average, result.errors
     shares = [
-        tile(errors.share, "of the variance explained"),
+        tile(errors.share, "of the variance of test rows explained"),
         tile(
             percent(average.coverage),
             f"of test rows inside their {percent(result.settings.coverage)} interval",
@@ -52,7 +52,7 @@ def _header(result: RegressionResult) -> str:
         tile(
             number(errors.rmse),
             f"root mean squared error {errors.left_out}".rstrip()
-            + f"; {number(result.constant.rmse)} for the mean alone",
+            + f"; {number(result.alone_rmse)} for the mean of the training rows alone",
         ),
         *(shares if data.n_test >= FEWEST_FOR_SHARES else []),
         tile(f"{data.n_test:,}", f"test rows; {data.n_train:,} rows to learn from"),

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
 from credo.app.data_summary import DataSummary
 from credo.app.error_summary import ErrorSummary
 from credo.app.held_out import HeldOut
@@ -154,3 +156,10 @@ class RegressionResult:
     def errors(self) -> ErrorSummary:
         """How far the average is off on the test rows."""
         return ErrorSummary.of(self.held_out.predictive.mean(), self.held_out.y)
+
+    @property
+    def alone_rmse(self) -> float:
+        """How far the mean of the training rows is off on the rows of ``errors.rmse``."""
+        usual = np.delete(self.held_out.y, self.errors.worst)
+        mean = float(self.training.estimators_[0].intercept_)
+        return float(np.sqrt(np.mean((usual - mean) ** 2)))
