@@ -101,11 +101,16 @@ class TextFormat:
         return gzip.compress(raw) if self.is_packed else raw
 
 
-def messy_table(random: Random, n_rows: int | None = None) -> MessyTable:
-    """Return a table whose last or other column is a target that hangs on the others."""
+def messy_table(
+    random: Random, n_rows: int | None = None, *, has_gaps: bool = False
+) -> MessyTable:
+    """Return a table whose last or other column is a target that hangs on the others.
+
+    By default it is small, and some of its input columns have gaps; all of them if told so.
+    """
     n = random.choice((8, 12, 15, 18, 20, 25, 30, 40, 60)) if n_rows is None else n_rows
     n_columns = random.choice((1, 1, 2, 2, 3, 3, 4, 5, 7))
-    recipes = [_recipe(random) for _ in range(n_columns)]
+    recipes = [_recipe(random, has_gaps) for _ in range(n_columns)]
     place = random.randrange(n_columns + 1)
     recipes.insert(place, _target_recipe(random))
     names = _names(random, n_columns + 1)
@@ -198,10 +203,10 @@ def _rows(random: Random, recipes: Sequence[Column], n: int) -> tuple[tuple[str,
     return tuple(rows)
 
 
-def _recipe(random: Random) -> Column:
+def _recipe(random: Random, has_gaps: bool) -> Column:
     made = random.choice((_number, _number, _number, _whole, _category, _category, _date, _odd))
     recipe = made(random)
-    share = random.choice((0.0, 0.0, 0.0, 0.05, 0.3, 0.9))
+    share = random.choice((*(() if has_gaps else (0.0, 0.0, 0.0)), 0.05, 0.3, 0.9))
     return _with_gaps(recipe, share, random.choice(MISSING)) if share else recipe
 
 

@@ -36,6 +36,10 @@ from fuzz.worker import Limits, Surface
 __all__ = ["SURFACE"]
 
 SUBPROCESS_SHARE = 0.01
+LARGE_SHARE = 0.005
+LARGE = (1_500, 3_000, 4_000)
+"""Rows of the few tables that are large, since these take most of the time."""
+
 PYTHON_WARNING = "python warning"
 COSTS = ("0", "1", "20", "-3", "1e-9", "1e30")
 WARNING = re.compile(r"\b\w+Warning: ")
@@ -104,7 +108,10 @@ Run = Callable[..., str]
 
 
 def _fit_job(random: Random, run: Run) -> tuple[str, ...]:
-    table = messy_table(random)
+    if random.random() < LARGE_SHARE:
+        table = messy_table(random, random.choice(LARGE), has_gaps=True)
+    else:
+        table = messy_table(random)
     name = _written(random, table, "train", broken=0.04)
     has_report = random.random() < 0.06
     outputs = ["--out", "m.credo", *(["--report", "r.html"] if has_report else [])]

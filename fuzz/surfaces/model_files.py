@@ -19,6 +19,7 @@ import credo
 from credo.app.job import fit_table
 from credo.data.archive import DOCUMENT, write_archive
 from credo.data.error import ModelFileError
+from credo.distributions.univariate import Univariate
 from fuzz.estimator_setting import CLASSIFIERS, REGRESSORS, TRANSFORMERS
 from fuzz.mutation import mutated_array, mutated_bytes, mutated_document
 from fuzz.outcome import Verdict, judged, require_finite
@@ -35,6 +36,12 @@ FRAME = pd.DataFrame(
         "d": pd.date_range("2024-01-01", periods=N_ROWS).strftime("%Y-%m-%d"),
     }
 ).assign(y=lambda frame: frame["a"] + frame["b"], k=lambda f: np.where(f["b"] > 0, "p", "q"))
+GAPPY = FRAME.assign(
+    **{
+        name: FRAME[name].where(np.arange(N_ROWS) % step != step // 2)
+        for name, step in (("a", 5), ("b", 7), ("c", 6))
+    }
+)
 X = FRAME[["a", "b"]].to_numpy()
 
 
@@ -91,7 +98,7 @@ def prepare() -> list[SealedModel]:
             sealed.append(SealedModel.of(fitted, str(model)))
             use(fitted)
         for target, other in (("y", "k"), ("k", "y")):
-            table = FRAME.drop(columns=other)
+            table = GAPPY.drop(columns=other)
             fitted = fit_table(table, target).model
             sealed.append(SealedModel.of(fitted, f"table of {target}"))
             use(fitted)
@@ -125,7 +132,7 @@ def use(model: Any) -> None:
     A file may hold a model that was never fitted; it says so when asked.
     """
     if hasattr(model, "preparation"):
-        table = FRAME.head(5).drop(columns=[model.target], errors="ignore")
+        table = GAPPY.head(5).drop(columns=[model.target], errors="ignore")
         frame = model.predict(table).frame
         require_finite(frame.select_dtypes("number").to_numpy(float), "a prediction of a table")
         return
@@ -141,7 +148,9 @@ def use(model: Any) -> None:
     if hasattr(model, "predict_proba"):
         require_finite(model.predict_proba(new), "predict_proba")
     if hasattr(model, "predict_dist"):
-        model.predict_dist(new)
+        told = model.predict_dist(new)
+        is_number = isinstance(told, Univariate)
+        require_finite(told.interval(0.9) if is_number else told.probability, "predict_dist")
 
 
 SURFACE = Surface("model_files", prepare, run_case, Limits(seconds=20.0, batch=100))

@@ -1,7 +1,9 @@
 """Properties of whatever the fuzzer draws."""
 
+from random import Random
+
 import numpy as np
-from fuzz.messy_table import TextFormat
+from fuzz.messy_table import MISSING, TextFormat, messy_table
 from fuzz.strategy import messy_tables, small_networks, text_formats
 from hypothesis import HealthCheck, given, settings
 
@@ -27,6 +29,15 @@ def test_a_table_reads_the_same_however_it_is_quoted_ended_marked_or_packed(
     path = tmp_path_factory.mktemp("table") / "t.csv"
     plain = TextFormat(form.separator)
     assert fingerprint(path, plain, table) == fingerprint(path, form, table)
+
+
+def test_a_table_that_is_to_have_gaps_has_some_in_every_input():
+    for seed in range(5):
+        table = messy_table(Random(seed), 300, has_gaps=True)
+        columns = dict(zip(table.names, zip(*table.rows, strict=True), strict=True))
+        assert len(table.rows) == 300
+        for name in set(table.names) - {table.target}:
+            assert set(columns[name]) & set(MISSING), name
 
 
 @slow_to_draw
