@@ -250,3 +250,15 @@ def test_copies_are_kept_as_often_as_they_count():
         assert_allclose(kept.mean(np.ones(len(kept.row))), np.ones(n))
         shares = np.bincount(kept.X[:, 0].astype(int), kept.weight) / n
         assert_allclose(shares, weight[:4], atol=0.03)
+
+
+def test_rows_of_which_few_copies_count_get_others():
+    weight = np.array([0.25, 0.25, 0.25, 0.25, 1.0, 0.0, 0.0, 0.0, 0.0])
+    rows = CompletedRows(np.arange(9.0)[:, None], np.repeat([0, 1], [4, 5]), weight)
+    assert_array_equal(rows.is_sharp, [False, True])
+    other = CompletedRows(np.array([[20.0], [21.0]]), np.array([0, 0]), np.array([0.7, 0.3]))
+    first, second = (rows.replaced(np.array([k]), other) for k in (0, 1))
+    assert_array_equal(first.X[:, 0], [20, 21, 4, 5, 6, 7, 8])
+    assert_array_equal(second.X[:, 0], [0, 1, 2, 3, 20, 21])
+    assert_array_equal(second.row, [0, 0, 0, 0, 1, 1])
+    assert_array_equal(second.weight, [0.25, 0.25, 0.25, 0.25, 0.7, 0.3])

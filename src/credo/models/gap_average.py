@@ -62,7 +62,13 @@ NEGLIGIBLE = 1e-6
 N_STEPS = 12
 """How often, at most, copies of training rows are weighed, and the curve fitted to them."""
 
-SETTLED = 0.01
+N_ROUNDS = 3
+"""How often, at most, more copies are drawn of rows of which few count."""
+
+FEW_ROWS = 0.05
+"""Part of the rows for which it does not pay to begin another round."""
+
+SETTLED = 0.02
 """Change of the weights of the copies that counts as none."""
 
 CURVE_ROWS = 2_000
@@ -193,11 +199,39 @@ def curved_completion(
         return completion
     chosen = completion.sample(X, y, CURVE_ROWS)
     X, y = X[chosen], y[chosen]
-    rows = completion.candidates(X, y)
+    n_copies, sharp = completion.n_copies(X), np.array([], dtype=np.intp)
+    rows = completion.candidates(X, y, sharp)
     curve = _most_probable(candidates, rows.one_of_each().X, y) if start is None else start
-    # The copies stay as they are, and need not be expanded in the basis at each step.
-    columns, outcome = fitted_design(curve, rows.X), y[rows.row]
-    line, n_copies = completion.log_outcome(rows, outcome), completion.n_copies(X)
+    for _ in range(N_ROUNDS):
+        line = completion.log_outcome(rows, y[rows.row])
+        curve, rows = _settled_curve(curve, rows, line, y[rows.row], n_copies)
+        found = np.union1d(sharp, np.flatnonzero(rows.is_sharp))
+        if len(found) - len(sharp) <= FEW_ROWS * len(y):
+            break
+        sharp = found
+        rows = completion.candidates(X, y, sharp)
+    return WeighedCompletion(completion, curve)
+
+
+def _settled_curve(
+    curve: LinearRegression, rows: CompletedRows, line: Array, outcome: Array, n_copies: int
+) -> tuple[LinearRegression, CompletedRows]:
+    """Return a curve learned from copies that count by it, and these.
+
+    Parameters
+    ----------
+    curve
+        Where to start.
+    rows
+        All candidates for copies.
+    line, outcome
+        Log density of the outcome of each by which it was drawn, and that outcome.
+    n_copies
+        How many copies of a row are enough to learn from.
+    """
+    # The copies stay as they are, and need not be expanded in the basis at each step; nor do
+    # leverages change as much as means.
+    columns = fitted_design(curve, rows.X)
     leverage = curve.posterior_.leverage(columns)
     for _ in range(N_STEPS):
         before, belief = rows.weight, curve.posterior_
@@ -207,7 +241,7 @@ def curved_completion(
         curve = _learned_from(columns[kept], outcome[kept], weight, curve)
         if np.abs(rows.weight - before).max() <= SETTLED:
             break
-    return WeighedCompletion(completion, curve)
+    return curve, rows
 
 
 def _most_probable(

@@ -41,21 +41,24 @@ __all__ = [
 ]
 
 N_DRAWS = 32
-"""Completions that are drawn of each row; all of a row to predict are kept."""
+"""Completions of each row to predict."""
 
-N_COPIES = (2, N_DRAWS)
+N_CANDIDATES = (20, 96)
+"""Completions drawn of each row to learn from: at first, and where few of these count."""
+
+N_COPIES = (2, N_CANDIDATES[0])
 """Fewest and most kept of each row to learn from that has a number for its outcome."""
 
 N_CLASS_COPIES = (1, 5)
 """Fewest and most kept of each row to learn from whose outcome is a class."""
 
-ENOUGH_COPIES = 6_000
+ENOUGH_COPIES = 4_000
 """Completions kept of all rows to learn from, unless fewest or most give more or less."""
 
 BLOCK_SIZE = 1 << 21
 """Numbers in the completions of the rows that are drawn at a time."""
 
-N_GRIDS = 24
+N_GRIDS = 19
 """Least number of columns of normal numbers, at any of which the gaps of a row may begin."""
 
 LARGEST_SHARE = 0.98
@@ -105,6 +108,28 @@ class CompletedRows:
     def start(self) -> Indices:
         """The place of the first copy of each row."""
         return np.flatnonzero(np.diff(self.row, prepend=-1))
+
+    @property
+    def is_sharp(self) -> NDArray[np.bool_]:
+        """Whether less than a quarter of the copies of each row count, in effect."""
+        n_copies = np.diff(self.start, append=len(self.row))
+        return np.asarray(n_copies * np.add.reduceat(self.weight**2, self.start) > 4.0)
+
+    def replaced(self, rows: Indices, other: CompletedRows) -> CompletedRows:
+        """Return the same rows, some of them with other copies."""
+        stays = np.flatnonzero(~np.isin(self.row, rows))
+        row = np.append(self.row[stays], rows[other.row])
+        order = np.argsort(row, kind="stable")
+        drawn = None
+        if self.drawn is not None and other.drawn is not None:
+            drawn = np.append(self.drawn[stays], other.drawn, axis=0)[order]
+        return CompletedRows(
+            np.append(self.X[stays], other.X, axis=0)[order],
+            row[order],
+            np.append(self.weight[stays], other.weight)[order],
+            drawn,
+            self.choice,
+        )
 
     def one_of_each(self) -> CompletedRows:
         """Return one copy of each row, each as often as it counts."""
@@ -276,9 +301,20 @@ class RowCompletion:
             Returns candidates for rows with these outcomes, weighted; None if all are alike.
         """
         n_copies, parts = self.n_copies(X), []
-        for part, rows in self._candidates(X, y):
+        few, many = N_CANDIDATES
+        for part, rows in self._candidates(X, y, few):
             counted = rows if weigh is None else weigh(rows, y[part])
-            parts.append(counted if n_copies == N_DRAWS else counted.resampled(n_copies))
+            sharp = np.flatnonzero(counted.is_sharp)
+            if n_copies < few:
+                counted = counted.resampled(n_copies)
+            if weigh is not None and len(sharp):
+                own = y[part][sharp]
+                more = [
+                    weigh(found, own[place]).resampled(n_copies)
+                    for place, found in self._candidates(X[part][sharp], own, many)
+                ]
+                counted = counted.replaced(sharp, _joined(more))
+            parts.append(counted)
         return _joined(parts)
 
     def n_copies(self, X: Array) -> int:
@@ -287,9 +323,22 @@ class RowCompletion:
         fewest, most = N_CLASS_COPIES if len(self.classes) else N_COPIES
         return int(np.clip(ENOUGH_COPIES // max(n_gaps, 1), fewest, most))
 
-    def candidates(self, X: Array, y: NDArray[Any]) -> CompletedRows:
-        """Return rows to learn from with all that was drawn given their outcomes."""
-        return _joined([rows for _, rows in self._candidates(X, y)])
+    def candidates(self, X: Array, y: NDArray[Any], sharp: Indices) -> CompletedRows:
+        """Return rows to learn from with all that was drawn given their outcomes.
+
+        Parameters
+        ----------
+        X, y
+            Inputs with gaps, shape (n, d), and outcomes.
+        sharp
+            Places of rows of which more are drawn than of others.
+        """
+        few, many = N_CANDIDATES
+        rows = _joined([found for _, found in self._candidates(X, y, few)])
+        if len(sharp) == 0:
+            return rows
+        more = self._candidates(X[sharp], y[sharp], many)
+        return rows.replaced(sharp, _joined([found for _, found in more]))
 
     def sample(self, X: Array, y: NDArray[Any], n_most: int) -> Indices:
         """Return the places of at most so many rows, which stand for all in whatever order."""
@@ -335,14 +384,16 @@ class RowCompletion:
             return np.column_stack([(X - self.center) / self.scale, label])
         return (np.column_stack([X, y]) - self.center) / self.scale
 
-    def _candidates(self, X: Array, y: NDArray[Any]) -> Iterator[tuple[slice, CompletedRows]]:
+    def _candidates(
+        self, X: Array, y: NDArray[Any], n_draws: int
+    ) -> Iterator[tuple[slice, CompletedRows]]:
         """Yield some rows at a time, and them with all that was drawn given their outcomes."""
         d = X.shape[1]
         standard, has_gap = self._standard(X, y), np.asarray(np.isnan(X).any(axis=1))
         key = row_hash(standard[has_gap])
         hashes, turn = np.zeros(len(X), dtype=np.uint64), np.zeros(len(X))
         hashes[has_gap], turn[has_gap] = key, repeat_count(key)
-        size = max(1, BLOCK_SIZE // (N_DRAWS * d))
+        size = max(1, BLOCK_SIZE // (n_draws * d))
         for start in range(0, max(len(X), 1), size):
             part = slice(start, start + size)
             own = has_gap[part]
@@ -350,12 +401,14 @@ class RowCompletion:
             numbers = hashed_uniform(hashes[part], 3 + d + n_gaps)
             choice = (numbers[:, :2] + turn[part, None] * TURNS[:2]) % 1.0
             dither = (numbers[own, 2 : 2 + d] + turn[part][own, None] * TURNS[2]) % 1.0
-            label = np.zeros((len(rows), N_DRAWS), dtype=np.intp)
+            label = np.zeros((len(rows), n_draws), dtype=np.intp)
             if len(self.classes):
                 label += rows[:, d:].astype(np.intp)
                 rows = rows[:, :d]
-            drawn = self.joint.completed(rows, label, _scores_by_row(numbers[own, 2 + d :]))
-            weight = np.full(label.shape, 1.0 / N_DRAWS)
+            drawn = self.joint.completed(
+                rows, label, _scores_by_row(n_draws, numbers[own, 2 + d :])
+            )
+            weight = np.full(label.shape, 1.0 / n_draws)
             found = self._completed(X[part], drawn, label, weight, dither)
             yield part, replace(found, choice=choice)
 
@@ -452,7 +505,8 @@ class WeighedCompletion:
 
     Copies are drawn as if the outcome were a straight line of the inputs. Where it is a curve,
     each counts by the density of the outcome under the curve over that under the line, which
-    makes them draws given the outcome under the curve.
+    makes them draws given the outcome under the curve. Where few of them count, more are drawn;
+    where there are many rows, few are kept, as often as they count.
 
     Attributes
     ----------
@@ -564,20 +618,22 @@ def _drawn_levels(drawn: Array, dither: Array) -> Indices:
     return level
 
 
-def _scores_by_row(numbers: Array) -> Array:
-    """Return normal numbers by row, draw and gap, shape (n, `N_DRAWS`, m).
+def _scores_by_row(n_draws: int, numbers: Array) -> Array:
+    """Return normal numbers by row, draw and gap, shape (n, n_draws, m).
 
     Each row has some of the columns of the same numbers side by side, with signs of its own:
     the draws of any row have mean zero, unit variance and no correlation.
 
     Parameters
     ----------
+    n_draws
+        How many draws each row has.
     numbers
         Between zero and one for each row and one more than its gaps, shape (n, 1 + m).
     """
     m = numbers.shape[1] - 1
     n_columns = max(N_GRIDS, m)
-    columns = np.tile(_normal_scores(N_DRAWS, n_columns).T, (2, 1))
+    columns = np.tile(_normal_scores(n_draws, n_columns).T, (2, 1))
     first = (numbers[:, :1] * n_columns).astype(np.intp)
     sign = np.where(numbers[:, 1:] < 0.5, -1.0, 1.0)
     return np.asarray((columns[first + np.arange(m)] * sign[..., None]).swapaxes(1, 2))
