@@ -199,8 +199,11 @@ def _judgment(stack: Stack, completion: Completion, split: Split, complete: Arra
 
 
 def _both(first: Callable[[], S], second: Callable[[], T]) -> tuple[S, T]:
-    """Return what two pieces of work give, done side by side."""
-    found: list[Any] = side_by_side(lambda work: work(), [first, second])
+    """Return what two pieces of work give, done side by side; fits need not settle."""
+    # Filters are common to all threads: set within one they may end while it still works.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found: list[Any] = side_by_side(lambda work: work(), [first, second])
     return found[0], found[1]
 
 
@@ -255,9 +258,7 @@ def _relearned(
     again.weights_, again.log_scores_ = stack.weights_[kept], stack.log_scores_[kept]
     again.held_out_ = stack.held_out_[kept]
     again.estimators = [(name, member.estimator) for name, member in members]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        fitted = side_by_side(lambda member: member.fit(X, y), [one for _, one in members])
+    fitted = side_by_side(lambda member: member.fit(X, y), [one for _, one in members])
     again.estimators_ = [member.estimator_ for member in fitted]
     again.n_features_in_ = X.shape[1]
     again.feature_names_in_ = np.asarray(X.columns, dtype=object)
