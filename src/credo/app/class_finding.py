@@ -88,10 +88,11 @@ def _models(result: ClassificationResult) -> Iterator[Finding]:
     winner = result.winner
     ranked = sorted(result.candidates, key=lambda score: -score.weight)
     told = [f"{s.name} {s.weight:.2f}" for s in ranked if s.weight >= LEAST_WEIGHT]
+    judged = f" among those judged on all {result.n_folds} folds" * result.has_dropped
     yield Finding(
         "fact",
-        f"The best single classifier by cross-validation is {winner.name}; the stack that "
-        f"predicts has the weights {', '.join(told)}.",
+        f"The best single classifier by cross-validation{judged} is {winner.name}; the stack "
+        f"that predicts has the weights {', '.join(told)}.",
     )
     gain, error = float(result.stack_gain.value), float(result.stack_gain.standard_error)
     if float(result.stack_gain.interval(CONFIDENCE)[0]) > 0:

@@ -95,6 +95,11 @@ class ClassificationResult:
         return max(scores, key=lambda score: score.cv_log_score)
 
     @property
+    def has_dropped(self) -> bool:
+        """Whether some classifiers were judged on a part of the folds only."""
+        return len(judged_names(self.training)) < len(self.candidates)
+
+    @property
     def common(self) -> str:
         """The class that the baseline always says: the first most frequent in training."""
         counts = self.training.estimators_[0].statistics_.counts

@@ -231,6 +231,6 @@ def _use(result: RegressionResult) -> Finding:
     return Finding(
         "fact",
         f"The saved model is the same average fitted to all {result.data.n_rows:,} rows, "
-        f"candidates of probability below {MIN_PROBABILITY:g} left out; the scores were "
-        "measured before that, on rows it had not seen.",
+        f"candidates of probability below {MIN_PROBABILITY:g} left out; the test scores "
+        "were measured before that, on rows it had not seen.",
     )
