@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from rich.console import Console
 from sklearn.metrics import log_loss, matthews_corrcoef
 
 import credo
@@ -14,6 +15,7 @@ from credo.app.class_judgment import class_answers, stacked_log_score
 from credo.app.job import fit_table
 from credo.app.report import report_page
 from credo.app.result import FitSettings
+from credo.app.score_terminal import print_class_scores
 from credo.app.wording import class_score_cells
 from credo.data.error import TableError
 from credo.data.table_classification import TableClassification
@@ -257,6 +259,7 @@ def test_the_report_says_all_and_loads_nothing_from_elsewhere(sorted_rows):
         assert title in page
     assert "http://" not in page.replace("http://www.w3.org", "")
     assert "Decisions</h2>" not in page
+    assert "scores on test rows are of rows that no candidate had seen" in page
     for finding in class_findings(sorted_rows):
         assert finding.text.split("'")[0][:40] in unescape(page)
 
@@ -317,6 +320,11 @@ def test_the_best_classifier_is_one_that_was_judged_on_every_fold(sorted_rows):
     assert f"{said} among those judged on all 10 folds is {best.name};" in " ".join(
         texts(result, "fact")
     )
+
+
+def test_the_caption_says_whose_weights_score_the_stack(sorted_rows, capsys):
+    print_class_scores(Console(width=100), sorted_rows.scores, sorted_rows.winner.name)
+    assert "its own is of weights found without the fold scored" in capsys.readouterr().out
 
 
 def test_numbers_of_the_page_have_the_digits_of_its_table(sorted_rows):

@@ -90,6 +90,8 @@ def test_few_rows_with_gaps_cannot_tell(result):
 def test_intervals_of_the_wrong_size_are_a_caution(result, sd, verdict):
     found = texts(judged(result, normal_outcomes(200, 1.0), sd), "caution")
     assert any(f"Intervals are too {verdict}" in text for text in found)
+    (said,) = [text for text in found if text.startswith("Intervals are too")]
+    assert said.endswith("test rows, unlikely by chance.")
 
 
 def test_few_test_rows_are_never_called_a_kept_promise(result):
