@@ -32,6 +32,11 @@ def run(*arguments):
     return CliRunner().invoke(command_line, [str(argument) for argument in arguments])
 
 
+def test_too_few_rows_are_refused_in_one_sentence(frame):
+    with pytest.raises(TableError, match="must have at least 10 rows with a target"):
+        compare_table(frame.head(3), "size")
+
+
 def test_a_model_that_reads_the_columns_is_better_than_one_that_does_not(frame):
     data = frame.drop(columns="size")
     found = compare_table(data, "y", ["linear", "baseline"]).comparison

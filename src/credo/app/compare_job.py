@@ -12,6 +12,7 @@ import numpy as np
 from credo.app.candidate import CLASS_MEANINGS, MEANINGS
 from credo.app.class_slate import bayes_kinds, class_slate, over_gaps
 from credo.app.ignored import require_ignorable
+from credo.app.job import require_rows
 from credo.app.slate import regression_slate
 from credo.data.column_name import nearest_names, quoted
 from credo.data.columns import TableSchema
@@ -74,6 +75,7 @@ def compare_table(
     """
     table = as_table(source)
     wanted = prepare_target(table, target, task)
+    require_rows(wanted, table.name)
     require_ignorable(ignore, table, target)
     chosen = _known(names, wanted)
     labeled = table.rows(wanted.rows)

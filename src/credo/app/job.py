@@ -14,7 +14,7 @@ from credo.data.table import as_table
 from credo.data.target import Target, prepare_target
 from credo.numerics.threads import threads_for
 
-__all__ = ["MIN_ROWS", "fit_table"]
+__all__ = ["MIN_ROWS", "fit_table", "require_rows"]
 
 MIN_ROWS = 10
 """With fewer rows there is nothing to hold out and judge by."""
@@ -51,7 +51,7 @@ def fit_table(
     table = as_table(source)
     wanted = prepare_target(table, target, settings.task)
     require_ignorable(settings.ignore, table, target)
-    _require_rows(wanted, table.name)
+    require_rows(wanted, table.name)
     _require_classes(wanted, settings, table.name)
     if wanted.has_classes:
         with threads_for(len(wanted.y) * TYPICAL_COLUMNS**2):
@@ -69,7 +69,8 @@ def _require_classes(target: Target, settings: FitSettings, source: str) -> None
         )
 
 
-def _require_rows(target: Target, source: str) -> None:
+def require_rows(target: Target, source: str) -> None:
+    """Raise an error unless a table has enough rows with a target."""
     if len(target.y) < MIN_ROWS:
         raise TableError(
             f"{source} must have at least {MIN_ROWS} rows with a target, to learn from some "
