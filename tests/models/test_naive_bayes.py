@@ -647,3 +647,10 @@ def test_diagnosis_tells_enough_rows_from_too_few():
     assert not few.is_sound
     assert few.numbers["rows_of_rarest_class"] == 3
     assert NaiveBayes("categorical").fit(x[:7], y[:7]).diagnose().is_sound
+
+
+def test_categories_in_foreign_byte_order_are_the_same_categories():
+    x, y = np.array([[1.0], [2.0], [1.0], [2.0]]), [0, 1, 0, 1]
+    model = NaiveBayes(kinds="categorical").fit(x.astype(">f8"), y)
+    expected = NaiveBayes(kinds="categorical").fit(x, y).predict_proba(x)
+    np.testing.assert_allclose(model.predict_proba(x.astype(">f8")), expected)

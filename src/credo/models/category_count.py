@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from credo.families.categorical import CategoricalStatistics
 from credo.models.column_source import Category
-from credo.numerics.array import Array
+from credo.numerics.array import Array, in_byte_order
 from credo.numerics.lookup import ABSENT, places
 from credo.numerics.quotation import quote
 
@@ -38,7 +38,7 @@ class CategoryCount:
         cls, column: Category, label: NDArray[np.intp], k: int, weight: Array
     ) -> CategoryCount:
         """Count the categories of each of ``k`` groups; missing values carry no weight."""
-        codes, found = pd.factorize(column.values)
+        codes, found = _numbered(column)
         names = _labels(found)
         # A category that only rows without weight hold is not known.
         is_held = np.bincount(codes[(codes >= 0) & (weight > 0)], minlength=len(names)) > 0
@@ -72,9 +72,16 @@ class CategoryCount:
 
 def category_codes(column: Category, states: NDArray[Any]) -> NDArray[np.intp]:
     """Return the place of each value among the states; -1 if missing or none of them."""
-    codes, found = pd.factorize(column.values)
+    codes, found = _numbered(column)
     place = _placed(codes, _labels(found), states)
     return np.where(np.isnan(place), -1, place).astype(np.intp)
+
+
+def _numbered(column: Category) -> tuple[NDArray[np.intp], Any]:
+    """Return the number of each row's label, -1 where it is missing, and the labels."""
+    values = column.values
+    is_plain = isinstance(values, np.ndarray)
+    return pd.factorize(in_byte_order(values) if is_plain else values)
 
 
 def _placed(codes: NDArray[np.intp], found: NDArray[Any], states: NDArray[Any]) -> Array:
