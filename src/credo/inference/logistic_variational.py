@@ -133,7 +133,7 @@ class GaussianFit:
         The bend is that of a quadratic likelihood.
         """
         # The density of s is 1 / (1 + s)^2: worth up to four weights that are zero.
-        held = float(special.expit(self.log_ratio(self.signal)))
+        held = float(special.expit(self.log_ratio))
         slope, bend = _precision_slope(self.problem, self.mean, self.covariance)
         return slope + 2.0 * held, bend + 2.0 * held * (1.0 - held)
 
@@ -151,9 +151,10 @@ class GaussianFit:
         variance = self.covariance.diagonal()[is_weight]
         return np.array([(self.mean[is_weight] ** 2).sum(), variance.sum()])
 
-    def log_ratio(self, signal: float) -> float:
-        """Return the log of the prior variance ``s`` of the scores at a given `signal`."""
-        return float(np.log(signal / self.problem.precision))
+    @property
+    def log_ratio(self) -> float:
+        """The log of the prior variance ``s`` of the scores."""
+        return float(np.log(self.signal / self.problem.precision))
 
     def excess(self) -> float:
         """Return by what factor the likelihood bends more, on average, than at the mean."""
@@ -372,5 +373,5 @@ def _log_width(fit: GaussianFit) -> float:
     if fit.signal <= NO_SIGNAL:
         return 0.0
     bend = max(_precision_slope(fit.problem, fit.mean, fit.covariance)[1], LEAST_BEND)
-    log_prior = float(log_ratio_prior(np.asarray(fit.log_ratio(fit.signal))))
+    log_prior = float(log_ratio_prior(np.asarray(fit.log_ratio)))
     return log_prior + 0.5 * (LOG_TWO_PI - float(np.log(bend)))

@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 ENOUGH_ROWS = 5_000
-"""Rows from which on a density of them all tells nothing of a part of them."""
+"""Rows from which on a density of them all tells next to nothing of a part of them."""
 
 N_PARTS = 8
 """Components by which the draws of a row stand for all that may be in its gaps."""
@@ -308,7 +308,7 @@ def held_out_completion(
     """Return what completes rows while some of them are held out.
 
     Few rows: a density of its own for each part that is learned from. Of many rows no part
-    tells anything about another through the density of them all, which is quicker.
+    tells much about another through the density of them all, which is quicker.
 
     Parameters
     ----------
