@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from credo.app.judgment import averaged_log_score, candidate_scores, predictives
+from credo.app.judgment import (
+    averaged_log_score,
+    candidate_scores,
+    cross_validation_gain,
+    dropped_candidates,
+    dropped_notes,
+    predictives,
+)
 from credo.app.slate import regression_slate
 from credo.evaluation import cross_validate, evaluate, fold_labels
 from credo.inference import stacking_weights
@@ -60,3 +67,38 @@ def test_scores_of_test_rows_are_those_of_an_evaluation(average, folds):
         assert score.rmse == pytest.approx(float(judged.rmse.value))
         assert score.coverage == pytest.approx(float(judged.coverage.value))
         assert score.r_squared == pytest.approx(judged.r_squared, abs=1e-12)
+
+
+def test_a_candidate_dropped_early_has_no_part_in_what_is_said_of_the_others(average, folds):
+    asked = LABELS < 3
+    dropped = dataclasses.replace(
+        folds[0],
+        log_score=np.where(asked, folds[0].log_score, np.nan),
+        log_evidence=np.where(np.arange(5) < 3, folds[0].log_evidence - 1e4, np.nan),
+        score=dataclasses.replace(folds[0].score, value=np.float64(99.0)),
+    )
+    others = [dropped, *folds[1:]]
+    assert dropped_candidates(average.names_, folds) == {}
+    assert dropped_candidates(average.names_, others) == {"constant": 3}
+    assert_allclose(averaged_log_score(others), averaged_log_score(folds[1:]), rtol=1e-12)
+    told = predictives(average, X)
+    weights = [s.cv_weight for s in candidate_scores(average, others, told, Y, 0.9)[:-1]]
+    assert_allclose(weights, [0.0, *stacking_weights([f.log_score for f in folds[1:]])])
+    gain = cross_validation_gain(average, others)
+    best = max(folds[1:], key=lambda fold: float(fold.score.value))
+    probable = folds[int(np.argmax(average.probability_))]
+    assert float(gain.value) == pytest.approx((best.log_score - probable.log_score).mean())
+
+
+def test_dropped_models_are_named_with_their_folds():
+    assert dropped_notes({}, 10) == ()
+    (said,) = dropped_notes({"linear": 3, "cubic": 4}, 10)
+    assert "last of 10 folds" in said
+    assert "linear after 3, cubic after 4;" in said
+
+
+def test_the_best_by_folds_is_one_that_was_asked_about_all_of_them(result):
+    best = result.cv_winner.name
+    without = dataclasses.replace(result, dropped=(best,))
+    others = [score for score in result.candidates if score.name != best]
+    assert without.cv_winner is max(others, key=lambda score: score.cv_log_score)

@@ -85,3 +85,23 @@ def test_bits_do_not_depend_on_the_number_of_cores(monkeypatch):
     assert_array_equal(several.average.log_evidences_, single.average.log_evidences_)
     for one, other in zip(several.folds, single.folds, strict=True):
         assert_array_equal(one.log_score, other.log_score)
+
+
+def test_candidates_that_cannot_count_are_asked_about_the_first_folds_only():
+    rng = np.random.default_rng(3)
+    x = rng.uniform(-2, 2, size=(900, 2))
+    y = np.sin(4 * x[:, 0]) + 0.5 * x[:, 1] ** 2 + rng.normal(0, 0.1, 900)
+    slate, completion = regression_slate(x), RowCompletion.learn(x, y)
+    fold = fold_labels(900, 10, np.random.default_rng(1))
+    part = Part(PreparedTable(x, ("a", "b"), ()), y, np.arange(900))
+    average, folds = trained(slate, completion, part, fold, silent)
+    is_asked = ~np.isnan([one.log_score for one in folds])
+    is_dropped = ~is_asked.all(axis=1)
+    assert 0 < is_dropped.sum() < len(folds) - 1
+    assert not is_dropped[average.names_.index("constant")]
+    assert average.probability_[is_dropped].max() < 1e-12
+    assert (is_asked == (~is_dropped[:, None] | (fold < 3))).all()
+    for (_, candidate), found, asked in zip(slate.candidates, folds, is_asked, strict=True):
+        alone = cross_validate(candidate, x, y, labels=fold)
+        assert_allclose(found.log_score[asked], alone.log_score[asked], rtol=1e-7, atol=1e-9)
+        assert found.score.value == pytest.approx(alone.log_score[asked].mean(), rel=1e-7)

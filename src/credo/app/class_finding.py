@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from credo.app.chance import CONFIDENCE
-from credo.app.classification_result import ClassificationResult
+from credo.app.classification_result import JudgedClassification
 from credo.app.coverage_finding import FEW_TEST_ROWS
 from credo.app.decision_finding import decision_findings
 from credo.app.score_finding import impossible_findings
@@ -27,7 +27,7 @@ CLOSE, FAR = 1.28, 1.96
 """Distances in standard deviations that chance exceeds in 20 % and in 5 % of tests."""
 
 
-def class_findings(result: ClassificationResult) -> tuple[Finding, ...]:
+def class_findings(result: JudgedClassification) -> tuple[Finding, ...]:
     """Return all sentences on a result, the answer first and cautions after facts."""
     found = [
         Finding("answer", class_headline(result)),
@@ -46,7 +46,7 @@ def class_findings(result: ClassificationResult) -> tuple[Finding, ...]:
     return tuple(sorted(found, key=lambda finding: finding.tone == "caution"))
 
 
-def class_headline(result: ClassificationResult) -> str:
+def class_headline(result: JudgedClassification) -> str:
     """Return the answer in one sentence."""
     target, stack, alone = result.data.target, result.stack, result.baseline
     always = f"always saying {result.common!r} is wrong for {percent(alone.error_rate)}"
@@ -79,12 +79,12 @@ def class_headline(result: ClassificationResult) -> str:
     )
 
 
-def _is_told(result: ClassificationResult) -> bool:
+def _is_told(result: JudgedClassification) -> bool:
     """Whether the test rows show that the columns tell something."""
     return float(result.held_out.gain.interval(CONFIDENCE)[0]) > 0
 
 
-def _models(result: ClassificationResult) -> Iterator[Finding]:
+def _models(result: JudgedClassification) -> Iterator[Finding]:
     winner = result.winner
     ranked = sorted(result.candidates, key=lambda score: -score.weight)
     told = [f"{s.name} {s.weight:.2f}" for s in ranked if s.weight >= LEAST_WEIGHT]
@@ -104,7 +104,7 @@ def _models(result: ClassificationResult) -> Iterator[Finding]:
         )
 
 
-def _moves(result: ClassificationResult) -> Iterator[Finding]:
+def _moves(result: JudgedClassification) -> Iterator[Finding]:
     """Say which columns move the probabilities, if they are worth anything."""
     moved = [profile for profile in result.profiles[:3] if profile.reach > LEAST_REACH]
     if not moved or result.winner.name == result.baseline.name:
@@ -122,7 +122,7 @@ def _moves(result: ClassificationResult) -> Iterator[Finding]:
     )
 
 
-def _calibration(result: ClassificationResult) -> Finding:
+def _calibration(result: JudgedClassification) -> Finding:
     """Say whether rows are right as often as their probabilities claim."""
     predictive, y = result.held_out.predictive, result.held_out.y
     claim = predictive.probability.max(axis=1)
@@ -146,7 +146,7 @@ def _calibration(result: ClassificationResult) -> Finding:
     return Finding("good", f"Probabilities keep their promise on the test: {said}.")
 
 
-def _classes(result: ClassificationResult) -> Iterator[Finding]:
+def _classes(result: JudgedClassification) -> Iterator[Finding]:
     """Say which class is missed most, where that is more than chance."""
     table = result.confusion.table
     totals, hits = table.sum(axis=1), np.diag(table)
@@ -165,7 +165,7 @@ def _classes(result: ClassificationResult) -> Iterator[Finding]:
         yield Finding("fact", f"The class missed most: {missed}.")
 
 
-def _amount(result: ClassificationResult) -> Iterator[Finding]:
+def _amount(result: JudgedClassification) -> Iterator[Finding]:
     n_test, counts = result.data.n_test, _counts(result)
     if n_test < FEW_TEST_ROWS:
         yield Finding(
@@ -191,7 +191,7 @@ def _amount(result: ClassificationResult) -> Iterator[Finding]:
         )
 
 
-def _places(result: ClassificationResult) -> Iterator[Finding]:
+def _places(result: JudgedClassification) -> Iterator[Finding]:
     held_out = result.held_out
     is_often = held_out.is_outside.mean() > OFTEN_OUTSIDE
     for note in held_out.notes:
@@ -207,7 +207,7 @@ def _places(result: ClassificationResult) -> Iterator[Finding]:
         )
 
 
-def _use(result: ClassificationResult) -> Finding:
+def _use(result: JudgedClassification) -> Finding:
     return Finding(
         "fact",
         f"The saved model is the same stack, its classifiers fitted to all "
@@ -216,10 +216,10 @@ def _use(result: ClassificationResult) -> Finding:
     )
 
 
-def _labels(result: ClassificationResult) -> list[str]:
+def _labels(result: JudgedClassification) -> list[str]:
     return [str(label) for label in result.training.classes_]
 
 
-def _counts(result: ClassificationResult) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _counts(result: JudgedClassification) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Return the number of test rows of each class."""
     return np.asarray(result.confusion.table.sum(axis=1))

@@ -28,7 +28,7 @@ from credo.numerics.threads import side_by_side
 __all__ = [
     "class_answers",
     "class_scores",
-    "dropped_notes",
+    "dropped_classifiers",
     "is_dropped",
     "judged_names",
     "stack_columns_gain",
@@ -103,20 +103,12 @@ def judged_names(stack: Stack) -> list[str]:
     return [stack.names_[k] for k in np.flatnonzero(~is_dropped(stack))]
 
 
-def dropped_notes(stack: Stack) -> tuple[str, ...]:
-    """Return a sentence on the classifiers that were not asked about every fold."""
-    asked = [
-        (name, len(np.unique(stack.fold_[~np.isnan(scores)])))
-        for name, scores in zip(stack.names_, stack.log_scores_, strict=True)
-    ]
-    n_folds = len(np.unique(stack.fold_))
-    told = [f"{name} after {n}" for name, n in asked if n < n_folds]
-    if not told:
-        return ()
-    return (
-        f"Dropped before the last of {n_folds} folds, where no weight was left to be had: "
-        f"{', '.join(told)}; their cross-validated scores are of those folds.",
-    )
+def dropped_classifiers(stack: Stack) -> dict[str, int]:
+    """Return the classifiers that were not asked about every fold, and about how many."""
+    return {
+        stack.names_[k]: len(np.unique(stack.fold_[~np.isnan(stack.log_scores_[k])]))
+        for k in np.flatnonzero(is_dropped(stack))
+    }
 
 
 def weight_gain(stack: Stack) -> Estimate:

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 
 from credo.app.chance import CONFIDENCE
 from credo.app.class_profile import ClassProfile
-from credo.app.classification_result import ClassificationResult
+from credo.app.classification_result import JudgedClassification
 from credo.app.picture import SQUARE, list_size, name_places
 from credo.app.svg import svg_picture
 from credo.decisions.loss_matrix import LossMatrix
@@ -36,7 +36,7 @@ ROWS_PER_GROUP = 15
 N_GROUPS = (3, 10)
 
 
-def drawn_classes(result: ClassificationResult) -> list[int]:
+def drawn_classes(result: JudgedClassification) -> list[int]:
     """Return the places of the classes that are drawn: one of two, or the most frequent."""
     counts = result.confusion.table.sum(axis=1)
     if len(counts) == 2:
@@ -45,7 +45,7 @@ def drawn_classes(result: ClassificationResult) -> list[int]:
     return sorted(int(k) for k in kept)
 
 
-def weights(result: ClassificationResult) -> str:
+def weights(result: JudgedClassification) -> str:
     """Return the weight of each classifier in the stack as a bar."""
     scores = result.candidates
     place = np.arange(len(scores))
@@ -65,7 +65,7 @@ def weights(result: ClassificationResult) -> str:
     return svg_picture("weights", list_size(scores), draw)
 
 
-def reliability(result: ClassificationResult) -> str:
+def reliability(result: JudgedClassification) -> str:
     """Return how often probabilities came true: of one of two classes, or of that called."""
     predictive, y = result.held_out.predictive, result.held_out.y
     label = predictive.labels[1] if len(predictive.labels) == 2 else None
@@ -78,7 +78,7 @@ def reliability(result: ClassificationResult) -> str:
     return svg_picture("reliability", SQUARE, lambda ax: draw_reliability(curve, ax))
 
 
-def roc(result: ClassificationResult) -> str:
+def roc(result: JudgedClassification) -> str:
     """Return how well the probabilities rank the rows of a class above others."""
     predictive, y = result.held_out.predictive, result.held_out.y
     labels, is_pair = predictive.labels, len(predictive.labels) == 2
@@ -90,7 +90,7 @@ def roc(result: ClassificationResult) -> str:
     return svg_picture("roc", SQUARE, lambda ax: draw_roc(curves, ax)) if curves else ""
 
 
-def confusion(result: ClassificationResult) -> str:
+def confusion(result: JudgedClassification) -> str:
     """Return which classes were taken for which, with the intervals of the shares."""
     table = result.confusion
     side = 3.4 + 0.35 * len(table.labels)
@@ -103,7 +103,7 @@ def losses(loss: LossMatrix) -> str:
     return svg_picture("losses", SQUARE, lambda ax: expected_losses(loss, ax))
 
 
-def class_profile_pictures(result: ClassificationResult) -> list[str]:
+def class_profile_pictures(result: JudgedClassification) -> list[str]:
     """Return the probabilities along each of the columns that move them most."""
     places = drawn_classes(result)
     labels = [str(label) for label in result.training.classes_]

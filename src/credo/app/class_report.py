@@ -9,7 +9,7 @@ import numpy as np
 from credo.app import class_picture, picture
 from credo.app.candidate import CLASS_MEANINGS, STACK, described
 from credo.app.class_finding import class_findings, class_headline
-from credo.app.classification_result import ClassificationResult
+from credo.app.classification_result import JudgedClassification
 from credo.app.coverage_finding import FEWEST_FOR_SHARES
 from credo.app.decision_report import decision_section
 from credo.app.page import card, figure, page, section, table, tile
@@ -25,7 +25,7 @@ MOST_BESIDE = 3
 """Up to so many classes their table can be read beside another picture."""
 
 
-def classification_page(result: ClassificationResult) -> str:
+def classification_page(result: JudgedClassification) -> str:
     """Return the report as the text of a self-contained HTML file."""
     parts = [
         header(result.data, class_headline(result), _tiles(result)),
@@ -40,7 +40,7 @@ def classification_page(result: ClassificationResult) -> str:
     return page(f"{result.data.target}: credo report", parts)
 
 
-def _tiles(result: ClassificationResult) -> Iterator[str]:
+def _tiles(result: JudgedClassification) -> Iterator[str]:
     data, stack = result.data, result.stack
     if data.n_test >= FEWEST_FOR_SHARES:
         yield tile(
@@ -58,7 +58,7 @@ def _tiles(result: ClassificationResult) -> Iterator[str]:
     yield tile(f"{data.n_test:,}", f"test rows; {data.n_train:,} rows to learn from")
 
 
-def _models(result: ClassificationResult) -> str:
+def _models(result: JudgedClassification) -> str:
     headings = ["model", "weight", "cv log score", "test log score", "test error", "test MCC"]
     rows = [class_score_cells(score, STACK, N_DECIMALS) for score in result.scores]
     lead = (
@@ -97,7 +97,7 @@ def _models(result: ClassificationResult) -> str:
     return section("The classifiers", lead, grid)
 
 
-def _predictions(result: ClassificationResult) -> str:
+def _predictions(result: JudgedClassification) -> str:
     figures = [
         figure(
             "Do probabilities keep their promise?",
@@ -130,14 +130,14 @@ def _predictions(result: ClassificationResult) -> str:
     return section("Predictions on test rows", lead, body)
 
 
-def _ranked(result: ClassificationResult) -> str:
+def _ranked(result: JudgedClassification) -> str:
     labels = [str(label) for label in result.training.classes_]
     if len(labels) == 2:
         return f"Test rows in the order of their probability of {labels[1]!r}."
     return "Test rows in the order of their probability of one class against all others."
 
 
-def _examples(result: ClassificationResult) -> str:
+def _examples(result: JudgedClassification) -> str:
     """Return a table of test rows spread over how sure their predictions are."""
     predictive, y = result.held_out.predictive, result.held_out.y
     sure = predictive.probability.max(axis=1)
@@ -152,7 +152,7 @@ def _examples(result: ClassificationResult) -> str:
     return table(["predicted", "probability", "true", ""], cells)
 
 
-def _columns(result: ClassificationResult) -> str:
+def _columns(result: JudgedClassification) -> str:
     if not result.profiles:
         return ""
     shown = card(
@@ -166,7 +166,7 @@ def _columns(result: ClassificationResult) -> str:
     return section("What moves the probabilities", lead, f'<div class="grid">{shown}</div>')
 
 
-def _drawn(result: ClassificationResult) -> str:
+def _drawn(result: JudgedClassification) -> str:
     """Return which classes are drawn, in words."""
     places = class_picture.drawn_classes(result)
     labels = [str(label) for label in result.training.classes_]

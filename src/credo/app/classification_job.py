@@ -20,19 +20,20 @@ from credo.app.class_finding import class_findings
 from credo.app.class_judgment import (
     class_answers,
     class_scores,
-    dropped_notes,
+    dropped_classifiers,
     is_dropped,
     stack_columns_gain,
     weight_gain,
 )
 from credo.app.class_profile import ClassProfile, class_profiles
 from credo.app.class_slate import bayes_kinds, class_slate, over_gaps
-from credo.app.classification_result import ClassificationResult
+from credo.app.classification_result import ClassificationResult, JudgedClassification
 from credo.app.data_summary import DataSummary
 from credo.app.held_out import HeldOut, held_out_rows
+from credo.app.judgment import dropped_notes
 from credo.app.profile import N_PROFILES
 from credo.app.progress import Progress
-from credo.app.result import FitSettings
+from credo.app.result import FitSettings, field_values
 from credo.app.split import Part, Split, split_rows
 from credo.app.trap_note import trap_notes
 from credo.app.wording import count
@@ -66,41 +67,17 @@ REJECT = "reject"
 
 
 def judged_classification(
-    table: Table, target: Target, settings: FitSettings, progress: Progress
-) -> ClassificationResult:
-    """Return classifiers for a target of classes, judged on rows that they have not seen."""
-    loss = chosen_loss(settings, np.unique(target.y).tolist())
-    result = _judged(table, target, settings, loss, progress)
-    said = class_findings(result)
-    kept = [found.text for found in said if found.tone in ("answer", "caution")]
-    return replace(result, model=replace(result.model, notes=(*result.data.notes, *kept)))
-
-
-def chosen_loss(settings: FitSettings, labels: list[str]) -> LossMatrix | None:
-    """Return the losses that the settings ask for, or None if they ask for no decisions."""
-    if not settings.has_decisions:
-        return None
-    if settings.loss is None:
-        loss = LossMatrix.zero_one(labels)
-    else:
-        loss = read_losses(settings.loss, labels)
-    if settings.reject is None:
-        return loss
-    if REJECT in loss.actions.tolist():
-        raise TableError(
-            f"--reject must add an action of its own; found {REJECT!r} among the actions "
-            "already; name that one otherwise, or leave out --reject."
-        )
-    return loss.with_reject(settings.reject, REJECT)
-
-
-def _judged(
     table: Table,
     target: Target,
     settings: FitSettings,
-    loss: LossMatrix | None,
     progress: Progress,
+    on_judged: Callable[[JudgedClassification], object],
 ) -> ClassificationResult:
+    """Return classifiers for a target of classes, judged on rows that they have not seen.
+
+    They are fitted to all rows beside that; ``on_judged`` does not wait for it.
+    """
+    loss = chosen_loss(settings, np.unique(target.y).tolist())
     split_rng, _ = np.random.default_rng(settings.seed).spawn(2)
     progress(0.0, "typing the columns")
     split = split_rows(table, target, settings.test_share, split_rng, settings.ignore)
@@ -122,28 +99,59 @@ def _judged(
     held = held_out_completion(completion, X, levels)
     stack, fit_notes = _fitted(stack, held, train.inputs, train.y)
     progress(0.6, "judging on the test rows and fitting to all rows")
-    judgment, model = _both(
-        partial(_judgment, stack, completion, split, complete),
-        partial(_refitted, table.rows(target.rows), target, split, stack),
+
+    def judge() -> JudgedClassification:
+        scores, held_out, profiles = _judgment(stack, completion, split, complete)
+        called = held_out.predictive.mode()
+        judged = JudgedClassification(
+            settings=settings,
+            data=DataSummary.of(table, target, split.schema, split.preparation),
+            training=stack,
+            scores=scores,
+            stack_gain=weight_gain(stack),
+            columns_gain=stack_columns_gain(stack),
+            held_out=held_out,
+            confusion=Confusion.of(held_out.y, called, labels=stack.classes_),
+            profiles=profiles,
+            slate_notes=(
+                *slate.notes,
+                *fold_notes,
+                *fit_notes,
+                *dropped_notes(dropped_classifiers(stack), n_folds),
+            ),
+            trap_notes=trap_notes(split, target, called),
+            loss=loss,
+            decisions=_decisions(held_out, loss),
+        )
+        on_judged(judged)
+        return judged
+
+    judged, model = _both(
+        judge, partial(_refitted, table.rows(target.rows), target, split, stack)
     )
-    scores, held_out, profiles = judgment
+    said = class_findings(judged)
+    kept = [found.text for found in said if found.tone in ("answer", "caution")]
+    model = replace(model, scores=judged.scores, notes=(*judged.data.notes, *kept))
     progress(1.0, "done")
-    return ClassificationResult(
-        settings=settings,
-        data=DataSummary.of(table, target, split.schema, split.preparation),
-        training=stack,
-        scores=scores,
-        stack_gain=weight_gain(stack),
-        columns_gain=stack_columns_gain(stack),
-        held_out=held_out,
-        confusion=Confusion.of(held_out.y, held_out.predictive.mode(), labels=stack.classes_),
-        profiles=profiles,
-        slate_notes=(*slate.notes, *fold_notes, *fit_notes, *dropped_notes(stack)),
-        trap_notes=trap_notes(split, target, held_out.predictive.mode()),
-        loss=loss,
-        decisions=_decisions(held_out, loss),
-        model=replace(model, scores=scores),
-    )
+    return ClassificationResult(**field_values(judged), model=model)
+
+
+def chosen_loss(settings: FitSettings, labels: list[str]) -> LossMatrix | None:
+    """Return the losses that the settings ask for, or None if they ask for no decisions."""
+    if not settings.has_decisions:
+        return None
+    if settings.loss is None:
+        loss = LossMatrix.zero_one(labels)
+    else:
+        loss = read_losses(settings.loss, labels)
+    if settings.reject is None:
+        return loss
+    if REJECT in loss.actions.tolist():
+        raise TableError(
+            f"--reject must add an action of its own; found {REJECT!r} among the actions "
+            "already; name that one otherwise, or leave out --reject."
+        )
+    return loss.with_reject(settings.reject, REJECT)
 
 
 def _folds(train: Part, wanted: int) -> tuple[int, tuple[str, ...]]:

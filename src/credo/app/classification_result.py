@@ -19,11 +19,11 @@ from credo.evaluation.confusion import Confusion
 from credo.evaluation.decision_report import DecisionReport
 from credo.models.stack import Stack
 
-__all__ = ["ClassificationResult"]
+__all__ = ["ClassificationResult", "JudgedClassification"]
 
 
 @dataclass(frozen=True, eq=False)
-class ClassificationResult:
+class JudgedClassification:
     """Classifiers weighed by cross-validation, stacked and judged.
 
     Attributes
@@ -53,8 +53,6 @@ class ClassificationResult:
     loss, decisions
         What each action costs in each class, if decisions were asked for, and what the
         decisions cost on the test rows.
-    model
-        The same classifiers fitted to all rows, to be saved.
     """
 
     settings: FitSettings
@@ -70,7 +68,6 @@ class ClassificationResult:
     trap_notes: tuple[str, ...]
     loss: LossMatrix | None
     decisions: DecisionReport | None
-    model: TableClassification
 
     @property
     def candidates(self) -> tuple[ClassScore, ...]:
@@ -109,3 +106,16 @@ class ClassificationResult:
     def n_folds(self) -> int:
         """Number of folds that the rarest class allowed."""
         return len(np.unique(self.training.fold_))
+
+
+@dataclass(frozen=True, eq=False)
+class ClassificationResult(JudgedClassification):
+    """What was judged, and the model that came of it.
+
+    Attributes
+    ----------
+    model
+        The same classifiers fitted to all rows, to be saved.
+    """
+
+    model: TableClassification

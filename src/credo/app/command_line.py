@@ -18,6 +18,7 @@ import credo
 from credo import app
 from credo.app.network_command import add_network_commands
 from credo.app.option import QuoteFormulas, named_columns, with_fields
+from credo.app.report_process import report_process
 from credo.data.error import DataError
 
 __all__ = ["command_line", "main"]
@@ -167,16 +168,19 @@ class FitOptions:
 
 def fit(options: FitOptions) -> None:
     """Learn to predict a column, and say how well and how surely."""
-    settings = app.FitSettings(
-        test_share=options.test_share,
-        seed=options.seed,
-        coverage=options.coverage,
-        task=options.task.value,
-        loss=options.loss,
-        reject=options.reject,
-        ignore=named_columns(options.ignore),
-    )
-    app.terminal_job.fit(options.table, options.target, settings, options.out, options.report)
+    with report_process(options.report is not None) as maker:
+        settings = app.FitSettings(
+            test_share=options.test_share,
+            seed=options.seed,
+            coverage=options.coverage,
+            task=options.task.value,
+            loss=options.loss,
+            reject=options.reject,
+            ignore=named_columns(options.ignore),
+        )
+        app.terminal_job.fit(
+            options.table, options.target, settings, options.out, options.report, maker
+        )
 
 
 command_line.command()(with_fields(FitOptions, fit))
@@ -257,7 +261,8 @@ def demo(
     folder: Annotated[Path, typer.Option(help="Where the results go.")] = Path("credo-demo"),
 ) -> None:
     """Fit the strength of concrete from its mixture and age, on data that come with credo."""
-    app.terminal_job.demo(folder)
+    with report_process(is_wanted=True) as maker:
+        app.terminal_job.demo(folder, maker)
 
 
 add_network_commands(command_line)

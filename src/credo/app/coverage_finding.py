@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from credo.app.chance import chance_range, verdict
 from credo.app.held_out import HeldOut
-from credo.app.result import RegressionResult
+from credo.app.result import JudgedRegression
 from credo.app.sentence import Finding
 from credo.app.wording import count, percent
 from credo.data.column_name import quoted
@@ -30,7 +30,7 @@ CLOSE = 0.8
 MIDDLE = 0.5
 
 
-def coverage_findings(result: RegressionResult) -> Iterator[Finding]:
+def coverage_findings(result: JudgedRegression) -> Iterator[Finding]:
     """Yield what the test rows say of the intervals, as a whole and in parts."""
     held_out, level = result.held_out, result.settings.coverage
     is_hit = is_covered(held_out.predictive, held_out.y, level)

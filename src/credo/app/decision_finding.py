@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from credo.app.classification_result import ClassificationResult
+from credo.app.classification_result import JudgedClassification
 from credo.app.sentence import Finding
 from credo.app.wording import percent, plus_minus
 from credo.distributions.estimate import Estimate
@@ -15,7 +15,7 @@ __all__ = ["DECISION_HEADINGS", "decision_cells", "decision_findings"]
 DECISION_HEADINGS = ("", "loss per row", "taken for")
 
 
-def decision_findings(result: ClassificationResult) -> Iterator[Finding]:
+def decision_findings(result: JudgedClassification) -> Iterator[Finding]:
     """Yield what the test rows say of the decisions, if a loss was given."""
     report = result.decisions
     if report is None:

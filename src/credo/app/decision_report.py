@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from credo.app.class_picture import losses
-from credo.app.classification_result import ClassificationResult
+from credo.app.classification_result import JudgedClassification
 from credo.app.decision_finding import DECISION_HEADINGS, decision_cells
 from credo.app.page import card, figure, paragraph, section, table
 from credo.decisions.loss_matrix import LossMatrix
@@ -11,7 +11,7 @@ from credo.decisions.loss_matrix import LossMatrix
 __all__ = ["decision_section"]
 
 
-def decision_section(result: ClassificationResult) -> str:
+def decision_section(result: JudgedClassification) -> str:
     """Return what the decisions cost on the test rows, or nothing if no loss was given."""
     if result.decisions is None or result.loss is None:
         return ""

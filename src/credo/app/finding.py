@@ -9,7 +9,7 @@ import numpy as np
 from credo.app.chance import CONFIDENCE
 from credo.app.coverage_finding import FEW_TEST_ROWS, FEWEST_FOR_SHARES, coverage_findings
 from credo.app.effect import N_EFFECTS, strongest_effects
-from credo.app.result import RegressionResult
+from credo.app.result import JudgedRegression
 from credo.app.score_finding import failed_findings, impossible_findings
 from credo.app.sentence import Finding
 from credo.app.wording import count, listed, number
@@ -27,7 +27,7 @@ REFUTED = 2.0
 """Predictions that are off so many times as far as the mean alone are of no use."""
 
 
-def findings(result: RegressionResult) -> tuple[Finding, ...]:
+def findings(result: JudgedRegression) -> tuple[Finding, ...]:
     """Return all sentences on a result, the answer first and cautions after facts."""
     found = [
         Finding("answer", headline(result)),
@@ -48,7 +48,7 @@ def findings(result: RegressionResult) -> tuple[Finding, ...]:
     return tuple(sorted(found, key=lambda finding: finding.tone == "caution"))
 
 
-def headline(result: RegressionResult) -> str:
+def headline(result: JudgedRegression) -> str:
     """Return the answer in one sentence."""
     target, errors, alone = result.data.target, result.errors, number(result.constant.rmse)
     n_test = count(result.data.n_test, "test row")
@@ -83,18 +83,18 @@ def headline(result: RegressionResult) -> str:
     )
 
 
-def _is_told(result: RegressionResult) -> bool:
+def _is_told(result: JudgedRegression) -> bool:
     """Whether the test rows show that the columns tell something."""
     return float(result.held_out.gain.interval(CONFIDENCE)[0]) > 0
 
 
-def _is_learned(result: RegressionResult) -> bool:
+def _is_learned(result: JudgedRegression) -> bool:
     """Whether evidence and cross-validation within the training rows both show it."""
     is_probable = result.constant.probability < 1 - CONFIDENCE
     return is_probable and float(result.columns_gain.interval(CONFIDENCE)[0]) > 0
 
 
-def _is_refuted(result: RegressionResult) -> bool:
+def _is_refuted(result: JudgedRegression) -> bool:
     """Whether the test rows speak against the predictions, not only fail to confirm them."""
     gain = result.held_out.gain
     is_far = gain.value < 0 and result.errors.rmse > REFUTED * result.constant.rmse
@@ -102,13 +102,13 @@ def _is_refuted(result: RegressionResult) -> bool:
     return bool(is_far or (is_worse and _is_learned(result)))
 
 
-def _worst(result: RegressionResult) -> Iterator[Finding]:
+def _worst(result: JudgedRegression) -> Iterator[Finding]:
     """Say where a few test rows decide about the error."""
     if len(result.errors.worst):
         yield Finding("caution", result.errors.sentence(result.average.rmse))
 
 
-def _models(result: RegressionResult) -> Iterator[Finding]:
+def _models(result: JudgedRegression) -> Iterator[Finding]:
     winner, best = result.winner, result.cv_winner
     share = f"with probability {probability(winner.probability)}"
     yield Finding("fact", f"The most probable candidate is {winner.name}, {share}.")
@@ -138,14 +138,14 @@ def _models(result: RegressionResult) -> Iterator[Finding]:
     )
 
 
-def _cv_weights(result: RegressionResult) -> str:
+def _cv_weights(result: JudgedRegression) -> str:
     """Return the candidates by their weight in cross-validation, leaving out the smallest."""
     ranked = sorted(result.candidates, key=lambda score: -score.cv_weight)
     told = [f"{s.name} {s.cv_weight:.2f}" for s in ranked if s.cv_weight >= LEAST_WEIGHT]
     return ", ".join(told)
 
 
-def _moves(result: RegressionResult) -> Iterator[Finding]:
+def _moves(result: JudgedRegression) -> Iterator[Finding]:
     """Say which columns move the prediction, if it is worth anything."""
     if result.winner.name == result.constant.name:
         yield Finding("fact", "The most probable candidate uses no column at all.")
@@ -160,13 +160,13 @@ def _moves(result: RegressionResult) -> Iterator[Finding]:
         )
 
 
-def _weights(result: RegressionResult) -> Iterator[Finding]:
+def _weights(result: JudgedRegression) -> Iterator[Finding]:
     weights = strongest_effects(result.training, N_EFFECTS, result.settings.coverage)
     if weights.effects:
         yield Finding("fact", weights.sentence())
 
 
-def _noise(result: RegressionResult) -> Iterator[Finding]:
+def _noise(result: JudgedRegression) -> Iterator[Finding]:
     predictive = result.held_out.predictive
     noise, doubt = (
         float(np.median(part)) for part in (predictive.aleatoric_std, predictive.epistemic_std)
@@ -187,7 +187,7 @@ def _noise(result: RegressionResult) -> Iterator[Finding]:
     )
 
 
-def _amount(result: RegressionResult) -> Iterator[Finding]:
+def _amount(result: JudgedRegression) -> Iterator[Finding]:
     n_test, n_train = result.data.n_test, result.data.n_train
     if n_test < FEW_TEST_ROWS:
         yield Finding(
@@ -205,7 +205,7 @@ def _amount(result: RegressionResult) -> Iterator[Finding]:
         )
 
 
-def _two_values(result: RegressionResult) -> Iterator[Finding]:
+def _two_values(result: JudgedRegression) -> Iterator[Finding]:
     if result.data.n_target_values == 2:
         yield Finding(
             "caution",
@@ -214,7 +214,7 @@ def _two_values(result: RegressionResult) -> Iterator[Finding]:
         )
 
 
-def _places(result: RegressionResult) -> Iterator[Finding]:
+def _places(result: JudgedRegression) -> Iterator[Finding]:
     held_out = result.held_out
     is_often = held_out.is_outside.mean() > OFTEN_OUTSIDE
     if held_out.n_repeated > OFTEN_REPEATED * len(held_out.y):
@@ -227,7 +227,7 @@ def _places(result: RegressionResult) -> Iterator[Finding]:
         yield Finding("caution" if is_often else "fact", f"On the test, {note}")
 
 
-def _use(result: RegressionResult) -> Finding:
+def _use(result: JudgedRegression) -> Finding:
     return Finding(
         "fact",
         f"The saved model is the same average fitted to all {result.data.n_rows:,} rows, "

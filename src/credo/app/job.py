@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from credo import app
 from credo.app.classification_result import ClassificationResult
 from credo.app.ignored import require_ignorable
-from credo.app.progress import Progress, silent
+from credo.app.progress import Progress, silent, unheard
 from credo.app.result import FitSettings, RegressionResult
 from credo.data.error import TableError
 from credo.data.table import as_table
@@ -28,6 +29,7 @@ def fit_table(
     target: str,
     settings: FitSettings | None = None,
     progress: Progress = silent,
+    on_judged: Callable[[Any], object] = unheard,
 ) -> RegressionResult | ClassificationResult:
     """Return candidates for a table's target, judged on rows that they have not seen.
 
@@ -46,6 +48,8 @@ def fit_table(
         How; the defaults if not given.
     progress
         Is told how far the work is.
+    on_judged
+        Is told all but the model as soon as it is known; the fit to all rows comes last.
     """
     settings = settings or FitSettings()
     table = as_table(source)
@@ -55,10 +59,10 @@ def fit_table(
     _require_classes(wanted, settings, table.name)
     if wanted.has_classes:
         with threads_for(len(wanted.y) * TYPICAL_COLUMNS**2):
-            return app.judged_classification(table, wanted, settings, progress)
+            return app.judged_classification(table, wanted, settings, progress, on_judged)
     # Candidates run side by side, and what is left between them is many small products.
     with threads_for(0):
-        return app.judged_regression(table, wanted, settings, progress)
+        return app.judged_regression(table, wanted, settings, progress, on_judged)
 
 
 def _require_classes(target: Target, settings: FitSettings, source: str) -> None:

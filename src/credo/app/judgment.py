@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +28,8 @@ __all__ = [
     "candidate_scores",
     "columns_gain",
     "cross_validation_gain",
+    "dropped_candidates",
+    "dropped_notes",
     "predictives",
 ]
 
@@ -54,7 +56,9 @@ def candidate_scores(
     coverage
         Probability of the intervals whose hits are counted.
     """
-    stacked = stacking_weights([fold.log_score for fold in folds])
+    stacked = np.zeros(len(folds))
+    judged = [place for place, fold in enumerate(folds) if _is_judged(fold)]
+    stacked[judged] = stacking_weights([folds[place].log_score for place in judged])
     weighed = [
         _Weighed(name, float(share), float(weight), fold.score)
         for name, share, weight, fold in zip(
@@ -104,13 +108,16 @@ def averaged_log_score(folds: Sequence[CrossValidation]) -> Array:
     with np.errstate(divide="ignore"):
         weights = np.log([model_posterior(column) for column in evidences.T]).T
     scores = np.array([part.log_score for part in folds])
+    # Folds that a candidate was not asked about have no evidence of it, and no score.
+    scores[np.isnan(scores)] = -np.inf
     return np.asarray(special.logsumexp(scores + weights[:, folds[0].fold], axis=0))
 
 
 def cross_validation_gain(average: ModelAverage, folds: Sequence[CrossValidation]) -> Estimate:
     """Return the mean log score of the best candidate by folds above the most probable one."""
     probable = int(np.argmax(average.probability_))
-    best = max(range(len(folds)), key=lambda i: float(folds[i].score.value))
+    judged = [place for place, fold in enumerate(folds) if _is_judged(fold)]
+    best = max(judged, key=lambda i: float(folds[i].score.value))
     return _mean(folds[best].log_score - folds[probable].log_score)
 
 
@@ -121,6 +128,33 @@ def columns_gain(folds: Sequence[CrossValidation]) -> Estimate:
     """
     with np.errstate(invalid="ignore"):
         return _mean(averaged_log_score(folds) - folds[0].log_score)
+
+
+def dropped_candidates(
+    names: Sequence[str], folds: Sequence[CrossValidation]
+) -> dict[str, int]:
+    """Return the candidates that were not asked about every fold, and about how many."""
+    return {
+        name: int(np.isfinite(part.log_evidence).sum())
+        for name, part in zip(names, folds, strict=True)
+        if not _is_judged(part)
+    }
+
+
+def dropped_notes(n_asked: Mapping[str, int], n_folds: int) -> tuple[str, ...]:
+    """Return a sentence on the models that were asked about fewer folds than there are."""
+    if not n_asked:
+        return ()
+    told = ", ".join(f"{name} after {n}" for name, n in n_asked.items())
+    return (
+        f"Dropped before the last of {n_folds} folds, where no weight was left to be had: "
+        f"{told}; their cross-validated scores are of those folds.",
+    )
+
+
+def _is_judged(fold: CrossValidation) -> bool:
+    """Return whether a candidate was asked about every fold."""
+    return not np.isnan(fold.log_score).any()
 
 
 class _Weighed(NamedTuple):

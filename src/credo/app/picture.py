@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from credo.app.class_profile import ClassProfile
 from credo.app.effect import EffectList
 from credo.app.profile import Profile
-from credo.app.result import RegressionResult
+from credo.app.result import JudgedRegression
 from credo.app.svg import svg_picture
 from credo.app.wording import number
 from credo.data.table_classification import ClassScore
@@ -49,7 +49,7 @@ MAX_LETTERS = 32
 SQUARE = (5.2, 4.3)
 
 
-def probabilities(result: RegressionResult) -> str:
+def probabilities(result: JudgedRegression) -> str:
     """Return the probability of each candidate, its evidence beside it."""
     table = result.training.table()
     return svg_picture("models", list_size(table), lambda ax: model_comparison(table, ax))
@@ -75,7 +75,7 @@ def log_scores(scores: Sequence[CandidateScore | ClassScore]) -> str:
     return svg_picture("scores", list_size(scores), draw)
 
 
-def truth(result: RegressionResult) -> str:
+def truth(result: JudgedRegression) -> str:
     """Return predictions with intervals against what came true."""
     rows, level = drawn_rows(result), result.settings.coverage
     predictive, y = result.held_out.predictive[rows], result.held_out.y[rows]
@@ -84,13 +84,13 @@ def truth(result: RegressionResult) -> str:
     )
 
 
-def coverage(result: RegressionResult) -> str:
+def coverage(result: JudgedRegression) -> str:
     """Return how many outcomes lie in intervals of every size."""
     curve = coverage_curve(result.held_out.predictive, result.held_out.y)
     return svg_picture("coverage", SQUARE, lambda ax: draw_coverage(curve, ax))
 
 
-def residuals(result: RegressionResult) -> str:
+def residuals(result: JudgedRegression) -> str:
     """Return truth minus prediction against the prediction."""
     rows, level = drawn_rows(result), result.settings.coverage
     predictive, y = result.held_out.predictive[rows], result.held_out.y[rows]
@@ -104,7 +104,7 @@ def weights(effects: EffectList) -> str:
     return svg_picture("weights", size, lambda ax: draw_weights(table, ax, len(table), "size"))
 
 
-def profiles(result: RegressionResult) -> list[str]:
+def profiles(result: JudgedRegression) -> list[str]:
     """Return the prediction along each of the columns that move it most, on one scale."""
     bands = [profile.band() for profile in result.profiles]
     ends = min(band.min() for band in bands), max(band.max() for band in bands)
@@ -146,7 +146,7 @@ def list_size(rows: Sized) -> tuple[float, float]:
     return 5.2, 0.7 + 0.4 * len(rows)
 
 
-def drawn_rows(result: RegressionResult) -> NDArray[np.intp]:
+def drawn_rows(result: JudgedRegression) -> NDArray[np.intp]:
     """Return every so many-th test row, and those with the largest errors."""
     held_out = result.held_out
     errors = np.abs(held_out.y - held_out.predictive.mean())
@@ -154,6 +154,6 @@ def drawn_rows(result: RegressionResult) -> NDArray[np.intp]:
     return np.union1d(np.arange(0, len(errors), row_step(result)), worst)
 
 
-def row_step(result: RegressionResult) -> int:
+def row_step(result: JudgedRegression) -> int:
     """Return 1 if every test row is drawn, 2 if every second of many is, and so on."""
     return -(-len(result.held_out.y) // MAX_POINTS)

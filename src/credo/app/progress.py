@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-__all__ = ["Progress", "silent"]
+__all__ = ["Progress", "silent", "unheard"]
 
 Progress = Callable[[float, str], None]
 """Told the share of the work that is done, and what comes next."""
@@ -10,3 +10,7 @@ Progress = Callable[[float, str], None]
 
 def silent(share: float, step: str) -> None:
     """Tell nobody."""
+
+
+def unheard(judged: object) -> None:
+    """Tell nobody what was judged."""

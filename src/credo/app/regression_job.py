@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -13,11 +14,13 @@ from credo.app.judgment import (
     candidate_scores,
     columns_gain,
     cross_validation_gain,
+    dropped_candidates,
+    dropped_notes,
     predictives,
 )
 from credo.app.profile import N_PROFILES, profiles
 from credo.app.progress import Progress
-from credo.app.result import FitSettings, RegressionResult
+from credo.app.result import FitSettings, JudgedRegression, RegressionResult, field_values
 from credo.app.slate import regression_slate
 from credo.app.split import Split, split_rows
 from credo.app.training import retrained, trained
@@ -35,17 +38,16 @@ __all__ = ["judged_regression"]
 
 
 def judged_regression(
-    table: Table, target: Target, settings: FitSettings, progress: Progress
+    table: Table,
+    target: Target,
+    settings: FitSettings,
+    progress: Progress,
+    on_judged: Callable[[JudgedRegression], object],
 ) -> RegressionResult:
-    """Return candidates for a target of numbers, judged on rows that they have not seen."""
-    result = _judged(table, target, settings, progress)
-    kept = [found.text for found in findings(result) if found.tone in ("answer", "caution")]
-    return replace(result, model=replace(result.model, notes=(*result.data.notes, *kept)))
+    """Return candidates for a target of numbers, judged on rows that they have not seen.
 
-
-def _judged(
-    table: Table, target: Target, settings: FitSettings, progress: Progress
-) -> RegressionResult:
+    They are fitted to all rows last, after ``on_judged`` was told all else.
+    """
     split_rng, fold_rng = np.random.default_rng(settings.seed).spawn(2)
     progress(0.0, "typing the columns")
     split = split_rows(table, target, settings.test_share, split_rng, settings.ignore)
@@ -62,12 +64,8 @@ def _judged(
     told = predictives(average, test.inputs, completion)
     scores = candidate_scores(average, folds, told, test.y, settings.coverage)
     moves = profiles(average, split.preparation, complete, N_PROFILES)
-    progress(0.8, "fitting to all rows")
-    model = _refitted(
-        table.rows(target.rows), target, split, average, completion, settings.coverage
-    )
-    progress(1.0, "done")
-    return RegressionResult(
+    dropped = dropped_candidates(average.names_, folds)
+    judged = JudgedRegression(
         settings=settings,
         data=DataSummary.of(table, target, split.schema, split.preparation),
         training=average,
@@ -76,9 +74,18 @@ def _judged(
         columns_gain=columns_gain(folds),
         held_out=held_out_rows(told[-1], told[0], split),
         profiles=tuple(moves),
-        slate_notes=slate.notes,
-        model=replace(model, scores=scores),
+        slate_notes=(*slate.notes, *dropped_notes(dropped, int(labels.max()) + 1)),
+        dropped=tuple(dropped),
     )
+    on_judged(judged)
+    progress(0.8, "fitting to all rows")
+    model = _refitted(
+        table.rows(target.rows), target, split, average, completion, settings.coverage
+    )
+    kept = [found.text for found in findings(judged) if found.tone in ("answer", "caution")]
+    model = replace(model, scores=scores, notes=(*judged.data.notes, *kept))
+    progress(1.0, "done")
+    return RegressionResult(**field_values(judged), model=model)
 
 
 def _refitted(

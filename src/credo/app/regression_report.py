@@ -11,7 +11,7 @@ from credo.app.effect import strongest_effects
 from credo.app.finding import findings, headline
 from credo.app.page import card, figure, page, section, table, tile
 from credo.app.report_part import belief_section, data_section, footer, header
-from credo.app.result import RegressionResult
+from credo.app.result import JudgedRegression
 from credo.app.slate import AVERAGE
 from credo.app.wording import number, percent, score_cells
 
@@ -21,7 +21,7 @@ N_WEIGHTS = 12
 N_EXAMPLES = 9
 
 
-def regression_page(result: RegressionResult) -> str:
+def regression_page(result: JudgedRegression) -> str:
     """Return the report as the text of a self-contained HTML file."""
     parts = [
         _header(result),
@@ -35,7 +35,7 @@ def regression_page(result: RegressionResult) -> str:
     return page(f"{result.data.target}: credo report", parts)
 
 
-def _header(result: RegressionResult) -> str:
+def _header(result: JudgedRegression) -> str:
     data, average, errors = result.data, result.average, result.errors
     shares = [
         tile(errors.share, "of the variance of test rows explained"),
@@ -60,7 +60,7 @@ def _header(result: RegressionResult) -> str:
     return header(data, headline(result), tiles)
 
 
-def _models(result: RegressionResult) -> str:
+def _models(result: JudgedRegression) -> str:
     headings = [
         "model",
         "log evidence",
@@ -103,7 +103,7 @@ def _models(result: RegressionResult) -> str:
     return section("The candidates", lead, grid)
 
 
-def _predictions(result: RegressionResult) -> str:
+def _predictions(result: JudgedRegression) -> str:
     level, step = percent(result.settings.coverage), picture.row_step(result)
     some = f"One of {step} test rows, and the {picture.N_WORST} with the largest errors, each"
     who = "Each test row" if step == 1 else some
@@ -138,7 +138,7 @@ def _predictions(result: RegressionResult) -> str:
     )
 
 
-def _examples(result: RegressionResult) -> str:
+def _examples(result: JudgedRegression) -> str:
     """Return a table of test rows spread over the range of predictions."""
     held_out = result.held_out
     mean = held_out.predictive.mean()
@@ -152,7 +152,7 @@ def _examples(result: RegressionResult) -> str:
     return table(["predicted", "low", "high", "true"], cells)
 
 
-def _columns(result: RegressionResult) -> str:
+def _columns(result: JudgedRegression) -> str:
     if result.winner.name == result.constant.name:
         return ""
     figures = [

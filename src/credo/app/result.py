@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from credo.distributions.estimate import Estimate
 from credo.distributions.predictive import Predictive
 from credo.models.average import ModelAverage
 
-__all__ = ["FitSettings", "RegressionResult"]
+__all__ = ["FitSettings", "JudgedRegression", "RegressionResult", "field_values"]
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class FitSettings:
 
 
 @dataclass(frozen=True, eq=False)
-class RegressionResult:
+class JudgedRegression:
     """Candidates weighed by evidence and by cross-validation, averaged and judged.
 
     Attributes
@@ -106,9 +107,9 @@ class RegressionResult:
     profiles
         How the average's prediction moves with the columns that move it most.
     slate_notes
-        A sentence for each candidate that was left out.
-    model
-        The same candidates fitted to all rows, to be saved.
+        A sentence for each candidate that was left out, and on those dropped early.
+    dropped
+        Names of candidates that were cross-validated in some folds only.
     """
 
     settings: FitSettings
@@ -120,7 +121,7 @@ class RegressionResult:
     held_out: HeldOut[Predictive]
     profiles: tuple[Profile, ...]
     slate_notes: tuple[str, ...]
-    model: TableRegression
+    dropped: tuple[str, ...]
 
     @property
     def candidates(self) -> tuple[CandidateScore, ...]:
@@ -144,8 +145,9 @@ class RegressionResult:
 
     @property
     def cv_winner(self) -> CandidateScore:
-        """The candidate with the highest cross-validated log score."""
-        return max(self.candidates, key=lambda score: score.cv_log_score)
+        """The candidate with the highest cross-validated log score among those in all folds."""
+        judged = (score for score in self.candidates if score.name not in self.dropped)
+        return max(judged, key=lambda score: score.cv_log_score)
 
     @property
     def n_folds(self) -> int:
@@ -163,3 +165,21 @@ class RegressionResult:
         usual = np.delete(self.held_out.y, self.errors.worst)
         mean = float(self.training.estimators_[0].intercept_)
         return float(np.sqrt(np.mean((usual - mean) ** 2)))
+
+
+@dataclass(frozen=True, eq=False)
+class RegressionResult(JudgedRegression):
+    """What was judged, and the model that came of it.
+
+    Attributes
+    ----------
+    model
+        The same candidates fitted to all rows, to be saved.
+    """
+
+    model: TableRegression
+
+
+def field_values(judged: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass by name, as they are."""
+    return {field.name: getattr(judged, field.name) for field in fields(judged)}

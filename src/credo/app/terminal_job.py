@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
-from threading import Thread
 
 from rich.text import Text
 
@@ -12,6 +10,7 @@ from credo import app
 from credo.app import terminal
 from credo.app.console import print_places
 from credo.app.job import fit_table
+from credo.app.report_process import ReportProcess
 from credo.app.result import FitSettings
 from credo.data.error import OutputError
 from credo.data.model_file import save
@@ -23,11 +22,16 @@ __all__ = ["compare", "demo", "fit", "list_models"]
 
 
 def fit(
-    table: Path, target: str, settings: FitSettings, out: Path | None, report: Path | None
+    table: Path,
+    target: str,
+    settings: FitSettings,
+    out: Path | None,
+    report: Path | None,
+    maker: ReportProcess,
 ) -> None:
     """Fit a table, print what was found, and write the model and the report if asked to."""
     _require_places(table, out, report)
-    result = _written(table, target, settings, out, report)
+    result = _written(table, target, settings, out, report, maker)
     console = terminal.stdout()
     terminal.print_result(console, result)
     places = {"model": out, "report": report}
@@ -67,7 +71,7 @@ def list_models() -> None:
         terminal.print_notes(console, [f"{name}: {meaning}" for name, meaning in known.items()])
 
 
-def demo(folder: Path) -> None:
+def demo(folder: Path, maker: ReportProcess) -> None:
     """Do the main job on the concrete set, and leave model and report in ``folder``."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -82,20 +86,23 @@ def demo(folder: Path) -> None:
         FitSettings(),
         folder / "concrete.credo",
         folder / "concrete.html",
+        maker,
     )
 
 
 def _written(
-    table: Path, target: str, settings: FitSettings, out: Path | None, report: Path | None
+    table: Path,
+    target: str,
+    settings: FitSettings,
+    out: Path | None,
+    report: Path | None,
+    maker: ReportProcess,
 ) -> terminal.Result:
-    if report is not None:
-        # Nobody needs to wait for what draws until there is something to draw.
-        Thread(target=import_module, args=("credo.app.svg",), daemon=True).start()
     with terminal.progress_bar(terminal.stderr()) as progress:
-        result = fit_table(table, target, settings, progress)
+        result = fit_table(table, target, settings, progress, maker.begin)
         if report is not None:
             progress(1.0, "drawing the report")
-            page = app.report_page(result).encode()
+            page = maker.page(result)
     if out is not None:
         save(result.model, out, fingerprint=result.data.fingerprint)
     if report is not None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
+from itertools import product
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,8 @@ from credo.data.table_input import named_inputs
 from credo.evaluation.cross_validation import CrossValidation
 from credo.evaluation.fold_fit import sums_of_others
 from credo.evaluation.scores import log_score
+from credo.families.linear import LinearStatistics
+from credo.inference.stacking import hopeless_models
 from credo.models.average import ModelAverage
 from credo.models.gap_average import AskedRows
 from credo.models.linear_regression import LinearRegression
@@ -35,8 +37,15 @@ HOPELESS = 1e-12
 """Probability given some rows below which that given more is not asked for."""
 
 
+FIRST_FOLDS = 3
+"""Folds after which a candidate that cannot count is not asked about the others."""
+
+
 class Training(NamedTuple):
-    """The average of candidates fitted to all training rows, and what each said in folds."""
+    """The average of candidates fitted to all training rows, and what each said in folds.
+
+    Candidates that were not asked about every fold have NaN for the rows of the others.
+    """
 
     average: ModelAverage
     folds: tuple[CrossValidation, ...]
@@ -53,7 +62,9 @@ def trained(
 
     Statistics of the folds add up to those of all rows, so that the rows are read once, with
     each basis placed once on the inputs of them all. Rows with gaps are completed once, for
-    all candidates.
+    all candidates. A candidate that has no probability given all rows, and after the first
+    folds could have no weight in a mixture either, is not asked about the other folds; only
+    the constant always is, since all are compared with it.
 
     Parameters
     ----------
@@ -69,18 +80,30 @@ def trained(
         Is told which candidate has its turn, from a fifth of the work to seven tenths.
     """
     rows = _TrainingRows.of(completion, train, fold)
+    first, *others = _fold_parts(completion, train, fold)
     telling, begun = Lock(), iter(range(len(slate.candidates)))
 
-    def judged(candidate: tuple[str, LinearRegression]) -> tuple[Any, CrossValidation]:
+    def begin(candidate: tuple[str, LinearRegression]) -> _Judged:
         with telling:
             share = 0.2 + 0.5 * next(begun) / len(slate.candidates)
             progress(share, f"cross-validating {candidate[0]}")
-        return _judged(candidate[1], rows)
+        judged = _Judged.of(candidate[1], rows)
+        judged.ask(first)
+        return judged
 
     # The last candidates have the most terms: the cores end together if these come first.
-    found = side_by_side(judged, slate.candidates[::-1])[::-1]
-    average = ModelAverage(list(slate.candidates)).weigh([model for model, _ in found])
-    return Training(average, tuple(folds for _, folds in found))
+    found = side_by_side(begin, slate.candidates[::-1])[::-1]
+    average = ModelAverage(list(slate.candidates)).weigh([judged.whole for judged in found])
+    is_dropped = (average.probability_ < HOPELESS) & hopeless_models(
+        [judged.log_prob[first.rows] for judged in found]
+    )
+    kept = [
+        judged
+        for judged, (name, _), is_out in zip(found, slate.candidates, is_dropped, strict=True)
+        if name == CONSTANT or not is_out
+    ]
+    side_by_side(lambda pair: pair[0].ask(pair[1]), list(product(kept[::-1], others)))
+    return Training(average, tuple(judged.cross_validation(fold) for judged in found))
 
 
 def retrained(
@@ -110,36 +133,79 @@ def retrained(
 
 @dataclass(frozen=True, eq=False)
 class _TrainingRows:
-    """Completed rows to learn from, outcomes, folds, and the rows to predict."""
+    """Completed rows to learn from, with outcomes and folds."""
 
     learned: CompletedRows
     inputs: pd.DataFrame
     y: Array
     fold: NDArray[np.intp]
-    asked: AskedRows
 
     @classmethod
     def of(cls, completion: Completion, train: Part, fold: NDArray[np.intp]) -> _TrainingRows:
         learned = completion.training(train.prepared.X, train.y)
         inputs = named_inputs(train.prepared._replace(X=learned.X))
-        return cls(learned, inputs, train.y, fold, AskedRows.of(completion, train.inputs))
+        return cls(learned, inputs, train.y, fold)
 
 
-def _judged(
-    candidate: LinearRegression, rows: _TrainingRows
-) -> tuple[LinearRegression, CrossValidation]:
-    """Return the candidate fitted to all rows, and its cross-validation."""
-    model, place, asked = clone(candidate), rows.learned.row, rows.asked
-    parts = model.summarize_groups(
-        rows.inputs, rows.y[place], rows.fold[place], rows.fold.max() + 1, rows.learned.weight
-    )
-    whole = copy(model).fit_statistics(reduce(add, parts))
-    log_prob, mean = np.empty(len(rows.y)), np.empty(len(rows.y))
-    # Without one fold a target may be constant: infinitely sure, and infinitely wrong.
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        models = [copy(model).fit_statistics(others) for others in sums_of_others(parts)]
-        said = model.predict_groups(asked.X, rows.fold[asked.row], models)
-        for part, told in asked.parts(said):
-            log_prob[part], mean[part] = log_score(told, rows.y[part]), told.mean()
-    evidences = np.array([one.log_evidence_ for one in models])
-    return whole, CrossValidation.of_numbers(log_prob, mean, rows.fold, evidences)
+@dataclass(frozen=True, eq=False)
+class _FoldPart:
+    """Some folds, the training rows in them, and what is asked about these rows."""
+
+    folds: NDArray[np.intp]
+    rows: NDArray[np.intp]
+    asked: AskedRows
+    place: NDArray[np.intp]
+    y: Array
+
+
+def _fold_parts(
+    completion: Completion, train: Part, fold: NDArray[np.intp]
+) -> Iterator[_FoldPart]:
+    """Yield the first folds, and then the others in two parts, which two cores may share."""
+    n_folds = int(fold.max()) + 1
+    rest = np.arange(min(FIRST_FOLDS, n_folds), n_folds)
+    for folds in (np.arange(min(FIRST_FOLDS, n_folds)), *np.array_split(rest, 2)):
+        rows = np.flatnonzero(np.isin(fold, folds))
+        if len(rows):
+            asked = AskedRows.of(completion, train.inputs.iloc[rows])
+            place = np.searchsorted(folds, fold[rows])
+            yield _FoldPart(folds, rows, asked, place, train.y[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """A candidate fitted to all rows, and what it said of rows whose fold it had not seen."""
+
+    model: LinearRegression
+    whole: LinearRegression
+    others: list[LinearStatistics]
+    log_prob: Array
+    mean: Array
+    evidences: Array
+
+    @classmethod
+    def of(cls, candidate: LinearRegression, rows: _TrainingRows) -> _Judged:
+        model, place, n_folds = clone(candidate), rows.learned.row, rows.fold.max() + 1
+        parts = model.summarize_groups(
+            rows.inputs, rows.y[place], rows.fold[place], n_folds, rows.learned.weight
+        )
+        others = sums_of_others(parts)
+        whole = copy(model).fit_statistics(others[-1] + parts[-1])
+        log_prob, mean = np.full((2, len(rows.y)), np.nan)
+        return cls(model, whole, others, log_prob, mean, np.full(n_folds, np.nan))
+
+    def ask(self, part: _FoldPart) -> None:
+        """Keep what fits without each of some folds say of the rows in it."""
+        # Without one fold a target may be constant: infinitely sure, and infinitely wrong.
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            models = [copy(self.model).fit_statistics(self.others[k]) for k in part.folds]
+            said = self.model.predict_groups(part.asked.X, part.place[part.asked.row], models)
+            for own, told in part.asked.parts(said):
+                rows = part.rows[own]
+                self.log_prob[rows] = log_score(told, part.y[own])
+                self.mean[rows] = told.mean()
+        self.evidences[part.folds] = [one.log_evidence_ for one in models]
+
+    def cross_validation(self, fold: NDArray[np.intp]) -> CrossValidation:
+        """Return what was said, folds not asked about left out."""
+        return CrossValidation.of_numbers(self.log_prob, self.mean, fold, self.evidences)

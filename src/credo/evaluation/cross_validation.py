@@ -65,8 +65,12 @@ class CrossValidation:
     def of_numbers(
         cls, log_score: Array, mean: Array, fold: Rows, log_evidence: Array
     ) -> CrossValidation:
-        """Return what a regression said of single numbers, all rows counting alike."""
-        score = weighted_mean(log_score, np.ones(len(log_score)))
+        """Return what a regression said of single numbers, all rows counting alike.
+
+        Rows that it was not asked about have NaN, and do not count.
+        """
+        asked = log_score[~np.isnan(log_score)]
+        score = weighted_mean(asked, np.ones(len(asked)))
         return cls(log_score, mean, fold, score, log_evidence, mean)
 
 
