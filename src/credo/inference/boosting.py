@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from credo.numerics.array import Array
+from credo.numerics.optimize.second_order import newton_root
 
 __all__ = ["Round", "boosting_rounds", "content_parts", "vote_sharpness"]
 
@@ -136,10 +136,17 @@ def vote_sharpness(votes: Array, codes: Codes, weight: Array) -> float:
     scaled -= scaled.max(axis=1, keepdims=True)
     chosen = np.take_along_axis(scaled, label[:, None], axis=1)[:, 0]
 
-    def slope(log_sharpness: float) -> float:
+    def moments(log_sharpness: float) -> tuple[Array, Array]:
         share = np.exp(np.exp(log_sharpness) * scaled)
-        mean = np.einsum("nk,nk->n", share, scaled) / share.sum(axis=1)
-        return float((amount * (chosen - mean)).sum())
+        share /= share.sum(axis=1, keepdims=True)
+        mean = np.einsum("nk,nk->n", share, scaled)
+        return mean, np.einsum("nk,nk->n", share, (scaled - mean[:, None]) ** 2)
+
+    def slope(log_sharpness: float) -> float:
+        return float((amount * (chosen - moments(log_sharpness)[0])).sum())
+
+    def bend(log_sharpness: float) -> float:
+        return -float(np.exp(log_sharpness) * (amount * moments(log_sharpness)[1]).sum())
 
     # Votes worse than chance on held-out rows still decide: their argmax must be the answer.
     low, high = np.log(1e-3), np.log(1e3)
@@ -147,4 +154,4 @@ def vote_sharpness(votes: Array, codes: Codes, weight: Array) -> float:
         return float(np.exp(low) / size)
     if slope(high) >= 0:
         return float(np.exp(high) / size)
-    return float(np.exp(scipy.optimize.brentq(slope, low, high, xtol=1e-12)) / size)
+    return float(np.exp(newton_root(slope, bend, start=0.0).x) / size)

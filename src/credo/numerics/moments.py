@@ -86,8 +86,10 @@ class Moments:
         weight = self.weight + other.weight
         share = other.weight / weight if weight != 0 else 0.0
         shift = other.mean - self.mean
-        spread = self.weight * share * np.outer(shift, shift)
-        return Moments(weight, self.mean + share * shift, self.scatter + other.scatter + spread)
+        scatter = np.outer(self.weight * share * shift, shift)
+        scatter += self.scatter
+        scatter += other.scatter
+        return Moments(weight, self.mean + share * shift, scatter)
 
     def __sub__(self, other: Moments) -> Moments:
         return self + Moments(-other.weight, other.mean, -other.scatter)
