@@ -275,3 +275,16 @@ def test_a_wide_frame_of_floats_is_not_asked_for_the_type_of_each_column(monkeyp
     assert asked == []
     fitted.predict(frame.astype(np.float32))
     assert len(asked) == 2
+
+
+@every_estimator
+def test_columns_or_rows_by_name_are_no_table(kind, model):
+    x, y = rows(kind)
+    columns = {"a": x[:, 0], "b": x[:, 1]}
+    by_row = [dict(zip("ab", row, strict=True)) for row in x.tolist()]
+    fitted = clone(model).fit(x, y)
+    for given, found in ((columns, "a dict"), ({0: x[0]}, "a dict"), (by_row, "rows that are")):
+        with pytest.raises(ValueError, match=f"X must be a table or an array; found {found}"):
+            clone(model).fit(given, y[: len(given)])
+        with pytest.raises(ValueError, match=f"X must be a table or an array; found {found}"):
+            fitted.predict(given)

@@ -7,6 +7,7 @@ before any work.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 import numpy as np
@@ -77,6 +78,7 @@ def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
     options
         As of ``validate_data``.
     """
+    _require_table(X)
     require_distinct_names(X)
     X, y = unmasked(X), tuple(unmasked(values) for values in y)
     _require_no_times("X", X)
@@ -161,6 +163,16 @@ def _checked(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
         return validate_data(estimator, X, *y, **options)
     validate_data(estimator, X, skip_check_array=True, reset=options.pop("reset", True))
     return check_array(X.to_numpy(), estimator=estimator, input_name="X", **options)
+
+
+def _require_table(X: Any) -> None:
+    """Refuse columns or rows by name, which look like rows of numbers to scikit-learn."""
+    rows = X[:1] if isinstance(X, list | tuple) else [X]
+    if any(isinstance(row, Mapping) for row in rows):
+        found = "a dict" if isinstance(X, Mapping) else "rows that are dicts"
+        raise ValueError(
+            f"X must be a table or an array; found {found}. Pass pandas.DataFrame(X)."
+        )
 
 
 def _require_no_times(name: str, values: Any = None) -> None:
