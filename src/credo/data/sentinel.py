@@ -17,7 +17,10 @@ FAR = 0.5
 """How far from all other values a number like 999 lies, in their range."""
 
 APART = 0.1
-"""How far below them a number like -1 lies that all others are above."""
+"""How far below all others -1 or 0 lies, in their range."""
+
+FEW = 0.1
+"""Share of the rows in which 0 may stand for missing; of more it is a value like others."""
 
 
 class Sentinel(NamedTuple):
@@ -49,9 +52,10 @@ def sentinels(x: Array) -> list[Sentinel]:
     """Return the values of a column that look like marks of missing values.
 
     Such is a repeated lowest or highest value that is written with nines alone, as -999 or
-    9999, or is -1, and lies apart from all others: nines below zero where no other value is
-    negative, or farther away than `FAR` of the range of the others; -1 below others that are
-    all positive, by at least `APART` of their range. NaN is no value.
+    9999, or is -1 or 0, and lies apart from all others: nines below zero where no other value
+    is negative, or farther away than `FAR` of the range of the others; -1 and 0 below others
+    that are all positive, by at least `APART` of their range; 0 in at most a `FEW` of the rows
+    and with a hole above it as others have none. NaN is no value.
 
     Examples
     --------
@@ -66,11 +70,13 @@ def sentinels(x: Array) -> list[Sentinel]:
 
 
 def _sentinel(x: Array, value: float) -> Sentinel | None:
-    if value != -1 and not _is_nines(value):
+    if value not in (-1, 0) and not _is_nines(value):
         return None
     rest = x[x != value]
     n_rows = len(x) - len(rest)
     if n_rows < FEWEST or len(rest) == 0 or rest.min() == rest.max():
+        return None
+    if value == 0 and not (n_rows <= FEW * len(x) and _is_hole(rest)):
         return None
     found = Sentinel(value, n_rows, float(rest.min()), float(rest.max()))
     return found if _is_apart(found) else None
@@ -79,9 +85,18 @@ def _sentinel(x: Array, value: float) -> Sentinel | None:
 def _is_apart(found: Sentinel) -> bool:
     value, extent = found.value, found.highest - found.lowest
     gap = max(found.lowest - value, value - found.highest)
-    if value == -1:
+    if value in (-1, 0):
         return found.lowest > 0 and gap >= APART * extent
     return value < 0 <= found.lowest or gap > FAR * extent
+
+
+def _is_hole(positive: Array) -> bool:
+    """Return whether no neighbors are half as far apart as the lowest is from 0.
+
+    Counts from 0 on have no such hole.
+    """
+    others = np.unique(positive)
+    return bool(others[0] > 2 * np.diff(others).max())
 
 
 def _is_nines(value: float) -> bool:

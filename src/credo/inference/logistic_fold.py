@@ -21,7 +21,7 @@ from credo.numerics.array import Array
 from credo.numerics.linear_algebra import cholesky
 from credo.numerics.softmax_normal import ExpectedSoftmax
 from credo.numerics.softmax_rows import SoftmaxRows
-from credo.numerics.threads import threads_for
+from credo.numerics.threads import threads_for_matrix
 
 __all__ = ["LogisticFolds"]
 
@@ -60,7 +60,7 @@ class LogisticFolds:
         rows = _seen(belief, design, code, weight)
         coordinates = rows.coordinates(belief.mean)
         covariance = belief.gaussian.form.dense().reshape(*rows.shape, *rows.shape)
-        with threads_for(_work(rows)):
+        with threads_for_matrix(belief.mean.size):
             expected = rows.expected(coordinates, rows.variances(covariance))
             gradient, curvature = rows.expected_derivatives(expected)
         prior = LogisticProblem(rows, belief.precision).prior_precision
@@ -74,7 +74,7 @@ class LogisticFolds:
         The precision of the prior and the view of the columns stay those of all rows.
         """
         part = self.rows.take(left_out)
-        with threads_for(_work(part)):
+        with threads_for_matrix(self.belief.mean.size):
             gradient, curvature = part.expected_derivatives(_some(self.expected, left_out))
             precision = self.curvature - curvature
             rest = (self.gradient - gradient.ravel())[:, None]
@@ -104,8 +104,3 @@ def _mean(values: Array, weight: Array) -> float:
 
 def _some(expected: ExpectedSoftmax, rows: Rows) -> ExpectedSoftmax:
     return ExpectedSoftmax(expected.loss[rows], expected.probability[rows], expected.bend[rows])
-
-
-def _work(rows: SoftmaxRows) -> float:
-    n_classes = len(rows.coding)
-    return len(rows.weight) * rows.shape[1] ** 2 * n_classes * (n_classes - 1) / 2

@@ -23,7 +23,7 @@ from credo.inference.logistic_variational import GaussianFit, VariationalLogisti
 from credo.numerics.array import Array
 from credo.numerics.constant import is_constant
 from credo.numerics.softmax_rows import SoftmaxRows, class_coding
-from credo.numerics.threads import threads_for
+from credo.numerics.threads import threads_for_matrix
 
 __all__ = ["LogisticLearning", "SeparationWarning"]
 
@@ -70,15 +70,19 @@ class LogisticLearning:
         self, design: Array, codes: NDArray[np.intp], weight: Array, n_classes: int
     ) -> tuple[LogisticBelief, Inference]:
         """Return the belief about the weights, and how it came about."""
+        with threads_for_matrix((n_classes - 1) * (min(design.shape) + 1)):
+            return self._believed(design, codes, weight, n_classes)
+
+    def _believed(
+        self, design: Array, codes: NDArray[np.intp], weight: Array, n_classes: int
+    ) -> tuple[LogisticBelief, Inference]:
         if not weight.all():
             is_heavy = weight > 0
             design, codes, weight = design[is_heavy], codes[is_heavy], weight[is_heavy]
         seen = self._rows(design, codes, weight, n_classes)
         rows, axes = _spanned(seen)
         problem = LogisticProblem(rows, self._first_precision(rows))
-        n_pairs = n_classes * (n_classes - 1) // 2
-        with threads_for(len(weight) * rows.shape[1] ** 2 * n_pairs):
-            inference = self._inferred(problem)
+        inference = self._inferred(problem)
         precision = problem.precision
         if self.learns_precision:
             precision = inference.state.problem.precision

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from credo.numerics.array import Array, as_float
+from credo.numerics.cores import in_parts
 from credo.numerics.linear_algebra import solve_lower
 
 __all__ = ["ExpectedSoftmax", "expected_softmax", "log_expected_softmax"]
@@ -94,15 +95,22 @@ def expected_softmax(scores: Array, variance: Array, code: NDArray[np.intp]) -> 
 
 def _logistic_means(mean: Array, variance: Array) -> tuple[Array, Array, Array]:
     """Return the means of the logistic function, its slope, and minus its logarithm."""
-    value, slope, loss = np.zeros((3, *mean.shape))
-    for share, width in zip(_SHARES, _WIDTHS, strict=True):
-        spread = np.sqrt(variance + width**2)
-        place = mean / spread
-        below = special.ndtr(place)
-        density = np.exp(-0.5 * place**2) / np.sqrt(2.0 * np.pi)
-        value += share * below
-        slope += share * density / spread
-        loss += share * (spread * density - mean * (1.0 - below))
+    found = np.zeros((3, mean.size))
+    means, variances = mean.ravel(), variance.ravel()
+
+    def add(start: int, stop: int) -> None:
+        own, (value, slope, loss) = means[start:stop], found[:, start:stop]
+        for share, width in zip(_SHARES, _WIDTHS, strict=True):
+            spread = np.sqrt(variances[start:stop] + width**2)
+            place = own / spread
+            below = special.ndtr(place)
+            density = np.exp(-0.5 * place**2) / np.sqrt(2.0 * np.pi)
+            value += share * below
+            slope += share * density / spread
+            loss += share * (spread * density - own * (1.0 - below))
+
+    in_parts(add, mean.size, len(_SHARES) * mean.size)
+    value, slope, loss = found.reshape(3, *mean.shape)
     return value, slope, loss
 
 

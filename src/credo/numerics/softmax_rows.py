@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.numerics.array import Array
+from credo.numerics.cores import in_parts
 from credo.numerics.softmax_normal import ExpectedSoftmax, expected_softmax
 
 __all__ = ["SoftmaxRows", "class_coding", "coordinate_covariance"]
@@ -294,12 +295,16 @@ def coordinate_covariance(rows: Array, covariance: Array) -> Array:
     blocks = covariance[first, :, second].transpose(1, 0, 2).reshape(m, -1)
     found = np.empty((len(rows), n_codes, n_codes))
     size = max(16, PRODUCT_BYTES // (8 * blocks.shape[1]))
-    for start in range(0, len(rows), size):
-        part = rows[start : start + size]
-        half = (part @ blocks).reshape(len(part), -1, m)
-        both = (half @ part[:, :, None])[:, :, 0]
-        found[start : start + size, first, second] = both
-        found[start : start + size, second, first] = both
+
+    def fill(start: int, stop: int) -> None:
+        for begin in range(start, stop, size):
+            part = rows[begin : min(begin + size, stop)]
+            half = (part @ blocks).reshape(len(part), -1, m)
+            both = (half @ part[:, :, None])[:, :, 0]
+            found[begin : begin + len(part), first, second] = both
+            found[begin : begin + len(part), second, first] = both
+
+    in_parts(fill, len(rows), rows.size * len(first))
     return found
 
 

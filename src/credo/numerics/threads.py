@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import copy_context
 from functools import cache
 from threading import Lock, Thread
@@ -20,7 +20,7 @@ from threadpoolctl import ThreadpoolController
 
 from credo.numerics.row_block import n_cores
 
-__all__ = ["side_by_side", "threads_for"]
+__all__ = ["side_by_side", "threads_for", "threads_for_matrix"]
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -47,6 +47,14 @@ def threads_for(work: float) -> Iterator[None]:
         yield
     finally:
         _ONE.leave()
+
+
+def threads_for_matrix(n: int) -> AbstractContextManager[None]:
+    """Let work inside take the threads that factorizations of an n x n matrix are worth.
+
+    For work whose other products are smaller, since rows come in blocks.
+    """
+    return threads_for(float(n) ** 3)
 
 
 def side_by_side(work: Callable[[S], T], items: Sequence[S]) -> list[T]:
