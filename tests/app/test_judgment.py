@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 from credo.app.judgment import (
     averaged_log_score,
     candidate_scores,
+    comparable_scores,
     cross_validation_gain,
     dropped_candidates,
     dropped_notes,
@@ -93,8 +94,8 @@ def test_a_candidate_dropped_early_has_no_part_in_what_is_said_of_the_others(ave
 def test_dropped_models_are_named_with_their_folds():
     assert dropped_notes({}, 10) == ()
     (said,) = dropped_notes({"linear": 3, "cubic": 4}, 10)
-    assert "last of 10 folds" in said
-    assert "linear after 3, cubic after 4;" in said
+    assert said.startswith("Not asked about all 10 folds")
+    assert "linear (3), cubic (4);" in said
 
 
 def test_the_best_by_folds_is_one_that_was_asked_about_all_of_them(result):
@@ -102,3 +103,26 @@ def test_the_best_by_folds_is_one_that_was_asked_about_all_of_them(result):
     without = dataclasses.replace(result, dropped=(best,))
     others = [score for score in result.candidates if score.name != best]
     assert without.cv_winner is max(others, key=lambda score: score.cv_log_score)
+
+
+def test_scores_of_other_rows_are_made_comparable():
+    rng = np.random.default_rng(4)
+    hard = np.repeat([0.0, -1.0], [300, 700])
+    best, worse = hard + rng.normal(0, 0.2, 1000), hard - 0.5 + rng.normal(0, 0.2, 1000)
+    some = np.where(np.arange(1000) < 300, worse, np.nan)
+    first, second = comparable_scores([best, some])
+    assert (first.value, first.standard_error) == (
+        pytest.approx(best.mean()),
+        pytest.approx(best.std(ddof=1) / np.sqrt(1000), rel=1e-2),
+    )
+    # Of its own rows alone the mean would be about 0.7 too high.
+    assert abs(second.value - worse.mean()) < 3 * second.standard_error
+    assert np.nanmean(some) - worse.mean() > 10 * second.standard_error
+    assert second.standard_error > first.standard_error
+
+
+def test_rows_that_the_best_thought_impossible_leave_each_score_as_it_is():
+    best, some = np.array([0.0, -np.inf, 0.0]), np.array([-1.0, np.nan, -3.0])
+    first, second = comparable_scores([best, some])
+    assert first.value == -np.inf
+    assert second.value == -2.0

@@ -2,12 +2,15 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from credo.app import report_process as module
 from credo.app.report import report_page
 from credo.app.report_process import ReportProcess, report_process
+
+FLAGS = dict.fromkeys(module._FLAGS.values(), 0)
 
 
 @pytest.fixture
@@ -19,8 +22,7 @@ def elsewhere(monkeypatch):
 @pytest.fixture
 def started(monkeypatch):
     """Let a process be started although this one has loaded what draws."""
-    monkeypatch.delitem(sys.modules, "matplotlib")
-    monkeypatch.setattr(module, "n_cores", lambda: 2)
+    monkeypatch.setattr(module, "_is_worth", lambda: True)
 
 
 @pytest.mark.parametrize("kind", ["result", "sorted_rows"])
@@ -71,16 +73,59 @@ def test_whatever_stops_the_work_ends_the_other_process(monkeypatch, started):
     assert processes[0].poll() is not None
 
 
-@pytest.mark.parametrize(("is_wanted", "n_cores"), [(False, 2), (True, 1)])
-def test_no_process_is_started_for_nothing(is_wanted, n_cores, monkeypatch, started):
+def test_no_process_is_started_for_no_report(monkeypatch, started):
+    monkeypatch.setattr(module, "_started", None)
+    with report_process(is_wanted=False):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("n_cores", "loaded", "is_worth"),
+    [(2, {}, True), (1, {}, False), (2, {"matplotlib"}, False)],
+)
+def test_one_core_or_what_draws_being_loaded_make_a_process_useless(
+    n_cores, loaded, is_worth, monkeypatch
+):
     monkeypatch.setattr(module, "n_cores", lambda: n_cores)
-    monkeypatch.setattr(module, "_started", None)
-    with report_process(is_wanted):
-        pass
+    monkeypatch.setattr(module, "sys", SimpleNamespace(modules=loaded))
+    assert module._is_worth() is is_worth
 
 
-def test_what_has_loaded_pictures_already_draws_them_itself(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", module)
-    monkeypatch.setattr(module, "_started", None)
-    with report_process(is_wanted=True):
-        pass
+def test_what_others_print_is_no_part_of_the_page(result, tmp_path, monkeypatch, started):
+    (tmp_path / "sitecustomize.py").write_text("print('hello')\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with report_process(is_wanted=True) as maker:
+        maker.begin(result)
+        assert maker.page(result) == report_page(result).encode()
+
+
+def test_another_credo_than_the_one_that_asks_does_not_answer(tmp_path):
+    served = subprocess.run(
+        [sys.executable, "-P", "-c", module._COMMAND, str(tmp_path / "credo" / "__init__.py")],
+        input=b"",
+        capture_output=True,
+        check=False,
+    )
+    assert (served.returncode, served.stdout, served.stderr) == (1, b"", b"")
+
+
+@pytest.mark.parametrize(("flag", "letter"), [("isolated", "-I"), ("no_user_site", "-s")])
+def test_what_this_python_must_not_load_the_other_must_not_either(flag, letter, monkeypatch):
+    asked = []
+    monkeypatch.setattr(module.sys, "flags", SimpleNamespace(**FLAGS | {flag: 1}))
+    monkeypatch.setattr(module.subprocess, "Popen", lambda command, **_: asked.append(command))
+    module._started()
+    assert letter in asked[0]
+
+
+@pytest.mark.parametrize("trouble", ["unpicklable", "no thread", "closed"])
+def test_whatever_keeps_the_other_from_being_asked_is_made_up_for(
+    trouble, result, monkeypatch, started
+):
+    with report_process(is_wanted=True) as maker:
+        if trouble == "closed":
+            maker.close()
+        if trouble == "no thread":
+            monkeypatch.setattr(module.Thread, "start", None)
+        maker.begin((lambda: 1) if trouble == "unpicklable" else result)
+        assert maker.page(result) == report_page(result).encode()

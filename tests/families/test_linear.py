@@ -216,3 +216,10 @@ def test_outputs_that_are_not_numbers_are_refused_in_both_forms(n_rows, bad):
     y[1] = bad
     with pytest.raises(ValueError, match="must be finite"), np.errstate(invalid="ignore"):
         LinearStatistics.of(np.ones((n_rows, 5)), y)
+
+
+def test_pooled_moments_are_symmetric_to_the_last_bit():
+    rng = np.random.default_rng(0)
+    parts = [Moments.of([rng.normal(rng.normal(size=7), size=(9, 7))]) for _ in range(5)]
+    pooled = sum(parts[1:], parts[0])
+    assert (pooled.scatter == pooled.scatter.T).all()

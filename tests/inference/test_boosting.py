@@ -116,6 +116,48 @@ def test_sharpness_maximizes_the_held_out_likelihood():
     assert_allclose(found, 0.3, rtol=0.1)
 
 
+def best_sharpness(votes, codes, weight):
+    """Return the same by Brent's method on the slope of the likelihood."""
+    row = np.arange(len(votes))
+    others = votes.copy()
+    others[row, codes] = -np.inf
+    margin = votes[row, codes] - others.max(axis=1)
+    size = np.sqrt(weight @ margin**2 / weight.sum())
+    unseen = np.zeros((2, votes.shape[1]))
+    unseen[:, 0] = size
+    scaled, label = np.vstack([votes, unseen]) / size, np.append(codes, [0, 1])
+    amount = np.append(weight, [0.5, 0.5])
+
+    def slope(t):
+        mean = (special.softmax(np.exp(t) * scaled, axis=1) * scaled).sum(axis=1)
+        return amount @ (scaled[np.arange(len(scaled)), label] - mean)
+
+    ends = np.log([1e-3, 1e3])
+    if slope(ends[0]) <= 0 or slope(ends[1]) >= 0:
+        return np.exp(ends[0] if slope(ends[0]) <= 0 else ends[1]) / size
+    return np.exp(optimize.brentq(slope, *ends, xtol=1e-13)) / size
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("tail", [1.0, 6.0])
+def test_sharpness_is_found_however_odd_votes_and_weights_are(tail):
+    rng = np.random.default_rng(1)
+    for _ in range(300):
+        n, n_classes = rng.integers(2, 30), rng.integers(2, 5)
+        votes = rng.normal(size=(n, n_classes)) * np.exp(rng.normal(0, tail / 2, (n, 1)))
+        weight = np.exp(rng.normal(0, tail, n))
+        codes = np.where(rng.random(n) < 0.7, votes.argmax(1), rng.integers(0, n_classes, n))
+        found = vote_sharpness(votes, codes, weight)
+        assert_allclose(found, best_sharpness(votes, codes, weight), rtol=1e-7)
+
+
+def test_sharpness_stays_within_its_bounds_where_the_slope_is_nearly_flat():
+    votes = np.array([[0.0, -1.3], [0.0, 0.0], [0.0, -0.4], [0.0, -1.0]])
+    codes, weight = np.array([0, 1, 1, 1]), np.array([10.0, 1e4, 10.0, 1.0])
+    found = vote_sharpness(votes, codes, weight)
+    assert_allclose(found, best_sharpness(votes, codes, weight), rtol=1e-7)
+
+
 @pytest.mark.parametrize("n", [1, 10, 1000])
 def test_rows_that_are_all_right_leave_half_a_row_of_doubt(n):
     votes = np.tile([[0.0, 3.0]], (n, 1))

@@ -6,6 +6,7 @@ from credo.numerics.optimize import (
     QuadraticForm,
     Status,
     Termination,
+    bracketed_root,
     iteratively_reweighted_least_squares,
     newton,
     newton_root,
@@ -123,3 +124,19 @@ def test_separable_classes_have_a_finite_answer_under_a_prior():
     found = iteratively_reweighted_least_squares(X, X[:, 1] > 0.5, precision=0.1)
     assert found.status.has_converged
     assert np.abs(found.gradient).max() < 1e-6
+
+
+@pytest.mark.parametrize("root", [-4.9, -1.0, 0.3, 4.99])
+@pytest.mark.parametrize("steepness", [0.1, 1.0, 30.0])
+def test_a_root_between_two_points_is_found_however_flat_the_ends_are(root, steepness):
+    found = bracketed_root(
+        lambda x: -np.tanh(steepness * (x - root)),
+        lambda x: -steepness / np.cosh(steepness * (x - root)) ** 2,
+        -5.0,
+        5.0,
+    )
+    assert_allclose(found, root, atol=1e-11)
+
+
+def test_a_derivative_that_says_nothing_leaves_halving():
+    assert_allclose(bracketed_root(lambda x: 0.7 - x, lambda x: 0.0, 0.0, 3.0), 0.7, atol=1e-11)

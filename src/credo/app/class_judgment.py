@@ -12,6 +12,7 @@ from scipy import special
 
 from credo.app.candidate import STACK
 from credo.app.chance import CONFIDENCE
+from credo.app.judgment import comparable_scores
 from credo.data.table_classification import ClassScore
 from credo.distributions.categorical import Categorical
 from credo.distributions.estimate import Estimate, sample_mean
@@ -64,11 +65,10 @@ def class_scores(
     stack: Stack, answers: Sequence[Categorical], y: NDArray[Any]
 ) -> tuple[ClassScore, ...]:
     """Return the scores of each classifier, and then of the stack, by their `class_answers`."""
+    cv_scores = comparable_scores(list(stack.log_scores_))
     weighed = [
-        _Weighed(name, float(weight), _mean(rows[~np.isnan(rows)]))
-        for name, weight, rows in zip(
-            stack.names_, stack.weights_, stack.log_scores_, strict=True
-        )
+        _Weighed(name, float(weight), score)
+        for name, weight, score in zip(stack.names_, stack.weights_, cv_scores, strict=True)
     ]
     weighed.append(_Weighed(STACK, 1.0, _mean(stacked_log_score(stack))))
     return tuple(_score(*pair, y) for pair in zip(weighed, answers, strict=True))

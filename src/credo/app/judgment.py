@@ -27,6 +27,7 @@ __all__ = [
     "averaged_log_score",
     "candidate_scores",
     "columns_gain",
+    "comparable_scores",
     "cross_validation_gain",
     "dropped_candidates",
     "dropped_notes",
@@ -56,13 +57,14 @@ def candidate_scores(
     coverage
         Probability of the intervals whose hits are counted.
     """
+    rows = [fold.log_score for fold in folds]
     stacked = np.zeros(len(folds))
-    judged = [place for place, fold in enumerate(folds) if _is_judged(fold)]
-    stacked[judged] = stacking_weights([folds[place].log_score for place in judged])
+    judged = [place for place, own in enumerate(rows) if not np.isnan(own).any()]
+    stacked[judged] = stacking_weights([rows[place] for place in judged])
     weighed = [
-        _Weighed(name, float(share), float(weight), fold.score)
-        for name, share, weight, fold in zip(
-            average.names_, average.probability_, stacked, folds, strict=True
+        _Weighed(name, float(share), float(weight), score)
+        for name, share, weight, score in zip(
+            average.names_, average.probability_, stacked, comparable_scores(rows), strict=True
         )
     ]
     weighed.append(_Weighed(AVERAGE, 1.0, 1.0, _mean(averaged_log_score(folds))))
@@ -100,7 +102,9 @@ def averaged_log_score(folds: Sequence[CrossValidation]) -> Array:
     """Return the log score of each row under the average that its folds would have given.
 
     As `cross_validate` of a `ModelAverage`: the parts are weighed by their evidence without
-    the row's fold. A fold whose evidences are infinite weighs its parts alike.
+    the row's fold. A fold whose evidences are infinite weighs its parts alike. A candidate
+    that was dropped, since it has no probability given all rows, has no part in folds that it
+    was not asked about.
     """
     evidences = np.nan_to_num(
         [part.log_evidence for part in folds], nan=-_HUGE, posinf=_HUGE, neginf=-_HUGE
@@ -130,12 +134,41 @@ def columns_gain(folds: Sequence[CrossValidation]) -> Estimate:
         return _mean(averaged_log_score(folds) - folds[0].log_score)
 
 
+def comparable_scores(log_scores: Sequence[Array]) -> list[Estimate]:
+    """Return the mean log score of each model, as if all had been asked about every row.
+
+    Rows that some were not asked about may be harder than others. The best of the models that
+    were asked about all of them tells by how much: a model's mean is that of the best one over
+    all rows, plus its own less the best one's over its own rows.
+
+    Parameters
+    ----------
+    log_scores
+        Of each model, shape (n,), NaN where it was not asked.
+    """
+    judged = [own for own in log_scores if not np.isnan(own).any()]
+    best = max(judged, key=np.mean)
+    whole = _mean(best)
+    if not np.isfinite(whole.value):
+        return [_mean(own[~np.isnan(own)]) for own in log_scores]
+    found = []
+    for own in log_scores:
+        asked = ~np.isnan(own)
+        if asked.all():
+            found.append(_mean(own))
+            continue
+        ahead = _mean(own[asked] - best[asked])
+        error = np.hypot(ahead.standard_error, whole.standard_error)
+        found.append(Estimate(whole.value + ahead.value, error))
+    return found
+
+
 def dropped_candidates(
     names: Sequence[str], folds: Sequence[CrossValidation]
 ) -> dict[str, int]:
     """Return the candidates that were not asked about every fold, and about how many."""
     return {
-        name: int(np.isfinite(part.log_evidence).sum())
+        name: len(np.unique(part.fold[~np.isnan(part.log_score)]))
         for name, part in zip(names, folds, strict=True)
         if not _is_judged(part)
     }
@@ -145,10 +178,10 @@ def dropped_notes(n_asked: Mapping[str, int], n_folds: int) -> tuple[str, ...]:
     """Return a sentence on the models that were asked about fewer folds than there are."""
     if not n_asked:
         return ()
-    told = ", ".join(f"{name} after {n}" for name, n in n_asked.items())
+    told = ", ".join(f"{name} ({n})" for name, n in n_asked.items())
     return (
-        f"Dropped before the last of {n_folds} folds, where no weight was left to be had: "
-        f"{told}; their cross-validated scores are of those folds.",
+        f"Not asked about all {n_folds} folds, because they could get no weight: {told}; their "
+        "cross-validated scores are those of the best one, and how far they were behind it.",
     )
 
 

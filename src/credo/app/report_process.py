@@ -12,18 +12,24 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any
 
+import credo
 from credo import app
 from credo.__main__ import load_quickly
 from credo.numerics.row_block import n_cores
 
 __all__ = ["ReportProcess", "report_process", "serve"]
 
+PATIENCE = 60.0
+"""Seconds after which a page that another process should have made is made in this one."""
+
 _COMMAND = "from credo.app.report_process import serve; serve()"
+_FIRST = b"<!DOCTYPE html>"
+_FLAGS = {"I": "isolated", "E": "ignore_environment", "s": "no_user_site"}
 
 
 class ReportProcess:
@@ -39,24 +45,30 @@ class ReportProcess:
         self._process = process
         self._asking: Thread | None = None
         self._page = b""
+        self._lock, self._is_closed = Lock(), False
 
     def begin(self, judged: Any) -> None:
         """Let the page be made of what was judged; do not wait for it."""
-        if self._process is not None:
-            self._asking = Thread(target=self._ask, args=(pickle.dumps(judged),), daemon=True)
-            self._asking.start()
+        # Whatever goes wrong with the other process, this one can make the page.
+        with self._lock, suppress(Exception):
+            if self._process is not None and not self._is_closed:
+                thread = Thread(target=self._ask, args=(pickle.dumps(judged),), daemon=True)
+                thread.start()
+                self._asking = thread
 
     def page(self, judged: Any) -> bytes:
         """Return the page, made here if the other process did not."""
         if self._asking is not None:
-            self._asking.join()
+            self._asking.join(PATIENCE)
         return self._page or app.report_page(judged).encode()
 
     def close(self) -> None:
         """End the other process, whatever it is doing."""
-        if self._process is None:
-            return
-        self._process.kill()
+        with self._lock:
+            if self._process is None or self._is_closed:
+                return
+            self._is_closed = True
+            self._process.kill()
         if self._asking is None:
             self._process.communicate()
         else:
@@ -65,7 +77,7 @@ class ReportProcess:
     def _ask(self, question: bytes) -> None:
         assert self._process is not None
         page, _ = self._process.communicate(question)
-        if self._process.returncode == 0:
+        if self._process.returncode == 0 and page.startswith(_FIRST):
             self._page = page
 
 
@@ -78,8 +90,7 @@ def report_process(is_wanted: bool) -> Iterator[ReportProcess]:
     is_wanted
         Whether a report will be made at all.
     """
-    is_worth = is_wanted and n_cores() > 1 and "matplotlib" not in sys.modules
-    maker = ReportProcess(_started() if is_worth else None)
+    maker = ReportProcess(_started() if is_wanted and _is_worth() else None)
     try:
         yield maker
     finally:
@@ -87,23 +98,36 @@ def report_process(is_wanted: bool) -> Iterator[ReportProcess]:
 
 
 def serve() -> None:
-    """Load what makes reports, read what was judged, and write its page."""
+    """Load what makes reports, read what was judged, and write its page.
+
+    The first argument says where the credo is that asks: another one may mean other things.
+    """
+    if sys.argv[1] != credo.__file__:
+        os._exit(1)
     load_quickly()
     for module in ("class_report", "regression_report"):
         import_module(f"credo.app.{module}")
-    judged = pickle.load(sys.stdin.buffer)
-    sys.stdout.buffer.write(app.report_page(judged).encode())
-    sys.stdout.flush()
-    # Nothing is left to be cleared away, which takes as long as a picture.
+    page = app.report_page(pickle.load(sys.stdin.buffer)).encode()
+    # What others print stays in its buffer. Nothing is left to be cleared away either, which
+    # takes as long as a picture.
+    with os.fdopen(sys.stdout.fileno(), "wb") as out:
+        out.write(page)
     os._exit(0)
 
 
+def _is_worth() -> bool:
+    return n_cores() > 1 and "matplotlib" not in sys.modules
+
+
 def _started() -> subprocess.Popen[bytes] | None:
+    if not sys.executable:
+        return None
+    flags = [f"-{letter}" for letter, name in _FLAGS.items() if getattr(sys.flags, name)]
     # -P: files of the folder one happens to be in are no modules. A session of its own: Ctrl-C
     # is for the first process, which then ends this one.
     try:
         return subprocess.Popen(
-            [sys.executable, "-P", "-c", _COMMAND],
+            [sys.executable, *flags, "-P", "-c", _COMMAND, str(credo.__file__)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -51,7 +51,7 @@ class CandidateScore:
         Its share in the mixture of candidates with the highest cross-validated log score.
     cv_log_score, cv_log_score_error
         Mean log score of training rows in folds that the fit had not seen, and its standard
-        error.
+        error; of a candidate that was not asked about all folds, an estimate of it.
     log_score, log_score_error, rmse, coverage, r_squared
         On the test rows: the mean log score and its standard error, the root mean squared
         error, the share of rows inside their interval, the share of variance explained.

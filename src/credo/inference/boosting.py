@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.numerics.array import Array
-from credo.numerics.optimize.second_order import newton_root
+from credo.numerics.optimize.second_order import bracketed_root
 
 __all__ = ["Round", "boosting_rounds", "content_parts", "vote_sharpness"]
 
@@ -154,4 +154,4 @@ def vote_sharpness(votes: Array, codes: Codes, weight: Array) -> float:
         return float(np.exp(low) / size)
     if slope(high) >= 0:
         return float(np.exp(high) / size)
-    return float(np.exp(newton_root(slope, bend, start=0.0).x) / size)
+    return float(np.exp(bracketed_root(slope, bend, low, high)) / size)

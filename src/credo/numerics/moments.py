@@ -86,7 +86,8 @@ class Moments:
         weight = self.weight + other.weight
         share = other.weight / weight if weight != 0 else 0.0
         shift = other.mean - self.mean
-        scatter = np.outer(self.weight * share * shift, shift)
+        scatter = np.outer(shift, shift)
+        scatter *= self.weight * share
         scatter += self.scatter
         scatter += other.scatter
         return Moments(weight, self.mean + share * shift, scatter)

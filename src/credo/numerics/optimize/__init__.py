@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from credo.numerics.optimize.quadratic import taylor as taylor
     from credo.numerics.optimize.quasi_newton import lbfgs as lbfgs
     from credo.numerics.optimize.second_order import Root as Root
+    from credo.numerics.optimize.second_order import bracketed_root as bracketed_root
     from credo.numerics.optimize.second_order import newton as newton
     from credo.numerics.optimize.second_order import newton_root as newton_root
 
@@ -55,6 +56,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "minimum": ["Minimum", "Status", "StepInfo", "Termination"],
         "quadratic": ["QuadraticForm", "taylor"],
         "quasi_newton": ["lbfgs"],
-        "second_order": ["Root", "newton", "newton_root"],
+        "second_order": ["Root", "bracketed_root", "newton", "newton_root"],
     },
 )

@@ -18,7 +18,7 @@ from credo.numerics.optimize.minimum import (
     Termination,
 )
 
-__all__ = ["Root", "newton", "newton_root"]
+__all__ = ["Root", "bracketed_root", "newton", "newton_root"]
 
 _SMALLEST_CURVATURE = 1e-14
 _NO_CURVATURE = 1e-150
@@ -115,6 +115,37 @@ def newton_root(
         elif small_step:
             status = Status.PARAMETERS_STEADY
     return Root(x, value, status or Status.MAX_STEPS, len(trace), tuple(trace))
+
+
+def bracketed_root(
+    function: Callable[[float], float],
+    derivative: Callable[[float], float],
+    low: float,
+    high: float,
+    tolerance: float = 1e-12,
+    max_steps: int = 200,
+) -> float:
+    """Return the root of a decreasing function between two points of unlike sign.
+
+    Newton's steps from the middle; one that leaves what is left of the interval, or is more
+    than half as long as the one before, is replaced by halving the interval.
+
+    Examples
+    --------
+    >>> round(bracketed_root(lambda x: 2 - x * x, lambda x: -2 * x, 0.0, 9.0), 6)
+    1.414214
+    """
+    x, step = 0.5 * (low + high), high - low
+    for _ in range(max_steps):
+        value, slope = function(x), derivative(x)
+        low, high = (x, high) if value > 0 else (low, x)
+        newton = x - value / slope if slope < 0 else np.inf
+        is_good = low <= newton <= high and abs(newton - x) <= 0.5 * abs(step)
+        following = newton if is_good else 0.5 * (low + high)
+        step, x = following - x, following
+        if abs(step) <= tolerance * max(1.0, abs(x)):
+            break
+    return float(x)
 
 
 def _closer(
