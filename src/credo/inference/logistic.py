@@ -83,14 +83,14 @@ class LogisticProblem:
     def values(self, parameters: Array) -> Array:
         """Return minus the log posterior of several parameters (q, d), shape (q,)."""
         likelihood = self.rows.values(parameters.reshape(-1, *self.rows.shape))
-        return np.asarray(likelihood + [self.penalty(each) for each in parameters])
+        return np.asarray(likelihood + self.penalty(parameters))
 
     def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
         """Return minus the log posterior, normalized in the prior, and its gradient."""
         value, gradient = self.rows.value_and_gradient(parameters.reshape(self.rows.shape))
         prior = self.prior_precision
         return (
-            value + self.penalty(parameters),
+            value + float(self.penalty(parameters)),
             gradient.ravel() + prior * parameters,
         )
 
@@ -100,16 +100,16 @@ class LogisticProblem:
         prior = self.prior_precision
         curvature[np.diag_indices_from(curvature)] += prior
         return (
-            value + self.penalty(parameters),
+            value + float(self.penalty(parameters)),
             gradient.ravel() + prior * parameters,
             curvature,
         )
 
-    def penalty(self, parameters: Array) -> float:
-        """Return minus the log prior density, flat intercepts left out."""
+    def penalty(self, parameters: Array) -> Array:
+        """Return minus the log prior density of (..., d), flat intercepts left out."""
         prior = self.prior_precision
         log_density = np.log(prior[prior > 0]) - LOG_TWO_PI
-        return float(0.5 * (prior @ parameters**2 - log_density.sum()))
+        return np.asarray(0.5 * (parameters**2 @ prior - log_density.sum()))
 
     def subsample(self) -> LogisticProblem | None:
         """Return a random part of the rows that stands for all, or None if too few are left."""

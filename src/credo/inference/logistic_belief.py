@@ -13,7 +13,7 @@ from credo.numerics.array import Array
 from credo.numerics.linear_algebra import cholesky
 from credo.numerics.log_domain import log_normalize, softmax
 from credo.numerics.logistic_integral import log_logistic_normal_mean, moderation
-from credo.numerics.softmax_normal import log_expected_softmax
+from credo.numerics.softmax_normal import class_pairs, log_expected_softmax
 from credo.numerics.softmax_rows import coordinate_covariance
 from credo.numerics.threads import threads_for
 
@@ -153,7 +153,7 @@ class LogisticBelief:
             # Scores of the coding are orthonormal: its transpose gives the coordinates back.
             root = cholesky(covariance).lower
             return log_expected_softmax(scores @ self.coding, root, self.coding)
-        first, second = np.triu_indices(len(self.coding), 1)
+        first, second = class_pairs(len(self.coding))
         between = self.coding[first] - self.coding[second]
         variance = np.einsum("qj,njl,ql->nq", between, covariance, between, optimize=True)
         share = softmax(scores[:, first] + scores[:, second])

@@ -251,7 +251,7 @@ def _quadratic(problem: LogisticProblem, mode: Mode) -> tuple[PrecisionProblem, 
     projection = (pull @ vectors)[None]
     total = (projection**2 / values).sum(axis=1)
     n = float(problem.rows.weight.sum())
-    log_likelihood = problem.penalty(mode.parameters) - mode.value
+    log_likelihood = float(problem.penalty(mode.parameters)) - mode.value
     constant += log_likelihood + float(weights @ (0.5 * gram @ weights - pull))
     constant += 0.5 * (float(total[0]) + n * LOG_TWO_PI)
     none = np.zeros(len(weights))

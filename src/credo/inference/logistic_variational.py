@@ -26,7 +26,7 @@ from credo.inference.laplace import LaplaceApproximation, Mode
 from credo.inference.logistic import LogisticProblem
 from credo.numerics.array import Array
 from credo.numerics.linear_algebra import cholesky, solve_lower
-from credo.numerics.softmax_normal import ExpectedSoftmax
+from credo.numerics.softmax_normal import ExpectedSoftmax, class_pairs
 
 __all__ = ["GaussianFit", "VariationalLogistic"]
 
@@ -95,7 +95,7 @@ class GaussianFit:
         """
         prior, d = self.problem.prior_precision, len(self.mean)
         value = float(self.problem.rows.weight @ self.expected.loss)
-        value += self.problem.penalty(self.mean) + 0.5 * float(
+        value += float(self.problem.penalty(self.mean)) + 0.5 * float(
             prior @ self.covariance.diagonal()
         )
         return -value + 0.5 * (d * (1.0 + LOG_TWO_PI) - self.log_det)
@@ -187,7 +187,7 @@ class GaussianFit:
         First ones, and second ones for a likelihood that is quadratic.
         """
         rows, prior = self.problem.rows, self.problem.precision * self.squares
-        first, second = np.triu_indices(len(rows.coding), 1)
+        first, second = class_pairs(len(rows.coding))
         between = self.coordinates @ (rows.coding[first] - rows.coding[second]).T
         bend = self.expected.bend * rows.weight[:, None]
         along, across = np.vdot(bend, between**2), np.vdot(bend, self.variance)

@@ -22,6 +22,7 @@ from credo.models.labeled import first_labeled_rows
 from credo.models.setting import generator, require_choice, require_precision
 from credo.numerics.array import Array
 from credo.numerics.log_domain import softmax
+from credo.numerics.threads import threads_for_matrix
 
 __all__ = ["LogisticRegression"]
 
@@ -114,7 +115,8 @@ class LogisticRegression(PredictiveClassifier):
         self.posterior_, self.inference_ = learning.learn(
             design(self.basis_, rows.x), rows.code, weight, len(self.classes_)
         )
-        return self._hold()
+        with threads_for_matrix(self.posterior_.mean.size):
+            return self._hold()
 
     def predict_dist(self, X: ArrayLike) -> Categorical:
         """Return the distribution of the class, weights integrated out, one entry per row."""

@@ -30,7 +30,7 @@ from credo.numerics.array import Array, as_float
 from credo.numerics.cores import in_parts
 from credo.numerics.linear_algebra import solve_lower
 
-__all__ = ["ExpectedSoftmax", "expected_softmax", "log_expected_softmax"]
+__all__ = ["ExpectedSoftmax", "class_pairs", "expected_softmax", "log_expected_softmax"]
 
 # The mixture of five normal distribution functions closest to the logistic function.
 _SHARES = (0.06403652285, 0.3375820735, 0.40887544456, 0.17219341862, 0.01731254047)
@@ -59,6 +59,21 @@ class ExpectedSoftmax:
     bend: Array
 
 
+@lru_cache(maxsize=64)
+def class_pairs(n_classes: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the first and the second class of each pair.
+
+    Examples
+    --------
+    >>> class_pairs(3)
+    (array([0, 0, 1]), array([1, 2, 2]))
+    """
+    first, second = np.triu_indices(n_classes, 1)
+    first.setflags(write=False)
+    second.setflags(write=False)
+    return first, second
+
+
 def expected_softmax(scores: Array, variance: Array, code: NDArray[np.intp]) -> ExpectedSoftmax:
     """Return means over normal scores, row by row.
 
@@ -78,7 +93,7 @@ def expected_softmax(scores: Array, variance: Array, code: NDArray[np.intp]) -> 
     (array([[0.3523, 0.6477]]), array([0.6425]))
     """
     n_classes = scores.shape[1]
-    first, second = np.triu_indices(n_classes, 1)
+    first, second = class_pairs(n_classes)
     ahead = scores[:, first] - scores[:, second]
     wins, slope, trail = _logistic_means(ahead, variance)
     loses = np.maximum(1.0 - wins, _TINY)
@@ -123,7 +138,7 @@ def _own_loss(trail: Array, ahead: Array, code: NDArray[np.intp], n_classes: int
         Mean loss of the first class of a pair against the second, and by how much its mean
         score is ahead, shape (n, n_pairs).
     """
-    first, second = np.triu_indices(n_classes, 1)
+    first, second = class_pairs(n_classes)
     pair = np.zeros((n_classes, n_classes), dtype=int)
     pair[first, second] = pair[second, first] = np.arange(len(first))
     others = np.array([[j for j in range(n_classes) if j != k] for k in range(n_classes)])

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from credo.numerics.array import Array
 from credo.numerics.cores import in_parts
-from credo.numerics.softmax_normal import ExpectedSoftmax, expected_softmax
+from credo.numerics.softmax_normal import ExpectedSoftmax, class_pairs, expected_softmax
 
 __all__ = ["SoftmaxRows", "class_coding", "coordinate_covariance"]
 
@@ -89,6 +89,10 @@ class SoftmaxRows:
     def values(self, parameters: Array) -> Array:
         """Return minus the log likelihood of several parameters (q, J, m + 1), shape (q,)."""
         seen = parameters * self._scale
+        if len(self.coding) == 2:
+            return self._values_of_two(
+                np.tensordot(self.coding[1] - self.coding[0], seen, (0, 1))
+            )
         q, n_codes, m = seen.shape
         value = np.zeros(q)
         size = max(16, PRODUCT_BYTES // (8 * q * len(self.coding)))
@@ -99,6 +103,20 @@ class SoftmaxRows:
             scores -= highest[:, :, None]
             total = np.log(np.exp(scores, out=scores).sum(axis=2))
             value += self.weight[rows] @ (total + highest - chosen)
+        return value
+
+    def _values_of_two(self, seen: Array) -> Array:
+        """Return the same for two classes, of which one number (q, m + 1) is the lead."""
+        value = np.zeros(len(seen))
+        size = max(16, PRODUCT_BYTES // (8 * len(seen)))
+        for rows, part in self._blocks(size):
+            wrong = part @ seen.T
+            wrong[self.code[rows] == 1] *= -1.0
+            loss = np.maximum(wrong, 0.0)
+            np.abs(wrong, out=wrong)
+            np.negative(wrong, out=wrong)
+            loss += np.log1p(np.exp(wrong, out=wrong), out=wrong)
+            value += self.weight[rows] @ loss
         return value
 
     def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
@@ -134,7 +152,7 @@ class SoftmaxRows:
     def derivatives(self, parameters: Array) -> tuple[float, Array, Array]:
         """Return value, gradient, and curvature of shape (J (m + 1), J (m + 1))."""
         seen = parameters * self._scale
-        first, second = np.triu_indices(len(self.coding), 1)
+        first, second = class_pairs(len(self.coding))
         value, gradient = 0.0, np.zeros(self.shape)
         grams = _PairGrams(len(first), self.shape[1])
         for rows, part in self._blocks(grams.n_rows):
@@ -154,7 +172,7 @@ class SoftmaxRows:
             Of the parameters, shape (J, m + 1, J, m + 1).
         """
         scaled = covariance * np.multiply.outer(self._scale, self._scale)[None, :, None, :]
-        first, second = np.triu_indices(len(self.coding), 1)
+        first, second = class_pairs(len(self.coding))
         between = self.coding[first] - self.coding[second]
         squares = (between[:, :, None] * between[:, None]).reshape(len(first), -1)
         parts = [
@@ -186,7 +204,7 @@ class SoftmaxRows:
     def _curvature(self, grams: Array) -> Array:
         """Return the curvature from the Gram matrices of all pairs of classes."""
         n_codes, m = self.shape
-        first, second = np.triu_indices(len(self.coding), 1)
+        first, second = class_pairs(len(self.coding))
         pairs = grams * np.outer(self._scale, self._scale)
         # Between classes the curvature is minus that of the pair; each class balances its row.
         by_class = np.zeros((len(self.coding), len(self.coding), m, m))
