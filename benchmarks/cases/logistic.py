@@ -1,4 +1,7 @@
-"""Logistic regression at a given weight precision, beside scikit-learn at equal objective."""
+"""Logistic regression beside scikit-learn: large at equal objective, small with defaults.
+
+Of the small tables credo also learns the precision of the weights, and keeps a posterior.
+"""
 
 from collections.abc import Callable
 from functools import cache
@@ -7,7 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
+from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.linear_model import LogisticRegression as Peer
+from sklearn.metrics import log_loss
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
 
 from benchmarks.harness import Case, Contender, Goal
 from credo.models.logistic_regression import LogisticRegression
@@ -16,6 +23,8 @@ __all__ = ["CASES", "data", "objective"]
 
 N_SAMPLES, N_FEATURES, PRECISION = 100_000, 50, 1.0
 Data = tuple[NDArray[np.float64], NDArray[np.intp]]
+Split = tuple[Data, Data]
+SMALL = {"digits": load_digits, "breast cancer": load_breast_cancer}
 
 
 @cache
@@ -77,4 +86,39 @@ def case(n_classes: int) -> Case:
     )
 
 
-CASES = (case(2), case(10))
+@cache
+def small(name: str, is_standardized: bool) -> Split:
+    """Return training and test rows of a table that comes with scikit-learn."""
+    x, y = SMALL[name](return_X_y=True)
+    if is_standardized:
+        x = StandardScaler().fit_transform(x)
+    split: list[Any] = train_test_split(x, y, test_size=0.25, random_state=0, stratify=y)
+    return (split[0], split[2]), (split[1], split[3])
+
+
+def log_loss_of_test_rows(rows: Split, model: Any) -> float:
+    """Return the mean log loss of the test rows."""
+    x, y = rows[1]
+    return float(log_loss(y, model.predict_proba(x)))
+
+
+def small_case(name: str, is_standardized: bool) -> Case:
+    rows, columns = small(name, is_standardized)[0][0].shape
+    how = "standardized" if is_standardized else "as it comes"
+    return Case(
+        name=f"{name}, {rows:,} x {columns}, {how}, precision learned",
+        data=lambda: small(name, is_standardized),
+        contenders={
+            "credo": Contender(lambda rows: LogisticRegression().fit(*rows[0])),
+            "lbfgs": Contender(lambda rows: Peer().fit(*rows[0]), "scikit-learn"),
+        },
+        quality={"test log loss": log_loss_of_test_rows},
+        goals=(Goal("lbfgs", at_least=1 / 3),),
+    )
+
+
+CASES = (
+    case(2),
+    case(10),
+    *(small_case(name, is_standardized) for name in SMALL for is_standardized in (False, True)),
+)
