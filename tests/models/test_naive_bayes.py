@@ -334,6 +334,24 @@ def test_a_missing_value_equals_an_absent_column():
     assert_allclose(model.log_density(blank), without.log_density(frame.drop(columns="size")))
 
 
+@pytest.mark.parametrize("inference", ["exact", "map", "ml"])
+def test_a_category_that_is_missing_in_all_rows_says_nothing(inference):
+    rest = np.array([[1.0], [2.0], [2.0], [1.0], [2.0]])
+    gone, y = np.column_stack([np.full(5, NAN), rest]), [0, 1, 1, 0, 0]
+    model = NaiveBayes(kinds="categorical", inference=inference).fit(gone, y)
+    without = NaiveBayes(kinds="categorical", inference=inference).fit(rest, y)
+    assert_allclose(model.predict_proba(gone), without.predict_proba(rest))
+    new = np.column_stack([np.arange(5.0), rest])
+    assert_allclose(model.predict_proba(new), without.predict_proba(rest))
+    table, classes = model.sample(20, random_state=0)
+    drawn = np.asarray(table, dtype=float)
+    assert np.isnan(drawn[:, 0]).all()
+    assert set(drawn[:, 1]) == {1.0, 2.0}
+    assert set(classes) == {0, 1}
+    alone = NaiveBayes(kinds="categorical", inference=inference).fit(gone[:, :1], y)
+    assert_allclose(alone.predict_proba(gone[:, :1]).std(axis=0), 0.0)
+
+
 def test_a_missing_number_is_integrated_out():
     x, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 2
     model = NaiveBayes().fit(x, y)

@@ -27,7 +27,7 @@ __all__ = ["Draws", "MixedPredictive", "log_arrangements", "shares"]
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """Random rows by kind of column, categories as places among their states."""
+    """Random rows by kind of column, categories as places among their states, -1 of none."""
 
     classes: NDArray[np.intp]
     numbers: Array
@@ -42,7 +42,11 @@ class Draws:
         names: NDArray[Any] | None,
     ) -> Any:
         """Return the columns in the order of ``kinds``; an array if all are plain numbers."""
-        labels = [known[code] for known, code in zip(states, self.categories, strict=True)]
+        # What was missing in all rows is missing in those drawn too.
+        labels = [
+            known[code] if len(known) else np.full(len(code), np.nan)
+            for known, code in zip(states, self.categories, strict=True)
+        ]
         parts: dict[str, list[NDArray[Any]]] = {
             "gaussian": list(self.numbers.T),
             "bernoulli": list(self.binary.T),
@@ -98,8 +102,10 @@ class MixedPredictive:
                 "outcomes as 0 and 1, or choose another kind."
             )
         for column, table, known in zip(rows.categories, tables, states, strict=True):
-            # A missing value and a category never seen tell nothing: code -1 takes the zero.
-            padded = np.vstack([table.T, np.zeros(len(self.classes))])
+            # A missing value and a category never seen tell nothing: code -1 takes the zero,
+            # the only entry for a column that was missing in all rows.
+            padded = np.zeros((len(known) + 1, len(self.classes)))
+            padded[:-1] = table.T
             score += padded[category_codes(column, known)]
         self._add_words(score, rows.counts)
         return score
@@ -111,7 +117,7 @@ class MixedPredictive:
             classes,
             self.numbers[classes].sample(rng),
             (rng.uniform(size=(n, self.one.shape[1])) < self.one[classes]).astype(np.float64),
-            tuple(random_index(rng, share[classes], (n,)) for share in self.categories),
+            tuple(_random_states(rng, share, classes) for share in self.categories),
             self._sample_words(rng, classes, length),
         )
 
@@ -167,3 +173,10 @@ def log_arrangements(counts: sparse.csr_array) -> Array:
     )
     lengths = np.asarray(counts.sum(axis=1), dtype=np.float64)
     return np.asarray(special.gammaln(lengths + 1.0) - logs.sum(axis=1))
+
+
+def _random_states(rng: Generator, share: Array, classes: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return a random state for each row, given its class; -1 if none was ever seen."""
+    if share.ndim == 1 or share.shape[1] == 0:
+        return np.full(len(classes), -1)
+    return random_index(rng, share[classes], classes.shape)
