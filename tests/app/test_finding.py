@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from credo.app.class_finding import class_findings
 from credo.app.finding import findings, headline
 from credo.app.job import fit_table
 from credo.app.regression_report import regression_page
@@ -310,3 +311,11 @@ def test_a_target_of_two_values_is_a_caution():
 
 def test_a_target_of_more_values_is_no_cause_for_that_caution(result):
     assert not any("only two values" in text for text in texts(result, "caution"))
+
+
+def test_a_test_of_rows_among_the_dates_is_no_test_of_forecasts(result, sorted_rows, table):
+    for found in (findings(result), class_findings(sorted_rows)):
+        (said,) = [one.text for one in found if one.tone == "fact" and "forecasts" in one.text]
+        assert said.startswith("Test rows lie among the training rows by 'day':")
+    without = fit_table(table.drop(columns="day"), "outcome", FitSettings(n_folds=2))
+    assert not any("forecasts" in text for text in texts(without, "fact"))

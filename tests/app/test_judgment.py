@@ -94,8 +94,8 @@ def test_a_candidate_dropped_early_has_no_part_in_what_is_said_of_the_others(ave
 def test_dropped_models_are_named_with_their_folds():
     assert dropped_notes({}, 10) == ()
     (said,) = dropped_notes({"linear": 3, "cubic": 4}, 10)
-    assert said.startswith("Not asked about all 10 folds")
-    assert "linear (3), cubic (4);" in said
+    assert said.startswith("Cross-validated in some of the 10 folds only")
+    assert "linear in 3, cubic in 4;" in said
 
 
 def test_the_best_by_folds_is_one_that_was_asked_about_all_of_them(result):

@@ -64,7 +64,7 @@ def test_the_page_is_well_formed_and_answers_in_its_title(page, result):
         "What moves the prediction",
         "The data",
         "Column 'patient_id' is left out: it numbers the rows.",
-        "missing values of 'age' were averaged over",
+        "missing values of 'age' in the training rows were averaged over",
         result.data.fingerprint,
     ):
         assert part in text

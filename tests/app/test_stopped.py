@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from credo.app.command_line import command_line
+from credo.data import save
 
 
 def credo(*arguments, **options):
@@ -100,3 +101,19 @@ def test_closed_standard_streams_are_no_traceback(closed, tmp_path):
         )
     assert ran.returncode == 0
     assert b"Traceback" not in (tmp_path / "said").read_bytes()
+
+
+def test_predictions_that_nobody_would_get_are_not_made(result, csv_file, tmp_path):
+    save(result.model, tmp_path / "m.credo")
+    command = [sys.executable, "-m", "credo", "predict", str(tmp_path / "m.credo"), csv_file]
+    ran = subprocess.run(
+        ["/bin/sh", "-c", '"$@" >&-', "sh", *map(str, command)],
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 2
+    assert (
+        "standard output must be open to take the table; found that it is closed" in ran.stderr
+    )
+    assert len(ran.stderr.strip().splitlines()) == 1

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from credo.app.job import fit_table
 from credo.app.progress import silent
 from credo.app.slate import regression_slate
 from credo.app.split import Part
@@ -105,3 +106,15 @@ def test_candidates_that_cannot_count_are_asked_about_the_first_folds_only():
         alone = cross_validate(candidate, x, y, labels=fold)
         assert_allclose(found.log_score[asked], alone.log_score[asked], rtol=1e-7, atol=1e-9)
         assert found.score.value == pytest.approx(alone.log_score[asked].mean(), rel=1e-7)
+
+
+def test_a_saved_model_says_which_scores_are_estimates():
+    rng = np.random.default_rng(3)
+    x = rng.uniform(-2, 2, size=(1100, 2))
+    y = np.sin(4 * x[:, 0]) + 0.5 * x[:, 1] ** 2 + rng.normal(0, 0.1, 1100)
+    frame = pd.DataFrame(x, columns=["a", "b"]).assign(y=y)
+    result = fit_table(frame, "y")
+    assert result.dropped
+    (note,) = [note for note in result.model.notes if note.startswith("Cross-validated in")]
+    assert note in result.slate_notes
+    assert all(f"{name} in 3" in note for name in result.dropped)

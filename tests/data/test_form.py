@@ -15,6 +15,8 @@ from credo.data.fitted import FITTED
 from credo.data.form import FORMS, Form, require_forms
 from credo.data.registry import CLASSES, registered_class
 from credo.data.type_check import declared_types
+from credo.distributions.covariance import DenseCovariance
+from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.features import RadialBasis, SplineBasis
 from credo.models import (
     AdaBoost,
@@ -31,6 +33,7 @@ from credo.models import (
     Stack,
     VotedPerceptron,
 )
+from credo.models.row_completion import RowCompletion
 from resealing import seal, unseal
 
 RNG = np.random.default_rng(0)
@@ -308,3 +311,23 @@ def test_an_end_below_its_beginning_is_refused(name, low, high):
 
 def test_a_class_without_forms_is_not_checked():
     require_forms("Column", {"name": "x"})
+
+
+@pytest.mark.parametrize(("number", "is_fine"), [(3.0, True), (1e308, False), (1e-320, False)])
+def test_counts_too_large_or_small_to_compare_are_refused(number, is_fine):
+    parts = {"concentration": np.array([[1.0, number]])}
+    if is_fine:
+        require_forms("DirichletCategorical", parts)
+        return
+    with pytest.raises(ModelFileError, match=r"DirichletCategorical\.concentration"):
+        require_forms("DirichletCategorical", parts)
+
+
+def test_a_joint_density_without_spread_is_refused():
+    completion = RowCompletion.learn(X.to_numpy(), Y.to_numpy())
+    zero = MultivariateNormal(completion.joint.density.loc, np.eye(4))
+    matrix = DenseCovariance(np.zeros((1, 4, 4)))
+    object.__setattr__(zero, "form", matrix)
+    joint = dataclasses.replace(completion.joint, density=zero)
+    with pytest.raises(ValueError, match="joint must vary in every column; found a variance"):
+        dataclasses.replace(completion, joint=joint)

@@ -57,7 +57,12 @@ def test_the_design_matrix_of_a_worked_table():
         "rows have.",
         "2 values of 'site' were rare or new ('odd', 'rare') and counted as 'other'.",
     )
-    assert LEARNED.notes == ("Column 'id' is left out: it numbers the rows.", *notes)
+    trained = notes[0].replace(" were", " in the training rows were", 1)
+    assert LEARNED.notes == (
+        "Column 'id' is left out: it numbers the rows.",
+        trained,
+        *notes[1:],
+    )
 
 
 def test_nothing_is_learned_from_rows_to_predict():
@@ -132,6 +137,16 @@ def test_a_category_keeps_its_most_frequent_levels():
     code = TablePreparation.learn(frame).codes[0]
     assert code.levels == tuple(f"level {i:02d}" for i in range(50))
     assert code.has_other
+    (note,) = TablePreparation.learn(frame).notes
+    assert note.endswith("; only the 50 most frequent levels have weights of their own.")
+
+
+def test_notes_on_training_say_that_gaps_are_of_its_rows():
+    frame = pd.DataFrame({"a": [1.0, None, 2.0, 4.0], "b": [3.0, 1.0, None, 2.0]})
+    learned = TablePreparation.learn(frame)
+    (trained,), (prepared,) = learned.notes, learned.prepare(frame).notes
+    assert trained == prepared.replace(" were", " in the training rows were", 1)
+    assert trained != prepared
 
 
 def test_a_single_rare_level_keeps_its_column():
@@ -285,8 +300,8 @@ def test_gaps_that_are_treated_alike_are_one_sentence_that_names_five_columns():
         values | {"a": [1.0, None, 3.0] * 3, "b": [None, None, *range(7)], "c": range(2, 11)}
     )
     assert TablePreparation.learn(frame, keep=["c"]).notes == (
-        "26 missing values in 9 columns ('v0', 'v1', 'v2', 'v3', 'v4', ...) were averaged "
-        "over, given what else the rows have.",
+        "26 missing values in 9 columns ('v0', 'v1', 'v2', 'v3', 'v4', ...) in the training "
+        "rows were averaged over, given what else the rows have.",
     )
 
 

@@ -47,7 +47,7 @@ def test_marks_on_both_sides_are_noticed():
         marked(RNG.uniform(0, 110, 50), 99),
         marked(RNG.uniform(900, 1100, 50), 999),
         marked(AGES, -17),
-        marked(AGES, 0, n=20),
+        marked(AGES, 0, n=40),
         marked(AGES, 0, n=1),
         marked(RNG.integers(1, 5, 50), 0),
         marked(RNG.integers(1, 5, 50) * 10, 0),

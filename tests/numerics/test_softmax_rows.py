@@ -141,3 +141,15 @@ def test_variances_are_those_of_differences_of_scores():
     scores = spread @ class_coding(3).T
     expected = [((scores[..., k] - scores[..., j]) ** 2).sum(axis=1) for k, j in PAIRS]
     assert_allclose(found, np.transpose(expected))
+
+
+def test_variances_of_many_classes_are_those_of_few(monkeypatch):
+    rng = np.random.default_rng(0)
+    x, code = rng.normal(size=(30, 3)), np.arange(30) % 5
+    coding = class_coding(5)
+    rows = SoftmaxRows(x, code, np.ones(30), x.mean(axis=0), np.ones(3), coding)
+    root = rng.normal(size=(16, 16))
+    covariance = (root @ root.T).reshape(4, 4, 4, 4)
+    few = rows.variances(covariance)
+    monkeypatch.setattr(module, "FEW_CLASSES", 4)
+    assert_allclose(rows.variances(covariance), few, rtol=1e-10)

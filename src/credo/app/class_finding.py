@@ -39,6 +39,7 @@ def class_findings(result: JudgedClassification) -> tuple[Finding, ...]:
         *decision_findings(result),
         *impossible_findings(result.scores),
         *_amount(result),
+        *(Finding("fact", note) for note in result.data.date_notes),
         *_places(result),
         *(Finding("caution", note) for note in result.trap_notes),
         _use(result),

@@ -63,10 +63,10 @@ def _models(result: JudgedClassification) -> str:
     rows = [class_score_cells(score, STACK, N_DECIMALS) for score in result.scores]
     lead = (
         "Each classifier is fitted to the training rows, and to all but one of their folds in "
-        "turn, with the settings that it chose on all of them; logistic ones get there by one "
-        "step from the first fit where that is short. The weights are those of the mixture "
-        "that predicts the left-out folds best; evidences are not used, since those of "
-        "densities of rows and of classes given rows do not compare."
+        "turn as long as it could get a weight, with the settings that it chose on all of "
+        "them; logistic ones get there by one step from the first fit where that is short. The "
+        "weights are those of the mixture that predicts the left-out folds best; evidences are "
+        "not used, since those of densities of rows and of classes given rows do not compare."
     )
     chart = figure(
         "Weight of each classifier",

@@ -98,6 +98,7 @@ def judged_classification(
     )
     held = held_out_completion(completion, X, levels)
     stack, fit_notes = _fitted(stack, held, train.inputs, train.y)
+    dropped = dropped_notes(dropped_classifiers(stack), n_folds)
     progress(0.6, "judging on the test rows and fitting to all rows")
 
     def judge() -> JudgedClassification:
@@ -117,7 +118,7 @@ def judged_classification(
                 *slate.notes,
                 *fold_notes,
                 *fit_notes,
-                *dropped_notes(dropped_classifiers(stack), n_folds),
+                *dropped,
             ),
             trap_notes=trap_notes(split, target, called),
             loss=loss,
@@ -131,7 +132,7 @@ def judged_classification(
     )
     said = class_findings(judged)
     kept = [found.text for found in said if found.tone in ("answer", "caution")]
-    model = replace(model, scores=judged.scores, notes=(*judged.data.notes, *kept))
+    model = replace(model, scores=judged.scores, notes=(*judged.data.notes, *dropped, *kept))
     progress(1.0, "done")
     return ClassificationResult(**field_values(judged), model=model)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Any
 import pandas as pd
 from pandas.api import types
 
+from credo.data.error import OutputError
 from credo.data.output import atomic_file, require_apart, require_writable
 
 __all__ = ["CsvPlace"]
@@ -48,6 +50,11 @@ class CsvPlace:
         if self.path is not None:
             require_writable(self.path)
             require_apart(self.path, *taken)
+        elif getattr(sys.stdout, "name", None) == os.devnull:
+            raise OutputError(
+                "standard output must be open to take the table; found that it is closed; name "
+                "a file with --out."
+            )
 
     def write(self, frame: pd.DataFrame, n_digits: int) -> None:
         """Write a table; a terminal is shown the codes of control characters instead."""

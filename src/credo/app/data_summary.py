@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from credo.data import cell
+from credo.data.column_name import quoted
 from credo.data.columns import TableSchema
 from credo.data.preparation import TablePreparation
 from credo.data.sentinel import sentinels
@@ -56,6 +57,17 @@ class DataSummary:
     fingerprint: str
     n_target_values: int
     sentinel_notes: tuple[str, ...]
+
+    @property
+    def date_notes(self) -> tuple[str, ...]:
+        """A sentence on what a random test does not tell where columns are dates."""
+        dates = [column.name for column in self.schema.used if column.kind == "date"]
+        if not dates:
+            return ()
+        return (
+            f"Test rows lie among the training rows by {quoted(dates)}: how good forecasts "
+            "after the last of them are was not tested.",
+        )
 
     @classmethod
     def of(

@@ -42,6 +42,7 @@ def findings(result: JudgedRegression) -> tuple[Finding, ...]:
         *impossible_findings(result.scores),
         *failed_findings(result.scores, result.constant),
         *_amount(result),
+        *(Finding("fact", note) for note in result.data.date_notes),
         *_places(result),
         _use(result),
     ]
@@ -221,7 +222,8 @@ def _places(result: JudgedRegression) -> Iterator[Finding]:
         yield Finding(
             "caution",
             f"{held_out.n_repeated:,} of {len(held_out.y):,} test rows have the same inputs as "
-            "a training row, which makes the test easier than new rows may be.",
+            "a training row, once levels are pooled and coded: if they are copies, the test is "
+            "easier than new rows may be.",
         )
     for note in held_out.notes:
         yield Finding("caution" if is_often else "fact", f"On the test, {note}")

@@ -178,10 +178,11 @@ def dropped_notes(n_asked: Mapping[str, int], n_folds: int) -> tuple[str, ...]:
     """Return a sentence on the models that were asked about fewer folds than there are."""
     if not n_asked:
         return ()
-    told = ", ".join(f"{name} ({n})" for name, n in n_asked.items())
+    told = ", ".join(f"{name} in {n}" for name, n in n_asked.items())
     return (
-        f"Not asked about all {n_folds} folds, because they could get no weight: {told}; their "
-        "cross-validated scores are those of the best one, and how far they were behind it.",
+        f"Cross-validated in some of the {n_folds} folds only, where no weight was to be had "
+        f"any more: {told}; each such score is an estimate, from the lag behind the best one "
+        "in these.",
     )
 
 

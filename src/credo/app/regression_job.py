@@ -65,6 +65,7 @@ def judged_regression(
     scores = candidate_scores(average, folds, told, test.y, settings.coverage)
     moves = profiles(average, split.preparation, complete, N_PROFILES)
     dropped = dropped_candidates(average.names_, folds)
+    fold_notes = dropped_notes(dropped, int(labels.max()) + 1)
     judged = JudgedRegression(
         settings=settings,
         data=DataSummary.of(table, target, split.schema, split.preparation),
@@ -74,7 +75,7 @@ def judged_regression(
         columns_gain=columns_gain(folds),
         held_out=held_out_rows(told[-1], told[0], split),
         profiles=tuple(moves),
-        slate_notes=(*slate.notes, *dropped_notes(dropped, int(labels.max()) + 1)),
+        slate_notes=(*slate.notes, *fold_notes),
         dropped=tuple(dropped),
     )
     on_judged(judged)
@@ -83,7 +84,7 @@ def judged_regression(
         table.rows(target.rows), target, split, average, completion, settings.coverage
     )
     kept = [found.text for found in findings(judged) if found.tone in ("answer", "caution")]
-    model = replace(model, scores=scores, notes=(*judged.data.notes, *kept))
+    model = replace(model, scores=scores, notes=(*judged.data.notes, *fold_notes, *kept))
     progress(1.0, "done")
     return RegressionResult(**field_values(judged), model=model)
 

@@ -220,7 +220,9 @@ class CategoryCode:
         rare = f"rare or new ({quoted(sorted(strange), 3)}) and {self._fate}"
         n_rows = sum(word in strange for word in words)
         what = "1 value" if n_rows == 1 else f"{n_rows:,} values"
-        return (f"{what} of {self.name!r} {'was' if n_rows == 1 else 'were'} {rare}.",)
+        most = f"; only the {MAX_LEVELS} most frequent levels have weights of their own"
+        end = most if len(self.levels) == MAX_LEVELS else ""
+        return (f"{what} of {self.name!r} {'was' if n_rows == 1 else 'were'} {rare}{end}.",)
 
     def _gap(self, words: Any) -> Gap | None:
         n_missing = int(pd.isna(words).sum())

@@ -23,6 +23,9 @@ SMALLEST = 1e-300
 SMALLEST_SPREAD = 1e-170
 """Columns that vary less count as constant, for the squares of their deviations vanish."""
 
+MOST_COUNTED = 1e150
+"""Logarithms of factorials of more than this have no digits left to compare."""
+
 FINITE = float(np.finfo(np.float64).max)
 MAX_FEATURES = 10_000_000
 
@@ -203,6 +206,7 @@ FORMS: Mapping[str, Mapping[str, Form]] = MappingProxyType(
             "threshold_": Form(low=-np.inf),
         },
         "DenseCovariance": {"matrix": Form("... d d", -FINITE, FINITE)},
+        "DirichletCategorical": {"concentration": Form("... m", SMALLEST, MOST_COUNTED)},
         "Estimate": dict.fromkeys(("value", "standard_error"), _ANYTHING),
         "EvidenceSearch": _FEATURES,
         "ExponentialStatistics": {"weight": Form("...", 0.0), "total": Form("...", 0.0)},

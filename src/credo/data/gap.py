@@ -29,8 +29,13 @@ class Gap(NamedTuple):
     fate: str
 
 
-def gap_note(gaps: Sequence[Gap]) -> str:
+def gap_note(gaps: Sequence[Gap], where: str = "") -> str:
     """Return one sentence on gaps that were treated alike.
+
+    Parameters
+    ----------
+    where
+        Which rows have them, after a blank; empty if all that there are.
 
     Examples
     --------
@@ -39,13 +44,17 @@ def gap_note(gaps: Sequence[Gap]) -> str:
     "1 missing value of 'dose' was averaged over."
     >>> gap_note([dose, Gap("age", 2, "averaged over")])
     "3 missing values in 2 columns ('dose', 'age') were averaged over."
+    >>> gap_note([dose], " in the training rows")
+    "1 missing value of 'dose' in the training rows was averaged over."
     """
     n = sum(gap.n for gap in gaps)
     if len(gaps) == 1:
         what = "1 missing value" if n == 1 else f"{n:,} missing values"
-        return f"{what} of {gaps[0].name!r} {'was' if n == 1 else 'were'} {gaps[0].fate}."
+        verb = "was" if n == 1 else "were"
+        return f"{what} of {gaps[0].name!r}{where} {verb} {gaps[0].fate}."
     names = quoted(gap.name for gap in gaps)
-    return f"{n:,} missing values in {len(gaps)} columns ({names}) were {gaps[0].fate}."
+    what = f"{n:,} missing values in {len(gaps)} columns ({names}){where}"
+    return f"{what} were {gaps[0].fate}."
 
 
 def gap_evidence(is_missing: NDArray[np.bool_], y: NDArray[Any]) -> float:

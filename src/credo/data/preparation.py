@@ -138,7 +138,8 @@ class TablePreparation:
         )
         _require_some(codes, left_out, table.name)
         bare = cls(target, codes, left_out, len(table), ())
-        return cls(target, codes, left_out, len(table), bare.prepare(table).notes)
+        notes = bare._prepared(table, " in the training rows").notes
+        return cls(target, codes, left_out, len(table), notes)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -193,10 +194,14 @@ class TablePreparation:
             A `Table`, a path or a data frame with the columns in `inputs`, in any order.
             Columns that training did not have are ignored, and a note says so.
         """
+        return self._prepared(table, "")
+
+    def _prepared(self, table: Any, where: str) -> PreparedTable:
+        """Return the same, notes on gaps saying where they are."""
         table = as_table(table, text_columns=self.text_columns)
         require_columns(self.inputs, table.columns, table.name)
         parts = [code.code(table.frame[code.name], table.name) for code in self.codes]
-        notes = tuple(_notes(parts))
+        notes = tuple(_notes(parts, where))
         X = np.concatenate([part.values for part in parts], axis=1)
         return PreparedTable(X, self.names, notes + self._extra(table))
 
@@ -227,14 +232,15 @@ class TablePreparation:
         return (f"{what} not there in training and ignored: {quoted(extra)}.",)
 
 
-def _notes(parts: Sequence[Coded]) -> Iterator[str]:
+def _notes(parts: Sequence[Coded], where: str) -> Iterator[str]:
     """Yield notes by column, those on gaps that were treated alike in one sentence."""
     told = set()
     for part in parts:
         yield from part.notes
         if part.gap and part.gap.fate not in told:
             told.add(part.gap.fate)
-            yield gap_note([p.gap for p in parts if p.gap and p.gap.fate == part.gap.fate])
+            alike = [p.gap for p in parts if p.gap and p.gap.fate == part.gap.fate]
+            yield gap_note(alike, where)
 
 
 def _in_training(column: Column, table: Table) -> Column:

@@ -19,7 +19,7 @@ FAR = 0.5
 APART = 0.1
 """How far below all others -1 or 0 lies, in their range."""
 
-FEW = 0.1
+FEW = 0.4
 """Share of the rows in which 0 may stand for missing; of more it is a value like others."""
 
 

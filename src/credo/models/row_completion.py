@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from credo.distributions.class_conditional import ClassConditional
+from credo.distributions.covariance import DenseCovariance
 from credo.families.class_conditional import ClassConditionalBelief
 from credo.inference.engine import ConvergenceWarning
 from credo.inference.expectation_maximization import ExpectationMaximization
@@ -248,6 +249,14 @@ class RowCompletion:
     is_binary: NDArray[np.bool_]
     log_share: Array
     classes: NDArray[Any]
+
+    def __post_init__(self) -> None:
+        form = getattr(self.joint.density, "form", None)
+        if isinstance(form, DenseCovariance) and not (form.diagonal() > 0).all():
+            raise ValueError(
+                "joint must vary in every column; found a variance of "
+                f"{float(form.diagonal().min()):g}. Learn it from rows."
+            )
 
     @classmethod
     def learn(

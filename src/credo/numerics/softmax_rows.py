@@ -35,6 +35,7 @@ __all__ = ["SoftmaxRows", "class_coding", "coordinate_covariance"]
 BLOCK_BYTES = 1 << 20
 PRODUCT_BYTES = 1 << 22
 PACKED_PAIRS = 2
+FEW_CLASSES = 32
 WORTH_A_LOOP = 1 << 22
 _ALL_CORES = Lock()
 
@@ -174,11 +175,17 @@ class SoftmaxRows:
         scaled = covariance * np.multiply.outer(self._scale, self._scale)[None, :, None, :]
         first, second = class_pairs(len(self.coding))
         between = self.coding[first] - self.coding[second]
-        squares = (between[:, :, None] * between[:, None]).reshape(len(first), -1)
-        parts = [
-            coordinate_covariance(part, scaled).reshape(len(part), -1) @ squares.T
-            for _, part in self._blocks()
-        ]
+        parts = []
+        for _, part in self._blocks():
+            own = coordinate_covariance(part, scaled)
+            if len(self.coding) <= FEW_CLASSES:
+                squares = (between[:, :, None] * between[:, None]).reshape(len(first), -1)
+                parts.append(own.reshape(len(part), -1) @ squares.T)
+                continue
+            # Of many classes all squares at once would not fit into memory.
+            scores = self.coding @ own @ self.coding.T
+            each = np.diagonal(scores, axis1=1, axis2=2)
+            parts.append(each[:, first] + each[:, second] - 2.0 * scores[:, first, second])
         return np.maximum(np.concatenate(parts), 0.0)
 
     def expected(self, coordinates: Array, variance: Array) -> ExpectedSoftmax:
