@@ -3,6 +3,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import get_tags
@@ -288,3 +289,9 @@ def test_columns_or_rows_by_name_are_no_table(kind, model):
             clone(model).fit(given, y[: len(given)])
         with pytest.raises(ValueError, match=f"X must be a table or an array; found {found}"):
             fitted.predict(given)
+
+
+def test_a_sparse_matrix_that_is_a_dict_of_its_entries_is_told_of_sparse_data():
+    x, y = rows("regressor")
+    with pytest.raises(TypeError, match="Sparse data was passed"):
+        LinearRegression().fit(sparse.dok_array(x), y)

@@ -167,6 +167,9 @@ def _checked(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
 
 def _require_table(X: Any) -> None:
     """Refuse columns or rows by name, which look like rows of numbers to scikit-learn."""
+    # Some sparse matrices are dicts of their entries.
+    if sparse.issparse(X):
+        return
     rows = X[:1] if isinstance(X, list | tuple) else [X]
     if any(isinstance(row, Mapping) for row in rows):
         found = "a dict" if isinstance(X, Mapping) else "rows that are dicts"
