@@ -16,6 +16,7 @@ from credo.distributions.batch import Batched
 from credo.distributions.parameter import positive, real, square
 from credo.numerics.array import Array, as_float
 from credo.numerics.linear_algebra import Cholesky, cholesky, solve_lower, symmetrize
+from credo.numerics.threads import threads_for_matrix
 
 __all__ = ["Covariance", "DenseCovariance", "LowRankCovariance", "PrecisionForm"]
 
@@ -151,7 +152,9 @@ class PrecisionForm(Covariance):
     @cached_property
     def factor(self) -> Cholesky:
         """Cholesky factor of the precision."""
-        return cholesky(self.precision)
+        # On as many threads whoever asks first, so that a loaded belief has the same bits.
+        with threads_for_matrix(self.dimension):
+            return cholesky(self.precision)
 
     @property
     def jitter(self) -> float:
@@ -167,7 +170,8 @@ class PrecisionForm(Covariance):
     def _root(self) -> Array:
         """A square root ``R`` of the covariance, ``R R' = P^-1``, upper triangular."""
         identity = np.broadcast_to(np.eye(self.dimension), self.precision.shape)
-        return solve_lower(self.factor.lower, identity, transposed=True)
+        with threads_for_matrix(self.dimension):
+            return solve_lower(self.factor.lower, identity, transposed=True)
 
     def require_valid(self) -> None:
         """Raise unless the precision is symmetric and positive definite, its inverse finite."""
@@ -183,7 +187,8 @@ class PrecisionForm(Covariance):
 
     def dense(self) -> Array:
         """Return the covariance, by solves with the factor."""
-        return symmetrize(self._root @ self._root.swapaxes(-1, -2))
+        with threads_for_matrix(self.dimension):
+            return symmetrize(self._root @ self._root.swapaxes(-1, -2))
 
     def diagonal(self) -> Array:
         """Return the variances."""
