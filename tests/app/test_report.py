@@ -10,7 +10,7 @@ import pytest
 
 from credo.app.effect import strongest_effects
 from credo.app.job import fit_table
-from credo.app.picture import MAX_POINTS, N_WORST, drawn_rows
+from credo.app.picture import MAX_POINTS, N_WORST, drawn_rows, profiles
 from credo.app.report import report_page
 from credo.app.wording import score_cells
 from credo.distributions import Normal, Predictive
@@ -191,3 +191,15 @@ def test_rows_with_the_largest_errors_are_drawn_among_many(result):
     rows = drawn_rows(many)
     assert {3, 1501} <= set(rows)
     assert len(rows) <= MAX_POINTS + N_WORST
+
+
+def test_doubt_without_end_does_not_set_the_scale_of_the_profiles(result):
+    first = result.profiles[0]
+    mean, doubt = first.predictive.mean(), first.predictive.epistemic_std.copy()
+    doubt[0] = np.inf
+    endless = Predictive(Normal(mean, np.ones_like(mean)), doubt, np.ones_like(mean))
+    odd = dataclasses.replace(first, predictive=endless)
+    assert np.isinf(odd.band()).any()
+    shown = profiles(dataclasses.replace(result, profiles=(odd, *result.profiles[1:])))
+    assert len(shown) == len(result.profiles)
+    assert not any("nan" in picture or "inf" in picture for picture in shown[1:])

@@ -73,10 +73,13 @@ def test_whatever_stops_the_work_ends_the_other_process(monkeypatch, started):
     assert processes[0].poll() is not None
 
 
-def test_no_process_is_started_for_no_report(monkeypatch, started):
-    monkeypatch.setattr(module, "_started", None)
-    with report_process(is_wanted=False):
+@pytest.mark.parametrize("is_wanted", [True, False])
+def test_no_process_is_started_for_no_report(is_wanted, monkeypatch, started):
+    asked = []
+    monkeypatch.setattr(module, "_started", lambda: asked.append(1))
+    with report_process(is_wanted):
         pass
+    assert len(asked) == is_wanted
 
 
 @pytest.mark.parametrize(

@@ -58,8 +58,7 @@ def candidate_scores(
         Probability of the intervals whose hits are counted.
     """
     rows = [fold.log_score for fold in folds]
-    stacked = np.zeros(len(folds))
-    judged = [place for place, own in enumerate(rows) if not np.isnan(own).any()]
+    stacked, judged = np.zeros(len(folds)), _judged_places(rows)
     stacked[judged] = stacking_weights([rows[place] for place in judged])
     weighed = [
         _Weighed(name, float(share), float(weight), score)
@@ -120,7 +119,7 @@ def averaged_log_score(folds: Sequence[CrossValidation]) -> Array:
 def cross_validation_gain(average: ModelAverage, folds: Sequence[CrossValidation]) -> Estimate:
     """Return the mean log score of the best candidate by folds above the most probable one."""
     probable = int(np.argmax(average.probability_))
-    judged = [place for place, fold in enumerate(folds) if _is_judged(fold)]
+    judged = _judged_places([fold.log_score for fold in folds])
     best = max(judged, key=lambda i: float(folds[i].score.value))
     return _mean(folds[best].log_score - folds[probable].log_score)
 
@@ -146,8 +145,7 @@ def comparable_scores(log_scores: Sequence[Array]) -> list[Estimate]:
     log_scores
         Of each model, shape (n,), NaN where it was not asked.
     """
-    judged = [own for own in log_scores if not np.isnan(own).any()]
-    best = max(judged, key=np.mean)
+    best = max((log_scores[place] for place in _judged_places(log_scores)), key=np.mean)
     whole = _mean(best)
     if not np.isfinite(whole.value):
         return [_mean(own[~np.isnan(own)]) for own in log_scores]
@@ -170,7 +168,7 @@ def dropped_candidates(
     return {
         name: len(np.unique(part.fold[~np.isnan(part.log_score)]))
         for name, part in zip(names, folds, strict=True)
-        if not _is_judged(part)
+        if np.isnan(part.log_score).any()
     }
 
 
@@ -186,9 +184,9 @@ def dropped_notes(n_asked: Mapping[str, int], n_folds: int) -> tuple[str, ...]:
     )
 
 
-def _is_judged(fold: CrossValidation) -> bool:
-    """Return whether a candidate was asked about every fold."""
-    return not np.isnan(fold.log_score).any()
+def _judged_places(log_scores: Sequence[Array]) -> list[int]:
+    """Return the places of the models that were asked about every row."""
+    return [place for place, own in enumerate(log_scores) if not np.isnan(own).any()]
 
 
 class _Weighed(NamedTuple):

@@ -107,12 +107,14 @@ def weights(effects: EffectList) -> str:
 def profiles(result: JudgedRegression) -> list[str]:
     """Return the prediction along each of the columns that move it most, on one scale."""
     bands = [profile.band() for profile in result.profiles]
-    ends = min(band.min() for band in bands), max(band.max() for band in bands)
+    # Doubt about numbers of extreme size may have no end, which no picture can show.
+    known = np.concatenate([band[np.isfinite(band)] for band in bands])
 
     def drawn(place: int, profile: Profile) -> str:
         def draw(ax: Axes) -> None:
             _draw_profile(ax, profile, bands[place])
-            ax.set_ylim(*ends)
+            if len(known):
+                ax.set_ylim(known.min(), known.max())
 
         return svg_picture(f"profile{place}", (3.3, 2.3), draw)
 

@@ -123,8 +123,8 @@ def _started() -> subprocess.Popen[bytes] | None:
     if not sys.executable:
         return None
     flags = [f"-{letter}" for letter, name in _FLAGS.items() if getattr(sys.flags, name)]
-    # -P: files of the folder one happens to be in are no modules. A session of its own: Ctrl-C
-    # is for the first process, which then ends this one.
+    # -P: files of the folder one happens to be in are no modules. Not in the group of
+    # the first process: Ctrl-C is for that one, which then ends this.
     try:
         return subprocess.Popen(
             [sys.executable, *flags, "-P", "-c", _COMMAND, str(credo.__file__)],

@@ -31,7 +31,16 @@ def fit(
 ) -> None:
     """Fit a table, print what was found, and write the model and the report if asked to."""
     _require_places(table, out, report)
-    result = _written(table, target, settings, out, report, maker)
+    with terminal.progress_bar(terminal.stderr()) as progress:
+        result = fit_table(table, target, settings, progress, maker.begin)
+        if report is not None:
+            progress(1.0, "drawing the report")
+            page = maker.page(result)
+    if out is not None:
+        save(result.model, out, fingerprint=result.data.fingerprint)
+    if report is not None:
+        with atomic_file(report) as file:
+            file.write(page)
     console = terminal.stdout()
     terminal.print_result(console, result)
     places = {"model": out, "report": report}
@@ -88,27 +97,6 @@ def demo(folder: Path, maker: ReportProcess) -> None:
         folder / "concrete.html",
         maker,
     )
-
-
-def _written(
-    table: Path,
-    target: str,
-    settings: FitSettings,
-    out: Path | None,
-    report: Path | None,
-    maker: ReportProcess,
-) -> terminal.Result:
-    with terminal.progress_bar(terminal.stderr()) as progress:
-        result = fit_table(table, target, settings, progress, maker.begin)
-        if report is not None:
-            progress(1.0, "drawing the report")
-            page = maker.page(result)
-    if out is not None:
-        save(result.model, out, fingerprint=result.data.fingerprint)
-    if report is not None:
-        with atomic_file(report) as file:
-            file.write(page)
-    return result
 
 
 def _require_places(table: Path, out: Path | None, report: Path | None) -> None:
