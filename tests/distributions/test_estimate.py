@@ -20,6 +20,7 @@ from credo.distributions import (
     expectation,
     monte_carlo,
     polynomial_regression_data,
+    root_mean_square,
     sample_covariance,
     sample_mean,
     sample_variance,
@@ -66,6 +67,18 @@ def test_monte_carlo_error_is_honest_and_falls_with_the_root_of_n():
     assert 0.83 < covered < 0.96
     more = monte_carlo(lambda x: (x**2).sum(axis=-1), d, rng, 40_000)
     assert_allclose(more.standard_error, np.sqrt(8 / 40_000), rtol=0.05)
+
+
+@pytest.mark.parametrize("unit", [1.0, 2e105, 1e250, 1e-200])
+def test_a_root_mean_square_keeps_its_error_in_every_unit(unit):
+    errors = np.array([1.0, -2.0, 0.5, 3.0, 0.0])
+    root = root_mean_square(unit * errors)
+    assert_allclose(root.value, unit * np.sqrt(np.mean(errors**2)))
+    slope = unit / (2 * np.sqrt(np.mean(errors**2)))
+    assert_allclose(root.standard_error, slope * stats.sem(errors**2))
+    assert_allclose(sample_mean(unit * errors).standard_error, unit * stats.sem(errors))
+    nothing = root_mean_square(np.zeros(4))
+    assert nothing.value == nothing.standard_error == 0.0
 
 
 def test_sample_moments_agree_with_numpy_for_both_divisors():

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from credo.distributions.estimate import (
         polynomial_regression_data as polynomial_regression_data,
     )
+    from credo.distributions.estimate import root_mean_square as root_mean_square
     from credo.distributions.estimate import sample_covariance as sample_covariance
     from credo.distributions.estimate import sample_mean as sample_mean
     from credo.distributions.estimate import sample_variance as sample_variance
@@ -63,6 +64,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "expectation",
             "monte_carlo",
             "polynomial_regression_data",
+            "root_mean_square",
             "sample_covariance",
             "sample_mean",
             "sample_variance",

@@ -20,6 +20,7 @@ __all__ = [
     "expectation",
     "monte_carlo",
     "polynomial_regression_data",
+    "root_mean_square",
     "sample_covariance",
     "sample_mean",
     "sample_variance",
@@ -50,12 +51,39 @@ class Estimate:
 def sample_mean(values: ArrayLike) -> Estimate:
     """Return the mean along the first axis with its standard error, ``std / sqrt(n)``.
 
-    The error is NaN for a single value, which says nothing about its own spread.
+    The error is NaN for a single value, which says nothing about its own spread. The
+    squares of its sum are taken in units of the largest value, so that none overflows.
     """
-    rows = as_float(values)
+    unit = _power_of_two(as_float(values))
+    rows = as_float(values) / unit
     n = rows.shape[0]
     variance = sample_variance(rows) if n > 1 else np.full(rows.shape[1:], np.nan)
-    return Estimate(np.asarray(rows.mean(axis=0)), np.sqrt(variance / n))
+    return Estimate(unit * np.asarray(rows.mean(axis=0)), unit * np.sqrt(variance / n))
+
+
+def root_mean_square(errors: ArrayLike) -> Estimate:
+    """Return the root of the mean square along the first axis with its standard error.
+
+    By the delta method the root's error is that of the mean square over twice the root; it
+    is zero where all errors are.
+
+    Examples
+    --------
+    >>> root = root_mean_square([3e200, -4e200, 0.0, 5e200])
+    >>> print(f"{root.value:.3g} {root.standard_error:.2g}")
+    3.54e+200 7.5e+199
+    """
+    unit = _power_of_two(as_float(errors))
+    mean = sample_mean((as_float(errors) / unit) ** 2)
+    root = np.sqrt(mean.value)
+    slope = np.divide(0.5, root, out=np.zeros_like(root), where=root > 0)
+    return Estimate(unit * root, unit * slope * mean.standard_error)
+
+
+def _power_of_two(values: Array) -> float:
+    """Return a power of two near the largest finite value: dividing by it rounds nothing."""
+    largest = np.abs(values).max(initial=0.0, where=np.isfinite(values))
+    return float(np.ldexp(1.0, np.clip(np.frexp(largest)[1], -1000, 1000)))
 
 
 def sample_variance(values: ArrayLike, ddof: int = 1) -> Array:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from credo.distributions.categorical import Categorical
 from credo.distributions.distribution import Distribution
-from credo.distributions.estimate import Estimate, sample_mean
+from credo.distributions.estimate import Estimate, root_mean_square, sample_mean
 from credo.distributions.parameter import probability, require
 from credo.distributions.univariate import Univariate
 from credo.evaluation.probability_score import class_log_score
@@ -215,20 +215,21 @@ def evaluate(predictive: Univariate, y: ArrayLike, coverage: float = 0.9) -> Eva
     --------
     >>> from credo.distributions import Normal
     >>> report = evaluate(Normal([0.0, 1.0, 2.0], 1.0), [0.0, 2.0, 4.0])
-    >>> report.rmse.value.round(3), report.coverage.value.round(3), report.r_squared
+    >>> report.rmse.value.round(3), report.coverage.value.round(3), round(report.r_squared, 3)
     (np.float64(1.291), np.float64(0.667), 0.375)
     """
     outcomes = _complete(predictive, y)
-    squared = squared_error(predictive, outcomes)
+    errors = absolute_error(predictive, outcomes)
+    rmse = root_mean_square(errors)
     return Evaluation(
         n_rows=len(outcomes),
         log_score=_mean(log_score(predictive, outcomes)),
         crps=_mean(crps_score(predictive, outcomes)),
-        rmse=_root(_mean(squared)),
-        mean_absolute_error=_mean(absolute_error(predictive, outcomes)),
+        rmse=rmse,
+        mean_absolute_error=_mean(errors),
         coverage=_mean(is_covered(predictive, outcomes, coverage)),
         nominal_coverage=float(coverage),
-        r_squared=_r_squared(squared, outcomes),
+        r_squared=_r_squared(rmse, outcomes),
         interval_score=_mean(interval_score(predictive, outcomes, coverage)),
     )
 
@@ -266,12 +267,6 @@ def _mean(scores: ArrayLike) -> Estimate:
         return sample_mean(scores)
 
 
-def _root(mean: Estimate) -> Estimate:
-    root = np.sqrt(mean.value)
-    slope = 0.5 / root if root > 0 else 0.0
-    return Estimate(root, np.asarray(slope * mean.standard_error))
-
-
-def _r_squared(squared: Array, outcomes: Array) -> float:
-    total = float(((outcomes - outcomes.mean()) ** 2).sum())
-    return 1.0 - float(squared.sum()) / total if total > 0 else float("nan")
+def _r_squared(rmse: Estimate, outcomes: Array) -> float:
+    alone = float(root_mean_square(outcomes - outcomes.mean()).value)
+    return 1.0 - (float(rmse.value) / alone) ** 2 if alone > 0 else float("nan")

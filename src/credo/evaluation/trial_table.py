@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from credo.distributions.estimate import sample_mean
+from credo.distributions.estimate import root_mean_square, sample_mean
 from credo.evaluation.confusion import Confusion
 from credo.evaluation.difference import paired_difference
 from credo.evaluation.fold_difference import correlated_t
@@ -162,9 +162,12 @@ def _number_columns(
     trials: Sequence[Trial], outcome: Outcome, losses: Array, known: NDArray[np.bool_]
 ) -> dict[str, Any]:
     y = as_float(outcome.y).reshape(len(outcome.y), -1)
-    squared = [((as_float(t.predicted).reshape(y.shape) - y) ** 2).mean(axis=1) for t in trials]
-    mean = [sample_mean(row[known]) for row in squared]
-    rmse = np.sqrt([float(m.value) for m in mean])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        error = np.array([float(m.standard_error) for m in mean]) / (2 * rmse)
-    return {"rmse": rmse, "rmse_error": error}
+    errors = [as_float(t.predicted).reshape(y.shape) - y for t in trials]
+    rmse = [
+        root_mean_square(np.hypot.reduce(e[known], axis=1) / np.sqrt(e.shape[1]))
+        for e in errors
+    ]
+    return {
+        "rmse": [float(root.value) for root in rmse],
+        "rmse_error": [float(root.standard_error) for root in rmse],
+    }
