@@ -11,7 +11,7 @@ from benchmarks.store import commit
 
 from fuzz import surfaces
 from fuzz.campaign import Campaign, Goal
-from fuzz.outcome import FAULTS, WHOLE_JOB, Verdict
+from fuzz.outcome import FAULTS, WHOLE_JOB, Outcome, Verdict
 from fuzz.store import ROOT, store
 from fuzz.worker import Surface, verdicts
 
@@ -71,7 +71,8 @@ def _run_alone(surface: Surface, seed: int, case: int) -> None:
 
 
 def _tell(name: str, case: int, verdict: Verdict) -> None:
-    if verdict.outcome in FAULTS:
+    has_warned = verdict.outcome is Outcome.WORKED and verdict.detail
+    if verdict.outcome in FAULTS or has_warned:
         print(f"{name} {case}: {verdict.outcome}; {verdict.kind}; {verdict.detail}", flush=True)
 
 

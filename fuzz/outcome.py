@@ -48,7 +48,7 @@ class Verdict:
     tags
         Words that are counted besides the outcome, such as "whole job".
     detail
-        The refusal, or the end of the traceback.
+        The refusal, the end of the traceback, or the warnings of a case that worked.
     """
 
     outcome: Outcome

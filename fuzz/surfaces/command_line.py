@@ -12,7 +12,7 @@ import tempfile
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
@@ -42,7 +42,7 @@ LARGE = (1_500, 3_000, 4_000)
 
 PYTHON_WARNING = "python warning"
 COSTS = ("0", "1", "20", "-3", "1e-9", "1e30")
-WARNING = re.compile(r"\b\w+Warning: ")
+WARNING = re.compile(r"\b\w+Warning: .*")
 NOT_A_NUMBER = re.compile(r"(?<![\w-])-?(nan|inf)(?!\w)")
 TAGS = re.compile(r"<(script|style|svg)\b.*?</\1>|<[^>]*>", re.DOTALL)
 
@@ -77,14 +77,13 @@ def run_case(_: None, random: Random, folder: Path) -> Verdict:
     job = random.choices((_fit_job, _compare_job, _network_job), (0.84, 0.06, 0.1))[0]
     command = _in_subprocess if random.random() < SUBPROCESS_SHARE else _in_process
     seen: list[str] = []
-
     warned: list[str] = []
 
     def run(*arguments: str) -> str:
         seen.append(shlex.join(["credo", *arguments]))
         before = {path.name for path in folder.iterdir()}
         ran = command(list(arguments))
-        warned.extend([PYTHON_WARNING] if WARNING.search(ran.err) else [])
+        warned.extend(f"{seen[-1]}: {text}" for text in WARNING.findall(ran.err))
         left = {path.name for path in folder.iterdir()} - before
         if ran.code != 0 and left:
             raise Fault(Outcome.LEFT_OVER, f"exit {ran.code} with {sorted(left)} written")
@@ -93,12 +92,12 @@ def run_case(_: None, random: Random, folder: Path) -> Verdict:
     def work() -> tuple[str, ...]:
         tags = job(random, run)
         _require_no_parts(folder)
-        return (*tags, *warned)
+        return (*tags, *([PYTHON_WARNING] if warned else []))
 
     kind = job.__name__.strip("_").replace("_", " ")
     verdict = judged(kind, work, ())
     if verdict.outcome is Outcome.WORKED:
-        return verdict
+        return replace(verdict, detail="; ".join(warned))
     return Verdict(verdict.outcome, kind, verdict.tags, f"{seen[-1]}: {verdict.detail}")
 
 
