@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -56,7 +57,9 @@ def svg_picture(name: str, size: tuple[float, float], draw: Callable[[Axes], obj
     True
     """
     buffer = io.StringIO()
-    with rc_context(_SETTINGS):
+    with rc_context(_SETTINGS), warnings.catch_warnings():
+        # The page has the letters, whether or not the font to measure their width has them.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
         figure = Figure(figsize=size, dpi=_POINTS)
         canvas: Any = FigureCanvasSVG(figure)
         axes = figure.subplots()
