@@ -4,6 +4,7 @@ from numpy.testing import assert_allclose
 from scipy import integrate
 
 from credo.numerics.linear_algebra import (
+    Cholesky,
     NotPositiveDefinite,
     block_inverse,
     cholesky,
@@ -100,3 +101,13 @@ def test_whitening_many_vectors_by_a_few_factors_equals_one_solve_each():
     for i in np.ndindex(2, 5, 3):
         expected = np.linalg.solve(factor.lower[i[2]], vectors[i])
         assert_allclose(found[i], expected, rtol=1e-9, atol=1e-12)
+
+
+def test_units_of_the_columns_whiten_to_the_same_coordinates():
+    rng = np.random.default_rng(0)
+    unit = np.array([1e-31, 1.0, 1e2, 1e-31, 1.0, 1.0, 1.0])
+    lower = np.tril(rng.normal(size=(9, 7, 7))) + 2.0 * np.eye(7)
+    lower[:, 4:, :4] = np.array([1.25, 1.0, -1.0])[:, None] * rng.normal(0.0, 1e-3, (9, 1, 4))
+    plain, scaled = Cholesky(lower), Cholesky(unit[:, None] * lower)
+    for x in (rng.normal(size=(9, 7)), rng.normal(size=(3, 9, 7))):
+        assert_allclose(scaled.whiten(x * unit), plain.whiten(x), rtol=1e-9, atol=1e-12)

@@ -40,3 +40,14 @@ def test_rows_in_many_blocks_are_all_answered():
     x = np.random.default_rng(3).normal(size=(70_000, 2))
     found = mahalanobis_squares(x, np.zeros((1, 2)), np.eye(2))
     assert_allclose(found[:, 0], (x**2).sum(axis=1))
+
+
+def test_units_of_the_columns_change_no_distance():
+    rng = np.random.default_rng(0)
+    unit = np.array([1e-31, 1.0, 1e2, 1e-31, 1.0, 1.0, 1.0])
+    lower = np.tril(rng.normal(size=(9, 7, 7))) + 2.0 * np.eye(7)
+    # The last columns, such as those of one category, all lean on the first alike.
+    lower[:, 4:, :4] = np.array([1.25, 1.0, -1.0])[:, None] * rng.normal(0.0, 1e-3, (9, 1, 4))
+    x, centers = rng.normal(size=(5, 7)), rng.normal(size=(9, 7))
+    found = mahalanobis_squares(x * unit, centers * unit, unit[:, None] * lower)
+    assert_allclose(found, mahalanobis_squares(x, centers, lower), rtol=1e-9)

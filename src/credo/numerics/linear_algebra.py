@@ -63,8 +63,8 @@ class Cholesky:
         # products in bulk, instead of one solve per vector.
         leading = vectors.shape[:n_leading]
         rows = np.moveaxis(vectors.reshape(-1, *vectors.shape[n_leading:]), 0, -2)
-        inverse = np.linalg.inv(self.lower)
-        found = np.moveaxis(rows @ inverse.swapaxes(-1, -2), -2, 0)
+        transposed_inverse = np.linalg.inv(self.lower.swapaxes(-1, -2))
+        found = np.moveaxis(rows @ transposed_inverse, -2, 0)
         return as_float(found.reshape(*leading, *found.shape[1:]))
 
     def solve(self, b: ArrayLike) -> Array:
@@ -142,7 +142,12 @@ def solve_lower(lower: Array, b: Array, transposed: bool = False) -> Array:
                 lower, b, lower=True, trans="T" if transposed else "N", check_finite=False
             )
         )
-    return as_float(np.linalg.solve(lower.swapaxes(-1, -2) if transposed else lower, b))
+    if transposed:
+        return as_float(np.linalg.solve(lower.swapaxes(-1, -2), b))
+    # From the last row up it is an upper triangle, of which the solver swaps no rows: swapped
+    # ones of columns in other units underflow.
+    found = np.linalg.solve(lower[..., ::-1, ::-1], b[..., ::-1, :])
+    return as_float(found[..., ::-1, :])
 
 
 def block_inverse(a: Array, b: Array, c: Array, d: Array) -> tuple[Array, Array, Array, Array]:

@@ -32,7 +32,9 @@ def mahalanobis_squares(x: Array, centers: Array, lower: Array) -> Array:
     k, d = centers.shape
     # Rows are centered first: whitened coordinates of far-off rows would lose digits.
     origin = centers.mean(axis=0)
-    roots = np.linalg.inv(lower).swapaxes(-1, -2).reshape(-1, d, d)
+    # Of an upper triangle: rows of a lower one change places, and pivots of columns in other
+    # units underflow.
+    roots = np.linalg.inv(lower.swapaxes(-1, -2)).reshape(-1, d, d)
     offset = ((centers - origin)[:, None, :] @ roots)[:, 0, :]
     across = roots.transpose(1, 0, 2).reshape(d, -1)
     answer = np.empty((len(x), k))
