@@ -37,12 +37,14 @@ def run(name: str, *, is_stored: bool) -> None:
     console = Console()
     facts = machine()
     outcomes = []
-    for case in import_module(f"benchmarks.cases.{name}").CASES:
+    module = import_module(f"benchmarks.cases.{name}")
+    for case in module.CASES:
         with console.status(f"{name}: {case.name}"):
             outcomes.append(run_case(case))
         console.print(table(name, outcomes[-1]))
     if is_stored:
-        console.print(f"stored in {store(name, record(outcomes, facts)).name}")
+        found = record(outcomes, facts, runs_commands=getattr(module, "RUNS_COMMANDS", False))
+        console.print(f"stored in {store(name, found).name}")
 
 
 def table(name: str, outcome: Outcome) -> Table:

@@ -11,10 +11,14 @@ __all__ = ["is_stale", "sources"]
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def sources(root: Path = ROOT) -> dict[str, Any]:
-    """Return the files of credo that are loaded, and the hash of what they hold."""
+def sources(root: Path = ROOT, *, runs_commands: bool = False) -> dict[str, Any]:
+    """Return the files of credo that are loaded, and the hash of what they hold.
+
+    Commands load what they need in processes of their own: of them all files count.
+    """
     modules = [m for name, m in sys.modules.items() if name.partition(".")[0] == "credo"]
-    paths = {Path(m.__file__) for m in modules if m.__file__}
+    loaded = {Path(m.__file__) for m in modules if m.__file__}
+    paths = set((root / "src" / "credo").rglob("*.py")) if runs_commands else loaded
     files = sorted(p.relative_to(root).as_posix() for p in paths if p.is_relative_to(root))
     return {"files": files, "sha256": _hash(files, root)}
 

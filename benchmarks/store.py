@@ -33,7 +33,9 @@ def store(name: str, run: dict[str, Any], folder: Path = RESULTS) -> Path:
     return path
 
 
-def record(outcomes: Sequence[Outcome], facts: dict[str, Any]) -> dict[str, Any]:
+def record(
+    outcomes: Sequence[Outcome], facts: dict[str, Any], *, runs_commands: bool = False
+) -> dict[str, Any]:
     """Return what is stored of one run: commit, sources, machine and outcomes, as JSON values.
 
     Parameters
@@ -42,10 +44,12 @@ def record(outcomes: Sequence[Outcome], facts: dict[str, Any]) -> dict[str, Any]
         One for each case.
     facts
         What `machine` said before the first case began.
+    runs_commands
+        Whether the cases start commands in new processes, which may load any file of credo.
     """
     return {
         "commit": commit(),
-        "sources": sources(),
+        "sources": sources(runs_commands=runs_commands),
         "machine": facts,
         "cases": [_plain(outcome) for outcome in outcomes],
     }

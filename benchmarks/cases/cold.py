@@ -11,6 +11,8 @@ from benchmarks.linear_data import linear_data
 
 __all__ = ["CASES"]
 
+RUNS_COMMANDS = True
+
 N_SAMPLES, N_FEATURES = 1_000, 10
 
 

@@ -13,6 +13,8 @@ from benchmarks.harness import Case, Contender, Goal
 
 __all__ = ["CASES"]
 
+RUNS_COMMANDS = True
+
 MIB = 1024.0
 
 FIT = """

@@ -188,6 +188,13 @@ def test_a_run_stores_which_code_it_measured():
     assert not source.is_stale({"sources": found})
 
 
+def test_a_run_of_commands_measures_all_code():
+    every = {
+        p.relative_to(source.ROOT).as_posix() for p in source.ROOT.glob("src/credo/**/*.py")
+    }
+    assert set(source.sources(runs_commands=True)["files"]) == every
+
+
 def test_a_name_that_is_no_benchmark_is_refused_with_the_names_that_are(capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["no_such_benchmark"])

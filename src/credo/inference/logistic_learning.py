@@ -22,6 +22,7 @@ from credo.inference.logistic_evidence import LogisticEvidence, highest_evidence
 from credo.inference.logistic_variational import GaussianFit, VariationalLogistic
 from credo.numerics.array import Array
 from credo.numerics.constant import is_constant
+from credo.numerics.linear_algebra import cholesky
 from credo.numerics.softmax_rows import SoftmaxRows, class_coding
 from credo.numerics.threads import threads_for_matrix
 
@@ -199,7 +200,7 @@ def _leans(gaussian: MultivariateNormal, part: LogisticProblem | None) -> bool:
     form = gaussian.form
     assert part is not None
     assert isinstance(form, PrecisionForm)
-    fit = GaussianFit.of(part, gaussian.loc, form.precision)
+    fit = GaussianFit.of(part, gaussian.loc, form.precision, cholesky(form.precision))
     return abs(fit.excess() - 1.0) > NOTABLE_BEND
 
 

@@ -25,7 +25,7 @@ from credo.inference.evidence import log_ratio_prior
 from credo.inference.laplace import LaplaceApproximation, Mode
 from credo.inference.logistic import LogisticProblem
 from credo.numerics.array import Array
-from credo.numerics.linear_algebra import cholesky, solve_lower
+from credo.numerics.linear_algebra import Cholesky, cholesky, solve_lower
 from credo.numerics.softmax_normal import ExpectedSoftmax, class_pairs
 
 __all__ = ["GaussianFit", "VariationalLogistic"]
@@ -69,10 +69,11 @@ class GaussianFit:
     expected: ExpectedSoftmax
 
     @classmethod
-    def of(cls, problem: LogisticProblem, mean: Array, precision: Array) -> GaussianFit:
-        """Return the fit of a Gaussian with given mean and precision."""
+    def of(
+        cls, problem: LogisticProblem, mean: Array, precision: Array, factor: Cholesky
+    ) -> GaussianFit:
+        """Return the fit of a Gaussian with given mean, precision, and factor of that."""
         rows, shape = problem.rows, problem.rows.shape
-        factor = cholesky(precision)
         covariance = factor.inverse()
         coordinates = rows.coordinates(mean.reshape(shape))
         variance = rows.variances(covariance.reshape(*shape, *shape))
@@ -106,6 +107,16 @@ class GaussianFit:
         prior = self.problem.prior_precision
         curvature[np.diag_indices_from(curvature)] += prior
         return gradient.ravel() + prior * self.mean, curvature
+
+    def distance(self, precision: Array, factor: Cholesky) -> float:
+        """Return by how much another precision differs, relatively, per parameter.
+
+        From Stein's loss, ``sum(e - log(1 + e))`` over the relative differences ``e`` along
+        all axes: where these are small, their root mean square.
+        """
+        d = len(self.mean)
+        loss = np.vdot(precision, self.covariance) - d - (factor.log_det() - self.log_det)
+        return float(np.sqrt(2.0 * max(float(loss), 0.0) / d))
 
     def at_precision(self, factor: float) -> GaussianFit:
         """Return the same Gaussian, with the precision of the prior times a number."""
@@ -249,7 +260,8 @@ class VariationalLogistic:
     def init(self, problem: LogisticProblem) -> _State:
         """Start at the mode, with the width of the highest bound."""
         problem, mode = _near_mode(problem, self.learns_precision)
-        fit = GaussianFit.of(problem, mode.parameters, mode.curvature)
+        factor = cholesky(mode.curvature)
+        fit = GaussianFit.of(problem, mode.parameters, mode.curvature, factor)
         return self._strided(_State(fit), fit.scaled()[0])
 
     def step(self, problem: LogisticProblem, state: _State) -> tuple[_State, Info]:
@@ -261,19 +273,19 @@ class VariationalLogistic:
         """
         fit, share = state.fit, 0.5
         gradient, curvature = fit.derivatives()
-        off = (curvature - fit.precision) @ fit.covariance
-        drift = np.sqrt(max(float((off * off.T).sum()), 0.0) / len(off))
         least = self.least_gain * len(fit.mean)
         for _ in range(MOST_HALVINGS):
             before = fit.at_precision(np.exp(2.0 * share * state.stride))
             prior = before.problem.prior_precision - fit.problem.prior_precision
             precision = (1.0 - share) * fit.precision + share * curvature
             precision[np.diag_indices_from(precision)] += prior
+            factor = cholesky(precision)
+            drift = fit.distance(precision, factor) / share
             slope = gradient + prior * fit.mean
-            direction = -cholesky(precision).solve(slope[:, None])[:, 0]
+            direction = -factor.solve(slope[:, None])[:, 0]
             length = np.sqrt(max(-float(slope @ direction), 0.0) / len(direction))
             mean = fit.mean + min(2.0 * share, 1.0) * direction
-            best, far = GaussianFit.of(before.problem, mean, precision).scaled()
+            best, far = GaussianFit.of(before.problem, mean, precision, factor).scaled()
             gain = best.bound - before.bound
             if gain >= -least:
                 found = self._strided(state, best)

@@ -119,10 +119,15 @@ def _logistic_means(mean: Array, variance: Array) -> tuple[Array, Array, Array]:
             spread = np.sqrt(variances[start:stop] + width**2)
             place = own / spread
             below = special.ndtr(place)
-            density = np.exp(-0.5 * place**2) / np.sqrt(2.0 * np.pi)
-            value += share * below
-            slope += share * density / spread
-            loss += share * (spread * density - own * (1.0 - below))
+            below *= share
+            value += below
+            density = np.multiply(place, place, out=place)
+            density *= -0.5
+            np.exp(density, out=density)
+            density *= share / np.sqrt(2.0 * np.pi)
+            slope += np.divide(density, spread, out=below)
+            loss += np.multiply(density, spread, out=below)
+        loss -= own * (1.0 - value)
 
     in_parts(add, mean.size, len(_SHARES) * mean.size)
     value, slope, loss = found.reshape(3, *mean.shape)

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from credo.numerics.array import Array
 from credo.numerics.cores import in_parts
 from credo.numerics.softmax_normal import ExpectedSoftmax, class_pairs, expected_softmax
+from credo.numerics.threads import threads_for
 
 __all__ = ["SoftmaxRows", "class_coding", "coordinate_covariance"]
 
@@ -37,6 +38,7 @@ PRODUCT_BYTES = 1 << 22
 PACKED_PAIRS = 2
 FEW_CLASSES = 32
 WORTH_A_LOOP = 1 << 22
+VALUES_AT_ONCE, COLUMNS_AT_ONCE = 32, 8
 _ALL_CORES = Lock()
 
 
@@ -90,10 +92,21 @@ class SoftmaxRows:
     def values(self, parameters: Array) -> Array:
         """Return minus the log likelihood of several parameters (q, J, m + 1), shape (q,)."""
         seen = parameters * self._scale
-        if len(self.coding) == 2:
-            return self._values_of_two(
-                np.tensordot(self.coding[1] - self.coding[0], seen, (0, 1))
-            )
+        value = np.empty(len(seen))
+        of_chunk = self._values_of_two if len(self.coding) == 2 else self._values_of_many
+
+        def fill(start: int, stop: int) -> None:
+            for chunk in range(start, stop):
+                own = slice(chunk * VALUES_AT_ONCE, (chunk + 1) * VALUES_AT_ONCE)
+                value[own] = of_chunk(seen[own])
+
+        n_chunks = -(-len(seen) // VALUES_AT_ONCE)
+        with threads_for(0):
+            in_parts(fill, n_chunks, seen.size * len(self.x))
+        return value
+
+    def _values_of_many(self, seen: Array) -> Array:
+        """Return the values of parameters (q, J, m + 1) that are scaled already."""
         q, n_codes, m = seen.shape
         value = np.zeros(q)
         size = max(16, PRODUCT_BYTES // (8 * q * len(self.coding)))
@@ -106,8 +119,9 @@ class SoftmaxRows:
             value += self.weight[rows] @ (total + highest - chosen)
         return value
 
-    def _values_of_two(self, seen: Array) -> Array:
-        """Return the same for two classes, of which one number (q, m + 1) is the lead."""
+    def _values_of_two(self, parameters: Array) -> Array:
+        """Return the same for two classes, where the lead of one is a single number."""
+        seen = np.tensordot(self.coding[1] - self.coding[0], parameters, (0, 1))
         value = np.zeros(len(seen))
         size = max(16, PRODUCT_BYTES // (8 * len(seen)))
         for rows, part in self._blocks(size):
@@ -281,19 +295,38 @@ class _PairGrams:
         self._is_packed = n_pairs > 1 and PACKED_PAIRS * n_pairs >= m
         packed, full = (m * (m + 1) // 2, n_pairs), (n_pairs, m, m)
         self._sums = np.zeros(packed if self._is_packed else full)
-        products, columns = PRODUCT_BYTES // (8 * packed[0]), BLOCK_BYTES // (8 * m)
-        self.n_rows = max(64, products if self._is_packed else columns)
+        products, columns = PRODUCT_BYTES // COLUMNS_AT_ONCE, BLOCK_BYTES
+        self.n_rows = max(64, (products if self._is_packed else columns) // (8 * m))
         self._corner = np.triu_indices(m)
         self._shape = full
 
     def add(self, part: Array, bend: Array) -> None:
         """Add rows of shape (n, m) with weights of shape (n, n_pairs)."""
         if self._is_packed:
-            self._sums += _products(part) @ bend
+            self._add_products(np.ascontiguousarray(part.T), bend)
             return
         for total, weight in zip(self._sums, bend.T, strict=True):
             scaled = part * np.sqrt(weight)[:, None]
             total += scaled.T @ scaled
+
+    def _add_products(self, columns: Array, bend: Array) -> None:
+        """Add the weighted products of all pairs of columns, given as (m, n)."""
+        m, n = columns.shape
+        starts = np.concatenate([[0], np.cumsum(np.arange(m, 0, -1))])
+
+        def add(start: int, stop: int) -> None:
+            for group in range(start, stop):
+                first = group * COLUMNS_AT_ONCE
+                last = min(first + COLUMNS_AT_ONCE, m)
+                begin, end = starts[first], starts[last]
+                products = np.empty((end - begin, n))
+                for i in range(first, last):
+                    own = products[starts[i] - begin : starts[i + 1] - begin]
+                    np.multiply(columns[i:], columns[i], out=own)
+                self._sums[begin:end] += products @ bend
+
+        with threads_for(0):
+            in_parts(add, -(-m // COLUMNS_AT_ONCE), self._sums.size * n)
 
     def total(self) -> Array:
         """Return the sums, shape (n_pairs, m, m)."""
@@ -329,7 +362,8 @@ def coordinate_covariance(rows: Array, covariance: Array) -> Array:
             found[begin : begin + len(part), first, second] = both
             found[begin : begin + len(part), second, first] = both
 
-    in_parts(fill, len(rows), rows.size * len(first))
+    with threads_for(0):
+        in_parts(fill, len(rows), rows.size * len(first))
     return found
 
 
@@ -354,15 +388,3 @@ def class_coding(n_classes: int) -> Array:
     raw = np.triu(np.ones((n_classes, n_classes - 1)))
     raw[np.arange(1, n_classes), np.arange(n_classes - 1)] = -np.arange(1.0, n_classes)
     return np.asarray(raw / np.linalg.norm(raw, axis=0))
-
-
-def _products(part: Array) -> Array:
-    """Return the products of all pairs of columns, one pair per row, (m (m + 1) / 2, n)."""
-    columns = np.ascontiguousarray(part.T)
-    m, n = columns.shape
-    products = np.empty((m * (m + 1) // 2, n))
-    first = 0
-    for i in range(m):
-        np.multiply(columns[i:], columns[i], out=products[first : first + m - i])
-        first += m - i
-    return products
