@@ -275,7 +275,8 @@ class VariationalLogistic:
         gradient, curvature = fit.derivatives()
         least = self.least_gain * len(fit.mean)
         for _ in range(MOST_HALVINGS):
-            before = fit.at_precision(np.exp(2.0 * share * state.stride))
+            # The prior loses no more than the curvature brings, so that the sum stays positive.
+            before = fit.at_precision(max(np.exp(2.0 * share * state.stride), 1.0 - share))
             prior = before.problem.prior_precision - fit.problem.prior_precision
             precision = (1.0 - share) * fit.precision + share * curvature
             precision[np.diag_indices_from(precision)] += prior
@@ -354,10 +355,10 @@ def _precision_slope(
     As if the likelihood were the quadratic that the Gaussian stands for.
     """
     is_weight, ratio = problem.is_weight, problem.precision
-    weights, inner = mean[is_weight], covariance[np.ix_(is_weight, is_weight)]
-    both = ratio * float(np.trace(inner) + weights @ weights)
-    less = ratio**2 * float((inner**2).sum() + 2.0 * weights @ inner @ weights)
-    return 0.5 * (len(weights) - both), 0.5 * (both - less)
+    weights = np.where(is_weight, mean, 0.0)
+    both = ratio * float(is_weight @ covariance.diagonal() + weights @ weights)
+    less = is_weight @ covariance**2 @ is_weight + 2.0 * weights @ covariance @ weights
+    return 0.5 * (np.count_nonzero(is_weight) - both), 0.5 * (both - ratio**2 * float(less))
 
 
 def _weighed_evidence(fit: GaussianFit) -> float:
