@@ -144,7 +144,7 @@ def require_moderate(name: str, values: Any) -> None:
     flat = numbers.ravel(order="K")
     with np.errstate(over="ignore", invalid="ignore"):
         # One sum meets every entry and makes no copy; it is small only if all entries are.
-        if np.einsum("i,i->", flat, flat) < LARGEST:
+        if np.dot(flat, flat) < LARGEST:
             return
         is_large = np.abs(flat) > LARGEST
     if is_large.any():
