@@ -132,3 +132,23 @@ def test_whatever_keeps_the_other_from_being_asked_is_made_up_for(
             monkeypatch.setattr(module.Thread, "start", None)
         maker.begin((lambda: 1) if trouble == "unpicklable" else result)
         assert maker.page(result) == report_page(result).encode()
+
+
+def failing():
+    raise ValueError("once")
+
+
+@pytest.mark.parametrize("n_parts", [0, 1, 2, 7])
+def test_halves_of_a_page_come_in_order(n_parts):
+    parts = [lambda i=i: f"{i} " * 50_000 for i in range(n_parts)]
+    assert module.halves(parts) == [part() for part in parts]
+
+
+def test_a_half_that_fails_in_a_copy_fails_here_too():
+    with pytest.raises(ValueError, match="once"):
+        module.halves([str, failing])
+
+
+def test_without_copies_of_processes_parts_are_made_in_turn(monkeypatch):
+    monkeypatch.delattr(module.os, "fork")
+    assert module.halves([lambda: "a", lambda: "b"]) == ["a", "b"]

@@ -12,7 +12,7 @@ from credo.app.class_finding import class_findings, class_headline
 from credo.app.classification_result import JudgedClassification
 from credo.app.coverage_finding import FEWEST_FOR_SHARES
 from credo.app.decision_report import decision_section
-from credo.app.page import card, figure, page, section, table, tile
+from credo.app.page import Making, card, figure, in_turn, page, section, table, tile
 from credo.app.report_part import belief_section, data_section, footer, header
 from credo.app.wording import class_score_cells, count, decimals, percent
 
@@ -25,19 +25,19 @@ MOST_BESIDE = 3
 """Up to so many classes their table can be read beside another picture."""
 
 
-def classification_page(result: JudgedClassification) -> str:
+def classification_page(result: JudgedClassification, making: Making = in_turn) -> str:
     """Return the report as the text of a self-contained HTML file."""
     parts = [
-        header(result.data, class_headline(result), _tiles(result)),
-        belief_section(class_findings(result)),
-        _models(result),
-        _predictions(result),
-        decision_section(result),
-        _columns(result),
-        data_section(result.data, result.slate_notes),
-        footer(result.settings, result.n_folds, result.data.fingerprint),
+        lambda: header(result.data, class_headline(result), _tiles(result)),
+        lambda: belief_section(class_findings(result)),
+        lambda: _models(result),
+        lambda: _predictions(result),
+        lambda: decision_section(result),
+        lambda: _columns(result),
+        lambda: data_section(result.data, result.slate_notes),
+        lambda: footer(result.settings, result.n_folds, result.data.fingerprint),
     ]
-    return page(f"{result.data.target}: credo report", parts)
+    return page(f"{result.data.target}: credo report", making(parts))
 
 
 def _tiles(result: JudgedClassification) -> Iterator[str]:

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 
-__all__ = ["card", "figure", "list_of", "page", "paragraph", "section", "table", "tile"]
+__all__ = [
+    "Making",
+    "card",
+    "figure",
+    "in_turn",
+    "list_of",
+    "page",
+    "paragraph",
+    "section",
+    "table",
+    "tile",
+]
+
+Part = Callable[[], str]
+Making = Callable[[Sequence[Part]], Iterable[str]]
+"""How the parts of a page are made, each of which takes a while to draw."""
 
 _STYLE = """
 :root{color-scheme:light;--ink:#1d2733;--soft:#5b6875;--line:#dfe5ea;--paper:#fff;
@@ -53,6 +68,11 @@ tr:last-child td{border-bottom:0}
 footer{margin-top:2.4rem;color:var(--soft);font-size:.82rem;overflow-wrap:anywhere}
 @media print{body{background:#fff}.card,.tile{break-inside:avoid}}
 """
+
+
+def in_turn(parts: Sequence[Part]) -> list[str]:
+    """Make one part of a page after the other."""
+    return [part() for part in parts]
 
 
 def page(title: str, parts: Iterable[str]) -> str:

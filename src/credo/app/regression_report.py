@@ -9,7 +9,7 @@ from credo.app.candidate import described
 from credo.app.coverage_finding import FEWEST_FOR_SHARES
 from credo.app.effect import strongest_effects
 from credo.app.finding import findings, headline
-from credo.app.page import card, figure, page, section, table, tile
+from credo.app.page import Making, card, figure, in_turn, page, section, table, tile
 from credo.app.report_part import belief_section, data_section, footer, header
 from credo.app.result import JudgedRegression
 from credo.app.slate import AVERAGE
@@ -21,18 +21,18 @@ N_WEIGHTS = 12
 N_EXAMPLES = 9
 
 
-def regression_page(result: JudgedRegression) -> str:
+def regression_page(result: JudgedRegression, making: Making = in_turn) -> str:
     """Return the report as the text of a self-contained HTML file."""
     parts = [
-        _header(result),
-        belief_section(findings(result)),
-        _models(result),
-        _predictions(result),
-        _columns(result),
-        data_section(result.data, result.slate_notes),
-        footer(result.settings, result.n_folds, result.data.fingerprint),
+        lambda: _header(result),
+        lambda: belief_section(findings(result)),
+        lambda: _models(result),
+        lambda: _predictions(result),
+        lambda: _columns(result),
+        lambda: data_section(result.data, result.slate_notes),
+        lambda: footer(result.settings, result.n_folds, result.data.fingerprint),
     ]
-    return page(f"{result.data.target}: credo report", parts)
+    return page(f"{result.data.target}: credo report", making(parts))
 
 
 def _header(result: JudgedRegression) -> str:

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from credo import app
 from credo.app.classification_result import JudgedClassification
+from credo.app.page import Making, in_turn
 from credo.app.result import JudgedRegression
 
 __all__ = ["report_page"]
 
 
-def report_page(result: JudgedRegression | JudgedClassification) -> str:
-    """Return the report as the text of a self-contained HTML file."""
+def report_page(
+    result: JudgedRegression | JudgedClassification, making: Making = in_turn
+) -> str:
+    """Return the report as the text of a self-contained HTML file.
+
+    Parameters
+    ----------
+    result
+        What was judged.
+    making
+        How the parts of the page are made.
+    """
     if isinstance(result, JudgedClassification):
-        return app.classification_page(result)
-    return app.regression_page(result)
+        return app.classification_page(result, making)
+    return app.regression_page(result, making)

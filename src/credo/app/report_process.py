@@ -11,7 +11,7 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from threading import Lock, Thread
@@ -20,9 +20,10 @@ from typing import Any
 import credo
 from credo import app
 from credo.__main__ import load_quickly
+from credo.app.page import in_turn
 from credo.numerics.row_block import n_cores
 
-__all__ = ["ReportProcess", "report_process", "serve"]
+__all__ = ["ReportProcess", "halves", "report_process", "serve"]
 
 PATIENCE = 60.0
 """Seconds after which a page that another process should have made is made in this one."""
@@ -107,12 +108,32 @@ def serve() -> None:
     load_quickly()
     for module in ("class_report", "regression_report"):
         import_module(f"credo.app.{module}")
-    page = app.report_page(pickle.load(sys.stdin.buffer)).encode()
+    page = app.report_page(pickle.load(sys.stdin.buffer), halves).encode()
     # What others print stays in its buffer. Nothing is left to be cleared away either, which
     # takes as long as a picture.
     with os.fdopen(sys.stdout.fileno(), "wb") as out:
         out.write(page)
     os._exit(0)
+
+
+def halves(parts: Sequence[Callable[[], str]]) -> list[str]:
+    """Make the first half of a page here, and the second one in a copy of this process."""
+    middle = (len(parts) + 1) // 2
+    first, second = parts[:middle], parts[middle:]
+    if not hasattr(os, "fork"):
+        return in_turn(parts)
+    source, sink = os.pipe()
+    copy = os.fork()
+    if copy == 0:
+        with suppress(BaseException), os.fdopen(sink, "wb") as out:
+            pickle.dump(in_turn(second), out)
+        os._exit(0)
+    os.close(sink)
+    made = in_turn(first)
+    with os.fdopen(source, "rb") as found:
+        answer = found.read()
+    os.waitpid(copy, 0)
+    return made + (pickle.loads(answer) if answer else in_turn(second))
 
 
 def _is_worth() -> bool:
@@ -132,6 +153,8 @@ def _started() -> subprocess.Popen[bytes] | None:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
+            # Nothing there multiplies matrices, and what is copied should have one thread.
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
         )
     except OSError:
         return None
