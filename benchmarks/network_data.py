@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from credo.data.network_file import load_network
+from credo.data.network_file.network_file import load_network
 
 __all__ = [
     "FOR_PGMPY",

@@ -24,7 +24,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from typer.testing import CliRunner
 
-from credo.app.command_line import command_line
+from credo.app.cli.command_line import command_line
 
 __all__ = ["on_page_markdown", "run_examples"]
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from credo.graphs.factor import Factor
 from credo.graphs.variable import Variable
-from credo.models.bayesian_network import BayesianNetwork
-from credo.models.markov_random_field import MarkovRandomField
+from credo.models.network.bayesian_network import BayesianNetwork
+from credo.models.network.markov_random_field import MarkovRandomField
 
 __all__ = ["SmallNetwork", "small_network"]
 

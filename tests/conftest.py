@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+pytest_plugins = ["clinic"]
+
 settings.register_profile("repeatable", derandomize=True)
 settings.register_profile("search", max_examples=500, deadline=None)
 settings.load_profile("repeatable")

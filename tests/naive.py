@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from credo.distributions.joint_table import JointTable
-from credo.graphs.directed import DirectedGraph
 from credo.graphs.factor import Factor
+from credo.graphs.structure.directed import DirectedGraph
 from credo.graphs.variable import Variable
-from credo.inference.factor_problem import FactorProblem, table_of
-from credo.models.bayesian_network import BayesianNetwork
+from credo.inference.discrete.factor_problem import FactorProblem, table_of
+from credo.models.network.bayesian_network import BayesianNetwork
 
 
 def sprinkler():

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.ensemble import AdaBoostClassifier
 
 from benchmarks.harness import Case, Contender, Goal
-from credo.models.ada_boost import AdaBoost
+from credo.models.margin.ada_boost import AdaBoost
 
 __all__ = ["CASES"]
 

@@ -7,7 +7,7 @@ from sklearn.linear_model import ARDRegression
 
 from benchmarks.harness import Case, Contender, Goal
 from benchmarks.linear_data import LinearData, evidence_at, linear_data
-from credo.models.linear_regression import LinearRegression
+from credo.models.linear.linear_regression import LinearRegression
 
 __all__ = ["CASES"]
 

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 
 from benchmarks.harness import Case, Contender, Goal
-from credo.models.class_conditional import GaussianClassConditional
+from credo.models.generative.class_conditional import GaussianClassConditional
 
 __all__ = ["CASES"]
 

@@ -7,10 +7,10 @@ import numpy as np
 
 from benchmarks.harness import Case, Contender, Goal
 from benchmarks.linear_data import LinearData, linear_data
-from credo.evaluation.cross_validation import cross_validate
-from credo.evaluation.fold_fit import refit_folds
-from credo.evaluation.splits import fold_labels
-from credo.models.linear_regression import LinearRegression
+from credo.models.linear.linear_regression import LinearRegression
+from credo.validation.cross_validation import cross_validate
+from credo.validation.fold_fit import refit_folds
+from credo.validation.splits import fold_labels
 
 __all__ = ["CASES"]
 

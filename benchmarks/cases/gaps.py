@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.harness import Case, Contender, Goal
-from credo.app.job import fit_table
-from credo.app.result import FitSettings
-from credo.data.sets import load_set
+from credo.data.sets.embedded_table import load_set
+from credo.study.job import fit_table
+from credo.study.result.result import FitSettings
 
 __all__ = ["CASES"]
 

@@ -7,10 +7,10 @@ import numpy as np
 from numba import njit
 
 from benchmarks.harness import Case, Contender, Goal
-from credo.inference.graph_cut import spin_cut
-from credo.inference.ising_gibbs import SpinChain
-from credo.inference.ising_problem import SpinAssignment
-from credo.models.ising_model import IsingModel
+from credo.inference.spins.cut import spin_cut
+from credo.inference.spins.gibbs import SpinChain
+from credo.inference.spins.problem import SpinAssignment
+from credo.models.spins.ising_model import IsingModel
 
 __all__ = ["CASES"]
 

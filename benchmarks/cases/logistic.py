@@ -17,7 +17,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.harness import Case, Contender, Goal
-from credo.models.logistic_regression import LogisticRegression
+from credo.models.linear.logistic_regression import LogisticRegression
 
 __all__ = ["CASES", "data", "objective"]
 

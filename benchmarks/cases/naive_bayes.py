@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
 
 from benchmarks.harness import Case, Contender, Goal
-from credo.models.naive_bayes import NaiveBayes
+from credo.models.generative.naive_bayes import NaiveBayes
 
 __all__ = ["CASES", "data"]
 

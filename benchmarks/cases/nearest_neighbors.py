@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 
 from benchmarks.harness import Case, Contender, Goal
-from credo.models.nearest_neighbors import NearestNeighborsClassifier
+from credo.models.neighbors.nearest_neighbors import NearestNeighborsClassifier
 
 __all__ = ["CASES"]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from benchmarks.harness import Case, Contender, Goal
 from benchmarks.network_data import NETWORKS, network_text, quiet_import
-from credo.data.network_file import load_network
-from credo.models.bayesian_network import BayesianNetwork
+from credo.data.network_file.network_file import load_network
+from credo.models.network.bayesian_network import BayesianNetwork
 
 __all__ = ["CASES"]
 

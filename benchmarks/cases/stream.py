@@ -13,7 +13,7 @@ from time import perf_counter
 import numpy as np
 
 from benchmarks.harness import Case, Contender, Goal
-from credo.models.linear_regression import LinearRegression
+from credo.models.linear.linear_regression import LinearRegression
 
 __all__ = ["CASES", "stream"]
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from benchmarks.harness import Case, Contender, Goal
-from credo.models.linear_regression import LinearRegression
-from credo.models.logistic_regression import LogisticRegression
-from credo.numerics import threads
+from credo.models.linear.linear_regression import LinearRegression
+from credo.models.linear.logistic_regression import LogisticRegression
+from credo.numerics.parallel import threads
 
 __all__ = ["CASES"]
 

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from credo.distributions.normal import Normal
-from credo.inference.engine import Info
+from credo.inference.engine.engine import Info
 
 __all__ = ["NewtonLaplace", "SmoothDensity"]
 

@@ -24,7 +24,7 @@ from credo.families.belief import Belief
 from credo.families.rows import as_label, as_rows, as_weight, weight_by_entry
 from credo.families.statistics import Sums
 from credo.numerics.array import Array, as_float
-from credo.numerics.grouped import group_totals
+from credo.numerics.linear.grouped import group_totals
 
 __all__ = ["ErrorStatistics", "GammaError"]
 

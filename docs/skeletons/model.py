@@ -16,7 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from credo.distributions.predictive import Predictive
 from credo.families.normal import NormalInverseGamma, NormalStatistics
-from credo.models.regressor import PredictiveRegressor
+from credo.models.contract.regressor import PredictiveRegressor
 
 __all__ = ["ConstantRegression"]
 

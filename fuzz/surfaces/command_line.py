@@ -17,8 +17,8 @@ from pathlib import Path
 from random import Random
 
 import credo
-from credo.app.command_line import main
-from credo.data.table import read_table
+from credo.app.cli.command_line import main
+from credo.data.table.table import read_table
 from fuzz.messy_table import (
     MISSING,
     MessyTable,
@@ -294,7 +294,12 @@ def _in_process(arguments: list[str]) -> _Ran:
 
 
 def _in_subprocess(arguments: list[str]) -> _Ran:
-    line = [sys.executable, "-c", "from credo.app.command_line import main; main()", *arguments]
+    line = [
+        sys.executable,
+        "-c",
+        "from credo.app.cli.command_line import main; main()",
+        *arguments,
+    ]
     ran = subprocess.run(line, capture_output=True, check=False, stdin=subprocess.DEVNULL)
     return _Ran(
         ran.returncode,

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 import credo
-from credo.app.job import fit_table
-from credo.data.archive import DOCUMENT, write_archive
 from credo.data.error import ModelFileError
+from credo.data.model_file.archive import DOCUMENT, write_archive
 from credo.distributions.univariate import Univariate
+from credo.study.job import fit_table
 from fuzz.estimator_setting import CLASSIFIERS, REGRESSORS, TRANSFORMERS
 from fuzz.mutation import mutated_array, mutated_bytes, mutated_document
 from fuzz.outcome import Verdict, judged, require_finite

@@ -8,7 +8,7 @@ from typing import Any
 
 import credo
 from credo.data.error import NetworkFileError
-from credo.inference.table_plan_error import (
+from credo.inference.engine.error import (
     ImpossibleFindings,
     InferenceTooLarge,
     NoExactAnswer,

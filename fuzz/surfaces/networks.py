@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from credo.inference.table_plan_error import ImpossibleFindings
+from credo.inference.engine.error import ImpossibleFindings
 from fuzz.outcome import Fault, Outcome, Verdict, judged
 from fuzz.small_network import SmallNetwork, small_network
 from fuzz.worker import Limits, Surface

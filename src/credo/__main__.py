@@ -41,7 +41,7 @@ def main() -> None:
     """Run the command line."""
     try:
         load_quickly()
-        import_module("credo.app.command_line").main()
+        import_module("credo.app.cli.command_line").main()
     except KeyboardInterrupt:
         sys.stderr.write("credo: stopped before anything was done.\n")
         sys.exit(130)

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from credo import save
-from credo.app.command_line import command_line
+from credo.app.cli.command_line import command_line
 from credo.models import LinearRegression
 
 ROWS = "".join(f"{i},{2 * i + (i % 3)}\n" for i in range(20))
@@ -208,7 +208,7 @@ def test_a_bad_argument_is_refused_in_one_sentence(arguments, pattern, good):
 def test_an_output_that_cannot_be_written_is_refused_before_any_work(
     option, place, pattern, good, monkeypatch
 ):
-    monkeypatch.setattr("credo.app.terminal_job.fit_table", None)
+    monkeypatch.setattr("credo.app.cli.terminal_job.fit_table", None)
     assert pattern in refusal(["fit", "good.csv", "--target", "y", option, place])
     assert os.listdir(good.parent) == ["good.csv"]
 
@@ -286,7 +286,7 @@ def test_an_unusable_demo_folder_is_refused(good):
     ],
 )
 def test_a_real_process_ends_with_code_2_and_one_sentence(arguments, good):
-    command = [sys.executable, "-c", "from credo.app.command_line import main; main()"]
+    command = [sys.executable, "-c", "from credo.app.cli.command_line import main; main()"]
     ran = subprocess.run([*command, *arguments], capture_output=True, text=True, check=False)
     assert ran.returncode == 2
     assert ran.stdout == ""
@@ -299,6 +299,6 @@ def test_a_bug_keeps_its_traceback(good, monkeypatch):
     def broken(*_):
         raise ZeroDivisionError("a bug")
 
-    monkeypatch.setattr("credo.app.terminal_job.fit_table", broken)
+    monkeypatch.setattr("credo.app.cli.terminal_job.fit_table", broken)
     ran = CliRunner().invoke(command_line, ["fit", "good.csv", "--target", "y"])
     assert isinstance(ran.exception, ZeroDivisionError)

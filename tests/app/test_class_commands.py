@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from typer.testing import CliRunner
 
 import credo
-from credo.app.command_line import command_line
+from credo.app.cli.command_line import command_line
 
 N = 60
 COSTS = "action,no,yes\nwait,0,5\ntreat,1,0\nask,0.4,0.4\n"

@@ -8,9 +8,9 @@ import pytest
 from numpy.testing import assert_allclose
 from typer.testing import CliRunner
 
-from credo.app.command_line import command_line
-from credo.app.compare_job import compare_table
+from credo.app.cli.command_line import command_line
 from credo.data.error import TableError
+from credo.study.compare_job import compare_table
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from credo.app.command_line import command_line
+from credo.app.cli.command_line import command_line
 
 N = 60
 

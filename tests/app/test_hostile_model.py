@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import credo
-from credo.app.command_line import command_line
+from credo.app.cli.command_line import command_line
 from credo.data import ModelFileError
 from resealing import seal, unseal
 

@@ -8,17 +8,25 @@ import credo
 
 ARRAYS = {"numpy", "scipy", "pandas", "sklearn", "numba", "rich"}
 TESTS = {"scipy.stats._stats_py", "numpy.testing._private", "numpy.f2py.f2py2e"}
-CLASSES = {"credo.app.class_slate", "credo.models.ada_boost", "scipy.spatial"}
+CLASSES = {
+    "credo.study.candidates.class_slate",
+    "credo.models.margin.ada_boost",
+    "scipy.spatial",
+}
 PICTURES = {"matplotlib", "credo.plots.style"}
-COMPARISONS = {"credo.evaluation.compare", "sklearn.metrics", "sklearn.model_selection"}
-NETWORKS = {"networkx", "credo.models.network", "credo.graphs.variable"}
+COMPARISONS = {
+    "credo.evaluation.comparison.compare",
+    "sklearn.metrics",
+    "sklearn.model_selection",
+}
+NETWORKS = {"networkx", "credo.models.network.network", "credo.graphs.variable"}
 
 RUN_IN_TURN = """
 import contextlib, io, json, sys
 from credo.__main__ import load_quickly
 load_quickly()
 load_quickly()
-from credo.app.command_line import command_line
+from credo.app.cli.command_line import command_line
 
 def loaded_after(command):
     silence = io.StringIO()
@@ -63,15 +71,20 @@ def ran(result, table, tmp_path_factory):
         ("help", ARRAYS | PICTURES | COMPARISONS | NETWORKS),
         (
             "predict",
-            PICTURES | TESTS | CLASSES | COMPARISONS | NETWORKS | {"numba", "credo.app.job"},
+            PICTURES | TESTS | CLASSES | COMPARISONS | NETWORKS | {"numba", "credo.study.job"},
         ),
         (
             "inspect",
-            PICTURES | TESTS | CLASSES | COMPARISONS | NETWORKS | {"numba", "credo.app.job"},
+            PICTURES | TESTS | CLASSES | COMPARISONS | NETWORKS | {"numba", "credo.study.job"},
         ),
         (
             "fit",
-            PICTURES | TESTS | CLASSES | COMPARISONS | NETWORKS | {"numba", "credo.app.report"},
+            PICTURES
+            | TESTS
+            | CLASSES
+            | COMPARISONS
+            | NETWORKS
+            | {"numba", "credo.app.report.report"},
         ),
     ],
 )

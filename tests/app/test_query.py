@@ -7,15 +7,15 @@ from numpy.testing import assert_allclose
 from typer.testing import CliRunner
 
 import naive
-from credo.app.command_line import command_line
-from credo.data.example_network import example_network_path, load_example_network
-from credo.data.network_file import save_network
-from credo.graphs.conditional_linear_gaussian import ConditionalLinearGaussian
+from credo.app.cli.command_line import command_line
+from credo.data.network_file.network_file import save_network
+from credo.data.sets.example_network import example_network_path, load_example_network
 from credo.graphs.factor import Factor
-from credo.graphs.linear_gaussian import LinearGaussian
+from credo.graphs.node.conditional_linear_gaussian import ConditionalLinearGaussian
+from credo.graphs.node.linear_gaussian import LinearGaussian
 from credo.graphs.variable import Variable
-from credo.models.bayesian_network import BayesianNetwork
-from credo.models.markov_random_field import MarkovRandomField
+from credo.models.network.bayesian_network import BayesianNetwork
+from credo.models.network.markov_random_field import MarkovRandomField
 
 ASIA = str(example_network_path("asia"))
 
@@ -257,7 +257,7 @@ def test_a_large_table_is_answered_in_chunks_as_in_one(tmp_path, monkeypatch):
     frame = load_example_network("asia").sample(50, rng=0)[["smoke", "xray", "dysp"]]
     frame.to_csv(tmp_path / "many.csv", index=False)
     whole = run("query", ASIA, "--data", tmp_path / "many.csv", "--of", "lung").stdout
-    monkeypatch.setattr("credo.app.case_answer.CHUNK", 7)
+    monkeypatch.setattr("credo.app.question.case_answer.CHUNK", 7)
     assert run("query", ASIA, "--data", tmp_path / "many.csv", "--of", "lung").stdout == whole
 
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from credo.app.command_line import command_line
+from credo.app.cli.command_line import command_line
 from credo.data import save
 
 
@@ -23,7 +23,7 @@ def test_a_command_that_is_stopped_says_one_sentence(error, tmp_path, monkeypatc
     def stop(*_):
         raise error
 
-    monkeypatch.setattr("credo.app.network_job.info", stop)
+    monkeypatch.setattr("credo.app.cli.network_job.info", stop)
     ran = CliRunner().invoke(command_line, ["network", "info", "x.bif"])
     is_interrupt = error is KeyboardInterrupt
     assert ran.exit_code == (130 if is_interrupt else 2)

@@ -8,9 +8,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import credo
-from credo.data.table_input import named_inputs
-from credo.data.table_regression import TableRegression
+from credo.data.table.table_input import named_inputs
 from credo.distributions.mixture import Mixture
+from credo.study.result.table_regression import TableRegression
 
 
 def test_a_saved_model_predicts_as_it_did(result, table, tmp_path):

@@ -13,7 +13,7 @@ from benchmarks.network_data import (
 )
 from numpy.testing import assert_allclose, assert_array_equal
 
-from credo.models.bayesian_network import BayesianNetwork
+from credo.models.network.bayesian_network import BayesianNetwork
 
 pyagrum = quiet_import("pyagrum")
 

@@ -10,8 +10,8 @@ import pytest
 from credo.data import load_example_network, load_network, save_network
 from credo.graphs.factor import Factor
 from credo.graphs.variable import Variable
-from credo.models.bayesian_network import BayesianNetwork
-from credo.models.markov_random_field import MarkovRandomField
+from credo.models.network.bayesian_network import BayesianNetwork
+from credo.models.network.markov_random_field import MarkovRandomField
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -122,7 +122,7 @@ def test_pyagrum_reads_what_credo_writes(name, extension, tolerance, tmp_path):
 
 
 # The XML of pyAgrum has six digits, so that sums miss one by up to 1e-6.
-@pytest.mark.filterwarnings("ignore::credo.graphs.conditional_table.RoundedTableWarning")
+@pytest.mark.filterwarnings("ignore::credo.graphs.node.conditional_table.RoundedTableWarning")
 @pytest.mark.parametrize(("extension", "tolerance"), [(".bif", 1e-15), (".bifxml", 1e-5)])
 def test_credo_reads_what_pyagrum_writes(extension, tolerance, tmp_path):
     path = tmp_path / f"x{extension}"

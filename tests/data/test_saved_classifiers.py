@@ -9,8 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from credo.data import load, model_file_info, save
-from credo.data.fitted import FITTED
-from credo.data.type_check import fits
+from credo.data.model_file.fitted import FITTED
+from credo.data.model_file.type_check import fits
 from credo.features import SplineBasis
 from credo.models import (
     BaselineClassifier,

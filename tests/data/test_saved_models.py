@@ -7,9 +7,9 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from credo.data import ModelFileError, TablePreparation, load, load_set, model_file_info, save
-from credo.data.fitted import FITTED
-from credo.data.registry import CLASSES, registered_class
-from credo.data.type_check import fits
+from credo.data.model_file.fitted import FITTED
+from credo.data.model_file.registry import CLASSES, registered_class
+from credo.data.model_file.type_check import fits
 from credo.decisions import HingeMargin
 from credo.distributions import Gamma
 from credo.families import NormalInverseGamma

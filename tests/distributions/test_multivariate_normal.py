@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose
 from scipy import integrate, stats
 
 from credo.distributions import MultivariateNormal
-from credo.numerics.linear_algebra import NotPositiveDefinite
+from credo.numerics.linear.linear_algebra import NotPositiveDefinite
 
 RNG = np.random.default_rng(0)
 LOC = RNG.normal(size=5)

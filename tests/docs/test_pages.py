@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from credo.app.command_line import command_line
+from credo.app.cli.command_line import command_line
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

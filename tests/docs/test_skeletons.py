@@ -12,7 +12,7 @@ from scipy import integrate, stats
 
 from credo.evaluation.laws import check_distribution, check_estimator, check_family
 from credo.families.normal import NormalInverseGamma
-from credo.inference.engine import ConvergenceWarning, Status, run
+from credo.inference.engine.engine import ConvergenceWarning, Status, run
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "skeletons"
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from credo.distributions.gamma import Gamma
 from credo.families.linear import LinearStatistics, Rows
 from credo.families.linear_gaussian import LinearGaussian, LinearGaussianGamma
-from credo.numerics.moments import Moments
+from credo.numerics.linear.moments import Moments
 
 DESIGN = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [1.0, 3.0]])
 TARGET = np.array([0.2, 0.9, 2.1, 2.8])

@@ -8,7 +8,7 @@ from fuzz.strategy import messy_tables, small_networks, text_formats
 from hypothesis import HealthCheck, given, settings
 
 from credo.data.error import TableError
-from credo.data.table import read_table
+from credo.data.table.table import read_table
 
 slow_to_draw = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 

@@ -10,12 +10,12 @@ from scipy import stats
 
 from credo.distributions import Distribution, Mixture, Normal
 from credo.graphs import ConditionalLinearGaussian, LinearGaussian, Probit
-from credo.inference.findings import Findings
-from credo.inference.gaussian_network import GaussianNetwork
-from credo.inference.hybrid import HybridProblem
-from credo.inference.table_plan_error import AnswerTooLarge, ImpossibleFindings
-from credo.models.bayesian_network import BayesianNetwork
-from credo.models.hybrid_answers import FEW_NODES
+from credo.inference.discrete.findings import Findings
+from credo.inference.engine.error import AnswerTooLarge, ImpossibleFindings
+from credo.inference.hybrid.gaussian_network import GaussianNetwork
+from credo.inference.hybrid.strong_inference import HybridProblem
+from credo.models.network.answer.hybrid_answers import FEW_NODES
+from credo.models.network.bayesian_network import BayesianNetwork
 
 
 def engine():

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from credo.data.network_file import load_network
-from credo.inference.likelihood_weighting import ancestral_sample
+from credo.data.network_file.network_file import load_network
+from credo.inference.hybrid.likelihood_weighting import ancestral_sample
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

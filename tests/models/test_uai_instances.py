@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from credo.data.network_file import load_network
-from credo.data.uai_findings import load_uai_findings
+from credo.data.network_file.network_file import load_network
+from credo.data.network_file.uai_findings import load_uai_findings
 
-FOLDER = Path(__file__).parents[1] / "data" / "uai"
+FOLDER = Path(__file__).parents[1] / "data" / "network_file" / "uai"
 INSTANCES = sorted(path.name.removesuffix(".uai.gz") for path in FOLDER.glob("*.uai.gz"))
 MEMORY = 4e9
 

@@ -19,16 +19,16 @@ from credo.graphs import (
     Probit,
     Variable,
 )
-from credo.inference.account import ApproximationWarning
-from credo.inference.engine import ConvergenceWarning
-from credo.inference.table_plan_error import (
+from credo.inference.engine.account import ApproximationWarning
+from credo.inference.engine.engine import ConvergenceWarning
+from credo.inference.engine.error import (
     ImpossibleFindings,
     InferenceTooLarge,
     NoExactAnswer,
 )
-from credo.inference.weighted_draws import WeightedDraws, ZeroWeights
-from credo.models.bayesian_network import BayesianNetwork
-from credo.models.markov_random_field import MarkovRandomField
+from credo.inference.engine.weighted_draws import WeightedDraws, ZeroWeights
+from credo.models.network.bayesian_network import BayesianNetwork
+from credo.models.network.markov_random_field import MarkovRandomField
 from naive import sprinkler
 
 

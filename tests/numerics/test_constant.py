@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from credo.numerics.constant import is_constant, usual_variance
-from credo.numerics.moments import Moments
+from credo.numerics.linear.moments import Moments
 
 
 @pytest.mark.parametrize("n", [2, 300, 10_000, 65_536, 200_000])

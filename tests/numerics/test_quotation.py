@@ -7,10 +7,10 @@ import pytest
 from credo.data.error import ModelFileError, TableError
 from credo.decisions import LossMatrix
 from credo.distributions import Categorical
-from credo.evaluation.splits import stratified_fold_labels
 from credo.graphs import DirectedGraph, UndirectedGraph, Variable
 from credo.models import BayesianNetwork, LogisticRegression, NaiveBayes
 from credo.numerics.quotation import MOST_QUOTED, quote, short_quotes
+from credo.validation.splits import stratified_fold_labels
 
 LONG = "z" * 40_000
 NETWORK = BayesianNetwork(

@@ -10,11 +10,11 @@ from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
 from matplotlib.text import Text
 
 from credo.graphs.factor import Factor
-from credo.graphs.linear_gaussian import LinearGaussian
+from credo.graphs.node.linear_gaussian import LinearGaussian
 from credo.graphs.variable import Variable
-from credo.models.bayesian_network import BayesianNetwork
-from credo.models.factor_graph import FactorGraph
-from credo.models.markov_random_field import MarkovRandomField
+from credo.models.network.bayesian_network import BayesianNetwork
+from credo.models.network.factor_graph import FactorGraph
+from credo.models.network.markov_random_field import MarkovRandomField
 from credo.plots.network import network_figure
 from credo.plots.style import BLUE, ORANGE
 from naive import sprinkler

@@ -18,7 +18,7 @@ from credo.distributions.predictive import Predictive
 from credo.distributions.student_t import StudentT
 from credo.distributions.univariate import Univariate
 from credo.numerics.array import Array
-from credo.numerics.log_domain import log_sum_exp
+from credo.numerics.special.log_domain import log_sum_exp
 
 __all__ = ["log_exponential_moment"]
 

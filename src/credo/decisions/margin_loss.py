@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from credo.numerics.array import Array, as_float
-from credo.numerics.log_domain import log_sigmoid, sigmoid
+from credo.numerics.special.log_domain import log_sigmoid, sigmoid
 
 __all__ = [
     "MARGIN_LOSSES",

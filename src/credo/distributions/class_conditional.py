@@ -21,10 +21,8 @@ from credo.distributions.multivariate_student_t import MultivariateStudentT
 from credo.distributions.normal import LOG_ROOT_TWO_PI, Normal
 from credo.distributions.student_t import StudentT
 from credo.numerics.array import Array
-from credo.numerics.class_score import add_student_t
-from credo.numerics.linear_algebra import NotPositiveDefinite, cholesky, symmetrize
-from credo.numerics.log_domain import log_normalize, log_sum_exp
-from credo.numerics.mahalanobis import mahalanobis_squares
+from credo.numerics.linear.linear_algebra import NotPositiveDefinite, cholesky, symmetrize
+from credo.numerics.linear.mahalanobis import mahalanobis_squares
 from credo.numerics.missing import (
     GapBlock,
     gap_blocks,
@@ -32,6 +30,8 @@ from credo.numerics.missing import (
     missing_patterns,
     present_precision,
 )
+from credo.numerics.special.class_score import add_student_t
+from credo.numerics.special.log_domain import log_normalize, log_sum_exp
 
 __all__ = ["ClassConditional", "ClassDensity"]
 

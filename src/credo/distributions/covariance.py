@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from credo.distributions.batch import Batched
 from credo.distributions.parameter import positive, real, square
 from credo.numerics.array import Array, as_float
-from credo.numerics.linear_algebra import Cholesky, cholesky, solve_lower, symmetrize
-from credo.numerics.threads import threads_for_matrix
+from credo.numerics.linear.linear_algebra import Cholesky, cholesky, solve_lower, symmetrize
+from credo.numerics.parallel.threads import threads_for_matrix
 
 __all__ = ["Covariance", "DenseCovariance", "LowRankCovariance", "PrecisionForm"]
 

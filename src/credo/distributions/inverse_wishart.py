@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from credo.distributions.wishart import MatrixDistribution, Wishart, pair_products
 from credo.numerics.array import Array
-from credo.numerics.linear_algebra import cholesky, solve_lower
+from credo.numerics.linear.linear_algebra import cholesky, solve_lower
 
 __all__ = ["InverseWishart"]
 

@@ -19,7 +19,7 @@ from credo.distributions.quadrature import NEGLIGIBLE, integers_between, panels
 from credo.distributions.search import first_integer, golden_maximum, increasing_root
 from credo.distributions.univariate import Univariate
 from credo.numerics.array import Array, as_float
-from credo.numerics.log_domain import log_sum_exp
+from credo.numerics.special.log_domain import log_sum_exp
 
 __all__ = ["Mixture"]
 

@@ -18,7 +18,7 @@ from credo.distributions.elliptical import Elliptical, Given, dense_form
 from credo.distributions.normal import LOG_ROOT_TWO_PI
 from credo.distributions.parameter import positive, real, require, square
 from credo.numerics.array import Array, as_float
-from credo.numerics.linear_algebra import cholesky, solve_lower, symmetrize
+from credo.numerics.linear.linear_algebra import cholesky, solve_lower, symmetrize
 
 __all__ = ["MultivariateNormal"]
 

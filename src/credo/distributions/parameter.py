@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from credo.numerics.array import Array, as_float
-from credo.numerics.linear_algebra import symmetrize
+from credo.numerics.linear.linear_algebra import symmetrize
 
 __all__ = [
     "count",

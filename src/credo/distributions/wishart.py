@@ -14,7 +14,7 @@ from credo.distributions.distribution import Distribution
 from credo.distributions.elliptical import dense_form
 from credo.distributions.parameter import real
 from credo.numerics.array import Array
-from credo.numerics.linear_algebra import cholesky
+from credo.numerics.linear.linear_algebra import cholesky
 
 __all__ = ["MatrixDistribution", "Wishart", "pair_products"]
 

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 
 from credo.distributions.parameter import probability
 from credo.distributions.univariate import Univariate
-from credo.evaluation.proportion import proportion_interval
-from credo.evaluation.scores import log_score, needed_coverage
 from credo.numerics.array import Array, as_float
+from credo.validation.proportion import proportion_interval
+from credo.validation.scores import log_score, needed_coverage
 
 __all__ = ["CoverageCurve", "coverage_curve", "probability_integral_transform"]
 

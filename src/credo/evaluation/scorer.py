@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from credo.evaluation.confusion import Confusion
-from credo.evaluation.held_out import predictive_of
-from credo.evaluation.outcome import MISSING, row_weights
-from credo.evaluation.probability_score import brier_score, row_codes
-from credo.evaluation.rates import balanced_accuracy, macro_f1, matthews_correlation
-from credo.evaluation.reliability import reliability_curve
-from credo.evaluation.scores import crps_score, interval_score, is_covered, log_score
+from credo.evaluation.classes.confusion import Confusion
+from credo.evaluation.classes.rates import balanced_accuracy, macro_f1, matthews_correlation
+from credo.evaluation.classes.reliability import reliability_curve
 from credo.numerics.array import Array, as_float
+from credo.validation.held_out import predictive_of
+from credo.validation.outcome import MISSING, row_weights
+from credo.validation.probability_score import brier_score, row_codes
+from credo.validation.scores import crps_score, interval_score, is_covered, log_score
 
 __all__ = [
     "balanced_accuracy_scorer",

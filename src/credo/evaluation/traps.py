@@ -11,10 +11,10 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from credo.evaluation.order_test import kruskal_p, runs_p, spearman_p, stated_p
-from credo.evaluation.outcome import MISSING, coded
-from credo.evaluation.proportion import proportion_interval
-from credo.inference.setting_edge import settings_at_edge
+from credo.inference.engine.search_border import settings_at_edge
 from credo.numerics.array import as_float
+from credo.validation.outcome import MISSING, coded
+from credo.validation.proportion import proportion_interval
 
 __all__ = ["Trap", "check_traps", "imbalance", "row_order", "search_edge", "seen_rows"]
 

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from credo.distributions.normal import Normal
 from credo.families.rows import as_label, group_rows
 from credo.numerics.array import Array, as_float
-from credo.numerics.moments import Moments
+from credo.numerics.linear.moments import Moments
 
 __all__ = ["LinearResponse", "LinearStatistics"]
 

@@ -23,9 +23,9 @@ from credo.families.rows import as_complete_rows, as_label, as_weight
 from credo.families.statistics import Statistics, remaining
 from credo.numerics.array import Array
 from credo.numerics.constant import usual_variance
-from credo.numerics.grouped import group_scatter_matrices
-from credo.numerics.linear_algebra import cholesky
-from credo.numerics.moments import Moments
+from credo.numerics.linear.grouped import group_scatter_matrices
+from credo.numerics.linear.linear_algebra import cholesky
+from credo.numerics.linear.moments import Moments
 
 __all__ = ["MultivariateNormalStatistics", "NormalInverseWishart"]
 

@@ -23,7 +23,7 @@ from credo.families.rows import as_label, as_rows, as_weight, weight_by_entry, w
 from credo.families.statistics import Statistics, remaining
 from credo.numerics.array import Array, as_float
 from credo.numerics.constant import is_constant, usual_variance
-from credo.numerics.grouped import group_moments
+from credo.numerics.linear.grouped import group_moments
 
 __all__ = ["NormalInverseGamma", "NormalStatistics"]
 

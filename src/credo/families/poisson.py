@@ -20,7 +20,7 @@ from credo.families.belief import Belief
 from credo.families.rows import as_label, as_rows, as_weight, weight_by_entry, weighted_sum
 from credo.families.statistics import Sums
 from credo.numerics.array import Array, as_float
-from credo.numerics.grouped import group_log_factorials
+from credo.numerics.linear.grouped import group_log_factorials
 
 __all__ = ["GammaPoisson", "PoissonStatistics"]
 

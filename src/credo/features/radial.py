@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from credo.features.basis import Basis
 from credo.features.placement import column_spread
 from credo.numerics.array import Array, as_float
-from credo.numerics.clustering import kmeans
-from credo.numerics.distance import squared_distances
+from credo.numerics.linear.clustering import kmeans
+from credo.numerics.linear.distance import squared_distances
 
 __all__ = ["RadialBasis"]
 

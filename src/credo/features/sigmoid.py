@@ -6,7 +6,7 @@ import numpy as np
 
 from credo.features.additive import AdditiveBasis
 from credo.numerics.array import Array
-from credo.numerics.log_domain import sigmoid
+from credo.numerics.special.log_domain import sigmoid
 
 __all__ = ["SigmoidBasis"]
 

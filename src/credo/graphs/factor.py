@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from credo.graphs.variable import UnknownVariable, Variable, nearest
 from credo.numerics.array import Array, as_float
-from credo.numerics.log_domain import log_sum_exp
 from credo.numerics.quotation import quote
+from credo.numerics.special.log_domain import log_sum_exp
 
 __all__ = ["Factor"]
 

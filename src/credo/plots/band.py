@@ -10,7 +10,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from credo.distributions.predictive import Predictive
-from credo.models.predictive import predict_dist
+from credo.models.contract.predictive import predict_dist
 from credo.numerics.array import Array, as_float
 from credo.plots.style import BLUE, INK, axes_of, legend_above, percent, tidy
 

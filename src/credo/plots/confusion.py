@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.image import AxesImage
 
-from credo.evaluation.confusion import Confusion
+from credo.evaluation.classes.confusion import Confusion
 from credo.numerics.array import Array
 from credo.plots.style import BLUE, GRAY, INK, axes_of, shortened
 

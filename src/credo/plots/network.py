@@ -9,18 +9,18 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from credo.distributions.univariate import Univariate
-from credo.graphs.directed import DirectedGraph
-from credo.graphs.layered import layered_layout
-from credo.graphs.stress import stress_layout
+from credo.graphs.structure.directed import DirectedGraph
 from credo.graphs.variable import Variable
-from credo.inference.findings import Findings
-from credo.models.bayesian_network import BayesianNetwork
-from credo.models.factor_graph import FactorGraph
-from credo.models.findings import as_mapping, read_findings, with_settings
-from credo.models.markov_random_field import MarkovRandomField
+from credo.inference.discrete.findings import Findings
+from credo.models.network.bayesian_network import BayesianNetwork
+from credo.models.network.factor_graph import FactorGraph
+from credo.models.network.markov_random_field import MarkovRandomField
+from credo.models.network.value.findings import as_mapping, read_findings, with_settings
 from credo.plots.bar_card import BarCard, state_bars
 from credo.plots.card import Card, FactorCard, NameCard
 from credo.plots.curve_card import CurveCard, ValueCard
+from credo.plots.layout.layered import layered_layout
+from credo.plots.layout.stress import stress_layout
 from credo.plots.network_drawing import draw_layout
 
 __all__ = ["network_figure"]

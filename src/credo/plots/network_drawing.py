@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch, Polygon
 from matplotlib.path import Path
 
-from credo.graphs.adjacency import Edge
-from credo.graphs.layout import Layout
+from credo.graphs.structure.adjacency import Edge
 from credo.numerics.array import Array
 from credo.plots.card import Card, text_width, write
+from credo.plots.layout.layout import Layout
 
 __all__ = ["draw_layout"]
 

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from credo.distributions.normal import Normal
 from credo.distributions.univariate import Univariate
-from credo.evaluation.scores import is_covered
 from credo.numerics.array import as_float
 from credo.plots.style import BLUE, GRAY, INK, ORANGE, axes_of, legend_above, percent, tidy
+from credo.validation.scores import is_covered
 
 __all__ = ["predictions_against_truth", "residuals"]
 

@@ -9,9 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
-from credo.evaluation.ranking import PrecisionRecallCurve, RocCurve
-from credo.evaluation.score import Score
+from credo.evaluation.classes.ranking import PrecisionRecallCurve, RocCurve
 from credo.plots.style import BLUE, GRAY, ORANGE, axes_of, shortened, tidy
+from credo.validation.score import Score
 
 __all__ = ["precision_recall_curve", "roc_curve"]
 

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
-from credo.evaluation.reliability import ReliabilityCurve
+from credo.evaluation.classes.reliability import ReliabilityCurve
 from credo.plots.style import BLUE, GRAY, axes_of, legend_above, shortened, tidy
 
 __all__ = ["reliability_curve"]

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from credo.numerics.array import Array, as_float
-from credo.numerics.linear_algebra import symmetrize
-from credo.numerics.log_domain import softmax
+from credo.numerics.linear.linear_algebra import symmetrize
+from credo.numerics.special.log_domain import softmax
 
 __all__ = ["FreeCovariance", "FreeSimplex", "project_to_simplex"]
 

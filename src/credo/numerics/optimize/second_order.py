@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from credo.numerics.array import Array, as_float
-from credo.numerics.linear_algebra import symmetrize
+from credo.numerics.linear.linear_algebra import symmetrize
 from credo.numerics.optimize.descent import LineSearch, Move, back_track, descend
 from credo.numerics.optimize.minimum import (
     Function,

@@ -1,0 +1,54 @@
+from credo import app as app
+from credo import data as data
+from credo import decisions as decisions
+from credo import distributions as distributions
+from credo import evaluation as evaluation
+from credo import families as families
+from credo import features as features
+from credo import graphs as graphs
+from credo import inference as inference
+from credo import models as models
+from credo import numerics as numerics
+from credo import plots as plots
+from credo import study as study
+from credo import validation as validation
+from credo.data.model_file.model_file import load as load
+from credo.data.model_file.model_file import save as save
+from credo.data.network_file.network_file import load_network as load_network
+from credo.data.network_file.network_file import save_network as save_network
+from credo.decisions.decision import decide as decide
+from credo.evaluation import laws as laws
+from credo.evaluation.comparison.compare import compare as compare
+from credo.models.baseline.baseline_classifier import BaselineClassifier as BaselineClassifier
+from credo.models.baseline.baseline_regressor import BaselineRegressor as BaselineRegressor
+from credo.models.contract.predictive import predict_dist as predict_dist
+from credo.models.ensemble.average import ModelAverage as ModelAverage
+from credo.models.ensemble.search import EvidenceSearch as EvidenceSearch
+from credo.models.ensemble.stack import Stack as Stack
+from credo.models.generative.class_conditional import (
+    GaussianClassConditional as GaussianClassConditional,
+)
+from credo.models.generative.naive_bayes import NaiveBayes as NaiveBayes
+from credo.models.linear.basis_transformer import BasisTransformer as BasisTransformer
+from credo.models.linear.least_squares_classifier import (
+    LeastSquaresClassifier as LeastSquaresClassifier,
+)
+from credo.models.linear.linear_regression import LinearRegression as LinearRegression
+from credo.models.linear.logistic_regression import LogisticRegression as LogisticRegression
+from credo.models.margin.ada_boost import AdaBoost as AdaBoost
+from credo.models.margin.decision_stump import DecisionStump as DecisionStump
+from credo.models.margin.perceptron import Perceptron as Perceptron
+from credo.models.margin.regularized_risk import RegularizedRisk as RegularizedRisk
+from credo.models.margin.voted_perceptron import VotedPerceptron as VotedPerceptron
+from credo.models.neighbors.nearest_neighbors import (
+    NearestNeighborsClassifier as NearestNeighborsClassifier,
+)
+from credo.models.neighbors.nearest_neighbors import (
+    NearestNeighborsRegressor as NearestNeighborsRegressor,
+)
+from credo.models.network.bayesian_network import BayesianNetwork as BayesianNetwork
+from credo.models.network.factor_graph import FactorGraph as FactorGraph
+from credo.models.network.markov_random_field import MarkovRandomField as MarkovRandomField
+from credo.models.spins.ising_model import IsingModel as IsingModel
+
+__version__: str

@@ -1,0 +1,1 @@
+"""The commands of ``credo``: arguments, checks and what each one does."""

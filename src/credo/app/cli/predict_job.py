@@ -1,0 +1,70 @@
+"""The command ``credo predict``: open a model, and say what it makes of each row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from credo.app.console.console import print_notes, print_places, progress_bar, stderr
+from credo.app.console.csv_place import CsvPlace
+from credo.data.error import ModelFileError
+from credo.data.model_file.model_file import load
+from credo.data.table.loss_file import read_losses
+from credo.data.table.table_input import TablePrediction
+from credo.study.result.table_classification import TableClassification
+from credo.study.result.table_regression import TableRegression
+
+__all__ = ["predict"]
+
+N_DIGITS = 8
+TableModel = TableRegression | TableClassification
+
+
+def predict(
+    model: Path,
+    table: Path,
+    place: CsvPlace,
+    coverage: float | None,
+    losses: Path | None = None,
+) -> None:
+    """Write the predictions of a table as CSV, to a file or to standard output."""
+    place.require_free(table, model)
+    console = stderr()
+    with progress_bar(console) as tell:
+        tell(0.0, "opening the model")
+        fitted = _loaded(model)
+        tell(0.2, "predicting")
+        prediction = _predicted(fitted, model.name, table, coverage, losses)
+    place.write(prediction.frame, N_DIGITS)
+    print_notes(console, prediction.notes)
+    if place.path is not None:
+        print_places(console, {"predictions": place.path})
+
+
+def _predicted(
+    model: TableModel, name: str, table: Path, coverage: float | None, losses: Path | None
+) -> TablePrediction:
+    """Return the predictions of a model, with what concerns its kind of target."""
+    if isinstance(model, TableClassification):
+        if coverage is not None:
+            raise ModelFileError(
+                f"--coverage needs a model of numbers, which has intervals; found that "
+                f"{name} predicts classes; leave it out."
+            )
+        labels = [str(label) for label in model.classes_]
+        return model.predict(table, None if losses is None else read_losses(losses, labels))
+    if losses is not None:
+        raise ModelFileError(
+            f"--decide needs a model of classes; found that {name} predicts the number "
+            f"{model.target!r}; leave it out."
+        )
+    return model.predict(table, coverage)
+
+
+def _loaded(path: Path) -> TableModel:
+    value = load(path)
+    if not isinstance(value, TableModel):
+        raise ModelFileError(
+            f"{path.name} must hold a model that takes tables; found a "
+            f"{type(value).__name__}; use a file that credo fit wrote."
+        )
+    return value

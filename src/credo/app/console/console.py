@@ -1,0 +1,132 @@
+"""What every command writes to a terminal with: consoles, progress, tables and sentences."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from credo.app.console.spoken_progress import spoken_progress
+from credo.study.progress import Progress as Told
+from credo.study.remark.remark import Finding
+
+__all__ = [
+    "noted_warnings",
+    "print_finding",
+    "print_notes",
+    "print_places",
+    "print_sentence",
+    "print_table",
+    "progress_bar",
+    "stderr",
+    "stdout",
+]
+
+_MARKS = {"answer": ("»", "bold"), "fact": ("·", ""), "good": ("✓", "green")}
+_CAUTION = ("!", "yellow")
+
+
+@contextmanager
+def progress_bar(console: Console) -> Iterator[Told]:
+    """Yield what a job tells its progress to; the bar vanishes when the job is done.
+
+    Where nobody looks at a terminal, a job that takes long says now and then where it is.
+    """
+    if not console.is_terminal:
+        with spoken_progress(lambda line: console.print(Text(line), soft_wrap=True)) as tell:
+            yield tell
+        return
+    rich = import_module("rich.progress")
+    columns = (
+        rich.BarColumn(24),
+        rich.TextColumn("{task.description}"),
+        rich.TimeElapsedColumn(),
+    )
+    with rich.Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("starting", total=1.0)
+
+        def tell(share: float, step: str) -> None:
+            progress.update(task, completed=share, description=step)
+
+        yield tell
+
+
+def stdout() -> Console:
+    """Return the console for results; wide enough for the table where nobody is looking."""
+    console = Console()
+    return console if console.is_terminal else Console(width=100)
+
+
+def stderr() -> Console:
+    """Return the console for progress and notes."""
+    return Console(stderr=True)
+
+
+def print_table(
+    console: Console,
+    headings: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    strong: Collection[str] = (),
+    last: str = "",
+) -> None:
+    """Print a table; names in ``strong`` are bold, and a line is drawn above ``last``."""
+    table = Table(
+        box=SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=0,
+        header_style="dim",
+    )
+    table.add_column(headings[0], no_wrap=True)
+    for heading in headings[1:]:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in rows:
+        if row[0] == last:
+            table.add_section()
+        # Blanks around the signs would make the table wider than most terminals.
+        cells = [cell.replace(" ± ", "±").replace(" to ", "..") for cell in row]
+        table.add_row(*cells, style="bold" if row[0] in strong else "")
+    console.print(table)
+
+
+def print_notes(console: Console, notes: Iterable[str]) -> None:
+    """Print sentences, each under its mark."""
+    for note in notes:
+        print_sentence(console, "·", note, "")
+
+
+@contextmanager
+def noted_warnings(console: Console) -> Iterator[None]:
+    """Print each different warning as a note."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    print_notes(console, dict.fromkeys(str(warning.message) for warning in caught))
+
+
+def print_finding(console: Console, finding: Finding) -> None:
+    """Print a sentence under the mark of its tone."""
+    mark, style = _MARKS.get(finding.tone, _CAUTION)
+    print_sentence(console, mark, finding.text, style)
+
+
+def print_sentence(console: Console, mark: str, sentence: str, style: str) -> None:
+    """Print a sentence beside its mark."""
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_row(Text(mark, style), Text(sentence, style))
+    console.print(grid)
+
+
+def print_places(console: Console, places: Mapping[str, Path]) -> None:
+    """Print where each thing was written."""
+    if places:
+        console.print()
+    for what, path in places.items():
+        console.print(Text(f"{what}: {path}", "bold"), soft_wrap=True)

@@ -1,0 +1,1 @@
+"""Questions to networks as typed in a shell, and their answers."""

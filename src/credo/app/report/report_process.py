@@ -1,0 +1,160 @@
+"""The report made by a second process, beside the work whose results it shows.
+
+Loading matplotlib and drawing hold Python's interpreter for as long as a small fit takes. The
+second process loads while the first one reads and fits, and draws while it fits to all rows.
+Where it cannot be had, the first one does it all.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from threading import Lock, Thread
+from typing import Any
+
+import credo
+from credo import app
+from credo.__main__ import load_quickly
+from credo.app.report.page import in_turn
+from credo.numerics.parallel.row_block import n_cores
+
+__all__ = ["ReportProcess", "halves", "report_process", "serve"]
+
+PATIENCE = 60.0
+"""Seconds after which a page that another process should have made is made in this one."""
+
+_COMMAND = "from credo.app.report.report_process import serve; serve()"
+_FIRST = b"<!DOCTYPE html>"
+_FLAGS = {"I": "isolated", "E": "ignore_environment", "s": "no_user_site"}
+
+
+class ReportProcess:
+    """Makes the page of a report as soon as there is something to draw.
+
+    Parameters
+    ----------
+    process
+        Another Python that runs `serve`; None to make pages in this one.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes] | None) -> None:
+        self._process = process
+        self._asking: Thread | None = None
+        self._page = b""
+        self._lock, self._is_closed = Lock(), False
+
+    def begin(self, judged: Any) -> None:
+        """Let the page be made of what was judged; do not wait for it."""
+        # Whatever goes wrong with the other process, this one can make the page.
+        with self._lock, suppress(Exception):
+            if self._process is not None and not self._is_closed:
+                thread = Thread(target=self._ask, args=(pickle.dumps(judged),), daemon=True)
+                thread.start()
+                self._asking = thread
+
+    def page(self, judged: Any) -> bytes:
+        """Return the page, made here if the other process did not."""
+        if self._asking is not None:
+            self._asking.join(PATIENCE)
+        return self._page or app.report_page(judged).encode()
+
+    def close(self) -> None:
+        """End the other process, whatever it is doing."""
+        with self._lock:
+            if self._process is None or self._is_closed:
+                return
+            self._is_closed = True
+            self._process.kill()
+        if self._asking is None:
+            self._process.communicate()
+        else:
+            self._asking.join()
+
+    def _ask(self, question: bytes) -> None:
+        assert self._process is not None
+        page, _ = self._process.communicate(question)
+        if self._process.returncode == 0 and page.startswith(_FIRST):
+            self._page = page
+
+
+@contextmanager
+def report_process(is_wanted: bool) -> Iterator[ReportProcess]:
+    """Lend a `ReportProcess`, if there is a core for it and nothing to draw with is loaded.
+
+    Parameters
+    ----------
+    is_wanted
+        Whether a report will be made at all.
+    """
+    maker = ReportProcess(_started() if is_wanted and _is_worth() else None)
+    try:
+        yield maker
+    finally:
+        maker.close()
+
+
+def serve() -> None:
+    """Load what makes reports, read what was judged, and write its page.
+
+    The first argument says where the credo is that asks: another one may mean other things.
+    """
+    if sys.argv[1] != credo.__file__:
+        os._exit(1)
+    load_quickly()
+    for module in ("class_report", "regression_report"):
+        import_module(f"credo.app.report.{module}")
+    page = app.report_page(pickle.load(sys.stdin.buffer), halves).encode()
+    # What others print stays in its buffer. Nothing is left to be cleared away either, which
+    # takes as long as a picture.
+    with os.fdopen(sys.stdout.fileno(), "wb") as out:
+        out.write(page)
+    os._exit(0)
+
+
+def halves(parts: Sequence[Callable[[], str]]) -> list[str]:
+    """Make the first half of a page here, and the second one in a copy of this process."""
+    middle = (len(parts) + 1) // 2
+    first, second = parts[:middle], parts[middle:]
+    if not hasattr(os, "fork"):
+        return in_turn(parts)
+    source, sink = os.pipe()
+    copy = os.fork()
+    if copy == 0:
+        with suppress(BaseException), os.fdopen(sink, "wb") as out:
+            pickle.dump(in_turn(second), out)
+        os._exit(0)
+    os.close(sink)
+    made = in_turn(first)
+    with os.fdopen(source, "rb") as found:
+        answer = found.read()
+    os.waitpid(copy, 0)
+    return made + (pickle.loads(answer) if answer else in_turn(second))
+
+
+def _is_worth() -> bool:
+    return n_cores() > 1 and "matplotlib" not in sys.modules
+
+
+def _started() -> subprocess.Popen[bytes] | None:
+    if not sys.executable:
+        return None
+    flags = [f"-{letter}" for letter, name in _FLAGS.items() if getattr(sys.flags, name)]
+    # -P: files of the folder one happens to be in are no modules. Not in the group of
+    # the first process: Ctrl-C is for that one, which then ends this.
+    try:
+        return subprocess.Popen(
+            [sys.executable, *flags, "-P", "-c", _COMMAND, str(credo.__file__)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            # Nothing there multiplies matrices, and what is copied should have one thread.
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        )
+    except OSError:
+        return None

@@ -1,0 +1,1 @@
+"""Results on a terminal: tables, bars and sentences."""

@@ -1,0 +1,1 @@
+"""Network files: BIF, XMLBIF, UAI, JSON and networkx."""

@@ -1,0 +1,1 @@
+"""Data sets and networks that travel with credo."""

@@ -1,0 +1,1 @@
+"""Tables in: cells, typed columns, targets, preparation into numbers."""

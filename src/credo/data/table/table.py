@@ -1,0 +1,338 @@
+"""Tables in: CSV, Parquet or a data frame, checked once so that nothing later has to."""
+
+import gzip
+import importlib.util
+import zlib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from pandas.api import types
+
+from credo.data.error import TableError
+from credo.data.packed import UnpackedTooLarge, unpacked
+from credo.data.table import cell
+from credo.data.table.column_name import nearest_names, require_unique
+from credo.data.table.number_style import number_style
+from credo.data.table.text_table import TextTable
+from credo.numerics.array import Array
+
+__all__ = ["NUMBER_SHARE", "Table", "as_table", "read_table"]
+
+NUMBER_SHARE = 0.9
+"""A column with at least this share of numbers must hold nothing but numbers."""
+
+LARGE, MOST_TIMES = 1 << 28, 100
+"""Bytes that any file may unpack to, and how many times its size a larger one may."""
+
+MOST_CELLS = 1 << 29
+"""Cells that a Parquet file may have; more would take above four gigabytes."""
+
+Place = Callable[[int], str]
+_NESTED = (list, dict, tuple, set, np.ndarray)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A checked data frame and the name by which messages call it.
+
+    Columns have different names of type str; number columns hold no infinite value and no
+    text. Build one with `read_table` or `as_table`.
+
+    Attributes
+    ----------
+    frame, name
+        The cells, and what messages call them.
+    words_of
+        Returns the texts of a column that its file had where the frame has gaps, if known.
+    """
+
+    frame: pd.DataFrame
+    name: str
+    words_of: Callable[[str], list[str]] | None = None
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    @property
+    def columns(self) -> list[str]:
+        """The column names, in order."""
+        return list(self.frame.columns)
+
+    def missing_words(self, column: str) -> list[str]:
+        """Return the different texts in a column that count as missing, as far as known.
+
+        Examples
+        --------
+        >>> as_table(pd.DataFrame({"x": ["a", "NA", "b", None]})).missing_words("x")
+        ['NA']
+        """
+        if self.words_of is not None:
+            return self.words_of(column)
+        found = (str(value).strip() for value in pd.unique(self.frame[column].dropna()))
+        return [word for word in found if word and word in cell.MISSING_MARKERS]
+
+    def rows(self, index: ArrayLike) -> "Table":
+        """Return the table of the rows at ``index``: positions, or one truth value per row."""
+        index = np.asarray(index)
+        positions = np.flatnonzero(index) if index.dtype == bool else index
+        return Table(self.frame.iloc[positions].reset_index(drop=True), self.name)
+
+    def fingerprint(self) -> str:
+        """Return the SHA-256 of the column names and of every cell, in hexadecimal."""
+        digest = sha256()
+        for name in self.columns:
+            digest.update(repr((name, len(self))).encode())
+            values, is_text = cell.numbers(self.frame[name])
+            digest.update(values.astype("<f8").tobytes())
+            if is_text.any():
+                digest.update(repr(cell.text(self.frame[name]).tolist()).encode())
+        return digest.hexdigest()
+
+
+def read_table(
+    path: str | PathLike[str],
+    text_columns: Sequence[str] = (),
+    present_words: Mapping[str, Collection[str]] | None = None,
+) -> Table:
+    """Return the table in a file; one that breaks a rule raises a `TableError`.
+
+    The content decides how it is read: Parquet, or text separated by commas, semicolons or
+    tabs, gzipped or not. With another separator than a comma, numbers may have a decimal
+    comma. Empty cells and words such as ``NA``, ``null``, ``-`` or ``?`` are missing.
+
+    Parameters
+    ----------
+    path
+        The file.
+    text_columns
+        Columns whose cells are text even where they look like numbers, as postal codes do.
+    present_words
+        For some columns words that are values there, though elsewhere they mean missing.
+
+    Raises
+    ------
+    TableError
+        If the file is absent, empty, not UTF-8 text, has no rows, repeats a column name, has
+        rows of unequal length, infinite or huge values, or text in a column of numbers.
+
+    Examples
+    --------
+    >>> from credo.data.sets.embedded_table import set_path
+    >>> table = read_table(set_path("yacht"))
+    >>> len(table), table.columns[-1]
+    (308, 'resistance')
+    """
+    path = Path(path)
+    raw = _file_bytes(path)
+    if raw[:4] == b"PAR1":
+        return _checked(_parquet_frame(path), path.name, lambda row: f"row {row + 1}")
+    if raw[:4] == b"PK\x03\x04":
+        raise TableError(
+            f"{path.name} must be CSV or Parquet; found a zip archive or an Excel workbook; "
+            "save the sheet as 'CSV UTF-8'."
+        )
+    is_tab_file = ".tsv" in path.suffixes
+    content = TextTable.of(raw, path.name, "\t" if is_tab_file else None)
+    frame = content.frame(text_columns, present_words)
+    table = _checked(frame, path.name, lambda row: f"line {content.line_of(row)}", text_columns)
+    return replace(table, words_of=content.missing_words)
+
+
+def as_table(source: Any, name: str = "the table", text_columns: Sequence[str] = ()) -> Table:
+    """Return ``source`` as a checked `Table`.
+
+    Parameters
+    ----------
+    source
+        A `Table` (returned as it is), a path, or a data frame of pandas, polars or any other
+        library that narwhals knows.
+    name
+        What messages call a data frame.
+    text_columns
+        Columns whose cells are text even where they look like numbers.
+
+    Examples
+    --------
+    >>> as_table(pd.DataFrame({"x": [1, 2], "color": ["red", "blue"]})).columns
+    ['x', 'color']
+    """
+    if isinstance(source, Table):
+        return source
+    if isinstance(source, str | PathLike):
+        return read_table(source, text_columns)
+    frame = _pandas_frame(source)
+    return _checked(frame, name, lambda row: f"row {row + 1}", text_columns)
+
+
+def _file_bytes(path: Path) -> bytes:
+    try:
+        raw = path.read_bytes()
+        is_packed = raw[:2] == b"\x1f\x8b"
+        return unpacked(raw, max(LARGE, MOST_TIMES * len(raw))) if is_packed else raw
+    except UnpackedTooLarge as error:
+        raise TableError(
+            f"{path.name} {error}; unpack it yourself if you trust it, or take part of it."
+        ) from error
+    except FileNotFoundError as error:
+        raise TableError(_absent(path)) from error
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise TableError(
+            f"{path.name} must be a whole gzip file; found a damaged one ({error}); "
+            "copy or download it again."
+        ) from error
+    except IsADirectoryError as error:
+        raise TableError(
+            f"{path} must be a CSV or Parquet file; found a folder; pass a file in it."
+        ) from error
+    except OSError as error:
+        raise TableError(
+            f"{path} must be a readable file; found that it is not "
+            f"({error.strerror}); check its path and permissions."
+        ) from error
+
+
+def _absent(path: Path) -> str:
+    folder = path.parent
+    names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+    nearest = nearest_names(path.name, names, n=1)
+    if not folder.is_dir():
+        found = f"found no folder '{folder}'"
+    elif nearest:
+        found = f"the nearest file in its folder is '{nearest[0]}'"
+    else:
+        found = "found no file of that name"
+    return f"{path} must be a file; {found}; check the path."
+
+
+def _parquet_frame(path: Path) -> pd.DataFrame:
+    if importlib.util.find_spec("pyarrow") is None:
+        raise TableError(
+            f"reading {path.name} needs pyarrow, which must be installed; found that it is "
+            "not; run: pip install 'credo-bayes[parquet]', or save the table as CSV."
+        )
+    try:
+        _require_few_cells(path)
+        return pd.read_parquet(path, engine="pyarrow").reset_index(drop=True)
+    except TableError:
+        raise
+    except (ValueError, OSError) as error:
+        raise TableError(
+            f"{path.name} must be a whole Parquet file with different column names; found "
+            f"one that cannot be read ({str(error).splitlines()[0]}); write it again."
+        ) from error
+
+
+def _require_few_cells(path: Path) -> None:
+    """Refuse a Parquet file whose cells, which repeat for nothing in it, would fill memory."""
+    head = importlib.import_module("pyarrow.parquet").read_metadata(path)
+    n_cells = head.num_rows * head.num_columns
+    if n_cells > MOST_CELLS:
+        raise TableError(
+            f"{path.name} must have at most {MOST_CELLS:,} cells; found {n_cells:,}; take part "
+            "of its rows or columns."
+        )
+
+
+def _pandas_frame(source: Any) -> pd.DataFrame:
+    if isinstance(source, pd.DataFrame):
+        return source.reset_index(drop=True)
+    try:
+        frame = nw.from_native(source, eager_only=True)
+    except TypeError as error:
+        raise TypeError(
+            f"a table must be a path or a data frame; found {type(source).__name__}; "
+            "pass a file name, a pandas or a polars DataFrame."
+        ) from error
+    return pd.DataFrame({name: frame[name].to_numpy() for name in frame.columns})
+
+
+def _checked(
+    frame: pd.DataFrame, name: str, place: Place, text_columns: Sequence[str] = ()
+) -> Table:
+    names = [str(column) for column in frame.columns]
+    require_unique(names, name)
+    if frame.empty:
+        raise TableError(
+            f"{name} must have rows below its header; found none; add the data, or check "
+            "that the file was written to the end."
+        )
+    frame = frame.set_axis(names, axis=1)
+    columns = {
+        column: frame[column] if column in text_columns else _column(frame[column], name, place)
+        for column in names
+    }
+    return Table(pd.DataFrame(columns), name)
+
+
+def _column(series: "pd.Series[Any]", source: str, place: Place) -> "pd.Series[Any]":
+    """Return a column with its numbers as numbers, after the checks that concern cells.
+
+    True and false keep their spelling, in case they are the names of classes.
+    """
+    _require_plain(series, source)
+    if types.is_datetime64_any_dtype(series.dtype) or types.is_bool_dtype(series.dtype):
+        return series
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        return series
+    values, is_text = cell.numbers(series)
+    n_numbers = int(np.sum(~np.isnan(values)))
+    n_present = n_numbers + int(is_text.sum())
+    if n_numbers < NUMBER_SHARE * n_present:
+        return series
+    if is_text.any():
+        row = int(np.flatnonzero(is_text)[0])
+        word = str(cell.text(series)[row])
+        style = number_style([word])
+        cause = f", which has {style}: write 1234.5" if style else ""
+        raise TableError(
+            f"column {series.name!r} of {source} must hold numbers only, as "
+            f"{n_numbers:,} of its {n_present:,} values do; found the text "
+            f"{word!r} on {place(row)}{cause}; correct it, leave it empty if it is "
+            "missing, or read the column as text."
+        )
+    _require_size(values, str(series.name), source, place)
+    if n_present == 0 or types.is_numeric_dtype(series.dtype) or cell.is_truth(series):
+        return series
+    return pd.Series(values, index=series.index, name=series.name)
+
+
+def _require_size(values: Array, column: str, source: str, place: Place) -> None:
+    """Raise a `TableError` for a number that is infinite, or too large to be squared."""
+    for is_wrong, rule, advice in (
+        (np.isinf(values), "finite numbers", "correct it, or leave it empty if it is missing"),
+        (
+            np.abs(values) > cell.MAX_NUMBER,
+            f"numbers within {cell.MAX_NUMBER:g} of 0",
+            "change the unit, or leave it empty if it is missing",
+        ),
+    ):
+        if is_wrong.any():
+            row = int(np.flatnonzero(is_wrong)[0])
+            raise TableError(
+                f"column {column!r} of {source} must hold {rule}; found {values[row]:g} on "
+                f"{place(row)}; {advice}."
+            )
+
+
+def _require_plain(series: "pd.Series[Any]", source: str) -> None:
+    """Raise a `TableError` for cells that are neither numbers, text, dates nor categories."""
+    is_odd = types.is_complex_dtype(series.dtype) or types.is_timedelta64_dtype(series.dtype)
+    found = str(series.dtype)
+    if series.dtype == object:
+        nested = next(
+            (v for v in series if isinstance(v, list | dict | tuple | np.ndarray)), None
+        )
+        is_odd, found = nested is not None, type(nested).__name__
+    if is_odd:
+        raise TableError(
+            f"column {series.name!r} of {source} must hold numbers, text or dates; found "
+            f"values of type {found}; write each of their parts as a column of its own."
+        )

@@ -1,0 +1,194 @@
+"""The target column: which rows can be learned from, and the numbers or classes they hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pandas.api import types
+
+from credo.data.error import TableError
+from credo.data.table import cell
+from credo.data.table.class_target import is_class_column, require_classes
+from credo.data.table.column_name import quoted, require_column
+from credo.data.table.number_style import number_style
+from credo.data.table.table import Table, as_table
+from credo.numerics.array import Array
+
+__all__ = ["Target", "Task", "prepare_target"]
+
+Task = Literal["auto", "classification", "regression"]
+"""What to predict a target as; "auto" decides by what it holds."""
+
+FEW_VALUES = 10
+"""Whole numbers with no more different values than this may be codes of classes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """A target column without its missing values.
+
+    Attributes
+    ----------
+    name
+        Name of the column.
+    y
+        Its numbers, or its classes as text, shape (n_kept,).
+    rows
+        Positions of the rows kept, shape (n_kept,): ``table.rows(target.rows)`` matches ``y``.
+    notes
+        Plain sentences on what was done.
+    """
+
+    name: str
+    y: NDArray[Any]
+    rows: NDArray[np.intp]
+    notes: tuple[str, ...]
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether the target is a class instead of a number."""
+        return self.y.dtype.kind == "U"
+
+
+def prepare_target(table: Any, name: str, task: Task = "auto") -> Target:
+    """Return the numbers or classes of target column ``name``, and the rows that have one.
+
+    Parameters
+    ----------
+    table
+        A `Table`, a path or a data frame.
+    name
+        The target column; it must hold at least two different values.
+    task
+        Whether it is predicted as classes or as a number. By default text, true and false,
+        categories and numbers of only two values are classes.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"y": [0.5, None, 1.5, 2.5], "z": ["a", "b", None, "a"]})
+    >>> target = prepare_target(frame, "y")
+    >>> target.y, target.rows
+    (array([0.5, 1.5, 2.5]), array([0, 2, 3]))
+    >>> target.notes
+    ("1 of 4 rows is left out: its target 'y' is missing.",)
+    >>> prepare_target(pd.DataFrame({"z": ["a", "b", "a"] * 3}), "z").y[:2].tolist()
+    ['a', 'b']
+    """
+    table = as_table(table)
+    require_column(name, table.columns, table.name, flag="--target")
+    series = table.frame[name]
+    _require_no_dates(series, name, table)
+    values, is_text = cell.numbers(series)
+    if task == "classification" or (
+        task == "auto" and is_class_column(series, values, is_text)
+    ):
+        return _class_target(table, name, task)
+    return _number_target(table, name, values, is_text)
+
+
+def _class_target(table: Table, name: str, task: Task) -> Target:
+    series = table.frame[name]
+    words = cell.text(series)
+    rows = np.flatnonzero(~pd.isna(words))
+    labels = words[rows].astype(str)
+    _require_some(labels, name, table)
+    if task == "auto":
+        _require_no_number_style(labels, name, table)
+    require_classes(labels, name, table.name)
+    is_number = types.is_numeric_dtype(series.dtype) and not types.is_bool_dtype(series.dtype)
+    note = (
+        f"Target {name!r} has only two values and is predicted as classes; pass --task "
+        "regression to predict it as a number."
+    )
+    told = (note,) if is_number and task == "auto" else ()
+    return Target(name, labels, rows, _missing_note(table, rows, name) + told)
+
+
+def _number_target(
+    table: Table, name: str, values: Array, is_text: NDArray[np.bool_]
+) -> Target:
+    series = table.frame[name]
+    is_named = types.is_bool_dtype(series.dtype) or isinstance(
+        series.dtype, pd.CategoricalDtype
+    )
+    if is_named or is_text.any():
+        found = pd.unique(cell.text(series[is_text] if is_text.any() else series))
+        words = [word for word in found if word is not None]
+        raise TableError(
+            f"target {name!r} of {table.name} must be a number column; found "
+            f"{quoted(words, 3)}; choose a column of numbers, or pass --task classification."
+        )
+    rows = np.flatnonzero(~np.isnan(values))
+    y = values[rows]
+    _require_some(y, name, table)
+    _require_variety(y, name, table)
+    return Target(name, y, rows, _missing_note(table, rows, name) + _few_note(y, name))
+
+
+def _missing_note(table: Table, rows: NDArray[np.intp], name: str) -> tuple[str, ...]:
+    n_missing = len(table) - len(rows)
+    if not n_missing:
+        return ()
+    is_one = n_missing == 1
+    words = table.missing_words(name)
+    read = f" (read as missing: {quoted(words)})" if words else ""
+    return (
+        f"{n_missing:,} of {len(table):,} rows {'is' if is_one else 'are'} left out: "
+        f"{'its' if is_one else 'their'} target {name!r} is missing{read}.",
+    )
+
+
+def _few_note(y: Array, name: str) -> tuple[str, ...]:
+    distinct = np.unique(y)
+    is_code = 2 < len(distinct) <= min(FEW_VALUES, len(y) // 2) and np.all(
+        distinct == np.floor(distinct)
+    )
+    note = (
+        f"Target {name!r} has only {len(distinct)} different values, whole numbers, and is "
+        "predicted as a number; pass --task classification if they are codes of classes."
+    )
+    return (note,) if is_code else ()
+
+
+def _require_no_dates(series: pd.Series[Any], name: str, table: Table) -> None:
+    if types.is_datetime64_any_dtype(series.dtype):
+        raise TableError(
+            f"target {name!r} of {table.name} must be a number or a class column; found dates; "
+            "write the days since a fixed date instead."
+        )
+
+
+def _require_no_number_style(labels: NDArray[np.str_], name: str, table: Table) -> None:
+    words = [word for word in pd.unique(labels) if pd.isna(pd.to_numeric(word, "coerce"))]
+    style = number_style(words)
+    if style:
+        raise TableError(
+            f"target {name!r} of {table.name} must be a number or a class column; found "
+            f"{quoted(words, 3)}; they look like numbers with {style}: write 1234.5."
+        )
+
+
+def _require_some(y: NDArray[Any], name: str, table: Table) -> None:
+    if len(y) < 2:
+        found = "all its values missing" if len(y) == 0 else f"{len(y)} row with a value"
+        raise TableError(
+            f"target {name!r} of {table.name} must have a value in at least 2 rows; found "
+            f"{found}; add rows."
+        )
+
+
+def _require_variety(y: Array, name: str, table: Table) -> None:
+    if np.all(y == y[0]):
+        raise TableError(
+            f"target {name!r} of {table.name} must vary; found {y[0]:g} in all {len(y):,} "
+            "rows; choose another target, for there is nothing to learn."
+        )
+    if not cell.varies(y):
+        raise TableError(
+            f"target {name!r} of {table.name} must have a range of at least "
+            f"{cell.MIN_SPREAD:g}; found a range of {np.ptp(y):g}; change the unit."
+        )

@@ -1,0 +1,1 @@
+"""How good class probabilities are: confusion, rates, ranking, reliability."""

@@ -1,0 +1,200 @@
+"""Scores that a confusion table holds, each with its interval.
+
+A rate of nothing, 0 / 0, is NaN with the interval [0, 1]: such rows say nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.evaluation.classes.confusion import Confusion
+from credo.evaluation.classes.table_delta import correlation, mean_f1, score_by_delta
+from credo.numerics.array import Array
+from credo.numerics.quotation import quote
+from credo.validation.proportion import IntervalMethod
+from credo.validation.score import Score
+
+__all__ = [
+    "accuracy",
+    "balanced_accuracy",
+    "class_rates",
+    "error_rate",
+    "f1_score",
+    "macro_f1",
+    "matthews_correlation",
+    "micro_f1",
+]
+
+Cells = NDArray[np.bool_]
+EMPTY = "0 / 0: no such rows"
+
+# Which rows are counted (true class, called class) among which, one class against the rest.
+_RATES: dict[str, tuple[tuple[bool, bool], tuple[bool | None, bool | None], bool]] = {
+    "PPV": ((True, True), (None, True), True),
+    "NPV": ((False, False), (None, False), True),
+    "TPR": ((True, True), (True, None), True),
+    "TNR": ((False, False), (False, None), True),
+    "FPR": ((False, True), (False, None), False),
+    "FNR": ((True, False), (True, None), False),
+    "FDR": ((False, True), (None, True), False),
+}
+
+
+def accuracy(
+    confusion: Confusion, coverage: float = 0.9, method: IntervalMethod = "exact"
+) -> Score:
+    """Return the share of rows whose class was found.
+
+    Misleading where one class is common: compare with the share of that class.
+    """
+    share = confusion.share_of(_diagonal(confusion), _all(confusion), coverage, method)
+    return _proportion("accuracy", share, True, method)
+
+
+def error_rate(
+    confusion: Confusion, coverage: float = 0.9, method: IntervalMethod = "exact"
+) -> Score:
+    """Return the share of rows whose class was missed.
+
+    Examples
+    --------
+    >>> one = Confusion.of_counts([[50, 8], [10, 32]])
+    >>> print(error_rate(one, 0.95, method="normal"))
+    error_rate 0.18 (0.1047 to 0.2553), lower is better
+    """
+    share = confusion.share_of(~_diagonal(confusion), _all(confusion), coverage, method)
+    return _proportion("error_rate", share, False, method)
+
+
+def class_rates(
+    confusion: Confusion,
+    positive: Any = None,
+    coverage: float = 0.9,
+    method: IntervalMethod = "exact",
+) -> dict[str, Score]:
+    """Return the rates of one class against the rest, by their usual short names.
+
+    PPV (precision) and NPV: share of the rows called positive / negative that are so. TPR
+    (recall, sensitivity) and TNR (specificity): share of the positive / negative rows called
+    so. FPR = 1 - TNR, FNR = 1 - TPR, FDR = 1 - PPV.
+
+    Parameters
+    ----------
+    positive
+        The class that counts as positive; the second of two if None.
+
+    Examples
+    --------
+    >>> found = class_rates(Confusion.of_counts([[930, 10], [20, 40]]))
+    >>> {name: round(score.value, 3) for name, score in found.items()}
+    {'PPV': 0.8, 'NPV': 0.979, 'TPR': 0.667, 'TNR': 0.989, 'FPR': 0.011, 'FNR': 0.333,
+     'FDR': 0.2}
+    """
+    k = _positive(confusion, positive)
+    is_class = np.arange(len(confusion.labels)) == k
+    found = {}
+    for name, (hit, among, higher_is_better) in _RATES.items():
+        cells = _cells(is_class, *hit), _cells(is_class, *among)
+        share = confusion.share_of(*cells, coverage, method)
+        found[name] = _proportion(name, share, higher_is_better, method)
+    return found
+
+
+def f1_score(confusion: Confusion, positive: Any = None, coverage: float = 0.9) -> Score:
+    """Return the harmonic mean of precision and recall of one class.
+
+    ``2 TP / (2 TP + FP + FN) = 2 J / (1 + J)`` where J is the share of true positives among
+    the rows that are positive or called so: an exact interval of J gives one of F1.
+    """
+    is_class = np.arange(len(confusion.labels)) == _positive(confusion, positive)
+    either = is_class[:, None] | is_class
+    share = confusion.share_of(is_class[:, None] & is_class, either, coverage)
+    return _proportion("f1", 2.0 * share / (1.0 + share), True, "exact")
+
+
+def micro_f1(confusion: Confusion, coverage: float = 0.9) -> Score:
+    """Return F1 of the counts of all classes together: the accuracy, for one class per row."""
+    same = accuracy(confusion, coverage)
+    return Score("f1_micro", same.value, same.low, same.high, True, same.method, same.note)
+
+
+def macro_f1(confusion: Confusion, coverage: float = 0.9) -> Score:
+    """Return the mean of the classes' F1, so that rare classes count as much as common ones.
+
+    A class that neither occurs nor is called is left out.
+    """
+    return score_by_delta("f1_macro", confusion, mean_f1, coverage, (0.0, 1.0))
+
+
+def matthews_correlation(confusion: Confusion, coverage: float = 0.9) -> Score:
+    """Return the correlation of true and predicted classes, for two classes or more.
+
+    For two classes ``(TP TN - FP FN) / sqrt((TP+FP)(TN+FN)(TP+FN)(TN+FP))``, the Pearson
+    correlation of 0-1 labels; for more Gorodkin's R_K. In [-1, 1]; 0 where only one class
+    occurs or is called. Unmoved by how common a class is.
+
+    Examples
+    --------
+    >>> round(matthews_correlation(Confusion.of_counts([[930, 10], [20, 40]])).value, 4)
+    0.7149
+    """
+    score = score_by_delta("mcc", confusion, correlation, coverage, (-1.0, 1.0))
+    margins = (confusion.table.sum(axis=axis) > 0 for axis in (0, 1))
+    if min(np.count_nonzero(margin) for margin in margins) < 2:
+        note = "only one class occurs or is called"
+        return Score("mcc", 0.0, score.low, score.high, True, score.method, note)
+    return score
+
+
+def balanced_accuracy(confusion: Confusion, coverage: float = 0.9) -> Score:
+    """Return the mean over classes of the share of their rows that was found.
+
+    Classes without rows are left out. The interval joins those of Wilson for each class, as
+    classes are independent: it has a width also where no row was missed.
+    """
+    shares = confusion.shares(coverage, "wilson")
+    found = shares[np.arange(len(shares)), np.arange(len(shares))]
+    found = found[~np.isnan(found[:, 0])]
+    if not len(found):
+        return Score("balanced_accuracy", np.nan, 0.0, 1.0, True, "wilson", EMPTY)
+    value, low, high = found.T
+    below = np.sqrt(((value - low) ** 2).sum()) / len(found)
+    above = np.sqrt(((high - value) ** 2).sum()) / len(found)
+    mean = float(value.mean())
+    return Score("balanced_accuracy", mean, mean - below, mean + above, True, "wilson, joined")
+
+
+def _positive(confusion: Confusion, positive: Any) -> int:
+    if positive is not None:
+        return confusion.place(positive)
+    if len(confusion.labels) != 2:
+        raise ValueError(
+            "positive must name one class where there are more than 2; found None for "
+            f"{quote(confusion.labels[:8].tolist())}. Pass one of them."
+        )
+    return 1
+
+
+def _proportion(name: str, share: Array, higher_is_better: bool, method: str) -> Score:
+    value, low, high = (float(number) for number in share)
+    note = EMPTY if np.isnan(value) else ""
+    return Score(name, value, low, high, higher_is_better, method, note)
+
+
+def _cells(is_class: Cells, true: bool | None, called: bool | None) -> Cells:
+    """Return the cells of a table of a class against the rest; None stands for either."""
+    down, across = (
+        np.ones_like(is_class) if side is None else is_class == side for side in (true, called)
+    )
+    return down[:, None] & across
+
+
+def _diagonal(confusion: Confusion) -> Cells:
+    return np.eye(len(confusion.labels), dtype=bool)
+
+
+def _all(confusion: Confusion) -> Cells:
+    return np.ones(confusion.table.shape, dtype=bool)

@@ -1,0 +1,161 @@
+"""Whether class probabilities mean what they say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from credo.distributions.parameter import probability, real
+from credo.numerics.array import Array, as_float
+from credo.validation.outcome import row_weights
+from credo.validation.proportion import share_interval
+from credo.validation.score import Score
+
+__all__ = ["ReliabilityCurve", "equal_mass_bins", "reliability_curve"]
+
+N_BARS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class ReliabilityCurve:
+    """How often what was said to have probability p came true.
+
+    Attributes
+    ----------
+    predicted, observed
+        Mean probability in each bin, rising, and the share that came true; equal if
+        calibrated.
+    low, high
+        Exact interval of each share.
+    mass
+        Weight of the rows in each bin; about equal.
+    error
+        Expected calibration error: mean over rows of ``abs(observed - predicted)``. Chance
+        alone makes it positive; its note says by how much.
+    histogram
+        Weight of the rows by probability, in 20 equal steps from 0 to 1.
+    label
+        The class whose probability this is; None for that of the class called.
+    """
+
+    predicted: Array
+    observed: Array
+    low: Array
+    high: Array
+    mass: Array
+    error: Score
+    histogram: Array
+    label: Any = None
+
+
+def reliability_curve(
+    share: ArrayLike,
+    hit: ArrayLike,
+    n_bins: int = 10,
+    coverage: float = 0.9,
+    weight: ArrayLike | None = None,
+    label: Any = None,
+) -> ReliabilityCurve:
+    """Return observed shares against probabilities, in bins with about equally many rows.
+
+    Parameters
+    ----------
+    share
+        Probability said for an event in each row, shape (n_samples,).
+    hit
+        Whether it came true.
+    n_bins
+        At most so many bins; fewer where probabilities repeat.
+    coverage
+        Probability of each interval.
+    weight
+        How much each row counts; 1 if None.
+
+    Examples
+    --------
+    >>> curve = reliability_curve([0.1, 0.1, 0.1, 0.9, 0.9, 0.9], [0, 0, 1, 1, 1, 0], n_bins=2)
+    >>> curve.predicted, curve.observed.round(3), round(curve.error.value, 3)
+    (array([0.1, 0.9]), array([0.333, 0.667]), 0.233)
+    """
+    said, came = real("share", probability("share", share)), as_float(hit)
+    _require_rows(said, came)
+    rows = row_weights(weight, len(said))
+    place = equal_mass_bins(said, rows, n_bins)
+    mass, squares = np.bincount(place, rows), np.bincount(place, rows**2)
+    mean, seen = (np.bincount(place, rows * part) / mass for part in (said, came))
+    trials = mass**2 / squares
+    low, high = share_interval(seen * trials, trials, coverage).T
+    bars = np.histogram(said, N_BARS, (0.0, 1.0), weights=rows)[0]
+    chance = np.sqrt(np.bincount(place, rows**2 * said * (1.0 - said))) / mass
+    error = _calibration_error(
+        mean - seen, mass / mass.sum(), _spread(seen, trials), chance, coverage
+    )
+    return ReliabilityCurve(mean, seen, low, high, as_float(mass), error, as_float(bars), label)
+
+
+def equal_mass_bins(values: Array, weight: Array, n_bins: int) -> NDArray[np.intp]:
+    """Return the bin of each value: about equal weight in each, equal values never parted.
+
+    Bins are numbered from 0 in rising order, none of them empty.
+    """
+    if n_bins < 1:
+        raise ValueError(f"n_bins must be at least 1; found {n_bins}. Pass 10 if in doubt.")
+    _, place = np.unique(values, return_inverse=True)
+    mass = np.bincount(place, weight)
+    middle = (np.cumsum(mass) - 0.5 * mass) / mass.sum()
+    wanted = np.minimum((middle * n_bins).astype(np.intp), n_bins - 1)
+    # A level of no weight joins its neighbor, lest it be a bin of its own.
+    wanted = np.maximum.accumulate(wanted)
+    heavy = np.unique(wanted[mass > 0])
+    return np.asarray(np.searchsorted(heavy, np.minimum(wanted, heavy[-1]))[place])
+
+
+def _spread(seen: Array, trials: Array) -> Array:
+    # One hit and one miss more, lest a bin of hits alone be held to be sure.
+    smooth = (seen * trials + 1.0) / (trials + 2.0)
+    return np.asarray(np.sqrt(smooth * (1.0 - smooth) / trials))
+
+
+def _calibration_error(
+    gap: Array, share: Array, spread: Array, chance: Array, coverage: float
+) -> Score:
+    """Return the weighted mean gap with an interval that knows the bias of absolute values.
+
+    The gap of a bin is normal, so its absolute value is folded normal; their sum is close to
+    normal. The lower end leaves out what noise adds, and is 0 where calibrated probabilities
+    could have such gaps; the upper end does not, to be safe.
+    """
+    value = float(share @ np.abs(gap))
+    mean, variance = _folded(np.abs(gap), spread)
+    expected, floor = _folded(np.zeros_like(gap), chance)
+    z = float(special.ndtri(0.5 + 0.5 * coverage))
+    reach = z * np.sqrt(share**2 @ variance)
+    by_chance = float(share @ expected)
+    is_explained = value <= by_chance + z * np.sqrt(share**2 @ floor)
+    low = 0.0 if is_explained else max(float(2.0 * value - share @ mean - reach), 0.0)
+    ends = min(low, value), float(value + reach)
+    note = f"{by_chance:.2g} expected by chance if calibrated"
+    return Score("calibration_error", value, *ends, False, "folded normal", note)
+
+
+def _folded(distance: Array, spread: Array) -> tuple[Array, Array]:
+    """Return mean and variance of the absolute value of a normal number."""
+    safe = np.maximum(spread, np.finfo(float).tiny)
+    ratio = distance / safe
+    mean = safe * np.sqrt(2.0 / np.pi) * np.exp(-0.5 * ratio**2) + distance * (
+        1.0 - 2.0 * special.ndtr(-ratio)
+    )
+    return mean, np.maximum(distance**2 + safe**2 - mean**2, 0.0)
+
+
+def _require_rows(said: Array, came: Array) -> None:
+    if said.ndim != 1 or said.shape != came.shape or not len(said):
+        raise ValueError(
+            "share and hit must hold one entry for each of at least one row; found shapes "
+            f"{said.shape} and {came.shape}. Pass one column of probabilities and whether each "
+            "row is of that class."
+        )

@@ -1,0 +1,24 @@
+from credo.families.bernoulli import BernoulliStatistics as BernoulliStatistics
+from credo.families.bernoulli import BetaBernoulli as BetaBernoulli
+from credo.families.categorical import CategoricalStatistics as CategoricalStatistics
+from credo.families.categorical import DirichletCategorical as DirichletCategorical
+from credo.families.exponential import ExponentialStatistics as ExponentialStatistics
+from credo.families.exponential import GammaExponential as GammaExponential
+from credo.families.linear import LinearResponse as LinearResponse
+from credo.families.linear import LinearStatistics as LinearStatistics
+from credo.families.linear_gaussian import LinearGaussian as LinearGaussian
+from credo.families.linear_gaussian import LinearGaussianGamma as LinearGaussianGamma
+from credo.families.multivariate_normal import (
+    MultivariateNormalStatistics as MultivariateNormalStatistics,
+)
+from credo.families.multivariate_normal import NormalInverseWishart as NormalInverseWishart
+from credo.families.normal import NormalInverseGamma as NormalInverseGamma
+from credo.families.normal import NormalStatistics as NormalStatistics
+from credo.families.normal_known_variance import NormalKnownVariance as NormalKnownVariance
+from credo.families.poisson import GammaPoisson as GammaPoisson
+from credo.families.poisson import PoissonStatistics as PoissonStatistics
+from credo.families.ridge_belief import RidgeBelief as RidgeBelief
+from credo.families.spherical_normal import (
+    SphericalNormalInverseGamma as SphericalNormalInverseGamma,
+)
+from credo.families.tied_normal import TiedNormalInverseWishart as TiedNormalInverseWishart

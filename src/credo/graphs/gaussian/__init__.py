@@ -1,0 +1,1 @@
+"""Gaussian factors in canonical form, alone or one for each setting of discrete variables."""

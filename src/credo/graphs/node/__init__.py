@@ -1,0 +1,1 @@
+"""Nodes of Bayesian networks: tables, noisy gates, linear Gaussians, thresholds."""

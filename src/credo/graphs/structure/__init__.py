@@ -1,0 +1,1 @@
+"""Directed and undirected graphs: separation, cliques, equivalence, orders of elimination."""

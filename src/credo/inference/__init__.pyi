@@ -1,0 +1,93 @@
+from credo.inference.discrete.approximate.belief_propagation import (
+    LoopyBeliefPropagation as LoopyBeliefPropagation,
+)
+from credo.inference.discrete.approximate.conditional_modes import (
+    IteratedConditionalModes as IteratedConditionalModes,
+)
+from credo.inference.discrete.approximate.flat_problem import NoPossibleState as NoPossibleState
+from credo.inference.discrete.approximate.gibbs import GibbsMarginals as GibbsMarginals
+from credo.inference.discrete.approximate.gibbs import (
+    ReducibleChainWarning as ReducibleChainWarning,
+)
+from credo.inference.discrete.approximate.gibbs import TableGibbs as TableGibbs
+from credo.inference.discrete.approximate.graph_cut import graph_cut as graph_cut
+from credo.inference.discrete.approximate.importance import (
+    ImportanceMarginals as ImportanceMarginals,
+)
+from credo.inference.discrete.approximate.importance import TableImportance as TableImportance
+from credo.inference.discrete.approximate.mean_field import TableMeanField as TableMeanField
+from credo.inference.discrete.factor_problem import FactorProblem as FactorProblem
+from credo.inference.discrete.textbook.elimination_text import (
+    explain_elimination as explain_elimination,
+)
+from credo.inference.discrete.textbook.enumeration import (
+    enumerate_depth_first as enumerate_depth_first,
+)
+from credo.inference.discrete.textbook.enumeration import enumerate_joint as enumerate_joint
+from credo.inference.discrete.textbook.enumeration import enumerate_query as enumerate_query
+from credo.inference.discrete.textbook.strong_elimination import (
+    StrongElimination as StrongElimination,
+)
+from credo.inference.discrete.textbook.strong_elimination import (
+    eliminate_strongly as eliminate_strongly,
+)
+from credo.inference.discrete.textbook.strong_elimination import (
+    hybrid_factors as hybrid_factors,
+)
+from credo.inference.discrete.textbook.variable_elimination import Elimination as Elimination
+from credo.inference.discrete.textbook.variable_elimination import eliminate as eliminate
+from credo.inference.engine.account import ApproximationWarning as ApproximationWarning
+from credo.inference.engine.engine import ConvergenceWarning as ConvergenceWarning
+from credo.inference.engine.engine import Engine as Engine
+from credo.inference.engine.engine import Inference as Inference
+from credo.inference.engine.engine import Info as Info
+from credo.inference.engine.engine import Status as Status
+from credo.inference.engine.engine import run as run
+from credo.inference.engine.error import ImpossibleFindings as ImpossibleFindings
+from credo.inference.engine.error import InferenceTooLarge as InferenceTooLarge
+from credo.inference.engine.error import NoExactAnswer as NoExactAnswer
+from credo.inference.engine.error import NotSubmodular as NotSubmodular
+from credo.inference.engine.model_evidence import bic_evidence as bic_evidence
+from credo.inference.engine.model_evidence import laplace_evidence as laplace_evidence
+from credo.inference.engine.model_evidence import model_posterior as model_posterior
+from credo.inference.engine.model_evidence import width_evidence as width_evidence
+from credo.inference.engine.search_border import settings_at_edge as settings_at_edge
+from credo.inference.engine.stacking import hopeless_models as hopeless_models
+from credo.inference.engine.stacking import stacking_weights as stacking_weights
+from credo.inference.engine.weighted_draws import WeightedDraws as WeightedDraws
+from credo.inference.engine.weighted_draws import ZeroWeights as ZeroWeights
+from credo.inference.hybrid.gaussian_network import GaussianNetwork as GaussianNetwork
+from credo.inference.hybrid.gaussian_network import is_linear_gaussian as is_linear_gaussian
+from credo.inference.hybrid.likelihood_weighting import ConditionalProblem as ConditionalProblem
+from credo.inference.hybrid.likelihood_weighting import (
+    LikelihoodWeighting as LikelihoodWeighting,
+)
+from credo.inference.hybrid.likelihood_weighting import ancestral_sample as ancestral_sample
+from credo.inference.hybrid.real_posterior import HybridPosterior as HybridPosterior
+from credo.inference.hybrid.real_posterior import RealPosterior as RealPosterior
+from credo.inference.hybrid.strong_inference import HybridProblem as HybridProblem
+from credo.inference.hybrid.strong_inference import (
+    is_conditional_gaussian as is_conditional_gaussian,
+)
+from credo.inference.latent.expectation_maximization import Expectation as Expectation
+from credo.inference.latent.expectation_maximization import (
+    ExpectationMaximization as ExpectationMaximization,
+)
+from credo.inference.latent.expectation_maximization import LatentProblem as LatentProblem
+from credo.inference.latent.latent_class import IncompleteRows as IncompleteRows
+from credo.inference.latent.latent_class import LatentClassProblem as LatentClassProblem
+from credo.inference.linear.automatic_relevance import (
+    RelevanceDetermination as RelevanceDetermination,
+)
+from credo.inference.linear.automatic_relevance import RelevanceProblem as RelevanceProblem
+from credo.inference.linear.precision_learning import (
+    EvidenceMaximization as EvidenceMaximization,
+)
+from credo.inference.linear.precision_learning import PrecisionProblem as PrecisionProblem
+from credo.inference.linear.regression import LinearProblem as LinearProblem
+from credo.inference.linear.regression import infer as infer
+from credo.inference.logistic.learning import SeparationWarning as SeparationWarning
+from credo.inference.spins.annealing import IsingAnnealing as IsingAnnealing
+from credo.inference.spins.gibbs import IsingGibbs as IsingGibbs
+from credo.inference.spins.mean_field import IsingMeanField as IsingMeanField
+from credo.inference.spins.modes import IsingConditionalModes as IsingConditionalModes

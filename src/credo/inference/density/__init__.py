@@ -1,0 +1,1 @@
+"""Engines for any differentiable log density: the Laplace approximation."""

@@ -1,0 +1,162 @@
+"""Laplace approximation: the Gaussian with the mode and curvature of a posterior.
+
+The mode is found by Newton steps with a Cholesky factor, halved until the value falls. Near it
+``Z = integral exp(-E)`` is close to ``exp(-E(mode)) (2 pi)^(d/2) / sqrt(det curvature)``
+[mackay2003]_.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from credo.distributions.multivariate_normal import MultivariateNormal
+from credo.inference.engine.engine import Info
+from credo.numerics.array import Array
+from credo.numerics.linear.linear_algebra import Cholesky, cholesky, solve_lower
+from credo.numerics.optimize.minimum import Minimum, Termination
+from credo.numerics.optimize.quasi_newton import lbfgs
+
+__all__ = ["CurvedProblem", "LaplaceApproximation", "Mode", "approach"]
+
+LOG_TWO_PI = float(np.log(2 * np.pi))
+SHARE_OF_SLOPE = 1e-4
+MAX_HALVINGS = 40
+
+
+class CurvedProblem(Protocol):
+    """Minus a log posterior density ``E`` of parameters of shape (d,), with derivatives."""
+
+    @property
+    def start(self) -> Array:
+        """Parameters to start from."""
+        ...
+
+    def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
+        """Return ``E`` and its gradient (d,)."""
+        ...
+
+    def derivatives(self, parameters: Array) -> tuple[float, Array, Array]:
+        """Return ``E``, its gradient (d,) and its curvature (d, d)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Mode:
+    """Parameters on the way to the mode, and ``E``, gradient and curvature there."""
+
+    parameters: Array
+    value: float
+    gradient: Array
+    curvature: Array
+
+
+@dataclass(frozen=True)
+class LaplaceApproximation:
+    """Go to the mode by Newton's method and stay there as a Gaussian.
+
+    Attributes
+    ----------
+    tolerance
+        Length of a Newton step, in standard deviations of the posterior and per parameter,
+        that counts as the last one. It is still taken, and leaves about its square.
+    max_steps
+        Steps after which the search gives up.
+    """
+
+    tolerance: float = 1e-4
+    max_steps: int = 200
+
+    def init(self, problem: CurvedProblem) -> Mode:
+        """Return the start with all derivatives."""
+        start = problem.start
+        return Mode(start, *problem.derivatives(start))
+
+    def step(self, problem: CurvedProblem, state: Mode) -> tuple[Mode, Info]:
+        """Take one Newton step, halved until ``E`` falls enough."""
+        factor = cholesky(state.curvature)
+        direction = -factor.solve(state.gradient[:, None])[:, 0]
+        decrement = float(np.sqrt(max(-float(state.gradient @ direction), 0.0)))
+        length = decrement / max(len(direction), 1) ** 0.5
+        if length <= self.tolerance:
+            # So close, the quadratic says what derivatives at the new point would say.
+            last = Mode(
+                state.parameters + direction,
+                state.value - 0.5 * decrement**2,
+                np.zeros_like(state.gradient),
+                state.curvature,
+            )
+            return last, Info(last.value, length)
+        after = _lower(problem, state, direction, decrement)
+        return after, Info(after.value, length)
+
+    def posterior(
+        self, problem: CurvedProblem, state: Mode
+    ) -> tuple[MultivariateNormal, float, str]:
+        """Return the Gaussian and the log of the integral of ``exp(-E)``."""
+        gaussian = MultivariateNormal.from_precision(state.parameters, state.curvature)
+        d = len(state.parameters)
+        log_evidence = -state.value + 0.5 * (d * LOG_TWO_PI + float(gaussian.form.log_det()))
+        return gaussian, log_evidence, "laplace"
+
+
+def approach(
+    problem: CurvedProblem,
+    start: Array,
+    guide: Array,
+    tolerance: float = 2e-4,
+    max_steps: int = 500,
+) -> Minimum:
+    """Return where values and gradients alone lead, close to the mode.
+
+    Quasi-Newton steps in coordinates in which the ``guide`` is the identity, so that a rough
+    curvature, such as that of some of the rows, makes them few.
+
+    Parameters
+    ----------
+    guide
+        Rough curvature, shape (d, d), or only its diagonal, shape (d,).
+    tolerance
+        Largest entry of the gradient in those coordinates that counts as zero.
+    """
+    to_parameters, to_gradient = _whitened(guide)
+    last: dict[str, Array] = {}
+
+    def value(u: Array) -> float:
+        found, gradient = problem.value_and_gradient(start + to_parameters(u))
+        last["gradient"] = to_gradient(gradient)
+        return found
+
+    rules = Termination(max_steps, value_change=1e-15, gradient_norm=tolerance)
+    # L-BFGS asks for the gradient where it has just asked for the value.
+    found = lbfgs(value, lambda u: last["gradient"], np.zeros_like(start), termination=rules)
+    return replace(found, x=np.asarray(start + to_parameters(found.x)))
+
+
+def _whitened(guide: Array) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
+    """Return the maps from whitened coordinates to parameters, and of gradients back."""
+    if guide.ndim == 1:
+        root = np.sqrt(guide)
+        return (lambda u: u / root), (lambda g: g / root)
+    factor: Cholesky = cholesky(guide)
+
+    def to_parameters(u: Array) -> Array:
+        return solve_lower(factor.lower, u[:, None], transposed=True)[:, 0]
+
+    return to_parameters, factor.whiten
+
+
+def _lower(problem: CurvedProblem, state: Mode, direction: Array, decrement: float) -> Mode:
+    """Return the first point along the direction, by halving, that is low enough."""
+    size = 1.0
+    for _ in range(MAX_HALVINGS):
+        moved = state.parameters + size * direction
+        found = problem.derivatives(moved)
+        enough = state.value - SHARE_OF_SLOPE * size * decrement**2
+        if found[0] <= enough + 1e-12 * abs(state.value):
+            return Mode(moved, *found)
+        size *= 0.5
+    return state

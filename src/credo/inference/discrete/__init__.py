@@ -1,0 +1,1 @@
+"""Discrete networks: exact plans where they fit, approximations where they do not."""

@@ -1,0 +1,1 @@
+"""Approximate inference in discrete networks: belief propagation, mean field, draws, cuts."""

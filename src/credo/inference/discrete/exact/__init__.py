@@ -1,0 +1,1 @@
+"""Exact inference in discrete networks by compiled contraction trees (junction trees)."""

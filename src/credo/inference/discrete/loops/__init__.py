@@ -1,0 +1,1 @@
+"""Compiled loops over tables of discrete variables, and what calls them."""

@@ -1,0 +1,331 @@
+"""Loops of belief propagation: messages from tables to variables, in logs, largest zero.
+
+``log_message`` has one entry per state of every edge. ``total`` and ``n_zero`` have one per
+state of every variable: the sum of the finite log messages to it, and how many are -inf. A
+message without one of its terms is then found by subtraction even where terms are zero.
+
+Each loop takes the arrays it needs, not the whole product of tables: numba counts a reference
+for every array that it hands on or looks up.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.inference.discrete.loops.flat_tables import FlatTables
+from credo.numerics._loops_compilation import compiled, compiled_part
+from credo.numerics.array import Array
+
+__all__ = ["Edges", "Mail", "bethe", "decode", "edges_of", "read", "sort_mail", "sweep"]
+
+Index = NDArray[np.intp]
+NOTHING = -np.inf
+# A message may go on falling for ever where it has long ceased to matter.
+FLOOR = -100.0
+
+
+class Mail(NamedTuple):
+    """Messages from tables to variables, and what each variable has been told in all."""
+
+    log_message: Array
+    total: Array
+    n_zero: Index
+
+
+class Edges(NamedTuple):
+    """Where the entries of each edge begin, in messages and in states."""
+
+    message: Index
+    state: Index
+
+
+class Desk(NamedTuple):
+    """Room to work: messages to and from a table, sums, and where the states of a cell are."""
+
+    incoming: Array
+    fresh: Array
+    sums: Array
+    place: Index
+
+
+@compiled_part()
+def _desk(net: FlatTables, n: int) -> Desk:
+    most = 0
+    for t in range(len(net.edge_start) - 1):
+        most = max(most, net.edge_start[t + 1] - net.edge_start[t])
+    return Desk(np.empty(n), np.empty(n), np.empty(n), np.empty(most, np.intp))
+
+
+@compiled()
+def edges_of(net: FlatTables) -> Edges:
+    """Return the part of a product of tables that messages need."""
+    return Edges(net.message_start, net.state_start[net.edge_variable])
+
+
+@compiled()
+def sort_mail(net: FlatTables, log_message: Array) -> Mail:
+    """Return the messages with their sums, summed afresh."""
+    n = net.state_start[-1]
+    mail, edges = Mail(log_message, np.zeros(n), np.zeros(n, np.intp)), edges_of(net)
+    message, state = edges.message, edges.state
+    total, n_zero = mail.total, mail.n_zero
+    for e in range(len(state)):
+        for place in range(message[e], message[e + 1]):
+            k = state[e] + place - message[e]
+            if log_message[place] == NOTHING:
+                n_zero[k] += 1
+            else:
+                total[k] += log_message[place]
+    return mail
+
+
+@compiled()
+def read(edges: Edges, mail: Mail, first: int, last: int, incoming: Array) -> float:
+    """Write what variables hear elsewhere, largest zero; return the sum of the shifts.
+
+    The edges are those of one table, from first to last; -inf says that a variable has no
+    state left.
+    """
+    message, state = edges.message, edges.state
+    log_message, total, n_zero = mail.log_message, mail.total, mail.n_zero
+    shift = 0.0
+    for e in range(first, last):
+        top = NOTHING
+        for place in range(message[e], message[e + 1]):
+            k, own = state[e] + place - message[e], log_message[place]
+            if own == NOTHING:
+                entry = NOTHING if n_zero[k] > 1 else total[k]
+            else:
+                entry = NOTHING if n_zero[k] else total[k] - own
+            incoming[place] = entry
+            top = max(top, entry)
+        shift += top
+        for place in range(message[e], message[e + 1]):
+            incoming[place] -= top if top > NOTHING else 0.0
+    return shift
+
+
+@compiled_part()
+def _score(place: Index, n: int, start: float, incoming: Array) -> tuple[float, int]:
+    """Return the log entry of a cell times its possible messages, and how many are zero."""
+    n_zero = 0
+    for j in range(n):
+        entry = incoming[place[j]]
+        if entry == NOTHING:
+            n_zero += 1
+        else:
+            start += entry
+    return start, n_zero
+
+
+@compiled_part()
+def _begin(
+    message: Index, first: int, last: int, place: Index, out: Array, value: float
+) -> None:
+    """Go to the first cell of a table, and fill what goes out from there with a value."""
+    for e in range(first, last):
+        place[e - first] = message[e]
+    for at in range(message[first], message[last]):
+        out[at] = value
+
+
+@compiled_part()
+def _advance(message: Index, first: int, n: int, place: Index) -> None:
+    """Move on to the next cell in C order; places are where its states are in messages."""
+    for j in range(n - 1, -1, -1):
+        place[j] += 1
+        if place[j] < message[first + j + 1]:
+            return
+        place[j] = message[first + j]
+
+
+@compiled_part()
+def _largest(message: Index, desk: Desk, first: int, last: int, cells: Array) -> None:
+    """Write the largest term over the cells of a table, for each entry going out.
+
+    A cell with one impossible state counts only for the edge of that state, one with two for
+    no edge.
+    """
+    incoming, largest, place, n = desk.incoming, desk.fresh, desk.place, last - first
+    _begin(message, first, last, place, largest, NOTHING)
+    for cell in range(len(cells)):
+        score, n_zero = _score(place, n, cells[cell], incoming)
+        if score > NOTHING and n_zero < 2:
+            for j in range(n):
+                at = place[j]
+                own = incoming[at]
+                if own == NOTHING:
+                    largest[at] = max(largest[at], score)
+                elif n_zero == 0:
+                    largest[at] = max(largest[at], score - own)
+        _advance(message, first, n, place)
+
+
+@compiled_part()
+def _sums(message: Index, desk: Desk, first: int, last: int, cells: Array) -> None:
+    """Turn the largest terms into the logs of the sums of all terms."""
+    incoming, fresh, sums, place = desk.incoming, desk.fresh, desk.sums, desk.place
+    n = last - first
+    _begin(message, first, last, place, sums, 0.0)
+    for cell in range(len(cells)):
+        score, n_zero = _score(place, n, cells[cell], incoming)
+        if score > NOTHING and n_zero < 2:
+            for j in range(n):
+                at = place[j]
+                own = incoming[at]
+                if own == NOTHING:
+                    sums[at] += math.exp(score - fresh[at])
+                elif n_zero == 0:
+                    sums[at] += math.exp(score - own - fresh[at])
+        _advance(message, first, n, place)
+    for at in range(message[first], message[last]):
+        if fresh[at] > NOTHING:
+            fresh[at] += math.log(sums[at])
+
+
+@compiled_part()
+def _damp(fresh: Array, old: Array, a: int, b: int, damping: float) -> bool:
+    """Shift and damp the entries from a to b; return whether a state is left.
+
+    What is impossible is so at once.
+    """
+    top = NOTHING
+    for place in range(a, b):
+        top = max(top, fresh[place])
+    if top == NOTHING:
+        return False
+    blended = NOTHING
+    for place in range(a, b):
+        fresh[place] -= top
+        if fresh[place] > NOTHING and old[place] > NOTHING:
+            fresh[place] += damping * (old[place] - fresh[place])
+        blended = max(blended, fresh[place])
+    for place in range(a, b):
+        fresh[place] -= blended
+    return True
+
+
+@compiled_part()
+def _post(edges: Edges, mail: Mail, e: int, fresh: Array) -> float:
+    """Replace the message of an edge; return the largest change of an entry that matters."""
+    message, state = edges.message, edges.state
+    log_message, total, n_zero = mail.log_message, mail.total, mail.n_zero
+    change = 0.0
+    for place in range(message[e], message[e + 1]):
+        old, new, k = log_message[place], fresh[place], state[e] + place - message[e]
+        if new == old:
+            continue
+        change = max(change, abs(max(new, FLOOR) - max(old, FLOOR)))
+        n_zero[k] += (new == NOTHING) - (old == NOTHING)
+        total[k] += (0.0 if new == NOTHING else new) - (0.0 if old == NOTHING else old)
+        log_message[place] = new
+    return change
+
+
+@compiled_part()
+def _all_have_states(state_start: Index, n_zero: Index) -> bool:
+    """Return whether what each variable has been told leaves it some state."""
+    for i in range(len(state_start) - 1):
+        if n_zero[state_start[i] : state_start[i + 1]].min() > 0:
+            return False
+    return True
+
+
+@compiled()
+def sweep(
+    net: FlatTables, order: Index, log_message: Array, is_max: bool, damping: float
+) -> float:
+    """Visit all tables backward and forward; return the largest change of a log message.
+
+    Messages are replaced in place. NaN says that the tables contradict each other.
+    """
+    mail, edges = sort_mail(net, log_message), edges_of(net)
+    edge_start, cell_start, log_values = net.edge_start, net.cell_start, net.log_values
+    desk, message = _desk(net, len(log_message)), net.message_start
+    incoming, fresh = desk.incoming, desk.fresh
+    change, n = 0.0, len(order)
+    for visit in range(2 * n):
+        t = order[n - 1 - visit] if visit < n else order[visit - n]
+        first, last = edge_start[t], edge_start[t + 1]
+        cells = log_values[cell_start[t] : cell_start[t + 1]]
+        read(edges, mail, first, last, incoming)
+        _largest(message, desk, first, last, cells)
+        if not is_max:
+            _sums(message, desk, first, last, cells)
+        for e in range(first, last):
+            if not _damp(fresh, log_message, message[e], message[e + 1], damping):
+                return math.nan
+            change = max(change, _post(edges, mail, e, fresh))
+    return change if _all_have_states(net.state_start, mail.n_zero) else math.nan
+
+
+@compiled_part()
+def _log_sum(values: Array) -> float:
+    top = values.max()
+    return top + math.log(np.exp(values - top).sum()) if top > NOTHING else NOTHING
+
+
+@compiled()
+def bethe(net: FlatTables, log_message: Array) -> float:
+    """Return ``sum_t log Z_t + sum_i (1 - degree_i) log Z_i``, the Bethe log partition."""
+    mail, edges = sort_mail(net, log_message), edges_of(net)
+    desk, message, found = _desk(net, len(log_message)), net.message_start, 0.0
+    for t in range(len(net.edge_start) - 1):
+        first, last = net.edge_start[t], net.edge_start[t + 1]
+        found += read(edges, mail, first, last, desk.incoming)
+        score = net.log_values[net.cell_start[t] : net.cell_start[t + 1]].copy()
+        _begin(message, first, last, desk.place, desk.fresh, 0.0)
+        for cell in range(len(score)):
+            known, n_zero = _score(desk.place, last - first, score[cell], desk.incoming)
+            score[cell] = NOTHING if n_zero else known
+            _advance(message, first, last - first, desk.place)
+        found += _log_sum(score)
+    for i in range(len(net.n_states)):
+        told = mail.total[net.state_start[i] : net.state_start[i + 1]].copy()
+        for k in range(len(told)):
+            if mail.n_zero[net.state_start[i] + k]:
+                told[k] = NOTHING
+        found += (1 - (net.slot_start[i + 1] - net.slot_start[i])) * _log_sum(told)
+    return found
+
+
+@compiled_part()
+def _best_cell(net: FlatTables, t: int, incoming: Array, states: Index) -> int:
+    """Return the best cell of a table that agrees with the states known so far, or -1."""
+    best, best_cell = NOTHING, -1
+    for cell in range(net.cell_start[t + 1] - net.cell_start[t]):
+        score = net.log_values[net.cell_start[t] + cell]
+        for e in range(net.edge_start[t], net.edge_start[t + 1]):
+            i = net.edge_variable[e]
+            at = cell // net.edge_stride[e] % net.n_states[i]
+            if states[i] < 0:
+                score += incoming[net.message_start[e] + at]
+            elif states[i] != at:
+                score = NOTHING
+        if score > best:
+            best, best_cell = score, cell
+    return best_cell
+
+
+@compiled()
+def decode(net: FlatTables, order: Index, log_message: Array) -> Index:
+    """Return a joint state read off max-product messages, table by table.
+
+    Each table completes what earlier ones left open; on a tree that is the mode, however many
+    ties there are.
+    """
+    mail, edges = sort_mail(net, log_message), edges_of(net)
+    incoming = np.empty(len(log_message))
+    states = np.full(len(net.n_states), -1, np.intp)
+    for t in order:
+        first, last = net.edge_start[t], net.edge_start[t + 1]
+        read(edges, mail, first, last, incoming)
+        cell = _best_cell(net, t, incoming, states)
+        for e in range(first, last):
+            i = net.edge_variable[e]
+            if cell >= 0:
+                states[i] = cell // net.edge_stride[e] % net.n_states[i]
+    states[states < 0] = 0
+    return states

@@ -1,0 +1,1 @@
+"""What every engine is: the driver, its result, draws, errors, and the evidence of models."""

@@ -1,0 +1,1 @@
+"""Networks with real variables: conditional linear Gaussians, likelihood weighting."""

@@ -1,0 +1,278 @@
+"""What of a hybrid network a question needs, with its real variables integrated out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from credo.graphs.node.conditional import Conditional, DiscreteConditional
+from credo.graphs.node.gaussian_node import GaussianNode
+from credo.graphs.node.threshold_node import ThresholdNode
+from credo.graphs.structure.directed import DirectedGraph
+from credo.graphs.variable import Variable
+from credo.inference.discrete.exact.plan_cache import PlanCache
+from credo.inference.discrete.findings import Findings, check_known
+from credo.inference.engine.error import InferenceTooLarge, require_memory
+from credo.inference.hybrid.real_component import (
+    IntegratedComponent,
+    RealComponent,
+    real_components,
+)
+from credo.inference.hybrid.row_engine import RowInference, RowProblem
+from credo.inference.hybrid.row_factor import RowTable
+from credo.inference.hybrid.threshold_table import threshold_table
+from credo.numerics.memory import USUAL_BYTES
+
+__all__ = ["HybridStructure", "Solved"]
+
+Names = Collection[str]
+CELLS_AT_ONCE = 1 << 23
+LARGEST = 1 << 27
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """Integrated real components of the relevant part of a network, and what is discrete.
+
+    Attributes
+    ----------
+    components
+        Real variables, in groups that share no hidden one.
+    problem
+        States that are given, and the tables that the components leave.
+    discrete
+        Plans for what all rows share.
+    """
+
+    components: tuple[IntegratedComponent, ...]
+    problem: RowProblem
+    discrete: RowInference
+
+    def home(self, name: str) -> IntegratedComponent:
+        """Return the component that a hidden real variable belongs to."""
+        return next(part for part in self.components if name in part.hidden)
+
+
+class HybridStructure:
+    """Nodes of a hybrid network, and which of them matter for what.
+
+    Parameters
+    ----------
+    conditionals
+        One per variable, of any kind; only those that matter must allow exact algebra.
+    max_bytes
+        Memory that one row may take; 1 GiB by default.
+    """
+
+    def __init__(
+        self, conditionals: Sequence[Conditional], max_bytes: float | None = None
+    ) -> None:
+        self.max_bytes = max_bytes
+        self.max_cells = LARGEST if max_bytes is None else max_bytes / 8
+        self._plans: PlanCache[tuple[str, ...], RowInference] = PlanCache()
+        self.conditionals = {c.child.name: c for c in conditionals}
+        self.factors = {
+            name: node.factors()
+            for name, node in self.conditionals.items()
+            if not isinstance(node, GaussianNode) and isinstance(node, DiscreteConditional)
+        }
+        self.graph = DirectedGraph(
+            {name: [p.name for p in c.parents] for name, c in self.conditionals.items()}
+        )
+        known = [v for c in conditionals for v in (*c.parents, c.child)]
+        self._variables = {variable.name: variable for variable in known}
+
+    @cached_property
+    def is_exact(self) -> bool:
+        """Whether no question at all has an obstacle."""
+        others = [name for name in self.conditionals if name not in self.factors]
+        return all(isinstance(self.conditionals[name], GaussianNode) for name in others)
+
+    def variable(self, name: str) -> Variable:
+        """Return the variable of this name, which may be a parent that is no node itself."""
+        return self._variables[name]
+
+    def relevant(self, given: Names, keep: Names) -> list[Conditional]:
+        """Return the nodes that findings and targets descend from, and these themselves."""
+        wanted = list(dict.fromkeys([*given, *keep]))
+        inside = {*wanted, *self.graph.ancestors(wanted)}
+        return [c for name, c in self.conditionals.items() if name in inside]
+
+    def groups(self, given: Names, targets: Sequence[str]) -> list[list[str]]:
+        """Return targets that are answered together.
+
+        Real variables that no finding descends from come apart unless they depend on the same
+        discrete variables: together they could link what none of them links alone.
+        """
+        inside = {c.child.name for c in self.relevant(given, ())}
+        near = [n for n in targets if n in inside or self.variable(n).is_discrete]
+        far: dict[frozenset[str], list[str]] = {}
+        for name in targets:
+            if name not in near:
+                far.setdefault(self._switches(name), []).append(name)
+        return [near] * bool(near) + list(far.values())
+
+    def batches(self, groups: list[list[str]]) -> list[list[list[str]]]:
+        """Return the groups in batches that leave the same tables.
+
+        Without thresholds only findings leave tables, the same ones whatever is asked.
+        """
+        return [groups] if self.is_exact else [[group] for group in groups]
+
+    def _switches(self, name: str) -> frozenset[str]:
+        """Return the discrete variables that choose parameters above a real variable."""
+        above = [self.conditionals.get(n) for n in (name, *self.graph.ancestors(name))]
+        nodes = [node for node in above if isinstance(node, GaussianNode)]
+        return frozenset(v.name for node in nodes for v in node.discrete_parents)
+
+    def obstacles(self, codes: Names, values: Names, keep: Names, shaped: Names) -> list[str]:
+        """Return the nodes that stand in the way of an exact answer.
+
+        Those are nodes of other kinds; thresholds on hidden real variables that another
+        threshold depends on too; and thresholds on those whose posterior is asked for.
+
+        Parameters
+        ----------
+        codes, values
+            Names of given discrete and real variables.
+        keep
+            Names of variables that are asked for.
+        shaped
+            Names of real variables that must be normal given the states of discrete ones.
+        """
+        if self.is_exact:
+            return []
+        relevant = self.relevant([*codes, *values], keep)
+        thresholds = [c for c in relevant if isinstance(c, ThresholdNode)]
+        found = [c.child.name for c in relevant if not _has_algebra(c)]
+        for part in real_components(_gaussian(relevant), frozenset(values)):
+            on = [c.child.name for c in thresholds if _hidden_parents(c, part.hidden)]
+            if len(on) > 1 or any(name in part.hidden for name in shaped):
+                found += on
+        return list(dict.fromkeys(found))
+
+    def blocks(
+        self, findings: Findings[str], groups: Sequence[Sequence[str]]
+    ) -> Iterable[Findings[str]]:
+        """Yield the findings in blocks of rows whose tables fit the memory."""
+        cells = sum(self.cells(findings, group) for group in groups)
+        step = max(1, CELLS_AT_ONCE // cells)
+        for start in range(0, max(1, findings.n_rows), step):
+            yield findings.take(slice(start, start + step))
+
+    def cells(self, findings: Findings[str], keep: Sequence[str]) -> int:
+        """Return the numbers that must be kept for each row, at least one.
+
+        Those that all rows share, the factors of each setting, are not counted.
+
+        Raises
+        ------
+        InferenceTooLarge
+            If a single row does not fit the memory.
+        """
+        relevant = self.relevant(findings.names, keep)
+        width, cells, shared = self.cost(relevant, findings.codes, findings.settled)
+        if cells + shared > self.max_cells:
+            needed = cells + shared
+            raise InferenceTooLarge(width, needed, 8 * needed, 8.0 * self.max_cells)
+        require_memory("an exact plan", 8 * (cells + shared))
+        return cells
+
+    def cost(
+        self, relevant: Sequence[Conditional], codes: Names, values: Names
+    ) -> tuple[int, int, int]:
+        """Return the width of the largest row table, and the numbers kept per row and once."""
+        parts = real_components(_gaussian(relevant), values)
+        scopes = [part.discrete for part in parts] + _threshold_scopes(relevant, parts)
+        scopes = [tuple(v for v in scope if v.name not in codes) for scope in scopes]
+        real = [(part.n_settings(codes), len(part.nodes)) for part in parts]
+        per_row = sum(math.prod(v.n_states for v in scope) for scope in scopes)
+        per_row += sum(n_settings * m for n_settings, m in real)
+        shared = sum(n_settings * m**2 for n_settings, m in real)
+        return max([0, *(len(scope) - 1 for scope in scopes)]), max(1, per_row), shared
+
+    def table_scopes(
+        self, relevant: Sequence[Conditional], codes: Names, values: Names, partly: Names = ()
+    ) -> list[tuple[str, ...]]:
+        """Return the hidden discrete variables of each row table that will be made.
+
+        Parameters
+        ----------
+        partly
+            Names of real variables that only some rows know.
+        """
+        parts = real_components(_gaussian(relevant), values)
+        made = [p for p in parts if len(p.nodes) > len(p.hidden) or {*p.hidden} & {*partly}]
+        scopes = [part.discrete for part in made] + _threshold_scopes(relevant, parts)
+        named = [tuple(v.name for v in scope if v.name not in codes) for scope in scopes]
+        return [scope for scope in named if scope]
+
+    def solved(self, findings: Findings[str], keep: Sequence[str]) -> Solved:
+        """Return the discrete problem that findings and targets leave."""
+        check_known(findings, self.is_exact)
+        relevant = self.relevant(findings.names, keep)
+        parts = real_components(_gaussian(relevant), findings.settled)
+        n_rows, codes = findings.n_rows, findings.codes
+        done = tuple(part.integrated(n_rows, codes, findings.values) for part in parts)
+        tables = [
+            RowTable(integral.scope, integral.log_density)
+            for part, integral in zip(parts, done, strict=True)
+            # Where every equation has a hidden variable of its own the integral is one.
+            if len(part.nodes) > len(part.hidden) or integral.given
+        ]
+        for node in relevant:
+            if isinstance(node, ThresholdNode):
+                tables.append(threshold_table(node, _homes(node, done), findings))
+        for name, likelihood in findings.likelihood.items():
+            with np.errstate(divide="ignore"):
+                tables.append(RowTable((name,), np.log(likelihood.T)))
+        return Solved(done, RowProblem(n_rows, codes, tuple(tables)), self.discrete(relevant))
+
+    def discrete(self, relevant: Sequence[Conditional]) -> RowInference:
+        """Return the plans of the relevant tables, made when first asked for."""
+        nodes = [node for node in relevant if node.child.is_discrete]
+        key = tuple(node.child.name for node in nodes)
+        limit = self.max_bytes or USUAL_BYTES
+        known = self._plans.get(key)
+        if known is not None:
+            return known
+        factors = [f for name in key for f in self.factors.get(name, ())]
+        variables = [node.child for node in nodes]
+        made = RowInference(factors, variables, self.max_bytes)
+        return self._plans.put(key, made, limit)
+
+
+def _threshold_scopes(
+    relevant: Sequence[Conditional], parts: Sequence[RealComponent]
+) -> list[tuple[Variable, ...]]:
+    """Return the discrete variables of the table that each threshold becomes."""
+    scopes = []
+    for node in relevant:
+        if isinstance(node, ThresholdNode):
+            near = [part for part in parts if _hidden_parents(node, part.hidden)]
+            linked = [v for part in near for v in part.discrete]
+            scopes.append(tuple(dict.fromkeys((node.child, *node.discrete_parents, *linked))))
+    return scopes
+
+
+def _gaussian(nodes: Iterable[Conditional]) -> list[GaussianNode]:
+    return [node for node in nodes if isinstance(node, GaussianNode)]
+
+
+def _has_algebra(node: Conditional) -> bool:
+    kinds = (GaussianNode, ThresholdNode, DiscreteConditional)
+    return isinstance(node, kinds)
+
+
+def _hidden_parents(node: ThresholdNode, hidden: Sequence[str]) -> list[str]:
+    return [p.name for p in node.real_parents if p.name in hidden]
+
+
+def _homes(
+    node: ThresholdNode, parts: Sequence[IntegratedComponent]
+) -> dict[str, IntegratedComponent]:
+    return {name: part for part in parts for name in _hidden_parents(node, part.hidden)}

@@ -1,0 +1,1 @@
+"""Engines for hidden classes and missing values: expectation maximization."""

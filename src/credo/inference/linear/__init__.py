@@ -1,0 +1,1 @@
+"""Linear regression: evidence, learned precisions, automatic relevance determination."""

@@ -1,0 +1,1 @@
+"""Learning from margins: perceptrons, boosting of stumps, regularized empirical risk."""

@@ -1,0 +1,1 @@
+"""Ising models: Gibbs sampling, mean field, annealed importance sampling, transfer matrices."""

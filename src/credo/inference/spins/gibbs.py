@@ -1,0 +1,168 @@
+"""Gibbs sampling of spins, all of one color at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from credo.inference.engine.block_means import BlockMeans
+from credo.inference.engine.engine import Info
+from credo.inference.spins.problem import IsingProblem, SpinMeans
+from credo.inference.spins.sweep import Spins, random_seed, random_spins
+from credo.numerics.array import Array
+
+__all__ = ["GibbsState", "IsingGibbs", "SpinChain", "spin_draws"]
+
+_BATCHES = 10
+
+
+@dataclass(frozen=True, eq=False)
+class SpinChain:
+    """Where a chain is, and which random numbers come next.
+
+    Attributes
+    ----------
+    spin
+        Spins in the form of the loops that draw them: packed by color for a grid.
+    seed, sweep
+        Name of the random sequence, and how many sweeps have used it.
+    """
+
+    spin: Spins
+    seed: int
+    sweep: int = 0
+
+    @classmethod
+    def start(
+        cls, problem: IsingProblem, rng: np.random.Generator, spins: Spins | None = None
+    ) -> SpinChain:
+        """Return a chain at given spins, or at fair random ones."""
+        spin = random_spins(problem.n_spins, rng) if spins is None else spins
+        if problem.grid is not None:
+            spin = problem.grid.pack(spin.reshape(problem.grid.field.shape))
+        return cls(spin, random_seed(rng))
+
+    def spins(self, problem: IsingProblem) -> Spins:
+        """Return the spins in the order of the problem, shape (n_spins,)."""
+        return self.spin if problem.grid is None else problem.grid.unpack(self.spin).ravel()
+
+    def moved(self, problem: IsingProblem, n_sweeps: int) -> SpinChain:
+        """Return the chain after some sweeps."""
+        spin = self.spin.copy()
+        if problem.grid is not None:
+            problem.grid.draw(spin, self.seed, self.sweep, n_sweeps)
+        else:
+            for sweep in range(self.sweep, self.sweep + n_sweeps):
+                problem.graph.draw(spin, self.seed, sweep)
+        return SpinChain(spin, self.seed, self.sweep + n_sweeps)
+
+    def averaged(self, problem: IsingProblem, n_sweeps: int) -> tuple[SpinChain, Array]:
+        """Return the chain after some sweeps, and the average of the conditional means.
+
+        The mean of a spin given its neighbors has the expectation of the spin itself and
+        less variance.
+        """
+        spin = self.spin.copy()
+        after = SpinChain(spin, self.seed, self.sweep + n_sweeps)
+        if problem.grid is not None:
+            packed = problem.grid.empty_total()
+            problem.grid.draw(spin, self.seed, self.sweep, n_sweeps, packed)
+            return after, problem.grid.mean_total(packed).ravel() / n_sweeps
+        total = np.zeros(problem.n_spins)
+        for sweep in range(self.sweep, self.sweep + n_sweeps):
+            problem.graph.draw(spin, self.seed, sweep, total)
+        return after, total / n_sweeps
+
+
+@dataclass(frozen=True, eq=False)
+class GibbsState:
+    """Chains, the averages of their batches, and whether their burn-in is over."""
+
+    chains: tuple[SpinChain, ...]
+    batches: BlockMeans
+    is_warm: bool = False
+
+
+@dataclass(frozen=True)
+class IsingGibbs:
+    """Draw spins in several chains and average what each would be given its neighbors.
+
+    Attributes
+    ----------
+    n_chains
+        Chains from different random starts, at least two, so that their disagreement shows.
+    n_draws
+        Sweeps of each chain that count, in ten batches.
+    burn_in
+        Sweeps of each chain before those.
+    seed
+        Chooses starts and random numbers; the number of threads does not matter.
+    """
+
+    n_chains: int = 2
+    n_draws: int = 500
+    burn_in: int = 100
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.n_chains < 2 or self.n_draws < _BATCHES or self.burn_in < 0:
+            raise ValueError(
+                f"n_chains must be at least 2, n_draws at least {_BATCHES} and burn_in not "
+                f"negative; found {self.n_chains}, {self.n_draws} and {self.burn_in}. "
+                "Draw more, or call `spin_draws` for a few draws of one chain."
+            )
+
+    @property
+    def tolerance(self) -> float:
+        """Batches left when it is done."""
+        return 0.0
+
+    @property
+    def max_steps(self) -> int:
+        """One step of burn-in and one for each batch."""
+        return 1 + _BATCHES
+
+    def init(self, problem: IsingProblem) -> GibbsState:
+        """Return chains at random spins."""
+        streams = np.random.default_rng(self.seed).spawn(self.n_chains)
+        chains = tuple(SpinChain.start(problem, rng) for rng in streams)
+        return GibbsState(chains, BlockMeans.empty((self.n_chains, problem.n_spins)))
+
+    def step(self, problem: IsingProblem, state: GibbsState) -> tuple[GibbsState, Info]:
+        """Take the burn-in or one batch of sweeps in every chain; report the batches left."""
+        n_batches = state.batches.n_blocks
+        if not state.is_warm:
+            chains = tuple(c.moved(problem, self.burn_in) for c in state.chains)
+            after = replace(state, chains=chains, is_warm=True)
+        else:
+            done = np.arange(n_batches, n_batches + 2) * self.n_draws // _BATCHES
+            moved = [c.averaged(problem, int(done[1] - done[0])) for c in state.chains]
+            batches = state.batches.with_block(np.stack([mean for _, mean in moved]))
+            after = replace(state, chains=tuple(chain for chain, _ in moved), batches=batches)
+        level = np.mean([problem.log_density(c.spins(problem)) for c in after.chains])
+        return after, Info(float(level), float(_BATCHES - after.batches.n_blocks))
+
+    def posterior(
+        self, problem: IsingProblem, state: GibbsState
+    ) -> tuple[SpinMeans, float, str]:
+        """Return means with standard errors, which chains that disagree make large."""
+        mean, error = state.batches.mean.mean(axis=0), state.batches.standard_error
+        means = SpinMeans(mean, float(error.max()), "largest standard error", error)
+        return means, float("nan"), "none"
+
+
+def spin_draws(
+    problem: IsingProblem,
+    n: int,
+    rng: np.random.Generator,
+    burn_in: int = 200,
+    n_between: int = 10,
+) -> Spins:
+    """Return draws of one chain, some sweeps apart, shape (n, n_spins)."""
+    chain = SpinChain.start(problem, rng).moved(problem, burn_in)
+    draws = np.empty((n, problem.n_spins), dtype=np.int8)
+    for row in draws:
+        chain = chain.moved(problem, n_between)
+        row[:] = chain.spins(problem)
+    return draws

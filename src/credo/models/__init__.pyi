@@ -1,0 +1,36 @@
+from credo.models.baseline.baseline_classifier import BaselineClassifier as BaselineClassifier
+from credo.models.baseline.baseline_regressor import BaselineRegressor as BaselineRegressor
+from credo.models.contract.predictive import predict_dist as predict_dist
+from credo.models.ensemble.average import EvidenceWarning as EvidenceWarning
+from credo.models.ensemble.average import ModelAverage as ModelAverage
+from credo.models.ensemble.search import EvidenceSearch as EvidenceSearch
+from credo.models.ensemble.search import SearchWarning as SearchWarning
+from credo.models.ensemble.stack import Stack as Stack
+from credo.models.generative.class_conditional import (
+    GaussianClassConditional as GaussianClassConditional,
+)
+from credo.models.generative.class_setting import SingularClassWarning as SingularClassWarning
+from credo.models.generative.naive_bayes import NaiveBayes as NaiveBayes
+from credo.models.linear.basis_transformer import BasisTransformer as BasisTransformer
+from credo.models.linear.least_squares_classifier import (
+    LeastSquaresClassifier as LeastSquaresClassifier,
+)
+from credo.models.linear.linear_regression import LinearRegression as LinearRegression
+from credo.models.linear.logistic_regression import LogisticRegression as LogisticRegression
+from credo.models.margin.ada_boost import AdaBoost as AdaBoost
+from credo.models.margin.decision_stump import DecisionStump as DecisionStump
+from credo.models.margin.perceptron import Perceptron as Perceptron
+from credo.models.margin.regularized_risk import RegularizedRisk as RegularizedRisk
+from credo.models.margin.voted_perceptron import VotedPerceptron as VotedPerceptron
+from credo.models.neighbors.nearest_neighbors import (
+    NearestNeighborsClassifier as NearestNeighborsClassifier,
+)
+from credo.models.neighbors.nearest_neighbors import (
+    NearestNeighborsRegressor as NearestNeighborsRegressor,
+)
+from credo.models.network.bayesian_network import BayesianNetwork as BayesianNetwork
+from credo.models.network.factor_graph import FactorGraph as FactorGraph
+from credo.models.network.markov_random_field import MarkovRandomField as MarkovRandomField
+from credo.models.spins.ising_model import IsingModel as IsingModel
+from credo.models.spins.spin_noise import BitFlip as BitFlip
+from credo.models.spins.spin_noise import GaussianNoise as GaussianNoise

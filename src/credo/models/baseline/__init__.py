@@ -1,0 +1,1 @@
+"""Models that look at no input: what any other must beat."""

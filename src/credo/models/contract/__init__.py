@@ -1,0 +1,1 @@
+"""What every estimator keeps: checked inputs, labels, settings, verbs and verdicts."""

@@ -1,0 +1,151 @@
+"""One verdict on a posterior, with the numbers behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from credo.inference.engine.engine import Inference, Status
+from credo.numerics.array import Array
+
+__all__ = ["Diagnosis", "diagnose_classes", "diagnose_linear", "diagnose_logistic"]
+
+NOT_CONVERGED = (
+    "The search for precisions did not converge: raise its limit or read inference_.trace."
+)
+NO_NOISE = (
+    "The noise is down at rounding error: the outputs are constant or exactly determined."
+)
+SCARCE = (
+    "There are fewer than two rows for each parameter that the data determine: intervals may "
+    "be too narrow where precisions were learned."
+)
+SCARCE_CLASS = (
+    "The rarest class has fewer than two rows for each parameter that the data determine: the "
+    "Gaussian shape of the posterior is rough, and so are probabilities near 0 and 1."
+)
+NOT_FILLED = (
+    "Expectation maximization stopped before it converged: raise its limit or read "
+    "inference_.trace."
+)
+FEW_ROWS = (
+    "The rarest class, or all together where they share a covariance, have fewer than two "
+    "values for each parameter: probabilities lean on the prior, and without one on chance."
+)
+WIDE = (
+    "There are more columns than rows: about most weights nothing was learned, and averaged "
+    "probabilities may stay modest. Compare fewer columns on held-out rows."
+)
+COLLINEAR = (
+    "Columns nearly repeat each other: single weights mean little, predictions are fine."
+)
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Whether a posterior can be relied on.
+
+    Attributes
+    ----------
+    is_sound
+        True if nothing below gives cause for doubt.
+    findings
+        Sentences on what gives cause for doubt.
+    numbers
+        The measurements behind the verdict.
+    """
+
+    is_sound: bool
+    findings: tuple[str, ...]
+    numbers: dict[str, float]
+
+    def __str__(self) -> str:
+        head = "sound" if self.is_sound else "doubtful"
+        figures = ", ".join(f"{name} {value:.3g}" for name, value in self.numbers.items())
+        return "\n".join([f"{head}: {figures}", *self.findings])
+
+
+def diagnose_linear(inference: Inference) -> Diagnosis:
+    """Return the verdict on the posterior of a linear regression."""
+    belief = inference.posterior
+    spectrum = belief.spectra[0]
+    values = spectrum.eigenvalues
+    numbers = {
+        "steps": float(len(inference.trace)),
+        "condition": float(np.sqrt(values.max() / values.min())) if len(values) else 1.0,
+        "rows": spectrum.weight,
+        "effective_parameters": float(np.max(belief.effective_parameters)),
+        "noise_std": float(np.max(1 / np.sqrt(belief.noise_precision))),
+    }
+    rounding = spectrum.weight / spectrum.resolution
+    # One precision per weight is a choice among all columns, also those it drops.
+    n_free = numbers["effective_parameters"]
+    if inference.evidence_method == "laplace":
+        n_free = float(len(spectrum.center))
+    is_scarce = numbers["rows"] < 2 * n_free
+    checks = (
+        (inference.status is not Status.CONVERGED, NOT_CONVERGED),
+        (bool((belief.noise_precision > 1e-4 * rounding).any()), NO_NOISE),
+        (is_scarce, SCARCE),
+        (numbers["condition"] > 1e6, COLLINEAR),
+    )
+    findings = tuple(text for is_found, text in checks if is_found)
+    return Diagnosis(not findings, findings, numbers)
+
+
+def diagnose_logistic(inference: Inference, weight: float) -> Diagnosis:
+    """Return the verdict on the posterior of a logistic regression.
+
+    Parameters
+    ----------
+    weight
+        Total weight of the rows of the rarest class.
+    """
+    belief = inference.posterior
+    factor = None if belief.gaussian is None else belief.gaussian.form.factor
+    numbers = {
+        "steps": float(len(inference.trace)),
+        "rows_of_rarest_class": weight,
+        "effective_parameters": belief.n_effective_parameters(),
+        "largest_weight": float(np.abs(belief.mean[:, :-1]).max(initial=0.0)),
+        "jitter": 0.0 if factor is None else factor.jitter,
+    }
+    checks = (
+        (inference.status is not Status.CONVERGED, NOT_CONVERGED),
+        (weight < 2 * numbers["effective_parameters"] / len(belief.mean), SCARCE_CLASS),
+        (belief.axes is not None and belief.gaussian is not None, WIDE),
+        (numbers["jitter"] > 0, COLLINEAR),
+    )
+    findings = tuple(text for is_found, text in checks if is_found)
+    return Diagnosis(not findings, findings, numbers)
+
+
+def diagnose_classes(
+    class_weight: Array, n_own: float, inference: Inference | None = None, n_shared: float = 0.0
+) -> Diagnosis:
+    """Return the verdict on what a generative classifier learned.
+
+    Parameters
+    ----------
+    class_weight
+        Total weight of the rows of each class.
+    n_own, n_shared
+        Parameters that each class has for itself, and that all share, for each column.
+    inference
+        The answer of the engine, if there was one.
+    """
+    numbers = {
+        "steps": 0.0 if inference is None else float(len(inference.trace)),
+        "rows": float(class_weight.sum()),
+        "rows_of_rarest_class": float(class_weight.min()),
+        "parameters_per_column": n_own * len(class_weight) + n_shared,
+    }
+    is_stopped = inference is not None and inference.status is not Status.CONVERGED
+    is_scarce = (
+        numbers["rows_of_rarest_class"] < 2 * n_own
+        or numbers["rows"] < 2 * numbers["parameters_per_column"]
+    )
+    checks = ((is_stopped, NOT_FILLED), (is_scarce, FEW_ROWS))
+    findings = tuple(text for is_found, text in checks if is_found)
+    return Diagnosis(not findings, findings, numbers)

@@ -1,0 +1,1 @@
+"""Several models as one: averages by evidence, stacks by held-out scores, searches."""

@@ -1,0 +1,1 @@
+"""Rows with gaps: a joint density that completes them, and models averaged over it."""

@@ -1,0 +1,1 @@
+"""Classifiers by the density of each class: naive Bayes, Gaussian class-conditionals."""

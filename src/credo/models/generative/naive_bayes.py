@@ -1,0 +1,337 @@
+"""Naive Bayes classification: columns of any kind, independent in a class, integrated out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import groupby
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import Tags
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+)
+
+from credo.distributions.categorical import Categorical
+from credo.distributions.parameter import positive
+from credo.families.normal import NormalInverseGamma
+from credo.families.rows import as_weight
+from credo.models.contract.class_label import class_labels, label_codes
+from credo.models.contract.classifier import PredictiveClassifier
+from credo.models.contract.diagnosis import Diagnosis, diagnose_classes
+from credo.models.contract.inputs import require_moderate, row_weight
+from credo.models.contract.setting import generator, require_choice
+from credo.models.generative.column_kind import (
+    TypedRows,
+    chosen_kinds,
+    require_mapping,
+    typed_rows,
+)
+from credo.models.generative.column_reader import source_of
+from credo.models.generative.mixed_belief import MixedBelief
+from credo.models.generative.mixed_predictive import MixedPredictive, log_arrangements
+from credo.models.generative.mixed_statistics import MixedStatistics, maximum_likelihood
+from credo.numerics.array import Array
+from credo.numerics.special.class_score import class_probability
+from credo.numerics.special.log_domain import log_sum_exp
+
+__all__ = ["NaiveBayes"]
+
+
+class NaiveBayes(PredictiveClassifier):
+    """Naive Bayes that averages over its parameters instead of fixing them.
+
+    ``p(class, x) = p(class) * product over columns of p(x_j | class)``. Every factor is a
+    conjugate family with its parameters integrated out: Student-t for numbers, smoothed
+    frequencies for truth values and categories, the Polya distribution for counts. Data
+    become additive statistics in one pass; nothing else is kept.
+
+    A missing value says nothing, at fit and at prediction, and so does a category never seen
+    at fit. Counts are read together: a row with one missing count says nothing by its counts,
+    and the number of words in a row is given, not modeled.
+
+    Parameters
+    ----------
+    kinds
+        "gaussian", "bernoulli", "categorical" or "counts" for all columns, or a mapping from
+        column (name or position) to one of these. Columns not named are what their type says:
+        truth values Bernoulli, text and categories categorical, other numbers Gaussian; a
+        sparse matrix holds counts.
+    inference
+        "exact" for the integrated predictive, "map" for the most probable parameters, "ml"
+        for plain counting; these can find a row impossible, which is then an error where all
+        classes do.
+    pseudo_count
+        Imagined observations of each category, truth value and word in each class.
+    class_pseudo_count
+        Imagined rows of each class.
+    normal_prior
+        Belief about mean and variance of each Gaussian column in each class; if None, worth a
+        hundredth of a row for the mean and two rows for the variance, in the units of the data.
+
+    Attributes
+    ----------
+    classes_, kinds_
+        Labels in rising order; kind of each column.
+    statistics_, prior_, posterior_
+        What is kept of the data, and what is believed without and with it.
+    log_evidence_, evidence_method_, evidence_of_
+        Log probability of X and y, parameters integrated out (NaN for "ml"); how; of what.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"dose": [1.0, 1.2, 3.1, 2.9], "site": ["a", "b", "b", "b"]})
+    >>> model = NaiveBayes().fit(frame, ["well", "well", "ill", "ill"])
+    >>> model.predict(pd.DataFrame({"dose": [1.1, None], "site": ["a", "b"]})).tolist()
+    ['well', 'ill']
+    """
+
+    statistics_: MixedStatistics
+
+    def __init__(
+        self,
+        kinds: str | Mapping[Any, str] | None = None,
+        inference: str = "exact",
+        pseudo_count: float = 1.0,
+        class_pseudo_count: float = 1.0,
+        normal_prior: NormalInverseGamma | None = None,
+    ):
+        self.kinds = kinds
+        self.inference = inference
+        self.pseudo_count = pseudo_count
+        self.class_pseudo_count = class_pseudo_count
+        self.normal_prior = normal_prior
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from ``X`` (n, d) and labels ``y`` (n,), forgetting earlier data."""
+        rows, codes, weight = self._read(X, y, sample_weight, is_first=True)
+        return self._learn(self._summarized(rows, codes, weight))
+
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from one more chunk; the result equals a fit to all chunks together.
+
+        The first chunk decides the kinds of columns, and the classes unless ``classes`` names
+        them. Categories may be new in any chunk.
+        """
+        is_first = not hasattr(self, "statistics_")
+        rows, codes, weight = self._read(X, y, sample_weight, is_first, classes)
+        chunk = self._summarized(rows, codes, weight)
+        return self._learn(chunk if is_first else self.statistics_ + chunk)
+
+    def summarize_groups(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        label: ArrayLike,
+        n_groups: int,
+        sample_weight: ArrayLike | None = None,
+    ) -> tuple[MixedStatistics, ...]:
+        """Return the statistics of each group of rows, in one pass.
+
+        On a model that has seen no data yet this decides kinds and classes, after which
+        `fit_statistics` can learn from any sum of groups.
+        """
+        is_first = not hasattr(self, "classes_")
+        rows, codes, weight = self._read(X, y, sample_weight, is_first)
+        k = len(self.classes_)
+        by_group = np.asarray(label, dtype=np.intp) * k + codes
+        parts = MixedStatistics.by_group(rows, by_group, n_groups * k, weight)
+        return tuple(parts[i * k : (i + 1) * k] for i in range(n_groups))
+
+    def fit_statistics(self, statistics: MixedStatistics) -> Self:
+        """Learn from statistics alone, such as the sum of all folds but one."""
+        check_is_fitted(self, "classes_")
+        return self._learn(statistics)
+
+    def predict_dist(self, X: ArrayLike) -> Categorical:
+        """Return the distribution of the class, one entry per row, labels ``classes_``."""
+        return Categorical(self.predict_proba(X), labels=self.classes_)
+
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """Return the probability of each class, parameters integrated out, shape (n, K)."""
+        return self._classified(X)[0]
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the most probable class of each row, the first where several are."""
+        best = self._classified(X)[1]
+        return np.asarray(self.classes_[best])
+
+    def predict_log_proba(self, X: ArrayLike) -> Array:
+        """Return the log probability of each class, finite far below what floats can hold."""
+        score = self._log_joint(self._typed(X))
+        total = log_sum_exp(score, axis=1, keepdims=True)
+        if np.isneginf(total).any():
+            raise _impossible(int(np.argmin(total)))
+        return np.asarray(score - total)
+
+    def log_density(self, X: ArrayLike) -> Array:
+        """Return the log density of each row, classes summed out: low for unusual rows.
+
+        Missing values are integrated out, so rows compare only with rows that have the same
+        values present; counts are given their number in the row.
+        """
+        rows = self._typed(X)
+        total = log_sum_exp(self._log_joint(rows), axis=1)
+        return np.asarray(total + log_arrangements(rows.counts))
+
+    def sample(
+        self, n: int, random_state: Any = None, length: int | None = None
+    ) -> tuple[Any, NDArray[Any]]:
+        """Return ``n`` random rows and their classes, each from the predictive distribution.
+
+        Parameters
+        ----------
+        length
+            Number of words of a row, where columns are counts; the mean of the training rows
+            if None.
+        """
+        check_is_fitted(self)
+        known = self.statistics_
+        if length is None:
+            mean = known.words.counts.sum() / max(known.class_weight.sum(), 1.0)
+            length = max(1, round(float(mean)))
+        draws = self._predictive().sample(generator(random_state), n, length)
+        names = getattr(self, "feature_names_in_", None)
+        return draws.table(self.kinds_, self._states(), names), self.classes_[draws.classes]
+
+    def diagnose(self) -> Diagnosis:
+        """Return whether what was learned can be relied on, and why not."""
+        check_is_fitted(self)
+        n_own = 2.0 if "gaussian" in self.kinds_ else 1.0
+        return diagnose_classes(self.statistics_.class_weight, n_own)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = self.kinds is None or isinstance(self.kinds, Mapping)
+        tags.input_tags.categorical = True
+        tags.input_tags.sparse = self.kinds in (None, "counts")
+        tags.input_tags.positive_only = self.kinds == "counts"
+        # Counts tell only by their shares, which is not what numbers in general do.
+        tags.classifier_tags.poor_score = self.kinds == "counts"
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "posterior_")
+
+    def _read(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        is_first: bool,
+        classes: ArrayLike | None = None,
+    ) -> tuple[TypedRows, NDArray[np.intp], Array]:
+        """Return rows by kind, codes of classes and weights; the first call decides kinds."""
+        self._check_settings()
+        if y is None:
+            raise ValueError(
+                "requires y to be passed, but the target y is None; found rows without "
+                "classes. Pass one label per row."
+            )
+        source = source_of(self, X, is_first)
+        if is_first:
+            names = getattr(self, "feature_names_in_", None)
+            self.kinds_ = chosen_kinds(source, self.kinds, names)
+        rows = typed_rows(source, self.kinds_)
+        require_moderate("X", rows.numbers)
+        if is_first and classes is None:
+            weight = row_weight(sample_weight, rows.numbers)
+        else:
+            # A chunk of a stream may weigh nothing, a whole data set may not.
+            weight = as_weight(1.0 if sample_weight is None else sample_weight, len(rows))
+        return rows, self._codes(y, weight, is_first, classes), weight
+
+    def _codes(
+        self,
+        y: ArrayLike,
+        weight: Array,
+        is_first: bool,
+        classes: ArrayLike | None,
+    ) -> NDArray[np.intp]:
+        check_consistent_length(weight, y)
+        if not is_first:
+            return label_codes(y, self.classes_)
+        self.classes_, codes = class_labels(y, weight, classes=classes)
+        return codes
+
+    def _classified(self, X: ArrayLike) -> tuple[Array, NDArray[np.intp]]:
+        """Return class probabilities, and which is the largest."""
+        probability, best, impossible = class_probability(self._log_joint(self._typed(X)))
+        if impossible is not None:
+            raise _impossible(impossible)
+        return probability, best
+
+    def _typed(self, X: ArrayLike) -> TypedRows:
+        check_is_fitted(self)
+        return typed_rows(source_of(self, X, is_first=False), self.kinds_)
+
+    def _summarized(
+        self, rows: TypedRows, codes: NDArray[np.intp], weight: Array
+    ) -> MixedStatistics:
+        return MixedStatistics.by_group(rows, codes, len(self.classes_), weight)
+
+    def _learn(self, statistics: MixedStatistics) -> Self:
+        prior = MixedBelief.prior(
+            statistics, self.pseudo_count, self.class_pseudo_count, self.normal_prior
+        )
+        is_ml = self.inference == "ml"
+        self.log_evidence_ = np.nan if is_ml else prior.log_evidence(statistics)
+        self.evidence_method_ = "none" if is_ml else "exact"
+        self.evidence_of_ = _subject(self.kinds_)
+        self.statistics_ = statistics
+        self.prior_, self.posterior_ = prior, prior.update(statistics)
+        return self
+
+    def _predictive(self) -> MixedPredictive:
+        if self.inference == "ml":
+            return maximum_likelihood(self.statistics_)
+        if self.inference == "map":
+            return self.posterior_.mode()
+        return self.posterior_.predictive()
+
+    def _log_joint(self, rows: TypedRows) -> Array:
+        """Return the log probability of class and row; a column that never varied is silent."""
+        is_flat = self.statistics_.numbers.pooled().is_constant()
+        if self.normal_prior is None and is_flat.any():
+            rows = replace(rows, numbers=np.where(is_flat, np.nan, rows.numbers))
+        return self._predictive().log_joint(rows, self._states())
+
+    def _states(self) -> tuple[NDArray[Any], ...]:
+        return tuple(part.states for part in self.statistics_.categories)
+
+    def _check_settings(self) -> None:
+        require_choice("inference", self.inference, ("exact", "map", "ml"))
+        require_mapping(self.kinds)
+        for name in ("pseudo_count", "class_pseudo_count"):
+            positive(name, getattr(self, name), "Smoothing needs imagined observations.")
+        if not isinstance(self.normal_prior, NormalInverseGamma | None):
+            raise TypeError(
+                "normal_prior must be None or a NormalInverseGamma belief; found "
+                f"{type(self.normal_prior).__name__}. Take one from credo.families."
+            )
+
+
+def _impossible(row: int) -> ValueError:
+    return ValueError(
+        "each row must be possible in some class; found log probability -inf in all classes "
+        f"at row {row}. Use inference='exact', which rules nothing out."
+    )
+
+
+def _subject(kinds: tuple[str, ...]) -> str:
+    """Return what the evidence is about; densities and probabilities do not compare."""
+    if set(kinds) <= {"gaussian"}:
+        return "X and y"
+    runs = [(kind, len(list(run))) for kind, run in groupby(kinds)]
+    return "X and y, X as " + ", ".join(f"{n} {kind}" for kind, n in runs)

@@ -1,0 +1,216 @@
+"""Bayesian logistic and softmax regression on any basis."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from credo.distributions.categorical import Categorical
+from credo.distributions.normal import Normal
+from credo.features.basis import Basis
+from credo.inference.logistic.belief import LogisticBelief
+from credo.inference.logistic.learning import LogisticLearning
+from credo.models.contract.class_weight import weighted_by_class
+from credo.models.contract.classifier import PredictiveClassifier
+from credo.models.contract.design import (
+    design,
+    fitted_design,
+    placed_basis,
+    require_basis,
+    term_names,
+)
+from credo.models.contract.diagnosis import Diagnosis, diagnose_logistic
+from credo.models.contract.setting import generator, require_choice, require_precision
+from credo.models.contract.training_rows import first_labeled_rows
+from credo.numerics.array import Array
+from credo.numerics.parallel.threads import threads_for_matrix
+from credo.numerics.special.log_domain import softmax
+
+__all__ = ["LogisticRegression"]
+
+
+class LogisticRegression(PredictiveClassifier):
+    """Linear classification that knows how sure it is.
+
+    Class probabilities are ``softmax(intercept + W b(x))``, weights normal around zero,
+    intercepts flat. The posterior of the weights is approximated by the closest Gaussian,
+    over which predictions are averaged: where the data say little, probabilities stay
+    moderate.
+
+    Parameters
+    ----------
+    basis
+        Functions of the inputs from `credo.features`; the inputs themselves if None. It is
+        placed on the inputs of the fit and never sees y.
+    inference
+        "variational" for the Gaussian closest to the posterior (that of Laplace's method where
+        rows are many and show that it is the same), "laplace" for a Gaussian at the mode,
+        "map" for the mode alone, "ml" for maximum likelihood.
+    weight_precision
+        Inverse prior variance of the weights in the units of the data, or "evidence" to
+        learn one for all (columns scaled to unit variance inside).
+    fit_intercept
+        Whether to add intercepts, which are never shrunk.
+    class_weight
+        None, "balanced", or a mapping from label to the weight of its rows. Probabilities are
+        then those of a population with classes in these proportions.
+    integration
+        How classes are averaged over the posterior: "quadrature", for two classes accurate to
+        rounding, for more to about a percent; or "probit", the closed form of MacKay.
+
+    Attributes
+    ----------
+    classes_
+        The labels, in rising order.
+    coef_, intercept_
+        Mean weights of the Gaussian, or most probable ones; shape (K, n_columns) and (K,), or
+        one row for two classes: the score of the second. In the units of the data.
+    weight_precision_
+        Prior precision of the weights of each column in the units of the data, infinite for
+        a constant column.
+    log_evidence_, evidence_method_, evidence_of_
+        Log probability of y given X, a learned precision integrated out; "importance" where
+        draws of the closest Gaussian are weighed, "laplace" for Laplace's method, "none" for
+        maximum likelihood and where a class has no weight;
+        "y given X", or "weighted y given X" under class weights, which are no data.
+    n_effective_parameters_
+        How many parameters the data determine.
+    class_weight_
+        Total weight of the rows of each class.
+    posterior_, inference_, basis_
+        The belief, the whole answer of the engine, the placed basis.
+
+    Examples
+    --------
+    >>> x, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array(["no", "yes", "no", "yes"])
+    >>> model = LogisticRegression(weight_precision=1.0).fit(x, y)
+    >>> model.predict_proba([[4.0]]).round(3)
+    array([[0.315, 0.685]])
+    """
+
+    posterior_: LogisticBelief
+
+    def __init__(
+        self,
+        basis: Basis | None = None,
+        inference: str = "variational",
+        weight_precision: float | str = "evidence",
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        integration: str = "quadrature",
+    ):
+        self.basis = basis
+        self.inference = inference
+        self.weight_precision = weight_precision
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.integration = integration
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from ``X`` (n, d) and labels ``y`` (n,), forgetting earlier data."""
+        self._check_settings()
+        rows = first_labeled_rows(self, X, y, sample_weight)
+        weight = weighted_by_class(self.class_weight, self.classes_, rows.code, rows.weight)
+        self.basis_ = placed_basis(self.basis, rows.x, weight)
+        self.class_weight_ = np.bincount(rows.code, weight, len(self.classes_))
+        learning = LogisticLearning(self.inference, self.weight_precision, self.fit_intercept)
+        self.posterior_, self.inference_ = learning.learn(
+            design(self.basis_, rows.x), rows.code, weight, len(self.classes_)
+        )
+        with threads_for_matrix(self.posterior_.mean.size):
+            return self._hold()
+
+    def predict_dist(self, X: ArrayLike) -> Categorical:
+        """Return the distribution of the class, weights integrated out, one entry per row."""
+        return Categorical(np.exp(self.predict_log_proba(X)), self.classes_)
+
+    def predict_log_proba(self, X: ArrayLike) -> Array:
+        """Return log class probabilities (n, K), with their digits however small they are."""
+        columns = fitted_design(self, X)
+        return self.posterior_.log_probability(columns, self.integration == "quadrature")
+
+    def decision_function(self, X: ArrayLike) -> Array:
+        """Return log odds (n,) of the second of two classes, or log probabilities (n, K)."""
+        logs = self.predict_log_proba(X)
+        return logs[:, 1] - logs[:, 0] if len(self.classes_) == 2 else logs
+
+    def sample_posterior(self, n: int, random_state: Any = None) -> dict[str, Array]:
+        """Return ``n`` draws of "coef" and "intercept" from the posterior."""
+        check_is_fitted(self)
+        weights, intercepts = self.posterior_.sample(generator(random_state), n)
+        if len(self.classes_) == 2:
+            return {"coef": weights, "intercept": intercepts}
+        coding = self.posterior_.coding
+        return {
+            "coef": np.einsum("kj,njd->nkd", coding, weights),
+            "intercept": intercepts @ coding.T,
+        }
+
+    def sample_probabilities(self, X: ArrayLike, n: int, random_state: Any = None) -> Array:
+        """Return class probabilities under ``n`` draws of the weights, (n, n_samples, K)."""
+        columns = fitted_design(self, X)
+        weights, intercepts = self.posterior_.sample(generator(random_state), n)
+        scores = np.einsum("njd,rd->nrj", weights, columns) + intercepts[:, None]
+        return softmax(scores @ self.posterior_.coding.T)
+
+    def coefficients(self, coverage: float = 0.9) -> pd.DataFrame:
+        """Return a table of the weights by name: mean, sd and central interval.
+
+        More than two classes have one row for each class and term.
+        """
+        check_is_fitted(self)
+        shown = self.posterior_.coding[1 if len(self.classes_) == 2 else 0 :]
+        sd = np.sqrt(self.posterior_.weight_variance(shown))
+        half = float(Normal(0.0, 1.0).quantile(0.5 + 0.5 * coverage)) * sd
+        columns = {
+            "mean": self.coef_.ravel(),
+            "sd": sd.ravel(),
+            "low": (self.coef_ - half).ravel(),
+            "high": (self.coef_ + half).ravel(),
+        }
+        terms = self.term_names()
+        if len(self.classes_) == 2:
+            return pd.DataFrame(columns, index=pd.Index(terms, name="term"))
+        index = pd.MultiIndex.from_product([self.classes_, terms], names=["class", "term"])
+        return pd.DataFrame(columns, index=index)
+
+    def term_names(self) -> list[str]:
+        """Return the name of each column of the design."""
+        return term_names(self)
+
+    def diagnose(self) -> Diagnosis:
+        """Return whether the posterior can be relied on, and why not."""
+        check_is_fitted(self)
+        return diagnose_logistic(self.inference_, float(self.class_weight_.min()))
+
+    def _check_settings(self) -> None:
+        require_basis(self.basis)
+        require_choice("inference", self.inference, ("variational", "laplace", "map", "ml"))
+        require_precision("weight_precision", self.weight_precision, ("evidence",))
+        require_choice("integration", self.integration, ("quadrature", "probit"))
+
+    def _hold(self) -> Self:
+        belief = self.posterior_
+        weights, intercepts = belief.weights()
+        is_pair = len(self.classes_) == 2
+        self.coef_ = weights if is_pair else belief.coding @ weights
+        self.intercept_ = intercepts if is_pair else belief.coding @ intercepts
+        is_used = belief.scale > 0
+        units = np.where(is_used, 1.0 / np.where(is_used, belief.scale, 1.0), np.inf)
+        self.weight_precision_ = belief.precision * units**2 * (self.inference != "ml")
+        self.evidence_of_ = "y given X" if self.class_weight is None else "weighted y given X"
+        self.evidence_method_ = self.inference_.evidence_method
+        if not self.class_weight_.all():
+            # The flat intercept of a class without rows has no end.
+            self.evidence_method_ = "none"
+        if self.evidence_method_ != "none":
+            self.log_evidence_ = self.inference_.log_evidence
+        elif hasattr(self, "log_evidence_"):
+            del self.log_evidence_
+        self.n_effective_parameters_ = belief.n_effective_parameters()
+        self.evidence_flat_ = ("intercept",) if self.fit_intercept else ()
+        return self

@@ -1,0 +1,1 @@
+"""Classifiers by margin: perceptrons, boosted stumps, regularized risk."""

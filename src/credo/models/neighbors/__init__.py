@@ -1,0 +1,1 @@
+"""Prediction from the nearest rows."""

@@ -1,0 +1,1 @@
+"""Bayesian networks, Markov random fields and factor graphs, and their questions."""

@@ -1,0 +1,1 @@
+"""Answers of networks by exact and approximate engines, row by row."""

@@ -1,0 +1,242 @@
+"""Answers of any Bayesian network by likelihood weighting, with the effective draws told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from credo.distributions.distribution import Distribution
+from credo.graphs.node.conditional import Conditional
+from credo.graphs.node.intervention_node import SetNode
+from credo.graphs.variable import Variable
+from credo.inference.discrete.findings import MISSING, Findings
+from credo.inference.engine.account import Account
+from credo.inference.engine.draw_account import DrawTally
+from credo.inference.engine.engine import ConvergenceWarning
+from credo.inference.engine.error import InferenceTooLarge, NoExactAnswer
+from credo.inference.engine.weighted_draws import WeightedDraws, ZeroWeights
+from credo.models.network.answer.answers import Answers
+from credo.models.network.answer.weighted_rows import RowDraws
+from credo.models.network.value.drawn_distribution import DrawnDistribution, DrawnRows
+from credo.models.network.value.joint_answer import JointRows
+from credo.models.network.value.network_answer import PlanReport
+from credo.numerics.array import Array
+from credo.numerics.warning import warn_caller
+
+__all__ = ["WeightedAnswers"]
+
+MOST_CELLS = 1 << 24
+"""Cells that a joint table of draws may have."""
+
+BYTES_PER_DRAW = 8
+DRAWS_PER_SECOND = 3e7
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedAnswers:
+    """The questions of a Bayesian network of any nodes, answered by weighted draws.
+
+    The error told with an answer is a standard error: of a probability, or of the mean of a
+    real variable in units of its standard deviation. Draws have a fixed seed, so the same
+    question has the same answer.
+
+    Attributes
+    ----------
+    rows
+        Draws for rows of findings; nodes cut off from their causes are `SetNode`.
+    exact
+        Asked whether rows that no draw agrees with are impossible, which draws cannot tell.
+    """
+
+    rows: RowDraws
+    exact: Answers
+
+    @classmethod
+    def of(
+        cls, conditionals: Mapping[str, Conditional], cut: frozenset[str], exact: Answers
+    ) -> WeightedAnswers:
+        """Return the answers of a network in which some nodes are set from outside."""
+        nodes = {n: SetNode(c.child) if n in cut else c for n, c in conditionals.items()}
+        return cls(RowDraws(nodes), exact)
+
+    def marginals(
+        self, findings: Findings[str], names: Sequence[str], method: str
+    ) -> tuple[dict[str, Any], Array, Account]:
+        """Return tables of discrete variables, `DrawnRows` of real ones, and log totals."""
+        _check(method)
+        n, total, tally = findings.n_rows, np.full(findings.n_rows, np.nan), DrawTally()
+        parts = {name: np.full((n, self._width(name)), np.nan) for name in names}
+        for rows, draws in self.rows.each(findings, names, tally):
+            total[rows] = draws.log_evidence
+            for name in names:
+                parts[name][rows], error = self._summary(draws, name)
+                tally.errors.append(error)
+        total = self._settled(findings, total, tally)
+        account = tally.account(self.rows.engine.tolerance)
+        real = [name for name in names if not self._variable(name).is_discrete]
+        drawn = {name: self._drawn_rows(findings, name, parts[name], account) for name in real}
+        return {**parts, **drawn}, total, account
+
+    def joint(
+        self, findings: Findings[str], names: Sequence[str], method: str
+    ) -> tuple[Any, Array, Account]:
+        """Return the joint table, or `JointRows` if a variable is real."""
+        _check(method)
+        discrete = [name for name in names if self._variable(name).is_discrete]
+        real = [name for name in names if name not in discrete]
+        shape = tuple(self._variable(name).n_states for name in discrete)
+        _check_cells(shape)
+        n, d, tally = findings.n_rows, len(real), DrawTally()
+        table, total = np.full((n, *shape), np.nan), np.full(n, np.nan)
+        mean, covariance = np.full((n, d), np.nan), np.full((n, d, d), np.nan)
+        for rows, draws in self.rows.each(findings, names, tally):
+            total[rows] = draws.log_evidence
+            table[rows], error = draws.joint(discrete, shape)
+            mean[rows], covariance[rows] = draws.moments(real)
+            tally.errors.append(error)
+        total = self._settled(findings, total, tally)
+        account = tally.account(self.rows.engine.tolerance)
+        if not real:
+            return table, total, account
+        found = JointRows(
+            table, mean, covariance, lambda m, rng: self.draws(findings, m, rng)[0]
+        )
+        return found, total, account
+
+    def total(self, findings: Findings[str], method: str) -> tuple[Array, Account]:
+        """Return the log of the mean weight, row by row; its error is that of the log."""
+        _check(method)
+        total, tally = np.full(findings.n_rows, np.nan), DrawTally()
+        for rows, draws in self.rows.each(findings, (), tally):
+            total[rows] = draws.log_evidence
+            tally.errors.append(draws.log_evidence_error)
+        total = self._settled(findings, total, tally)
+        return total, tally.account(self.rows.engine.tolerance)
+
+    def best(
+        self, findings: Findings[str], names: Sequence[str], method: str
+    ) -> tuple[dict[str, NDArray[np.intp]], Array, Account]:
+        """Return the joint states of some discrete variables that weigh most."""
+        _check(method)
+        total, tally = np.full(findings.n_rows, np.nan), DrawTally()
+        states = {name: np.full(findings.n_rows, MISSING, dtype=np.intp) for name in names}
+        for rows, draws in self.rows.each(findings, names, tally):
+            found, share, error = draws.heaviest(names)
+            total[rows] = draws.log_evidence + np.log(share)
+            tally.errors.append(error)
+            for name, state in found.items():
+                states[name][rows] = state
+        total = self._settled(findings, total, tally)
+        return states, total, tally.account(self.rows.engine.tolerance)
+
+    def draws(
+        self, findings: Findings[str], n_draws: int, rng: Generator
+    ) -> tuple[dict[str, NDArray[Any]], Array]:
+        """Return draws of all variables, (n_rows, n_draws) by name.
+
+        With nothing known they are exact; else picked by weight, so that they may repeat.
+        """
+        shape, total = (findings.n_rows, n_draws), np.full(findings.n_rows, np.nan)
+        found: dict[str, NDArray[Any]] = {
+            name: np.full(shape, MISSING, np.intp)
+            if node.child.is_discrete
+            else np.full(shape, np.nan)
+            for name, node in self.rows.nodes.items()
+        }
+        for row in range(findings.n_rows):
+            picked = self.rows.picked(findings.take(np.array([row])), n_draws, rng)
+            if picked is not None:
+                columns, total[row] = picked
+                for name, column in columns.items():
+                    found[name][row] = column
+        return found, self._settled(findings, total, DrawTally())
+
+    def conflict(self, findings: Findings[str]) -> list[str]:
+        """Refuse: that no draw agreed does not prove that none can."""
+        raise ZeroWeights(self.rows.engine.n_draws)
+
+    def report(self, names: Sequence[str], observed: Sequence[str]) -> PlanReport:
+        """Return the cost of the most draws that one row may take."""
+        n_nodes = len(self.rows.relevant([*names, *observed]))
+        cells = n_nodes * self.rows.engine.n_draws
+        seconds = cells / DRAWS_PER_SECOND
+        return PlanReport(0, cells, BYTES_PER_DRAW * cells, seconds, True, is_exact=False)
+
+    def _settled(self, findings: Findings[str], total: Array, tally: DrawTally) -> Array:
+        """Return log totals, minus infinity in rows that are impossible rather than rare.
+
+        A row that no draw agrees with stays NaN with a warning unless that is proven; alone it
+        is an error.
+        """
+        rows = np.flatnonzero(np.isnan(total))
+        if not rows.size:
+            return total
+        total[rows] = np.where(self._is_impossible(findings.take(rows)), -np.inf, np.nan)
+        unanswered = np.flatnonzero(np.isnan(total)).tolist()
+        if unanswered and findings.index is None:
+            raise ZeroWeights(self.rows.engine.n_draws)
+        if unanswered:
+            tally.effective.append(0.0)
+            warn_caller(
+                f"some draw must agree with each row; found none for {len(unanswered)} rows, "
+                f"such as {unanswered[:8]}. Their answers are NaN: give less there, or use an "
+                "exact method.",
+                ConvergenceWarning,
+            )
+        return total
+
+    def _is_impossible(self, findings: Findings[str]) -> NDArray[np.bool_]:
+        """Return which rows exact inference proves impossible; none where it does not fit."""
+        try:
+            return np.isneginf(self.exact.total(findings, "exact")[0])
+        except (InferenceTooLarge, NoExactAnswer):
+            return np.zeros(findings.n_rows, dtype=np.bool_)
+
+    def _variable(self, name: str) -> Variable:
+        return self.rows.nodes[name].child
+
+    def _width(self, name: str) -> int:
+        """Return the columns of a summary: one per state, or mean and variance."""
+        variable = self._variable(name)
+        return variable.n_states if variable.is_discrete else 2
+
+    def _summary(self, draws: WeightedDraws, name: str) -> tuple[Array, float]:
+        """Return probabilities, or mean and variance, and the largest standard error."""
+        variable = self._variable(name)
+        if variable.is_discrete:
+            return draws.joint([name], (variable.n_states,))
+        mean, variance, error = draws.spread(name)
+        return np.array([mean, variance]), error
+
+    def _drawn_rows(
+        self, findings: Findings[str], name: str, moments: Array, account: Account
+    ) -> DrawnRows:
+        def distribution(row: int) -> Distribution:
+            draws = self.rows.of_row(findings.take(np.array([row])), [name])
+            if draws is None:
+                raise ZeroWeights(self.rows.engine.n_draws)
+            return DrawnDistribution(draws.columns[name], draws.weight, account)
+
+        return DrawnRows(moments[:, 0], moments[:, 1], distribution)
+
+
+def _check(method: str) -> None:
+    if method not in ("auto", "likelihood_weighting"):
+        raise ValueError(
+            'method must be "auto", "exact" or "likelihood_weighting" for a network with real '
+            f"variables; found {method!r}. Leave it out for an exact answer wherever one fits."
+        )
+
+
+def _check_cells(shape: tuple[int, ...]) -> None:
+    if prod(shape) > MOST_CELLS:
+        raise ValueError(
+            f"a joint table of draws must have at most {MOST_CELLS:,} cells; found "
+            f"{prod(shape):,}. Ask for fewer variables at once, or for marginals."
+        )

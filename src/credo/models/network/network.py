@@ -1,0 +1,339 @@
+"""The questions that every network answers, labelled by names and states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+from functools import cached_property
+from typing import Any, Self, overload
+
+import numpy as np
+import pandas as pd
+from numpy.random import Generator
+
+from credo.graphs.variable import Variable
+from credo.inference.discrete.findings import Findings
+from credo.inference.engine.error import (
+    ImpossibleFindings,
+    InferenceTooLarge,
+    NoExactAnswer,
+)
+from credo.models.network.answer.answer_frame import labelled_answer, value_columns
+from credo.models.network.answer.answers import Answers
+from credo.models.network.network_table import Names, TableVerbs, asked_of, variables_named
+from credo.models.network.route import Route, route_to
+from credo.models.network.value.findings import Given, as_mapping
+from credo.models.network.value.limits import Limits
+from credo.models.network.value.network_answer import (
+    Explanation,
+    Marginals,
+    PlanReport,
+    check_draws,
+    row_attrs,
+)
+from credo.numerics.array import Array
+
+__all__ = ["UNTOLD", "Network"]
+
+UNTOLD = ("gibbs", "mean_field")
+"""Methods that do not tell the log partition, or only bound it."""
+
+ENGINES = ("_answers", "_engines", "_routes")
+"""Cached properties that hold engines and their plans."""
+
+MOST_ROUTES = 1000
+
+
+class Network(TableVerbs):
+    """What Bayesian networks, Markov random fields and factor graphs have in common.
+
+    Findings are a dictionary, or a table with one row per case in which empty cells are
+    unknown. A finding is a state; or, uncertain, a dictionary or list of the likelihood of each
+    state; or a set of states one of which is true; of a real variable it is a number.
+    """
+
+    limits = Limits()
+
+    def within(self, memory: float | str | None = None, seconds: float | None = None) -> Self:
+        """Return the same network with other limits on the cost of exact inference.
+
+        Parameters
+        ----------
+        memory
+            Bytes, or a text such as "12GB"; 2 GiB by default, on every machine. Where ulimit
+            or a control group leaves less, what does not fit is refused.
+        seconds
+            Time for one row of findings where a plan only fits in pieces.
+        """
+        other = copy(self)
+        other.limits = self.limits.within(memory, seconds)
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Plans are many times larger than the network, and belong to the limits they fit.
+        return {name: value for name, value in vars(self).items() if name not in ENGINES}
+
+    def query(
+        self,
+        targets: Names,
+        given: Given = None,
+        do: Mapping[str, Any] | None = None,
+        method: str = "auto",
+    ) -> Any:
+        """Return the distribution of one variable, or of several jointly, once some is known.
+
+        Parameters
+        ----------
+        targets
+            A name, or several.
+        given
+            Findings. A table gives one row of answers per case.
+        do
+            Interventions: variables set to a state from outside, cut off from their causes.
+        method
+            "auto" is exact wherever that fits, and says so where not; "exact" raises instead.
+            "importance", "belief_propagation", "mean_field" and "gibbs" are approximate, of
+            discrete networks; "likelihood_weighting" is, of Bayesian ones.
+
+        Returns
+        -------
+        pandas.Series
+            Probabilities labelled by states, one level of the index per variable; how they
+            were found is in ``attrs``. For a table of findings a DataFrame, one row per case.
+            A real variable gives a distribution, or columns of mean and standard deviation;
+            several of which some are real give a `JointAnswer`.
+
+        Raises
+        ------
+        ImpossibleFindings
+            If the findings cannot be; the message names the smallest conflict.
+        InferenceTooLarge
+            If an exact answer is asked for and does not fit.
+        """
+        is_plain = type(given) is dict and type(targets) is str and not do and method == "auto"
+        if is_plain and (route := self._routes.get((targets, *given))) is not None:
+            quick = route.answer(given)
+            if quick is not None:
+                return quick
+        variables = variables_named(self.variables, targets)
+        findings, answers = self._asked(given, do)
+        table, total, account = asked_of(answers, findings, variables, method)
+        _refuse_impossible(findings, total, answers, given, do)
+        if is_plain:
+            self._remember((targets, *given), answers, variables[0], findings)
+        return labelled_answer(variables, table, total, findings, account)
+
+    @cached_property
+    def _routes(self) -> dict[tuple[Any, ...], Route]:
+        return {}
+
+    def _remember(
+        self,
+        key: tuple[Any, ...],
+        answers: Answers,
+        target: Variable,
+        findings: Findings[str],
+    ) -> None:
+        """Keep the way to a plan that answered states alone, for the next such question."""
+        if len(findings.codes) == len(key) - 1 and target.name not in findings.codes:
+            observed = [self.variables[name] for name in findings.codes]
+            found = route_to(answers, target, observed)
+            if found is not None:
+                if len(self._routes) >= MOST_ROUTES:
+                    self._routes.clear()
+                self._routes[key] = found
+
+    def marginals(
+        self, given: Given = None, do: Mapping[str, Any] | None = None, method: str = "auto"
+    ) -> Marginals:
+        """Return the distribution of every variable that is not given.
+
+        Returns
+        -------
+        dict
+            A Series per variable for a dictionary of findings; for a table a DataFrame per
+            variable, one row per case, NaN in rows that are impossible. Its attributes
+            ``log_prob`` and ``is_impossible`` tell of the findings; ``log_prob`` is NaN where
+            the method does not know it, as Gibbs sampling does not.
+        """
+        findings, answers = self._asked(given, do)
+        names = [name for name in self.variables if not findings.is_known(name)]
+        found, total, account = answers.marginals(findings, names, method)
+        _refuse_impossible(findings, total, answers, given, do)
+        parts = {
+            name: labelled_answer([self.variables[name]], found[name], total, findings, account)
+            for name in names
+        }
+        log_prob = total - self._log_constant(answers, method)
+        return Marginals(parts, _one_or_all(log_prob, findings), account)
+
+    @overload
+    def log_prob(
+        self,
+        findings: Mapping[str, Any],
+        method: str = "auto",
+        do: Mapping[str, Any] | None = None,
+    ) -> float: ...
+    @overload
+    def log_prob(
+        self, findings: Any, method: str = "auto", do: Mapping[str, Any] | None = None
+    ) -> Any: ...
+
+    def log_prob(
+        self, findings: Given, method: str = "auto", do: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Return the log probability of findings, all else summed out.
+
+        A number for a dictionary, one per row for a table; minus infinity if impossible.
+        Findings about real variables add their density. Interventions in ``do`` have no
+        probability: they change that of the findings.
+
+        Raises
+        ------
+        ValueError
+            If the method does not tell probabilities: Gibbs draws, or mean field of an
+            undirected network, whose two bounds have no known difference.
+        ZeroWeights
+            If no random draw agrees with a dictionary of findings that may be possible; such
+            rows of a table are NaN, with a warning.
+        """
+        self._check_log_prob(method)
+        known, answers = self._asked(findings, do)
+        total, _ = answers.total(known, method)
+        return _one_or_all(total - self._log_constant(answers, method), known)
+
+    def log_partition(self, given: Given = None, method: str = "auto") -> Any:
+        """Return the log of the sum of the density over everything that is not given.
+
+        For a Bayesian network this is the log probability of the findings. It is a lower bound
+        by mean field; Gibbs sampling does not give it.
+        """
+        findings, answers = self._asked(given, None)
+        total, _ = answers.total(findings, method)
+        return _one_or_all(total, findings)
+
+    def most_probable(
+        self,
+        variables: Names | None = None,
+        given: Given = None,
+        method: str = "auto",
+        do: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Return the most probable states, jointly, of all unknown variables or of some.
+
+        Discrete variables that are neither asked for nor given are summed out first; so are
+        real ones. Besides "auto" and "exact" the methods are "max_flow", "belief_propagation"
+        and "conditional_modes", and "likelihood_weighting" for Bayesian networks.
+
+        Returns
+        -------
+        dict
+            States by name, with the attribute ``log_prob``; a DataFrame for a table.
+        """
+        findings, answers = self._asked(given, do)
+        names = self._targets(variables, findings)
+        states, total, account = answers.best(findings, names, method)
+        if findings.index is not None:
+            frame = value_columns(self.variables, states, findings.index)
+            frame.attrs = account.attrs() | row_attrs(~np.isfinite(total), total)
+            return frame
+        _refuse_impossible(findings, total, answers, given, do)
+        # The constant is a sum, which the approximate engines of maxima do not know.
+        how = "exact" if method == "exact" else "auto"
+        log_prob = float(total[0]) - self._log_constant(answers, how)
+        found = {n: self.variables[n].labels[int(states[n][0])] for n in names}
+        return Explanation(found, log_prob, account)
+
+    def sample(
+        self,
+        n: int,
+        given: Given = None,
+        rng: Generator | int | None = None,
+        do: Mapping[str, Any] | None = None,
+    ) -> pd.DataFrame:
+        """Return ``n`` joint draws of all variables once some is known or set, one row each."""
+        check_draws(n)
+        findings, answers = self._asked(given, do)
+        if findings.index is not None:
+            raise ValueError(
+                "given must be a dictionary to draw from; found a table. Use impute to fill "
+                "the gaps of a table with draws."
+            )
+        drawn, total = answers.draws(findings, n, np.random.default_rng(rng))
+        _refuse_impossible(findings, total, answers, given, do)
+        only = {name: drawn[name][0] for name in self.variables}
+        return value_columns(self.variables, only, None)
+
+    def plan(self, observed: Names = (), targets: Names | None = None) -> PlanReport:
+        """Return what the exact marginals of all other variables cost, given some.
+
+        Nothing is allocated.
+        """
+        every = list(self.variables) if targets is None else targets
+        names = [v.name for v in variables_named(self.variables, every)]
+        known = [v.name for v in variables_named(self.variables, observed)] if observed else []
+        return self.answers().report(names, known)
+
+    def _log_constant(self, answers: Answers, method: str) -> float:
+        """Return the log of the sum of the density over everything, NaN if not known.
+
+        Raises
+        ------
+        ImpossibleFindings
+            If the density is zero everywhere, so that nothing has a probability.
+        """
+        if method in UNTOLD:
+            return float("nan")
+        total, _ = answers.total(Findings(1), method)
+        if total[0] == -np.inf:
+            raise ImpossibleFindings({})
+        return float(total[0])
+
+    def _check_log_prob(self, method: str) -> None:
+        """Refuse a method that bounds the density of findings and its constant apart."""
+        if method == "mean_field":
+            raise ValueError(
+                "a log probability must be the difference of two known log partitions; found "
+                'method="mean_field", which only bounds both from below. Use "exact", '
+                '"importance" or "belief_propagation", or ask log_partition for the bound.'
+            )
+
+    def _targets(self, variables: Names | None, findings: Findings[str]) -> list[str]:
+        """Return the discrete variables to explain."""
+        if variables is None:
+            names = [name for name in self.variables if not findings.is_known(name)]
+            return [name for name in names if self.variables[name].is_discrete]
+        asked = variables_named(self.variables, variables)
+        real = [variable.name for variable in asked if not variable.is_discrete]
+        if real:
+            raise ValueError(
+                f"variables to explain must have states; found {real}, which are real-valued. "
+                "Leave them out, and query them given the states found."
+            )
+        return [variable.name for variable in asked]
+
+
+def _refuse_impossible(
+    findings: Findings[str],
+    total: Array,
+    answers: Answers,
+    given: Given,
+    do: Mapping[str, Any] | None = None,
+) -> None:
+    """Raise if a dictionary of findings is impossible, naming the smallest conflict."""
+    if findings.index is not None or total[0] != -np.inf:
+        return
+    told = _told(given, do)
+    try:
+        conflict = answers.conflict(findings)
+    except (InferenceTooLarge, NoExactAnswer):
+        conflict = [name for name in told if name in findings.names]
+    raise ImpossibleFindings({name: told.get(name) for name in conflict})
+
+
+def _told(given: Given, do: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {**as_mapping(given), **as_mapping(do)}
+
+
+def _one_or_all(total: Array, findings: Findings[str]) -> Any:
+    return float(total[0]) if findings.index is None else total

@@ -1,0 +1,1 @@
+"""What networks take and give: findings, limits, labelled answers."""

@@ -1,0 +1,1 @@
+"""The Ising model as an object: spins, couplings, noise."""

@@ -1,0 +1,347 @@
+"""The Ising model: spins on a grid or graph that prefer to equal their neighbors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from numbers import Real
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from credo.graphs.variable import Variable, nearest
+from credo.inference.engine.engine import Inference
+from credo.inference.spins.annealing import IsingAnnealing
+from credo.inference.spins.answer import (
+    DENOISERS,
+    Method,
+    check_method,
+    modes_by,
+    spin_inference,
+)
+from credo.inference.spins.gibbs import spin_draws
+from credo.inference.spins.sweep import Spins
+from credo.models.network.markov_random_field import MarkovRandomField
+from credo.models.network.value.limits import Limits
+from credo.models.spins.spin_factor import spin_factors, spin_problem
+from credo.models.spins.spin_noise import SpinNoise, as_noise, check_levels, noise_beyond
+from credo.models.spins.spin_structure import (
+    SpinStructure,
+    field_by_name,
+    spread,
+    structure_of,
+)
+from credo.models.spins.spin_sum import SpinSum
+from credo.numerics.array import Array, as_float
+
+__all__ = ["IsingModel"]
+
+Noise = float | SpinNoise | Callable[[Array, float], ArrayLike]
+Random = np.random.Generator | int | None
+
+
+class IsingModel:
+    """A distribution of spins -1 and 1, ``p(x) = exp(sum w_ij x_i x_j + sum h_i x_i) / Z``.
+
+    The first sum counts every edge once. A positive coupling w favors equal neighbors. What is
+    observed of the spins (`observe`) gives another such model, the posterior.
+
+    Parameters
+    ----------
+    shape_or_edges
+        Shape of a grid of any number of dimensions, such as (128, 128); or pairs of
+        neighbors, each pair once. Nodes 0, 1, ... keep their number as place, others are
+        placed in order of appearance.
+    coupling
+        One number, or one for each edge in the order of ``edges``.
+    field
+        Half the log odds of each spin without neighbors: one number, an array in the shape of
+        the spins, or a dictionary by name.
+    periodic
+        Whether the edges of a grid are joined.
+
+    Attributes
+    ----------
+    shape
+        Shape of arrays of spins.
+    names
+        Name of each spin, in the order of ``ravel``: "2,3" on a grid.
+    edges
+        Pairs of places, shape (n_edges, 2).
+    log_constant
+        What is added to the log density: after `observe`, the part of the likelihood that
+        does not depend on the spins, so that ``posterior.log_partition() -
+        prior.log_partition()`` is the log evidence of the observations.
+
+    Examples
+    --------
+    >>> prior = IsingModel((2, 2), coupling=0.2)
+    >>> posterior = prior.observe([[0.5, -0.3], [0.1, 0.8]], noise=1.0)
+    >>> posterior.mean(method="exact").round(4)
+    array([[ 0.4709, -0.0658],
+           [ 0.3034,  0.6616]])
+    >>> posterior.most_probable()
+    array([[1, 1],
+           [1, 1]], dtype=int8)
+    """
+
+    limits = Limits()
+
+    def __init__(
+        self,
+        shape_or_edges: Any,
+        coupling: ArrayLike = 1.0,
+        field: ArrayLike | Mapping[str, float] = 0.0,
+        periodic: bool = False,
+    ) -> None:
+        self.structure: SpinStructure = structure_of(shape_or_edges, periodic)
+        weight = spread(coupling, (len(self.edges),), "coupling", "edge")
+        if isinstance(field, Mapping):
+            field = field_by_name(field, self.structure)
+        own = spread(field, self.shape, "field", "spin")
+        self.problem = spin_problem(self.structure, weight, own, 0.0)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of arrays of spins."""
+        return self.structure.shape
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name of each spin."""
+        return self.structure.names
+
+    @property
+    def edges(self) -> np.ndarray[Any, np.dtype[np.intp]]:
+        """Pairs of places that are neighbors, each once."""
+        return self.structure.edges
+
+    @property
+    def coupling(self) -> Array:
+        """Weight of each edge."""
+        return self.problem.graph.coupling
+
+    @property
+    def field(self) -> Array:
+        """Field of each spin, in the shape of the spins."""
+        return self.problem.graph.field.reshape(self.shape)
+
+    @property
+    def log_constant(self) -> float:
+        """What is added to the log density whatever the spins are."""
+        return self.problem.log_constant
+
+    def within(self, memory: float | str | None = None, seconds: float | None = None) -> Self:
+        """Return the same model with other limits on the cost of exact answers.
+
+        Parameters
+        ----------
+        memory
+            Bytes, or a text such as "12GB".
+        seconds
+            Time for one answer about named spins where a plan only fits in pieces.
+        """
+        other = self._with(self.field, self.log_constant)
+        other.limits = self.limits.within(memory, seconds)
+        return other
+
+    def observe(self, y: ArrayLike, noise: Noise = 1.0) -> Self:
+        """Return the posterior after one observation of each spin, NaN where there is none.
+
+        A log likelihood ``L_i(x_i)`` adds ``(L_i(1) - L_i(-1)) / 2`` to the field.
+
+        Parameters
+        ----------
+        noise
+            Standard deviation of normal noise around -1 and 1; or `GaussianNoise`, `BitFlip`,
+            any object with ``log_likelihood(y)``; or a function L(y, x) that gives the log
+            likelihoods of the array y for x = -1 and for x = 1.
+        """
+        given = self._shaped(y, "y")
+        if isinstance(noise, Real):
+            check_levels(given, float(noise))
+        low, high = as_noise(noise).log_likelihood(given)
+        seen = ~np.isnan(given)
+        if not np.all(np.isfinite(low[seen]) & np.isfinite(high[seen])):
+            raise ValueError(
+                "log likelihoods of both values of a spin must be finite; found some that are "
+                "not. Give impossible values a small probability instead of zero."
+            )
+        field = np.where(seen, (high - low) / 2.0, 0.0) + self.field
+        constant = self.log_constant + float(((low + high) / 2.0)[seen].sum())
+        return self._with(field, constant)
+
+    def log_density(self, x: ArrayLike) -> Array:
+        """Return the log density of spins, shape (..., *shape), not normalized."""
+        spins = as_float(x)
+        n_axes = len(self.shape)
+        if spins.shape[-n_axes:] != self.shape or not np.all(np.abs(spins) == 1):
+            raise ValueError(
+                f"x must hold -1 and 1 in the shape {self.shape}; found shape {spins.shape}"
+                f"{'' if np.all(np.abs(spins) == 1) else ' and other values'}. "
+                "Code the two values as -1 and 1."
+            )
+        flat = spins.reshape(*spins.shape[:-n_axes], self.problem.n_spins)
+        return self.problem.log_density(flat)
+
+    def energy(self, x: ArrayLike) -> Array:
+        """Return minus the log density of spins."""
+        return -self.log_density(x)
+
+    def log_prob(self, x: ArrayLike | Mapping[str, Any]) -> Any:
+        """Return the normalized log probability of spins, or of some spins by name."""
+        if isinstance(x, Mapping):
+            return self.log_partition(x) - self.log_partition()
+        return self.log_density(x) - self.log_partition()
+
+    def log_partition(self, given: Any = None, method: str | IsingAnnealing = "auto") -> Any:
+        """Return log Z, the sum over all spins or over those that are not given.
+
+        Parameters
+        ----------
+        given
+            Findings by name, as a Markov random field takes them.
+        method
+            "exact" sums spin by spin, as by a transfer matrix, or by the plans of a Markov
+            random field where those are quicker. "annealing", or an `IsingAnnealing`, is an
+            estimate whose error that engine tells. "auto" is exact where that fits; elsewhere
+            annealing, with a warning that tells the standard error. Other methods are those
+            of a Markov random field.
+        """
+        return self._sums.log_partition(given, method)
+
+    @property
+    def variables(self) -> dict[str, Variable]:
+        """The spins by name, as variables with the states -1 and 1."""
+        return self._sums.field.variables
+
+    def query(
+        self, targets: str | Sequence[str], given: Any = None, method: str = "auto"
+    ) -> Any:
+        """Return the distribution of named spins, as a Markov random field does."""
+        return self._sums.field.query(targets, given, method=method)
+
+    def marginals(self, given: Any = None) -> Any:
+        """Return the distribution of every spin, as a Markov random field does."""
+        return self._sums.field.marginals(given)
+
+    def infer(
+        self, method: Method = "auto", rng: Random = None, max_seconds: float = np.inf
+    ) -> Inference:
+        """Return means of all spins with how they came about; see `mean`."""
+        if method == "auto":
+            method = "exact" if self._sums.is_quick else "gibbs"
+        if method == "exact":
+            return self._sums.stored_elimination.inference()
+        return spin_inference(self.problem, method, rng, max_seconds)
+
+    def mean(self, method: Method = "auto", rng: Random = None) -> Array:
+        """Return the mean of each spin, in the shape of the spins.
+
+        Parameters
+        ----------
+        method
+            "gibbs", "mean_field", "exact", or an engine such as `IsingGibbs(n_draws=5000)`;
+            "auto" is exact where that is quick, and Gibbs elsewhere.
+        rng
+            For Gibbs: a generator or a seed; always the same numbers by default.
+        """
+        mean: Array = self.infer(method, rng).posterior.mean
+        return mean.reshape(self.shape)
+
+    def most_probable(self, method: str = "max_flow") -> Spins:
+        """Return the most probable spins.
+
+        Parameters
+        ----------
+        method
+            "max_flow", exact where no coupling is negative; "exact", for narrow graphs with
+            any couplings; "icm", iterated conditional modes, a local optimum.
+        """
+        if method == "exact":
+            answer = self._sums.stored_elimination.most_probable()
+        else:
+            answer = modes_by(self.problem, method)
+        return answer.spins.reshape(self.shape)
+
+    def sample(
+        self,
+        n: int,
+        rng: Random = None,
+        method: Literal["auto", "gibbs", "exact"] = "auto",
+        burn_in: int = 200,
+        n_between: int = 10,
+    ) -> Spins:
+        """Return draws, shape (n, *shape).
+
+        Parameters
+        ----------
+        method
+            "exact" draws are independent; "gibbs" takes them from one chain, ``n_between``
+            sweeps apart after ``burn_in`` sweeps; "auto" is exact where that is quick.
+        """
+        if method not in ("auto", "gibbs", "exact"):
+            raise ValueError(
+                f"method must be one of 'auto', 'gibbs' and 'exact' to draw spins; found "
+                f"{method!r}.{nearest(method, ('auto', 'gibbs', 'exact'))}"
+            )
+        generator = np.random.default_rng(rng)
+        if method == "exact" or (method == "auto" and self._sums.is_quick):
+            draws = self._sums.stored_elimination.draws(n, generator)
+        else:
+            draws = spin_draws(self.problem, n, generator, burn_in, n_between)
+        return draws.reshape(n, *self.shape)
+
+    def denoise(
+        self,
+        image: ArrayLike,
+        noise: Noise | None = None,
+        method: Method = "gibbs",
+        rng: Random = None,
+    ) -> Spins:
+        """Return spins for a noisy image of them.
+
+        "auto", "gibbs", "mean_field" and "exact" give each spin its more probable value, which
+        makes the fewest errors in expectation; "max_flow" and "icm" give the most probable
+        image as a whole.
+
+        Parameters
+        ----------
+        noise
+            As for `observe`. If left out it is normal around -1 and 1, with the standard
+            deviation that the image has beyond those: ``sqrt(mean(image ** 2) - 1)``.
+        """
+        check_method(method, DENOISERS)
+        posterior = self.observe(image, noise_beyond(image) if noise is None else noise)
+        if isinstance(method, str) and method in ("max_flow", "icm"):
+            return posterior.most_probable(method)
+        return np.where(posterior.mean(method, rng) < 0, -1, 1).astype(np.int8)
+
+    def to_markov_random_field(self) -> MarkovRandomField:
+        """Return the same distribution as tables over variables with the states -1 and 1."""
+        return MarkovRandomField(spin_factors(self.names, self.problem))
+
+    def __repr__(self) -> str:
+        what = "x".join(map(str, self.shape)) if self.structure.is_grid else "graph of spins"
+        return f"IsingModel({what}, {self.problem.n_spins} spins, {len(self.edges)} edges)"
+
+    @cached_property
+    def _sums(self) -> SpinSum:
+        return SpinSum(self.names, self.structure, self.problem, self.limits)
+
+    def _with(self, field: Array, constant: float) -> Self:
+        other = object.__new__(type(self))
+        other.structure = self.structure
+        other.problem = spin_problem(self.structure, self.coupling, field, constant)
+        other.limits = self.limits
+        return other
+
+    def _shaped(self, values: ArrayLike, name: str) -> Array:
+        array = as_float(values)
+        if array.shape != self.shape:
+            raise ValueError(
+                f"{name} must have the shape of the spins, {self.shape}; found {array.shape}. "
+                "Build the model with the shape of the observations."
+            )
+        return array

@@ -1,1 +1,0 @@
-"""Fused numba loops; each module is imported only by its callers."""

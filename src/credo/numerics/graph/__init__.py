@@ -1,0 +1,1 @@
+"""Algorithms on graphs of numbers: orders of elimination, lattices, maximum flow."""

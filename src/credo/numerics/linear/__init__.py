@@ -1,0 +1,1 @@
+"""Linear algebra: Cholesky factors dense and sparse, moments, distances and neighbors."""

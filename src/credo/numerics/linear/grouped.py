@@ -1,0 +1,169 @@
+"""Sums by group, in one fused pass over the rows.
+
+numba loads on the first call, never at import.
+"""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache, reduce
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.numerics.array import Array
+from credo.numerics.linear.moments import Moments
+from credo.numerics.parallel.row_block import over_row_blocks
+
+__all__ = [
+    "group_binary_totals",
+    "group_counts",
+    "group_log_factorials",
+    "group_moments",
+    "group_scatter_matrices",
+    "group_totals",
+]
+
+
+def group_moments(
+    x: Array, label: NDArray[np.intp], n_groups: int, weight: Array
+) -> tuple[Array, Array, Array]:
+    """Return weight, mean and scatter, each (n_groups, n_columns); NaN carries no weight.
+
+    Parameters
+    ----------
+    x
+        Rows, shape (n_samples, n_columns).
+    label
+        Group of each row, from 0 to ``n_groups - 1``.
+    n_groups
+        Number of groups; one without rows has weight, mean and scatter zero.
+    weight
+        Weight of each row, shape (n_samples,).
+
+    Examples
+    --------
+    >>> x, label = np.array([[1.0], [5.0], [3.0]]), np.array([0, 1, 0])
+    >>> weight, mean, scatter = group_moments(x, label, 2, np.ones(3))
+    >>> weight.ravel(), mean.ravel(), scatter.ravel()
+    (array([2., 1.]), array([2., 5.]), array([2., 0.]))
+    """
+    if n_groups == 1:
+        # NumPy is as quick for one group, and nobody waits for the compiler.
+        return _moments(x, weight)
+    parts = _by_block("moments", 3, x, label, weight, n_groups)
+    total, mean, scatter = reduce(_pooled_moments, [sums for sums, _ in parts])
+    return total, mean, scatter
+
+
+def group_totals(
+    x: Array, label: NDArray[np.intp], n_groups: int, weight: Array
+) -> tuple[Array, Array]:
+    """Return weight and weighted sum, each (n_groups, n_columns); NaN carries no weight."""
+    parts = _by_block("totals", 2, x, label, weight, n_groups)
+    total, value = np.add.reduce([sums for sums, _ in parts])
+    return total, value
+
+
+def group_binary_totals(
+    x: Array, label: NDArray[np.intp], n_groups: int, weight: Array
+) -> tuple[Array, Array, bool]:
+    """Return the weight of entries and of ones, and whether all are 0, 1 or NaN.
+
+    NaN carries no weight; the weights are of shape (n_groups, n_columns).
+    """
+    parts = _by_block("binary_totals", 2, x, label, weight, n_groups)
+    total, ones = np.add.reduce([sums for sums, _ in parts])
+    return total, ones, not any(n_other for _, n_other in parts)
+
+
+def group_log_factorials(
+    x: Array, label: NDArray[np.intp], n_groups: int, weight: Array
+) -> tuple[Array, Array, Array]:
+    """Return weight and weighted sums of x and of log x!, each (n_groups, n_columns)."""
+    total, value, log_factorial = sums = np.zeros((3, n_groups, x.shape[1]))
+    if x.shape[1]:
+        _loops().log_factorials(*_contiguous(x, label, weight), *sums)
+    return total, value, log_factorial
+
+
+def group_counts(
+    x: Array, label: NDArray[np.intp], n_groups: int, weight: Array, n_states: int
+) -> Array:
+    """Return the weight of each state 0..n_states-1, shape (n_groups, n_columns, n_states)."""
+    count = np.zeros((n_groups, x.shape[1], n_states))
+    if count.size:
+        _loops().counts(*_contiguous(x, label, weight), count)
+    return count
+
+
+def group_scatter_matrices(
+    x: Array, label: NDArray[np.intp], n_groups: int, weight: Array | None
+) -> tuple[Array, Array, Array]:
+    """Return weight (k,), mean (k, d) and scatter (k, d, d) of k groups.
+
+    Rows are put in order of their group once; each group is then one blocked product.
+    """
+    # NumPy sorts 16-bit integers in linear time.
+    order = np.argsort(label.astype(np.uint16) if n_groups < 1 << 16 else label, kind="stable")
+    ends = np.cumsum(np.bincount(label, minlength=n_groups))
+    parts = [Moments.of([x], weight, rows) for rows in np.split(order, ends[:-1])]
+    return (
+        np.array([part.weight for part in parts], dtype=np.float64),
+        np.stack([part.mean for part in parts]),
+        np.stack([part.scatter for part in parts]),
+    )
+
+
+@cache
+def _loops() -> ModuleType:
+    return importlib.import_module("credo.numerics.linear._loops_grouped")
+
+
+def _by_block(
+    loop: str, n_sums: int, x: Array, label: NDArray[np.intp], weight: Array, n_groups: int
+) -> list[tuple[Array, Any]]:
+    """Return sums, (n_sums, n_groups, n_columns), and what the loop returns, of each block."""
+    rows, labels, weights = _contiguous(x, label, weight)
+
+    def summed(i: slice) -> tuple[Array, Any]:
+        sums = np.zeros((n_sums, n_groups, rows.shape[1]))
+        # Where there is nothing to sum, nobody waits for the compiler.
+        found = (
+            getattr(_loops(), loop)(rows[i], labels[i], weights[i], *sums) if sums.size else 0
+        )
+        return sums, found
+
+    return over_row_blocks(summed, *rows.shape)
+
+
+def _moments(x: Array, weight: Array) -> tuple[Array, Array, Array]:
+    """Return weight, mean and scatter of all rows, each (1, n_columns)."""
+    is_there = ~np.isnan(x)
+    each = np.where(is_there, weight[:, None], 0.0)
+    total = each.sum(axis=0, keepdims=True)
+    divisor = np.where(total > 0, total, 1.0)
+    values = np.where(is_there, x, 0.0)
+    mean = (each * values).sum(axis=0, keepdims=True) / divisor
+    scatter = (each * (values - mean) ** 2).sum(axis=0, keepdims=True)
+    return total, mean, scatter
+
+
+def _pooled_moments(a: Array, b: Array) -> Array:
+    """Return the moments of two samples together [chan1983]_."""
+    weight = a[0] + b[0]
+    share = b[0] / np.where(weight > 0, weight, 1.0)
+    shift = b[1] - a[1]
+    return np.stack([weight, a[1] + share * shift, a[2] + b[2] + a[0] * share * shift**2])
+
+
+def _contiguous(
+    x: Array, label: NDArray[np.intp], weight: Array
+) -> tuple[Array, NDArray[np.intp], Array]:
+    return (
+        np.ascontiguousarray(x, dtype=np.float64),
+        np.ascontiguousarray(label, dtype=np.intp),
+        np.ascontiguousarray(weight, dtype=np.float64),
+    )

@@ -1,0 +1,29 @@
+from credo.numerics.optimize.constraint import FreeCovariance as FreeCovariance
+from credo.numerics.optimize.constraint import FreeSimplex as FreeSimplex
+from credo.numerics.optimize.constraint import project_to_simplex as project_to_simplex
+from credo.numerics.optimize.coordinate import coordinate_descent as coordinate_descent
+from credo.numerics.optimize.descent import gradient_descent as gradient_descent
+from credo.numerics.optimize.difference import GradientReport as GradientReport
+from credo.numerics.optimize.difference import check_gradient as check_gradient
+from credo.numerics.optimize.difference import (
+    finite_difference_gradient as finite_difference_gradient,
+)
+from credo.numerics.optimize.difference import separate as separate
+from credo.numerics.optimize.early_stopping import EarlyStop as EarlyStop
+from credo.numerics.optimize.early_stopping import early_stop as early_stop
+from credo.numerics.optimize.least_squares import SumOfSquares as SumOfSquares
+from credo.numerics.optimize.least_squares import (
+    iteratively_reweighted_least_squares as iteratively_reweighted_least_squares,
+)
+from credo.numerics.optimize.least_squares import sum_of_squares as sum_of_squares
+from credo.numerics.optimize.minimum import Minimum as Minimum
+from credo.numerics.optimize.minimum import Status as Status
+from credo.numerics.optimize.minimum import StepInfo as StepInfo
+from credo.numerics.optimize.minimum import Termination as Termination
+from credo.numerics.optimize.quadratic import QuadraticForm as QuadraticForm
+from credo.numerics.optimize.quadratic import taylor as taylor
+from credo.numerics.optimize.quasi_newton import lbfgs as lbfgs
+from credo.numerics.optimize.second_order import Root as Root
+from credo.numerics.optimize.second_order import bracketed_root as bracketed_root
+from credo.numerics.optimize.second_order import newton as newton
+from credo.numerics.optimize.second_order import newton_root as newton_root

@@ -1,0 +1,1 @@
+"""Work shared by the cores of a machine: threads by the size of the work, rows in blocks."""

@@ -1,0 +1,1 @@
+"""The models that a table is offered, and how they are trained in folds."""

@@ -1,0 +1,98 @@
+"""Bases proposed for the rows of a table, and those among them worth a candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from credo.features.basis import MAX_COLUMNS, Basis
+from credo.features.linear import LinearBasis
+from credo.features.placement import distinct_rows
+from credo.numerics.array import Array
+from credo.study.candidates.column_space import Span
+
+__all__ = ["MAX_COMPARED", "Proposal", "n_terms", "worthwhile"]
+
+MAX_COMPARED = 2000
+"""Rows, chosen at random, on which candidates are compared with each other."""
+
+
+class Proposal(NamedTuple):
+    """A basis, None for the inputs themselves, and its number of terms on these inputs."""
+
+    name: str
+    basis: Basis | None
+    n_terms: int
+
+
+def worthwhile(
+    X: Array, proposals: Iterable[Proposal], needed: Collection[str], max_terms: int
+) -> tuple[list[Proposal], list[str]]:
+    """Return the proposals that are not too large and say something new, and notes on others.
+
+    Parameters
+    ----------
+    X
+        The training inputs, shape (n_rows, n_columns).
+    proposals
+        The simplest first.
+    needed
+        Names of those that are never left out.
+    max_terms
+        The most terms that any may have; nor may it have more than there are rows.
+    """
+    comparison = _Comparison(X)
+    kept, notes = [], []
+    for proposal in proposals:
+        name, is_needed = proposal.name, proposal.name in needed
+        if proposal.n_terms > min(len(X), max_terms) and not is_needed:
+            excess = _excess(proposal.n_terms, len(X), max_terms)
+            notes.append(f"{name} was left out: {excess}.")
+            continue
+        same_as = comparison.add(name, proposal.basis)
+        if same_as and not is_needed:
+            notes.append(f"{name} was left out: on these columns it is the same as {same_as}.")
+        else:
+            kept.append(proposal)
+    return kept, notes
+
+
+def n_terms(basis: Basis, X: Array, at_most: int) -> int:
+    """Return the number of terms; inputs with few distinct values have fewer than others."""
+    return at_most if at_most > MAX_COLUMNS else basis.place(X).n_columns(X.shape[1])
+
+
+class _Comparison:
+    """Remembers what each candidate can say about the distinct rows of the inputs."""
+
+    def __init__(self, X: Array) -> None:
+        distinct = distinct_rows(X)
+        # Curves through all of a few rows differ between them, unless rows repeat: then
+        # there is nothing between.
+        self._is_discrete = 2 * len(distinct) <= len(X)
+        kept = np.random.default_rng(0).permutation(len(distinct))[:MAX_COMPARED]
+        self._placed_on, self._rows = distinct, distinct[np.sort(kept)]
+        self._spans: dict[str, Span] = {}
+
+    def add(self, name: str, basis: Basis | None) -> str:
+        """Return the name of the first candidate that has the same span, or nothing."""
+        span = self._span(basis)
+        is_through_all = span.rank >= len(self._rows) - 1
+        if self._is_discrete or not is_through_all:
+            for simpler, other in self._spans.items():
+                if span.equals(other):
+                    return simpler
+        self._spans[name] = span
+        return ""
+
+    def _span(self, basis: Basis | None) -> Span:
+        placed = (LinearBasis() if basis is None else basis).place(self._placed_on)
+        return Span.of(placed.design(self._rows))
+
+
+def _excess(n_terms: int, n_rows: int, max_terms: int) -> str:
+    if n_rows < max_terms:
+        return f"its {n_terms:,} terms are more than the {n_rows:,} training rows allow"
+    return f"its {n_terms:,} terms are more than the {max_terms} that a candidate may have"

@@ -1,0 +1,155 @@
+"""Models of the slate compared on a table: which are better, and which cannot be told apart."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from credo.data.error import TableError
+from credo.data.table.column_name import nearest_names, quoted
+from credo.data.table.columns import TableSchema
+from credo.data.table.preparation import PreparedTable, TablePreparation
+from credo.data.table.table import as_table
+from credo.data.table.table_input import named_inputs
+from credo.data.table.target import Target, Task, prepare_target
+from credo.evaluation.comparison.compare import compare
+from credo.evaluation.comparison.comparison import Comparison
+from credo.inference.engine.engine import ConvergenceWarning
+from credo.models.gaps.gap_average import held_out_completion
+from credo.models.gaps.row_completion import RowCompletion
+from credo.numerics.missing import has_missing
+from credo.numerics.parallel.threads import threads_for
+from credo.study.candidates.candidate import CLASS_MEANINGS, MEANINGS
+from credo.study.candidates.class_slate import bayes_kinds, class_slate, over_gaps
+from credo.study.candidates.slate import regression_slate
+from credo.study.job import require_rows
+from credo.study.result.ignored import require_ignorable
+
+__all__ = ["TableComparison", "compare_table", "model_names"]
+
+N_FOLDS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class TableComparison:
+    """A comparison, the table and target it is about, and notes on what was done to it."""
+
+    comparison: Comparison
+    table: str
+    target: str
+    n_columns: int
+    notes: tuple[str, ...]
+
+
+def model_names(has_classes: bool) -> Mapping[str, str]:
+    """Return what each model that can be compared is, by its name."""
+    return CLASS_MEANINGS if has_classes else MEANINGS
+
+
+def compare_table(
+    source: Any,
+    target: str,
+    names: Sequence[str] | None = None,
+    task: Task = "auto",
+    seed: int = 0,
+    ignore: Sequence[str] = (),
+) -> TableComparison:
+    """Return how models of the slate compare on all rows of a table, in the same folds.
+
+    Parameters
+    ----------
+    source
+        A `Table`, a path or a data frame.
+    target
+        Name of the column to predict.
+    names
+        Models to compare; all that suit the table if None.
+    task, seed
+        What the target is predicted as, and what draws the folds.
+    ignore
+        Columns that are not used.
+    """
+    table = as_table(source)
+    wanted = prepare_target(table, target, task)
+    require_rows(wanted, table.name)
+    require_ignorable(ignore, table, target)
+    chosen = _known(names, wanted)
+    labeled = table.rows(wanted.rows)
+    schema = TableSchema.of(labeled, leave_out=(target,), ignore=ignore)
+    preparation = TablePreparation.learn(labeled, target, schema, y=wanted.y)
+    prepared = preparation.prepare(labeled)
+    models, notes = _models(prepared, preparation, wanted, chosen)
+    with threads_for(0), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = compare(
+            models, named_inputs(prepared), wanted.y, cv=_n_folds(wanted), random_state=seed
+        )
+    said = wanted.notes + preparation.notes + notes
+    return TableComparison(found, table.name, target, len(schema.used), said)
+
+
+def _known(names: Sequence[str] | None, target: Target) -> list[str] | None:
+    """Return names as the slate spells them; an unknown one is refused with the nearest."""
+    if names is None:
+        return None
+    known = list(model_names(target.has_classes))
+    chosen = [_spelled(name, known) for name in names]
+    if len(set(chosen)) < 2:
+        raise TableError(
+            f"--models must name at least 2 different models; found {quoted(chosen)}; choose "
+            f"from {quoted(known, 20)}."
+        )
+    return list(dict.fromkeys(chosen))
+
+
+def _spelled(name: str, known: list[str]) -> str:
+    plain = " ".join(name.replace("-", " ").replace("_", " ").lower().split())
+    if plain in known:
+        return plain
+    nearest = nearest_names(plain, known, n=1)
+    hint = f"did you mean {nearest[0]!r}? " if nearest else ""
+    raise TableError(
+        f"--models must name models for this target; found {name.strip()!r}; {hint}choose from "
+        f"{quoted(known, 20)}."
+    )
+
+
+def _models(
+    prepared: PreparedTable,
+    preparation: TablePreparation,
+    target: Target,
+    chosen: list[str] | None,
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return the models by name, and notes on those that were left out."""
+    completion = RowCompletion.learn(prepared.X, target.y, preparation.level_places)
+    X = completion.training(prepared.X, target.y).one_of_each().X
+    if target.has_classes:
+        n_classes = len(np.unique(target.y))
+        slate: Any = class_slate(X, n_classes, bayes_kinds(preparation))
+    else:
+        slate = regression_slate(X)
+    offered = dict(slate.candidates)
+    if has_missing(prepared.X):
+        held = held_out_completion(completion, prepared.X, preparation.level_places)
+        offered = {name: over_gaps(model, held) for name, model in offered.items()}
+    if chosen is None:
+        return offered, slate.notes
+    for name in chosen:
+        if name not in offered:
+            why = next((note for note in slate.notes if note.startswith(f"{name} ")), "")
+            raise TableError(
+                f"--models must name models that suit the table; found that {why or name} "
+                "Choose others."
+            )
+    return {name: offered[name] for name in chosen}, ()
+
+
+def _n_folds(target: Target) -> int:
+    if not target.has_classes:
+        return min(N_FOLDS, len(target.y))
+    _, counts = np.unique(target.y, return_counts=True)
+    return int(min(N_FOLDS, counts.min()))

@@ -1,0 +1,1 @@
+"""Partial dependence: how predictions move with one column."""

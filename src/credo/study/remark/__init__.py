@@ -1,0 +1,1 @@
+"""Sentences on a result: what to believe of it and what not to."""

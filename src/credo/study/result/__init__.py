@@ -1,0 +1,1 @@
+"""What a study answers, as values that terminal and report both read."""

@@ -1,0 +1,248 @@
+"""Partitions of rows into parts to learn from and parts to judge by.
+
+All take a generator, never a seed, and classes that are not known (NaN, None) are a stratum
+of their own. `credo.validation.splitter` wraps them for ``cv=`` of scikit-learn.
+"""
+
+from __future__ import annotations
+
+from heapq import heapify, heapreplace
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike, NDArray
+
+from credo.numerics.quotation import quote
+from credo.validation.outcome import MISSING, coded
+
+__all__ = [
+    "fold_labels",
+    "grouped_fold_labels",
+    "hold_out",
+    "leave_one_out_labels",
+    "stratified_fold_labels",
+    "time_splits",
+]
+
+Rows = NDArray[np.intp]
+
+
+def hold_out(
+    n: int, share: float, rng: Generator, stratify: ArrayLike | None = None
+) -> tuple[Rows, Rows]:
+    """Return training rows and test rows, each in rising order; no row is in both.
+
+    Parameters
+    ----------
+    n
+        Number of rows.
+    share
+        Part of the rows to hold out, rounded to whole rows, at least one on each side.
+    stratify
+        Class of each row, shape (n,): the test rows then hold the share of every class, to
+        within one row.
+
+    Examples
+    --------
+    >>> train, test = hold_out(10, 0.3, np.random.default_rng(0))
+    >>> len(train), len(test)
+    (7, 3)
+    """
+    if n < 2:
+        raise ValueError(
+            f"at least 2 rows are needed to hold some out; found {n}. Add rows, or judge by "
+            "evidence, which needs no test part."
+        )
+    if not 0 < share < 1:
+        raise ValueError(
+            f"share must be above 0 and below 1; found {share:g}. Pass a part of all rows, "
+            "such as 0.2."
+        )
+    n_test = min(max(round(share * n), 1), n - 1)
+    if stratify is not None:
+        return _systematic(_codes_of(stratify, n), n_test, rng)
+    order = rng.permutation(n)
+    return np.sort(order[n_test:]), np.sort(order[:n_test])
+
+
+def fold_labels(n: int, n_folds: int, rng: Generator) -> Rows:
+    """Return the fold of each row, random, with sizes that differ by at most one.
+
+    Examples
+    --------
+    >>> np.bincount(fold_labels(10, 3, np.random.default_rng(0)))
+    array([4, 3, 3])
+    """
+    if not 2 <= n_folds <= n:
+        raise ValueError(
+            f"n_folds must be from 2 to the number of rows; found {n_folds} for {n} rows. Use "
+            "fewer folds or more rows."
+        )
+    return rng.permutation(np.arange(n, dtype=np.intp) % n_folds)
+
+
+def leave_one_out_labels(n: int) -> Rows:
+    """Return the fold of each row when every row is a fold of its own."""
+    if n < 2:
+        raise ValueError(f"at least 2 rows are needed to leave one out; found {n}. Add rows.")
+    return np.arange(n, dtype=np.intp)
+
+
+def stratified_fold_labels(y: ArrayLike, n_folds: int, rng: Generator) -> Rows:
+    """Return the fold of each row, random, so that folds keep the proportions of classes.
+
+    The sizes of folds differ by at most one, and so do their numbers of rows of each class.
+
+    Parameters
+    ----------
+    y
+        Class of each row; rows whose class is missing (NaN, None) are spread as evenly.
+    n_folds
+        Number of folds, not above the number of rows in the rarest class.
+
+    Examples
+    --------
+    >>> y = np.array(["no"] * 8 + ["yes"] * 4)
+    >>> fold = stratified_fold_labels(y, 4, np.random.default_rng(0))
+    >>> np.bincount(fold), np.bincount(fold[y == "yes"])
+    (array([3, 3, 3, 3]), array([1, 1, 1, 1]))
+    """
+    labels, codes = coded(y)
+    sizes = np.bincount(codes[codes != MISSING], minlength=1)
+    if not 2 <= n_folds <= sizes.min():
+        rarest = f"{labels[sizes.argmin()]!s}" if len(labels) else "none"
+        raise ValueError(
+            "n_folds must be from 2 to the number of rows in the rarest class; found "
+            f"{n_folds} for {sizes.min()} rows of class {quote(rarest)}. Use fewer folds, "
+            "join or leave out rare classes, or use fold_labels."
+        )
+    fold = np.empty(len(codes), dtype=np.intp)
+    # Dealing out class after class without a break keeps both kinds of counts level.
+    fold[_shuffled_strata(codes, rng)] = np.arange(len(codes)) % n_folds
+    return fold
+
+
+def grouped_fold_labels(groups: ArrayLike, n_folds: int, rng: Generator) -> Rows:
+    """Return the fold of each row, random, so that no group is in two folds.
+
+    The largest groups are dealt first, each to the smallest fold so far.
+
+    Examples
+    --------
+    >>> patients = ["a", "a", "a", "b", "b", "c", "d"]
+    >>> fold = grouped_fold_labels(patients, 2, np.random.default_rng(0))
+    >>> np.sort(np.bincount(fold))
+    array([3, 4])
+    """
+    names, codes = coded(groups)
+    if (codes == MISSING).any():
+        raise ValueError(
+            "every row must belong to a group; found none (NaN or None) in "
+            f"{(codes == MISSING).sum()} rows. Name a group for each, its own if it has none."
+        )
+    if not 2 <= n_folds <= len(names):
+        raise ValueError(
+            f"n_folds must be from 2 to the number of groups; found {n_folds} for {len(names)} "
+            "groups. Use fewer folds."
+        )
+    sizes = np.bincount(codes)
+    order = np.lexsort((rng.permutation(len(names)), -sizes))
+    fold_of_group = np.empty(len(names), dtype=np.intp)
+    heap = [(0, int(fold)) for fold in range(n_folds)]
+    heapify(heap)
+    for group in order.tolist():
+        total, fold = heap[0]
+        fold_of_group[group] = fold
+        heapreplace(heap, (total + int(sizes[group]), fold))
+    return fold_of_group[codes]
+
+
+def time_splits(
+    n: int, n_folds: int, gap: int = 0, time: ArrayLike | None = None
+) -> list[tuple[Rows, Rows]]:
+    """Return pairs of training and test rows in which all training rows are older.
+
+    The rows are cut, in the order of time, into ``n_folds + 1`` blocks of equal size. Each
+    block but the first is tested once, by what is learned from all rows before it.
+
+    Parameters
+    ----------
+    n
+        Number of rows.
+    n_folds
+        Number of pairs.
+    gap
+        Number of rows left out between the newest training row and the oldest test row, for
+        outcomes that are known late.
+    time
+        When each row was seen, shape (n,); the order of the rows if None. Rows of equal time
+        are never parted.
+
+    Examples
+    --------
+    >>> for train, test in time_splits(6, 2, gap=1):
+    ...     print(train, test)
+    [0] [2 3]
+    [0 1 2] [4 5]
+    """
+    if n_folds < 1 or gap < 0 or n // (n_folds + 1) <= gap:
+        raise ValueError(
+            "n_folds must be at least 1, gap at least 0, and each of n_folds + 1 blocks longer "
+            f"than the gap; found n_folds={n_folds}, gap={gap} for {n} rows. Use fewer folds "
+            "or a smaller gap."
+        )
+    order, edges = _blocks(n, n_folds, time)
+    starts, ends = edges[1:-1], edges[2:]
+    if (starts <= gap).any() or (starts >= ends).any():
+        raise ValueError(
+            "time must leave rows to learn from and to test in every block; found too many "
+            f"rows of equal time for {n_folds} folds. Use fewer folds or a smaller gap."
+        )
+    return [
+        (np.sort(order[: start - gap]), np.sort(order[start:end]))
+        for start, end in zip(starts, ends, strict=True)
+    ]
+
+
+def _codes_of(y: ArrayLike, n: int) -> Rows:
+    _, codes = coded(y)
+    if len(codes) != n:
+        raise ValueError(
+            f"stratify must hold the class of each of the {n} rows; found {len(codes)}. Pass "
+            "the classes of the same rows."
+        )
+    return codes
+
+
+def _shuffled_strata(codes: Rows, rng: Generator) -> Rows:
+    """Return all rows, stratum after stratum, in random order inside each."""
+    order = rng.permutation(len(codes))
+    return order[np.argsort(codes[order], kind="stable")]
+
+
+def _systematic(codes: Rows, n_test: int, rng: Generator) -> tuple[Rows, Rows]:
+    """Hold out rows at equal steps along the strata, from a random start."""
+    order = _shuffled_strata(codes, rng)
+    n = len(order)
+    passed = np.floor(np.arange(n + 1) * (n_test / n) + rng.uniform())
+    # The last sum is n_test plus the start, up to rounding that must not lose a row.
+    passed[-1] = passed[0] + n_test
+    is_test = np.diff(passed) > 0
+    return np.sort(order[~is_test]), np.sort(order[is_test])
+
+
+def _blocks(n: int, n_folds: int, time: ArrayLike | None) -> tuple[Rows, Rows]:
+    """Return rows in the order of time, and the edges of blocks that part no equal times."""
+    edges = np.arange(n_folds + 2, dtype=np.intp) * n // (n_folds + 1)
+    if time is None:
+        return np.arange(n, dtype=np.intp), edges
+    _, moments = coded(time)
+    if moments.shape != (n,) or (moments == MISSING).any():
+        raise ValueError(
+            f"time must hold when each of the {n} rows was seen; found {len(moments)} times, "
+            f"{(moments == MISSING).sum()} of them missing. Leave out rows without a time."
+        )
+    order = np.argsort(moments, kind="stable")
+    rising = moments[order]
+    edges[1:-1] = np.searchsorted(rising, rising[edges[1:-1]])
+    return order, edges

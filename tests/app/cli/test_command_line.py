@@ -1,0 +1,155 @@
+import io
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from typer.testing import CliRunner
+
+import credo
+from credo.app.cli.command_line import command_line
+
+MAIN = "from credo.app.cli.command_line import main; main()"
+
+
+def run(*arguments):
+    ran = CliRunner().invoke(command_line, [str(argument) for argument in arguments])
+    assert ran.exit_code == 0, ran.output
+    return ran
+
+
+@pytest.fixture
+def fitted(csv_file, monkeypatch):
+    monkeypatch.chdir(csv_file.parent)
+    outputs = ("--out", "model.credo", "--report", "report.html")
+    return run("fit", csv_file, "--target", "outcome", *outputs)
+
+
+def test_fit_prints_one_table_and_what_the_winner_says(fitted):
+    assert "The strongest weights of" not in fitted.stdout
+    for text in (
+        "clinic.csv: 120 rows, 4 columns used to predict 'outcome'; 96 rows to learn from, 24",
+        "Column 'patient_id' is left out: it numbers the rows.",
+        "90 %",
+        "spline",
+        "The most probable candidate is",
+        "What moves the prediction most",
+        "model: model.credo",
+        "report: report.html",
+    ):
+        assert text in fitted.stdout
+    assert fitted.stderr == ""
+
+
+def test_the_table_fits_into_eighty_columns(fitted):
+    lines = fitted.stdout.splitlines()
+    start = next(i for i, line in enumerate(lines) if "bility" in line) - 1
+    end = next(i for i, line in enumerate(lines) if line.startswith("average"))
+    assert all(len(line.rstrip()) <= 80 for line in lines[start : end + 3])
+    assert "±" in lines[end]
+    assert not any("…" in line for line in lines[start : end + 1])
+
+
+def test_fit_without_outputs_writes_nothing(csv_file, monkeypatch):
+    monkeypatch.chdir(csv_file.parent)
+    ran = run(
+        "fit", csv_file, "--target", "outcome", "--coverage", "0.5", "--test-share", "0.4"
+    )
+    assert "48 held out" in ran.stdout
+    assert "50 %" in ran.stdout
+    assert "Add --out model.credo" in ran.stdout
+    assert [path.name for path in csv_file.parent.iterdir()] == ["clinic.csv"]
+
+
+def test_predictions_are_those_of_the_saved_model_in_the_order_of_the_rows(fitted, csv_file):
+    run("predict", "model.credo", csv_file, "--out", "predictions.csv")
+    written = pd.read_csv("predictions.csv")
+    table = pd.read_csv(csv_file)
+    assert list(written.columns) == ["patient_id", "mean", "sd", "low", "high"]
+    assert written["patient_id"].tolist() == table["patient_id"].tolist()
+    told = credo.load("model.credo").predict(table.iloc[::-1]).frame.iloc[::-1]
+    for name in ("mean", "sd", "low", "high"):
+        assert_allclose(written[name], told[name], rtol=1e-7)
+    is_inside = (written["low"] < table["outcome"]) & (table["outcome"] < written["high"])
+    assert is_inside.mean() > 0.8
+
+
+def test_predictions_without_out_go_to_standard_output_and_notes_do_not(fitted, csv_file):
+    table = pd.read_csv(csv_file).drop(columns="outcome").head(8)
+    table.loc[0, "site"] = "moon"
+    table.loc[1, "dose"] = 99.0
+    table.loc[2, "age"] = np.nan
+    table.assign(extra=1).to_csv("new.csv", index=False)
+    ran = run("predict", "model.credo", "new.csv")
+    assert len(pd.read_csv(io.StringIO(ran.stdout))) == 8
+    for note in ("'moon'", "by 'dose' 1", "of 'age'", "ignored: 'extra'"):
+        assert note in ran.stderr
+
+
+def test_a_wider_coverage_gives_wider_intervals(fitted, csv_file):
+    widths = []
+    for coverage in ("0.5", "0.9", "0.99"):
+        ran = run("predict", "model.credo", csv_file, "--coverage", coverage)
+        frame = pd.read_csv(io.StringIO(ran.stdout))
+        widths.append((frame["high"] - frame["low"]).mean())
+    assert widths == sorted(widths)
+    assert widths[0] < widths[1] < widths[2]
+
+
+def test_inspect_tells_what_the_file_holds(fitted, csv_file):
+    text = run("inspect", "model.credo").stdout
+    table = credo.data.read_table(csv_file)
+    for part in (
+        "TableRegression",
+        table.fingerprint(),
+        f"credo-bayes {credo.__version__}",
+        "Probabilities after all rows: constant <0.001",
+        "learned from 120 rows",
+        "Too improbable to take part in predictions, below 1e-06: constant",
+        "Predictions of 'outcome' are off by",
+    ):
+        assert part in text
+
+
+def test_inspect_tells_the_class_of_any_model_file(tmp_path):
+    path = tmp_path / "plain.credo"
+    credo.save(credo.LinearRegression().fit(np.eye(4), [1.0, 2.0, 3.0, 5.0]), path)
+    assert "a LinearRegression written" in run("inspect", path).stdout
+
+
+def test_demo_leaves_a_model_and_a_report(tmp_path):
+    ran = run("demo", "--folder", tmp_path / "deep" / "demo")
+    assert "concrete.csv: 1,030 rows" in ran.stdout
+    names = sorted(path.name for path in (tmp_path / "deep" / "demo").iterdir())
+    assert names == ["concrete.credo", "concrete.html"]
+
+
+def test_version_and_bare_command_answer():
+    assert run("--version").stdout.strip() == f"credo {credo.__version__}"
+    assert "Usage" in run().stdout
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys; from credo.app.cli.command_line import command_line\n"
+        "try: command_line(['--help'])\n"
+        "except SystemExit as end: code = end.code\n"
+        "heavy = {'sklearn', 'pandas', 'matplotlib', 'scipy', 'numba', 'numpy'}\n"
+        "print(sorted(heavy & set(sys.modules)), code)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.splitlines()[-1] == "[] 0"
+
+
+def test_a_terminal_that_knows_only_ascii_still_gets_an_answer(csv_file):
+    ran = subprocess.run(
+        [sys.executable, "-c", MAIN, "fit", str(csv_file), "--target", "outcome"],
+        capture_output=True,
+        check=True,
+        env={"PYTHONIOENCODING": "ascii", "PATH": ""},
+    )
+    assert b"The most probable candidate is" in ran.stdout

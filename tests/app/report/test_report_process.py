@@ -1,0 +1,154 @@
+"""A report made by a second process, against the same made in this one."""
+
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from credo.app.report import report_process as module
+from credo.app.report.report import report_page
+from credo.app.report.report_process import ReportProcess, report_process
+
+FLAGS = dict.fromkeys(module._FLAGS.values(), 0)
+
+
+@pytest.fixture
+def elsewhere(monkeypatch):
+    """Let no page be made in this process."""
+    monkeypatch.setattr(module, "app", None)
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """Let a process be started although this one has loaded what draws."""
+    monkeypatch.setattr(module, "_is_worth", lambda: True)
+
+
+@pytest.mark.parametrize("kind", ["result", "sorted_rows"])
+def test_another_process_makes_the_same_page(kind, request, started, elsewhere):
+    judged = request.getfixturevalue(kind)
+    with report_process(is_wanted=True) as maker:
+        maker.begin(judged)
+        assert maker.page(judged) == report_page(judged).encode()
+
+
+def test_files_of_the_current_folder_are_no_modules(result, tmp_path, monkeypatch, started):
+    (tmp_path / "numpy.py").write_text("open('ran', 'w')\n")
+    monkeypatch.chdir(tmp_path)
+    with report_process(is_wanted=True) as maker:
+        maker.begin(result)
+        assert maker.page(result) == report_page(result).encode()
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    "code", ["raise SystemExit(1)", "print('half of a p', flush=True); 1/0"]
+)
+def test_a_process_that_fails_is_made_up_for(code, result):
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    maker = ReportProcess(process)
+    maker.begin(result)
+    assert maker.page(result) == report_page(result).encode()
+
+
+def test_a_process_that_cannot_be_started_is_made_up_for(result, monkeypatch, started):
+    monkeypatch.setattr(sys, "executable", "/no/such/file")
+    with report_process(is_wanted=True) as maker:
+        maker.begin(result)
+        assert maker.page(result) == report_page(result).encode()
+
+
+def test_whatever_stops_the_work_ends_the_other_process(monkeypatch, started):
+    processes = []
+    start = module._started
+    monkeypatch.setattr(module, "_started", lambda: processes.append(start()) or processes[-1])
+    with pytest.raises(KeyboardInterrupt), report_process(is_wanted=True):
+        raise KeyboardInterrupt
+    assert processes[0].poll() is not None
+
+
+@pytest.mark.parametrize("is_wanted", [True, False])
+def test_no_process_is_started_for_no_report(is_wanted, monkeypatch, started):
+    asked = []
+    monkeypatch.setattr(module, "_started", lambda: asked.append(1))
+    with report_process(is_wanted):
+        pass
+    assert len(asked) == is_wanted
+
+
+@pytest.mark.parametrize(
+    ("n_cores", "loaded", "is_worth"),
+    [(2, {}, True), (1, {}, False), (2, {"matplotlib"}, False)],
+)
+def test_one_core_or_what_draws_being_loaded_make_a_process_useless(
+    n_cores, loaded, is_worth, monkeypatch
+):
+    monkeypatch.setattr(module, "n_cores", lambda: n_cores)
+    monkeypatch.setattr(module, "sys", SimpleNamespace(modules=loaded))
+    assert module._is_worth() is is_worth
+
+
+def test_what_others_print_is_no_part_of_the_page(result, tmp_path, monkeypatch, started):
+    (tmp_path / "sitecustomize.py").write_text("print('hello')\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with report_process(is_wanted=True) as maker:
+        maker.begin(result)
+        assert maker.page(result) == report_page(result).encode()
+
+
+def test_another_credo_than_the_one_that_asks_does_not_answer(tmp_path):
+    served = subprocess.run(
+        [sys.executable, "-P", "-c", module._COMMAND, str(tmp_path / "credo" / "__init__.py")],
+        input=b"",
+        capture_output=True,
+        check=False,
+    )
+    assert (served.returncode, served.stdout, served.stderr) == (1, b"", b"")
+
+
+@pytest.mark.parametrize(("flag", "letter"), [("isolated", "-I"), ("no_user_site", "-s")])
+def test_what_this_python_must_not_load_the_other_must_not_either(flag, letter, monkeypatch):
+    asked = []
+    monkeypatch.setattr(module.sys, "flags", SimpleNamespace(**FLAGS | {flag: 1}))
+    monkeypatch.setattr(module.subprocess, "Popen", lambda command, **_: asked.append(command))
+    module._started()
+    assert letter in asked[0]
+
+
+@pytest.mark.parametrize("trouble", ["unpicklable", "no thread", "closed"])
+def test_whatever_keeps_the_other_from_being_asked_is_made_up_for(
+    trouble, result, monkeypatch, started
+):
+    with report_process(is_wanted=True) as maker:
+        if trouble == "closed":
+            maker.close()
+        if trouble == "no thread":
+            monkeypatch.setattr(module.Thread, "start", None)
+        maker.begin((lambda: 1) if trouble == "unpicklable" else result)
+        assert maker.page(result) == report_page(result).encode()
+
+
+def failing():
+    raise ValueError("once")
+
+
+@pytest.mark.parametrize("n_parts", [0, 1, 2, 7])
+def test_halves_of_a_page_come_in_order(n_parts):
+    parts = [lambda i=i: f"{i} " * 50_000 for i in range(n_parts)]
+    assert module.halves(parts) == [part() for part in parts]
+
+
+def test_a_half_that_fails_in_a_copy_fails_here_too():
+    with pytest.raises(ValueError, match="once"):
+        module.halves([str, failing])
+
+
+def test_without_copies_of_processes_parts_are_made_in_turn(monkeypatch):
+    monkeypatch.delattr(module.os, "fork")
+    assert module.halves([lambda: "a", lambda: "b"]) == ["a", "b"]

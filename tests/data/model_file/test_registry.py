@@ -1,0 +1,133 @@
+import dataclasses
+import importlib
+import inspect
+from enum import Enum
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from credo import distributions as d
+from credo import families as f
+from credo import features as b
+from credo.data import ModelFileError, load, save
+from credo.data.model_file.codec import Encoder
+from credo.data.model_file.registry import CLASSES, registered_class, registered_name
+
+ROOMS = ["distributions", "families", "features", "inference", "models"]
+# What an engine found for one question is asked for again, never kept in a file; networks
+# themselves are kept by save_network.
+ANSWERS = ("Marginals", "Posterior", "Draws", "Elimination")
+MATRIX = np.array([[2.0, 0.3], [0.3, 1.0]])
+X = np.random.default_rng(0).normal(size=(30, 2))
+
+
+def public_classes():
+    for room in ROOMS:
+        module = importlib.import_module(f"credo.{room}")
+        for name in module.__all__:
+            found = getattr(module, name)
+            if inspect.isclass(found):
+                yield found
+
+
+def holds_state(cls):
+    """Whether objects of a class can be part of something that was learned."""
+    is_value = dataclasses.is_dataclass(cls) or issubclass(cls, Enum)
+    is_problem = cls.__name__.endswith("Problem")
+    is_answer = cls.__name__.endswith(ANSWERS)
+    is_open = inspect.isabstract(cls) or getattr(cls, "_is_protocol", False)
+    return (is_value or hasattr(cls, "get_params")) and not (is_open or is_problem or is_answer)
+
+
+@pytest.mark.parametrize("name", list(CLASSES))
+def test_every_entry_is_the_class_it_names(name):
+    cls = registered_class(name)
+    assert (cls.__name__, cls.__module__) == (name, CLASSES[name])
+    assert registered_name(cls) == name
+
+
+@pytest.mark.parametrize(
+    "cls", [c for c in public_classes() if holds_state(c)], ids=lambda c: c.__name__
+)
+def test_every_public_class_that_holds_state_can_be_saved(cls):
+    assert registered_name(cls) == cls.__name__, (
+        f'add "{cls.__name__}": "{cls.__module__}" to credo.data.model_file.registry.CLASSES'
+    )
+
+
+def test_a_class_of_the_same_name_elsewhere_is_not_ours():
+    stranger = type("Normal", (), {})
+    assert registered_name(stranger) is None
+    with pytest.raises(ModelFileError, match="found 'Stranger'"):
+        registered_class("Stranger")
+
+
+VALUES = [
+    d.Normal([0.0, 1.0], 2.0),
+    d.StudentT(3.0, 0.0, 1.0),
+    d.Gamma(2.0, [1.0, 2.0]),
+    d.MultivariateNormal([0.0, 1.0], MATRIX),
+    d.MultivariateNormal.from_precision([0.0, 1.0], MATRIX),
+    d.MultivariateNormal.from_low_rank([0.0, 1.0], [[1.0], [2.0]], 0.5),
+    d.Mixture([0.3, 0.7], (d.Normal(0.0, 1.0), d.Normal(2.0, 0.5))),
+    d.MultivariateStudentT(4.0, [0.0, 1.0], MATRIX),
+    d.Wishart(5.0, MATRIX),
+    d.InverseWishart(5.0, MATRIX),
+    d.Dirichlet([[1.0, 2.0], [0.3, 0.1]]),
+    d.Categorical([0.1, 0.2, 0.7], labels=["rain", "sun", "snow"]),
+    d.Categorical([[0.1, 0.2, 0.7], [1 / 3, 1 / 3, 1 / 3]]),
+    d.Multinomial(5, [0.1, 0.2, 0.7]),
+    d.Binomial(5, [0.1, 0.2]),
+    d.Empirical(X, [0.7 / 30 + 0.02 * (i % 2) for i in range(30)]),
+    d.JointTable([[0.1, 0.2], [0.3, 0.4]], {"a": ["x", "y"], "b": [0, 1]}),
+    f.NormalStatistics.of(X),
+    f.NormalInverseGamma(0.3, 0.7, 1.5, 2.0).update(f.NormalStatistics.of(X)),
+    f.MultivariateNormalStatistics.of(X),
+    f.BetaBernoulli(1.0, 2.0),
+    f.DirichletCategorical([1.0, 2.0, 3.0]),
+    b.PolynomialBasis(3),
+    b.PolynomialBasis(3, orthogonal=True).place(X),
+    b.RadialBasis(4).place(X),
+    b.RadialBasis(centers=X[:3], width=0.5).place(X),
+    b.FourierBasis(2).place(X),
+    b.SigmoidBasis(3).place(X),
+    b.SplineBasis().place(X),
+    b.ContinuedBasis(b.SplineBasis() + b.RadialBasis(4)).place(X),
+    b.ContinuedBasis(b.LinearBasis()).place(X),
+    (b.LinearBasis() + b.PolynomialBasis(2)).place(X),
+]
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda v: type(v).__name__)
+def test_a_value_and_its_loaded_copy_are_the_same_in_every_field(value, tmp_path):
+    save(value, tmp_path / "v.credo")
+    copy = load(tmp_path / "v.credo")
+    before, after = Encoder(), Encoder()
+    assert type(copy) is type(value)
+    assert after.encode(copy) == before.encode(value)
+    for left, right in zip(before.arrays, after.arrays, strict=True):
+        assert_array_equal(left, right)
+        assert left.dtype == right.dtype
+
+
+@pytest.mark.parametrize(
+    "value",
+    [v for v in VALUES if isinstance(v, d.Distribution)],
+    ids=lambda v: type(v).__name__,
+)
+def test_a_loaded_distribution_draws_the_same(value, tmp_path):
+    save(value, tmp_path / "v.credo")
+    copy = load(tmp_path / "v.credo")
+    left = value.sample(np.random.default_rng(0), 3)
+    assert_array_equal(left, copy.sample(np.random.default_rng(0), 3))
+    assert_array_equal(value.log_prob(left), copy.log_prob(left))
+
+
+@pytest.mark.parametrize(
+    "value", [v for v in VALUES if isinstance(v, b.Basis)], ids=lambda v: type(v).__name__
+)
+def test_a_loaded_basis_gives_the_same_design(value, tmp_path):
+    save(value, tmp_path / "v.credo")
+    copy = load(tmp_path / "v.credo")
+    assert_array_equal(copy.place(X).design(X), value.place(X).design(X))

@@ -1,0 +1,272 @@
+import gzip
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_array_equal
+
+from credo.data import TableError, as_table, load_set, read_table, set_path
+from credo.data.table import table as table_module
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(content, name="data.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+def assert_refused(path, *parts, **settings):
+    with pytest.raises(TableError) as caught:
+        read_table(path, **settings)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.endswith(".")
+    for part in parts:
+        assert part in message, message
+
+
+def test_a_csv_file_is_read_as_it_was_written(tmp_path):
+    frame = pd.DataFrame(
+        {"x": [0.1, 1 / 3, -2e-300], "n": [1, 2, 3], "color": ["red", "a,b", 'say "hi"\nyou']}
+    )
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    table = read_table(tmp_path / "data.csv")
+    pd.testing.assert_frame_equal(table.frame, frame)
+    assert table.name == "data.csv"
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_the_separator_is_found_in_the_header(write, separator):
+    table = read_table(write("a,b,c\n1,2,x y\n3,4,z\n".replace(",", separator)))
+    assert table.columns == ["a", "b", "c"]
+    assert table.frame["b"].tolist() == [2, 4]
+
+
+def test_a_separator_inside_quotes_does_not_count(write):
+    table = read_table(write('"a;b;c;d",e\n1,2\n3,4\n'))
+    assert table.columns == ["a;b;c;d", "e"]
+
+
+def test_gzip_is_recognized_by_content_and_tsv_by_name(write):
+    assert read_table(write(gzip.compress(b"a,b\n1,2\n"), "d.csv.gz")).columns == ["a", "b"]
+    assert read_table(write("a,b\tc\n1\t2\n", "d.tsv")).columns == ["a,b", "c"]
+
+
+def test_decimal_commas_are_numbers_where_commas_do_not_separate(write):
+    table = read_table(write("x;y\n1,5;2\n-0,25;3\n"))
+    assert table.frame["x"].tolist() == [1.5, -0.25]
+
+
+def test_byte_order_mark_and_old_line_ends_do_not_matter(write):
+    for content in [
+        b"\xef\xbb\xbfa,b\n1,2\n",
+        b"a,b\r\n1,2\r\n",
+        b"a,b\r1,2\r",
+        b"\n\na,b\n\n1,2",
+    ]:
+        table = read_table(write(content))
+        assert table.columns == ["a", "b"]
+        assert table.frame.to_numpy().tolist() == [[1, 2]]
+
+
+@pytest.mark.parametrize("marker", ["", "NA", "NaN", "null", "?", " NA ", "n/a", "None"])
+def test_missing_markers_are_missing_and_not_text(write, marker):
+    table = read_table(write(f"x,color\n1,red\n{marker},{marker}\n3,blue\n"))
+    assert_array_equal(table.frame["x"], [1.0, np.nan, 3.0])
+    assert table_module.cell.text(table.frame["color"]).tolist() == ["red", None, "blue"]
+
+
+def test_a_nameless_column_is_named_by_its_position(write):
+    assert read_table(write(",x\n0,5\n1,6\n")).columns == ["unnamed_1", "x"]
+
+
+def test_text_columns_keep_their_leading_zeros(write):
+    path = write("zip,y\n01234,1\n56789,2\n")
+    assert read_table(path, text_columns=["zip"]).frame["zip"].tolist() == ["01234", "56789"]
+
+
+def test_parquet_is_read_with_its_types(tmp_path):
+    frame = pd.DataFrame(
+        {"x": [1.5, None], "n": [1, 2], "c": ["a", "b"], "t": pd.to_datetime(["2024", "2025"])}
+    )
+    frame.to_parquet(tmp_path / "data.parquet")
+    pd.testing.assert_frame_equal(read_table(tmp_path / "data.parquet").frame, frame)
+
+
+def test_parquet_without_pyarrow_says_how_to_get_it(tmp_path, monkeypatch):
+    pd.DataFrame({"x": [1.0]}).to_parquet(tmp_path / "data.parquet")
+    monkeypatch.setattr(table_module.importlib.util, "find_spec", lambda name: None)
+    assert_refused(tmp_path / "data.parquet", "pyarrow", "pip install 'credo-bayes[parquet]'")
+
+
+def test_a_damaged_parquet_file_is_refused(write):
+    assert_refused(write(b"PAR1 and nothing else", "d.parquet"), "d.parquet", "Parquet")
+
+
+def test_an_absent_file_is_refused_with_the_nearest_name(write):
+    path = write("a\n1\n", "houses.csv")
+    assert_refused(path.with_name("house.csv"), "house.csv must be a file", "'houses.csv'")
+    assert_refused(path.parent / "no" / "x.csv", "found no folder")
+
+
+def test_a_folder_is_refused(tmp_path):
+    assert_refused(tmp_path, "must be a CSV or Parquet file", "found a folder")
+
+
+def test_a_workbook_is_refused_with_what_to_do(write):
+    assert_refused(write(b"PK\x03\x04....", "sheet.xlsx"), "Excel", "CSV UTF-8")
+
+
+def test_a_damaged_gzip_file_is_refused(write):
+    whole = gzip.compress(b"a,b\n1,2\n" * 1000)
+    for damaged in (whole[: len(whole) // 2], whole[:20] + b"xxxx" + whole[24:]):
+        assert_refused(write(damaged, "d.csv.gz"), "d.csv.gz must be a whole gzip file")
+
+
+@pytest.mark.parametrize("content", ["", "\n", " \r\n\n", b"\xef\xbb\xbf"])
+def test_an_empty_file_is_refused(write, content):
+    assert_refused(write(content), "data.csv", "found an empty file")
+
+
+def test_a_header_without_rows_is_refused(write):
+    assert_refused(write("a,b,c\n"), "must have rows below its header; found none")
+
+
+def test_repeated_column_names_are_refused(write):
+    assert_refused(write("a,b,a\n1,2,3\n"), "'a' as columns 1 and 3", "rename")
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "found"),
+    [
+        ("a,b,c\n1,2,3\n4,5\n6,7,8\n", 3, 2),
+        ("a,b,c\n1,2,3\n4,5,6,7\n", 3, 4),
+        ("a,b,c\n\n1,2,3\n   \n4,5", 5, 2),
+        ('a,b,c\n"x\ny",2,3\n4,5\n', 4, 2),
+        ('a,b,c\n1,2,3\n"4,5",6\n', 3, 2),
+        ("a\tb\tc\n1\t2\t3\n\t\n", 3, 2),
+    ],
+)
+def test_rows_of_unequal_length_are_refused_with_line_and_counts(write, content, line, found):
+    assert_refused(write(content), "must have 3 fields", f"found {found} on line {line};")
+
+
+def test_line_numbers_stay_right_beyond_one_block(write, monkeypatch):
+    monkeypatch.setattr("credo.data.table.text_table._BLOCK", 10)
+    assert_refused(write("a,b\n" + "1,2\n" * 99 + "3\n"), "found 1 on line 101;")
+    assert len(read_table(write("a,b\n" + "1,2\n" * 99))) == 99
+
+
+def test_an_unclosed_quote_is_refused(write):
+    assert_refused(write('a,b\n1,"2\n3,4\n'), "data.csv")
+
+
+def test_bytes_that_are_not_utf8_are_refused_with_their_position(write):
+    assert_refused(write("name,x\nJosé,1\n".encode("latin-1")), "0xe9 at byte position 10")
+    assert_refused(write("a,b\n1,2\n".encode("utf-16-le")), "zero byte at byte position 1;")
+
+
+@pytest.mark.parametrize("value", ["inf", "-inf", "Infinity", "1e999"])
+def test_infinite_values_are_refused_with_column_and_line(write, value):
+    assert_refused(write(f"x,y\n1,2\n\n3,{value}\n"), "column 'y'", "inf", "on line 4;")
+
+
+def test_text_in_a_number_column_is_refused_with_its_line(write):
+    rows = "".join(f"{i},{i}.5\n" for i in range(30))
+    path = write("n,x\n" + rows + "30,NA\n31,about 7\n32,2.0\n")
+    assert_refused(path, "column 'x'", "31 of its 32 values", "'about 7' on line 33;")
+
+
+def test_a_column_below_the_number_share_is_text(write):
+    table = read_table(write("x\n1\n2\nlow\n3\n"))
+    assert table.frame["x"].tolist() == ["1", "2", "low", "3"]
+    nine_of_ten = "x\n" + "1\n" * 9 + "low\n"
+    assert_refused(write(nine_of_ten), "'low' on line 11;")
+    assert read_table(write(nine_of_ten), text_columns=["x"]).frame["x"].tolist()[-1] == "low"
+
+
+def test_pandas_and_polars_frames_give_the_same_table():
+    pandas = pd.DataFrame(
+        {
+            "x": [1.5, None, 2.0],
+            "c": ["a", None, "b"],
+            "b": [True, False, True],
+            "t": pd.to_datetime(["2024-01-01", None, "2024-01-03"]),
+        }
+    )
+    polars = pl.DataFrame(
+        {"x": [1.5, None, 2.0], "c": ["a", None, "b"], "b": [True, False, True]}
+    ).with_columns(t=pl.Series(["2024-01-01", None, "2024-01-03"]).str.to_datetime())
+    left, right = as_table(pandas), as_table(polars)
+    for name in pandas:
+        cells = [table_module.cell.text(t.frame[name]).tolist() for t in (left, right)]
+        assert cells[0] == cells[1]
+    assert left.fingerprint() == right.fingerprint()
+
+
+def test_frames_are_checked_like_files():
+    with pytest.raises(TableError, match=r"column 'x' of the table .* inf on row 2;"):
+        as_table(pd.DataFrame({"x": [1.0, np.inf]}))
+    with pytest.raises(TableError, match="as columns 1 and 2"):
+        as_table(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+    with pytest.raises(TableError, match="found none"):
+        as_table(pl.DataFrame({"x": []}))
+    with pytest.raises(TableError, match=r"'v' .* values of type list"):
+        as_table(pd.DataFrame({"v": [[1, 2], [3]]}))
+    with pytest.raises(TypeError, match="found int"):
+        as_table(3)
+
+
+def test_numbers_written_as_text_in_a_frame_become_numbers():
+    assert as_table(pd.DataFrame({"x": ["1", "2.5", "?"]})).frame["x"].tolist()[:2] == [1, 2.5]
+
+
+def test_rows_picks_by_position_and_by_truth_value():
+    table = as_table(pd.DataFrame({"x": [1, 2, 3]}))
+    assert table.rows([2, 0]).frame["x"].tolist() == [3, 1]
+    assert table.rows([False, True, True]).frame["x"].tolist() == [2, 3]
+    assert len(table.rows(np.array([False, True, True]))) == 2
+
+
+def test_fingerprint_changes_with_any_cell_name_or_order():
+    base = pd.DataFrame({"x": [1.0, 2.0], "c": ["a", "b"]})
+    others = [
+        base.assign(x=[1.0, 2.5]),
+        base.assign(c=["a", "c"]),
+        base.rename(columns={"x": "z"}),
+        base.iloc[::-1],
+    ]
+    prints = {as_table(frame).fingerprint() for frame in [base, *others]}
+    assert len(prints) == 5
+    assert as_table(base.copy()).fingerprint() in prints
+
+
+def test_reading_a_file_equals_passing_its_frame():
+    table = read_table(set_path("concrete"))
+    assert table.fingerprint() == as_table(load_set("concrete")).fingerprint()
+
+
+def test_a_packed_table_is_unpacked_up_to_a_limit_that_grows_with_its_size(write, monkeypatch):
+    monkeypatch.setattr(table_module, "LARGE", 1000)
+    monkeypatch.setattr(table_module, "MOST_TIMES", 10)
+    assert len(read_table(write(gzip.compress(b"a\n" + b"1\n" * 400), "d.csv.gz"))) == 400
+    bomb = write(gzip.compress(b"a\n" + b"1\n" * 4000), "d.csv.gz")
+    assert bomb.stat().st_size < 100
+    assert_refused(bomb, "d.csv.gz must unpack to at most 1,000 bytes; found more; unpack it")
+    rng = np.random.default_rng(0)
+    text = "a\n" + "\n".join(map(str, rng.integers(10**9, size=1000)))
+    assert len(read_table(write(gzip.compress(text.encode()), "d.csv.gz"))) == 1000
+
+
+def test_a_parquet_file_with_more_cells_than_memory_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "d.parquet"
+    pd.DataFrame({"a": np.zeros(50), "b": np.zeros(50)}).to_parquet(path)
+    monkeypatch.setattr(table_module, "MOST_CELLS", 100)
+    assert len(read_table(path)) == 50
+    monkeypatch.setattr(table_module, "MOST_CELLS", 99)
+    assert_refused(path, "d.parquet must have at most 99 cells; found 100")

@@ -1,0 +1,244 @@
+"""Orders of elimination against brute force, hand triangulation and other libraries."""
+
+import gzip
+import importlib.util
+import itertools
+import math
+import re
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from credo.graphs.structure.elimination_order import elimination_cliques, elimination_order
+
+
+def _random_graph(rng, n, density):
+    linked = np.triu(rng.random((n, n)) < density, 1)
+    linked |= linked.T
+    return [set(np.flatnonzero(row).tolist()) for row in linked]
+
+
+def _grid(rows, columns):
+    graph = nx.convert_node_labels_to_integers(nx.grid_2d_graph(rows, columns))
+    return [set(graph[v]) for v in range(rows * columns)]
+
+
+def _cliques_by_hand(neighbors, order):
+    """Eliminate on a plain graph, linking the neighbors of each node that goes."""
+    graph = nx.Graph([(v, u) for v, around in enumerate(neighbors) for u in around])
+    graph.add_nodes_from(range(len(neighbors)))
+    cliques = []
+    for v in order:
+        around = set(graph[v])
+        cliques.append(around | {v})
+        graph.add_edges_from(itertools.combinations(around, 2))
+        graph.remove_node(v)
+    return cliques
+
+
+def _cells_by_hand(neighbors, n_states, order):
+    cliques = _cliques_by_hand(neighbors, order)
+    return [math.prod(n_states[v] for v in clique) for clique in cliques]
+
+
+def _best_by_brute_force(neighbors, n_states, last=()):
+    early = [v for v in range(len(neighbors)) if v not in last]
+    return min(
+        sum(_cells_by_hand(neighbors, n_states, (*first, *then)))
+        for first in itertools.permutations(early)
+        for then in itertools.permutations(last)
+    )
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_cost_is_that_of_eliminating_by_hand(seed):
+    rng = np.random.default_rng(seed)
+    neighbors = _random_graph(rng, 25, 0.2)
+    n_states = rng.integers(1, 5, 25).tolist()
+    found = elimination_order(neighbors, n_states)
+    cliques = _cliques_by_hand(neighbors, found.order)
+    cells = _cells_by_hand(neighbors, n_states, found.order)
+    maximal = {frozenset(c) for c in cliques if not any(c < other for other in cliques)}
+    assert sorted(found.order) == list(range(25))
+    assert elimination_cliques(neighbors, found.order) == cliques
+    assert found.width == max(map(len, cliques)) - 1
+    assert found.cells == sum(cells)
+    assert found.largest == max(cells)
+    assert found.maximal_cells == sum(math.prod(n_states[v] for v in c) for c in maximal)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_order_of_a_small_graph_is_the_best_of_all_orders(seed):
+    rng = np.random.default_rng(seed)
+    neighbors = _random_graph(rng, 6, 0.5)
+    n_states = rng.integers(2, 6, 6).tolist()
+    found = elimination_order(neighbors, n_states)
+    # A simplicial node goes first though another of its clique may have more states.
+    assert found.cells <= 1.1 * _best_by_brute_force(neighbors, n_states)
+
+
+@pytest.mark.parametrize(("first", "second"), [(3, 4), (5, 2)])
+def test_order_of_a_bipartite_graph_is_the_best_of_all_orders(first, second):
+    graph = nx.complete_bipartite_graph(first, second)
+    neighbors = [set(graph[v]) for v in graph]
+    n_states = [2, 3, 4, 5, 2, 3, 4][: first + second]
+    found = elimination_order(neighbors, n_states)
+    assert found.cells == _best_by_brute_force(neighbors, n_states)
+
+
+def test_last_variables_are_eliminated_after_all_others_as_well_as_possible():
+    rng = np.random.default_rng(3)
+    neighbors = _random_graph(rng, 7, 0.5)
+    n_states = [2, 3, 2, 4, 2, 3, 2]
+    found = elimination_order(neighbors, n_states, last=[1, 4, 6])
+    assert set(found.order[-3:]) == {1, 4, 6}
+    assert found.cells == sum(_cells_by_hand(neighbors, n_states, found.order))
+    assert found.cells <= 1.1 * _best_by_brute_force(neighbors, n_states, (1, 4, 6))
+
+
+def test_last_variables_can_cost_more():
+    star = [{1, 2, 3, 4}, {0}, {0}, {0}, {0}]
+    assert elimination_order(star, [2] * 5).cells == 4 * 4 + 2
+    assert elimination_order(star, [2] * 5, last=[1, 2, 3, 4]).cells == 32 + 16 + 8 + 4 + 2
+
+
+def test_naming_all_variables_last_changes_nothing():
+    neighbors = _grid(4, 4)
+    free = elimination_order(neighbors, [2] * 16)
+    assert elimination_order(neighbors, [2] * 16, last=range(16)) == free
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_chordal_graphs_gain_no_links(seed):
+    rng = np.random.default_rng(seed)
+    neighbors = _random_graph(rng, 20, 0.25)
+    filled = nx.Graph()
+    filled.add_nodes_from(range(20))
+    for clique in _cliques_by_hand(neighbors, rng.permutation(20).tolist()):
+        filled.add_edges_from(itertools.combinations(clique, 2))
+    n_states = rng.integers(2, 5, 20).tolist()
+    found = elimination_order([set(filled[v]) for v in range(20)], n_states)
+    maximal = nx.chordal_graph_cliques(filled)
+    assert found.heuristic == "simplicial"
+    assert found.maximal_cells == sum(math.prod(n_states[v] for v in c) for c in maximal)
+
+
+def test_trees_need_tables_of_two_variables():
+    tree = nx.random_labeled_tree(200, seed=1)
+    found = elimination_order([set(tree[v]) for v in range(200)], [3] * 200)
+    assert found.width == 1
+    assert found.cells == 199 * 9 + 3
+
+
+def test_long_chains_are_taken_from_their_ends():
+    n = 100_000
+    chain = [{i - 1, i + 1} - {-1, n} for i in range(n)]
+    found = elimination_order(chain, [2] * n)
+    assert (found.width, found.cells) == (1, 4.0 * (n - 1) + 2)
+
+
+def test_long_ladders_go_by_lowest_degree():
+    n = 7_000
+    ladder = nx.convert_node_labels_to_integers(nx.ladder_graph(n))
+    found = elimination_order([set(ladder[v]) for v in range(2 * n)], [2] * (2 * n))
+    assert sorted(found.order) == list(range(2 * n))
+    assert found.width == 2
+    assert found.heuristic == "min-degree"
+
+
+def test_parts_without_links_between_them_add_up():
+    square = _grid(2, 2)
+    both = square + [{v + 4 for v in around} for around in square] + [set()]
+    alone = elimination_order(square, [2, 3, 4, 5])
+    joined = elimination_order(both, [2, 3, 4, 5, 2, 3, 4, 5, 7])
+    assert joined.cells == 2 * alone.cells + 7
+
+
+def test_square_grid_reaches_its_known_width():
+    assert elimination_order(_grid(6, 6), [2] * 36).width == 6
+
+
+def test_same_seed_gives_the_same_order():
+    neighbors = _random_graph(np.random.default_rng(5), 40, 0.1)
+    one, two = (
+        elimination_order(neighbors, [3] * 40, rng=np.random.default_rng(7)) for _ in range(2)
+    )
+    assert one == two
+    assert elimination_order(neighbors, [3] * 40) == elimination_order(neighbors, [3] * 40)
+
+
+def test_more_effort_finds_fewer_cells():
+    quick = elimination_order(_grid(9, 9), [2] * 81, effort=0)
+    thorough = elimination_order(_grid(9, 9), [2] * 81, effort=1)
+    assert thorough.cells < quick.cells
+
+
+def test_order_beats_the_orders_of_networkx():
+    graph = nx.gnp_random_graph(40, 0.15, seed=2)
+    found = elimination_order([set(graph[v]) for v in range(40)], [2] * 40)
+    width, _ = nx.approximation.treewidth_min_fill_in(graph)
+    assert found.width <= width
+
+
+def _moral_graph(name):
+    """Read who shares a table with whom from a network file that another library ships."""
+    package = importlib.util.find_spec("pgmpy").submodule_search_locations[0]
+    file = Path(package) / "utils" / "example_models" / f"{name}.bif.gz"
+    text = gzip.decompress(file.read_bytes()).decode()
+    states = dict(re.findall(r"variable (\S+) \{\s*type discrete \[ (\d+) \]", text))
+    place = {variable: i for i, variable in enumerate(states)}
+    neighbors = [set() for _ in states]
+    for scope in re.findall(r"probability \( (.*?) \)", text):
+        group = {place[variable] for variable in re.split(r"[\s|,]+", scope)}
+        for v in group:
+            neighbors[v] |= group - {v}
+    return neighbors, [int(n) for n in states.values()]
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"),
+    [
+        ("alarm", 1_020),
+        ("win95pts", 2_684),
+        ("hepar2", 2_617),
+        ("hailfinder", 9_544),
+        ("insurance", 24_552),
+        ("pathfinder", 182_641),
+        ("andes", 339_614),
+        ("pigs", 794_313),
+        ("water", 8.0e6),
+        ("diabetes", 10.6e6),
+        ("mildew", 13.1e6),
+        ("munin", 29e6),
+    ],
+)
+def test_published_networks_need_no_more_cells_than_elsewhere(name, cells):
+    assert elimination_order(*_moral_graph(name)).maximal_cells <= cells
+
+
+def test_no_variables_need_no_order():
+    found = elimination_order([], [])
+    assert (found.order, found.width, found.cells, found.largest) == ((), -1, 0.0, 0.0)
+
+
+def test_cells_too_many_for_a_number_are_infinite():
+    n = 700
+    complete = [set(range(n)) - {v} for v in range(n)]
+    assert elimination_order(complete, [4] * n, effort=0).cells == math.inf
+
+
+@pytest.mark.parametrize(
+    ("neighbors", "n_states", "last", "message"),
+    [
+        ([{1}, {0}], [2], (), "one positive number for each of 2 variables; found 1"),
+        ([{1}, {0}], [2, 0], (), "the smallest 0"),
+        ([{1}, {0, 2}], [2, 2], (), "numbered 0 to 1; found 0 to 2"),
+        ([{1}, {0}], [2, 2], (-1,), "numbered 0 to 1; found -1 to 1"),
+        ([{1}, set()], [2, 2], (), "symmetric; found 1 beside 0, not 0 beside 1"),
+    ],
+)
+def test_impossible_input_is_refused(neighbors, n_states, last, message):
+    with pytest.raises(ValueError, match=message):
+        elimination_order(neighbors, n_states, last=last)

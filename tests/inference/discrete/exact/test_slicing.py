@@ -1,0 +1,188 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from credo.inference.discrete.exact.plan import TablePlan
+from credo.inference.discrete.exact.plan_outline import Question, sketch
+from credo.inference.discrete.exact.slicing import SlicedPlan, slice_variables
+from credo.inference.discrete.factor_problem import FactorProblem, table_of
+from credo.inference.engine.error import InferenceTooLarge
+from naive import joint_of
+
+
+def random_problem(rng, n=7, zeros=0.0, is_directed=False):
+    """Return tables over two or three random variables each, connected in a chain at least."""
+    n_states = tuple(int(k) for k in rng.integers(2, 4, size=n))
+    tables = []
+    for child in range(n):
+        others = [i for i in range(child) if i == child - 1 or rng.random() < 0.3]
+        scope = (*others, child)
+        values = rng.gamma(0.7, 1.0, size=[n_states[i] for i in scope]) + 1e-3
+        values = np.where(rng.random(values.shape) < zeros, 0.0, values)
+        if is_directed:
+            values += values.sum(axis=-1, keepdims=True) == 0
+            values /= values.sum(axis=-1, keepdims=True)
+        tables.append(table_of(scope, values, child if is_directed else None))
+    return FactorProblem(n_states, tuple(tables))
+
+
+def in_pieces(problem, question, share):
+    """Return the plan of a question in pieces that take a share of the memory of the whole.
+
+    Where no pieces are that small, the share is raised until some are.
+    """
+    whole = sketch(problem, question)
+    try:
+        small, sliced = slice_variables(problem, whole, share * whole.bytes, 60.0)
+    except InferenceTooLarge:
+        if share > 0.85:
+            raise
+        return in_pieces(problem, question, share + 0.1)
+    assert small.bytes <= share * whole.bytes
+    return SlicedPlan(TablePlan(small), question, sliced, problem.n_states)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.booleans(), st.sampled_from([0.3, 0.5, 0.8]))
+def test_marginals_in_pieces_equal_those_of_the_whole(seed, is_directed, share):
+    rng = np.random.default_rng(seed)
+    problem = random_problem(rng, zeros=0.1, is_directed=is_directed)
+    question = Question("marginals", tuple(range(1, 7)), (0,))
+    codes = rng.integers(problem.n_states[0], size=(1, 3))
+    whole = TablePlan(sketch(problem, question))
+    pieces = in_pieces(problem, question, share)
+    assert pieces.sliced
+    expected, found = whole.run(codes), pieces.run(codes)
+    assert_allclose(found.log_total, expected.log_total, rtol=1e-11, atol=1e-12)
+    assert found.columns.shape == (3, pieces.n_outputs)
+    places = {scope[0]: at for scope, at in pieces.outputs}
+    for scope, column in whole.outputs:
+        (variable,), size = scope, problem.n_states[scope[0]]
+        assert_allclose(
+            found.columns[:, places[variable] : places[variable] + size],
+            expected.columns[:, column : column + size],
+            rtol=1e-10,
+            atol=1e-13,
+        )
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.booleans(), st.sampled_from([0.3, 0.5, 0.8]))
+def test_joint_tables_in_pieces_equal_brute_force(seed, is_directed, share):
+    rng = np.random.default_rng(seed)
+    problem = random_problem(rng, is_directed=is_directed)
+    targets = tuple(sorted(int(i) for i in rng.choice(7, 2, replace=False)))
+    observed = tuple(i for i in (0,) if i not in targets)
+    question = Question("joint", targets, observed)
+    try:
+        plan = in_pieces(problem, question, share)
+    except InferenceTooLarge:
+        return
+    joint = joint_of(problem)
+    codes = np.zeros((len(observed), 1), dtype=int)
+    kept = joint[:1] if observed else joint
+    expected = kept.sum(axis=tuple(i for i in range(7) if i not in targets))
+    ((scope, _),) = plan.outputs
+    found = plan.run(codes).columns[0].reshape([problem.n_states[i] for i in scope])
+    found = found if scope == targets else found.T
+    assert_allclose(found, expected / expected.sum(), rtol=1e-10)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 6), st.sampled_from([0.3, 0.5, 0.8]))
+def test_the_best_state_of_some_variables_in_pieces_equals_brute_force(seed, n_targets, share):
+    rng = np.random.default_rng(seed)
+    problem = random_problem(rng)
+    targets = tuple(sorted(int(i) for i in rng.choice(7, n_targets, replace=False)))
+    question = Question("best", targets)
+    try:
+        plan = in_pieces(problem, question, share)
+    except InferenceTooLarge:
+        return
+    assert set(plan.sliced) <= set(targets)
+    table = joint_of(problem).sum(axis=tuple(i for i in range(7) if i not in targets))
+    states, total = plan.states(np.zeros((0, 1)))
+    assert_allclose(total[0], np.log(table.max()), rtol=1e-10, atol=1e-12)
+    assert_allclose(table[tuple(states[0, 0, list(targets)])], table.max(), rtol=1e-12)
+
+
+def test_draws_in_pieces_have_the_frequencies_of_the_density():
+    problem = random_problem(np.random.default_rng(0), n=4)
+    joint = joint_of(problem)
+    plan = in_pieces(problem, Question("draw"), 0.6)
+    n = 20_000
+    states, total = plan.states(np.zeros((0, 1)), rng=np.random.default_rng(1), n_draws=n)
+    assert_allclose(total[0], np.log(joint.sum()), rtol=1e-12)
+    count = np.zeros(joint.shape)
+    np.add.at(count, tuple(states[0].T), 1.0)
+    expected = joint / joint.sum()
+    assert np.all(np.abs(count / n - expected) <= 5 * np.sqrt(expected * (1 - expected) / n))
+
+
+def test_more_pieces_than_fit_in_one_batch_are_averaged():
+    # A loop of twelve of which eleven are fixed: 2048 pieces, the first ones of little weight.
+    rng = np.random.default_rng(3)
+    tables = [table_of((i, (i + 1) % 12), rng.random((2, 2)) + 0.1) for i in range(12)]
+    problem = FactorProblem((2,) * 12, (*tables, table_of((0,), np.array([0.02, 1.0]))))
+    question, sliced = Question("marginals", tuple(range(12))), tuple(range(11))
+    small = sketch(problem, Question("marginals", (11,), sliced, sliced=sliced))
+    plan = SlicedPlan(TablePlan(small), question, sliced, problem.n_states)
+    found, whole = plan.run(np.zeros((0, 2))), TablePlan(sketch(problem, question))
+    expected = whole.run(np.zeros((0, 2)))
+    assert_allclose(found.log_total, expected.log_total, rtol=1e-12)
+    places = {scope[0]: column for scope, column in whole.outputs}
+    assert len(plan.outputs) == 12
+    for (variable,), column in plan.outputs:
+        at = places[variable]
+        assert_allclose(
+            found.columns[:, column : column + 2], expected.columns[:, at : at + 2], rtol=1e-10
+        )
+
+
+def test_impossible_rows_stay_impossible_in_pieces():
+    rng = np.random.default_rng(4)
+    problem = random_problem(rng)
+    tables = (*problem.tables, table_of((0,), np.eye(problem.n_states[0])[0]))
+    problem = FactorProblem(problem.n_states, tables)
+    plan = in_pieces(problem, Question("marginals", tuple(range(1, 7)), (0,)), 0.5)
+    found = plan.run(np.array([[1, 0]]))
+    assert np.isneginf(found.log_total).tolist() == [True, False]
+    assert np.isnan(found.columns[0]).all()
+    assert np.isfinite(found.columns[1]).all()
+    states, total = plan.states(np.array([[1]]), rng=np.random.default_rng(0), n_draws=2)
+    assert np.all(states == -1)
+    assert total[0] == -np.inf
+
+
+def test_likelihoods_tilt_every_piece():
+    rng = np.random.default_rng(5)
+    problem = random_problem(rng)
+    question = Question("marginals", tuple(range(7)), (), ((2,),))
+    plan = in_pieces(problem, question, 0.5)
+    assert 2 not in plan.sliced
+    weight = rng.random((problem.n_states[2], 2))
+    found = plan.run(np.zeros((0, 2)), weight)
+    for row in range(2):
+        shape = [-1 if i == 2 else 1 for i in range(7)]
+        tilted = joint_of(problem) * weight[:, row].reshape(shape)
+        assert_allclose(found.log_total[row], np.log(tilted.sum()), rtol=1e-11)
+        for (variable,), column in plan.outputs:
+            others = tuple(i for i in range(7) if i != variable)
+            size = problem.n_states[variable]
+            assert_allclose(
+                found.columns[row, column : column + size],
+                tilted.sum(axis=others) / tilted.sum(),
+                rtol=1e-10,
+            )
+
+
+def test_pieces_that_would_take_too_long_are_refused_with_the_cost_of_the_whole():
+    problem = random_problem(np.random.default_rng(6))
+    whole = sketch(problem, Question("total"))
+    with pytest.raises(InferenceTooLarge) as caught:
+        slice_variables(problem, whole, whole.bytes / 2, 1e-12)
+    assert (caught.value.cells, caught.value.bytes) == (whole.cells, whole.bytes)
+    with pytest.raises(InferenceTooLarge):
+        slice_variables(problem, whole, 1.0, 60.0)

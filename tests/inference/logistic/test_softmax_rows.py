@@ -1,0 +1,155 @@
+"""Loss, gradient and curvature of labeled rows, against finite differences and each other."""
+
+import importlib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import special
+
+from credo.inference.logistic.softmax_rows import SoftmaxRows, class_coding
+
+RNG = np.random.default_rng(0)
+module = importlib.import_module("credo.inference.logistic.softmax_rows")
+
+
+def rows(n=60, m=3, n_classes=4, offset=0.0):
+    x = RNG.normal(size=(n, m)) * [1.0, 10.0, 0.1][:m] + offset
+    return SoftmaxRows(
+        x,
+        RNG.integers(n_classes, size=n),
+        RNG.uniform(0.5, 2.0, size=n),
+        x.mean(axis=0),
+        1.0 / x.std(axis=0),
+        class_coding(n_classes),
+    )
+
+
+def by_hand(data, parameters):
+    seen = np.hstack([(data.x - data.center) * data.scale, np.ones((len(data.x), 1))])
+    logs = special.log_softmax(seen @ parameters.T @ data.coding.T, axis=1)
+    return -data.weight @ logs[np.arange(len(logs)), data.code]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_value_is_minus_the_log_likelihood_of_the_classes(n_classes):
+    data = rows(n_classes=n_classes)
+    parameters = RNG.normal(size=data.shape)
+    assert_allclose(data.value_and_gradient(parameters)[0], by_hand(data, parameters))
+    assert_allclose(data.derivatives(parameters)[0], by_hand(data, parameters))
+
+
+@pytest.mark.parametrize("has_intercept", [True, False])
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_derivatives_are_those_of_finite_differences(n_classes, has_intercept):
+    data = replace(rows(n_classes=n_classes), has_intercept=has_intercept)
+    parameters = RNG.normal(size=data.shape)
+    value, gradient, curvature = data.derivatives(parameters)
+    moves = 1e-5 * np.eye(parameters.size).reshape(-1, *data.shape)
+    ends = [[data.value_and_gradient(parameters + s * m) for s in (1, -1)] for m in moves]
+    slope = [(up[0] - down[0]) / 2e-5 for up, down in ends]
+    bend = [(up[1] - down[1]).ravel() / 2e-5 for up, down in ends]
+    assert_allclose(gradient.ravel(), slope, atol=1e-6)
+    assert_allclose(curvature, bend, atol=1e-6)
+    assert value == data.value_and_gradient(parameters)[0]
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_the_loop_over_rows_equals_the_blocks(n_classes, monkeypatch):
+    data = rows(n=5000, n_classes=n_classes)
+    parameters = RNG.normal(size=data.shape)
+    expected = data.value_and_gradient(parameters)
+    monkeypatch.setattr(module, "WORTH_A_LOOP", 0)
+    found = data.value_and_gradient(parameters)
+    assert_allclose(found[0], expected[0], rtol=1e-12)
+    assert_allclose(found[1], expected[1], rtol=1e-9, atol=1e-9)
+
+
+def test_curvature_does_not_depend_on_how_pairs_of_classes_are_summed(monkeypatch):
+    data = rows(n=500)
+    parameters = RNG.normal(size=data.shape)
+    packed = data.derivatives(parameters)[2]
+    monkeypatch.setattr(module, "PACKED_PAIRS", 0)
+    assert_allclose(data.derivatives(parameters)[2], packed, rtol=1e-10, atol=1e-12)
+
+
+def test_a_large_offset_of_the_inputs_costs_no_digits():
+    data = rows()
+    data = replace(data, x=np.round(data.x * 1024) / 1024, center=np.zeros(3))
+    moved = replace(data, x=data.x + 2.0**30, center=data.center + 2.0**30)
+    parameters = RNG.normal(size=data.shape)
+    for near, far in zip(
+        data.derivatives(parameters), moved.derivatives(parameters), strict=True
+    ):
+        assert_allclose(far, near, rtol=1e-12)
+
+
+def test_scores_of_many_classes_sum_to_zero_in_orthonormal_coordinates():
+    for n_classes in (3, 4, 9):
+        coding = class_coding(n_classes)
+        assert_allclose(coding.T @ coding, np.eye(n_classes - 1), atol=1e-12)
+        assert_allclose(coding.sum(axis=0), 0.0, atol=1e-12)
+
+
+def test_extreme_scores_overflow_nowhere():
+    data = rows(n_classes=2)
+    value, gradient, curvature = data.derivatives(np.full(data.shape, 1e4))
+    assert np.isfinite(value)
+    assert np.isfinite(gradient).all()
+    assert np.isfinite(curvature).all()
+
+
+def test_means_over_parameters_without_spread_are_values_at_a_point():
+    rng = np.random.default_rng(0)
+    coding = class_coding(4)
+    some = SoftmaxRows(
+        rng.normal(size=(30, 2)),
+        rng.integers(0, 4, 30),
+        rng.uniform(size=30),
+        np.array([0.3, -1.0]),
+        np.array([2.0, 0.5]),
+        coding,
+    )
+    parameters = rng.normal(size=(3, 3))
+    value, gradient, curvature = some.derivatives(parameters)
+    coordinates = some.coordinates(parameters)
+    found = some.expected(coordinates, np.zeros((30, 6)))
+    assert_allclose(some.weight @ found.loss, value, rtol=1e-5)
+    assert_allclose(some.expected_derivatives(found)[0], gradient, atol=1e-4)
+    assert_allclose(some.expected_derivatives(found)[1], curvature, atol=1e-3)
+    many = np.stack([parameters, 0.5 * parameters])
+    assert_allclose(some.values(many)[0], value)
+    assert_allclose(some.values(many)[1], some.value_and_gradient(many[1])[0])
+
+
+PAIRS = ((0, 1), (0, 2), (1, 2))
+
+
+def test_variances_are_those_of_differences_of_scores():
+    rng = np.random.default_rng(0)
+    x, scale = rng.normal(size=(20, 2)), np.array([2.0, 0.5])
+    some = SoftmaxRows(
+        x, rng.integers(0, 3, 20), np.ones(20), np.zeros(2), scale, class_coding(3)
+    )
+    half = rng.normal(size=(6, 6))
+    covariance = half @ half.T
+    found = some.variances(covariance.reshape(2, 3, 2, 3))
+    draws = (np.eye(6) @ half.T).reshape(6, 2, 3)
+    seen = np.column_stack([x * scale, np.ones(20)])
+    spread = np.einsum("qjm,nm->nqj", draws, seen)
+    scores = spread @ class_coding(3).T
+    expected = [((scores[..., k] - scores[..., j]) ** 2).sum(axis=1) for k, j in PAIRS]
+    assert_allclose(found, np.transpose(expected))
+
+
+def test_variances_of_many_classes_are_those_of_few(monkeypatch):
+    rng = np.random.default_rng(0)
+    x, code = rng.normal(size=(30, 3)), np.arange(30) % 5
+    coding = class_coding(5)
+    rows = SoftmaxRows(x, code, np.ones(30), x.mean(axis=0), np.ones(3), coding)
+    root = rng.normal(size=(16, 16))
+    covariance = (root @ root.T).reshape(4, 4, 4, 4)
+    few = rows.variances(covariance)
+    monkeypatch.setattr(module, "FEW_CLASSES", 4)
+    assert_allclose(rows.variances(covariance), few, rtol=1e-10)

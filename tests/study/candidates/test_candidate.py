@@ -1,0 +1,30 @@
+import numpy as np
+
+from credo import features
+from credo.models import LinearRegression
+from credo.study.candidates.candidate import MEANINGS, described
+from credo.study.candidates.slate import regression_slate
+
+NAMES = {name: getattr(features, name) for name in features.__all__}
+NAMES["LinearRegression"] = LinearRegression
+SLATE = regression_slate(np.random.default_rng(0).normal(size=(400, 3))).candidates
+
+
+def test_the_expression_of_each_candidate_makes_it_again():
+    for candidate, (name, model) in zip(described(SLATE), SLATE, strict=True):
+        again = eval(candidate.expression, NAMES)
+        assert candidate.name == name
+        assert repr(again) == repr(model)
+
+
+def test_every_candidate_has_words_of_its_own():
+    assert [candidate.name for candidate in described(SLATE)] == list(MEANINGS)
+    assert len(set(MEANINGS.values())) == len(MEANINGS)
+
+
+def test_radial_says_that_it_holds_lines_and_how_many_centers():
+    radial = next(c for c in described(SLATE) if c.name == "radial")
+    assert "straight line" in radial.meaning
+    assert radial.expression == (
+        "LinearRegression(ContinuedBasis(LinearBasis() + RadialBasis(n_centers=200)))"
+    )
