@@ -4,10 +4,13 @@ import io
 import json
 import zipfile
 from hashlib import sha256
+from importlib import import_module
 
 import numpy as np
 
-__all__ = ["edited", "seal", "unseal"]
+from credo.data.model_file.registry import registered_classes, registered_name
+
+__all__ = ["edited", "seal", "storable_classes", "unseal"]
 
 
 def unseal(path):
@@ -52,3 +55,9 @@ def _npy(array):
     buffer = io.BytesIO()
     np.lib.format.write_array(buffer, array, allow_pickle=False)
     return buffer.getvalue()
+
+
+def storable_classes():
+    """Return the classes that a model file may hold, by name."""
+    found = {n: getattr(import_module(m), n) for n, m in registered_classes().items()}
+    return {n: c for n, c in found.items() if isinstance(c, type) and registered_name(c) == n}

@@ -1,8 +1,8 @@
 """Regression that ignores its inputs, the baseline to beat: a skeleton for a new model.
 
-Copy it to ``src/credo/models/<name>.py`` and export it from the room. A model validates data,
-states a problem, and says what was learned as a distribution; `predict`, intervals and
-quantiles follow from that. Formulas live in the rooms below it.
+Copy it to ``src/credo/models/<subject>/<name>.py`` and export it by a line in the stub of the
+room. A model validates data, states a problem, and says what was learned as a distribution;
+`predict`, intervals and quantiles follow from that. Formulas live in the rooms below it.
 """
 
 from __future__ import annotations

@@ -5,11 +5,27 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-__all__ = ["exports"]
+__all__ = ["exports", "stub_lines"]
+
+
+@cache
+def stub_lines(stub: Path) -> Mapping[str, tuple[str, str]]:
+    """Return, for each name in a stub, its module and its name there."""
+    tree = ast.parse(stub.read_text(encoding="utf-8"))
+    return MappingProxyType(
+        {
+            alias.asname or alias.name: (str(line.module), alias.name)
+            for line in tree.body
+            if isinstance(line, ast.ImportFrom)
+            for alias in line.names
+        }
+    )
 
 
 def exports(
@@ -27,13 +43,7 @@ def exports(
     moved
         Modules that now hold names which were public here; to ask for one warns.
     """
-    stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
-    places = {
-        alias.asname or alias.name: (str(line.module), alias.name)
-        for line in stub.body
-        if isinstance(line, ast.ImportFrom)
-        for alias in line.names
-    }
+    places = stub_lines(Path(file).with_suffix(".pyi"))
 
     def load(name: str) -> Any:
         if name in places:

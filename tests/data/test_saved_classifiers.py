@@ -9,8 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from credo.data import load, model_file_info, save
-from credo.data.model_file.fitted import FITTED
-from credo.data.model_file.type_check import fits
+from credo.data.model_file.type_check import fits, fitted_types
 from credo.features import SplineBasis
 from credo.models import (
     BaselineClassifier,
@@ -70,7 +69,7 @@ def test_a_loaded_classifier_answers_exactly_as_the_saved_one(model, n_classes, 
 def test_the_list_of_fitted_attributes_is_what_fitting_gives(model, n_classes):
     result = fitted(model, n_classes)
     given = set(vars(result)) - set(result.get_params(deep=False))
-    listed = FITTED[type(model).__name__]
+    listed = fitted_types(type(model))
     assert given == set(listed) - {"fingerprint_"}
     for name in given:
         assert fits(getattr(result, name), listed[name]), name

@@ -7,9 +7,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from credo.data import ModelFileError, TablePreparation, load, load_set, model_file_info, save
-from credo.data.model_file.fitted import FITTED
-from credo.data.model_file.registry import CLASSES, registered_class
-from credo.data.model_file.type_check import fits
+from credo.data.model_file.type_check import fits, fitted_types
 from credo.decisions import HingeMargin
 from credo.distributions import Gamma
 from credo.families import NormalInverseGamma
@@ -29,7 +27,7 @@ from credo.models import (
     RegularizedRisk,
     Stack,
 )
-from resealing import edited, unseal
+from resealing import edited, storable_classes, unseal
 
 YACHT = load_set("yacht")
 X, Y = YACHT.iloc[:, :-1], YACHT["resistance"]
@@ -130,7 +128,7 @@ def test_the_list_of_fitted_attributes_is_what_fitting_gives(model, is_wide):
     y = np.column_stack([Y, Y**2]) if is_wide and type(model).__name__ not in SINGLE else Y
     fitted = clone(model).fit(X, y)
     given = set(vars(fitted)) - set(fitted.get_params(deep=False))
-    listed = FITTED[type(model).__name__]
+    listed = fitted_types(type(model))
     absent = {"fingerprint_", "_sklearn_output_config"} | (
         set() if is_classifier(model) else {"classes_"}
     )
@@ -140,8 +138,10 @@ def test_the_list_of_fitted_attributes_is_what_fitting_gives(model, is_wide):
 
 
 def test_every_registered_estimator_has_a_list():
-    with_settings = {name for name in CLASSES if hasattr(registered_class(name), "get_params")}
-    assert with_settings == set(FITTED)
+    estimators = [cls for cls in storable_classes().values() if hasattr(cls, "get_params")]
+    assert len(estimators) >= 18
+    for cls in estimators:
+        assert {"n_features_in_", "feature_names_in_", "fingerprint_"} < set(fitted_types(cls))
 
 
 def test_a_transformer_keeps_the_kind_of_frame_it_gives(tmp_path):
@@ -209,9 +209,9 @@ def test_a_loaded_neighbor_search_answers_though_its_tree_was_not_saved(
     assert_array_equal(copy.predict_proba(X), fitted.predict_proba(X))
     assert_array_equal(copy.predict(X), fitted.predict(X))
     given = set(vars(fitted)) - set(fitted.get_params(deep=False))
-    assert given == set(FITTED["NearestNeighborsClassifier"]) - {"fingerprint_"}
+    assert given == set(fitted_types(NearestNeighborsClassifier)) - {"fingerprint_"}
     for name in given:
-        assert fits(vars(fitted)[name], FITTED["NearestNeighborsClassifier"][name]), name
+        assert fits(vars(fitted)[name], fitted_types(NearestNeighborsClassifier)[name]), name
 
 
 CONDITIONALS = [
@@ -235,9 +235,9 @@ def test_a_loaded_class_conditional_model_answers_as_the_saved_one(model, has_ga
     assert_array_equal(copy.predict_proba(X), fitted.predict_proba(X))
     assert_array_equal(copy.log_density(X), fitted.log_density(X))
     given = set(vars(fitted)) - set(fitted.get_params(deep=False))
-    assert given == set(FITTED["GaussianClassConditional"]) - {"fingerprint_"}
+    assert given == set(fitted_types(GaussianClassConditional)) - {"fingerprint_"}
     for name in given:
-        assert fits(vars(fitted)[name], FITTED["GaussianClassConditional"][name]), name
+        assert fits(vars(fitted)[name], fitted_types(GaussianClassConditional)[name]), name
 
 
 @pytest.mark.parametrize(
@@ -262,9 +262,9 @@ def test_a_loaded_naive_bayes_answers_as_the_saved_one_and_goes_on_learning(mode
         part.partial_fit(x[200:].assign(site="island"), y[200:])
     assert_array_equal(copy.log_density(x), fitted.log_density(x))
     given = set(vars(fitted)) - set(fitted.get_params(deep=False))
-    assert given == set(FITTED["NaiveBayes"]) - {"fingerprint_"}
+    assert given == set(fitted_types(NaiveBayes)) - {"fingerprint_"}
     for name in given:
-        assert fits(vars(fitted)[name], FITTED["NaiveBayes"][name]), name
+        assert fits(vars(fitted)[name], fitted_types(NaiveBayes)[name]), name
 
 
 SCORES = [
@@ -288,7 +288,7 @@ def test_a_loaded_vote_or_score_answers_as_the_saved_one(model, labels, tmp_path
     assert_array_equal(getattr(copy, verb)(X), getattr(fitted, verb)(X))
     assert_array_equal(copy.predict(X), fitted.predict(X))
     given = set(vars(fitted)) - set(fitted.get_params(deep=False))
-    listed = FITTED[type(model).__name__]
+    listed = fitted_types(type(model))
     assert given == set(listed) - {"fingerprint_"}
     for name in given:
         assert fits(vars(fitted)[name], listed[name]), name

@@ -8,6 +8,7 @@ where some entries of a row are missing.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.random import Generator
@@ -21,6 +22,7 @@ from credo.distributions.multivariate_student_t import MultivariateStudentT
 from credo.distributions.normal import LOG_ROOT_TWO_PI, Normal
 from credo.distributions.student_t import StudentT
 from credo.numerics.array import Array
+from credo.numerics.form import Form
 from credo.numerics.linear.linear_algebra import NotPositiveDefinite, cholesky, symmetrize
 from credo.numerics.linear.mahalanobis import mahalanobis_squares
 from credo.numerics.missing import (
@@ -61,7 +63,7 @@ class ClassConditional:
            [0.731, 0.269]])
     """
 
-    log_weight: Array
+    log_weight: Annotated[Array, Form("k", -np.inf)]
     density: ClassDensity
 
     def log_joint(self, x: Array) -> Array:

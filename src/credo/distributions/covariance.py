@@ -7,7 +7,7 @@ Gaussian algebra above does not ask how its matrix is kept.
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from credo.distributions.batch import Batched
 from credo.distributions.parameter import positive, real, square
 from credo.numerics.array import Array, as_float
+from credo.numerics.form import FINITE, SMALLEST, Form
 from credo.numerics.linear.linear_algebra import Cholesky, cholesky, solve_lower, symmetrize
 from credo.numerics.parallel.threads import threads_for_matrix
 
@@ -80,7 +81,7 @@ class Covariance(Batched, ABC):
 class DenseCovariance(Covariance):
     """The matrix itself, shape (*batch, d, d), with its Cholesky factor when needed."""
 
-    matrix: Array
+    matrix: Annotated[Array, Form("... d d", -FINITE, FINITE)]
     _event_dims: ClassVar[dict[str, int]] = {"matrix": 2}
 
     @cached_property
@@ -146,7 +147,7 @@ class DenseCovariance(Covariance):
 class PrecisionForm(Covariance):
     """The inverse of the covariance, shape (*batch, d, d); never inverted to be used."""
 
-    precision: Array
+    precision: Annotated[Array, Form("... d d", -FINITE, FINITE)]
     _event_dims: ClassVar[dict[str, int]] = {"precision": 2}
 
     @cached_property
@@ -232,8 +233,8 @@ class LowRankCovariance(Covariance):
     from the identity only on the ``r`` columns of ``U V``.
     """
 
-    factor: Array
-    noise: Array
+    factor: Annotated[Array, Form("... d r")]
+    noise: Annotated[Array, Form("... d", SMALLEST)]
     _event_dims: ClassVar[dict[str, int]] = {"factor": 2, "noise": 1}
 
     @property

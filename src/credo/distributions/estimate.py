@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.random import Generator
@@ -12,6 +13,7 @@ from credo.distributions.distribution import Distribution
 from credo.distributions.parameter import non_negative, probability
 from credo.distributions.univariate import Univariate
 from credo.numerics.array import Array, as_float
+from credo.numerics.form import ANYTHING
 
 __all__ = [
     "Estimate",
@@ -38,8 +40,8 @@ class Estimate:
     array([1.02, 2.98])
     """
 
-    value: Array
-    standard_error: Array
+    value: Annotated[Array, ANYTHING]
+    standard_error: Annotated[Array, ANYTHING]
 
     def interval(self, coverage: float = 0.95) -> Array:
         """Return the normal interval around the value, shape (*shape, 2)."""

@@ -7,6 +7,7 @@ The conjugate prior is the beta, one independent copy per feature: ``x ~ Bernoul
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +20,7 @@ from credo.families.belief import Belief
 from credo.families.rows import as_label, as_rows, as_weight, weight_by_entry, weighted_sum
 from credo.families.statistics import Sums
 from credo.numerics.array import Array, as_float
+from credo.numerics.form import Form
 from credo.numerics.linear.grouped import group_binary_totals
 
 __all__ = ["BernoulliStatistics", "BetaBernoulli"]
@@ -34,8 +36,8 @@ class BernoulliStatistics(Sums):
         Summed weight of the ones and of the zeros, shape (..., n_features).
     """
 
-    successes: Array
-    failures: Array
+    successes: Annotated[Array, Form("...", 0.0)]
+    failures: Annotated[Array, Form("...", 0.0)]
 
     @classmethod
     def of(cls, x: ArrayLike, weight: ArrayLike = 1.0) -> BernoulliStatistics:

@@ -7,7 +7,7 @@ The conjugate prior is the Dirichlet, one independent copy per feature: ``x ~ Ca
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +20,7 @@ from credo.families.belief import Belief
 from credo.families.rows import as_label, as_rows, as_weight
 from credo.families.statistics import Sums
 from credo.numerics.array import Array, as_float
+from credo.numerics.form import MOST_COUNTED, SMALLEST, Form
 from credo.numerics.linear.grouped import group_counts
 
 __all__ = ["CategoricalStatistics", "DirichletCategorical"]
@@ -35,7 +36,7 @@ class CategoricalStatistics(Sums):
         Summed weight of each state, shape (..., n_features, n_states).
     """
 
-    counts: Array
+    counts: Annotated[Array, Form("... m", 0.0)]
     _event_dims: ClassVar[dict[str, int]] = {"counts": 1}
 
     @classmethod
@@ -100,7 +101,7 @@ class DirichletCategorical(Belief):
     array([0.333, 0.167, 0.5  ])
     """
 
-    concentration: Array
+    concentration: Annotated[Array, Form("... m", SMALLEST, MOST_COUNTED)]
     _event_dims: ClassVar[dict[str, int]] = {"concentration": 1}
 
     def __init__(self, concentration: ArrayLike) -> None:

@@ -7,6 +7,7 @@ The conjugate prior is the gamma, one independent copy per feature: ``x ~ Expone
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +21,7 @@ from credo.families.belief import Belief
 from credo.families.rows import as_label, as_rows, as_weight, weight_by_entry, weighted_sum
 from credo.families.statistics import Sums
 from credo.numerics.array import Array, as_float
+from credo.numerics.form import Form
 from credo.numerics.linear.grouped import group_totals
 
 __all__ = ["ExponentialStatistics", "GammaExponential"]
@@ -37,8 +39,8 @@ class ExponentialStatistics(Sums):
         Weighted sum of the waiting times.
     """
 
-    weight: Array
-    total: Array
+    weight: Annotated[Array, Form("...", 0.0)]
+    total: Annotated[Array, Form("...", 0.0)]
 
     @classmethod
     def of(cls, x: ArrayLike, weight: ArrayLike = 1.0) -> ExponentialStatistics:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from credo.distributions.normal import Normal
 from credo.families.rows import as_label, group_rows
 from credo.numerics.array import Array, as_float
+from credo.numerics.form import MAX_FEATURES, Form
 from credo.numerics.linear.moments import Moments
 
 __all__ = ["LinearResponse", "LinearStatistics"]
@@ -35,8 +36,8 @@ class LinearResponse:
         Inverse variance around the line, shape () or (n,).
     """
 
-    weights: Array
-    noise_precision: Array
+    weights: Annotated[Array, Form("... d")]
+    noise_precision: Annotated[Array, Form("...", 0.0)]
 
     def given(self, x: ArrayLike) -> Normal:
         """Return the distribution of the output at one row ``x`` (d,) or at each of (m, d)."""
@@ -53,9 +54,9 @@ class LinearResponse:
 class Rows:
     """Rows kept as they are: inputs, outputs and weights."""
 
-    x: Array
-    y: Array
-    weight: Array
+    x: Annotated[Array, Form("n d")]
+    y: Annotated[Array, Form("n k")]
+    weight: Annotated[Array, Form("n", 0.0)]
 
     def __add__(self, other: Rows) -> Rows:
         return Rows(
@@ -95,7 +96,7 @@ class LinearStatistics:
     (2.0, array([2.5]))
     """
 
-    n_features: int
+    n_features: Annotated[int, Form(low=0, high=MAX_FEATURES)]
     form: Rows | Moments
 
     def __post_init__(self) -> None:

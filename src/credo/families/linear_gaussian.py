@@ -10,6 +10,7 @@ intercepts and learned precisions.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +22,7 @@ from credo.distributions.normal import Normal
 from credo.distributions.student_t import StudentT
 from credo.families.linear import LinearResponse, LinearStatistics
 from credo.numerics.array import Array, as_float
+from credo.numerics.form import FINITE, Form
 
 __all__ = ["LinearGaussian", "LinearGaussianGamma", "LinearPredictive"]
 
@@ -65,8 +67,8 @@ class LinearGaussian:
     array([0.168421, 0.884211])
     """
 
-    location: Array
-    precision: Array
+    location: Annotated[Array, Form("d")]
+    precision: Annotated[Array, Form("d d", -FINITE, FINITE)]
     noise_precision: float
 
     def update(self, statistics: LinearStatistics) -> LinearGaussian:
@@ -130,8 +132,8 @@ class LinearGaussianGamma:
         Belief about the noise precision.
     """
 
-    location: Array
-    precision: Array
+    location: Annotated[Array, Form("d")]
+    precision: Annotated[Array, Form("d d", -FINITE, FINITE)]
     noise: Gamma
 
     def update(self, statistics: LinearStatistics) -> LinearGaussianGamma:

@@ -8,7 +8,7 @@ notation (location, strength, df, scale_matrix) are (m0, kappa0, nu0, S0).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +23,7 @@ from credo.families.rows import as_complete_rows, as_label, as_weight
 from credo.families.statistics import Statistics, remaining
 from credo.numerics.array import Array
 from credo.numerics.constant import usual_variance
+from credo.numerics.form import FINITE, Form
 from credo.numerics.linear.grouped import group_scatter_matrices
 from credo.numerics.linear.linear_algebra import cholesky
 from credo.numerics.linear.moments import Moments
@@ -44,9 +45,9 @@ class MultivariateNormalStatistics(Statistics):
         Weighted sum of outer products about the mean, shape (..., n_features, n_features).
     """
 
-    weight: Array
-    mean: Array
-    scatter: Array
+    weight: Annotated[Array, Form("...", 0.0)]
+    mean: Annotated[Array, Form("... d")]
+    scatter: Annotated[Array, Form("... d d", -FINITE, FINITE)]
     _event_dims: ClassVar[dict[str, int]] = {"mean": 1, "scatter": 2}
 
     @classmethod

@@ -8,6 +8,7 @@ per feature. In the usual notation (location, strength, shape, rate) are (m0, ka
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +24,7 @@ from credo.families.rows import as_label, as_rows, as_weight, weight_by_entry, w
 from credo.families.statistics import Statistics, remaining
 from credo.numerics.array import Array, as_float
 from credo.numerics.constant import is_constant, usual_variance
+from credo.numerics.form import FINITE, Form
 from credo.numerics.linear.grouped import group_moments
 
 __all__ = ["NormalInverseGamma", "NormalStatistics"]
@@ -44,9 +46,9 @@ class NormalStatistics(Statistics):
         Weighted sum of squares about the mean.
     """
 
-    weight: Array
-    mean: Array
-    scatter: Array
+    weight: Annotated[Array, Form("...", 0.0)]
+    mean: Annotated[Array, Form("...")]
+    scatter: Annotated[Array, Form("...", 0.0, FINITE)]
 
     @classmethod
     def of(cls, x: ArrayLike, weight: ArrayLike = 1.0) -> NormalStatistics:

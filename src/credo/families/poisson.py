@@ -7,6 +7,7 @@ The conjugate prior is the gamma, one independent copy per feature: ``x ~ Poisso
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +21,7 @@ from credo.families.belief import Belief
 from credo.families.rows import as_label, as_rows, as_weight, weight_by_entry, weighted_sum
 from credo.families.statistics import Sums
 from credo.numerics.array import Array, as_float
+from credo.numerics.form import Form
 from credo.numerics.linear.grouped import group_log_factorials
 
 __all__ = ["GammaPoisson", "PoissonStatistics"]
@@ -39,9 +41,9 @@ class PoissonStatistics(Sums):
         Weighted sum of ``log x!``, which only the evidence needs.
     """
 
-    weight: Array
-    total: Array
-    log_factorial: Array
+    weight: Annotated[Array, Form("...", 0.0)]
+    total: Annotated[Array, Form("...", 0.0)]
+    log_factorial: Annotated[Array, Form("...", 0.0)]
 
     @classmethod
     def of(cls, x: ArrayLike, weight: ArrayLike = 1.0) -> PoissonStatistics:

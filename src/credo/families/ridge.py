@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from scipy import special
@@ -23,6 +23,7 @@ from scipy.linalg import lapack
 from credo.distributions.gamma import Gamma
 from credo.families.linear import LinearStatistics, Rows
 from credo.numerics.array import Array, as_float
+from credo.numerics.form import FINITE, SMALLEST, Form, directions
 
 __all__ = ["Intercept", "Noise", "Spectrum", "log_evidence", "scaled_products", "scaled_rows"]
 
@@ -56,15 +57,15 @@ class Spectrum:
         Sum of squares per output below which a residual is rounding error.
     """
 
-    eigenvalues: Array
-    vectors: Array
-    projection: Array
-    total: Array
-    scale: Array
-    center: Array
-    origin: Array
-    weight: float
-    resolution: Array
+    eigenvalues: Annotated[Array, Form("r", SMALLEST)]
+    vectors: Annotated[Array, directions("c r")]
+    projection: Annotated[Array, Form("k r")]
+    total: Annotated[Array, Form("k", 0.0, FINITE)]
+    scale: Annotated[Array, Form("c", 0.0)]
+    center: Annotated[Array, Form("d")]
+    origin: Annotated[Array, Form("k")]
+    weight: Annotated[float, Form(low=0.0)]
+    resolution: Annotated[Array, Form("k", SMALLEST)]
     intercept: Intercept
 
     @classmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from credo.distributions.predictive import Predictive
 from credo.distributions.student_t import StudentT
 from credo.families.ridge import Spectrum
 from credo.numerics.array import Array
+from credo.numerics.form import FINITE, SMALLEST, Form
 
 __all__ = ["RidgeBelief"]
 
@@ -45,9 +47,9 @@ class RidgeBelief:
     """
 
     spectra: tuple[Spectrum, ...]
-    ratio: Array
-    noise_precision: Array
-    noise_shape: Array
+    ratio: Annotated[Array, Form("k", 0.0)]
+    noise_precision: Annotated[Array, Form("k", SMALLEST, FINITE)]
+    noise_shape: Annotated[Array, Form("k", SMALLEST, np.inf)]
     is_point: bool = False
 
     @property

@@ -3,13 +3,14 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from credo.features.basis import Basis, n_distinct
 from credo.numerics.array import Array
+from credo.numerics.form import SMALLEST, Form
 
 __all__ = ["AdditiveBasis"]
 
@@ -33,9 +34,13 @@ class AdditiveBasis(Basis):
 
     fewest_values: ClassVar[int] = 3
 
-    placed_origin: Array | None = field(default=None, repr=False)
-    placed_extent: Array | None = field(default=None, repr=False)
-    placed_knots: Array | None = field(default=None, repr=False)
+    placed_origin: Annotated[Array | None, Form("d")] = field(default=None, repr=False)
+    placed_extent: Annotated[Array | None, Form("d", SMALLEST)] = field(
+        default=None, repr=False
+    )
+    placed_knots: Annotated[Array | None, Form("d m", has_gaps=True)] = field(
+        default=None, repr=False
+    )
 
     @abstractmethod
     def _knots(self, u: Array) -> Array:

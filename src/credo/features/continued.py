@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Self
+from typing import Annotated, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,7 @@ from credo.features.basis import Basis
 from credo.features.linear import LinearBasis
 from credo.features.placement import column_spread
 from credo.numerics.array import Array, as_float
+from credo.numerics.form import Form
 from credo.numerics.row_hash import hashed_sample
 
 __all__ = ["Beyond", "ContinuedBasis"]
@@ -91,11 +92,13 @@ class ContinuedBasis(Basis):
     """
 
     basis: Basis
-    placed_lowest: Array | None = field(default=None, repr=False)
-    placed_highest: Array | None = field(default=None, repr=False)
-    placed_center: Array | None = field(default=None, repr=False)
-    placed_trend: Array | None = field(default=None, repr=False)
-    placed_bends: Array | None = field(default=None, repr=False)
+    placed_lowest: Annotated[Array | None, Form("d")] = field(default=None, repr=False)
+    placed_highest: Annotated[Array | None, Form("d", above="placed_lowest")] = field(
+        default=None, repr=False
+    )
+    placed_center: Annotated[Array | None, Form("2 d")] = field(default=None, repr=False)
+    placed_trend: Annotated[Array | None, Form("d m")] = field(default=None, repr=False)
+    placed_bends: Annotated[Array | None, Form("n m")] = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache, reduce
 from itertools import combinations_with_replacement
 from math import comb
-from typing import Self
+from typing import Annotated, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from credo.features.basis import Basis, n_distinct
 from credo.numerics.array import Array
+from credo.numerics.form import SMALLEST, Form
 
 __all__ = ["PolynomialBasis"]
 
@@ -52,8 +53,12 @@ class PolynomialBasis(Basis):
 
     degree: int = 2
     orthogonal: bool = False
-    placed_shift: Array | None = field(default=None, repr=False)
-    placed_norm: Array | None = field(default=None, repr=False)
+    placed_shift: Annotated[Array | None, Form("d m", has_gaps=True)] = field(
+        default=None, repr=False
+    )
+    placed_norm: Annotated[Array | None, Form("d m", SMALLEST, has_gaps=True)] = field(
+        default=None, repr=False
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Self
+from typing import Annotated, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from credo.features.basis import Basis
 from credo.features.placement import column_spread
 from credo.numerics.array import Array, as_float
+from credo.numerics.form import SMALLEST, Form
 from credo.numerics.linear.clustering import kmeans
 from credo.numerics.linear.distance import squared_distances
 
@@ -60,9 +61,11 @@ class RadialBasis(Basis):
     width: str | float = "median"
     width_scale: float = 1.0
     per_center: bool = False
-    placed_centers: Array | None = field(default=None, repr=False)
-    placed_widths: Array | None = field(default=None, repr=False)
-    placed_scale: Array | None = field(default=None, repr=False)
+    placed_centers: Annotated[Array | None, Form("m d")] = field(default=None, repr=False)
+    placed_widths: Annotated[Array | None, Form("...", SMALLEST)] = field(
+        default=None, repr=False
+    )
+    placed_scale: Annotated[Array | None, Form("d", SMALLEST)] = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -11,10 +11,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from credo.data import ModelFileError, load, save
-from credo.data.model_file.fitted import FITTED
-from credo.data.model_file.form import FORMS, Form, require_forms
-from credo.data.model_file.registry import CLASSES, registered_class
-from credo.data.model_file.type_check import declared_types
+from credo.data.model_file.form import require_forms
+from credo.data.model_file.type_check import declared_forms, declared_types, fitted_types
 from credo.distributions.covariance import DenseCovariance
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.features import RadialBasis, SplineBasis
@@ -34,7 +32,8 @@ from credo.models import (
     VotedPerceptron,
 )
 from credo.models.gaps.row_completion import RowCompletion
-from resealing import seal, unseal
+from credo.numerics.form import Form
+from resealing import seal, storable_classes, unseal
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.normal(size=(30, 3)), columns=["a", "b", "c"])
@@ -235,11 +234,11 @@ def arrays_of(hints):
 
 
 def test_every_array_that_a_file_may_hold_has_a_form():
-    for name in CLASSES:
-        cls = registered_class(name)
-        listed = set(FORMS.get(name, {}))
-        if name in FITTED:
-            assert arrays_of(FITTED[name]) | ({"classes_"} & set(FITTED[name])) <= listed, name
+    for name, cls in storable_classes().items():
+        listed = set(declared_forms(cls))
+        if hasattr(cls, "get_params"):
+            fitted = fitted_types(cls)
+            assert arrays_of(fitted) | ({"classes_"} & set(fitted)) <= listed, name
         elif dataclasses.is_dataclass(cls) and "__init__" not in own_code(cls):
             assert arrays_of(declared_types(cls)) <= listed, name
 
@@ -255,10 +254,9 @@ def own_code(cls):
 
 
 def test_every_form_belongs_to_something_of_its_class():
-    for name, forms in FORMS.items():
-        cls = registered_class(name)
-        known = set(declared_types(cls)) | set(FITTED.get(name, {}))
-        assert set(forms) <= known, name
+    for name, cls in storable_classes().items():
+        known = set(declared_types(cls)) | set(fitted_types(cls))
+        assert set(declared_forms(cls)) <= known, name
 
 
 def test_axes_of_one_letter_have_one_length():
@@ -303,24 +301,25 @@ def test_entries_stay_in_their_range(form, good, bad):
     ],
 )
 def test_an_end_below_its_beginning_is_refused(name, low, high):
-    require_forms(name, {low: np.array([0.0, 1.0]), high: np.array([2.0, 1.0])})
-    require_forms(name, {low: None, high: np.array([2.0, 1.0])})
+    cls = storable_classes()[name]
+    require_forms(cls, {low: np.array([0.0, 1.0]), high: np.array([2.0, 1.0])})
+    require_forms(cls, {low: None, high: np.array([2.0, 1.0])})
     with pytest.raises(ModelFileError, match=f"no entry below that of {low}; found one"):
-        require_forms(name, {low: np.array([0.0, 1.0]), high: np.array([2.0, 0.9])})
+        require_forms(cls, {low: np.array([0.0, 1.0]), high: np.array([2.0, 0.9])})
 
 
 def test_a_class_without_forms_is_not_checked():
-    require_forms("Column", {"name": "x"})
+    require_forms(storable_classes()["Column"], {"name": "x"})
 
 
 @pytest.mark.parametrize(("number", "is_fine"), [(3.0, True), (1e308, False), (1e-320, False)])
 def test_counts_too_large_or_small_to_compare_are_refused(number, is_fine):
     parts = {"concentration": np.array([[1.0, number]])}
     if is_fine:
-        require_forms("DirichletCategorical", parts)
+        require_forms(storable_classes()["DirichletCategorical"], parts)
         return
     with pytest.raises(ModelFileError, match=r"DirichletCategorical\.concentration"):
-        require_forms("DirichletCategorical", parts)
+        require_forms(storable_classes()["DirichletCategorical"], parts)
 
 
 def test_a_joint_density_without_spread_is_refused():

@@ -12,7 +12,14 @@ from credo import families as f
 from credo import features as b
 from credo.data import ModelFileError, load, save
 from credo.data.model_file.codec import Encoder
-from credo.data.model_file.registry import CLASSES, registered_class, registered_name
+from credo.data.model_file.registry import (
+    PARTS,
+    registered_class,
+    registered_classes,
+    registered_name,
+)
+from credo.exports import stub_lines
+from resealing import storable_classes
 
 ROOMS = ["distributions", "families", "features", "inference", "models"]
 # What an engine found for one question is asked for again, never kept in a file; networks
@@ -40,11 +47,22 @@ def holds_state(cls):
     return (is_value or hasattr(cls, "get_params")) and not (is_open or is_problem or is_answer)
 
 
-@pytest.mark.parametrize("name", list(CLASSES))
+@pytest.mark.parametrize("name", list(storable_classes()))
 def test_every_entry_is_the_class_it_names(name):
     cls = registered_class(name)
-    assert (cls.__name__, cls.__module__) == (name, CLASSES[name])
+    assert (cls.__name__, cls.__module__) == (name, registered_classes()[name])
     assert registered_name(cls) == name
+
+
+@pytest.mark.parametrize("name", sorted(stub_lines(PARTS)))
+def test_every_part_that_is_named_is_there_and_not_public_as_a_value_anyway(name):
+    assert registered_class(name).__module__ == stub_lines(PARTS)[name][0]
+
+
+@pytest.mark.parametrize("name", ["run", "Engine", "FactorProblem", "Distribution", "laws"])
+def test_functions_problems_and_what_is_abstract_are_in_no_file(name):
+    with pytest.raises(ModelFileError, match=f"found '{name}'"):
+        registered_class(name)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +70,7 @@ def test_every_entry_is_the_class_it_names(name):
 )
 def test_every_public_class_that_holds_state_can_be_saved(cls):
     assert registered_name(cls) == cls.__name__, (
-        f'add "{cls.__name__}": "{cls.__module__}" to credo.data.model_file.registry.CLASSES'
+        f"add {cls.__name__} of {cls.__module__} to credo/data/model_file/parts.pyi"
     )
 
 

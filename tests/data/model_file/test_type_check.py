@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray
 
-from credo.data.model_file.registry import CLASSES, registered_class
 from credo.data.model_file.type_check import declared_types, fits
 from credo.distributions import Gamma, Normal
+from resealing import storable_classes
 
 Floats = NDArray[np.float64]
 
@@ -37,8 +37,7 @@ def test_values_fit_exactly_the_types_they_are_of(hint, good, bad):
     assert not any(fits(value, hint) for value in bad)
 
 
-@pytest.mark.parametrize("name", CLASSES)
-def test_the_types_of_every_registered_class_can_be_read(name):
-    cls = registered_class(name)
+@pytest.mark.parametrize("cls", storable_classes().values())
+def test_the_types_of_every_registered_class_can_be_read(cls):
     if not hasattr(cls, "__members__"):
         assert set(getattr(cls, "__dataclass_fields__", ())) <= set(declared_types(cls))

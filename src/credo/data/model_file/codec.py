@@ -29,12 +29,14 @@ from numpy.typing import NDArray
 
 from credo.data.error import ModelFileError
 from credo.data.model_file.first_prediction import require_predicts
-from credo.data.model_file.fitted import FITTED, NOT_KEPT
 from credo.data.model_file.form import require_forms
 from credo.data.model_file.registry import registered_class, registered_name
-from credo.data.model_file.type_check import declared_types, fits
+from credo.data.model_file.type_check import declared_types, fits, fitted_types
 
 __all__ = ["MAX_BITS", "MAX_DEPTH", "MAX_NDIM", "Decoder", "Encoder", "array_fault"]
+
+NOT_KEPT = frozenset(["_metadata_request"])
+"""How scikit-learn routes arguments to an estimator is a matter of the pipeline around it."""
 
 MAX_NDIM = 4
 MAX_DEPTH = 64
@@ -220,7 +222,7 @@ class Decoder:
         fields = self._named(tree["fields"], depth)
         _require_names(cls, fields, [f.name for f in dataclasses.fields(cls) if f.init])
         _require_types(cls, fields, declared_types(cls))
-        require_forms(cls.__name__, fields)
+        require_forms(cls, fields)
         if set(_parameters(cls)) == set(fields):
             return cls(**fields)
         return _filled(cls, fields)
@@ -240,11 +242,11 @@ class Decoder:
         _require_types(cls, settings, declared_types(cls))
         estimator = cls(**settings)
         fitted = self._named(tree["fitted"], depth)
-        strange = sorted(set(fitted) - set(FITTED[cls.__name__]))
+        strange = sorted(set(fitted) - set(fitted_types(cls)))
         if strange:
             raise ModelFileError(f"must hold what fitting gives; found {strange[0][:80]!r}")
-        _require_types(cls, fitted, FITTED[cls.__name__])
-        require_forms(cls.__name__, settings | fitted)
+        _require_types(cls, fitted, fitted_types(cls))
+        require_forms(cls, settings | fitted)
         vars(estimator).update(fitted)
         if fitted:
             require_predicts(estimator)
@@ -255,9 +257,10 @@ class Decoder:
 
 
 def _fitted(estimator: Any, path: str) -> dict[str, Any]:
-    settings = NOT_KEPT.union(_parameters(type(estimator)))
+    cls: Any = type(estimator)
+    settings = NOT_KEPT.union(_parameters(cls))
     fitted = {name: v for name, v in vars(estimator).items() if name not in settings}
-    strange = sorted(set(fitted) - set(FITTED[type(estimator).__name__]))
+    strange = sorted(set(fitted) - set(fitted_types(cls)))
     if strange:
         raise ModelFileError(
             f"{path} must hold only what fitting gave it; found the attribute {strange[0]!r}; "

@@ -1,4 +1,4 @@
-"""Whether values from a file are of the types that a class declares for its fields."""
+"""What a class declares of fields, settings and fitted attributes, and whether values fit."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -9,7 +9,9 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-__all__ = ["declared_types", "fits"]
+from credo.numerics.form import Form
+
+__all__ = ["declared_forms", "declared_types", "fits", "fitted_types"]
 
 
 @cache
@@ -25,6 +27,47 @@ def declared_types(cls: Any) -> Mapping[str, Any]:
     hints = get_type_hints(cls) | get_type_hints(cls.__init__)
     named = {*inspect.signature(cls).parameters, *getattr(cls, "__dataclass_fields__", ())}
     return MappingProxyType({name: hints[name] for name in named if name in hints})
+
+
+@cache
+def fitted_types(cls: Any) -> Mapping[str, Any]:
+    """Return the type of each attribute that fitting gives an estimator of ours.
+
+    They are annotated in the body of the class, or of a class of ours that it derives from.
+
+    Examples
+    --------
+    >>> from credo.models.margin.decision_stump import DecisionStump
+    >>> fitted_types(DecisionStump)["feature_"]
+    <class 'int'>
+    """
+    ours = [base for base in cls.__mro__ if base.__module__.partition(".")[0] == "credo"]
+    settings = inspect.signature(cls).parameters
+    hints = get_type_hints(cls)
+    named = {name for base in ours for name in vars(base).get("__annotations__", ())}
+    return MappingProxyType({n: hints[n] for n in sorted(named) if n not in settings})
+
+
+@cache
+def declared_forms(cls: Any) -> Mapping[str, Form]:
+    """Return the form of each part of a class that declares one.
+
+    Examples
+    --------
+    >>> from credo.models.margin.decision_stump import DecisionStump
+    >>> declared_forms(DecisionStump)["feature_"].high
+    'd'
+    """
+    hints = get_type_hints(cls, include_extras=True)
+    noted = {name: getattr(hint, "__metadata__", ()) for name, hint in hints.items()}
+    return MappingProxyType(
+        {
+            name: form
+            for name, notes in noted.items()
+            for form in notes
+            if isinstance(form, Form)
+        }
+    )
 
 
 def fits(value: Any, hint: Any) -> bool:

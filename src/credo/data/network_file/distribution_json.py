@@ -9,7 +9,7 @@ import numpy as np
 
 from credo.data.error import ModelFileError, NetworkFileError
 from credo.data.model_file.codec import Decoder, Encoder
-from credo.data.model_file.registry import CLASSES
+from credo.data.model_file.registry import registered_classes
 from credo.data.network_file.json_field import field_of
 from credo.distributions.distribution import Distribution
 
@@ -47,7 +47,7 @@ def distribution_of_document(record: Mapping[str, Any]) -> Distribution:
         If it is none of credo's distributions.
     """
     tree = field_of(record, "tree", dict)
-    module = CLASSES.get(str(tree.get("class")), "")
+    module = registered_classes().get(str(tree.get("class")), "")
     try:
         if not module.startswith("credo.distributions."):
             raise ModelFileError(f"must be of credo.distributions; found {tree.get('class')!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Annotated, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from credo.data.error import TableError
 from credo.data.table.preparation import PreparedTable
 from credo.numerics.array import Array
+from credo.numerics.form import Form
 
 __all__ = ["MAX_SPANS", "TrainingRange"]
 
@@ -41,9 +42,9 @@ class TrainingRange:
     prediction is an extrapolation, which the interval may understate.",)
     """
 
-    names: tuple[str, ...]
-    lowest: Array
-    highest: Array
+    names: Annotated[tuple[str, ...], Form("c")]
+    lowest: Annotated[Array, Form("c")]
+    highest: Annotated[Array, Form("c", above="lowest")]
 
     @classmethod
     def of(cls, prepared: PreparedTable) -> Self:

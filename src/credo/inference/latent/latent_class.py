@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,7 @@ from credo.families.multivariate_normal import MultivariateNormalStatistics
 from credo.families.normal import NormalStatistics
 from credo.inference.latent.expectation_maximization import Expectation
 from credo.numerics.array import Array
+from credo.numerics.form import Form
 from credo.numerics.linear.linear_algebra import symmetrize
 from credo.numerics.missing import GapBlock, gap_blocks, present_precision
 
@@ -54,10 +56,10 @@ class IncompleteRows:
         Number of classes.
     """
 
-    x: Array
-    label: Codes
-    weight: Array
-    n_classes: int
+    x: Annotated[Array, Form("n d", has_gaps=True)]
+    label: Annotated[Codes, Form("n", -1)]
+    weight: Annotated[Array, Form("n", 0.0)]
+    n_classes: Annotated[int, Form(low=1)]
 
     def __add__(self, other: IncompleteRows) -> IncompleteRows:
         return IncompleteRows(

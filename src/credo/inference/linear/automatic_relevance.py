@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,7 @@ from credo.families.ridge_belief import RidgeBelief
 from credo.inference.engine.engine import Info
 from credo.inference.linear.precision_learning import log_ratio_prior, settled_shape
 from credo.numerics.array import Array
+from credo.numerics.form import Form
 
 __all__ = ["RelevanceDetermination", "RelevanceProblem"]
 
@@ -140,8 +142,8 @@ class RelevanceProblem:
 class Relevances:
     """Ratio of each column, infinite if dropped, and the columns that the sweeps look at."""
 
-    ratio: Array
-    working: Columns
+    ratio: Annotated[Array, Form("c", 0.0, np.inf)]
+    working: Annotated[Columns, Form("m", 0)]
     objective: float
 
 

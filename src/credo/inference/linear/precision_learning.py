@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 from scipy import special
@@ -25,6 +26,7 @@ from credo.families.ridge import Noise, Spectrum, log_evidence
 from credo.families.ridge_belief import RidgeBelief
 from credo.inference.engine.engine import Info
 from credo.numerics.array import Array
+from credo.numerics.form import ANYTHING
 from credo.numerics.special.log_domain import log_sum_exp
 
 __all__ = [
@@ -160,12 +162,12 @@ class PrecisionProblem:
 class Brackets:
     """Intervals that hold the maximum of each output, slopes at their ends, side moved last."""
 
-    left: Array
-    right: Array
-    left_slope: Array
-    right_slope: Array
-    best: Array
-    side: Array
+    left: Annotated[Array, ANYTHING]
+    right: Annotated[Array, ANYTHING]
+    left_slope: Annotated[Array, ANYTHING]
+    right_slope: Annotated[Array, ANYTHING]
+    best: Annotated[Array, ANYTHING]
+    side: Annotated[Array, ANYTHING]
 
 
 @dataclass(frozen=True)

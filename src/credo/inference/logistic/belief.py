@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 from numpy.random import Generator
@@ -11,6 +12,7 @@ from numpy.random import Generator
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.inference.logistic.softmax_rows import coordinate_covariance
 from credo.numerics.array import Array
+from credo.numerics.form import SMALLEST_SPREAD, Form, directions
 from credo.numerics.linear.linear_algebra import cholesky
 from credo.numerics.parallel.threads import threads_for
 from credo.numerics.special.log_domain import log_normalize, softmax
@@ -49,13 +51,13 @@ class LogisticBelief:
         Whether ``b`` ends with one, or with zero.
     """
 
-    mean: Array
+    mean: Annotated[Array, Form("j m")]
     gaussian: MultivariateNormal | None
-    coding: Array
-    center: Array
-    scale: Array
-    axes: Array | None
-    precision: float
+    coding: Annotated[Array, Form("k j")]
+    center: Annotated[Array, Form("c")]
+    scale: Annotated[Array, Form("c", 0.0, 1 / SMALLEST_SPREAD)]
+    axes: Annotated[Array | None, directions("c a")]
+    precision: Annotated[float, Form(low=0.0)]
     has_intercept: bool
 
     def weights(self) -> tuple[Array, Array]:

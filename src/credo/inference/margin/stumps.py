@@ -10,12 +10,14 @@ import itertools
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credo.inference.margin.presorted import Blocks, Presorted
 from credo.numerics.array import Array, as_float
+from credo.numerics.form import Form
 from credo.numerics.parallel.cores import in_parts
 
 __all__ = ["Stump", "Stumps", "best_stump"]
@@ -142,10 +144,10 @@ def _threshold(rows: Presorted, feature: int, place: int) -> float:
 class Stumps:
     """Many stumps as arrays, each of shape (n_stumps,)."""
 
-    feature: Codes
-    threshold: Array
-    left: Codes
-    right: Codes
+    feature: Annotated[Codes, Form("m", 0)]
+    threshold: Annotated[Array, Form("m", -np.inf)]
+    left: Annotated[Codes, Form("m", 0)]
+    right: Annotated[Codes, Form("m", 0)]
 
     @classmethod
     def of(cls, stumps: list[Stump]) -> Stumps:

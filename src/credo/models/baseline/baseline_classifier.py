@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from credo.distributions.categorical import Categorical
 from credo.distributions.parameter import positive
 from credo.families.categorical import CategoricalStatistics, DirichletCategorical
+from credo.models.contract.class_label import ClassLabels
 from credo.models.contract.classifier import PredictiveClassifier
 from credo.models.contract.inputs import validated
 from credo.models.contract.training_rows import (
@@ -54,7 +55,10 @@ class BaselineClassifier(PredictiveClassifier):
     (array([[0.667, 0.333]]), -2.9957)
     """
 
-    classes_: NDArray[Any]
+    evidence_method_: str
+    evidence_of_: str
+    log_evidence_: float
+    classes_: ClassLabels
     statistics_: CategoricalStatistics
     posterior_: DirichletCategorical
 

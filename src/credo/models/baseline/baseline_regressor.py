@@ -47,6 +47,10 @@ class BaselineRegressor(PredictiveRegressor):
     (array([3.]), array([[1.15, 4.85]]))
     """
 
+    evidence_flat_: tuple[str, ...]
+    evidence_method_: str
+    evidence_of_: str
+    log_evidence_: float
     posterior_: NormalInverseGamma
     statistics_: NormalStatistics
 

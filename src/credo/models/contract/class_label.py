@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -11,12 +11,15 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from credo.numerics.array import in_byte_order, unmasked
+from credo.numerics.form import Form
 from credo.numerics.lookup import ABSENT, places
 from credo.numerics.quotation import quote
 
-__all__ = ["MISSING", "class_labels", "label_codes"]
+__all__ = ["MISSING", "ClassLabels", "class_labels", "label_codes"]
 
 Codes = NDArray[np.intp]
+ClassLabels = Annotated[NDArray[Any], Form("K", is_rising=True)]
+"""Distinct labels in rising order."""
 
 MISSING = -1
 """Code of a row whose label is not known."""

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from credo.decisions.decision import Decision, decide
 from credo.decisions.loss_matrix import LossMatrix
 from credo.distributions.categorical import Categorical
+from credo.models.contract.class_label import ClassLabels
 from credo.models.contract.frame import frame_like
 from credo.models.contract.inputs import KnownOutcomes
 from credo.numerics.array import Array
@@ -22,7 +23,7 @@ __all__ = ["PredictiveClassifier"]
 class PredictiveClassifier(KnownOutcomes, ClassifierMixin, BaseEstimator):
     """A classifier whose answers are all read off one predictive distribution."""
 
-    classes_: NDArray[Any]
+    classes_: ClassLabels
 
     @abstractmethod
     def predict_dist(self, X: ArrayLike) -> Categorical:

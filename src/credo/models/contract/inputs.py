@@ -8,11 +8,11 @@ before any work.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import is_classifier, is_regressor
 from sklearn.utils import check_array, column_or_1d, get_tags
@@ -20,10 +20,12 @@ from sklearn.utils.validation import _check_sample_weight, _num_samples, validat
 
 from credo.families.rows import as_weight
 from credo.numerics.array import Array, is_time, unmasked
+from credo.numerics.form import MAX_FEATURES, Form
 from credo.numerics.quotation import quote
 
 __all__ = [
     "LARGEST",
+    "FittedInputs",
     "KnownOutcomes",
     "is_block",
     "known_outcome",
@@ -39,7 +41,15 @@ LARGEST = 1e140
 """Size of the largest number to learn from: its square times a weight is still finite."""
 
 
-class KnownOutcomes:
+class FittedInputs:
+    """A part of every estimator: what fitting notes of its inputs."""
+
+    n_features_in_: Annotated[int, Form(low=1, high=MAX_FEATURES)]
+    feature_names_in_: Annotated[NDArray[Any], Form("d", is_text=True)]
+    fingerprint_: str
+
+
+class KnownOutcomes(FittedInputs):
     """A part of estimators: scores by outcomes that are known, as ``fit`` learns from them."""
 
     def score(

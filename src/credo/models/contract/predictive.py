@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,10 +15,18 @@ from credo.distributions.predictive import Predictive
 from credo.models.contract.changed_variable import Change, ChangedVariable
 from credo.numerics.array import Array
 
-__all__ = ["predict_dist"]
+__all__ = ["HasPredictive", "predict_dist"]
 
 # Probability that may be lost to values that no target is transformed into, unmentioned.
 NOTABLE = 1e-3
+
+
+@runtime_checkable
+class HasPredictive(Protocol):
+    """A model with a predictive distribution."""
+
+    def predict_dist(self, X: Any) -> Any:
+        """Return the distribution of the outcome, one entry per row."""
 
 
 def predict_dist(obj: Any, X: ArrayLike) -> Predictive:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import indexable
 from sklearn.utils.validation import check_is_fitted
@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from credo.inference.engine.model_evidence import Evidence, model_posterior
 from credo.models.contract.inputs import single_column, validated
 from credo.models.ensemble.ensemble import Ensemble, kind_of, mixed_classes, mixed_predictive
+from credo.numerics.form import Form
 from credo.numerics.quotation import quote
 from credo.numerics.special.log_domain import log_sum_exp
 
@@ -68,6 +69,11 @@ class ModelAverage(Ensemble):
     >>> average.predict([[4.0]]).round(6)
     array([3.719863])
     """
+
+    evidence_method_: str
+    log_evidence_: float
+    log_evidences_: Annotated[NDArray[np.float64], Form("m")]
+    probability_: Annotated[NDArray[np.float64], Form("m", 0.0, 1.0)]
 
     def __init__(self, estimators: list[tuple[str, Any]], prior: ArrayLike | None = None):
         self.estimators = estimators

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, Self, cast
+from typing import Annotated, Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,10 +16,12 @@ from credo.decisions.decision import Decision
 from credo.distributions.categorical import Categorical
 from credo.distributions.mixture import Mixture
 from credo.distributions.predictive import Predictive
+from credo.models.contract.class_label import ClassLabels
 from credo.models.contract.classifier import PredictiveClassifier
-from credo.models.contract.inputs import known_outcome, known_weight
+from credo.models.contract.inputs import FittedInputs, known_outcome, known_weight
 from credo.models.contract.regressor import PredictiveRegressor
 from credo.numerics.array import Array
+from credo.numerics.form import Form
 
 __all__ = ["Ensemble", "class_probability", "kind_of", "mixed_classes", "mixed_predictive"]
 
@@ -45,16 +47,16 @@ def _is_regressor(ensemble: Any) -> bool:
     return kind_of(ensemble.estimators) == "regressor"
 
 
-class Ensemble(_BaseComposition):
+class Ensemble(FittedInputs, _BaseComposition):
     """Named models of one kind; every answer is read off one predictive distribution.
 
     Members that are classifiers make a classifier, members that are regressors a regressor.
     """
 
     estimators: list[tuple[str, Any]]
-    estimators_: list[Any]
-    names_: list[str]
-    classes_: NDArray[Any]
+    estimators_: Annotated[list[Any], Form("m")]
+    names_: Annotated[list[str], Form("m")]
+    classes_: ClassLabels
 
     @abstractmethod
     def predict_dist(self, X: ArrayLike) -> Categorical | Predictive:

@@ -15,8 +15,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from credo.inference.engine.search_border import settings_at_edge
-from credo.models.contract.inputs import known_outcome, known_weight, single_column, validated
-from credo.models.contract.predictive import predict_dist
+from credo.models.contract.inputs import (
+    FittedInputs,
+    known_outcome,
+    known_weight,
+    single_column,
+    validated,
+)
+from credo.models.contract.predictive import HasPredictive, predict_dist
 from credo.models.ensemble.candidate import Candidate, candidate, comparable, search_results
 from credo.models.ensemble.fold import TrainingRows, fold_generator, fold_pairs
 
@@ -52,7 +58,7 @@ def _predict_dist(search: Any, X: ArrayLike) -> Any:
     return predict_dist(search._best(), X)
 
 
-class EvidenceSearch(MetaEstimatorMixin, BaseEstimator):
+class EvidenceSearch(FittedInputs, MetaEstimatorMixin, BaseEstimator):
     """Search over settings that asks the data itself, not only held-out parts of it.
 
     Every combination of settings is fitted to all rows. If all have an evidence, and the
@@ -109,6 +115,16 @@ class EvidenceSearch(MetaEstimatorMixin, BaseEstimator):
     >>> search.best_params_["basis"].degree, search.criterion_
     (2, 'evidence')
     """
+
+    best_estimator_: HasPredictive
+    best_index_: int
+    best_params_: dict[str, Any]
+    best_score_: float
+    criterion_: str
+    cv_results_: dict[str, list[Any]]
+    disagreement_: str
+    edges_: list[str]
+    reason_: str
 
     def __init__(
         self,
@@ -193,7 +209,7 @@ class EvidenceSearch(MetaEstimatorMixin, BaseEstimator):
     @property
     def classes_(self) -> NDArray[Any]:
         """Labels of the best model."""
-        labels: NDArray[Any] = self.best_estimator_.classes_
+        labels: NDArray[Any] = self._best().classes_
         return labels
 
     def __sklearn_tags__(self) -> Tags:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import indexable
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
@@ -30,6 +30,7 @@ from credo.models.ensemble.fold import (
     held_out,
 )
 from credo.numerics.array import Array
+from credo.numerics.form import ANYTHING, Form
 from credo.numerics.parallel.threads import side_by_side
 from credo.numerics.quotation import quote
 
@@ -94,6 +95,11 @@ class Stack(Ensemble):
     >>> stack.weights_.round(2)
     array([0., 1.])
     """
+
+    fold_: Annotated[NDArray[np.intp], Form("n", -1)]
+    held_out_: Annotated[Array, ANYTHING]
+    log_scores_: Annotated[Array, Form("m n", -np.inf, has_gaps=True)]
+    weights_: Annotated[Array, Form("m", 0.0, 1.0)]
 
     def __init__(
         self,

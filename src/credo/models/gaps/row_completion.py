@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ from credo.inference.latent.expectation_maximization import ExpectationMaximizat
 from credo.inference.latent.latent_class import IncompleteRows
 from credo.models.generative.class_setting import ClassConditionalSetting
 from credo.numerics.array import Array
+from credo.numerics.form import SMALLEST, Form
 from credo.numerics.missing import has_missing, missing_patterns
 from credo.numerics.row_hash import hashed_sample, hashed_uniform, repeat_count, row_hash
 
@@ -241,13 +242,13 @@ class RowCompletion:
     """
 
     joint: ClassConditional
-    center: Array
-    scale: Array
-    lowest: Array
-    highest: Array
-    levels: Indices
-    is_binary: NDArray[np.bool_]
-    log_share: Array
+    center: Annotated[Array, Form("e")]
+    scale: Annotated[Array, Form("e", SMALLEST)]
+    lowest: Annotated[Array, Form("d")]
+    highest: Annotated[Array, Form("d", above="lowest")]
+    levels: Annotated[Indices, Form("g 2", 0, "d")]
+    is_binary: Annotated[NDArray[np.bool_], Form("d")]
+    log_share: Annotated[Array, Form("2 k d", high=0.0)]
     classes: NDArray[Any]
 
     def __post_init__(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from credo.families.categorical import CategoricalStatistics
 from credo.models.generative.column_reader import Category
 from credo.numerics.array import Array, in_byte_order
+from credo.numerics.form import Form
 from credo.numerics.lookup import ABSENT, places
 from credo.numerics.quotation import quote
 
@@ -30,7 +31,7 @@ class CategoryCount:
         Their weights, counts of shape (n_groups, S).
     """
 
-    states: NDArray[Any]
+    states: Annotated[NDArray[Any], Form("m", is_rising=True)]
     statistics: CategoricalStatistics = field(repr=False)
 
     @classmethod

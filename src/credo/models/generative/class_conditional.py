@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,7 @@ from sklearn.utils.validation import (
 from credo.distributions.categorical import Categorical
 from credo.distributions.class_conditional import ClassConditional
 from credo.families.class_conditional import ClassConditionalBelief, NormalBelief
+from credo.inference.engine.engine import Inference
 from credo.inference.latent.expectation_maximization import ExpectationMaximization
 from credo.inference.latent.latent_class import IncompleteRows
 from credo.models.contract.class_label import class_labels, label_codes
@@ -25,6 +26,7 @@ from credo.models.contract.inputs import require_moderate, row_weight, validated
 from credo.models.contract.setting import generator
 from credo.models.generative.class_setting import ClassConditionalSetting, Summary, class_weight
 from credo.numerics.array import Array
+from credo.numerics.form import Form
 
 __all__ = ["GaussianClassConditional"]
 
@@ -87,10 +89,15 @@ class GaussianClassConditional(PredictiveClassifier):
     array([[0.8874, 0.1126]])
     """
 
+    class_count_: Annotated[Array, Form("K", 0.0)]
+    evidence_method_: str
+    evidence_of_: str
+    inference_: Inference
+    log_evidence_: float
     statistics_: Summary
     posterior_: ClassConditionalBelief | None
     joint_: ClassConditional
-    constant_: NDArray[np.bool_]
+    constant_: Annotated[NDArray[np.bool_], Form("d")]
 
     def __init__(
         self,

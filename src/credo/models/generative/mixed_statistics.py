@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from credo.models.generative.category_count import CategoryCount
 from credo.models.generative.column_kind import TypedRows
 from credo.models.generative.mixed_predictive import MixedPredictive, log_arrangements, shares
 from credo.numerics.array import Array
+from credo.numerics.form import Form
 
 __all__ = ["MixedStatistics", "maximum_likelihood"]
 
@@ -38,12 +39,12 @@ class MixedStatistics:
         Weighted sum of the log number of orders in which the words of a row can stand, (K,).
     """
 
-    class_weight: Array
+    class_weight: Annotated[Array, Form("k", 0.0)]
     numbers: NormalStatistics
     binary: BernoulliStatistics
     categories: tuple[CategoryCount, ...]
     words: CategoricalStatistics
-    log_arrangements: Array
+    log_arrangements: Annotated[Array, Form("k")]
 
     @classmethod
     def by_group(

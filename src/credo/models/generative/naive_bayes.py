@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,11 +30,12 @@ from credo.models.generative.column_kind import (
     require_mapping,
     typed_rows,
 )
-from credo.models.generative.column_reader import source_of
+from credo.models.generative.column_reader import Kind, source_of
 from credo.models.generative.mixed_belief import MixedBelief
 from credo.models.generative.mixed_predictive import MixedPredictive, log_arrangements
 from credo.models.generative.mixed_statistics import MixedStatistics, maximum_likelihood
 from credo.numerics.array import Array
+from credo.numerics.form import SMALLEST, Form
 from credo.numerics.special.class_score import class_probability
 from credo.numerics.special.log_domain import log_sum_exp
 
@@ -89,6 +90,15 @@ class NaiveBayes(PredictiveClassifier):
     >>> model.predict(pd.DataFrame({"dose": [1.1, None], "site": ["a", "b"]})).tolist()
     ['well', 'ill']
     """
+
+    evidence_method_: str
+    evidence_of_: str
+    kinds_: Annotated[tuple[Kind, ...], Form("d")]
+    log_evidence_: float
+    posterior_: MixedBelief
+    prior_: MixedBelief
+    class_pseudo_count: Annotated[float, Form(low=SMALLEST)]
+    pseudo_count: Annotated[float, Form(low=SMALLEST)]
 
     statistics_: MixedStatistics
 

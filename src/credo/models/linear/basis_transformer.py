@@ -14,13 +14,13 @@ from sklearn.utils.validation import (
 
 from credo.features.basis import Basis
 from credo.features.linear import LinearBasis
-from credo.models.contract.inputs import validated
+from credo.models.contract.inputs import FittedInputs, validated
 from credo.numerics.array import Array
 
 __all__ = ["BasisTransformer"]
 
 
-class BasisTransformer(TransformerMixin, BaseEstimator):
+class BasisTransformer(FittedInputs, TransformerMixin, BaseEstimator):
     """The columns of a basis, placed on the training inputs, for use in a Pipeline.
 
     Parameters
@@ -42,6 +42,9 @@ class BasisTransformer(TransformerMixin, BaseEstimator):
     >>> square.get_feature_names_out(["age"])
     array(['age', 'age^2'], dtype=object)
     """
+
+    basis_: Basis
+    _sklearn_output_config: dict[str, str]
 
     def __init__(self, basis: Basis | None = None) -> None:
         self.basis = basis

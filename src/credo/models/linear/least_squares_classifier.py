@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from credo.families.linear import LinearStatistics, Rows
 from credo.features.basis import Basis
 from credo.inference.linear.regression import LinearProblem, infer
+from credo.models.contract.class_label import ClassLabels
 from credo.models.contract.design import design, placed_basis
 from credo.models.contract.inputs import KnownOutcomes
 from credo.models.contract.linear_score import best_class, linear_score
@@ -22,6 +23,7 @@ from credo.models.contract.training_rows import (
     more_labeled_rows,
 )
 from credo.numerics.array import Array
+from credo.numerics.form import Form
 
 __all__ = ["LeastSquaresClassifier"]
 
@@ -57,7 +59,9 @@ class LeastSquaresClassifier(KnownOutcomes, ClassifierMixin, BaseEstimator):
     (['no', 'yes'], array([0.4]))
     """
 
-    classes_: NDArray[Any]
+    coef_: Annotated[Array, Form("s c")]
+    intercept_: Annotated[Array, Form("s")]
+    classes_: ClassLabels
     statistics_: LinearStatistics
     basis_: Basis | None
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import add
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -47,6 +47,7 @@ from credo.models.contract.regressor import PredictiveRegressor
 from credo.models.contract.setting import generator
 from credo.models.linear.linear_setting import LinearSetting
 from credo.numerics.array import Array
+from credo.numerics.form import ANYTHING, FINITE, Form
 from credo.numerics.parallel.threads import threads_for
 
 __all__ = ["LinearRegression"]
@@ -106,6 +107,18 @@ class LinearRegression(PredictiveRegressor):
     array([[1.08, 1.92]])
     """
 
+    _is_single: bool
+    basis_: Basis | None
+    coef_: Annotated[Array, Form("... c")]
+    evidence_flat_: tuple[str, ...]
+    evidence_method_: str
+    inference_: Inference
+    intercept_: Annotated[Array, Form("...")]
+    log_evidence_: float
+    n_effective_parameters_: Annotated[Array, ANYTHING]
+    noise_precision_: Annotated[Array, Form("...", 0.0, FINITE)]
+    posterior_: RidgeBelief
+    weight_precision_: Annotated[Array, Form("... p", 0.0, np.inf)]
     statistics_: LinearStatistics
 
     def __init__(

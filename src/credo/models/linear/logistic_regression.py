@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from credo.distributions.categorical import Categorical
 from credo.distributions.normal import Normal
 from credo.features.basis import Basis
+from credo.inference.engine.engine import Inference
 from credo.inference.logistic.belief import LogisticBelief
 from credo.inference.logistic.learning import LogisticLearning
 from credo.models.contract.class_weight import weighted_by_class
@@ -26,7 +27,8 @@ from credo.models.contract.design import (
 from credo.models.contract.diagnosis import Diagnosis, diagnose_logistic
 from credo.models.contract.setting import generator, require_choice, require_precision
 from credo.models.contract.training_rows import first_labeled_rows
-from credo.numerics.array import Array
+from credo.numerics.array import Array, as_float
+from credo.numerics.form import Form
 from credo.numerics.parallel.threads import threads_for_matrix
 from credo.numerics.special.log_domain import softmax
 
@@ -92,6 +94,17 @@ class LogisticRegression(PredictiveClassifier):
     array([[0.315, 0.685]])
     """
 
+    basis_: Basis | None
+    class_weight_: Annotated[Array, Form("K", 0.0)]
+    coef_: Annotated[Array, Form("s c")]
+    evidence_flat_: tuple[str, ...]
+    evidence_method_: str
+    evidence_of_: str
+    inference_: Inference
+    intercept_: Annotated[Array, Form("s")]
+    log_evidence_: float
+    n_effective_parameters_: float
+    weight_precision_: Annotated[Array, Form("c", 0.0, np.inf)]
     posterior_: LogisticBelief
 
     def __init__(
@@ -116,7 +129,7 @@ class LogisticRegression(PredictiveClassifier):
         rows = first_labeled_rows(self, X, y, sample_weight)
         weight = weighted_by_class(self.class_weight, self.classes_, rows.code, rows.weight)
         self.basis_ = placed_basis(self.basis, rows.x, weight)
-        self.class_weight_ = np.bincount(rows.code, weight, len(self.classes_))
+        self.class_weight_ = as_float(np.bincount(rows.code, weight, len(self.classes_)))
         learning = LogisticLearning(self.inference, self.weight_precision, self.fit_intercept)
         self.posterior_, self.inference_ = learning.learn(
             design(self.basis_, rows.x), rows.code, weight, len(self.classes_)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,7 @@ from credo.inference.margin.stumps import Stump, Stumps
 from credo.models.contract.class_label import label_codes
 from credo.models.contract.classifier import PredictiveClassifier
 from credo.models.contract.inputs import validated
+from credo.models.contract.predictive import HasPredictive
 from credo.models.contract.setting import generator
 from credo.models.contract.training_rows import first_labeled_rows
 from credo.models.margin.boosted_vote import (
@@ -30,6 +31,7 @@ from credo.models.margin.boosted_vote import (
     votes,
 )
 from credo.numerics.array import Array
+from credo.numerics.form import SMALLEST, Form
 from credo.numerics.optimize.early_stopping import early_stop
 from credo.numerics.special.log_domain import softmax
 
@@ -104,6 +106,15 @@ class AdaBoost(PredictiveClassifier):
     >>> model.predict(x).tolist()
     [1, 1, -1, -1, 1, -1]
     """
+
+    estimator_errors_: Annotated[Array, Form("m", 0.0, 1.0)]
+    estimator_weights_: Annotated[Array, Form("m", 0.0)]
+    exponential_loss_: Annotated[Array, Form("m", 0.0, np.inf)]
+    held_out_errors_: Annotated[Array | None, Form("r", 0.0, 1.0)]
+    members_: Stumps | list[HasPredictive]
+    n_rounds_: Annotated[int, Form(low=0)]
+    status_: str
+    temperature_: Annotated[float, Form(low=SMALLEST, high=np.inf)]
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Annotated, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,8 @@ from credo.inference.margin.stumps import best_stump
 from credo.models.contract.classifier import PredictiveClassifier
 from credo.models.contract.inputs import validated
 from credo.models.contract.training_rows import first_labeled_rows
-from credo.numerics.array import Array
+from credo.numerics.array import Array, as_float
+from credo.numerics.form import SMALLEST, Form
 
 __all__ = ["DecisionStump"]
 
@@ -52,6 +53,12 @@ class DecisionStump(PredictiveClassifier):
     array([[0.75, 0.25]])
     """
 
+    class_weight_: Annotated[Array, Form("2 K", 0.0)]
+    error_: Annotated[float, Form(low=0.0, high=1.0)]
+    feature_: Annotated[int, Form(low=0, high="d")]
+    threshold_: Annotated[float, Form(low=-np.inf)]
+    concentration: Annotated[float, Form(low=SMALLEST)]
+
     def __init__(self, concentration: float = 1.0):
         self.concentration = concentration
 
@@ -70,7 +77,7 @@ class DecisionStump(PredictiveClassifier):
         side = rows.columns[stump.feature] > stump.threshold
         count = np.bincount(n_classes * side + codes, weight, 2 * n_classes)
         self.feature_, self.threshold_ = stump.feature, stump.threshold
-        self.class_weight_ = count.reshape(2, -1)
+        self.class_weight_ = as_float(count).reshape(2, -1)
         self.error_ = float(1.0 - self.class_weight_.max(axis=1).sum() / weight.sum())
         return self
 

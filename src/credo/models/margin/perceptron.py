@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from credo.features.basis import Basis
 from credo.inference.margin.perceptron import perceptron_epoch
+from credo.models.contract.class_label import ClassLabels
 from credo.models.contract.design import design, placed_basis
 from credo.models.contract.inputs import KnownOutcomes
 from credo.models.contract.linear_score import best_class, linear_score
@@ -19,6 +20,7 @@ from credo.models.contract.setting import generator, require_count
 from credo.models.contract.training_rows import first_labeled_rows
 from credo.models.margin.signed_rows import MarginRows
 from credo.numerics.array import Array
+from credo.numerics.form import Form
 
 __all__ = ["Perceptron"]
 
@@ -63,7 +65,12 @@ class Perceptron(KnownOutcomes, ClassifierMixin, BaseEstimator):
     (['low', 'high'], True)
     """
 
-    classes_: NDArray[Any]
+    coef_: Annotated[Array, Form("s c")]
+    intercept_: Annotated[Array, Form("s")]
+    is_separated_: bool
+    n_epochs_: int
+    n_mistakes_: int
+    classes_: ClassLabels
     basis_: Basis | None
 
     def __init__(

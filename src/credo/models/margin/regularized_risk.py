@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,7 @@ from credo.models.contract.setting import generator, require_choice
 from credo.models.contract.training_rows import first_labeled_rows
 from credo.models.margin.signed_rows import MarginRows
 from credo.numerics.array import Array
+from credo.numerics.form import FINITE, Form
 from credo.numerics.optimize.minimum import Status
 
 __all__ = ["RegularizedRisk"]
@@ -94,6 +95,10 @@ class RegularizedRisk(PredictiveClassifier):
     ([0, 1], False)
     """
 
+    coef_: Annotated[Array, Form("s c")]
+    duality_gap_: Annotated[Array, Form("s", -np.inf, np.inf, has_gaps=True)]
+    intercept_: Annotated[Array, Form("s")]
+    objective_: Annotated[Array, Form("s", 0.0, FINITE)]
     basis_: Basis | None
 
     def __init__(

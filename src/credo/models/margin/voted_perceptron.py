@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from credo.features.basis import Basis
 from credo.inference.margin.perceptron import Epoch, perceptron_epoch, vote_shares
+from credo.models.contract.class_label import ClassLabels
 from credo.models.contract.design import design, fitted_design, placed_basis
 from credo.models.contract.inputs import KnownOutcomes
 from credo.models.contract.linear_score import best_class
@@ -17,6 +18,7 @@ from credo.models.contract.setting import generator, require_count
 from credo.models.contract.training_rows import first_labeled_rows
 from credo.models.margin.signed_rows import MarginRows
 from credo.numerics.array import Array
+from credo.numerics.form import Form
 
 __all__ = ["VotedPerceptron"]
 
@@ -56,7 +58,10 @@ class VotedPerceptron(KnownOutcomes, ClassifierMixin, BaseEstimator):
     ['low', 'high']
     """
 
-    classes_: NDArray[Any]
+    coef_: Annotated[Array, Form("m s c")]
+    intercept_: Annotated[Array, Form("m s")]
+    votes_: Annotated[Array, Form("m", 0.0, 1.0)]
+    classes_: ClassLabels
     basis_: Basis | None
 
     def __init__(self, basis: Basis | None = None, n_epochs: int = 5, random_state: Any = 0):

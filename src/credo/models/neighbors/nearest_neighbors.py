@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Annotated, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,7 @@ from credo.models.contract.training_rows import first_labeled_rows
 from credo.models.neighbors.neighbor_choice import Choice, NeighborChooser, choose
 from credo.models.neighbors.neighborhood import kernel
 from credo.numerics.array import Array, as_float
+from credo.numerics.form import SMALLEST, Form
 
 __all__ = ["NearestNeighborsClassifier", "NearestNeighborsRegressor"]
 
@@ -77,6 +78,17 @@ class NearestNeighborsClassifier(NeighborChooser, PredictiveClassifier):
     >>> model.predict_proba([[1.5], [7.5]]).round(3)
     array([[0.893, 0.107], [0.393, 0.607]])
     """
+
+    counts_tried_: Annotated[NDArray[np.intp], Form("m")]
+    leave_one_out_scores_: Annotated[
+        NDArray[np.float64], Form("w m", -np.inf, np.inf, has_gaps=True)
+    ]
+    n_neighbors_: Annotated[int, Form(low=1)]
+    notes_: tuple[str, ...]
+    width_: Annotated[float, Form(low=SMALLEST, high=np.inf)]
+    widths_tried_: Annotated[NDArray[np.float64], Form("w", SMALLEST, np.inf)]
+    codes_: Annotated[NDArray[np.intp], Form("n", 0, "K")]
+    prior_probability_: Annotated[NDArray[np.float64], Form("K", 0.0, 1.0)]
 
     def __init__(
         self,
@@ -208,6 +220,18 @@ class NearestNeighborsRegressor(NeighborChooser, PredictiveRegressor):
     >>> model.predict([[1.4]])
     array([2.5])
     """
+
+    counts_tried_: Annotated[NDArray[np.intp], Form("m")]
+    leave_one_out_scores_: Annotated[
+        NDArray[np.float64], Form("w m", -np.inf, np.inf, has_gaps=True)
+    ]
+    n_neighbors_: Annotated[int, Form(low=1)]
+    notes_: tuple[str, ...]
+    width_: Annotated[float, Form(low=SMALLEST, high=np.inf)]
+    widths_tried_: Annotated[NDArray[np.float64], Form("w", SMALLEST, np.inf)]
+    _is_single: bool
+    outcomes_: Annotated[NDArray[np.float64], Form("n k")]
+    prior_: NormalInverseGamma
 
     def __init__(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from credo.models.contract.setting import require_choice
 from credo.models.neighbors.neighborhood import Gathered, Neighborhood
 from credo.numerics.array import Array
+from credo.numerics.form import Form
 from credo.numerics.linear.neighbors import running_sums
 
 __all__ = ["Choice", "NeighborChooser", "NeighborSetting", "choose"]
@@ -183,7 +184,7 @@ class NeighborChooser(BaseEstimator):
     width: float | str
     max_neighbors: int
     standardize: bool
-    prior_strength: float
+    prior_strength: Annotated[float, Form(low=0.0)]
     neighborhood_: Neighborhood
 
     def leave_one_out_table(self) -> pd.DataFrame:

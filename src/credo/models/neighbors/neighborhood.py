@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credo.numerics.array import Array
+from credo.numerics.form import SMALLEST, Form
 from credo.numerics.linear.neighbors import NeighborSearch
 
 __all__ = ["FARTHEST", "Gathered", "Neighborhood", "kernel"]
@@ -17,7 +19,7 @@ Index = NDArray[np.intp]
 
 MAX_SCORED = 4_000
 FARTHEST = 1e150
-SMALLEST = 1e-150
+NEAREST = 1e-150
 DROWNED = 1e-10
 
 
@@ -44,10 +46,10 @@ class Neighborhood:
         Origin and unit of each column, shape (d,).
     """
 
-    points: Array
-    weight: Array
-    center: Array
-    scale: Array
+    points: Annotated[Array, Form("n d", -FARTHEST, FARTHEST)]
+    weight: Annotated[Array, Form("n", SMALLEST)]
+    center: Annotated[Array, Form("d")]
+    scale: Annotated[Array, Form("d", SMALLEST)]
 
     def __post_init__(self) -> None:
         n, d = self.points.shape if self.points.ndim == 2 else (-1, -1)
@@ -142,7 +144,7 @@ def _location_and_scale(X: Array, weight: Array) -> tuple[Array, Array]:
     with np.errstate(over="ignore", under="ignore"):
         variance = share @ np.square(X - center)
     scale = np.sqrt(variance)
-    is_plain = (scale > SMALLEST) & (scale < FARTHEST) & (scale > DROWNED * np.abs(center))
+    is_plain = (scale > NEAREST) & (scale < FARTHEST) & (scale > DROWNED * np.abs(center))
     for j in np.flatnonzero(~is_plain):
         scale[j] = _spread(X[:, j], center[j], share)
     return center, scale

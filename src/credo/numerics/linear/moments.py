@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credo.numerics.array import Array
+from credo.numerics.form import FINITE, Form
 
 __all__ = ["Moments"]
 
@@ -40,9 +42,9 @@ class Moments:
     (array([2., 1.]), array([[2., 2.], [2., 2.]]))
     """
 
-    weight: float
-    mean: Array
-    scatter: Array
+    weight: Annotated[float, Form(low=0.0)]
+    mean: Annotated[Array, Form("c")]
+    scatter: Annotated[Array, Form("c c", -FINITE, FINITE)]
 
     @classmethod
     def of(

@@ -1,0 +1,45 @@
+from credo.data.table.column_code import CategoryCode as CategoryCode
+from credo.data.table.column_code import DateCode as DateCode
+from credo.data.table.column_code import NumberCode as NumberCode
+from credo.data.table.columns import Column as Column
+from credo.data.table.columns import TableSchema as TableSchema
+from credo.data.table.preparation import TablePreparation as TablePreparation
+from credo.data.table.training_range import TrainingRange as TrainingRange
+from credo.decisions.margin_loss import ExponentialMargin as ExponentialMargin
+from credo.decisions.margin_loss import HingeMargin as HingeMargin
+from credo.decisions.margin_loss import LogisticMargin as LogisticMargin
+from credo.decisions.margin_loss import QuadraticMargin as QuadraticMargin
+from credo.decisions.margin_loss import SmoothHingeMargin as SmoothHingeMargin
+from credo.decisions.margin_loss import ZeroOneMargin as ZeroOneMargin
+from credo.distributions.class_conditional import ClassConditional as ClassConditional
+from credo.distributions.covariance import DenseCovariance as DenseCovariance
+from credo.distributions.covariance import LowRankCovariance as LowRankCovariance
+from credo.distributions.covariance import PrecisionForm as PrecisionForm
+from credo.families.class_conditional import ClassConditionalBelief as ClassConditionalBelief
+from credo.families.class_statistics import (
+    ClassConditionalStatistics as ClassConditionalStatistics,
+)
+from credo.families.linear import Rows as Rows
+from credo.families.ridge import Spectrum as Spectrum
+from credo.families.statistics import Sums as Sums
+from credo.inference.engine.engine import Inference as Inference
+from credo.inference.engine.engine import Info as Info
+from credo.inference.engine.engine import Status as Status
+from credo.inference.latent.expectation_maximization import Expectation as Expectation
+from credo.inference.latent.expectation_maximization import LatentState as LatentState
+from credo.inference.latent.latent_class import IncompleteRows as IncompleteRows
+from credo.inference.linear.automatic_relevance import Relevances as Relevances
+from credo.inference.linear.precision_learning import Brackets as Brackets
+from credo.inference.logistic.belief import LogisticBelief as LogisticBelief
+from credo.inference.margin.stumps import Stumps as Stumps
+from credo.inference.spins.annealing import IsingAnnealing as IsingAnnealing
+from credo.models.gaps.row_completion import RowCompletion as RowCompletion
+from credo.models.generative.category_count import CategoryCount as CategoryCount
+from credo.models.generative.mixed_belief import MixedBelief as MixedBelief
+from credo.models.generative.mixed_statistics import MixedStatistics as MixedStatistics
+from credo.models.neighbors.neighborhood import Neighborhood as Neighborhood
+from credo.numerics.linear.moments import Moments as Moments
+from credo.study.result.table_classification import ClassScore as ClassScore
+from credo.study.result.table_classification import TableClassification as TableClassification
+from credo.study.result.table_regression import CandidateScore as CandidateScore
+from credo.study.result.table_regression import TableRegression as TableRegression
