@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -72,6 +73,26 @@ def test_a_full_standard_output_is_one_sentence_and_no_success(is_unbuffered, tm
     assert ran.returncode == 2
     assert "standard output must take all that is written; found that it does not" in ran.stderr
     assert len(ran.stderr.strip().splitlines()) == 1
+
+
+def test_a_table_too_long_for_standard_output_is_one_sentence(result, csv_file, tmp_path):
+    save(result.model, tmp_path / "m.credo")
+    rows = pd.concat([pd.read_csv(csv_file)] * 20)
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    command = ["predict", str(tmp_path / "m.credo"), str(tmp_path / "rows.csv")]
+    with open(tmp_path / "out", "wb") as out:
+        ran = subprocess.run(
+            [sys.executable, "-m", "credo", *command],
+            stdout=out,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+            preexec_fn=no_more_than_100_bytes,
+        )
+    assert ran.returncode == 2
+    assert "Traceback" not in ran.stderr
+    assert "standard output must take all that is written; found that it does not" in ran.stderr
 
 
 def test_a_reader_that_leaves_is_no_traceback():

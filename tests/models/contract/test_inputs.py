@@ -204,7 +204,8 @@ def test_numbers_that_cannot_be_squared_are_refused_before_any_work(kind, model)
 def test_times_are_not_taken_as_numbers(kind, model):
     x, y = rows(kind)
     days = np.datetime64("2020-01-01") + (100 * x).astype("timedelta64[D]")
-    for times in (days, days - days[0], [list(row) for row in days]):
+    mixed = pd.DataFrame(x).assign(day=pd.to_datetime(days[:, 0]))
+    for times in (days, days - days[0], [list(row) for row in days], pd.DataFrame(days), mixed):
         with pytest.raises(ValueError, match="X must hold numbers; found dates or durations"):
             clone(model).fit(times, y)
     if kind == "regressor":

@@ -115,3 +115,21 @@ def test_of_many_columns_those_that_move_most_are_found_in_little_memory(monkeyp
     assert {profile.name for profile in moved} == {"x7", "x110"}
     assert {len(profile.x) for profile in moved} == {41}
     assert wide.most < few_walks + 41 * 120
+
+
+def test_columns_whose_middle_is_one_value_are_no_movers():
+    rare = np.zeros(90)
+    rare[0] = 8.0
+    many = np.where(np.arange(90) < 2, np.arange(90.0) + 5, 0.0)
+    frame = FRAME[["flag", "nothing"]].assign(rare=rare, many=many)
+    preparation = TablePreparation.learn(frame)
+    prepared = preparation.prepare(frame)
+    y = 100 * rare + 50 * many + FRAME["flag"].to_numpy() + 0.01 * RNG.normal(size=90)
+    model = ModelAverage([("linear", LinearRegression())]).fit(named_inputs(prepared), y)
+    assert {p.name for p in profiles(model, preparation, prepared.X, 9)} == {"flag", "nothing"}
+    alone = frame[["rare"]]
+    preparation = TablePreparation.learn(alone)
+    prepared = preparation.prepare(alone)
+    model = ModelAverage([("linear", LinearRegression())]).fit(named_inputs(prepared), y)
+    (only,) = profiles(model, preparation, prepared.X, 9)
+    assert only.x.tolist() == [0.0, 8.0]

@@ -77,6 +77,13 @@ def test_rows_with_gaps_are_counted_apart_and_cautioned_about(result):
     ) in texts(gappy, "caution")
 
 
+def test_rows_with_gaps_are_not_blamed_for_what_the_others_are(result):
+    found = judged(result, np.full(200, 0.01), 1.0, has_gap=np.arange(200) < 18)
+    assert any("Intervals are too wide" in text for text in texts(found, "caution"))
+    assert not any("missing" in text for text in texts(found, "caution"))
+    assert any("18 of 18 (100 %) test rows with gaps" in text for text in texts(found, "fact"))
+
+
 def test_few_rows_with_gaps_cannot_tell(result):
     y = normal_outcomes(200, 1.0)
     few = judged(result, y, 1.0, has_gap=np.arange(200) < 6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -26,6 +27,8 @@ __all__ = ["command_line", "main"]
 READER_LEFT = 1
 USER_ERROR = 2
 INTERRUPTED = 130
+
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EPIPE})
 
 # Typer brings its own copy of click in some versions; this is the class in either.
 _UsageError: Any = typer.BadParameter.__mro__[1]
@@ -281,7 +284,9 @@ def main() -> None:
         finally:
             sys.stdout.flush()
     except OSError as error:
-        if not _is_stuck(sys.stdout):
+        # A long text is not kept by the stream that could not write it.
+        is_long = error.filename is None and error.errno in _NO_ROOM
+        if not (_is_stuck(sys.stdout) or is_long):
             raise
         if isinstance(error, BrokenPipeError):
             sys.exit(READER_LEFT)

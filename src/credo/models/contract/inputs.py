@@ -190,7 +190,8 @@ def _require_table(X: Any) -> None:
 
 def _require_no_times(name: str, values: Any = None) -> None:
     first = np.asarray(values[:1]) if isinstance(values, list | tuple) else values
-    if is_time(first):
+    is_of_times = isinstance(first, pd.DataFrame) and any(d.kind in "Mm" for d in first.dtypes)
+    if is_of_times or is_time(first):
         raise ValueError(
             f"{name} must hold numbers; found dates or durations. Turn them into numbers of "
             "one unit first, such as days since a date: (dates - first) / "

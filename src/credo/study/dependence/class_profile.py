@@ -72,7 +72,7 @@ def class_profiles(
     def reach(told: Categorical) -> float:
         return float(np.ptp(told.probability, axis=0).max())
 
-    moved = farthest(list(walks(preparation, X)), typical, tell, reach, at_most)
+    moved = farthest(walks(preparation, X), typical, tell, reach, at_most)
     found = [
         ClassProfile(walk.name, walk.x, walk.labels, told)
         for walk, told in zip(moved, walked(moved, typical, tell), strict=True)

@@ -86,7 +86,7 @@ def profiles(
     def reach(told: Predictive) -> float:
         return float(np.ptp(told.mean()))
 
-    moved = farthest(list(walks(preparation, X)), typical, tell, reach, at_most)
+    moved = farthest(walks(preparation, X), typical, tell, reach, at_most)
     found = [
         Profile(walk.name, walk.x, walk.labels, told)
         for walk, told in zip(moved, walked(moved, typical, tell), strict=True)

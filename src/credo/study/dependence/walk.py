@@ -56,8 +56,11 @@ class Walk(NamedTuple):
         return rows
 
 
-def walks(preparation: TablePreparation, X: Array) -> Iterator[Walk]:
-    """Yield a walk over the central 95 % of each column of the table, and over all levels.
+def walks(preparation: TablePreparation, X: Array) -> list[Walk]:
+    """Return a walk over the central 95 % of each column of the table, and over all levels.
+
+    A number that is the same in all of these rows leads nowhere, and has no walk; if all are
+    such numbers, the walks are over all their values.
 
     Parameters
     ----------
@@ -66,20 +69,23 @@ def walks(preparation: TablePreparation, X: Array) -> Iterator[Walk]:
     X
         The design matrix of the training rows.
     """
+    found = list(_each_walk(preparation, X))
+    return [walk for walk, leads in found if leads] or [walk for walk, _ in found]
+
+
+def _each_walk(preparation: TablePreparation, X: Array) -> Iterator[tuple[Walk, bool]]:
+    """Yield a walk along each column, and whether its central values differ."""
     start = 0
     for code in preparation.codes:
         if isinstance(code, CategoryCode):
             levels = tuple(name.removeprefix(f"{code.name} ") for name in code.names)
             labels = tuple(level.removeprefix("= ") for level in levels)
-            yield Walk(
-                code.name,
-                np.arange(len(labels), dtype=np.float64),
-                labels,
-                np.eye(len(labels)),
-                start,
-            )
+            places, own = np.arange(len(labels), dtype=np.float64), np.eye(len(labels))
+            yield Walk(code.name, places, labels, own, start), True
         elif code.names:
-            yield _number_walk(code, X[:, start], start)
+            low, high = np.quantile(X[:, start], CENTRAL)
+            leads = code.is_constant or bool(low < high)
+            yield _number_walk(code, X[:, start], start), leads
         start += len(code.names)
 
 

@@ -100,9 +100,10 @@ def _with_gaps(
         f"({quoted(held_out.gap_columns)}){others}"
     )
     wrong = verdict(gappy, level)
-    if wrong != verdict(known, level):
-        what = f"too {wrong}" if wrong else "not what they are elsewhere"
-        return Finding("caution", f"Where inputs are missing intervals are {what}: {said}.")
+    if wrong and wrong != verdict(known, level):
+        return Finding(
+            "caution", f"Where inputs are missing intervals are too {wrong}: {said}."
+        )
     if len(gappy) < FEW_TEST_ROWS:
         return Finding(
             "fact",
