@@ -18,7 +18,9 @@ def sources(root: Path = ROOT, *, runs_commands: bool = False) -> dict[str, Any]
     """
     modules = [m for name, m in sys.modules.items() if name.partition(".")[0] == "credo"]
     loaded = {Path(m.__file__) for m in modules if m.__file__}
-    paths = set((root / "src" / "credo").rglob("*.py")) if runs_commands else loaded
+    package = root / "src" / "credo"
+    every = {*package.rglob("*.py"), *package.rglob("*.pyi")}
+    paths = every if runs_commands else loaded
     files = sorted(p.relative_to(root).as_posix() for p in paths if p.is_relative_to(root))
     return {"files": files, "sha256": _hash(files, root)}
 

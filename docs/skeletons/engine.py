@@ -1,7 +1,7 @@
 """Laplace's approximation of a density of one number: a skeleton for a new engine.
 
-Copy it to ``src/credo/inference/<name>.py`` and export it from the room. An engine knows a
-problem, never a model: whatever can state the problem is served.
+Copy it to ``src/credo/inference/<subject>/<name>.py`` and export it by a line in the stub of
+the room. An engine knows a problem, never a model: whatever can state the problem is served.
 """
 
 from dataclasses import dataclass

@@ -7,17 +7,20 @@ import warnings
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
-from pathlib import Path
+from pkgutil import get_data
 from types import MappingProxyType
 from typing import Any
 
-__all__ = ["exports", "stub_lines"]
+__all__ = ["public_names", "stub_lines"]
 
 
 @cache
-def stub_lines(stub: Path) -> Mapping[str, tuple[str, str]]:
-    """Return, for each name in a stub, its module and its name there."""
-    tree = ast.parse(stub.read_text(encoding="utf-8"))
+def stub_lines(package: str, stub: str = "__init__.pyi") -> Mapping[str, tuple[str, str]]:
+    """Return, for each name in a stub beside a package, its module and its name there.
+
+    A line is such as ``from credo.numerics.array import Array as Array``.
+    """
+    tree = ast.parse(get_data(package, stub) or b"")
     return MappingProxyType(
         {
             alias.asname or alias.name: (str(line.module), alias.name)
@@ -28,22 +31,19 @@ def stub_lines(stub: Path) -> Mapping[str, tuple[str, str]]:
     )
 
 
-def exports(
-    package: str, file: str, moved: Mapping[str, str] | None = None
+def public_names(
+    package: str, moved: Mapping[str, str] | None = None
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package.
 
     Parameters
     ----------
     package
-        Its name.
-    file
-        Its ``__init__.py``. ``__init__.pyi`` beside it holds lines such as
-        ``from credo.numerics.array import Array as Array``, one for each public name.
+        Its name; the lines of its ``__init__.pyi`` are its public names.
     moved
         Modules that now hold names which were public here; to ask for one warns.
     """
-    places = stub_lines(Path(file).with_suffix(".pyi"))
+    places = stub_lines(package)
 
     def load(name: str) -> Any:
         if name in places:
@@ -68,7 +68,7 @@ def exports(
 
 def _found(package: str, module: str, name: str) -> Any:
     """Return what a line of a stub names: a part of a module, or a module."""
+    if module == package:
+        return import_module(f"{module}.{name}")
     holder = import_module(module)
-    if module != package and hasattr(holder, name):
-        return getattr(holder, name)
-    return import_module(f"{module}.{name}")
+    return getattr(holder, name) if name in dir(holder) else import_module(f"{module}.{name}")

@@ -77,6 +77,12 @@ def test_a_root_mean_square_keeps_its_error_in_every_unit(unit):
     slope = unit / (2 * np.sqrt(np.mean(errors**2)))
     assert_allclose(root.standard_error, slope * stats.sem(errors**2))
     assert_allclose(sample_mean(unit * errors).standard_error, unit * stats.sem(errors))
+    columns = np.column_stack([unit * errors, 1e-150 * errors])
+    alone = [sample_mean(column) for column in columns.T]
+    together = sample_mean(columns)
+    assert together.value.tolist() == [mean.value for mean in alone]
+    assert together.standard_error.tolist() == [mean.standard_error for mean in alone]
+    assert_allclose(root_mean_square(columns).value / [unit, 1e-150], root.value / unit)
     nothing = root_mean_square(np.zeros(4))
     assert nothing.value == nothing.standard_error == 0.0
 

@@ -54,7 +54,8 @@ def sample_mean(values: ArrayLike) -> Estimate:
     """Return the mean along the first axis with its standard error, ``std / sqrt(n)``.
 
     The error is NaN for a single value, which says nothing about its own spread. The
-    squares of its sum are taken in units of the largest value, so that none overflows.
+    squares of its sum are taken in units of the largest value of a column, so that none
+    overflows.
     """
     unit = _power_of_two(as_float(values))
     rows = as_float(values) / unit
@@ -82,10 +83,13 @@ def root_mean_square(errors: ArrayLike) -> Estimate:
     return Estimate(unit * root, unit * slope * mean.standard_error)
 
 
-def _power_of_two(values: Array) -> float:
-    """Return a power of two near the largest finite value: dividing by it rounds nothing."""
-    largest = np.abs(values).max(initial=0.0, where=np.isfinite(values))
-    return float(np.ldexp(1.0, np.clip(np.frexp(largest)[1], -1000, 1000)))
+def _power_of_two(values: Array) -> Array:
+    """Return powers of two near the largest finite values along the first axis.
+
+    Dividing by them rounds nothing.
+    """
+    largest = np.abs(values).max(axis=0, initial=0.0, where=np.isfinite(values))
+    return np.asarray(np.ldexp(1.0, np.clip(np.frexp(largest)[1], -1000, 1000)))
 
 
 def sample_variance(values: ArrayLike, ddof: int = 1) -> Array:

@@ -1,5 +1,5 @@
-"""Scores, splits, calibration and comparison of answers; the laws every part must obey."""
+"""Calibration and comparison of answers, and scores; the laws every part must obey."""
 
-from credo.exports import exports
+from credo.exports import public_names
 
-__getattr__, __dir__, __all__ = exports(__name__, __file__)
+__getattr__, __dir__, __all__ = public_names(__name__)

@@ -1,5 +1,5 @@
 """Conjugate families: additive statistics and the beliefs they update."""
 
-from credo.exports import exports
+from credo.exports import public_names
 
-__getattr__, __dir__, __all__ = exports(__name__, __file__)
+__getattr__, __dir__, __all__ = public_names(__name__)

@@ -1,9 +1,8 @@
 """Variables, graphs and factors: separation, cliques, the algebra of tables and Gaussians."""
 
-from credo.exports import exports
+from credo.exports import public_names
 
-__getattr__, __dir__, __all__ = exports(
+__getattr__, __dir__, __all__ = public_names(
     __name__,
-    __file__,
     moved=dict.fromkeys(["Layout", "layered_layout", "stress_layout"], "credo.plots.layout"),
 )

@@ -5,6 +5,6 @@ pyplot, but for its current axes where no ``ax`` is given. Those called ``..._fi
 the size themselves and return a whole figure.
 """
 
-from credo.exports import exports
+from credo.exports import public_names
 
-__getattr__, __dir__, __all__ = exports(__name__, __file__)
+__getattr__, __dir__, __all__ = public_names(__name__)

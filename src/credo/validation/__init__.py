@@ -1,1 +1,5 @@
 """Held-out rows: splits, folds, refitting without a fold, outcome coding and row scores."""
+
+from credo.exports import public_names
+
+__getattr__, __dir__, __all__ = public_names(__name__)

@@ -1,7 +1,12 @@
 """A report made by a second process, against the same made in this one."""
 
+import os
+import signal
 import subprocess
 import sys
+import time
+from contextlib import suppress
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -138,9 +143,18 @@ def failing():
     raise ValueError("once")
 
 
+LONG = 300_000
+SERVED = """
+import sys, time
+from credo.app.report.report_process import halves
+sys.stdin.buffer.read()
+halves([lambda: time.sleep(60) or "a", lambda: "b" * {n_letters}])
+"""
+
+
 @pytest.mark.parametrize("n_parts", [0, 1, 2, 7])
 def test_halves_of_a_page_come_in_order(n_parts):
-    parts = [lambda i=i: f"{i} " * 50_000 for i in range(n_parts)]
+    parts = [lambda i=i: f"{i} " * LONG for i in range(n_parts)]
     assert module.halves(parts) == [part() for part in parts]
 
 
@@ -149,6 +163,58 @@ def test_a_half_that_fails_in_a_copy_fails_here_too():
         module.halves([str, failing])
 
 
+def test_a_half_that_fails_here_does_not_wait_for_the_copy():
+    began = time.monotonic()
+    with pytest.raises(ValueError, match="once"):
+        module.halves([failing, lambda: time.sleep(60) or "b"])
+    assert time.monotonic() - began < 30
+
+
+def test_a_copy_that_is_killed_is_made_up_for():
+    here = os.getpid()
+
+    def dying():
+        if os.getpid() != here:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return "b"
+
+    assert module.halves([lambda: "a", dying]) == ["a", "b"]
+
+
 def test_without_copies_of_processes_parts_are_made_in_turn(monkeypatch):
-    monkeypatch.delattr(module.os, "fork")
+    def fork():
+        raise BlockingIOError
+
+    monkeypatch.setattr(module.os, "fork", fork)
     assert module.halves([lambda: "a", lambda: "b"]) == ["a", "b"]
+    monkeypatch.setattr(module.sys, "platform", "elsewhere")
+    assert module.halves([lambda: "a", lambda: "b"]) == ["a", "b"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux alone")
+@pytest.mark.parametrize("n_letters", [10, LONG])
+def test_closing_ends_the_copy_too(n_letters):
+    process = subprocess.Popen(
+        [sys.executable, "-c", SERVED.format(n_letters=n_letters)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    maker = ReportProcess(process)
+    maker.begin("anything")
+    began = time.monotonic()
+    while len(group(process.pid)) < 2 and time.monotonic() - began < 60:
+        time.sleep(0.05)
+    time.sleep(0.3)
+    maker.close()
+    assert not group(process.pid)
+
+
+def group(number):
+    """Return the states of the processes of a group that are not over."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, _, owner = path.read_text().rpartition(")")[2].split()[:3]
+            found += [state] * (int(owner) == number and state != "Z")
+    return found

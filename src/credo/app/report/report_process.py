@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from threading import Lock, Thread
-from typing import Any
+from typing import Any, NoReturn
 
 import credo
 from credo import app
@@ -27,6 +28,8 @@ __all__ = ["ReportProcess", "halves", "report_process", "serve"]
 
 PATIENCE = 60.0
 """Seconds after which a page that another process should have made is made in this one."""
+
+STANDARD_OUTPUT = 1
 
 _COMMAND = "from credo.app.report.report_process import serve; serve()"
 _FIRST = b"<!DOCTYPE html>"
@@ -69,6 +72,9 @@ class ReportProcess:
             if self._process is None or self._is_closed:
                 return
             self._is_closed = True
+            # It may have a copy, which is of its group.
+            with suppress(AttributeError, OSError):
+                os.killpg(self._process.pid, signal.SIGKILL)
             self._process.kill()
         if self._asking is None:
             self._process.communicate()
@@ -117,23 +123,48 @@ def serve() -> None:
 
 
 def halves(parts: Sequence[Callable[[], str]]) -> list[str]:
-    """Make the first half of a page here, and the second one in a copy of this process."""
+    """Make the first half of a page here, and the second one in a copy of this process.
+
+    Only where a process can be copied safely; whatever goes wrong with the copy, its half is
+    made here.
+    """
     middle = (len(parts) + 1) // 2
-    first, second = parts[:middle], parts[middle:]
-    if not hasattr(os, "fork"):
+    ends: tuple[int, ...] = ()
+    try:
+        ends = os.pipe() if sys.platform == "linux" else ()
+        copy = os.fork() if ends else -1
+    except OSError:
+        for end in ends:
+            os.close(end)
+        copy = -1
+    if copy < 0:
         return in_turn(parts)
-    source, sink = os.pipe()
-    copy = os.fork()
+    source, sink = ends
     if copy == 0:
-        with suppress(BaseException), os.fdopen(sink, "wb") as out:
-            pickle.dump(in_turn(second), out)
-        os._exit(0)
+        os.close(source)
+        _answer(parts[middle:], sink)
     os.close(sink)
-    made = in_turn(first)
     with os.fdopen(source, "rb") as found:
-        answer = found.read()
-    os.waitpid(copy, 0)
-    return made + (pickle.loads(answer) if answer else in_turn(second))
+        try:
+            made, answer = in_turn(parts[:middle]), found.read()
+        except BaseException:
+            os.kill(copy, signal.SIGKILL)
+            raise
+        finally:
+            status = os.waitpid(copy, 0)[1]
+    return made + (in_turn(parts[middle:]) if status else pickle.loads(answer))
+
+
+def _answer(parts: Sequence[Callable[[], str]], sink: int) -> NoReturn:
+    """Write parts of a page to a pipe, and end the process."""
+    status = 1
+    with suppress(BaseException):
+        # Who reads what the first process writes must not wait for this one.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), STANDARD_OUTPUT)
+        with os.fdopen(sink, "wb") as out:
+            pickle.dump(in_turn(parts), out)
+        status = 0
+    os._exit(status)
 
 
 def _is_worth() -> bool:

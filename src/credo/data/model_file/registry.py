@@ -12,18 +12,16 @@ from enum import Enum
 from functools import cache
 from importlib import import_module
 from inspect import isabstract
-from pathlib import Path
 from types import MappingProxyType
 
 from credo.data.error import ModelFileError
 from credo.exports import stub_lines
 
-__all__ = ["registered_class", "registered_classes", "registered_name"]
+__all__ = ["named_parts", "registered_class", "registered_classes", "registered_name"]
 
 ROOMS = ("distributions", "families", "features", "models", "inference")
 """Rooms whose public classes can be part of something that was learned."""
 
-PARTS = Path(__file__).with_name("parts.pyi")
 ENGINE = ("init", "step", "posterior")
 
 
@@ -36,12 +34,15 @@ def registered_classes() -> Mapping[str, str]:
     >>> registered_classes()["Column"]
     'credo.data.table.columns'
     """
-    package = Path(str(import_module("credo").__file__)).parent
-    stubs = [package / room / "__init__.pyi" for room in ROOMS]
-    named = {name: module for stub in stubs for name, (module, _) in stub_lines(stub).items()}
+    stubs = [*(stub_lines(f"credo.{room}") for room in ROOMS), named_parts()]
     return MappingProxyType(
-        named | {name: module for name, (module, _) in stub_lines(PARTS).items()}
+        {name: module for stub in stubs for name, (module, _) in stub.items()}
     )
+
+
+def named_parts() -> Mapping[str, tuple[str, str]]:
+    """Return module and name of each class that is stored and not public as a value."""
+    return stub_lines("credo.data.model_file", "parts.pyi")
 
 
 def registered_class(name: object) -> type:
@@ -73,7 +74,7 @@ def registered_name(cls: type) -> str | None:
 
 
 def _is_part(name: str, module: str) -> bool:
-    return stub_lines(PARTS).get(name, ("", ""))[0] == module
+    return named_parts().get(name, ("", ""))[0] == module
 
 
 def _is_stored(cls: type) -> bool:

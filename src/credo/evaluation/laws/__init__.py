@@ -4,6 +4,6 @@ Each law is a small named function that raises `LawBroken`; ``check_*`` runs all
 to its subject and returns their names.
 """
 
-from credo.exports import exports
+from credo.exports import public_names
 
-__getattr__, __dir__, __all__ = exports(__name__, __file__)
+__getattr__, __dir__, __all__ = public_names(__name__)

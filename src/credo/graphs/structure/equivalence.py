@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from credo.graphs.structure.adjacency import Edge
+from credo.graphs.structure.arrows import Arrows, arrows_of
 from credo.graphs.structure.directed import DirectedGraph
-from credo.graphs.structure.edge_text import Arrows, arrows_of
 from credo.graphs.structure.orientation import Orientation
 
 __all__ = ["PartiallyDirectedGraph", "cpdag", "equivalent", "equivalent_graphs", "v_structures"]

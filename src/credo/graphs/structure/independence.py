@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from credo.graphs.structure.edge_text import Arrows, arrows_of
+from credo.graphs.structure.arrows import Arrows, arrows_of
 
 __all__ = ["Independence", "independence_basis", "local_independence"]
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from credo.distributions.joint_table import JointTable
+from credo.graphs.structure.arrows import Arrows, arrows_of
 from credo.graphs.structure.directed import DirectedGraph
-from credo.graphs.structure.edge_text import Arrows, arrows_of
 from credo.graphs.structure.undirected import UndirectedGraph
 from credo.numerics.array import Array
 from credo.numerics.quotation import quote

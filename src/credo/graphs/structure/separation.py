@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from credo.graphs.structure.arrows import Arrows, arrows_of
 from credo.graphs.structure.directed import DirectedGraph
-from credo.graphs.structure.edge_text import Arrows, arrows_of
 from credo.graphs.structure.node_names import Names, disjoint_groups, group
 from credo.graphs.structure.path import closure, shortest_path
 

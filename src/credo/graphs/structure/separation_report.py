@@ -6,8 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import islice
 
+from credo.graphs.structure.arrows import Arrows, arrows_of
 from credo.graphs.structure.directed import DirectedGraph
-from credo.graphs.structure.edge_text import Arrows, arrows_of
 from credo.graphs.structure.node_names import Names, disjoint_groups
 from credo.graphs.structure.path import shortest_path
 from credo.graphs.structure.path_block import (
