@@ -15,7 +15,7 @@ from credo.decisions import (
     QuadraticLoss,
     ZeroOneLoss,
 )
-from credo.decisions.exponential_moment import log_exponential_moment
+from credo.decisions.numeric_loss import log_exponential_moment
 from credo.distributions import (
     Bernoulli,
     Beta,

@@ -1,4 +1,7 @@
-"""The main job for a target of classes: classifiers stacked by folds, and judged."""
+"""The main job for a target of classes: classifiers stacked by folds, and judged.
+
+Traps that the table may hold for whoever judges by it are told in sentences.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,8 @@ from credo.decisions.loss_matrix import LossMatrix
 from credo.distributions.categorical import Categorical
 from credo.evaluation.classes.confusion import Confusion
 from credo.evaluation.decision_report import DecisionReport, judge_decisions
+from credo.evaluation.order_test import stated_p
+from credo.evaluation.traps import imbalance, row_order, seen_rows
 from credo.inference.engine.engine import ConvergenceWarning
 from credo.models.ensemble.stack import Stack
 from credo.models.gaps.gap_average import FoldCompletion, GapAverage, held_out_completion
@@ -53,11 +58,48 @@ from credo.study.result.held_out import HeldOut, held_out_rows
 from credo.study.result.judgment import dropped_notes
 from credo.study.result.result import FitSettings, field_values
 from credo.study.result.table_classification import ClassScore, TableClassification
-from credo.study.result.trap_note import trap_notes
 from credo.study.result.wording import count
 from credo.study.split import Part, Split, split_rows
 
-__all__ = ["REJECT", "chosen_loss", "judged_classification"]
+__all__ = [
+    "REJECT",
+    "chosen_loss",
+    "judged_classification",
+    "trap_notes",
+]
+
+
+def trap_notes(split: Split, target: Target, predicted: NDArray[Any]) -> tuple[str, ...]:
+    """Return a sentence for each trap found.
+
+    Parameters
+    ----------
+    split
+        The rows learned from and the test rows.
+    target
+        The classes of all rows, in the order of the table.
+    predicted
+        The class predicted for each test row.
+    """
+    train, test = split.train, split.test
+    order = row_order(target.y)
+    found = [
+        seen_rows(train.prepared.X, test.prepared.X, train.y, test.y),
+        imbalance(test.y, predicted),
+    ]
+    notes = [_capital(trap.sentence) for trap in found if trap.is_found]
+    if order.is_found:
+        notes.append(
+            f"The order of rows tells the class ({stated_p(order.value, 1)}): test rows were "
+            "drawn at random, which flatters the model if the order has a meaning, such as "
+            "time or groups."
+        )
+    return tuple(notes)
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
+
 
 S = TypeVar("S")
 T = TypeVar("T")

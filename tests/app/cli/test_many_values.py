@@ -1,6 +1,6 @@
 import pytest
 
-from credo.app.cli.many_values import spread_values
+from credo.app.cli.network_command import spread_values
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from threading import Event
 
 import pytest
 
-from credo.app.console.spoken_progress import spoken_progress
+from credo.app.console.console import spoken_progress
 
 
 def test_a_long_step_is_named_again_and_again():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from credo.evaluation.classes.table_delta import correlation, mean_f1
+from credo.evaluation.classes.rates import correlation, mean_f1
 
 
 @pytest.mark.parametrize("function", [correlation, mean_f1])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from credo.graphs.structure.directed import DirectedGraph
-from credo.graphs.structure.independence import (
+from credo.graphs.structure.independence_map import (
     Independence,
     independence_basis,
     local_independence,

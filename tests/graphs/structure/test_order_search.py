@@ -2,9 +2,8 @@ import networkx as nx
 import numpy as np
 import pytest
 
-import credo.graphs.structure.order_search
-from credo.graphs.structure.elimination_order import elimination_order
-from credo.graphs.structure.order_search import best_order
+import credo.graphs.structure.elimination_order
+from credo.graphs.structure.elimination_order import best_order, elimination_order
 from credo.numerics.graph.elimination import HEURISTICS
 
 GRID = nx.convert_node_labels_to_integers(nx.grid_2d_graph(5, 5))
@@ -33,7 +32,7 @@ def test_nodes_outside_the_part_stay_and_count():
 
 
 def test_large_parts_go_by_lowest_degree(monkeypatch):
-    monkeypatch.setattr(credo.graphs.structure.order_search, "MAX_PACKED", 3)
+    monkeypatch.setattr(credo.graphs.structure.elimination_order, "MAX_PACKED", 3)
     order, cells, heuristic = best_order(
         NEIGHBORS, [2] * 25, range(25), np.random.default_rng(0), effort=1.0
     )

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from credo.graphs.structure.directed import DirectedGraph
-from credo.graphs.structure.equivalence import equivalent_graphs, v_structures
-from credo.graphs.structure.orientation import Orientation
+from credo.graphs.structure.equivalence import Orientation, equivalent_graphs, v_structures
 from naive import random_graph
 
 

@@ -1,7 +1,12 @@
 import pytest
 
 from credo.graphs.structure.directed import DirectedGraph
-from credo.graphs.structure.path_block import Connection, connection, path_blocks, path_text
+from credo.graphs.structure.separation import (
+    Connection,
+    connection,
+    path_blocks,
+    path_text,
+)
 
 GRAPH = DirectedGraph.from_text("a -> b -> c <- d -> e; c -> f -> g")
 

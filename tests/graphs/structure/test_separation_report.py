@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 from credo.graphs.structure.directed import DirectedGraph
-from credo.graphs.structure.path_block import path_blocks
-from credo.graphs.structure.separation_report import explain_separation
+from credo.graphs.structure.separation import explain_separation, path_blocks
 from naive import random_graph
 
 BURGLAR = DirectedGraph.from_text("earthquake, burglar -> alarm -> call; earthquake -> radio")

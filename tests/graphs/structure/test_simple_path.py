@@ -4,7 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from credo.graphs.structure.simple_path import simple_paths
+from credo.graphs.structure.separation import simple_paths
 from credo.graphs.structure.undirected import UndirectedGraph
 
 

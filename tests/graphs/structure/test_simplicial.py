@@ -1,7 +1,7 @@
 import networkx as nx
 import pytest
 
-from credo.graphs.structure.simplicial import eliminate_simplicial
+from credo.graphs.structure.elimination_order import eliminate_simplicial
 
 
 def _neighbors(graph):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from credo.inference.hybrid.batched_equations import applied, cleared, reduced
+from credo.inference.hybrid.real_component import applied, cleared, reduced
 
 
 @pytest.mark.parametrize(("m", "n", "k"), [(5, 3, 2), (4, 4, 1), (3, 0, 2), (6, 1, 4)])

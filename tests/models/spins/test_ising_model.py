@@ -10,7 +10,7 @@ from credo.inference.engine.error import InferenceTooLarge, NotSubmodular
 from credo.inference.spins.annealing import IsingAnnealing
 from credo.inference.spins.gibbs import IsingGibbs
 from credo.inference.spins.mean_field import IsingMeanField
-from credo.models.spins import spin_sum
+from credo.models.spins import ising_model as spin_sum
 from credo.models.spins.ising_model import IsingModel
 from credo.models.spins.spin_noise import BitFlip, GaussianNoise
 

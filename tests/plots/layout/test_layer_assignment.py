@@ -3,7 +3,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from credo.plots.layout.layer_assignment import layers_of_least_length, narrowed_layers
+from credo.plots.layout.layered import layers_of_least_length, narrowed_layers
 
 
 def random_parents(n, seed):

@@ -3,7 +3,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from credo.plots.layout.layer_order import n_crossings, untangled
+from credo.plots.layout.layered import n_crossings, untangled
 from credo.plots.layout.layers import proper_layers
 
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from credo.plots.layout.layer_order import untangled
 from credo.plots.layout.layer_squeeze import needed_width, squeezed_positions
+from credo.plots.layout.layered import untangled
 from credo.plots.layout.layers import proper_layers
 
 

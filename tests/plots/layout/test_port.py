@@ -2,7 +2,7 @@ from itertools import pairwise
 
 import pytest
 
-from credo.plots.layout.port import APART, INSET, spread_ports
+from credo.plots.layout.layered import APART, INSET, spread_ports
 
 
 def test_a_single_edge_runs_straight_where_it_can():

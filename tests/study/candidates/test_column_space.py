@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from credo.study.candidates.column_space import Span
+from credo.study.candidates.proposal import Span
 
 RNG = np.random.default_rng(0)
 A = RNG.normal(size=(30, 4)) * [1e-6, 1.0, 1e6, 1.0] + [0.0, 1e3, 0.0, 0.0]

@@ -1,19 +1,24 @@
-"""What every command writes to a terminal with: consoles, progress, tables and sentences."""
+"""What every command writes to a terminal with: consoles, progress, tables and sentences.
+
+Where nobody watches a terminal, progress is a line of text now and then.
+"""
 
 from __future__ import annotations
 
+import time
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from threading import Event, Thread
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from credo.app.console.spoken_progress import spoken_progress
+from credo.study.progress import Progress
 from credo.study.progress import Progress as Told
 from credo.study.remark.remark import Finding
 
@@ -25,9 +30,58 @@ __all__ = [
     "print_sentence",
     "print_table",
     "progress_bar",
+    "spoken_progress",
     "stderr",
     "stdout",
 ]
+
+
+QUIET_SECONDS = 10.0
+"""A job that is done by then says nothing."""
+
+REPEAT_SECONDS = 30.0
+"""How long a job may stay silent later."""
+
+
+@contextmanager
+def spoken_progress(
+    say: Callable[[str], object],
+    quiet: float = QUIET_SECONDS,
+    repeat: float = REPEAT_SECONDS,
+) -> Iterator[Progress]:
+    """Yield what a job tells its progress to; lines are said once it takes long.
+
+    Parameters
+    ----------
+    say
+        Takes each line.
+    quiet, repeat
+        Seconds until the first line, and between later ones.
+
+    Examples
+    --------
+    >>> with spoken_progress(print) as tell:
+    ...     tell(0.5, "fitting")
+    """
+    start, step, is_done = time.monotonic(), ["starting"], Event()
+
+    def speak() -> None:
+        wait = quiet
+        while not is_done.wait(wait):
+            say(f"still {step[0]} after {time.monotonic() - start:.0f} s ...")
+            wait = repeat
+
+    def tell(share: float, what: str) -> None:
+        step[0] = what
+
+    speaker = Thread(target=speak, daemon=True)
+    speaker.start()
+    try:
+        yield tell
+    finally:
+        is_done.set()
+        speaker.join()
+
 
 _MARKS = {"answer": ("»", "bold"), "fact": ("·", ""), "good": ("✓", "green")}
 _CAUTION = ("!", "yellow")

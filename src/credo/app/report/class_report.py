@@ -1,4 +1,4 @@
-"""The report on a target of classes."""
+"""The report on a target of classes, and on the decisions that a loss asks for."""
 
 from __future__ import annotations
 
@@ -7,16 +7,69 @@ from collections.abc import Iterator
 import numpy as np
 
 from credo.app.report import class_picture, picture
-from credo.app.report.decision_report import decision_section
-from credo.app.report.page import Making, card, figure, in_turn, page, section, table, tile
+from credo.app.report.class_picture import losses
+from credo.app.report.page import (
+    Making,
+    card,
+    figure,
+    in_turn,
+    page,
+    paragraph,
+    section,
+    table,
+    tile,
+)
 from credo.app.report.report_part import belief_section, data_section, footer, header
+from credo.decisions.loss_matrix import LossMatrix
 from credo.study.candidates.candidate import CLASS_MEANINGS, STACK, described
 from credo.study.remark.class_remark import class_findings, class_headline
 from credo.study.remark.coverage_remark import FEWEST_FOR_SHARES
+from credo.study.remark.decision_remark import DECISION_HEADINGS, decision_cells
 from credo.study.result.classification_result import JudgedClassification
 from credo.study.result.wording import class_score_cells, count, decimals, percent
 
-__all__ = ["classification_page"]
+__all__ = [
+    "classification_page",
+    "decision_section",
+]
+
+
+def decision_section(result: JudgedClassification) -> str:
+    """Return what the decisions cost on the test rows, or nothing if no loss was given."""
+    if result.decisions is None or result.loss is None:
+        return ""
+    given = paragraph("Loss of each action (down) in each class (across), as given:")
+    costs = card(
+        "What the decisions cost",
+        "Mean loss per test row ± one standard error, beside what was expected and what one "
+        "action for all rows would have cost; the last column says how often each was taken.",
+        table(DECISION_HEADINGS, decision_cells(result.decisions), ("decisions",))
+        + given
+        + _losses(result.loss),
+    )
+    chart = (
+        figure(
+            "Which action when",
+            "Expected loss of each action by the probability of a class; the lowest is taken.",
+            losses(result.loss),
+        )
+        if len(result.loss.labels) == 2
+        else ""
+    )
+    lead = (
+        "For each row the action of least expected loss under its probabilities is taken. "
+        + result.decisions.verdict
+    )
+    return section("Decisions", lead, f'<div class="grid">{costs}{chart}</div>')
+
+
+def _losses(loss: LossMatrix) -> str:
+    rows = [
+        [str(action), *(f"{value:g}" for value in row)]
+        for action, row in zip(loss.actions, loss.loss, strict=True)
+    ]
+    return table(["action", *(str(label) for label in loss.labels)], rows)
+
 
 N_EXAMPLES = 9
 N_DECIMALS = 3

@@ -6,7 +6,7 @@
 ``function``   ``running`` (states of running values), ``links`` (tables of positions)
 ``gaussian``   ``intercept``, ``coefficients``, ``scale``, by setting of discrete parents
 ``threshold``  ``thresholds``, ``coefficients``, ``scale``, ``link``, ``order``
-``fixed``      ``distribution``, of a node without parents
+``fixed``      ``distribution``, of a node without parents: class and parameters
 =============  ==========================================================================
 """
 
@@ -17,11 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from credo.data.error import NetworkFileError
-from credo.data.network_file.distribution_json import (
-    distribution_of_document,
-    document_of_distribution,
-)
+from credo.data.error import ModelFileError, NetworkFileError
+from credo.data.model_file.codec import Decoder, Encoder
+from credo.data.model_file.registry import registered_classes
 from credo.data.network_file.json_field import array_of, field_of, state_labels
 from credo.distributions.distribution import Distribution
 from credo.graphs.node.conditional import Conditional
@@ -36,7 +34,64 @@ from credo.graphs.node.threshold_node import ThresholdNode
 from credo.graphs.variable import Variable, nearest
 from credo.numerics.array import Array
 
-__all__ = ["document_of_node", "node_of_document", "require_states"]
+__all__ = [
+    "distribution_of_document",
+    "document_of_distribution",
+    "document_of_node",
+    "node_of_document",
+    "require_states",
+]
+
+
+def document_of_distribution(distribution: Distribution) -> dict[str, Any]:
+    """Return a distribution of credo as a tree of classes and fields, and its arrays as lists.
+
+    Raises
+    ------
+    NetworkFileError
+        If the distribution, or a part of it, is not one of credo.
+
+    Examples
+    --------
+    >>> from credo.distributions.normal import Normal
+    >>> document_of_distribution(Normal(0.5, 2.0))["tree"]["class"]
+    'Normal'
+    """
+    encoder = Encoder()
+    try:
+        tree = encoder.encode(distribution, type(distribution).__name__)
+    except ModelFileError as error:
+        raise NetworkFileError(str(error)) from error
+    return {"tree": tree, "arrays": [array.tolist() for array in encoder.arrays]}
+
+
+def distribution_of_document(record: Mapping[str, Any]) -> Distribution:
+    """Return the distribution that a document describes.
+
+    Raises
+    ------
+    NetworkFileError
+        If it is none of credo's distributions.
+    """
+    tree = field_of(record, "tree", dict)
+    module = registered_classes().get(str(tree.get("class")), "")
+    try:
+        if not module.startswith("credo.distributions."):
+            raise ModelFileError(f"must be of credo.distributions; found {tree.get('class')!r}")
+        arrays = [np.asarray(item) for item in field_of(record, "arrays", list)]
+        made = Decoder(arrays).decode(tree)
+    except (ModelFileError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise NetworkFileError(
+            "a distribution must be written as credo writes it; found that it is not "
+            f"({error}). Check that credo wrote the file."
+        ) from error
+    if not isinstance(made, Distribution):
+        raise NetworkFileError(
+            f"a distribution must be one of credo's; found a {type(made).__name__}. Check that "
+            "credo wrote the file."
+        )
+    return made
+
 
 Parents = Sequence[Variable]
 _LINKS = (Probit.link, Logit.link)

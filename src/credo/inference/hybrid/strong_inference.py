@@ -3,35 +3,252 @@
 Real variables are integrated out before discrete ones are summed, a strong order
 [lauritzen1992]_: connected real variables become one table over the discrete variables that
 their parameters depend on, and what is left is discrete. The cost is exponential in the number
-of discrete variables around connected real ones, for every exact method.
+of discrete variables around connected real ones, for every exact method; it is found without
+allocating anything.
+
+A finding about one probit threshold node cuts off its score ``z = coefficients . parents +
+scale * noise``, itself a normal node. Given the other findings ``z`` is a mixture of normals,
+and given its value all is conditionally Gaussian: one integral over ``z`` is left, which a
+quadrature over panels no wider than the noise does to many digits, however far out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
+from scipy import special
 
+from credo.distributions.quadrature import panels
 from credo.graphs.node.conditional import Conditional, DiscreteConditional
 from credo.graphs.node.gaussian_node import GaussianNode
 from credo.graphs.node.threshold_node import ThresholdNode
+from credo.graphs.variable import Variable
+from credo.inference.discrete.exact.plan_outline import Sketch
 from credo.inference.discrete.findings import Findings
 from credo.inference.engine.error import NoExactAnswer
-from credo.inference.hybrid.cost import n_shared_rows, posterior_cost
-from credo.inference.hybrid.real_component import joined_moments
+from credo.inference.hybrid.real_component import joined_moments, real_components
 from credo.inference.hybrid.real_posterior import HybridPosterior, RealPosterior
 from credo.inference.hybrid.structure import HybridStructure, Solved
-from credo.inference.hybrid.threshold_integral import (
-    is_integrable,
-    posterior_beyond,
-    score_node,
-)
 from credo.numerics.array import Array
 
-__all__ = ["HybridProblem", "is_conditional_gaussian"]
+__all__ = [
+    "HybridProblem",
+    "is_conditional_gaussian",
+    "is_integrable",
+    "n_shared_rows",
+    "posterior_beyond",
+    "posterior_cost",
+    "score_node",
+]
+
+
+Posteriors = dict[str, Array | RealPosterior]
+Solve = Callable[[Findings[str], Sequence[str]], tuple[Posteriors, Array]]
+
+_ORDER = 6
+_NEGLIGIBLE = 1e-18
+_FEWEST_PANELS, _MOST_PANELS = 40, 1024
+# What is left out at the ends has a share of e^-38 of what is left in.
+_DEPTH = 38.0
+
+
+def is_integrable(node: object, findings: Findings[str]) -> bool:
+    """Return whether all rows say that a probit score was below, or above, all thresholds."""
+    if not isinstance(node, ThresholdNode) or node.link != "probit" or node.discrete_parents:
+        return False
+    codes = findings.codes.get(node.child.name, np.array([-1]))
+    return bool(np.isin(codes, [node.order[0], node.order[-1]]).all())
+
+
+def score_node(node: ThresholdNode) -> GaussianNode:
+    """Return the score of a threshold with its noise, as a normal node."""
+    score = Variable(f"score of {node.child.name}")
+    return GaussianNode(score, node.parents, np.zeros(()), node.coefficients, node.scale)
+
+
+def posterior_beyond(
+    node: ThresholdNode, findings: Findings[str], targets: Sequence[str], solve: Solve
+) -> tuple[Posteriors, Array]:
+    """Return the posterior of each target and the log density of one row of findings.
+
+    Parameters
+    ----------
+    solve
+        Gives both for a network in which `score_node` stands in the place of ``node``.
+    """
+    score, rest = f"score of {node.child.name}", findings.without([node.child.name])
+    found, log_prob = solve(rest, [score])
+    prior = found[score]
+    if not isinstance(prior, RealPosterior) or np.isneginf(log_prob[0]):
+        return solve(rest, targets)
+    is_low = findings.codes[node.child.name][0] == node.order[0]
+    nodes, share, log_mass = _cut(prior, node, bool(is_low))
+    rows = rest.take(np.zeros(len(nodes), dtype=np.intp))
+    known = Findings(rows.n_rows, rows.codes, rows.likelihood, {**rows.values, score: nodes})
+    parts, _ = solve(known, targets)
+    mixed = {name: _mixed(part, share) for name, part in parts.items()}
+    return mixed, log_prob + log_mass
+
+
+def _cut(prior: RealPosterior, node: ThresholdNode, is_low: bool) -> tuple[Array, Array, float]:
+    """Return nodes and shares for means over a cut mixture, and the log of what is left.
+
+    What lies above the last threshold is mirrored, so that every cut keeps the lower tail.
+
+    Raises
+    ------
+    NoExactAnswer
+        If the noise is so small beside the score that its density would need too many nodes.
+    """
+    sign, threshold = (1.0, node.thresholds[0]) if is_low else (-1.0, -node.thresholds[-1])
+    used = prior.weight[0] > 0
+    mean, sd = sign * prior.mean[0, used], np.sqrt(prior.variance[0, used])
+    edge = (threshold - mean) / sd
+    log_left = special.log_ndtr(edge)
+    log_share = np.log(prior.weight[0, used]) + log_left
+    log_mass = float(special.logsumexp(log_share))
+    low = special.ndtri_exp(log_left - _DEPTH)
+    high = np.minimum(edge, np.sqrt(2.0 * _DEPTH))
+    # Panels of two standard deviations of the noise leave no gaps in the mixture of normals.
+    n_panels = int(np.max((high - low) * sd) / (2.0 * float(node.scale))) + _FEWEST_PANELS
+    if n_panels > _MOST_PANELS:
+        raise NoExactAnswer([node.child.name])
+    standard, weights = panels(np.linspace(low, high, n_panels + 1), _ORDER)
+    log_normal = -0.5 * standard**2 - 0.5 * np.log(2.0 * np.pi)
+    share = np.exp(log_share - log_mass - log_left + log_normal) * weights
+    kept = share > _NEGLIGIBLE
+    nodes = sign * (mean + sd * standard)
+    return nodes[kept], share[kept] / share[kept].sum(), log_mass
+
+
+def _mixed(part: Array | RealPosterior, share: Array) -> Array | RealPosterior:
+    """Return the mixture of posteriors in all rows, as one row."""
+    if not isinstance(part, RealPosterior):
+        return (share @ part)[None]
+    weight = share[:, None] * part.weight
+    columns = (np.broadcast_to(c, weight.shape) for c in (part.mean, part.variance))
+    return RealPosterior(weight.reshape(1, -1), *(c.reshape(1, -1) for c in columns))
+
+
+Names = Collection[str]
+Scope = tuple[str, ...]
+
+# About what it takes to integrate real variables out, and to ask one more plan.
+SECONDS_PER_CELL = 7e-8
+SECONDS_PER_GROUP = 4e-4
+
+SHARED_CELLS = 1 << 14
+"""Cells of one row up to which rows with different gaps share a plan."""
+
+CELLS_AT_ONCE = 1 << 24
+EQUATIONS_OF_GAPS = 6
+
+
+def posterior_cost(
+    structure: HybridStructure, given: Names, targets: Sequence[str]
+) -> tuple[int, int, int, float, bool]:
+    """Return width, cells, bytes and rough seconds of marginals, and whether they fit.
+
+    Parameters
+    ----------
+    given
+        Names of the variables that are known in every row.
+    targets
+        Names of the variables asked for; those known cost nothing.
+    """
+    codes, values = _parted(structure, given)
+    groups = structure.groups(given, targets) or [[]]
+    parts = [structure.relevant(given, group) for group in groups]
+    costs = [structure.cost(part, codes, values) for part in parts]
+    cells = [per_row + shared for _, per_row, shared in costs]
+    width, own = max(width for width, _, _ in costs), sum(cells)
+    seconds = SECONDS_PER_GROUP * (1 + len(groups)) + SECONDS_PER_CELL * own
+    if max(cells) > structure.max_cells:
+        return width, own, 8 * own, seconds, False
+    made = [
+        s for batch in structure.batches(groups) for s in _sketches(structure, given, batch)
+    ]
+    n_bytes = max(sketch.bytes for sketch in made)
+    return (
+        max(width, *(sketch.width for sketch in made)),
+        own + sum(sketch.cells for sketch in made),
+        8 * own + n_bytes,
+        seconds + sum(sketch.seconds for sketch in made),
+        n_bytes <= structure.discrete(parts[0]).exact.limit,
+    )
+
+
+def n_shared_rows(structure: HybridStructure, settled: Names, names: Names) -> int:
+    """Return how many rows with different gaps are best answered together; zero if none.
+
+    Then what only some rows know counts as hidden. Thresholds do not allow it, for what is
+    hidden may be an obstacle; and it must not cost more than a plan for each pattern.
+
+    Parameters
+    ----------
+    settled
+        Names of variables that every row knows.
+    names
+        Names of variables that some row knows.
+    """
+    if len(settled) == len(names) or not structure.is_exact:
+        return 0
+    relevant = structure.relevant(names, ())
+    codes, values = _parted(structure, settled)
+    _, per_row, shared = structure.cost(relevant, codes, values)
+    if per_row + shared > SHARED_CELLS:
+        return 0
+    plans = structure.discrete(relevant)
+    some = [name for name in names if name in plans.numbers and name not in codes]
+    known = [name for name in codes if name in plans.numbers]
+    scopes = structure.table_scopes(relevant, codes, values, names)
+    if plans.sketch("marginals", some, known, scopes).cells > SHARED_CELLS:
+        return 0
+    # Each pattern of gaps has factors of its own, with an equation more per known variable.
+    factors = EQUATIONS_OF_GAPS * shared
+    n_partly = sum(not structure.variable(n).is_discrete for n in names if n not in settled)
+    is_few = factors << n_partly <= CELLS_AT_ONCE
+    return CELLS_AT_ONCE // (per_row if is_few else per_row + factors)
+
+
+def _sketches(
+    structure: HybridStructure, given: Names, batch: Sequence[Sequence[str]]
+) -> list[Sketch]:
+    """Return the plans of the discrete part for groups of targets that are asked together."""
+    codes, values = _parted(structure, given)
+    tables = structure.table_scopes(structure.relevant(given, batch[0]), codes, values)
+    asked: dict[Scope, None] = {}
+    for group in batch:
+        homes = _homes(structure.relevant(given, group), codes, values)
+        hidden = [name for name in group if name not in given]
+        asked |= dict.fromkeys(homes.get(name, (name,)) for name in hidden)
+    plans = structure.discrete(structure.relevant(given, [n for g in batch for n in g]))
+    known = [name for name in codes if name in plans.numbers]
+    alone = [scope[0] for scope in asked if len(scope) == 1]
+    several = [scope for scope in asked if len(scope) > 1]
+    made = [plans.sketch("marginals" if alone else "total", alone, known, tables)]
+    return made + [plans.sketch("joint", scope, known, tables) for scope in several]
+
+
+def _homes(relevant: Sequence[Conditional], codes: Names, values: Names) -> dict[str, Scope]:
+    """Return the discrete variables that each hidden real variable is a mixture over."""
+    nodes = [node for node in relevant if isinstance(node, GaussianNode)]
+    parts = real_components(nodes, values)
+    return {
+        name: tuple(v.name for v in part.discrete if v.name not in codes)
+        for part in parts
+        for name in part.hidden
+    }
+
+
+def _parted(structure: HybridStructure, given: Names) -> tuple[list[str], list[str]]:
+    """Return the names of discrete and of real variables."""
+    codes = [name for name in given if structure.variable(name).is_discrete]
+    return codes, [name for name in given if name not in codes]
 
 
 def is_conditional_gaussian(conditionals: Iterable[Conditional]) -> bool:

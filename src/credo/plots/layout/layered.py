@@ -1,22 +1,412 @@
-"""Layered drawings of acyclic graphs: parents above children, edges around the boxes."""
+"""Layered drawings of acyclic graphs (Sugiyama): parents above children, edges around boxes.
+
+1. Each node gets a layer, children below all their parents, such that edges are short.
+2. Layers are sorted by the middle of each node's neighbors, downward and upward in turn, and
+   neighbors change places where that undoes crossings [gansner1993]_.
+3. Each node is aligned with the middle one of its neighbors above or below, from the left or
+   from the right, and the blocks of aligned nodes are moved together; the mean of the two
+   middle ones of the four results is taken [brandes2002]_. So long edges stay straight.
+4. Edges meet the sides of boxes toward their other ends, but not on each other.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left, insort
+from collections.abc import Hashable, Mapping, Sequence
+from graphlib import TopologicalSorter
+from itertools import pairwise
+from statistics import median
+from typing import Any, TypeVar
 
 import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import coo_array
 
 from credo.graphs.structure.adjacency import Edge, connected_parts
 from credo.numerics.array import Array
-from credo.plots.layout.layer_assignment import layers_of_least_length, narrowed_layers
-from credo.plots.layout.layer_order import untangled
-from credo.plots.layout.layer_position import positions
 from credo.plots.layout.layer_squeeze import needed_width, squeezed_positions
 from credo.plots.layout.layers import Layers, proper_layers
 from credo.plots.layout.layout import Layout, Size, packed
-from credo.plots.layout.port import spread_ports
 
-__all__ = ["layered_layout"]
+__all__ = [
+    "layered_layout",
+    "layers_of_least_length",
+    "n_crossings",
+    "narrowed_layers",
+    "positions",
+    "spread_ports",
+    "untangled",
+]
+
+
+Key = TypeVar("Key", bound=Hashable)
+
+INSET = 0.12
+APART = 0.13
+# An arrow may leave the middle of a side, but not for its corners.
+SHIFT = 0.6
+
+
+def spread_ports(toward: Mapping[Key, float], center: float, width: float) -> dict[Key, float]:
+    """Return the place of each edge on one side of a box, in the order of their other ends.
+
+    Parameters
+    ----------
+    toward
+        Where the other end of each edge is.
+    center, width
+        Of the box.
+
+    Examples
+    --------
+    >>> spread_ports({"right": 9.0, "left": -9.0, "above": 0.1}, center=0.0, width=1.24)
+    {'left': -0.03, 'above': 0.1, 'right': 0.23}
+    """
+    keys = sorted(toward, key=toward.__getitem__)
+    half = max(width / 2 - INSET, 0.0)
+    apart = min(APART, 2 * half / max(len(keys) - 1, 1))
+    reach = apart * (len(keys) - 1) / 2
+    most = max(SHIFT * half - reach, 0.0)
+    shift = min(max(median(toward.values()) - center, -most), most)
+    return {key: round(center + shift - reach + i * apart, 9) for i, key in enumerate(keys)}
+
+
+Pairs = set[tuple[int, int]]
+Rows = Sequence[Sequence[int]]
+
+
+def positions(layers: Layers, width: Array, room: Array) -> Array:
+    """Return the horizontal center of each node.
+
+    Parameters
+    ----------
+    width, room
+        Width of each node, without and with the free space it needs, shape (n_nodes,).
+    """
+    crossed = _crossed_bends(layers)
+    found = []
+    for rows, neighbors in ((layers.rows, layers.above), (layers.rows[::-1], layers.below)):
+        for is_mirrored in (False, True):
+            turned = [row[::-1] for row in rows] if is_mirrored else rows
+            root = _blocks(turned, neighbors, crossed)
+            x = _compacted(turned, root, room)
+            found.append(-x if is_mirrored else x)
+    return _balanced(found, width)
+
+
+def _crossed_bends(layers: Layers) -> Pairs:
+    """Return the edges that cross a straight piece of a long edge, and so must give way."""
+    place = layers.places()
+    crossed: Pairs = set()
+    for row in layers.rows[1:]:
+        first, left = 0, -1
+        for i, node in enumerate(row):
+            bend = _bend_above(layers, node)
+            if bend is None and i < len(row) - 1:
+                continue
+            right = len(layers.above) if bend is None else place[bend]
+            for low in row[first : i + 1]:
+                crossed |= {
+                    (up, low)
+                    for up in layers.above[low]
+                    if not left <= place[up] <= right and not _is_inner(layers, up, low)
+                }
+            first, left = i + 1, right
+    return crossed
+
+
+def _bend_above(layers: Layers, node: int) -> int | None:
+    if node < layers.n_boxes:
+        return None
+    (up,) = layers.above[node]
+    return up if up >= layers.n_boxes else None
+
+
+def _is_inner(layers: Layers, up: int, low: int) -> bool:
+    return up >= layers.n_boxes and low >= layers.n_boxes
+
+
+def _blocks(rows: Rows, neighbors: Rows, crossed: Pairs) -> list[int]:
+    """Return for each node the first one of the block that it is aligned with."""
+    n_nodes = len(neighbors)
+    root = list(range(n_nodes))
+    place = [0] * n_nodes
+    for row in rows:
+        last = -1
+        for i, node in enumerate(row):
+            place[node] = i
+            for end in _middle(neighbors[node], place):
+                is_free = root[node] == node and last < place[end]
+                if is_free and (end, node) not in crossed and (node, end) not in crossed:
+                    root[node] = root[end]
+                    last = place[end]
+    return root
+
+
+def _middle(nodes: Sequence[int], place: list[int]) -> list[int]:
+    """Return the one or two nodes in the middle."""
+    ordered = sorted(nodes, key=place.__getitem__)
+    n = len(ordered)
+    return ordered[(n - 1) // 2 : n // 2 + 1] if n else []
+
+
+def _compacted(rows: Rows, root: list[int], room: Array) -> Array:
+    """Return positions as far left as the blocks go, then each block as close as it can."""
+    apart: dict[int, dict[int, float]] = {block: {} for block in root}
+    for row in rows:
+        for left, right in pairwise(row):
+            need = 0.5 * (room[left] + room[right])
+            before = apart[root[right]]
+            before[root[left]] = max(before.get(root[left], 0.0), float(need))
+    order = list(TopologicalSorter(apart).static_order())
+    x = np.zeros(len(root))
+    for block in order:
+        x[block] = max((x[b] + need for b, need in apart[block].items()), default=0.0)
+    limit = np.full(len(root), np.inf)
+    for block in reversed(order):
+        x[block] = max(x[block], limit[block]) if np.isfinite(limit[block]) else x[block]
+        for b, need in apart[block].items():
+            limit[b] = min(limit[b], x[block] - need)
+    return x[root]
+
+
+def _balanced(found: list[Array], width: Array) -> Array:
+    """Return the mean of the two middle positions, after moving all to the narrowest."""
+    spans = [((x - width / 2).min(), (x + width / 2).max()) for x in found]
+    low, high = min(spans, key=lambda span: span[1] - span[0])
+    moved = [
+        x + (low - span[0] if i % 2 == 0 else high - span[1])
+        for i, (x, span) in enumerate(zip(found, spans, strict=True))
+    ]
+    return np.asarray(np.sort(moved, axis=0)[1:3].mean(axis=0))
+
+
+SWEEPS = 24
+# Large graphs get fewer sweeps: their pictures are read for their parts.
+LARGE = 2000
+LARGE_SWEEPS = 8
+SWAP_ROUNDS = 4
+
+
+def untangled(layers: Layers) -> Layers:
+    """Return the layers in an order of few crossings; the same order for the same layers."""
+    n_sweeps = SWEEPS if len(layers.above) < LARGE else LARGE_SWEEPS
+    starts = [
+        _walked(layers, layers.below, layers.rows),
+        _walked(layers, layers.above, layers.rows[::-1]),
+    ]
+    found = [_swept(start, n_sweeps) for start in starts]
+    return min(found, key=n_crossings)
+
+
+def n_crossings(layers: Layers) -> int:
+    """Return how many pairs of edges cross.
+
+    Examples
+    --------
+    >>> from credo.plots.layout.layers import proper_layers
+    >>> parents = {"a": [], "b": [], "c": ["b"], "d": ["a"]}
+    >>> n_crossings(proper_layers(parents, {"a": 0, "b": 0, "c": 1, "d": 1}))
+    1
+    """
+    place = layers.places()
+    total = 0
+    for row in layers.rows[:-1]:
+        met: list[int] = []
+        for node in row:
+            ends = sorted(place[end] for end in layers.below[node])
+            total += sum(len(met) - bisect_left(met, end + 1) for end in ends)
+            for end in ends:
+                insort(met, end)
+    return total
+
+
+def _walked(
+    layers: Layers, onward: Sequence[Sequence[int]], rows: Sequence[Sequence[int]]
+) -> Layers:
+    """Return the layers in the order in which a walk in depth meets their nodes."""
+    met: dict[int, int] = {}
+    for start in (node for row in rows for node in row):
+        ahead = [start]
+        while ahead:
+            node = ahead.pop()
+            if node not in met:
+                met[node] = len(met)
+                ahead.extend(reversed(onward[node]))
+    return layers.ordered([sorted(row, key=met.__getitem__) for row in layers.rows])
+
+
+def _swept(layers: Layers, n_sweeps: int) -> Layers:
+    best, fewest = layers, n_crossings(layers)
+    stale = 0
+    for sweep in range(n_sweeps):
+        layers = _exchanged(_sorted(layers, sweep))
+        crossings = n_crossings(layers)
+        stale += 1
+        if crossings < fewest:
+            best, fewest, stale = layers, crossings, 0
+        if fewest == 0 or stale > 6:
+            break
+    return best
+
+
+def _sorted(layers: Layers, sweep: int) -> Layers:
+    """Return the layers sorted downward or upward by the middle of each node's neighbors."""
+    is_down = sweep % 2 == 0
+    neighbors = layers.above if is_down else layers.below
+    rows = [list(row) for row in layers.rows]
+    place = [float(i) for i in layers.places()]
+    middle = _median if sweep % 4 < 2 else _mean
+    for i in range(len(rows)) if is_down else reversed(range(len(rows))):
+        key = {v: middle([place[w] for w in neighbors[v]], place[v]) for v in rows[i]}
+        # Ties are left alone in half of the sweeps and reversed in the others.
+        row = rows[i] if sweep % 8 < 4 else rows[i][::-1]
+        rows[i] = sorted(row, key=key.__getitem__)
+        for j, node in enumerate(rows[i]):
+            place[node] = float(j)
+    return layers.ordered(rows)
+
+
+def _median(places: list[float], own: float) -> float:
+    """Return the median of some places, weighted to the closer side if they are even."""
+    places.sort()
+    n = len(places)
+    if n == 0:
+        return own
+    if n % 2 == 1:
+        return places[n // 2]
+    if n == 2:
+        return 0.5 * (places[0] + places[1])
+    left, right = places[n // 2 - 1] - places[0], places[-1] - places[n // 2]
+    if left + right == 0:
+        return 0.5 * (places[n // 2 - 1] + places[n // 2])
+    return (places[n // 2 - 1] * right + places[n // 2] * left) / (left + right)
+
+
+def _mean(places: list[float], own: float) -> float:
+    return sum(places) / len(places) if places else own
+
+
+def _exchanged(layers: Layers) -> Layers:
+    """Return the layers after neighbors have changed places wherever fewer edges cross."""
+    rows = [list(row) for row in layers.rows]
+    place = layers.places()
+    for _ in range(SWAP_ROUNDS):
+        gains = [_exchange_row(layers, row, place) for row in rows]
+        if not any(gains):
+            break
+    return layers.ordered(rows)
+
+
+def _exchange_row(layers: Layers, row: list[int], place: list[int]) -> int:
+    gain = 0
+    for i in range(len(row) - 1):
+        left, right = row[i], row[i + 1]
+        undone = sum(
+            _crossed(side[left], side[right], place) - _crossed(side[right], side[left], place)
+            for side in (layers.above, layers.below)
+        )
+        if undone > 0:
+            row[i], row[i + 1] = right, left
+            place[left], place[right] = i + 1, i
+            gain += undone
+    return gain
+
+
+def _crossed(left: Sequence[int], right: Sequence[int], place: list[int]) -> int:
+    """Return the crossings between the edges of two nodes that stand side by side."""
+    return sum(place[a] > place[b] for a in left for b in right)
+
+
+Parents = Mapping[str, Sequence[str]]
+
+
+def layers_of_least_length(parents: Parents) -> dict[str, int]:
+    """Return the layer of each node that makes the sum of the edges' lengths smallest.
+
+    Layers count from zero at the top, and an edge is one layer long at least. The linear
+    program ``min sum (l[child] - l[parent])`` subject to ``l[child] - l[parent] >= 1`` has
+    whole numbers at its corners, because its matrix is totally unimodular.
+
+    Examples
+    --------
+    >>> layers_of_least_length({"a": [], "b": ["a"], "c": ["b"], "d": [], "e": ["c", "d"]})
+    {'a': 0, 'b': 1, 'c': 2, 'd': 2, 'e': 3}
+    """
+    number = {name: i for i, name in enumerate(parents)}
+    edges = [(number[p], number[child]) for child in parents for p in parents[child]]
+    if not edges:
+        return dict.fromkeys(parents, 0)
+    top, bottom = np.array(edges).T
+    rows = np.arange(len(edges))
+    sign = np.repeat([1.0, -1.0], len(edges))
+    place = (np.tile(rows, 2), np.concatenate([top, bottom]))
+    matrix: Any = coo_array((sign, place), shape=(len(edges), len(number))).tocsr()
+    pull = np.bincount(bottom, minlength=len(number)) - np.bincount(top, minlength=len(number))
+    solved: Any = linprog(
+        pull, matrix, -np.ones(len(edges)), bounds=(0, None), method="highs-ds"
+    )
+    layer = np.rint(solved.x).astype(int)
+    return {name: int(layer[i] - layer.min()) for name, i in number.items()}
+
+
+def narrowed_layers(
+    parents: Parents, layer: Mapping[str, int], width: Mapping[str, float], most: float
+) -> dict[str, int]:
+    """Return layers of no more than a total width, by moving boxes down where they are wider.
+
+    Parameters
+    ----------
+    layer
+        Layer of each node, above those of its children.
+    width
+        Width of each node with the gap beside it.
+    most
+        Largest sum of widths in a layer; a node that is wider stands alone.
+
+    Examples
+    --------
+    >>> leaves = {"a": [], "b": ["a"], "c": ["a"], "d": ["a"]}
+    >>> layer = {"a": 0, "b": 1, "c": 1, "d": 1}
+    >>> narrowed_layers(leaves, layer, dict.fromkeys(leaves, 1.0), 2.0)
+    {'a': 0, 'b': 1, 'c': 2, 'd': 1}
+    """
+    moved: dict[str, int] = {}
+    load: dict[int, float] = {}
+    stagger = _staggered(parents, layer, width, most)
+    for name in sorted(parents, key=lambda name: layer[name]):
+        least = max([layer[name], *(moved[p] + 1 for p in parents[name])])
+        place = least + stagger.get(name, 0)
+        while load.get(place, 0.0) > 0 and load[place] + width[name] > most:
+            place += 1
+        moved[name] = place
+        load[place] = load.get(place, 0.0) + width[name]
+    return _without_gaps({name: moved[name] for name in parents})
+
+
+def _staggered(
+    parents: Parents, layer: Mapping[str, int], width: Mapping[str, float], most: float
+) -> dict[str, int]:
+    """Return how far down the childless nodes of layers that are too wide go, in turn.
+
+    Edges to the lower ones then run between the upper ones, as bricks are laid.
+    """
+    with_children = {parent for child in parents for parent in parents[child]}
+    rows: dict[int, list[str]] = {}
+    for name in parents:
+        rows.setdefault(layer[name], []).append(name)
+    stagger: dict[str, int] = {}
+    for row in rows.values():
+        n_rows = int(np.ceil(sum(width[name] for name in row) / most))
+        leaves = [name for name in row if name not in with_children]
+        stagger |= {name: i % n_rows for i, name in enumerate(leaves)}
+    return stagger
+
+
+def _without_gaps(layer: dict[str, int]) -> dict[str, int]:
+    number = {old: new for new, old in enumerate(sorted(set(layer.values())))}
+    return {name: number[old] for name, old in layer.items()}
+
 
 BEND_WIDTH = 0.06
 # Edges arrive straight from above, so that there is place for an arrowhead.

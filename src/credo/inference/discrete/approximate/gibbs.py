@@ -4,9 +4,10 @@ Each update leaves the target as it is [geman1984]_. Chains start in different j
 positive density. Draws are averaged in blocks, whose spread within and between chains gives the
 Monte Carlo standard error without assuming that successive draws are independent.
 
-Zeros can part the joint states into islands that no change of one variable connects; a chain
-then answers for its own island only. That is proved or disproved where all joint states can be
-listed, and otherwise suspected where variables never could move; either way it is said.
+Zeros can part the joint states into islands that no change of one variable connects, so that
+the chain is reducible; a chain then answers for its own island only. That is proved or
+disproved where all joint states can be listed, and otherwise suspected where variables never
+could move; either way it is said.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
 
 from credo.inference.discrete.approximate.flat_problem import FlatProblem
-from credo.inference.discrete.approximate.irreducibility import is_connected
 from credo.inference.discrete.factor_problem import FactorProblem, TableMarginals
-from credo.inference.discrete.loops.flat_tables import log_densities
+from credo.inference.discrete.loops.flat_tables import FlatTables, log_densities
 from credo.inference.discrete.loops.messages import beliefs
 from credo.inference.discrete.loops.states import conditional_probability, gibbs_sweeps
 from credo.inference.engine.block_means import BlockMeans
@@ -28,7 +30,65 @@ from credo.inference.engine.engine import Info
 from credo.numerics.array import Array
 from credo.numerics.warning import warn_caller
 
-__all__ = ["GibbsMarginals", "GibbsState", "ReducibleChainWarning", "TableGibbs"]
+__all__ = [
+    "GibbsMarginals",
+    "GibbsState",
+    "ReducibleChainWarning",
+    "TableGibbs",
+    "is_connected",
+]
+
+
+_MOST_STATES = 1 << 14
+
+
+def is_connected(net: FlatTables) -> bool | None:
+    """Return whether changing one variable at a time can reach every possible joint state.
+
+    If not, a Gibbs chain sees only the part it starts in.
+
+    Returns
+    -------
+    is_connected
+        True without impossible cells. Otherwise found by listing all joint states, and None
+        where those are too many.
+
+    Examples
+    --------
+    >>> from credo.inference.discrete.loops.flat_tables import flat_tables
+    >>> is_connected(flat_tables([2, 2], [(0, 1)], [np.eye(2)]))
+    False
+    """
+    if not net.has_zeros:
+        return True
+    if float(np.log2(net.n_states.astype(float)).sum()) > np.log2(_MOST_STATES):
+        return None
+    shape = tuple(net.n_states.tolist())
+    states = np.indices(shape).reshape(len(shape), -1).T
+    possible = states[np.isfinite(log_densities(net, states))]
+    return _n_parts(possible, shape) <= 1
+
+
+def _n_parts(possible: NDArray[np.intp], shape: tuple[int, ...]) -> int:
+    """Return the number of connected parts; neighbors agree in all variables but one."""
+    links = [_links(possible, shape, i) for i in range(len(shape))]
+    start, stop = (np.concatenate(ends) for ends in zip(*links, strict=True))
+    n = len(possible)
+    graph = sparse.coo_array((np.ones(len(start)), (start, stop)), shape=(n, n))
+    return int(csgraph.connected_components(graph, directed=False)[0])
+
+
+def _links(
+    possible: NDArray[np.intp], shape: tuple[int, ...], i: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return chains of joint states that differ in variable ``i`` only."""
+    rest = possible.copy()
+    rest[:, i] = 0
+    key = np.ravel_multi_index(tuple(rest.T), shape)
+    order = np.argsort(key, kind="stable")
+    is_same = key[order[1:]] == key[order[:-1]]
+    return order[:-1][is_same], order[1:][is_same]
+
 
 N_BLOCKS = 40
 FEWEST_BLOCKS = 10

@@ -1,11 +1,13 @@
 """A question about a discrete network, and its plan by names: what an exact answer would cost.
 
-Nothing is allocated here. A plan that does not fit is known before an array is made.
+Tables that a question does not need, those of barren nodes and of parts that the findings
+separate, are pruned first. Nothing is allocated here: a plan that does not fit is known before
+an array is made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -22,11 +24,89 @@ from credo.inference.discrete.exact.contraction_tree import (
 )
 from credo.inference.discrete.exact.operations import Schedule, schedule
 from credo.inference.discrete.exact.program import Source, n_offsets
-from credo.inference.discrete.exact.pruning import connected_to, without_barren
 from credo.inference.discrete.factor_problem import FactorProblem, Table
 from credo.inference.discrete.loops.contraction import LANES
 
-__all__ = ["Question", "Sketch", "sketch"]
+__all__ = [
+    "Question",
+    "Sketch",
+    "connected_to",
+    "sketch",
+    "without_barren",
+]
+
+
+def without_barren(tables: Sequence[Table], wanted: Collection[int]) -> list[Table]:
+    """Return the tables without conditional distributions that sum to one and tell nothing.
+
+    A variable is barren if it is neither asked for nor known and occurs in no table but its own
+    conditional distribution; removing that table may make its parents barren in turn.
+    """
+    homes: dict[int, set[int]] = {}
+    for number, table in enumerate(tables):
+        for variable in table.scope:
+            homes.setdefault(variable, set()).add(number)
+    child_of = {number: table.child for number, table in enumerate(tables)}
+    stack = [i for i, child in child_of.items() if child is not None and child not in wanted]
+    removed: set[int] = set()
+    while stack:
+        number = stack.pop()
+        child = child_of[number]
+        if number in removed or child is None or child in wanted or homes[child] != {number}:
+            continue
+        removed.add(number)
+        for variable in tables[number].scope:
+            homes[variable].discard(number)
+            stack.extend(homes[variable])
+    return [table for number, table in enumerate(tables) if number not in removed]
+
+
+def connected_to(
+    tables: Sequence[Table],
+    targets: Collection[int],
+    known: Collection[int],
+    links: Sequence[tuple[int, ...]] = (),
+) -> list[Table]:
+    """Return the tables that tell something about the targets, or may forbid the findings.
+
+    Given the known variables a network falls into parts. A part without targets changes the
+    answer only if its tables are not positive everywhere: then the findings may be impossible.
+    Variables may be linked by further tables, whose scopes are ``links``.
+    """
+    parts = _parts([*(table.scope for table in tables), *links], known)
+    asked = {parts[i] for i in targets if i in parts}
+    home = [next((parts[i] for i in t.scope if i not in known), None) for t in tables]
+    doubtful = {
+        part
+        for part, table in zip(home, tables, strict=True)
+        if part is not None and part not in asked and table.values.min() <= 0
+    }
+    needed = asked | doubtful
+    return [
+        table
+        for part, table in zip(home, tables, strict=True)
+        if part in needed or (part is None and table.values.min() <= 0)
+    ]
+
+
+def _parts(scopes: Sequence[tuple[int, ...]], known: Collection[int]) -> dict[int, int]:
+    """Return the part of each unknown variable, named by one of its variables."""
+    root: dict[int, int] = {}
+
+    def find(variable: int) -> int:
+        while root[variable] != variable:
+            root[variable] = root[root[variable]]
+            variable = root[variable]
+        return variable
+
+    for scope in scopes:
+        free = [i for i in scope if i not in known]
+        for variable in free:
+            root.setdefault(variable, variable)
+        for variable in free[1:]:
+            root[find(variable)] = find(free[0])
+    return {variable: find(variable) for variable in root}
+
 
 CELLS_PER_SECOND = 7e8
 SECONDS_PER_OPERATION = 1e-7
