@@ -576,6 +576,11 @@ def test_a_class_without_any_value_of_a_column_leans_on_all_rows():
         (NaiveBayes("gaussian"), [["a"], ["b"]], "must hold numbers"),
         (NaiveBayes(), pd.DataFrame({"a": []}), "at least one row"),
         (NaiveBayes("gaussian"), sparse.csr_array([[1.0], [2.0]]), "must be counts"),
+        (
+            NaiveBayes(),
+            pd.DataFrame({"a": pd.to_datetime(["2020-01-01", "2021-01-01"])}),
+            "X must hold numbers; found dates or durations",
+        ),
     ],
 )
 def test_what_cannot_be_learned_from_is_refused_in_words(model, x, message):
@@ -588,7 +593,6 @@ def test_what_cannot_be_learned_from_is_refused_in_words(model, x, message):
     [
         (NaiveBayes(["gaussian"]), [[1.0], [2.0]]),
         (NaiveBayes(normal_prior=3.0), [[1.0], [2.0]]),
-        (NaiveBayes(), pd.DataFrame({"a": pd.to_datetime(["2020-01-01", "2021-01-01"])})),
         (NaiveBayes(), np.array([[{"a": 1}], [2.0]], dtype=object)),
     ],
 )
