@@ -11,6 +11,7 @@ from credo import distributions as d
 from credo import families as f
 from credo import features as b
 from credo.data import ModelFileError, load, save
+from credo.data.model_file import registry
 from credo.data.model_file.codec import Encoder
 from credo.data.model_file.registry import (
     named_parts,
@@ -18,6 +19,7 @@ from credo.data.model_file.registry import (
     registered_classes,
     registered_name,
 )
+from credo.exports import stub_lines
 from resealing import storable_classes
 
 ROOMS = ["distributions", "families", "features", "inference", "models"]
@@ -55,7 +57,10 @@ def test_every_entry_is_the_class_it_names(name):
 
 @pytest.mark.parametrize("name", sorted(named_parts()))
 def test_every_part_that_is_named_is_there_and_not_public_as_a_value_anyway(name):
-    assert registered_class(name).__module__ == named_parts()[name][0]
+    cls = registered_class(name)
+    assert cls.__module__ == named_parts()[name][0]
+    is_public = any(name in stub_lines(f"credo.{room}") for room in registry.ROOMS)
+    assert not (is_public and registry._is_stored(cls))
 
 
 @pytest.mark.parametrize("name", ["run", "Engine", "FactorProblem", "Distribution", "laws"])

@@ -153,3 +153,25 @@ def test_variances_of_many_classes_are_those_of_few(monkeypatch):
     few = rows.variances(covariance)
     monkeypatch.setattr(module, "FEW_CLASSES", 4)
     assert_allclose(rows.variances(covariance), few, rtol=1e-10)
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_values_of_many_parameters_are_those_of_each(n_classes):
+    data = rows(n_classes=n_classes)
+    many = RNG.normal(size=(2 * module.VALUES_AT_ONCE + 3, *data.shape))
+    assert_allclose(data.values(many), [by_hand(data, one) for one in many])
+
+
+@pytest.mark.parametrize("n_rows", [40, 9000])
+def test_curvature_of_more_columns_than_are_multiplied_at_once(n_rows):
+    x, code = RNG.normal(size=(n_rows, 19)), RNG.integers(6, size=n_rows)
+    weight = RNG.uniform(0.5, 2.0, size=n_rows)
+    data = SoftmaxRows(x, code, weight, np.zeros(19), np.ones(19), class_coding(6))
+    parameters = 0.3 * RNG.normal(size=data.shape)
+    seen = np.hstack([x, np.ones((n_rows, 1))])
+    share = special.softmax(seen @ parameters.T @ data.coding.T, axis=1)
+    inner = np.einsum("nk,kl->nkl", share, np.eye(6)) - share[:, :, None] * share[:, None]
+    bend = np.einsum("n,kj,nkl,li->nji", weight, data.coding, inner, data.coding, optimize=True)
+    expected = np.einsum("nji,na,nb->jaib", bend, seen, seen, optimize=True)
+    found = data.derivatives(parameters)[2]
+    assert_allclose(found, expected.reshape(found.shape), rtol=1e-9, atol=1e-9 * n_rows)

@@ -7,6 +7,7 @@ from credo.inference.engine.engine import ConvergenceWarning, Status, run
 from credo.inference.logistic.problem import LogisticProblem
 from credo.inference.logistic.softmax_rows import SoftmaxRows
 from credo.inference.logistic.variational import GaussianFit, VariationalLogistic
+from credo.numerics.linear.linear_algebra import cholesky
 
 
 def problem():
@@ -49,3 +50,17 @@ def test_a_wide_gaussian_survives_a_prior_that_gives_way_quickly():
     assert np.linalg.eigvalsh(found.fit.precision).min() > 0
     assert found.fit.bound > state.fit.bound
     assert -info.objective == found.fit.bound
+
+
+def test_the_distance_of_a_precision_is_the_loss_of_stein():
+    fit = VariationalLogistic(learns_precision=False).init(problem()).fit
+    shift = np.diag([0.5, 0.0, 0.2]) + 0.1
+    other = fit.precision + fit.precision @ shift @ fit.precision / fit.precision.max()
+    other = 0.5 * (other + other.T)
+    apart = np.linalg.eigvals(np.linalg.solve(fit.precision, other)).real - 1.0
+    expected = np.sqrt(2.0 * np.mean(apart - np.log1p(apart)))
+    assert expected > 0.05
+    assert np.isclose(fit.distance(other, cholesky(other)), expected, rtol=1e-9)
+    near = fit.precision + 1e-3 * (other - fit.precision)
+    rms = np.sqrt(np.mean((1e-3 * apart) ** 2))
+    assert np.isclose(fit.distance(near, cholesky(near)), rms, rtol=1e-2)
