@@ -231,7 +231,7 @@ def test_decisions_cost_what_the_losses_say(clinic_classes, tmp_path):
 
 
 def test_losses_for_a_number_are_refused(table):
-    with pytest.raises(TableError, match="--loss and --reject need a target of classes"):
+    with pytest.raises(TableError, match="`loss` and `reject` need a target of classes"):
         fit_table(table, "outcome", FitSettings(reject=0.2))
 
 

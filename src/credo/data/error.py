@@ -1,4 +1,8 @@
-"""What the ``data`` room raises: each message is one sentence for the person with the file."""
+"""What the ``data`` room raises: each message is one sentence for the person with the file.
+
+A message names an argument in backticks, as a caller in Python writes it: ``leave out `loss```,
+``pass `task='regression'```. Whoever lets people write it otherwise translates these words.
+"""
 
 from credo.numerics.quotation import short_quotes
 

@@ -191,8 +191,8 @@ def chosen_loss(settings: FitSettings, labels: list[str]) -> LossMatrix | None:
         return loss
     if REJECT in loss.actions.tolist():
         raise TableError(
-            f"--reject must add an action of its own; found {REJECT!r} among the actions "
-            "already; name that one otherwise, or leave out --reject."
+            f"`reject` must add an action of its own; found {REJECT!r} among the actions "
+            "already; name that one otherwise, or leave out `reject`."
         )
     return loss.with_reject(settings.reject, REJECT)
 

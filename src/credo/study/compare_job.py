@@ -53,7 +53,7 @@ def model_names(has_classes: bool) -> Mapping[str, str]:
 def compare_table(
     source: Any,
     target: str,
-    names: Sequence[str] | None = None,
+    models: Sequence[str] | None = None,
     task: Task = "auto",
     seed: int = 0,
     ignore: Sequence[str] = (),
@@ -66,8 +66,8 @@ def compare_table(
         A `Table`, a path or a data frame.
     target
         Name of the column to predict.
-    names
-        Models to compare; all that suit the table if None.
+    models
+        Names of the models to compare; all that suit the table if None.
     task, seed
         What the target is predicted as, and what draws the folds.
     ignore
@@ -77,16 +77,16 @@ def compare_table(
     wanted = prepare_target(table, target, task)
     require_rows(wanted, table.name)
     require_ignorable(ignore, table, target)
-    chosen = _known(names, wanted)
+    chosen = _known(models, wanted)
     labeled = table.rows(wanted.rows)
     schema = TableSchema.of(labeled, leave_out=(target,), ignore=ignore)
     preparation = TablePreparation.learn(labeled, target, schema, y=wanted.y)
     prepared = preparation.prepare(labeled)
-    models, notes = _models(prepared, preparation, wanted, chosen)
+    compared, notes = _models(prepared, preparation, wanted, chosen)
     with threads_for(0), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = compare(
-            models, named_inputs(prepared), wanted.y, cv=_n_folds(wanted), random_state=seed
+            compared, named_inputs(prepared), wanted.y, cv=_n_folds(wanted), random_state=seed
         )
     said = wanted.notes + preparation.notes + notes
     return TableComparison(found, table.name, target, len(schema.used), said)
@@ -100,7 +100,7 @@ def _known(names: Sequence[str] | None, target: Target) -> list[str] | None:
     chosen = [_spelled(name, known) for name in names]
     if len(set(chosen)) < 2:
         raise TableError(
-            f"--models must name at least 2 different models; found {quoted(chosen)}; choose "
+            f"`models` must name at least 2 different models; found {quoted(chosen)}; choose "
             f"from {quoted(known, 20)}."
         )
     return list(dict.fromkeys(chosen))
@@ -113,7 +113,7 @@ def _spelled(name: str, known: list[str]) -> str:
     nearest = nearest_names(plain, known, n=1)
     hint = f"did you mean {nearest[0]!r}? " if nearest else ""
     raise TableError(
-        f"--models must name models for this target; found {name.strip()!r}; {hint}choose from "
+        f"`models` must name models for this target; found {name.strip()!r}; {hint}choose from "
         f"{quoted(known, 20)}."
     )
 
@@ -142,7 +142,7 @@ def _models(
         if name not in offered:
             why = next((note for note in slate.notes if note.startswith(f"{name} ")), "")
             raise TableError(
-                f"--models must name models that suit the table; found that {why or name} "
+                f"`models` must name models that suit the table; found that {why or name} "
                 "Choose others."
             )
     return {name: offered[name] for name in chosen}, ()

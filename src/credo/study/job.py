@@ -68,8 +68,8 @@ def fit_table(
 def _require_classes(target: Target, settings: FitSettings, source: str) -> None:
     if settings.has_decisions and not target.has_classes:
         raise TableError(
-            f"--loss and --reject need a target of classes; found that {target.name!r} of "
-            f"{source} is a number; leave them out, or pass --task classification."
+            f"`loss` and `reject` need a target of classes; found that {target.name!r} of "
+            f"{source} is a number; leave them out, or pass `task='classification'`."
         )
 
 

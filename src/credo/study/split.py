@@ -91,15 +91,15 @@ def _require_variety(y: NDArray[Any], target: Target, source: str) -> None:
             raise TableError(
                 f"target {target.name!r} of {source} must leave at least {MIN_TRAINING_ROWS} "
                 f"training rows of each class; found {counts[rarest]} of {str(rarest)!r}; add "
-                "rows, or pass a smaller --test-share."
+                "rows, or pass a smaller `test_share`."
             )
     elif len(y) < MIN_TRAINING_NUMBERS:
         raise TableError(
             f"target {target.name!r} of {source} must leave at least {MIN_TRAINING_NUMBERS} "
-            f"training rows; found {len(y)}; add rows, or pass a smaller --test-share."
+            f"training rows; found {len(y)}; add rows, or pass a smaller `test_share`."
         )
     elif np.all(y == y[0]):
         raise TableError(
             f"target {target.name!r} of {source} must vary in the training rows; found "
-            f"{y[0]:g} in all {len(y)}; add rows with other values, or pass another --seed."
+            f"{y[0]:g} in all {len(y)}; add rows with other values, or pass another `seed`."
         )

@@ -38,7 +38,7 @@ def test_a_finding_gets_the_type_of_its_state(typed, name, value):
 @pytest.mark.parametrize(
     ("typed", "words"),
     [
-        ("smoek=yes", ["--given must name a variable", "'smoek'", "Did you mean 'smoke'?"]),
+        ("smoek=yes", ["`given` must name a variable", "'smoek'", "Did you mean 'smoke'?"]),
         ("smoke=yess", ["state of smoke must be one of ['yes', 'no']", "Did you mean 'yes'?"]),
         ("grade=4", ["state of grade must be one of [1, 2, 3]", "found '4'"]),
         ("grade=1|4", ["state of grade must be one of [1, 2, 3]", "found '4'"]),
@@ -66,7 +66,7 @@ def test_a_variable_may_be_given_only_once():
 @pytest.mark.parametrize("typed", ["grade=1|3", "smoke=yes:0.8|no:0.2"])
 def test_a_variable_is_set_to_one_state_only(typed):
     assert typed_settings(["grade=1"], VARIABLES) == {"grade": 1}
-    with pytest.raises(QuestionError, match="--do must set a variable to one state"):
+    with pytest.raises(QuestionError, match="`do` must set a variable to one state"):
         typed_settings([typed], VARIABLES)
 
 

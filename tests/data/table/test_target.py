@@ -28,9 +28,9 @@ def test_a_misspelled_target_gets_the_nearest_names():
     message = refused(set_path("concrete"), "strenght")
     assert message == (
         "target column 'strenght' must be in concrete.csv; the nearest name is 'strength'; "
-        "pass --target strength."
+        "pass `target='strength'`."
     )
-    assert "pass --target water" in refused(set_path("concrete"), "Water")
+    assert "pass `target='water'`" in refused(set_path("concrete"), "Water")
 
 
 def test_a_target_like_nothing_gets_the_list_of_columns():
@@ -71,7 +71,7 @@ def test_a_target_within_the_limits_is_kept_as_it_is(size):
 @pytest.mark.parametrize(
     ("values", "parts"),
     [
-        (["red", "blue", "red"], ["must be a number column", "'red', 'blue'", "--task class"]),
+        (["red", "blue", "red"], ["must be a number column", "'red', 'blue'", "`task='class"]),
         (["1", "2", "low"], ["found 'low'"]),
         ([True, False, True], ["found 'True', 'False'"]),
         (pd.Categorical([1, 2, 1]), ["found '1', '2'"]),
@@ -104,7 +104,7 @@ def test_text_truth_categories_and_two_numbers_are_classes(values, labels):
 def test_numbers_are_predicted_as_asked_with_a_note_where_it_may_be_wrong():
     pair = pd.DataFrame({"y": [0, 1] * 5})
     (note,) = prepare_target(pair, "y").notes
-    assert "only two values and is predicted as classes; pass --task regression" in note
+    assert "only two values and is predicted as classes; pass `task='regression'`" in note
     assert not prepare_target(pair, "y", "regression").has_classes
     code = pd.DataFrame({"y": [1, 2, 3, 5] * 5})
     (note,) = prepare_target(code, "y").notes

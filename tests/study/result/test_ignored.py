@@ -40,7 +40,7 @@ def test_a_comparison_ignores_columns_too(csv_file):
     [
         (
             "dosis",
-            "--ignore must name columns of the table; found 'dosis'; did you mean 'dose'?",
+            "`ignore` must name columns of the table; found 'dosis'; did you mean 'dose'?",
         ),
         ("qqqqqq", "found 'qqqqqq'; choose from 'patient_id', 'dose'"),
         ("outcome", "found 'outcome', which is to be predicted"),

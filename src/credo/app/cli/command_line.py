@@ -19,6 +19,7 @@ import credo
 from credo import app
 from credo.app.cli.network_command import add_network_commands
 from credo.app.cli.option import QuoteFormulas, named_columns, with_fields
+from credo.app.console.flag import with_flags
 from credo.app.report.report_process import report_process
 from credo.data.error import DataError
 
@@ -46,7 +47,7 @@ class _OneSentence(TyperGroup):
         try:
             exit_code = super().main(*args, **settings) or 0
         except DataError as error:
-            _fail(str(error))
+            _fail(with_flags(str(error)))
         except _UsageError as error:
             command = error.ctx.command_path if error.ctx else "credo"
             _fail(f"{error.format_message().rstrip('.')}; see {command} --help.")

@@ -47,14 +47,14 @@ def _predicted(
     if isinstance(model, TableClassification):
         if coverage is not None:
             raise ModelFileError(
-                f"--coverage needs a model of numbers, which has intervals; found that "
+                f"`coverage` needs a model of numbers, which has intervals; found that "
                 f"{name} predicts classes; leave it out."
             )
         labels = [str(label) for label in model.classes_]
         return model.predict(table, None if losses is None else read_losses(losses, labels))
     if losses is not None:
         raise ModelFileError(
-            f"--decide needs a model of classes; found that {name} predicts the number "
+            f"`decide` needs a model of classes; found that {name} predicts the number "
             f"{model.target!r}; leave it out."
         )
     return model.predict(table, coverage)

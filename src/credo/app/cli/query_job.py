@@ -65,7 +65,7 @@ def query(path: Path, settings: QuerySettings, data: Path | None, place: CsvPlac
     """Answer a question about a network, on the terminal or in a CSV file."""
     place.require_free(path, data)
     net = opened_network(path, stderr())
-    require_names(settings.of, net.variables, "--of")
+    require_names(settings.of, net.variables, "of")
     given = typed_findings(settings.given, net.variables)
     do = typed_settings(settings.do, net.variables)
     require_free(settings.of, given, do)
@@ -141,8 +141,8 @@ def _answer_cases(
 ) -> None:
     if not settings.of or do or settings.is_joint:
         raise QuestionError(
-            "--data needs --of with the variables to tell for each row, and neither --do nor "
-            "--joint; found another question; write for example --data cases.csv --of lung."
+            "`data` needs `of` with the variables asked for in each row, and neither `do` nor "
+            "`joint`; found another question; write for example --data cases.csv --of lung."
         )
     cases = read_cases(data, net.variables, settings.of)
     console = stderr()
@@ -158,7 +158,7 @@ def _require_method(method: str) -> None:
     known = (*METHODS, WEIGHTING)
     if method not in known:
         raise QuestionError(
-            f"--method must be one of {', '.join(known)}; found {method!r}."
+            f"`method` must be one of {', '.join(known)}; found {method!r}."
             f"{nearest(method, known)}"
         )
 
@@ -168,13 +168,13 @@ def _require_few(names: Sequence[str], net: Network) -> None:
     real = [name for name in names if not net.variables[name].is_discrete]
     if real:
         raise QuestionError(
-            f"--joint must ask for variables with states; found {', '.join(real)}, which are "
-            "real-valued; leave out --joint."
+            f"`joint` must ask for variables with states; found {', '.join(real)}, which are "
+            "real-valued; leave out `joint`."
         )
     n_states = prod(net.variables[name].n_states for name in names)
     if n_states > MOST_JOINT:
         raise QuestionError(
-            f"--joint must ask for at most {MOST_JOINT:,} joint states; found "
-            f"{count(len(names), 'variable')} with {n_states:.3g}; name fewer with --of, or "
-            "leave out --joint."
+            f"`joint` must ask for at most {MOST_JOINT:,} joint states; found "
+            f"{count(len(names), 'variable')} with {n_states:.3g}; name fewer with `of`, or "
+            "leave out `joint`."
         )

@@ -87,7 +87,7 @@ def demo(folder: Path, maker: ReportProcess) -> None:
     except OSError as error:
         raise OutputError(
             f"{folder} must be a folder that can be made; found that it cannot "
-            f"({error.strerror}); choose another with --folder."
+            f"({error.strerror}); choose another with `folder`."
         ) from error
     fit(
         set_path("concrete"),

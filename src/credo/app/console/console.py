@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from credo.app.console.flag import with_flags
 from credo.study.progress import Progress
 from credo.study.progress import Progress as Told
 from credo.study.remark.remark import Finding
@@ -172,9 +173,9 @@ def print_finding(console: Console, finding: Finding) -> None:
 
 
 def print_sentence(console: Console, mark: str, sentence: str, style: str) -> None:
-    """Print a sentence beside its mark."""
+    """Print a sentence beside its mark, with arguments as options of the command line."""
     grid = Table.grid(padding=(0, 1, 0, 0))
-    grid.add_row(Text(mark, style), Text(sentence, style))
+    grid.add_row(Text(mark, style), Text(with_flags(sentence), style))
     console.print(grid)
 
 

@@ -53,7 +53,7 @@ class CsvPlace:
         elif getattr(sys.stdout, "name", None) == os.devnull:
             raise OutputError(
                 "standard output must be open to take the table; found that it is closed; name "
-                "a file with --out."
+                "a file with `out`."
             )
 
     def write(self, frame: pd.DataFrame, n_digits: int) -> None:

@@ -80,13 +80,13 @@ def _with_shared(net: Network, cases: CaseTable, given: Mapping[str, Any]) -> pd
     both = [name for name in given if name in cases.findings.columns]
     if both:
         raise QuestionError(
-            f"--given must name variables that {cases.name} has no column for; found "
+            f"`given` must name variables that {cases.name} has no column for; found "
             f"{quoted(both)} in both; leave it out of one."
         )
     vague = list(read_findings(net.variables, given).likelihood)
     if vague:
         raise QuestionError(
-            f"--given must be one state each where --data is given; found several for "
+            f"`given` must be one state each where `data` is given; found several for "
             f"{quoted(vague)}; choose one."
         )
     shared = {name: [value] * len(cases.findings) for name, value in given.items()}

@@ -20,7 +20,7 @@ __all__ = [
 
 
 def typed_findings(
-    texts: Iterable[str], variables: Mapping[str, Variable], option: str = "--given"
+    texts: Iterable[str], variables: Mapping[str, Variable], argument: str = "given"
 ) -> dict[str, Any]:
     """Return the value of each variable that a text names.
 
@@ -43,16 +43,16 @@ def typed_findings(
     """
     found: dict[str, Any] = {}
     for text in texts:
-        name, value = _parted(text, variables, option)
+        name, value = _parted(text, variables, argument)
         if name in found:
             raise QuestionError(
-                f"{option} must name a variable once; found {name!r} twice; leave one out."
+                f"`{argument}` must name a variable once; found {name!r} twice; leave one out."
             )
         try:
             found[name] = _value(variables[name], value)
             read_findings(variables, {name: found[name]})
         except ValueError as error:
-            raise QuestionError(f"{option} {text}: {error}") from error
+            raise QuestionError(f"`{argument}={text!r}`: {error}") from error
     return found
 
 
@@ -64,22 +64,24 @@ def typed_settings(texts: Iterable[str], variables: Mapping[str, Variable]) -> d
     QuestionError
         If a text is no finding, or leaves open which state is meant.
     """
-    found = typed_findings(texts, variables, "--do")
+    found = typed_findings(texts, variables, "do")
     vague = list(read_findings(variables, found).likelihood)
     if vague:
         raise QuestionError(
-            f"--do must set a variable to one state; found {told_findings(found)}; choose one "
+            f"`do` must set a variable to one state; found {told_findings(found)}; choose one "
             f"state of {vague[0]}."
         )
     return found
 
 
-def require_names(names: Iterable[str], variables: Mapping[str, Variable], option: str) -> None:
+def require_names(
+    names: Iterable[str], variables: Mapping[str, Variable], argument: str
+) -> None:
     """Raise a `QuestionError` with the nearest name unless all are variables."""
     for name in names:
         if name not in variables:
             raise QuestionError(
-                f"{option} must name a variable of the network; found {name!r}."
+                f"`{argument}` must name a variable of the network; found {name!r}."
                 f"{nearest(name, variables)}"
             )
 
@@ -90,7 +92,7 @@ def require_free(asked: Sequence[str], given: Mapping[str, Any], do: Mapping[str
         if name in given or (name in asked and name in do):
             raise QuestionError(
                 f"{name} must be asked for, given or set, only one of these; found it twice; "
-                "leave it out of --of, --given or --do."
+                "leave it out of `of`, `given` or `do`."
             )
 
 
@@ -113,17 +115,17 @@ def _told(value: Any) -> str:
     return f"= {value}"
 
 
-def _parted(text: str, variables: Mapping[str, Variable], option: str) -> tuple[str, str]:
+def _parted(text: str, variables: Mapping[str, Variable], argument: str) -> tuple[str, str]:
     """Return name and value; a name may have an equals sign in it."""
     if "=" not in text:
         raise QuestionError(
-            f"{option} must be written as variable=state; found {text!r}; write for example "
-            f"{option} {next(iter(variables), 'smoke')}=..."
+            f"`{argument}` must be written as variable=state; found {text!r}; write for "
+            f"example `{argument}='{next(iter(variables), 'smoke')}=...'`."
         )
     places = [i for i, sign in enumerate(text) if sign == "="]
     place = next((i for i in places if text[:i].strip() in variables), places[0])
     name = text[:place].strip()
-    require_names([name], variables, option)
+    require_names([name], variables, argument)
     return name, text[place + 1 :]
 
 

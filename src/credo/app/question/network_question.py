@@ -29,8 +29,8 @@ def require_answers(net: Network, source: str, do: Mapping[str, Any]) -> None:
     """Raise a `QuestionError` unless the network has tables, and arrows if some are set."""
     if do and not isinstance(net, BayesianNetwork):
         raise QuestionError(
-            f"--do needs a Bayesian network, whose arrows say what causes what; found that "
-            f"{source} has none; use --given for what was observed."
+            f"`do` needs a Bayesian network, whose arrows say what causes what; found that "
+            f"{source} has none; use `given` for what was observed."
         )
     if isinstance(net, BayesianNetwork) and not net.conditionals:
         raise QuestionError(

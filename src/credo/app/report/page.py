@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
 
+from credo.app.console.flag import with_flags
+
 __all__ = [
     "Making",
     "card",
@@ -121,7 +123,8 @@ def paragraph(text: str) -> str:
 def list_of(sentences: Iterable[tuple[str, str]]) -> str:
     """Return a list of sentences, each with its tone: fact, good or caution."""
     items = "".join(
-        f'<li class="{escape(tone)}">{escape(text)}</li>\n' for tone, text in sentences
+        f'<li class="{escape(tone)}">{escape(with_flags(text))}</li>\n'
+        for tone, text in sentences
     )
     return f'<ul class="said">\n{items}</ul>'
 

@@ -35,7 +35,7 @@ def nearest_names(name: str, names: Sequence[str], n: int = 3) -> list[str]:
     return [candidate for word in close for candidate in spelled[word]][:n]
 
 
-def require_column(column: str, names: Sequence[str], source: str, flag: str = "") -> None:
+def require_column(column: str, names: Sequence[str], source: str, argument: str = "") -> None:
     """Raise a `TableError` with the nearest names unless ``column`` is one of ``names``.
 
     Parameters
@@ -44,20 +44,21 @@ def require_column(column: str, names: Sequence[str], source: str, flag: str = "
         The name asked for, and those that exist.
     source
         What the table is called in the message, usually its file name.
-    flag
-        Command-line option that gave the name; makes the column a target in the message.
+    argument
+        Argument that gave the name; makes the column a target in the message.
     """
     if column in names:
         return
-    role = "target column" if flag else "column"
+    role = "target column" if argument else "column"
     nearest = nearest_names(column, names)
     if nearest:
         noun = "name is" if len(nearest) == 1 else "names are"
         found = f"the nearest {noun} {quoted(nearest)}"
     else:
         found = f"its columns are {quoted(names)}"
-    choice = nearest[0] if nearest else "one of them"
-    advice = f"pass {flag} {choice}" if flag else "rename the column, or add it"
+    advice = "rename the column, or add it"
+    if argument:
+        advice = f"pass `{argument}={nearest[0]!r}`" if nearest else f"pass one as `{argument}`"
     raise TableError(f"{role} {column!r} must be in {source}; {found}; {advice}.")
 
 

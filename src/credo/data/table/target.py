@@ -149,7 +149,7 @@ def prepare_target(table: Any, name: str, task: Task = "auto") -> Target:
     ['a', 'b']
     """
     table = as_table(table)
-    require_column(name, table.columns, table.name, flag="--target")
+    require_column(name, table.columns, table.name, argument="target")
     series = table.frame[name]
     _require_no_dates(series, name, table)
     values, is_text = cell.numbers(series)
@@ -171,8 +171,8 @@ def _class_target(table: Table, name: str, task: Task) -> Target:
     require_classes(labels, name, table.name)
     is_number = types.is_numeric_dtype(series.dtype) and not types.is_bool_dtype(series.dtype)
     note = (
-        f"Target {name!r} has only two values and is predicted as classes; pass --task "
-        "regression to predict it as a number."
+        f"Target {name!r} has only two values and is predicted as classes; pass "
+        "`task='regression'` to predict it as a number."
     )
     told = (note,) if is_number and task == "auto" else ()
     return Target(name, labels, rows, _missing_note(table, rows, name) + told)
@@ -190,7 +190,8 @@ def _number_target(
         words = [word for word in found if word is not None]
         raise TableError(
             f"target {name!r} of {table.name} must be a number column; found "
-            f"{quoted(words, 3)}; choose a column of numbers, or pass --task classification."
+            f"{quoted(words, 3)}; choose a column of numbers, or pass "
+            "`task='classification'`."
         )
     rows = np.flatnonzero(~np.isnan(values))
     y = values[rows]
@@ -219,7 +220,7 @@ def _few_note(y: Array, name: str) -> tuple[str, ...]:
     )
     note = (
         f"Target {name!r} has only {len(distinct)} different values, whole numbers, and is "
-        "predicted as a number; pass --task classification if they are codes of classes."
+        "predicted as a number; pass `task='classification'` if they are codes of classes."
     )
     return (note,) if is_code else ()
 

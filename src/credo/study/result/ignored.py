@@ -16,12 +16,12 @@ def require_ignorable(ignore: Sequence[str], table: Table, target: str) -> None:
     for name in ignore:
         if name == target:
             raise TableError(
-                f"--ignore must name columns besides the target; found {name!r}, which is to "
-                "be predicted; leave it out of --ignore."
+                f"`ignore` must name columns besides the target; found {name!r}, which is to "
+                "be predicted; leave it out of `ignore`."
             )
         if name not in table.columns:
             raise TableError(
-                f"--ignore must name columns of {table.name}; found {name!r}; "
+                f"`ignore` must name columns of {table.name}; found {name!r}; "
                 f"{_hint(name, [column for column in table.columns if column != target])}"
             )
 
