@@ -20,6 +20,7 @@ from credo.data.error import ModelFileError
 from credo.data.model_file.archive import DOCUMENT, write_archive
 from credo.distributions.univariate import Univariate
 from credo.study.job import fit_table
+from credo.study.study import Study
 from fuzz.estimator_setting import CLASSIFIERS, REGRESSORS, TRANSFORMERS
 from fuzz.mutation import mutated_array, mutated_bytes, mutated_document
 from fuzz.outcome import Verdict, judged, require_finite
@@ -131,6 +132,7 @@ def use(model: Any) -> None:
 
     A file may hold a model that was never fitted; it says so when asked.
     """
+    model = model.model if isinstance(model, Study) else model
     if hasattr(model, "preparation"):
         table = GAPPY.head(5).drop(columns=[model.target], errors="ignore")
         frame = model.predict(table).frame

@@ -50,5 +50,9 @@ from credo.models.network.bayesian_network import BayesianNetwork as BayesianNet
 from credo.models.network.factor_graph import FactorGraph as FactorGraph
 from credo.models.network.markov_random_field import MarkovRandomField as MarkovRandomField
 from credo.models.spins.ising_model import IsingModel as IsingModel
+from credo.study.estimator import TableClassifier as TableClassifier
+from credo.study.estimator import TableRegressor as TableRegressor
+from credo.study.study import Study as Study
+from credo.study.study import fit as fit
 
 __version__: str

@@ -157,8 +157,8 @@ def test_a_classifier_that_was_tried_and_left_out_may_be_scored(sorted_rows, wor
     model = sorted_rows.model
     tried = replace(model.scores[0], name="left out")
     credo.save(replace(model, scores=(tried, *model.scores)), "m.credo")
-    assert len(credo.load("m.credo").scores) == len(model.scores) + 1
+    assert len(credo.load("m.credo").model.scores) == len(model.scores) + 1
     for scores in ((), model.scores[-1:], (tried, *model.scores[2:])):
         credo.save(replace(model, scores=scores), "m.credo")
-        with pytest.raises(ModelFileError, match="must score every classifier of the stack"):
+        with pytest.raises(ModelFileError, match="must score every candidate"):
             credo.load("m.credo")

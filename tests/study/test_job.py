@@ -48,22 +48,22 @@ def test_the_average_is_the_mixture_of_the_candidates(result, table):
     assert_allclose(predictive.prob(y), density, rtol=1e-5)
     assert_allclose(predictive.mean(), mean, rtol=1e-5)
     whole, y = result.held_out.predictive, result.held_out.y
-    assert result.average.log_score == pytest.approx(np.mean(whole.log_prob(y)))
-    assert result.average.rmse == pytest.approx(np.sqrt(np.mean((y - whole.mean()) ** 2)))
+    assert result.mixture.log_score == pytest.approx(np.mean(whole.log_prob(y)))
+    assert result.mixture.rmse == pytest.approx(np.sqrt(np.mean((y - whole.mean()) ** 2)))
 
 
 def test_scores_of_the_constant_are_those_of_the_training_mean(result, table):
     train, test = split_of(table)
     y = table["outcome"].to_numpy()
     error = np.sqrt(np.mean((y[test] - y[train].mean()) ** 2))
-    assert result.constant.rmse == pytest.approx(error)
+    assert result.simplest.rmse == pytest.approx(error)
 
 
 def test_cross_validation_meets_only_training_rows(result, table):
     train, _ = split_of(table)
     y = table["outcome"].to_numpy()[train]
     # Ten folds leave the mean of the other nine: each row is scored by a normal around it.
-    assert result.constant.cv_log_score == pytest.approx(
+    assert result.simplest.cv_log_score == pytest.approx(
         -0.5 * np.log(2 * np.pi * np.e * y.var()), abs=0.05
     )
 
@@ -83,7 +83,7 @@ def test_test_rows_never_influence_training(result, table):
         assert [getattr(score, field) for score in result.candidates] == [
             getattr(score, field) for score in other.candidates
         ]
-    assert result.average.rmse != other.average.rmse
+    assert result.mixture.rmse != other.mixture.rmse
 
 
 def test_the_saved_model_is_the_same_recipe_on_all_rows(result, table):
@@ -124,9 +124,9 @@ def test_the_summary_counts_missing_values_and_names_columns_left_out(result, ta
 def test_scores_of_concrete_are_as_good_as_published_ones():
     # Bayesian networks and sparse processes reach 5.2 to 6.0 with nine tenths of the rows.
     result = fit_table(load_set("concrete"), "strength")
-    assert result.average.rmse < 6.0
-    assert result.average.log_score > -3.2
-    assert 0.85 < result.average.coverage < 0.95
+    assert result.mixture.rmse < 6.0
+    assert result.mixture.log_score > -3.2
+    assert 0.85 < result.mixture.coverage < 0.95
 
 
 def test_pure_noise_gives_the_constant_and_says_so():

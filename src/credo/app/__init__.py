@@ -2,4 +2,17 @@
 
 from credo.exports import public_names
 
-__getattr__, __dir__, __all__ = public_names(__name__)
+__getattr__, __dir__, __all__ = public_names(
+    __name__,
+    moved={
+        name: "credo.study"
+        for name in (
+            "FitSettings",
+            "class_slate",
+            "compare_table",
+            "fit_table",
+            "model_names",
+            "regression_slate",
+        )
+    },
+)

@@ -33,5 +33,5 @@ from credo.data.table.table import as_table as as_table
 from credo.data.table.table import read_table as read_table
 from credo.data.table.target import Target as Target
 from credo.data.table.target import prepare_target as prepare_target
-from credo.study.result.table_classification import TableClassification as TableClassification
-from credo.study.result.table_regression import TableRegression as TableRegression
+from credo.study.result.table_model import TableClassification as TableClassification
+from credo.study.result.table_model import TableRegression as TableRegression

@@ -24,10 +24,9 @@ from credo.models.gaps.row_completion import RowCompletion
 from credo.numerics.missing import has_missing
 from credo.numerics.parallel.threads import threads_for
 from credo.study.candidates.candidate import CLASS_MEANINGS, MEANINGS
-from credo.study.candidates.class_slate import bayes_kinds, class_slate, over_gaps
-from credo.study.candidates.slate import regression_slate
 from credo.study.job import require_rows
-from credo.study.result.ignored import require_ignorable
+from credo.study.split import require_ignorable
+from credo.study.task import task_of
 
 __all__ = ["TableComparison", "compare_table", "model_names"]
 
@@ -127,15 +126,12 @@ def _models(
     """Return the models by name, and notes on those that were left out."""
     completion = RowCompletion.learn(prepared.X, target.y, preparation.level_places)
     X = completion.training(prepared.X, target.y).one_of_each().X
-    if target.has_classes:
-        n_classes = len(np.unique(target.y))
-        slate: Any = class_slate(X, n_classes, bayes_kinds(preparation))
-    else:
-        slate = regression_slate(X)
+    task = task_of(target)
+    slate = task.slate(X, target.y, preparation)
     offered = dict(slate.candidates)
     if has_missing(prepared.X):
         held = held_out_completion(completion, prepared.X, preparation.level_places)
-        offered = {name: over_gaps(model, held) for name, model in offered.items()}
+        offered = {name: task.over_gaps(model, held) for name, model in offered.items()}
     if chosen is None:
         return offered, slate.notes
     for name in chosen:

@@ -1,27 +1,35 @@
-"""The main job: from a table and the name of its target to models that have been judged."""
+"""The study of a table: candidates for its target fitted, mixed, and judged on other rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from credo import study
+import numpy as np
+
 from credo.data.error import TableError
-from credo.data.table.table import as_table
+from credo.data.table.table import Table, as_table
 from credo.data.table.target import Target, prepare_target
+from credo.models.gaps.row_completion import RowCompletion
 from credo.numerics.parallel.threads import threads_for
+from credo.study.candidates.proposal import Slate
+from credo.study.partial_dependence import N_PROFILES, profiles
 from credo.study.progress import Progress, silent, unheard
-from credo.study.result.classification_result import ClassificationResult
-from credo.study.result.ignored import require_ignorable
-from credo.study.result.result import FitSettings, RegressionResult
+from credo.study.result.data_summary import DataSummary
+from credo.study.result.held_out import held_out_rows
+from credo.study.result.result import FitSettings, Judged
+from credo.study.split import require_ignorable, split_rows
+from credo.study.task import StudyRows, Task, Trained, task_of
 
 __all__ = ["MIN_ROWS", "fit_table", "require_rows"]
 
 MIN_ROWS = 10
 """With fewer rows there is nothing to hold out and judge by."""
 
-TYPICAL_COLUMNS = 200
-"""Columns of the design matrix of a typical candidate."""
+KEPT_TONES = ("answer", "caution")
+"""Remarks that go with the model wherever it goes."""
 
 
 def fit_table(
@@ -29,14 +37,14 @@ def fit_table(
     target: str,
     settings: FitSettings | None = None,
     progress: Progress = silent,
-    on_judged: Callable[[Any], object] = unheard,
-) -> RegressionResult | ClassificationResult:
+    on_judged: Callable[[Judged[Any]], object] = unheard,
+) -> Judged[Any]:
     """Return candidates for a table's target, judged on rows that they have not seen.
 
     Columns are typed on the whole table; then test rows are held out, and all else is learned
     from the training rows alone: what may be in gaps, where functions are placed, weights,
-    evidences and cross-validated scores. Last, everything is fitted again to all rows, for
-    use on new ones.
+    evidences and cross-validated scores. Everything is also fitted to all rows, for use on
+    new ones.
 
     Parameters
     ----------
@@ -47,30 +55,75 @@ def fit_table(
     settings
         How; the defaults if not given.
     progress
-        Is told how far the work is.
+        Called with the share of the work that is done.
     on_judged
-        Is told all but the model as soon as it is known; the fit to all rows comes last.
+        Called with what was judged, while the fit to all rows goes on or before it.
     """
-    settings = settings or FitSettings()
     table = as_table(source)
+    settings = settings or FitSettings()
     wanted = prepare_target(table, target, settings.task)
     require_ignorable(settings.ignore, table, target)
     require_rows(wanted, table.name)
-    _require_classes(wanted, settings, table.name)
-    if wanted.has_classes:
-        with threads_for(len(wanted.y) * TYPICAL_COLUMNS**2):
-            return study.judged_classification(table, wanted, settings, progress, on_judged)
-    # Candidates run side by side, and what is left between them is many small products.
-    with threads_for(0):
-        return study.judged_regression(table, wanted, settings, progress, on_judged)
+    task = task_of(wanted)
+    task.require(wanted, settings, table.name)
+    with threads_for(task.n_threaded(len(wanted.y))):
+        return _studied(task, table, wanted, settings, progress, on_judged)
 
 
-def _require_classes(target: Target, settings: FitSettings, source: str) -> None:
-    if settings.has_decisions and not target.has_classes:
-        raise TableError(
-            f"`loss` and `reject` need a target of classes; found that {target.name!r} of "
-            f"{source} is a number; leave them out, or pass `task='classification'`."
-        )
+def _studied(
+    task: Task,
+    table: Table,
+    target: Target,
+    settings: FitSettings,
+    progress: Progress,
+    on_judged: Callable[[Judged[Any]], object],
+) -> Judged[Any]:
+    progress(0.0, "typing the columns")
+    rows = _rows(table, target, settings)
+    train = rows.split.train
+    slate = task.slate(rows.complete, train.y, rows.split.preparation)
+    trained = task.train(slate, rows, progress)
+
+    def judge() -> Judged[Any]:
+        found = _judged(task, rows, slate, trained)
+        judged = replace(found, remarks=task.remarks(found))
+        on_judged(judged)
+        progress(0.8, "fitting to all rows")
+        return judged
+
+    judged, model = task.finish(judge, partial(task.refit, trained, rows))
+    kept = [remark.text for remark in judged.remarks if remark.tone in KEPT_TONES]
+    notes = (*judged.data.notes, *trained.dropped_notes, *kept)
+    progress(1.0, "done")
+    return replace(judged, model=replace(model, scores=judged.scores, notes=notes))
+
+
+def _rows(table: Table, target: Target, settings: FitSettings) -> StudyRows:
+    """Return the rows split, and those to learn from with a guess in each gap."""
+    split_rng, fold_rng = np.random.default_rng(settings.seed).spawn(2)
+    split = split_rows(table, target, settings.test_share, split_rng, settings.ignore)
+    X, y = split.train.prepared.X, split.train.y
+    completion = RowCompletion.learn(X, y, split.preparation.level_places)
+    complete = completion.training(X, y).one_of_each().X
+    return StudyRows(table, target, settings, split, completion, complete, fold_rng)
+
+
+def _judged(task: Task, rows: StudyRows, slate: Slate, trained: Trained) -> Judged[Any]:
+    split, settings = rows.split, rows.settings
+    answers = task.answers(trained, split.test.inputs)
+    common = {
+        "settings": settings,
+        "data": DataSummary.of(rows.table, rows.target, split.schema, split.preparation),
+        "training": trained.mixture,
+        "scores": task.scores(trained, answers, split.test.y, settings.coverage),
+        "columns_gain": task.columns_gain(trained),
+        "held_out": held_out_rows(answers[-1], answers[0], split, task.doubt),
+        "profiles": tuple(
+            profiles(trained.mixture, split.preparation, rows.complete, N_PROFILES)
+        ),
+        "slate_notes": (*slate.notes, *trained.notes, *trained.dropped_notes),
+    }
+    return task.judged(trained, rows, common)
 
 
 def require_rows(target: Target, source: str) -> None:

@@ -12,6 +12,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from credo.data.error import TableError
+from credo.data.table.column_name import nearest_names, quoted
 from credo.data.table.columns import TableSchema
 from credo.data.table.preparation import MissingCells, PreparedTable, TablePreparation
 from credo.data.table.table import Table
@@ -19,7 +20,7 @@ from credo.data.table.table_input import named_inputs
 from credo.data.table.target import Target
 from credo.validation.splits import hold_out
 
-__all__ = ["MIN_TRAINING_ROWS", "Part", "Split", "split_rows"]
+__all__ = ["MIN_TRAINING_ROWS", "Part", "Split", "require_ignorable", "split_rows"]
 
 MIN_TRAINING_ROWS = 2
 """Rows of each class to learn from, so that one can be held out in turn."""
@@ -103,3 +104,23 @@ def _require_variety(y: NDArray[Any], target: Target, source: str) -> None:
             f"target {target.name!r} of {source} must vary in the training rows; found "
             f"{y[0]:g} in all {len(y)}; add rows with other values, or pass another `seed`."
         )
+
+
+def require_ignorable(ignore: Sequence[str], table: Table, target: str) -> None:
+    """Raise a `TableError` unless all names are columns of the table, and not its target."""
+    for name in ignore:
+        if name == target:
+            raise TableError(
+                f"`ignore` must name columns besides the target; found {name!r}, which is to "
+                "be predicted; leave it out of `ignore`."
+            )
+        if name not in table.columns:
+            raise TableError(
+                f"`ignore` must name columns of {table.name}; found {name!r}; "
+                f"{_hint(name, [column for column in table.columns if column != target])}"
+            )
+
+
+def _hint(name: str, columns: list[str]) -> str:
+    nearest = nearest_names(name, columns, n=1)
+    return f"did you mean {nearest[0]!r}?" if nearest else f"choose from {quoted(columns)}."

@@ -69,7 +69,7 @@ def test_predictions_are_those_of_the_saved_model_in_the_order_of_the_rows(fitte
     table = pd.read_csv(csv_file)
     assert list(written.columns) == ["patient_id", "mean", "sd", "low", "high"]
     assert written["patient_id"].tolist() == table["patient_id"].tolist()
-    told = credo.load("model.credo").predict(table.iloc[::-1]).frame.iloc[::-1]
+    told = credo.load("model.credo").predict_frame(table.iloc[::-1]).iloc[::-1]
     for name in ("mean", "sd", "low", "high"):
         assert_allclose(written[name], told[name], rtol=1e-7)
     is_inside = (written["low"] < table["outcome"]) & (table["outcome"] < written["high"])

@@ -16,7 +16,7 @@ SAID = json.loads((FOLDER / "said.json").read_text())
 
 def says(model, name):
     if name.startswith("table"):
-        frame = model.predict(pd.read_csv(FOLDER / "new_cases.csv")).frame
+        frame = model.predict_frame(pd.read_csv(FOLDER / "new_cases.csv"))
         return frame.select_dtypes("number").to_numpy()
     rows = pd.read_csv(FOLDER / "new_rows.csv")
     verb = next(v for v in ("predict_proba", "predict", "transform") if hasattr(model, v))

@@ -9,8 +9,8 @@ from credo.distributions.estimate import Estimate
 from credo.distributions.normal import Normal
 from credo.distributions.predictive import Predictive
 from credo.study.job import fit_table
-from credo.study.remark.class_remark import class_findings
-from credo.study.remark.regression_remark import findings, headline
+from credo.study.remark.class_remark import class_remarks
+from credo.study.remark.regression_remark import headline, regression_remarks
 from credo.study.result.result import FitSettings
 from credo.study.result.wording import number
 
@@ -34,7 +34,7 @@ def judged(result, y, sd, is_outside=None, has_gap=None):
 
 
 def texts(result, tone):
-    return [found.text for found in findings(result) if found.tone == tone]
+    return [found.text for found in regression_remarks(result) if found.tone == tone]
 
 
 def normal_outcomes(n, sd):
@@ -172,7 +172,7 @@ def test_what_folds_and_evidence_show_is_not_denied_by_few_test_rows(
 def test_predictions_that_the_test_rows_refute_are_not_to_be_used(
     result, size, test, folds, is_refuted
 ):
-    y = size * result.constant.rmse * (-1.0) ** np.arange(40)
+    y = size * result.simplest.rmse * (-1.0) ** np.arange(40)
     text = headline(gained(judged(result, y, 1.0), test, folds))
     assert text.startswith("Do not use these predictions of 'outcome'") is is_refuted
     assert ("cannot confirm" in text) is (test == -0.05 and folds == 0.5)
@@ -192,7 +192,7 @@ def test_predictions_that_the_test_rows_refute_are_not_to_be_used(
 def test_a_candidate_that_fails_in_the_folds_is_a_caution_and_no_check_mark(
     result, score, probability, is_told
 ):
-    alone, winner = result.constant, result.winner
+    alone, winner = result.simplest, result.winner
     best = max(one.cv_log_score for one in result.candidates) + 1
     scores = [
         dataclasses.replace(one, cv_log_score=best) if one.name == winner.name else one
@@ -219,7 +219,9 @@ def test_no_check_mark_stands_beside_an_answer_that_found_nothing(result, gain, 
         for score in result.scores
     )
     agreeing = gained(dataclasses.replace(result, scores=scores), gain, 0.05)
-    (found,) = [f for f in findings(agreeing) if f.text.startswith("Cross-validation agrees")]
+    (found,) = [
+        f for f in regression_remarks(agreeing) if f.text.startswith("Cross-validation agrees")
+    ]
     assert found.tone == tone
 
 
@@ -237,7 +239,7 @@ def test_a_row_that_decides_about_the_error_is_a_caution_and_left_out_of_the_ans
     mean = float(result.training.named_estimators_["constant"].intercept_)
     alone = number(float(np.sqrt(np.mean((y - mean) ** 2))))
     assert answer.endswith(f"the mean of the training rows alone is off by {alone}.")
-    assert result.alone_rmse == pytest.approx(result.constant.rmse)
+    assert result.alone_rmse == pytest.approx(result.simplest.rmse)
 
 
 def test_the_answer_and_the_tile_say_the_same_share(result):
@@ -286,7 +288,7 @@ def test_many_rows_outside_the_training_range_are_a_caution(result):
 
 
 def test_the_answer_says_whose_variance_is_explained_unless_test_rows_are_very_few(result):
-    share = f"{100 * result.average.r_squared:.0f} % of the variance among them explained; the"
+    share = f"{100 * result.mixture.r_squared:.0f} % of the variance among them explained; the"
     assert f"{share} mean of the training rows alone is off by" in headline(result)
     few = dataclasses.replace(result, data=dataclasses.replace(result.data, n_test=9))
     assert "%" not in headline(few)
@@ -321,7 +323,7 @@ def test_a_target_of_more_values_is_no_cause_for_that_caution(result):
 
 
 def test_a_test_of_rows_among_the_dates_is_no_test_of_forecasts(result, sorted_rows, table):
-    for found in (findings(result), class_findings(sorted_rows)):
+    for found in (regression_remarks(result), class_remarks(sorted_rows)):
         (said,) = [one.text for one in found if one.tone == "fact" and "forecasts" in one.text]
         assert said.startswith("Test rows lie among the training rows by 'day':")
     without = fit_table(table.drop(columns="day"), "outcome", FitSettings(n_folds=2))

@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 import credo
-from credo import app
+from credo import app, study
 from credo.app.cli.network_command import add_network_commands
 from credo.app.cli.option import QuoteFormulas, named_columns, with_fields
 from credo.app.console.flag import with_flags
@@ -173,7 +173,7 @@ class FitOptions:
 def fit(options: FitOptions) -> None:
     """Learn to predict a column, and say how well and how surely."""
     with report_process(options.report is not None) as maker:
-        settings = app.FitSettings(
+        settings = study.FitSettings(
             test_share=options.test_share,
             seed=options.seed,
             coverage=options.coverage,

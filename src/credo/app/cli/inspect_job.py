@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -15,9 +16,9 @@ from credo.data.table.column_name import quoted
 from credo.plots.wording import probability
 from credo.study.candidates.candidate import CLASS_MEANINGS, described
 from credo.study.result.effect import N_EFFECTS, EffectList, strongest_effects
-from credo.study.result.table_classification import TableClassification
-from credo.study.result.table_regression import MIN_PROBABILITY, TableRegression
+from credo.study.result.table_model import MIN_PROBABILITY, TableClassification, TableRegression
 from credo.study.result.wording import count
+from credo.study.study import Study
 
 __all__ = ["inspect"]
 
@@ -25,7 +26,8 @@ __all__ = ["inspect"]
 def inspect(model: Path) -> None:
     """Print what a model file says of itself, and what the model in it says."""
     info = model_file_info(model)
-    value = load(model)
+    opened = load(model)
+    value: Any = opened.model if isinstance(opened, Study) else opened
     weights = _weights(model, value) if isinstance(value, TableRegression) else None
     console = stdout()
     _print_info(console, model, info)

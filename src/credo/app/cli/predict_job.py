@@ -10,13 +10,12 @@ from credo.data.error import ModelFileError
 from credo.data.model_file.model_file import load
 from credo.data.table.loss_file import read_losses
 from credo.data.table.table_input import TablePrediction
-from credo.study.result.table_classification import TableClassification
-from credo.study.result.table_regression import TableRegression
+from credo.study.result.table_model import TableClassification, TableModel, TableRegression
+from credo.study.study import Study
 
 __all__ = ["predict"]
 
 N_DIGITS = 8
-TableModel = TableRegression | TableClassification
 
 
 def predict(
@@ -57,14 +56,15 @@ def _predicted(
             f"`decide` needs a model of classes; found that {name} predicts the number "
             f"{model.target!r}; leave it out."
         )
+    assert isinstance(model, TableRegression)
     return model.predict(table, coverage)
 
 
 def _loaded(path: Path) -> TableModel:
     value = load(path)
-    if not isinstance(value, TableModel):
+    if not isinstance(value, Study):
         raise ModelFileError(
             f"{path.name} must hold a model that takes tables; found a "
             f"{type(value).__name__}; use a file that credo fit wrote."
         )
-    return value
+    return value.model

@@ -6,17 +6,17 @@ from pathlib import Path
 
 from rich.text import Text
 
-from credo import app
+from credo import app, study
 from credo.app.console.console import print_places
 from credo.app.report.report_process import ReportProcess
 from credo.app.terminal import terminal
 from credo.data.error import OutputError
-from credo.data.model_file.model_file import save
 from credo.data.output import atomic_file, require_apart, require_writable
 from credo.data.sets.embedded_table import set_path
 from credo.data.table.target import Task
 from credo.study.job import fit_table
 from credo.study.result.result import FitSettings
+from credo.study.study import Study
 
 __all__ = ["compare", "demo", "fit", "list_models"]
 
@@ -37,7 +37,7 @@ def fit(
             progress(1.0, "drawing the report")
             page = maker.page(result)
     if out is not None:
-        save(result.model, out, fingerprint=result.data.fingerprint)
+        Study.of(result).save(out)
     if report is not None:
         with atomic_file(report) as file:
             file.write(page)
@@ -62,7 +62,7 @@ def compare(
     _require_places(table, None, report)
     with terminal.progress_bar(terminal.stderr()) as progress:
         progress(0.1, "fitting each model in each fold")
-        found = app.compare_table(table, target, names, task, seed, ignore)
+        found = study.compare_table(table, target, names, task, seed, ignore)
     if report is not None:
         with atomic_file(report) as file:
             file.write(app.comparison_page(found).encode())
@@ -76,7 +76,7 @@ def list_models() -> None:
     console = terminal.stdout()
     for has_classes, what in ((True, "classes"), (False, "a number")):
         console.print(Text(f"To predict {what}:", "bold"))
-        known = app.model_names(has_classes)
+        known = study.model_names(has_classes)
         terminal.print_notes(console, [f"{name}: {meaning}" for name, meaning in known.items()])
 
 

@@ -21,13 +21,13 @@ from rich.text import Text
 from credo.app.console.flag import with_flags
 from credo.study.progress import Progress
 from credo.study.progress import Progress as Told
-from credo.study.remark.remark import Finding
+from credo.study.result.result import Remark
 
 __all__ = [
     "noted_warnings",
-    "print_finding",
     "print_notes",
     "print_places",
+    "print_remark",
     "print_sentence",
     "print_table",
     "progress_bar",
@@ -166,10 +166,10 @@ def noted_warnings(console: Console) -> Iterator[None]:
     print_notes(console, dict.fromkeys(str(warning.message) for warning in caught))
 
 
-def print_finding(console: Console, finding: Finding) -> None:
+def print_remark(console: Console, remark: Remark) -> None:
     """Print a sentence under the mark of its tone."""
-    mark, style = _MARKS.get(finding.tone, _CAUTION)
-    print_sentence(console, mark, finding.text, style)
+    mark, style = _MARKS.get(remark.tone, _CAUTION)
+    print_sentence(console, mark, remark.text, style)
 
 
 def print_sentence(console: Console, mark: str, sentence: str, style: str) -> None:

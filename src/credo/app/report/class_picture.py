@@ -17,7 +17,7 @@ from credo.plots.ranking import roc_curve as draw_roc
 from credo.plots.reliability import reliability_curve as draw_reliability
 from credo.plots.style import BLUE, GRAY, INK, legend_above, shortened, tidy
 from credo.plots.wording import probability
-from credo.study.dependence.class_profile import ClassProfile
+from credo.study.partial_dependence import Profile
 from credo.study.result.chance import CONFIDENCE
 from credo.study.result.classification_result import JudgedClassification
 
@@ -108,7 +108,7 @@ def class_profile_pictures(result: JudgedClassification) -> list[str]:
     places = drawn_classes(result)
     labels = [str(label) for label in result.training.classes_]
 
-    def drawn(order: int, profile: ClassProfile) -> str:
+    def drawn(order: int, profile: Profile) -> str:
         def draw(ax: Axes) -> None:
             for color, k in zip(COLORS, places, strict=False):
                 _draw_line(ax, profile, profile.predictive.probability[:, k], color, labels[k])
@@ -128,7 +128,7 @@ def class_profile_pictures(result: JudgedClassification) -> list[str]:
 
 def _draw_line(
     ax: Axes,
-    profile: ClassProfile,
+    profile: Profile,
     share: np.ndarray[tuple[int], np.dtype[np.float64]],
     color: str,
     label: str,

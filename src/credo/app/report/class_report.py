@@ -22,9 +22,8 @@ from credo.app.report.page import (
 from credo.app.report.report_part import belief_section, data_section, footer, header
 from credo.decisions.loss_matrix import LossMatrix
 from credo.study.candidates.candidate import CLASS_MEANINGS, STACK, described
-from credo.study.remark.class_remark import class_findings, class_headline
-from credo.study.remark.coverage_remark import FEWEST_FOR_SHARES
-from credo.study.remark.decision_remark import DECISION_HEADINGS, decision_cells
+from credo.study.remark.class_remark import DECISION_HEADINGS, class_headline, decision_cells
+from credo.study.remark.remark import FEWEST_FOR_SHARES
 from credo.study.result.classification_result import JudgedClassification
 from credo.study.result.wording import class_score_cells, count, decimals, percent
 
@@ -82,7 +81,7 @@ def classification_page(result: JudgedClassification, making: Making = in_turn) 
     """Return the report as the text of a self-contained HTML file."""
     parts = [
         lambda: header(result.data, class_headline(result), _tiles(result)),
-        lambda: belief_section(class_findings(result)),
+        lambda: belief_section(result.remarks),
         lambda: _models(result),
         lambda: _predictions(result),
         lambda: decision_section(result),
@@ -94,18 +93,18 @@ def classification_page(result: JudgedClassification, making: Making = in_turn) 
 
 
 def _tiles(result: JudgedClassification) -> Iterator[str]:
-    data, stack = result.data, result.stack
+    data, stack = result.data, result.mixture
     if data.n_test >= FEWEST_FOR_SHARES:
         yield tile(
             f"{100 * stack.error_rate:.1f} %",
-            f"of test rows wrong; {100 * result.baseline.error_rate:.1f} % if always "
+            f"of test rows wrong; {100 * result.simplest.error_rate:.1f} % if always "
             f"{result.common!r}",
         )
         yield tile(f"{stack.mcc:.2f}", "Matthews' correlation (MCC); 1 is perfect, 0 chance")
-    if np.isfinite([stack.log_score, result.baseline.log_score]).all():
+    if np.isfinite([stack.log_score, result.simplest.log_score]).all():
         yield tile(
             decimals(stack.log_score, N_DECIMALS),
-            f"log score per row; {decimals(result.baseline.log_score, N_DECIMALS)} for class "
+            f"log score per row; {decimals(result.simplest.log_score, N_DECIMALS)} for class "
             "frequencies alone",
         )
     yield tile(f"{data.n_test:,}", f"test rows; {data.n_train:,} rows to learn from")

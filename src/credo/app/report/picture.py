@@ -17,12 +17,10 @@ from credo.plots.prediction import predictions_against_truth
 from credo.plots.prediction import residuals as draw_residuals
 from credo.plots.style import BLUE, INK, ORANGE, shortened, tidy
 from credo.plots.weight import weights as draw_weights
-from credo.study.dependence.class_profile import ClassProfile
-from credo.study.dependence.profile import Profile
+from credo.study.partial_dependence import Profile
 from credo.study.result.effect import EffectList
-from credo.study.result.result import JudgedRegression
-from credo.study.result.table_classification import ClassScore
-from credo.study.result.table_regression import CandidateScore
+from credo.study.result.regression_result import JudgedRegression
+from credo.study.result.table_model import CandidateScore, ClassScore
 from credo.study.result.wording import number
 
 __all__ = [
@@ -135,7 +133,7 @@ def _draw_profile(ax: Axes, profile: Profile, band: Array) -> None:
     tidy(ax, shortened(profile.name, 40))
 
 
-def name_places(ax: Axes, profile: Profile | ClassProfile) -> None:
+def name_places(ax: Axes, profile: Profile) -> None:
     """Write the levels or numbers below the axis, or upright where there are too many."""
     labels = profile.labels or [number(float(value), 4) for value in profile.x]
     names = [shortened(label, 12) for label in labels]

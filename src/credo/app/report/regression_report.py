@@ -9,10 +9,10 @@ from credo.app.report.page import Making, card, figure, in_turn, page, section, 
 from credo.app.report.report_part import belief_section, data_section, footer, header
 from credo.study.candidates.candidate import described
 from credo.study.candidates.slate import AVERAGE
-from credo.study.remark.coverage_remark import FEWEST_FOR_SHARES
-from credo.study.remark.regression_remark import findings, headline
+from credo.study.remark.regression_remark import headline
+from credo.study.remark.remark import FEWEST_FOR_SHARES
 from credo.study.result.effect import strongest_effects
-from credo.study.result.result import JudgedRegression
+from credo.study.result.regression_result import JudgedRegression
 from credo.study.result.wording import number, percent, score_cells
 
 __all__ = ["regression_page"]
@@ -25,7 +25,7 @@ def regression_page(result: JudgedRegression, making: Making = in_turn) -> str:
     """Return the report as the text of a self-contained HTML file."""
     parts = [
         lambda: _header(result),
-        lambda: belief_section(findings(result)),
+        lambda: belief_section(result.remarks),
         lambda: _models(result),
         lambda: _predictions(result),
         lambda: _columns(result),
@@ -36,7 +36,7 @@ def regression_page(result: JudgedRegression, making: Making = in_turn) -> str:
 
 
 def _header(result: JudgedRegression) -> str:
-    data, average, errors = result.data, result.average, result.errors
+    data, average, errors = result.data, result.mixture, result.errors
     shares = [
         tile(errors.share, "of the variance of test rows explained"),
         tile(
@@ -153,7 +153,7 @@ def _examples(result: JudgedRegression) -> str:
 
 
 def _columns(result: JudgedRegression) -> str:
-    if result.winner.name == result.constant.name:
+    if result.winner.name == result.simplest.name:
         return ""
     figures = [
         card(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from credo import app
 from credo.app.report.page import Making, in_turn
 from credo.study.result.classification_result import JudgedClassification
-from credo.study.result.result import JudgedRegression
+from credo.study.result.regression_result import JudgedRegression
 
 __all__ = ["report_page"]
 

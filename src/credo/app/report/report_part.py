@@ -8,9 +8,8 @@ from html import escape
 
 import credo
 from credo.app.report.page import card, list_of, section, table
-from credo.study.remark.remark import Finding
 from credo.study.result.data_summary import DataSummary
-from credo.study.result.result import FitSettings
+from credo.study.result.result import FitSettings, Remark
 from credo.study.result.wording import count
 
 __all__ = ["belief_section", "data_section", "footer", "header"]
@@ -25,7 +24,7 @@ def header(data: DataSummary, headline: str, tiles: Iterable[str]) -> str:
     )
 
 
-def belief_section(findings: Iterable[Finding]) -> str:
+def belief_section(findings: Iterable[Remark]) -> str:
     """Return the sentences on a result, cautions first; the answer is in the header."""
     found = list(findings)
     order = ("caution", "good", "fact")

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from credo.app.console.console import print_finding, print_table
+from credo.app.console.console import print_remark, print_table
 from credo.graphs.factor import Factor
 from credo.graphs.node.conditional_table import ConditionalTable
 from credo.graphs.structure.adjacency import connected_parts
@@ -18,7 +18,7 @@ from credo.models.network.markov_random_field import MarkovRandomField
 from credo.models.network.value.network_answer import PlanReport
 from credo.numerics.memory import bytes_text
 from credo.study.counting import count
-from credo.study.remark.remark import Finding
+from credo.study.result.result import Remark
 
 __all__ = ["network_findings", "network_lines", "print_info"]
 
@@ -45,7 +45,7 @@ def print_info(console: Console, path: Path, net: Net) -> None:
     if findings:
         console.print()
     for finding in findings:
-        print_finding(console, finding)
+        print_remark(console, finding)
 
 
 def network_lines(net: Net, plan: PlanReport | None) -> list[str]:
@@ -70,22 +70,22 @@ def network_lines(net: Net, plan: PlanReport | None) -> list[str]:
 
 def network_findings(
     net: Net, plan: PlanReport | None, tables: Sequence[Factor]
-) -> list[Finding]:
+) -> list[Remark]:
     """Return what the checks say: of lonely variables, and of states that cannot be."""
     found = []
     if plan is not None and not plan.fits:
         text = "Exact marginals do not fit the memory allowed; answers will be approximate."
-        found.append(Finding("caution", text))
+        found.append(Remark("caution", text))
     alone = [name for name, near in _neighbors(net).items() if not near]
     if alone and len(net.variables) > 1:
-        found.append(Finding("caution", f"Joined to no other variable: {_some(alone)}."))
+        found.append(Remark("caution", f"Joined to no other variable: {_some(alone)}."))
     single = [v.name for v in net.variables.values() if v.is_discrete and v.n_states == 1]
     if single:
-        found.append(Finding("caution", f"Only one state: {_some(single)}."))
+        found.append(Remark("caution", f"Only one state: {_some(single)}."))
     never = [_never(factor) for factor in tables]
     names = list(dict.fromkeys(name for part in never for name in part))
     if names:
-        found.append(Finding("caution", f"Impossible whatever else holds: {_some(names)}."))
+        found.append(Remark("caution", f"Impossible whatever else holds: {_some(names)}."))
     return found
 
 

@@ -10,8 +10,7 @@ from rich.text import Text
 from credo.app.console.console import print_table
 from credo.study.candidates.candidate import STACK
 from credo.study.candidates.slate import AVERAGE
-from credo.study.result.table_classification import ClassScore
-from credo.study.result.table_regression import CandidateScore
+from credo.study.result.table_model import CandidateScore, ClassScore
 from credo.study.result.wording import class_score_cells, percent, score_cells
 
 __all__ = ["print_class_scores", "print_scores"]

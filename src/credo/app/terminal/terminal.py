@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rich.console import Console
 from rich.text import Text
 
 from credo.app.console.console import (
-    print_finding,
     print_notes,
+    print_remark,
     print_sentence,
     print_table,
     progress_bar,
@@ -15,16 +17,13 @@ from credo.app.console.console import (
     stdout,
 )
 from credo.app.terminal.score_terminal import print_class_scores, print_scores
-from credo.study.remark.class_remark import class_findings
-from credo.study.remark.decision_remark import DECISION_HEADINGS, decision_cells
-from credo.study.remark.regression_remark import findings
-from credo.study.result.classification_result import ClassificationResult
+from credo.study.remark.class_remark import DECISION_HEADINGS, decision_cells
 from credo.study.result.data_summary import DataSummary
-from credo.study.result.result import RegressionResult
+from credo.study.result.regression_result import JudgedRegression
+from credo.study.result.result import Judged
 from credo.study.result.wording import count
 
 __all__ = [
-    "Result",
     "print_class_scores",
     "print_notes",
     "print_result",
@@ -35,28 +34,24 @@ __all__ = [
     "stdout",
 ]
 
-Result = RegressionResult | ClassificationResult
 
-
-def print_result(console: Console, result: Result) -> None:
+def print_result(console: Console, result: Judged[Any]) -> None:
     """Print what was found: the data in a line, the table of candidates, the sentences."""
     console.print(Text(_data_line(result.data)))
     for note in (*result.data.notes, *result.slate_notes):
         print_sentence(console, "·", note, "dim")
     console.print()
-    if isinstance(result, RegressionResult):
+    if isinstance(result, JudgedRegression):
         print_scores(console, result.scores, result.settings.coverage, result.winner.name)
-        said = findings(result)
     else:
         print_class_scores(console, result.scores, result.winner.name)
         _print_decisions(console, result)
-        said = class_findings(result)
     console.print()
-    for finding in said:
-        print_finding(console, finding)
+    for remark in result.remarks:
+        print_remark(console, remark)
 
 
-def _print_decisions(console: Console, result: ClassificationResult) -> None:
+def _print_decisions(console: Console, result: Any) -> None:
     if result.decisions is not None:
         console.print()
         cells = decision_cells(result.decisions)

@@ -127,7 +127,7 @@ def load(path: str | PathLike[str]) -> Any:
             )
         if hasattr(value, "require_usable"):
             value.require_usable()
-        return value
+        return value.opened(document["fingerprint"]) if hasattr(value, "opened") else value
 
 
 def model_file_info(path: str | PathLike[str]) -> ModelFileInfo:

@@ -39,7 +39,10 @@ from credo.models.generative.mixed_belief import MixedBelief as MixedBelief
 from credo.models.generative.mixed_statistics import MixedStatistics as MixedStatistics
 from credo.models.neighbors.neighborhood import Neighborhood as Neighborhood
 from credo.numerics.linear.moments import Moments as Moments
-from credo.study.result.table_classification import ClassScore as ClassScore
-from credo.study.result.table_classification import TableClassification as TableClassification
-from credo.study.result.table_regression import CandidateScore as CandidateScore
-from credo.study.result.table_regression import TableRegression as TableRegression
+from credo.study.estimator import TableClassifier as TableClassifier
+from credo.study.estimator import TableRegressor as TableRegressor
+from credo.study.result.table_model import CandidateScore as CandidateScore
+from credo.study.result.table_model import ClassScore as ClassScore
+from credo.study.result.table_model import TableClassification as TableClassification
+from credo.study.result.table_model import TableRegression as TableRegression
+from credo.study.study import Study as Study

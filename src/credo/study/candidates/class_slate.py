@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,13 +23,12 @@ from credo.models.margin.ada_boost import AdaBoost
 from credo.models.neighbors.nearest_neighbors import NearestNeighborsClassifier
 from credo.numerics.array import Array
 from credo.study.candidates.candidate import BASELINE
-from credo.study.candidates.proposal import Proposal, n_terms, worthwhile
+from credo.study.candidates.proposal import Proposal, Slate, n_terms, worthwhile
 from credo.study.candidates.slate import LINEAR
 
 __all__ = [
     "MAX_LINEAR_PARAMETERS",
     "MAX_PARAMETERS",
-    "ClassSlate",
     "bayes_kinds",
     "class_slate",
     "over_gaps",
@@ -48,16 +47,7 @@ MIN_CENTERS = 10
 """Where classes are so many that they leave room for fewer, there are no radial centers."""
 
 
-class ClassSlate(NamedTuple):
-    """Names and unfitted classifiers, simplest first, and a sentence for each left out."""
-
-    candidates: tuple[tuple[str, Any], ...]
-    notes: tuple[str, ...]
-
-
-def class_slate(
-    X: ArrayLike, n_classes: int, kinds: Mapping[str, str] | None = None
-) -> ClassSlate:
+def class_slate(X: ArrayLike, n_classes: int, kinds: Mapping[str, str] | None = None) -> Slate:
     """Return the classifiers for training inputs ``X``, shape (n_rows, n_columns).
 
     Those that differ from a simpler one only in a basis that says no more about these inputs
@@ -87,7 +77,7 @@ def class_slate(
     found.append(("naive bayes", NaiveBayes(kinds=kinds)))
     found.append(("neighbors", NearestNeighborsClassifier()))
     found.append(("boosting", AdaBoost()))
-    return ClassSlate(tuple(found), tuple(notes))
+    return Slate(tuple(found), tuple(notes))
 
 
 def bayes_kinds(preparation: TablePreparation) -> dict[str, str] | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import linalg
@@ -20,6 +20,7 @@ from credo.numerics.array import Array
 __all__ = [
     "MAX_COMPARED",
     "Proposal",
+    "Slate",
     "Span",
     "n_terms",
     "worthwhile",
@@ -28,6 +29,13 @@ __all__ = [
 
 # Columns have length one; rounding leaves about 1e-15 of one that others determine.
 _TOLERANCE = 1e-9
+
+
+class Slate(NamedTuple):
+    """Names and unfitted candidates, simplest first, and a sentence for each one left out."""
+
+    candidates: tuple[tuple[str, Any], ...]
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)

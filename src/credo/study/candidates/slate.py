@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +15,7 @@ from credo.features.radial import RadialBasis
 from credo.features.spline import SplineBasis
 from credo.models.linear.linear_regression import LinearRegression
 from credo.numerics.array import Array
-from credo.study.candidates.proposal import Proposal, n_terms, worthwhile
+from credo.study.candidates.proposal import Proposal, Slate, n_terms, worthwhile
 
 __all__ = [
     "AVERAGE",
@@ -25,7 +24,6 @@ __all__ = [
     "MAX_CENTERS",
     "MAX_TERMS",
     "READABLE",
-    "Slate",
     "regression_slate",
 ]
 
@@ -40,13 +38,6 @@ MAX_TERMS = 600
 
 MAX_CENTERS = 200
 """Radial centers, where three fifths of the training rows allow as many."""
-
-
-class Slate(NamedTuple):
-    """Names and unfitted regressions, simplest first, and a sentence for each one left out."""
-
-    candidates: tuple[tuple[str, LinearRegression], ...]
-    notes: tuple[str, ...]
 
 
 def regression_slate(X: ArrayLike) -> Slate:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from itertools import product
@@ -24,14 +24,15 @@ from credo.models.gaps.row_completion import CompletedRows, Completion
 from credo.models.linear.linear_regression import LinearRegression
 from credo.numerics.array import Array
 from credo.numerics.parallel.threads import side_by_side
-from credo.study.candidates.slate import CONSTANT, LINEAR, Slate
+from credo.study.candidates.proposal import Slate
+from credo.study.candidates.slate import CONSTANT, LINEAR
 from credo.study.progress import Progress
 from credo.study.split import Part
 from credo.validation.cross_validation import CrossValidation
 from credo.validation.fold_fit import sums_of_others
 from credo.validation.scores import log_score
 
-__all__ = ["Training", "retrained", "trained"]
+__all__ = ["Training", "learned_average", "retrained", "trained"]
 
 HOPELESS = 1e-12
 """Probability given some rows below which that given more is not asked for."""
@@ -114,6 +115,22 @@ def retrained(
     Those far too improbable to count are not worth another fit, but for the first two: a
     constant and straight lines, which any candidate is compared with.
     """
+    named = zip(average.estimators, average.probability_, strict=True)
+    kept = [
+        candidate
+        for candidate, share in named
+        if share >= HOPELESS or candidate[0] in (CONSTANT, LINEAR)
+    ]
+    return learned_average(kept, completion, prepared, y)
+
+
+def learned_average(
+    candidates: Sequence[tuple[str, LinearRegression]],
+    completion: Completion,
+    prepared: PreparedTable,
+    y: Array,
+) -> ModelAverage:
+    """Return candidates learned from rows with gaps, weighed by their evidence."""
     rows = completion.training(prepared.X, y)
     inputs, outcome = named_inputs(prepared._replace(X=rows.X)), y[rows.row]
 
@@ -121,14 +138,8 @@ def retrained(
         model: LinearRegression = clone(candidate[1])
         return model.fit(inputs, outcome, sample_weight=rows.weight)
 
-    named = zip(average.estimators, average.probability_, strict=True)
-    kept = [
-        candidate
-        for candidate, share in named
-        if share >= HOPELESS or candidate[0] in (CONSTANT, LINEAR)
-    ]
-    found = side_by_side(fitted, kept[::-1])[::-1]
-    return ModelAverage(kept).weigh(found)
+    found = side_by_side(fitted, candidates[::-1])[::-1]
+    return ModelAverage(list(candidates)).weigh(found)
 
 
 @dataclass(frozen=True, eq=False)

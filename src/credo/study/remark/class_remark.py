@@ -1,4 +1,4 @@
-"""Plain sentences on a classification: what it says, what to believe, and what not to."""
+"""Remarks on classifiers: what they say, what to believe of it, and what decisions cost."""
 
 from __future__ import annotations
 
@@ -7,49 +7,56 @@ from collections.abc import Iterator
 import numpy as np
 
 from credo.data.table.column_name import quoted
-from credo.study.remark.coverage_remark import FEW_TEST_ROWS
-from credo.study.remark.decision_remark import decision_findings
-from credo.study.remark.remark import Finding
-from credo.study.remark.score_remark import impossible_findings
+from credo.distributions.estimate import Estimate
+from credo.evaluation.decision_report import DecisionReport
+from credo.study.remark.remark import (
+    FEW_TEST_ROWS,
+    LEAST_WEIGHT,
+    few_remarks,
+    impossible_remarks,
+    in_order,
+    outside_remarks,
+)
 from credo.study.result.chance import CONFIDENCE
 from credo.study.result.classification_result import JudgedClassification
-from credo.study.result.wording import count, listed, number, percent
+from credo.study.result.result import Remark
+from credo.study.result.wording import count, listed, number, percent, plus_minus
 from credo.validation.proportion import proportion_interval
 
-__all__ = ["class_findings", "class_headline"]
+__all__ = ["DECISION_HEADINGS", "class_headline", "class_remarks", "decision_cells"]
 
-LEAST_WEIGHT = 0.01
+DECISION_HEADINGS = ("", "loss per row", "taken for")
+
 LEAST_REACH = 0.02
-OFTEN_OUTSIDE = 0.1
 FEWEST_OF_A_CLASS = 5
 HALF = 0.5
 CLOSE, FAR = 1.28, 1.96
 """Distances in standard deviations that chance exceeds in 20 % and in 5 % of tests."""
 
 
-def class_findings(result: JudgedClassification) -> tuple[Finding, ...]:
+def class_remarks(result: JudgedClassification) -> tuple[Remark, ...]:
     """Return all sentences on a result, the answer first and cautions after facts."""
     found = [
-        Finding("answer", class_headline(result)),
-        *(Finding("caution", note) for note in result.data.sentinel_notes),
+        Remark("answer", class_headline(result)),
+        *(Remark("caution", note) for note in result.data.sentinel_notes),
         *_models(result),
         *_moves(result),
         _calibration(result),
         *_classes(result),
-        *decision_findings(result),
-        *impossible_findings(result.scores),
+        *_decision_remarks(result),
+        *impossible_remarks(result.scores),
         *_amount(result),
-        *(Finding("fact", note) for note in result.data.date_notes),
+        *(Remark("fact", note) for note in result.data.date_notes),
         *_places(result),
-        *(Finding("caution", note) for note in result.trap_notes),
+        *(Remark("caution", note) for note in result.trap_notes),
         _use(result),
     ]
-    return tuple(sorted(found, key=lambda finding: finding.tone == "caution"))
+    return in_order(found)
 
 
 def class_headline(result: JudgedClassification) -> str:
     """Return the answer in one sentence."""
-    target, stack, alone = result.data.target, result.stack, result.baseline
+    target, stack, alone = result.data.target, result.mixture, result.simplest
     always = f"always saying {result.common!r} is wrong for {percent(alone.error_rate)}"
     n_test, wrong = count(result.data.n_test, "test row"), percent(stack.error_rate)
     if not _is_told(result) and float(result.columns_gain.interval(CONFIDENCE)[0]) > 0:
@@ -85,12 +92,12 @@ def _is_told(result: JudgedClassification) -> bool:
     return float(result.held_out.gain.interval(CONFIDENCE)[0]) > 0
 
 
-def _models(result: JudgedClassification) -> Iterator[Finding]:
+def _models(result: JudgedClassification) -> Iterator[Remark]:
     winner = result.winner
     ranked = sorted(result.candidates, key=lambda score: -score.weight)
     told = [f"{s.name} {s.weight:.2f}" for s in ranked if s.weight >= LEAST_WEIGHT]
     judged = f" among those judged on all {result.n_folds} folds" * result.has_dropped
-    yield Finding(
+    yield Remark(
         "fact",
         f"The best single classifier by cross-validation{judged} is {winner.name}; the stack "
         f"that predicts has the weights {', '.join(told)}.",
@@ -98,17 +105,17 @@ def _models(result: JudgedClassification) -> Iterator[Finding]:
     gain, error = float(result.stack_gain.value), float(result.stack_gain.standard_error)
     if float(result.stack_gain.interval(CONFIDENCE)[0]) > 0:
         # No praise beside an answer that says that nothing, or nothing sure, was found.
-        yield Finding(
+        yield Remark(
             "good" if _is_told(result) else "fact",
             f"The stack beats {winner.name} in the folds, by {number(gain, 2)} ± "
             f"{number(error, 2)} of log score per row.",
         )
 
 
-def _moves(result: JudgedClassification) -> Iterator[Finding]:
+def _moves(result: JudgedClassification) -> Iterator[Remark]:
     """Say which columns move the probabilities, if they are worth anything."""
     moved = [profile for profile in result.profiles[:3] if profile.reach > LEAST_REACH]
-    if not moved or result.winner.name == result.baseline.name:
+    if not moved or result.winner.name == result.simplest.name:
         return
     labels = _labels(result)
     moving = [1 if len(labels) == 2 else int(p.reaches.argmax()) for p in moved]
@@ -116,14 +123,14 @@ def _moves(result: JudgedClassification) -> Iterator[Finding]:
         f"{profile.name!r} (that of {labels[k]!r} by {number(profile.reach, 2)})"
         for profile, k in zip(moved, moving, strict=True)
     ]
-    yield Finding(
+    yield Remark(
         "fact",
         "What moves a probability most, over the middle 95 % of a column with all others as in "
         f"a typical row, is {listed(parts)}.",
     )
 
 
-def _calibration(result: JudgedClassification) -> Finding:
+def _calibration(result: JudgedClassification) -> Remark:
     """Say whether rows are right as often as their probabilities claim."""
     predictive, y = result.held_out.predictive, result.held_out.y
     claim = predictive.probability.max(axis=1)
@@ -137,17 +144,17 @@ def _calibration(result: JudgedClassification) -> Finding:
     z = (n_right - expected) / spread if spread > 0 else 0.0
     if abs(z) > FAR:
         wrong = "too sure" if z < 0 else "not sure enough"
-        return Finding(
+        return Remark(
             "caution", f"Probabilities are {wrong}: {said}, which is unlikely by chance."
         )
     if len(y) < FEW_TEST_ROWS:
-        return Finding("fact", f"On the test {said}, too few rows to judge probabilities by.")
+        return Remark("fact", f"On the test {said}, too few rows to judge probabilities by.")
     if abs(z) > CLOSE:
-        return Finding("fact", f"On the test {said}, which may be chance.")
-    return Finding("good", f"Probabilities keep their promise on the test: {said}.")
+        return Remark("fact", f"On the test {said}, which may be chance.")
+    return Remark("good", f"Probabilities keep their promise on the test: {said}.")
 
 
-def _classes(result: JudgedClassification) -> Iterator[Finding]:
+def _classes(result: JudgedClassification) -> Iterator[Remark]:
     """Say which class is missed most, where that is more than chance."""
     table = result.confusion.table
     totals, hits = table.sum(axis=1), np.diag(table)
@@ -161,46 +168,39 @@ def _classes(result: JudgedClassification) -> Iterator[Finding]:
         f"{str(_labels(result)[worst])!r} were found"
     )
     if high < HALF:
-        yield Finding("caution", f"One class is mostly missed: {missed}.")
+        yield Remark("caution", f"One class is mostly missed: {missed}.")
     else:
-        yield Finding("fact", f"The class missed most: {missed}.")
+        yield Remark("fact", f"The class missed most: {missed}.")
 
 
-def _amount(result: JudgedClassification) -> Iterator[Finding]:
+def _amount(result: JudgedClassification) -> Iterator[Remark]:
     n_test, counts = result.data.n_test, _counts(result)
-    if n_test < FEW_TEST_ROWS:
-        yield Finding(
-            "caution",
-            f"Only {count(n_test, 'row')} served as a test: the figures are rough, and another "
-            "seed may give others.",
-        )
+    yield from few_remarks(n_test)
     labels = np.array(_labels(result))
     absent, labels, counts = labels[counts == 0], labels[counts > 0], counts[counts > 0]
     if len(absent):
         whose = "class" if len(absent) == 1 else f"the {count(len(absent), 'class')}"
-        yield Finding(
+        yield Remark(
             "caution",
             f"No test row is of {whose} {quoted(absent)}: nothing is known of how well "
             f"{'it is' if len(absent) == 1 else 'they are'} predicted.",
         )
     if counts.min() < FEWEST_OF_A_CLASS:
         label = str(labels[counts.argmin()])
-        yield Finding(
+        yield Remark(
             "caution",
             f"Only {count(int(counts.min()), 'test row')} of class {label!r} served as a test: "
             "what is said of it is rough.",
         )
 
 
-def _places(result: JudgedClassification) -> Iterator[Finding]:
+def _places(result: JudgedClassification) -> Iterator[Remark]:
     held_out = result.held_out
-    is_often = held_out.is_outside.mean() > OFTEN_OUTSIDE
-    for note in held_out.notes:
-        yield Finding("caution" if is_often else "fact", f"On the test, {note}")
+    yield from outside_remarks(held_out)
     if held_out.has_gap.any():
         is_wrong = held_out.predictive.mode() != held_out.y
         gappy = is_wrong[held_out.has_gap]
-        yield Finding(
+        yield Remark(
             "fact",
             f"{int(gappy.sum()):,} of {count(len(gappy), 'test row')} with gaps "
             f"({quoted(held_out.gap_columns)}) were predicted wrongly, and "
@@ -208,8 +208,8 @@ def _places(result: JudgedClassification) -> Iterator[Finding]:
         )
 
 
-def _use(result: JudgedClassification) -> Finding:
-    return Finding(
+def _use(result: JudgedClassification) -> Remark:
+    return Remark(
         "fact",
         f"The saved model is the same stack, its classifiers fitted to all "
         f"{result.data.n_rows:,} rows; the test scores were measured before that, on rows they "
@@ -224,3 +224,39 @@ def _labels(result: JudgedClassification) -> list[str]:
 def _counts(result: JudgedClassification) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Return the number of test rows of each class."""
     return np.asarray(result.confusion.table.sum(axis=1))
+
+
+def _decision_remarks(result: JudgedClassification) -> Iterator[Remark]:
+    """Yield what the test rows say of the decisions, if a loss was given."""
+    report = result.decisions
+    if report is None:
+        return
+    said = report.verdict.replace("95%", "95 %")
+    if not _is_promise_kept(report):
+        yield Remark("caution", said)
+    elif float(report.saving.interval(report.coverage)[0]) > 0:
+        yield Remark("good", said)
+    else:
+        yield Remark("fact", said)
+
+
+def decision_cells(report: DecisionReport) -> list[tuple[str, str, str]]:
+    """Return rows of a table: the decisions, what they promised, and constants instead."""
+    rows = [
+        ("decisions", _loss(report.realized), ""),
+        ("expected of them", _loss(report.promised), ""),
+        ("if classes were known", f"{report.oracle:.3f}", ""),
+    ]
+    for action, loss, error in report.constant.itertuples():
+        share = percent(float(report.share[action]))
+        rows.append((f"always {action}", plus_minus(loss, error, 3), share))
+    return rows
+
+
+def _loss(loss: Estimate) -> str:
+    return plus_minus(float(loss.value), float(loss.standard_error), 3)
+
+
+def _is_promise_kept(report: DecisionReport) -> bool:
+    low, high = report.surprise.interval(report.coverage)
+    return bool(low <= 0 <= high)

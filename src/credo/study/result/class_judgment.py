@@ -24,7 +24,7 @@ from credo.numerics.parallel.threads import side_by_side
 from credo.study.candidates.candidate import STACK
 from credo.study.result.chance import CONFIDENCE
 from credo.study.result.judgment import comparable_scores
-from credo.study.result.table_classification import ClassScore
+from credo.study.result.table_model import ClassScore
 
 __all__ = [
     "class_answers",

@@ -19,7 +19,7 @@ from credo.models.gaps.row_completion import Completion
 from credo.numerics.array import Array
 from credo.numerics.parallel.threads import side_by_side
 from credo.study.candidates.slate import AVERAGE
-from credo.study.result.table_regression import MIN_PROBABILITY, CandidateScore
+from credo.study.result.table_model import MIN_PROBABILITY, CandidateScore
 from credo.validation.cross_validation import CrossValidation
 from credo.validation.scores import is_covered, log_score, squared_error
 

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from credo.plots.wording import probability
 from credo.study.candidates.slate import AVERAGE
 from credo.study.counting import count
-from credo.study.result.table_classification import ClassScore
-from credo.study.result.table_regression import CandidateScore
+from credo.study.result.table_model import CandidateScore, ClassScore
 
 __all__ = [
     "class_score_cells",

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from credo.study.result.result import ErrorSummary
+from credo.study.result.regression_result import ErrorSummary
 
 RNG = np.random.default_rng(0)
 Y = RNG.normal(10, 5, 300)

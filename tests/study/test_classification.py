@@ -19,21 +19,21 @@ from credo.models import BaselineClassifier, NaiveBayes, Stack
 from credo.models.gaps.gap_average import average_over_gaps
 from credo.models.gaps.row_completion import RowCompletion
 from credo.study.job import fit_table
-from credo.study.remark.class_remark import class_findings, class_headline
+from credo.study.remark.class_remark import class_headline, class_remarks
 from credo.study.result.class_judgment import class_answers, stacked_log_score
 from credo.study.result.result import FitSettings
-from credo.study.result.table_classification import TableClassification
+from credo.study.result.table_model import TableClassification
 from credo.study.result.wording import class_score_cells
 
 
 def texts(result, tone):
-    return [found.text for found in class_findings(result) if found.tone == tone]
+    return [found.text for found in class_remarks(result) if found.tone == tone]
 
 
 def test_scores_of_the_test_rows_are_those_of_a_second_library(sorted_rows):
     held_out = sorted_rows.held_out
     called = held_out.predictive.mode()
-    stack = sorted_rows.stack
+    stack = sorted_rows.mixture
     assert stack.error_rate == pytest.approx(np.mean(called != held_out.y))
     assert stack.mcc == pytest.approx(matthews_corrcoef(held_out.y, called))
     loss = log_loss(held_out.y, held_out.predictive.probability)
@@ -78,7 +78,7 @@ def test_the_score_of_the_stack_in_folds_uses_weights_of_other_folds(sorted_rows
     stack = sorted_rows.training
     honest = stacked_log_score(stack).mean()
     best = np.log(np.exp(stack.log_scores_).T @ stack.weights_).mean()
-    assert sorted_rows.stack.cv_log_score == pytest.approx(honest)
+    assert sorted_rows.mixture.cv_log_score == pytest.approx(honest)
     assert honest < best
 
 
@@ -92,13 +92,13 @@ def test_columns_that_matter_move_the_probabilities_most(sorted_rows):
 def test_the_baseline_errs_as_often_as_the_common_class_is_not_there(sorted_rows):
     y = sorted_rows.held_out.y
     _, counts = np.unique(y, return_counts=True)
-    assert sorted_rows.baseline.error_rate == pytest.approx(1 - counts.max() / len(y))
-    assert sorted_rows.baseline.mcc == 0.0
+    assert sorted_rows.simplest.error_rate == pytest.approx(1 - counts.max() / len(y))
+    assert sorted_rows.simplest.mcc == 0.0
 
 
 def test_a_saved_model_predicts_as_it_did(sorted_rows, clinic_classes, tmp_path):
     credo.save(sorted_rows.model, tmp_path / "model.credo")
-    loaded = credo.load(tmp_path / "model.credo")
+    loaded = credo.load(tmp_path / "model.credo").model
     assert isinstance(loaded, TableClassification)
     before, after = (m.predict(clinic_classes) for m in (sorted_rows.model, loaded))
     pd.testing.assert_frame_equal(before.frame, after.frame)
@@ -109,7 +109,7 @@ def test_a_saved_model_predicts_as_it_did(sorted_rows, clinic_classes, tmp_path)
 
 def test_a_loaded_model_has_the_verbs_of_a_classifier(sorted_rows, clinic_classes, tmp_path):
     credo.save(sorted_rows.model, tmp_path / "m.credo")
-    model = credo.load(tmp_path / "m.credo")
+    model = credo.load(tmp_path / "m.credo").model
     told = model.predict(clinic_classes).frame
     probability = model.predict_proba(clinic_classes)
     prepared = model.preparation.prepare(clinic_classes)
@@ -193,7 +193,7 @@ def test_what_the_folds_show_is_not_denied_by_few_test_rows(sorted_rows):
     refuted = class_headline(gained(0.5, test=-3.0))
     assert refuted.startswith("Do not use these probabilities of 'outcome': on 24 test rows")
     assert "lower than that of class frequencies alone by 3 ± 0.10" in refuted
-    (praise,) = [f for f in class_findings(gained(0.05)) if "The stack beats" in f.text]
+    (praise,) = [f for f in class_remarks(gained(0.05)) if "The stack beats" in f.text]
     assert praise.tone == "fact"
 
 
@@ -260,7 +260,7 @@ def test_the_report_says_all_and_loads_nothing_from_elsewhere(sorted_rows):
     assert "http://" not in page.replace("http://www.w3.org", "")
     assert "Decisions</h2>" not in page
     assert "scores on test rows are of rows that no candidate had seen" in page
-    for finding in class_findings(sorted_rows):
+    for finding in class_remarks(sorted_rows):
         assert finding.text.split("'")[0][:40] in unescape(page)
 
 

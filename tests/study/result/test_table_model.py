@@ -10,12 +10,12 @@ from numpy.testing import assert_allclose
 import credo
 from credo.data.table.table_input import named_inputs
 from credo.distributions.mixture import Mixture
-from credo.study.result.table_regression import TableRegression
+from credo.study.result.table_model import TableRegression
 
 
 def test_a_saved_model_predicts_as_it_did(result, table, tmp_path):
     credo.save(result.model, tmp_path / "model.credo", fingerprint=result.data.fingerprint)
-    loaded = credo.load(tmp_path / "model.credo")
+    loaded = credo.load(tmp_path / "model.credo").model
     assert isinstance(loaded, TableRegression)
     before, after = result.model.predict(table), loaded.predict(table)
     pd.testing.assert_frame_equal(before.frame, after.frame)

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from credo.data.table.preparation import TablePreparation
 from credo.data.table.table_input import named_inputs
 from credo.models import LinearRegression, ModelAverage
-from credo.study.dependence.profile import profiles
+from credo.study.partial_dependence import profiles
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(

@@ -21,7 +21,7 @@ def test_ignored_columns_are_no_inputs_and_predicting_says_nothing_of_them(
     ran = run("fit", csv_file, *options)
     assert ran.exit_code == 0, ran.output
     assert "Column 'site' is left out: it is to be ignored." in ran.stdout
-    model = credo.load("m.credo")
+    model = credo.load("m.credo").model
     assert model.preparation.inputs == ("dose", "day")
     told = model.predict(table.drop(columns="age"))
     assert not any("ignored" in note for note in told.notes)

@@ -1,0 +1,342 @@
+"""The task of predicting a class: classifiers stacked by cross-validation, and judged.
+
+Traps that the table may hold for whoever judges by it become sentences.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from copy import copy
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from credo.data.error import TableError
+from credo.data.table.loss_file import read_losses
+from credo.data.table.preparation import PreparedTable, TablePreparation
+from credo.data.table.table_input import named_inputs
+from credo.data.table.target import Target
+from credo.data.table.training_range import TrainingRange
+from credo.decisions.loss_matrix import LossMatrix
+from credo.distributions.categorical import Categorical
+from credo.distributions.estimate import Estimate
+from credo.evaluation.classes.confusion import Confusion
+from credo.evaluation.decision_report import DecisionReport, judge_decisions
+from credo.evaluation.order_test import stated_p
+from credo.evaluation.traps import imbalance, row_order, seen_rows
+from credo.inference.engine.engine import ConvergenceWarning
+from credo.models.ensemble.stack import Stack
+from credo.models.gaps.gap_average import FoldCompletion, GapAverage, held_out_completion
+from credo.models.gaps.row_completion import Completion, RowCompletion
+from credo.models.generative.naive_bayes import NaiveBayes
+from credo.numerics.array import Array
+from credo.numerics.parallel.threads import side_by_side
+from credo.study.candidates.class_slate import bayes_kinds, class_slate, over_gaps
+from credo.study.candidates.proposal import Slate
+from credo.study.progress import Progress
+from credo.study.remark.class_remark import class_remarks
+from credo.study.result.chance import CONFIDENCE
+from credo.study.result.class_judgment import (
+    class_answers,
+    class_scores,
+    dropped_classifiers,
+    is_dropped,
+    stack_columns_gain,
+    weight_gain,
+)
+from credo.study.result.classification_result import JudgedClassification
+from credo.study.result.held_out import HeldOut
+from credo.study.result.judgment import dropped_notes
+from credo.study.result.result import FitSettings, Judged, Remark
+from credo.study.result.table_model import ClassScore, TableClassification, TableModel
+from credo.study.result.wording import count
+from credo.study.split import Split
+from credo.study.task import StudyRows, TaskName, Trained
+
+__all__ = ["CLASSIFICATION", "REJECT", "chosen_loss", "trap_notes"]
+
+REJECT = "reject"
+"""Name of the action that leaves a row undecided."""
+
+TYPICAL_COLUMNS = 200
+"""Columns of the design matrix of a typical candidate."""
+
+
+class _Classification:
+    """Prediction of a class."""
+
+    name: TaskName = "classification"
+    doubt = "probabilities"
+
+    def n_threaded(self, n_rows: int) -> int:
+        """Return the work of a product of a typical design matrix with itself."""
+        return n_rows * TYPICAL_COLUMNS**2
+
+    def require(self, target: Target, settings: FitSettings, source: str) -> None:
+        """Raise a `TableError` if the losses do not fit the classes."""
+        chosen_loss(settings, np.unique(target.y).tolist())
+
+    def slate(self, X: Array, y: NDArray[Any], preparation: TablePreparation) -> Slate:
+        """Return the classifiers for rows without gaps."""
+        return class_slate(X, len(np.unique(y)), bayes_kinds(preparation))
+
+    def over_gaps(self, model: Any, completion: Completion | FoldCompletion) -> GapAverage:
+        """Return a candidate that takes rows with gaps."""
+        return over_gaps(model, completion)
+
+    def train(self, slate: Slate, rows: StudyRows, progress: Progress) -> Trained:
+        """Return the classifiers fitted to the training rows, stacked by cross-validation."""
+        train, settings = rows.split.train, rows.settings
+        n_folds, fold_notes = _folds(train.y, settings.n_folds)
+        progress(0.05, "cross-validating the classifiers")
+        held = held_out_completion(
+            rows.completion, train.prepared.X, rows.split.preparation.level_places
+        )
+        stack, fit_notes = _stacked(slate, held, train.inputs, train.y, n_folds, settings.seed)
+        dropped = dropped_notes(dropped_classifiers(stack), n_folds)
+        progress(0.6, "judging on the test rows and fitting to all rows")
+        return Trained(stack, rows.completion, (), (*fold_notes, *fit_notes), dropped)
+
+    def answers(self, trained: Trained, X: Any) -> list[Categorical]:
+        """Return what each classifier says of rows, and then what the stack says."""
+        return class_answers(trained.mixture, X, trained.completion)
+
+    def scores(
+        self, trained: Trained, answers: Sequence[Any], y: NDArray[Any], coverage: float
+    ) -> tuple[ClassScore, ...]:
+        """Return the scores of each classifier, and then of the stack."""
+        return class_scores(trained.mixture, answers, y)
+
+    def columns_gain(self, trained: Trained) -> Estimate:
+        """Return the cross-validated log score of the stack above that of the baseline."""
+        return stack_columns_gain(trained.mixture)
+
+    def judged(
+        self, trained: Trained, rows: StudyRows, common: dict[str, Any]
+    ) -> JudgedClassification:
+        """Return what was judged, with the confusion of classes, traps and decisions."""
+        stack, held_out = trained.mixture, common["held_out"]
+        called = held_out.predictive.mode()
+        loss = chosen_loss(rows.settings, np.unique(rows.target.y).tolist())
+        return JudgedClassification(
+            **common,
+            stack_gain=weight_gain(stack),
+            confusion=Confusion.of(held_out.y, called, labels=stack.classes_),
+            trap_notes=trap_notes(rows.split, rows.target, called),
+            loss=loss,
+            decisions=_decisions(held_out, loss),
+        )
+
+    def finish(
+        self, judge: Callable[[], Judged[Any]], refit: Callable[[], TableModel]
+    ) -> tuple[Judged[Any], TableModel]:
+        """Return what both give, done side by side; fits need not settle."""
+        work: list[Callable[[], Any]] = [judge, refit]
+        # Filters are common to all threads: set within one they may end while it still works.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            judged, model = side_by_side(lambda part: part(), work)
+        return judged, model
+
+    def refit(self, trained: Trained, rows: StudyRows) -> TableClassification:
+        """Return the same classifiers and rules learned from all rows, weights as trained."""
+        labeled, target = rows.table.rows(rows.target.rows), rows.target
+        schema = rows.split.schema
+        preparation = TablePreparation.learn(labeled, target.name, schema, y=target.y)
+        prepared = preparation.prepare(labeled)
+        completion = RowCompletion.learn(prepared.X, target.y, preparation.level_places)
+        stack = _relearned(trained.mixture, completion, preparation, prepared, target.y)
+        n_test = len(rows.split.test.y)
+        return _table_classification(preparation, prepared, completion, stack, n_test)
+
+    def learn(
+        self,
+        preparation: TablePreparation,
+        prepared: PreparedTable,
+        y: NDArray[Any],
+        settings: FitSettings,
+    ) -> TableClassification:
+        """Return classifiers of all rows, stacked by folds, that were not judged."""
+        completion = RowCompletion.learn(prepared.X, y, preparation.level_places)
+        slate = self.slate(completion.training(prepared.X, y).one_of_each().X, y, preparation)
+        held = held_out_completion(completion, prepared.X, preparation.level_places)
+        n_folds, _ = _folds(y, settings.n_folds)
+        inputs = named_inputs(prepared)
+        stack, _ = _stacked(slate, held, inputs, y, n_folds, settings.seed)
+        kept = _kept(stack, stack.estimators_)
+        return _table_classification(preparation, prepared, completion, kept, 0)
+
+    def remarks(self, judged: JudgedClassification) -> tuple[Remark, ...]:
+        """Return all sentences on classifiers that were judged."""
+        return class_remarks(judged)
+
+
+CLASSIFICATION = _Classification()
+
+
+def trap_notes(split: Split, target: Target, predicted: NDArray[Any]) -> tuple[str, ...]:
+    """Return a sentence for each trap found.
+
+    Parameters
+    ----------
+    split
+        The rows learned from and the test rows.
+    target
+        The classes of all rows, in the order of the table.
+    predicted
+        The class predicted for each test row.
+    """
+    train, test = split.train, split.test
+    order = row_order(target.y)
+    found = [
+        seen_rows(train.prepared.X, test.prepared.X, train.y, test.y),
+        imbalance(test.y, predicted),
+    ]
+    notes = [_capital(trap.sentence) for trap in found if trap.is_found]
+    if order.is_found:
+        notes.append(
+            f"The order of rows tells the class ({stated_p(order.value, 1)}): test rows were "
+            "drawn at random, which flatters the model if the order has a meaning, such as "
+            "time or groups."
+        )
+    return tuple(notes)
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
+
+
+def chosen_loss(settings: FitSettings, labels: list[str]) -> LossMatrix | None:
+    """Return the losses that the settings ask for, or None if they ask for no decisions."""
+    if not settings.has_decisions:
+        return None
+    if settings.loss is None:
+        loss = LossMatrix.zero_one(labels)
+    elif isinstance(settings.loss, LossMatrix):
+        loss = settings.loss
+    else:
+        loss = read_losses(settings.loss, labels)
+    if settings.reject is None:
+        return loss
+    if REJECT in loss.actions.tolist():
+        raise TableError(
+            f"`reject` must add an action of its own; found {REJECT!r} among the actions "
+            "already; name that one otherwise, or leave out `reject`."
+        )
+    return loss.with_reject(settings.reject, REJECT)
+
+
+def _folds(y: NDArray[Any], wanted: int) -> tuple[int, tuple[str, ...]]:
+    """Return how many folds the rarest class allows, and a note if that is fewer."""
+    labels, counts = np.unique(y, return_counts=True)
+    n_folds = int(min(wanted, counts.min()))
+    if n_folds == wanted:
+        return n_folds, ()
+    rarest = str(labels[counts.argmin()])
+    return n_folds, (
+        f"Cross-validation has {n_folds} folds instead of {wanted}, because class {rarest!r} "
+        f"has only {counts.min()} training rows.",
+    )
+
+
+def _stacked(
+    slate: Slate,
+    completion: Completion | FoldCompletion,
+    X: pd.DataFrame,
+    y: NDArray[Any],
+    n_folds: int,
+    seed: int,
+) -> tuple[Stack, tuple[str, ...]]:
+    """Return a fitted stack, and a note instead of warnings where fits did not settle."""
+    wrapped = Stack(
+        [(name, over_gaps(model, completion)) for name, model in slate.candidates],
+        cv=n_folds,
+        random_state=seed,
+        drop_early=True,
+        share_settings=True,
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        wrapped.fit(X, y)
+    stack = copy(wrapped)
+    stack.estimators = list(slate.candidates)
+    stack.estimators_ = [member.estimator_ for member in wrapped.estimators_]
+    n_early = sum(issubclass(warning.category, ConvergenceWarning) for warning in caught)
+    note = (
+        f"{count(n_early, 'fit')} in the folds stopped at the limit of steps; scores are of "
+        "what was reached."
+    )
+    return stack, ((note,) if n_early else ())
+
+
+def _decisions(
+    held_out: HeldOut[Categorical], loss: LossMatrix | None
+) -> DecisionReport | None:
+    if loss is None:
+        return None
+    return judge_decisions(held_out.predictive, held_out.y, loss, coverage=CONFIDENCE)
+
+
+def _relearned(
+    stack: Stack,
+    completion: RowCompletion,
+    preparation: TablePreparation,
+    prepared: PreparedTable,
+    y: NDArray[Any],
+) -> Stack:
+    """Return a stack of the same weights, whose members have learned from other rows."""
+    X, kinds = named_inputs(prepared), bayes_kinds(preparation)
+    members = [over_gaps(_of_kinds(model, kinds), completion) for _, model in stack.estimators]
+    again = _kept(stack, members)
+    fitted = side_by_side(lambda member: member.fit(X, y), again.estimators_)
+    again.estimators_ = [member.estimator_ for member in fitted]
+    again.n_features_in_ = X.shape[1]
+    again.feature_names_in_ = np.asarray(X.columns, dtype=object)
+    return again
+
+
+def _of_kinds(model: Any, kinds: dict[str, str] | None) -> Any:
+    """Return a clone of a classifier, naive Bayes with the kinds of the columns."""
+    again = clone(model)
+    return again.set_params(kinds=kinds) if isinstance(again, NaiveBayes) else again
+
+
+def _kept(stack: Stack, members: Sequence[Any]) -> Stack:
+    """Return a stack of other members and the same weights.
+
+    Classifiers that were dropped have no weight, and are left out.
+    """
+    again = copy(stack)
+    kept = np.flatnonzero(~is_dropped(stack)).tolist()
+    again.names_ = [stack.names_[k] for k in kept]
+    again.weights_, again.log_scores_ = stack.weights_[kept], stack.log_scores_[kept]
+    again.held_out_ = stack.held_out_[kept]
+    again.estimators_ = [members[k] for k in kept]
+    again.estimators = [
+        (name, member.estimator if isinstance(member, GapAverage) else member)
+        for name, member in zip(again.names_, again.estimators_, strict=True)
+    ]
+    return again
+
+
+def _table_classification(
+    preparation: TablePreparation,
+    prepared: PreparedTable,
+    completion: RowCompletion,
+    stack: Stack,
+    n_test: int,
+) -> TableClassification:
+    return TableClassification(
+        preparation=preparation,
+        completion=completion,
+        training_range=TrainingRange.of(prepared),
+        n_rows=len(prepared.X),
+        n_test=n_test,
+        scores=(),
+        notes=(),
+        stack=stack,
+    )

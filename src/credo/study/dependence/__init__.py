@@ -1,1 +1,0 @@
-"""Partial dependence: how predictions move with one column."""

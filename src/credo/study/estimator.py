@@ -1,0 +1,254 @@
+"""scikit-learn estimators that take data frames with text, categories, dates and gaps."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from credo import study
+from credo.data.table.columns import TableSchema
+from credo.data.table.preparation import PreparedTable, TablePreparation
+from credo.data.table.table import Table, as_table
+from credo.data.table.table_input import TableInput
+from credo.distributions.categorical import Categorical
+from credo.models.contract.class_label import class_labels
+from credo.models.contract.classifier import PredictiveClassifier
+from credo.models.contract.inputs import single_column, validated
+from credo.models.contract.regressor import PredictiveRegressor
+from credo.study.result.result import FitSettings
+from credo.study.result.table_model import TableClassification, TableModel, TableRegression
+
+__all__ = ["TableClassifier", "TableRegressor"]
+
+
+class TableRegressor(PredictiveRegressor):
+    """Regressions of a table, averaged by their evidence, from a constant to curved surfaces.
+
+    Columns of numbers, text, categories and dates are coded, gaps are averaged over, and
+    columns that can say nothing are left out; ``model_.preparation.notes`` tells which. This
+    is the estimator inside a study of ``credo.fit``, which judges it on held-out rows too.
+
+    Parameters
+    ----------
+    coverage
+        Probability of the intervals in the frames of ``model_.predict``.
+
+    Attributes
+    ----------
+    model_
+        The candidates, and the rules from table to numbers.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"dose": [1.0, 2.0, None, 4.0] * 5, "site": list("aabb") * 5})
+    >>> y = np.array([1.0, 2.0, 5.0, 6.0] * 5) + np.tile([0.1, -0.1], 10)
+    >>> TableRegressor().fit(frame, y).predict(frame[:2]).round(1)
+    array([1.1, 1.9])
+    """
+
+    model_: TableRegression
+
+    def __init__(self, coverage: float = 0.9):
+        self.coverage = coverage
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Learn from the rows of a data frame or an array, and their numbers.
+
+        Parameters
+        ----------
+        X
+            Columns of numbers, text, categories or dates, with gaps or without.
+        y
+            A number for each row, shape (n,).
+        """
+        settings = FitSettings(coverage=self.coverage)
+        rows = _checked_rows(self, X, is_first=True)
+        outcome = np.asarray(_outcome(self, y, rows.table), dtype=np.float64)
+        preparation, prepared = rows.learned(outcome)
+        self.model_ = study.REGRESSION.learn(preparation, prepared, outcome, settings)
+        return self
+
+    def predict_dist(self, X: Any) -> Any:
+        """Return the mixture of the candidates that count, averaged over gaps, by row."""
+        check_is_fitted(self)
+        return self.model_.predict_dist(_prepared(self, X, self.model_))
+
+    def with_model(self, model: TableRegression) -> Self:
+        """Return the estimator, fitted as a model that a study has made."""
+        _hold(self, model)
+        return self
+
+    def __sklearn_tags__(self) -> Tags:
+        """Return the tags of scikit-learn: gaps and text may be in the inputs."""
+        return _table_tags(super().__sklearn_tags__())
+
+
+class TableClassifier(PredictiveClassifier):
+    """Classifiers of a table, mixed by the weights that cross-validation finds best.
+
+    Columns of numbers, text, categories and dates are coded, gaps are averaged over, and
+    columns that can say nothing are left out; ``model_.preparation.notes`` tells which. This
+    is the estimator inside a study of ``credo.fit``, which judges it on held-out rows too.
+
+    Parameters
+    ----------
+    n_folds
+        Folds of the cross-validation; fewer if the rarest class has fewer rows.
+    random_state
+        Seed of the folds.
+
+    Attributes
+    ----------
+    model_
+        The classifiers, and the rules from table to numbers; its classes are text.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"dose": [1.0, 2.0, None, 4.0] * 5, "site": list("aabb") * 5})
+    >>> model = TableClassifier().fit(frame, [0, 0, 1, 1] * 5)
+    >>> model.predict(frame[:3])
+    array([0, 0, 1])
+    """
+
+    model_: TableClassification
+
+    def __init__(self, n_folds: int = 10, random_state: int = 0):
+        self.n_folds = n_folds
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Learn from the rows of a data frame or an array, and their classes.
+
+        Parameters
+        ----------
+        X
+            Columns of numbers, text, categories or dates, with gaps or without.
+        y
+            A class for each row, shape (n,); at least two rows of each.
+        """
+        settings = FitSettings(n_folds=self.n_folds, seed=self.random_state)
+        rows = _checked_rows(self, X, is_first=True)
+        labels, codes = class_labels(_outcome(self, y, rows.table))
+        _require_two_of_each(labels, codes)
+        text = _as_text(labels)
+        preparation, prepared = rows.learned(text[codes])
+        self.model_ = study.CLASSIFICATION.learn(preparation, prepared, text[codes], settings)
+        self.classes_ = labels
+        return self
+
+    def predict_dist(self, X: Any) -> Categorical:
+        """Return the mixture of the classifiers, averaged over gaps, by row."""
+        check_is_fitted(self)
+        found = self.model_.predict_dist(_prepared(self, X, self.model_))
+        # Text is in another order than the numbers that it may stand for.
+        order = np.argsort(_as_text(self.classes_), kind="stable").argsort(kind="stable")
+        return Categorical(found.probability[:, order], labels=self.classes_)
+
+    def with_model(self, model: TableClassification) -> Self:
+        """Return the estimator, fitted as a model that a study has made."""
+        self.classes_ = model.classes_
+        _hold(self, model)
+        return self
+
+    def __sklearn_tags__(self) -> Tags:
+        """Return the tags of scikit-learn: gaps and text may be in the inputs."""
+        return _table_tags(super().__sklearn_tags__())
+
+
+class _CheckedRows(NamedTuple):
+    """Rows as a table, and the columns to use whatever they look like."""
+
+    table: Table
+    kept: tuple[str, ...]
+
+    def learned(self, y: NDArray[Any]) -> tuple[TablePreparation, PreparedTable]:
+        """Return the rules that the rows give, and their design matrix."""
+        schema = TableSchema.of(self.table, keep=self.kept)
+        preparation = TablePreparation.learn(self.table, schema=schema, y=y)
+        return preparation, preparation.prepare(self.table)
+
+
+def _checked_rows(estimator: Any, X: Any, is_first: bool) -> _CheckedRows:
+    """Return inputs as a table, after scikit-learn's checks of names, shape and type.
+
+    The columns of an array have no names to judge by: all of them are used.
+    """
+    if not nw.dependencies.is_into_dataframe(X):
+        values = validated(
+            estimator,
+            X,
+            reset=is_first,
+            dtype=np.float64,
+            ensure_all_finite="allow-nan",
+            ensure_min_samples=2 if is_first else 1,
+        )
+        names = getattr(estimator, "feature_names_in_", None)
+        if names is None:
+            names = [f"x{place}" for place in range(values.shape[1])]
+        kept = tuple(map(str, names))
+        return _CheckedRows(as_table(pd.DataFrame(values, columns=list(kept)), "X"), kept)
+    frame = X if is_first else _known_columns(X, getattr(estimator, "feature_names_in_", ()))
+    validated(estimator, frame, reset=is_first, skip_check_array=True)
+    text = () if is_first else estimator.model_.preparation.text_columns
+    return _CheckedRows(as_table(frame, "X", text), ())
+
+
+def _known_columns(X: Any, names: Any) -> Any:
+    """Return a frame without the columns that fitting did not see."""
+    frame = nw.from_native(X, eager_only=True)
+    known = set(map(str, names))
+    kept = [name for name in frame.columns if str(name) in known]
+    return X if len(kept) == len(frame.columns) else frame.select(kept).to_native()
+
+
+def _prepared(estimator: Any, X: Any, model: TableModel) -> PreparedTable:
+    table = _checked_rows(estimator, X, is_first=False).table
+    return TableInput.of(table, model.preparation, model.training_range).prepared
+
+
+def _outcome(estimator: Any, y: ArrayLike, table: Table) -> Any:
+    """Return one outcome for each row, checked as those of any estimator are."""
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None. "
+            "Pass an outcome for each row."
+        )
+    outcome = single_column(estimator, y)
+    check_consistent_length(table.frame, outcome)
+    _, checked = validated(estimator, np.zeros((len(table), 1)), outcome, reset=False)
+    return checked
+
+
+def _require_two_of_each(labels: NDArray[Any], codes: NDArray[np.intp]) -> None:
+    counts = np.bincount(codes, minlength=len(labels))
+    if counts.min() < 2:
+        raise ValueError(
+            "y must have at least 2 rows of each class, to learn from one without the other; "
+            f"found 1 of {labels[counts.argmin()]!r}. Add rows, or leave that class out."
+        )
+
+
+def _as_text(labels: NDArray[Any]) -> NDArray[np.str_]:
+    text = np.array([str(label) for label in labels])
+    if len(np.unique(text)) < len(text):
+        raise ValueError(
+            "classes must differ when written as text; found two that do not. Rename one."
+        )
+    return text
+
+
+def _hold(estimator: Any, model: TableModel) -> None:
+    estimator.model_ = model
+    estimator.feature_names_in_ = np.array(model.preparation.inputs, dtype=object)
+    estimator.n_features_in_ = len(model.preparation.inputs)
+
+
+def _table_tags(tags: Tags) -> Tags:
+    tags.input_tags.allow_nan = True
+    return tags

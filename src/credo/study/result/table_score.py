@@ -1,0 +1,70 @@
+"""How good predictions of the rows of a table are, once their targets are known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.distributions.categorical import Categorical
+from credo.distributions.estimate import sample_mean
+from credo.validation.scores import is_covered, log_score, squared_error
+
+__all__ = ["TableScore"]
+
+
+@dataclass(frozen=True)
+class TableScore:
+    """Scores of predictions of rows, as plain numbers; those that do not apply are NaN.
+
+    Attributes
+    ----------
+    n_rows
+        Rows whose target is known.
+    log_score, log_score_error
+        Mean log density or probability of what came true, and its standard error.
+    rmse, r_squared
+        Root mean squared error, and share of the variance explained, of numbers.
+    coverage
+        Share of rows inside their interval, of numbers.
+    accuracy
+        Share of rows whose most probable class came true.
+    """
+
+    n_rows: int
+    log_score: float
+    log_score_error: float
+    rmse: float = np.nan
+    r_squared: float = np.nan
+    coverage: float = np.nan
+    accuracy: float = np.nan
+
+    @classmethod
+    def of(cls, predictive: Any, y: NDArray[Any], coverage: float) -> TableScore:
+        """Return the scores of predictions of ``y``; ``coverage`` is that of the intervals.
+
+        Examples
+        --------
+        >>> predictive = Categorical([[0.8, 0.2], [0.8, 0.2]], labels=["a", "b"])
+        >>> score = TableScore.of(predictive, np.array(["a", "a"]), 0.9)
+        >>> score.accuracy, round(score.log_score, 3)
+        (1.0, -0.223)
+        """
+        # An impossible outcome scores minus infinity, and so does the mean; it has no error.
+        with np.errstate(invalid="ignore"):
+            if isinstance(predictive, Categorical):
+                mean = sample_mean(predictive.log_prob(y))
+            else:
+                mean = sample_mean(log_score(predictive, y))
+        common = (len(y), float(mean.value), float(mean.standard_error))
+        if isinstance(predictive, Categorical):
+            return cls(*common, accuracy=float(np.mean(predictive.mode() == y)))
+        squared = float(squared_error(predictive, y).mean())
+        return cls(
+            *common,
+            rmse=float(np.sqrt(squared)),
+            r_squared=1 - squared / float(y.var()) if np.ptp(y) > 0 else np.nan,
+            coverage=float(is_covered(predictive, y, coverage).mean()),
+        )

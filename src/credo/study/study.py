@@ -1,0 +1,311 @@
+"""The front door for tables: ``credo.fit`` returns a `Study`, and ``credo.load`` opens one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from html import escape
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from numpy.typing import NDArray
+
+from credo import study
+from credo.data.error import DataError, TableError
+from credo.data.model_file.model_file import save
+from credo.data.output import atomic_file, require_writable
+from credo.data.table.table import as_table
+from credo.data.table.target import Task, prepare_target
+from credo.decisions.decision import Decision
+from credo.decisions.loss_matrix import LossMatrix
+from credo.distributions.distribution import Distribution
+from credo.numerics.array import Array
+from credo.study.estimator import TableClassifier, TableRegressor
+from credo.study.job import fit_table
+from credo.study.progress import Progress, silent
+from credo.study.result.result import FitSettings, Judged, Remark
+from credo.study.result.table_model import TableClassification, TableModel, TableRegression
+from credo.study.result.table_score import TableScore
+
+__all__ = ["Study", "fit"]
+
+
+def fit(
+    data: Any,
+    target: str,
+    *,
+    task: Task = "auto",
+    ignore: Sequence[str] = (),
+    test_share: float = 0.2,
+    coverage: float = 0.9,
+    n_folds: int = 10,
+    loss: LossMatrix | str | PathLike[str] | None = None,
+    reject: float | None = None,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> Study:
+    """Return a study of a table: models for one of its columns, judged on rows held out.
+
+    Columns of numbers, text, categories, dates and gaps are taken as they are. Some rows are
+    held out; candidates from a constant to curved surfaces learn from the others, are mixed,
+    and judged on the held-out rows. For new rows all of them learn from all rows.
+
+    Parameters
+    ----------
+    data
+        A data frame (pandas, polars or any that narwhals reads), or the path of a CSV or
+        Parquet file.
+    target
+        Name of the column to predict; rows where it is missing are left out.
+    task
+        "regression" or "classification"; "auto" decides by what the target holds.
+    ignore
+        Columns that are not used.
+    test_share
+        Part of the rows that is held out.
+    coverage
+        Probability of the intervals.
+    n_folds
+        Folds of the cross-validation within the rows that are learned from.
+    loss
+        What each action costs in each class, for a target of classes; or a file of it.
+    reject
+        What it costs to leave a row undecided.
+    seed
+        Of the random choice of test rows and folds.
+    progress
+        Called with the share of the work that is done, and what comes next.
+
+    Raises
+    ------
+    TableError
+        If the table or the target cannot be learned from, before any work.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> frame = pd.DataFrame({"dose": rng.uniform(0, 9, 80), "site": ["a", "b"] * 40})
+    >>> frame["effect"] = 2 * frame["dose"] + 3 * (frame["site"] == "b") + rng.normal(size=80)
+    >>> study = fit(frame, target="effect")
+    >>> study
+    Study(predicts the number 'effect' from 'dose', 'site'; learned from 80 rows)
+    >>> study.predict(pd.DataFrame({"dose": [1.0, 4.0], "site": ["a", None]})).round(0)
+    array([2., 9.])
+    """
+    losses = loss if loss is None or isinstance(loss, LossMatrix) else Path(fspath(loss))
+    settings = FitSettings(
+        test_share=test_share,
+        seed=seed,
+        coverage=coverage,
+        n_folds=n_folds,
+        task=task,
+        loss=losses,
+        reject=reject,
+        ignore=(ignore,) if isinstance(ignore, str) else tuple(ignore),
+    )
+    return Study.of(fit_table(data, target, settings, progress))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Study:
+    """A table that was studied: a model for new rows, and how good it is on rows held out.
+
+    Attributes
+    ----------
+    model
+        The candidates fitted to all rows, and the rules from table to numbers.
+    fingerprint
+        SHA-256 of the table.
+    judged
+        All that was measured on the held-out rows; None in a study opened from a file, which
+        keeps the scores and the most important remarks.
+    """
+
+    model: TableModel
+    fingerprint: str
+    judged: Judged[Any] | None = None
+
+    @classmethod
+    def of(cls, judged: Judged[Any]) -> Study:
+        """Return the study whose candidates were judged, and fitted to all rows."""
+        assert judged.model is not None
+        return cls(judged.model, judged.data.fingerprint, judged)
+
+    @property
+    def target(self) -> str:
+        """The column that is predicted."""
+        return self.model.target
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The columns that predictions need."""
+        return self.model.preparation.inputs
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes, in the order of their probabilities; a number has none."""
+        return self._classification("classes").classes_
+
+    @cached_property
+    def estimator(self) -> TableRegressor | TableClassifier:
+        """The scikit-learn estimator inside, fitted to all rows; for pipelines and searches."""
+        if isinstance(self.model, TableRegression):
+            return TableRegressor(self.model.coverage).with_model(self.model)
+        assert isinstance(self.model, TableClassification)
+        return TableClassifier().with_model(self.model)
+
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """Plain sentences: the answer, facts, and cautions on what not to believe."""
+        if self.judged is None:
+            return tuple(Remark("fact", note) for note in self.model.notes)
+        return self.judged.remarks
+
+    def predict(self, rows: Any) -> NDArray[Any]:
+        """Return the predictive mean of each row, or its most probable class.
+
+        Parameters
+        ----------
+        rows
+            A data frame or a file with the input columns, in any order; other columns are
+            ignored, and gaps are averaged over.
+        """
+        return self.model.point(self.model.predict_dist(rows))
+
+    def predict_dist(self, rows: Any) -> Distribution:
+        """Return what is predicted of each row, as a distribution."""
+        return self.model.predict_dist(rows)
+
+    def predict_proba(self, rows: Any) -> Array:
+        """Return the probability of each class, shape (n_rows, n_classes)."""
+        return self._classification("predict_proba").predict_proba(rows)
+
+    def decide(self, rows: Any, loss: Any = None, reject: float | None = None) -> Decision:
+        """Return the action of least expected loss for each row, of a target of classes.
+
+        Parameters
+        ----------
+        rows
+            As of `predict`.
+        loss
+            A `LossMatrix`, or an array with the loss of each action (row) for each class
+            (column) in the order of `classes_`. If None every error costs 1.
+        reject
+            What it costs to leave a row undecided; never rejected if None.
+        """
+        return self._classification("decide").decide(rows, loss, reject)
+
+    def predict_frame(
+        self, rows: Any, coverage: float | None = None, loss: LossMatrix | None = None
+    ) -> pd.DataFrame:
+        """Return predictions as a data frame, after the columns that number the rows.
+
+        Numbers have mean, standard deviation and interval; classes have the likeliest and the
+        probability of each. ``frame.attrs["notes"]`` holds sentences on gaps, new levels and
+        rows outside the training range.
+
+        Parameters
+        ----------
+        rows
+            As of `predict`.
+        coverage
+            Probability of the intervals of numbers; that of `fit` if not given.
+        loss
+            What each action costs in each class; adds the action of least expected loss.
+        """
+        if isinstance(self.model, TableRegression):
+            if loss is not None:
+                raise TableError(
+                    f"`loss` needs a target of classes; found that {self.target!r} is a "
+                    "number; leave it out."
+                )
+            prediction = self.model.predict(rows, coverage)
+        else:
+            if coverage is not None:
+                raise TableError(
+                    "`coverage` needs a target of numbers, which has intervals; found that "
+                    f"{self.target!r} has classes; leave it out."
+                )
+            prediction = self._classification("loss").predict(rows, loss)
+        prediction.frame.attrs["notes"] = list(prediction.notes)
+        return prediction.frame
+
+    def score(self, rows: Any) -> TableScore:
+        """Return how good the predictions of rows are whose target is known.
+
+        Parameters
+        ----------
+        rows
+            As of `predict`, with the target as a column; rows without it are left out.
+        """
+        table = as_table(rows, text_columns=self.model.preparation.text_columns)
+        task: Task = (
+            "regression" if isinstance(self.model, TableRegression) else "classification"
+        )
+        target = prepare_target(table, self.target, task)
+        predictive = self.model.predict_dist(table.rows(target.rows))
+        coverage = getattr(self.model, "coverage", 0.9)
+        return TableScore.of(predictive, target.y, coverage)
+
+    def table(self) -> pd.DataFrame:
+        """Return the scores of all candidates and of their mixture, which predicts."""
+        return pd.DataFrame([asdict(score) for score in self.model.scores]).set_index("name")
+
+    def report(self, path: str | PathLike[str]) -> None:
+        """Write the report: one HTML file that says what was found and how far to trust it.
+
+        Parameters
+        ----------
+        path
+            Where to; written whole or not at all.
+        """
+        if self.judged is None:
+            raise DataError(
+                "a report needs the rows that were held out; found a study opened from a file, "
+                "which keeps the model and its scores; fit again, or keep the report that was "
+                "written with the model."
+            )
+        place = Path(fspath(path))
+        require_writable(place)
+        page = study.report_page(self.judged)
+        with atomic_file(place) as file:
+            file.write(page.encode())
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model and its scores to a file that ``credo.load`` opens.
+
+        The rows themselves are not in it, nor what is needed for a report.
+        """
+        save(Study(self.model, self.fingerprint), path, self.fingerprint)
+
+    def require_usable(self) -> None:
+        """Raise an error unless rows can be predicted; `load` calls this on what it read."""
+        self.model.require_usable()
+
+    def __repr__(self) -> str:
+        what = "the number"
+        if isinstance(self.model, TableClassification):
+            what = f"one of {len(self.model.classes_)} classes of"
+        shown = ", ".join(map(repr, self.inputs[:4])) + ", ..." * (len(self.inputs) > 4)
+        return (
+            f"Study(predicts {what} {self.target!r} from {shown}; learned from "
+            f"{self.model.n_rows:,} rows)"
+        )
+
+    def _repr_html_(self) -> str:
+        remarks = "".join(f"<li>{escape(remark.text)}</li>" for remark in self.remarks)
+        scores = self.table().to_html(float_format=lambda value: f"{value:.4g}")
+        return f"<p>{escape(repr(self))}</p>{scores}<ul>{remarks}</ul>"
+
+    def _classification(self, asked: str) -> TableClassification:
+        if not isinstance(self.model, TableClassification):
+            raise TableError(
+                f"`{asked}` needs a target of classes; found that {self.target!r} is a number; "
+                "use predict_dist, whose intervals and quantiles say how sure it is."
+            )
+        return self.model
