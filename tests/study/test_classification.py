@@ -283,7 +283,7 @@ def ten():
 def test_the_common_class_is_the_one_that_the_baseline_says(ten):
     y = ten.held_out.y
     assert f"always saying {ten.common!r} is wrong for" in class_headline(ten)
-    assert ten.baseline.error_rate == pytest.approx(np.mean(y != ten.common))
+    assert ten.simplest.error_rate == pytest.approx(np.mean(y != ten.common))
     counts = ten.training.estimators_[0].statistics_.counts
     assert counts[list(ten.training.classes_).index(ten.common)] == counts.max()
 

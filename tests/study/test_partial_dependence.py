@@ -87,7 +87,7 @@ def test_a_column_that_tells_only_by_its_absence_is_tried_both_ways():
 def test_walks_predicted_a_few_at_a_time_are_those_predicted_together(
     average, found, monkeypatch
 ):
-    monkeypatch.setattr("credo.study.dependence.walk.BLOCK_ENTRIES", 1)
+    monkeypatch.setattr("credo.study.partial_dependence.BLOCK_ENTRIES", 1)
     for profile in profiles(average, PREPARATION, PREPARED.X, 9):
         assert_allclose(profile.predictive.mean(), found[profile.name].predictive.mean())
 
@@ -110,7 +110,7 @@ def test_of_many_columns_those_that_move_most_are_found_in_little_memory(monkeyp
     prepared = preparation.prepare(frame)
     wide = Told([("linear", LinearRegression())]).fit(named_inputs(prepared), y)
     few_walks = 3 * 41 * 120
-    monkeypatch.setattr("credo.study.dependence.walk.BLOCK_ENTRIES", few_walks)
+    monkeypatch.setattr("credo.study.partial_dependence.BLOCK_ENTRIES", few_walks)
     moved = profiles(wide, preparation, prepared.X, 2)
     assert {profile.name for profile in moved} == {"x7", "x110"}
     assert {len(profile.x) for profile in moved} == {41}

@@ -162,7 +162,8 @@ class _Classification:
     ) -> TableClassification:
         """Return classifiers of all rows, stacked by folds, that were not judged."""
         completion = RowCompletion.learn(prepared.X, y, preparation.level_places)
-        slate = self.slate(completion.training(prepared.X, y).one_of_each().X, y, preparation)
+        complete = completion.training(prepared.X, y).one_of_each().X
+        slate = self.slate(complete, y, preparation).only(settings.models)
         held = held_out_completion(completion, prepared.X, preparation.level_places)
         n_folds, _ = _folds(y, settings.n_folds)
         inputs = named_inputs(prepared)

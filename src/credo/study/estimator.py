@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import narwhals as nw
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils import Tags, check_array
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from credo import study
 from credo.data.table.columns import TableSchema
@@ -19,8 +20,14 @@ from credo.data.table.table_input import TableInput
 from credo.distributions.categorical import Categorical
 from credo.models.contract.class_label import class_labels
 from credo.models.contract.classifier import PredictiveClassifier
-from credo.models.contract.inputs import single_column, validated
+from credo.models.contract.inputs import (
+    require_distinct_names,
+    require_moderate,
+    single_column,
+    validated,
+)
 from credo.models.contract.regressor import PredictiveRegressor
+from credo.numerics.array import unmasked
 from credo.study.result.result import FitSettings
 from credo.study.result.table_model import TableClassification, TableModel, TableRegression
 
@@ -38,6 +45,9 @@ class TableRegressor(PredictiveRegressor):
     ----------
     coverage
         Probability of the intervals in the frames of ``model_.predict``.
+    models
+        Names of the candidates, such as ("linear", "spline"), besides the constant; all that
+        suit the table if None.
 
     Attributes
     ----------
@@ -54,8 +64,9 @@ class TableRegressor(PredictiveRegressor):
 
     model_: TableRegression
 
-    def __init__(self, coverage: float = 0.9):
+    def __init__(self, coverage: float = 0.9, models: Sequence[str] | None = None):
         self.coverage = coverage
+        self.models = models
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Learn from the rows of a data frame or an array, and their numbers.
@@ -67,9 +78,12 @@ class TableRegressor(PredictiveRegressor):
         y
             A number for each row, shape (n,).
         """
-        settings = FitSettings(coverage=self.coverage)
+        settings = FitSettings(coverage=self.coverage, models=_names(self.models))
         rows = _checked_rows(self, X, is_first=True)
-        outcome = np.asarray(_outcome(self, y, rows.table), dtype=np.float64)
+        outcome = check_array(
+            _outcome(self, y, rows.table), dtype=np.float64, ensure_2d=False, input_name="y"
+        )
+        require_moderate("y", outcome)
         preparation, prepared = rows.learned(outcome)
         self.model_ = study.REGRESSION.learn(preparation, prepared, outcome, settings)
         return self
@@ -102,6 +116,9 @@ class TableClassifier(PredictiveClassifier):
         Folds of the cross-validation; fewer if the rarest class has fewer rows.
     random_state
         Seed of the folds.
+    models
+        Names of the candidates, such as ("linear", "boosting"), besides the baseline; all
+        that suit the table if None.
 
     Attributes
     ----------
@@ -118,9 +135,12 @@ class TableClassifier(PredictiveClassifier):
 
     model_: TableClassification
 
-    def __init__(self, n_folds: int = 10, random_state: int = 0):
+    def __init__(
+        self, n_folds: int = 10, random_state: int = 0, models: Sequence[str] | None = None
+    ):
         self.n_folds = n_folds
         self.random_state = random_state
+        self.models = models
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Learn from the rows of a data frame or an array, and their classes.
@@ -132,7 +152,9 @@ class TableClassifier(PredictiveClassifier):
         y
             A class for each row, shape (n,); at least two rows of each.
         """
-        settings = FitSettings(n_folds=self.n_folds, seed=self.random_state)
+        settings = FitSettings(
+            n_folds=self.n_folds, seed=self.random_state, models=_names(self.models)
+        )
         rows = _checked_rows(self, X, is_first=True)
         labels, codes = class_labels(_outcome(self, y, rows.table))
         _require_two_of_each(labels, codes)
@@ -161,11 +183,22 @@ class TableClassifier(PredictiveClassifier):
         return _table_tags(super().__sklearn_tags__())
 
 
+def _names(models: Sequence[str] | None) -> tuple[str, ...] | None:
+    return None if models is None else tuple(models)
+
+
 class _CheckedRows(NamedTuple):
     """Rows as a table, and the columns to use whatever they look like."""
 
     table: Table
     kept: tuple[str, ...]
+
+    @classmethod
+    def named(cls, frame: pd.DataFrame, names: Any, text: Sequence[str]) -> Self:
+        """Return a frame whose columns get names, by their places if there are none."""
+        kept = [f"x{i}" for i in range(frame.shape[1])] if names is None else map(str, names)
+        renamed = frame.set_axis(list(kept), axis=1)
+        return cls(as_table(renamed, "X", text), tuple(renamed.columns))
 
     def learned(self, y: NDArray[Any]) -> tuple[TablePreparation, PreparedTable]:
         """Return the rules that the rows give, and their design matrix."""
@@ -177,7 +210,8 @@ class _CheckedRows(NamedTuple):
 def _checked_rows(estimator: Any, X: Any, is_first: bool) -> _CheckedRows:
     """Return inputs as a table, after scikit-learn's checks of names, shape and type.
 
-    The columns of an array have no names to judge by: all of them are used.
+    Columns without names of text are known by their places, and none of them is taken for
+    a number of rows.
     """
     if not nw.dependencies.is_into_dataframe(X):
         values = validated(
@@ -188,23 +222,27 @@ def _checked_rows(estimator: Any, X: Any, is_first: bool) -> _CheckedRows:
             ensure_all_finite="allow-nan",
             ensure_min_samples=2 if is_first else 1,
         )
+        frame = pd.DataFrame(values)
         names = getattr(estimator, "feature_names_in_", None)
-        if names is None:
-            names = [f"x{place}" for place in range(values.shape[1])]
-        kept = tuple(map(str, names))
-        return _CheckedRows(as_table(pd.DataFrame(values, columns=list(kept)), "X"), kept)
-    frame = X if is_first else _known_columns(X, getattr(estimator, "feature_names_in_", ()))
-    validated(estimator, frame, reset=is_first, skip_check_array=True)
+        return _CheckedRows.named(frame, names, ())
+    known = getattr(estimator, "feature_names_in_", None)
+    shown = X if is_first or known is None else _known_columns(X, known)
+    require_distinct_names(shown)
+    validate_data(estimator, shown, reset=is_first, skip_check_array=True)
     text = () if is_first else estimator.model_.preparation.text_columns
-    return _CheckedRows(as_table(frame, "X", text), ())
+    if hasattr(estimator, "feature_names_in_"):
+        return _CheckedRows(as_table(shown, "X", text), ())
+    frame = nw.from_native(shown, eager_only=True).to_pandas()
+    return _CheckedRows.named(frame, None, text)
 
 
 def _known_columns(X: Any, names: Any) -> Any:
-    """Return a frame without the columns that fitting did not see."""
+    """Return a frame without columns that fitting did not see, if it has all that it saw."""
     frame = nw.from_native(X, eager_only=True)
     known = set(map(str, names))
-    kept = [name for name in frame.columns if str(name) in known]
-    return X if len(kept) == len(frame.columns) else frame.select(kept).to_native()
+    kept = [name for name in frame.columns if name in known]
+    has_more = len(kept) == len(known) < len(frame.columns)
+    return frame.select(kept).to_native() if has_more else X
 
 
 def _prepared(estimator: Any, X: Any, model: TableModel) -> PreparedTable:
@@ -213,16 +251,15 @@ def _prepared(estimator: Any, X: Any, model: TableModel) -> PreparedTable:
 
 
 def _outcome(estimator: Any, y: ArrayLike, table: Table) -> Any:
-    """Return one outcome for each row, checked as those of any estimator are."""
+    """Return one outcome for each row."""
     if y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None. "
             "Pass an outcome for each row."
         )
-    outcome = single_column(estimator, y)
+    outcome = single_column(estimator, np.asarray(unmasked(y)))
     check_consistent_length(table.frame, outcome)
-    _, checked = validated(estimator, np.zeros((len(table), 1)), outcome, reset=False)
-    return checked
+    return outcome
 
 
 def _require_two_of_each(labels: NDArray[Any], codes: NDArray[np.intp]) -> None:

@@ -81,7 +81,7 @@ def _studied(
     progress(0.0, "typing the columns")
     rows = _rows(table, target, settings)
     train = rows.split.train
-    slate = task.slate(rows.complete, train.y, rows.split.preparation)
+    slate = task.slate(rows.complete, train.y, rows.split.preparation).only(settings.models)
     trained = task.train(slate, rows, progress)
 
     def judge() -> Judged[Any]:

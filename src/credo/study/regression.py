@@ -138,7 +138,8 @@ class _Regression:
     ) -> TableRegression:
         """Return regressions of all rows, averaged by evidence, that were not judged."""
         drawn = RowCompletion.learn(prepared.X, y, preparation.level_places)
-        slate = regression_slate(drawn.training(prepared.X, y).one_of_each().X)
+        complete = drawn.training(prepared.X, y).one_of_each().X
+        slate = self.slate(complete, y, preparation).only(settings.models)
         completion = curved_completion(drawn, slate.candidates, prepared.X, y)
         average = learned_average(slate.candidates, completion, prepared, y)
         return _table_regression(preparation, prepared, drawn, average, settings.coverage, 0)

@@ -39,6 +39,7 @@ def fit(
     *,
     task: Task = "auto",
     ignore: Sequence[str] = (),
+    models: Sequence[str] | None = None,
     test_share: float = 0.2,
     coverage: float = 0.9,
     n_folds: int = 10,
@@ -64,6 +65,9 @@ def fit(
         "regression" or "classification"; "auto" decides by what the target holds.
     ignore
         Columns that are not used.
+    models
+        Names of the candidates, such as ("linear", "spline"), besides the simplest; all that
+        suit the table if None.
     test_share
         Part of the rows that is held out.
     coverage
@@ -94,8 +98,8 @@ def fit(
     >>> study = fit(frame, target="effect")
     >>> study
     Study(predicts the number 'effect' from 'dose', 'site'; learned from 80 rows)
-    >>> study.predict(pd.DataFrame({"dose": [1.0, 4.0], "site": ["a", None]})).round(0)
-    array([2., 9.])
+    >>> study.predict(pd.DataFrame({"dose": [1.0, 4.0], "site": ["a", None]})).round()
+    array([ 2., 10.])
     """
     losses = loss if loss is None or isinstance(loss, LossMatrix) else Path(fspath(loss))
     settings = FitSettings(
@@ -107,6 +111,7 @@ def fit(
         loss=losses,
         reject=reject,
         ignore=(ignore,) if isinstance(ignore, str) else tuple(ignore),
+        models=None if models is None else tuple(models),
     )
     return Study.of(fit_table(data, target, settings, progress))
 

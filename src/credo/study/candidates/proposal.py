@@ -12,6 +12,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy import linalg
 
+from credo.data.error import TableError
+from credo.data.table.column_name import quoted
 from credo.features.basis import MAX_COLUMNS, Basis
 from credo.features.linear import LinearBasis
 from credo.features.placement import distinct_rows
@@ -36,6 +38,20 @@ class Slate(NamedTuple):
 
     candidates: tuple[tuple[str, Any], ...]
     notes: tuple[str, ...]
+
+    def only(self, names: Collection[str] | None) -> Slate:
+        """Return the candidates of some names, and the simplest; all of them if None."""
+        if names is None:
+            return self
+        offered = [name for name, _ in self.candidates]
+        unknown = [name for name in names if name not in offered]
+        if unknown:
+            raise TableError(
+                f"`models` must name models that suit the table; found {unknown[0]!r}; choose "
+                f"from {quoted(offered, 20)}."
+            )
+        kept = {offered[0], *names}
+        return Slate(tuple(one for one in self.candidates if one[0] in kept), self.notes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,6 +43,8 @@ class FitSettings:
         What it costs to leave a row undecided; every error costs one if there is no file.
     ignore
         Columns that are not used.
+    models
+        Names of the candidates, besides the simplest; all that suit the table if None.
 
     Examples
     --------
@@ -59,6 +61,7 @@ class FitSettings:
     loss: LossMatrix | Path | None = None
     reject: float | None = None
     ignore: tuple[str, ...] = ()
+    models: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         for name, example in (("test_share", 0.2), ("coverage", 0.9)):
