@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from matplotlib.axes import Axes
+from typing import TYPE_CHECKING
 
 from credo.evaluation.calibration import CoverageCurve
 from credo.plots.drawing import CoverageLine
 from credo.plots.style import axes_of
 
-__all__ = ["coverage_curve"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["coverage_curve", "drawn_coverage"]
 
 
 def coverage_curve(curve: CoverageCurve, ax: Axes | None = None) -> Axes:
@@ -18,5 +21,9 @@ def coverage_curve(curve: CoverageCurve, ax: Axes | None = None) -> Axes:
     ``curve.high`` is where the share of endless rows may lie: where it leaves out the
     diagonal, chance does not explain the distance.
     """
-    shown = CoverageLine(curve.levels, curve.observed, curve.low, curve.high, curve.n_rows)
-    return shown.draw(axes_of(ax))
+    return drawn_coverage(curve).draw(axes_of(ax))
+
+
+def drawn_coverage(curve: CoverageCurve) -> CoverageLine:
+    """Return the numbers that a coverage curve is drawn by."""
+    return CoverageLine(curve.levels, curve.observed, curve.low, curve.high, curve.n_rows)

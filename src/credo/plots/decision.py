@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.axes import Axes
 
 from credo.decisions.loss_matrix import LossMatrix
 from credo.decisions.risk import action_regions
 from credo.plots.drawing import ExpectedLosses
 from credo.plots.style import axes_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["drawn_losses", "expected_losses"]
 

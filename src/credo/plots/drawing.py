@@ -26,8 +26,11 @@ __all__ = [
     "COLORS",
     "Confusions",
     "CoverageLine",
+    "Dependence",
+    "DependenceLine",
     "Drawing",
     "ExpectedLosses",
+    "LogScores",
     "Predictions",
     "RankedCurve",
     "Reliability",
@@ -44,6 +47,8 @@ __all__ = [
 COLORS = (BLUE, ORANGE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
 N_SHOWN = 1000
+# More letters do not fit side by side below the axes.
+MAX_LETTERS = 32
 SPREAD = 50.0
 # Share of the height that the histogram may fill, below the curve.
 HISTOGRAM_HEIGHT = 0.18
@@ -94,6 +99,87 @@ class Shares:
 
 
 @dataclass(frozen=True, eq=False)
+class LogScores:
+    """Log scores of models on test rows and in cross-validation, with standard errors."""
+
+    names: tuple[str, ...]
+    test: Array
+    test_error: Array
+    cv: Array
+    cv_error: Array
+
+    def draw(self, ax: Axes) -> Axes:
+        """Draw two dots with bars for each model, the first at the top."""
+        place = np.arange(len(self.names))[::-1]
+        for shift, color, label, value, error in (
+            (0.12, BLUE, "test rows", self.test, self.test_error),
+            (-0.12, ORANGE, "cross-validation", self.cv, self.cv_error),
+        ):
+            ax.errorbar(value, place + shift, xerr=error, fmt="o", color=color, label=label)
+        ax.set_yticks(place, self.names)
+        ax.grid(axis="x", alpha=0.3)
+        ax.legend(frameon=False)
+        return tidy(ax, "mean log score per row")
+
+
+class DependenceLine(NamedTuple):
+    """What is predicted along a column, and the doubt about it if it is known."""
+
+    label: str
+    y: Array
+    band: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Dependence:
+    """Predictions along the values of one column, all others held (partial dependence).
+
+    Attributes
+    ----------
+    title
+        The column.
+    x
+        Its values, or the places of its levels.
+    ticks
+        Names of the places, if these are levels or few numbers.
+    lines
+        One for each thing predicted.
+    limits
+        Ends of the vertical axis; None to fit them.
+    has_legend
+        Whether the lines are named above the axes.
+    """
+
+    title: str
+    x: Array
+    ticks: tuple[str, ...]
+    lines: tuple[DependenceLine, ...]
+    limits: tuple[float, float] | None
+    has_legend: bool = False
+
+    def draw(self, ax: Axes) -> Axes:
+        """Draw lines with their bands, or dots where there are levels."""
+        style = "o" if self.ticks else "-"
+        for color, (label, y, band) in zip(COLORS, self.lines, strict=False):
+            if band is not None and self.ticks:
+                ax.vlines(self.x, *band.T, color=color, lw=2.2, alpha=0.5)
+            elif band is not None:
+                ax.fill_between(self.x, *band.T, color=color, alpha=0.25, lw=0)
+            ax.plot(self.x, y, style, color=color, lw=1.8, label=shortened(label, 14))
+        if self.ticks:
+            names = [shortened(tick, 12) for tick in self.ticks]
+            is_tight = len("".join(names)) > MAX_LETTERS
+            ax.set_xticks(self.x, names, rotation=90 if is_tight else 0)
+            ax.margins(x=0.25)
+        if self.limits is not None:
+            ax.set_ylim(*self.limits)
+        ax.tick_params(colors=INK)
+        if self.has_legend:
+            legend_above(ax)
+        return tidy(ax, shortened(self.title, 40))
+
+
+@dataclass(frozen=True, eq=False)
 class Predictions:
     """Predictive means with intervals beside what came true, a value for each row.
 
@@ -103,23 +189,25 @@ class Predictions:
         Outcomes and predictive means.
     low, high
         Ends of the central intervals of probability ``coverage``.
+    is_inside
+        Whether each outcome lies in its interval.
     """
 
     y: Array
     mean: Array
     low: Array
     high: Array
+    is_inside: NDArray[np.bool_]
     coverage: float
 
     def draw(self, ax: Axes) -> Axes:
         """Draw the means with intervals against the outcomes, and the diagonal."""
-        is_hit = (self.low <= self.y) & (self.y <= self.high)
         ends = [float(np.min([self.y, self.mean])), float(np.max([self.y, self.mean]))]
         ax.plot(ends, ends, "--", color=INK, lw=1.0, label="as predicted")
         rows = np.linspace(0, len(self.y) - 1, min(len(self.y), N_SHOWN)).astype(np.intp)
         strength = _strength(len(rows))
-        inside = f"inside {percent(self.coverage)} interval"
-        for name, is_named, color in ((inside, is_hit, BLUE), ("outside", ~is_hit, ORANGE)):
+        hit, inside = self.is_inside, f"inside {percent(self.coverage)} interval"
+        for name, is_named, color in ((inside, hit, BLUE), ("outside", ~hit, ORANGE)):
             some = rows[is_named[rows]]
             x, low, high = self.y[some], self.low[some], self.high[some]
             ax.vlines(x, low, high, color=color, lw=1.1, alpha=0.5 * strength)

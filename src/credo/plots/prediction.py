@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from matplotlib.axes import Axes
+from typing import TYPE_CHECKING
+
 from numpy.typing import ArrayLike
 
 from credo.distributions.univariate import Univariate
 from credo.numerics.array import as_float
 from credo.plots.drawing import Predictions, Residuals
 from credo.plots.style import axes_of
+from credo.validation.scores import is_covered
 
-__all__ = ["predictions_against_truth", "residuals"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "drawn_predictions",
+    "drawn_residuals",
+    "predictions_against_truth",
+    "residuals",
+]
 
 
 def predictions_against_truth(
@@ -29,8 +39,14 @@ def predictions_against_truth(
     coverage
         Probability of the central intervals.
     """
-    mean, (low, high) = predictive.mean(), predictive.interval(coverage).T
-    return Predictions(as_float(y), mean, low, high, coverage).draw(axes_of(ax))
+    return drawn_predictions(predictive, y, coverage).draw(axes_of(ax))
+
+
+def drawn_predictions(predictive: Univariate, y: ArrayLike, coverage: float) -> Predictions:
+    """Return the numbers that predictions are drawn by."""
+    is_inside = is_covered(predictive, y, coverage)
+    low, high = predictive.interval(coverage).T
+    return Predictions(as_float(y), predictive.mean(), low, high, is_inside, coverage)
 
 
 def residuals(
@@ -47,6 +63,10 @@ def residuals(
     coverage
         Share of normal residuals that would lie in the shaded band.
     """
+    return drawn_residuals(predictive, y, coverage).draw(axes_of(ax))
+
+
+def drawn_residuals(predictive: Univariate, y: ArrayLike, coverage: float) -> Residuals:
+    """Return the numbers that residuals are drawn by."""
     mean = predictive.mean()
-    units = (as_float(y) - mean) / predictive.std()
-    return Residuals(mean, units, coverage).draw(axes_of(ax))
+    return Residuals(mean, (as_float(y) - mean) / predictive.std(), coverage)

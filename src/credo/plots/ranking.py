@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-from matplotlib.axes import Axes
 
 from credo.evaluation.classes.ranking import PrecisionRecallCurve, RocCurve
 from credo.plots.drawing import RankedCurve, RocCurves, curve_legend, dressed, percent_axes
 from credo.plots.style import GRAY, axes_of, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["drawn_roc", "precision_recall_curve", "roc_curve"]
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from matplotlib.axes import Axes
+from typing import TYPE_CHECKING
 
 from credo.evaluation.classes.reliability import ReliabilityCurve
 from credo.plots.drawing import Reliability
 from credo.plots.style import axes_of, shortened
 
-__all__ = ["reliability_curve"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["drawn_reliability", "reliability_curve"]
 
 
 def reliability_curve(curve: ReliabilityCurve, ax: Axes | None = None) -> Axes:
@@ -17,9 +20,13 @@ def reliability_curve(curve: ReliabilityCurve, ax: Axes | None = None) -> Axes:
     The gray histogram at the foot shows how often each probability was said. A bar that leaves
     out the diagonal is hard to explain by chance, though one in ten may do so.
     """
+    return drawn_reliability(curve).draw(axes_of(ax))
+
+
+def drawn_reliability(curve: ReliabilityCurve) -> Reliability:
+    """Return the numbers that a reliability curve is drawn by."""
     name = "class called" if curve.label is None else str(curve.label)
     label = f"{shortened(name, 20)}, error {curve.error.value:.3f}"
-    shown = Reliability(
+    return Reliability(
         curve.predicted, curve.observed, curve.low, curve.high, curve.histogram, label
     )
-    return shown.draw(axes_of(ax))

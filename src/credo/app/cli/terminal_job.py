@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from rich.text import Text
 
@@ -31,11 +32,16 @@ def fit(
 ) -> None:
     """Fit a table, print what was found, and write the model and the report if asked to."""
     _require_places(table, out, report)
+
+    def begin(judged: Any) -> None:
+        if report is not None:
+            maker.begin(app.report_content(judged))
+
     with terminal.progress_bar(terminal.stderr()) as progress:
-        result = fit_table(table, target, settings, progress, maker.begin)
+        result = fit_table(table, target, settings, progress, begin)
         if report is not None:
             progress(1.0, "drawing the report")
-            page = maker.page(result)
+            page = maker.page()
     if out is not None:
         save(result.model, out, fingerprint=result.data.fingerprint)
     if report is not None:

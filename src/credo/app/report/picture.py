@@ -1,24 +1,36 @@
-"""The pictures of the report, each a result drawn as SVG."""
+"""The pictures of a report: which numbers of a result each of them shows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence, Sized
 
 import numpy as np
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from credo.app.report.svg import svg_picture
+from credo.app.report.content import Picture
+from credo.decisions.loss_matrix import LossMatrix
 from credo.evaluation.calibration import coverage_curve
-from credo.numerics.array import Array
-from credo.plots.calibration import coverage_curve as draw_coverage
-from credo.plots.model_support import model_comparison
-from credo.plots.prediction import predictions_against_truth
-from credo.plots.prediction import residuals as draw_residuals
-from credo.plots.style import BLUE, INK, ORANGE, shortened, tidy
-from credo.plots.weight import weights as draw_weights
+from credo.evaluation.classes.ranking import roc_curve
+from credo.evaluation.classes.reliability import reliability_curve
+from credo.plots.calibration import drawn_coverage
+from credo.plots.confusion import drawn_confusion
+from credo.plots.decision import drawn_losses
+from credo.plots.drawing import (
+    COLORS,
+    Dependence,
+    DependenceLine,
+    LogScores,
+    RocCurves,
+    Shares,
+    Weights,
+)
+from credo.plots.prediction import drawn_predictions, drawn_residuals
+from credo.plots.ranking import drawn_roc
+from credo.plots.reliability import drawn_reliability
 from credo.study.dependence.class_profile import ClassProfile
 from credo.study.dependence.profile import Profile
+from credo.study.result.chance import CONFIDENCE
+from credo.study.result.classification_result import JudgedClassification
 from credo.study.result.effect import EffectList
 from credo.study.result.result import JudgedRegression
 from credo.study.result.table_classification import ClassScore
@@ -28,16 +40,21 @@ from credo.study.result.wording import number
 __all__ = [
     "MAX_POINTS",
     "N_WORST",
-    "SQUARE",
+    "class_profiles",
+    "confusion",
     "coverage",
+    "drawn_classes",
     "drawn_rows",
     "list_size",
     "log_scores",
-    "name_places",
+    "losses",
     "probabilities",
     "profiles",
+    "reliability",
     "residuals",
+    "roc",
     "row_step",
+    "shares",
     "truth",
     "weights",
 ]
@@ -45,102 +62,149 @@ __all__ = [
 MAX_POINTS = 600
 N_WORST = 20
 """Test rows with the largest errors, which are always drawn."""
-MAX_LETTERS = 32
-SQUARE = (5.2, 4.3)
+ROWS_PER_GROUP = 15
+N_GROUPS = (3, 10)
+SQUARE, SMALL = (5.2, 4.3), (3.3, 2.3)
 
 
-def probabilities(result: JudgedRegression) -> str:
+def probabilities(result: JudgedRegression) -> Picture:
     """Return the probability of each candidate, its evidence beside it."""
-    table = result.training.table()
-    return svg_picture("models", list_size(table), lambda ax: model_comparison(table, ax))
+    average = result.training
+    labels = tuple(
+        f"{name}\nlog evidence {evidence:.1f}"
+        for name, evidence in zip(average.names_, average.log_evidences_, strict=True)
+    )
+    drawing = Shares(labels, average.probability_, "posterior probability")
+    return Picture("models", (5.2, 0.7 + 0.5 * len(labels)), drawing)
 
 
-def log_scores(scores: Sequence[CandidateScore | ClassScore]) -> str:
+def shares(result: JudgedClassification) -> Picture:
+    """Return the weight of each classifier in the stack."""
+    scores = result.candidates
+    weight = np.array([score.weight for score in scores])
+    drawing = Shares(tuple(score.name for score in scores), weight, "weight in the stack")
+    return Picture("weights", list_size(scores), drawing)
+
+
+def log_scores(scores: Sequence[CandidateScore | ClassScore]) -> Picture:
     """Return the log scores of candidates and their mixture with standard errors."""
-    place = np.arange(len(scores))[::-1]
-
-    def draw(ax: Axes) -> None:
-        for shift, color, label, prefix in (
-            (0.12, BLUE, "test rows", ""),
-            (-0.12, ORANGE, "cross-validation", "cv_"),
-        ):
-            value = [getattr(score, f"{prefix}log_score") for score in scores]
-            error = [getattr(score, f"{prefix}log_score_error") for score in scores]
-            ax.errorbar(value, place + shift, xerr=error, fmt="o", color=color, label=label)
-        ax.set_yticks(place, [score.name for score in scores])
-        ax.grid(axis="x", alpha=0.3)
-        ax.legend(frameon=False)
-        tidy(ax, "mean log score per row")
-
-    return svg_picture("scores", list_size(scores), draw)
+    columns = ("log_score", "log_score_error", "cv_log_score", "cv_log_score_error")
+    values = [np.array([getattr(score, name) for score in scores]) for name in columns]
+    drawing = LogScores(tuple(score.name for score in scores), *values)
+    return Picture("scores", list_size(scores), drawing)
 
 
-def truth(result: JudgedRegression) -> str:
+def truth(result: JudgedRegression) -> Picture:
     """Return predictions with intervals against what came true."""
     rows, level = drawn_rows(result), result.settings.coverage
     predictive, y = result.held_out.predictive[rows], result.held_out.y[rows]
-    return svg_picture(
-        "truth", SQUARE, lambda ax: predictions_against_truth(predictive, y, ax, level)
-    )
+    return Picture("truth", SQUARE, drawn_predictions(predictive, y, level))
 
 
-def coverage(result: JudgedRegression) -> str:
+def coverage(result: JudgedRegression) -> Picture:
     """Return how many outcomes lie in intervals of every size."""
     curve = coverage_curve(result.held_out.predictive, result.held_out.y)
-    return svg_picture("coverage", SQUARE, lambda ax: draw_coverage(curve, ax))
+    return Picture("coverage", SQUARE, drawn_coverage(curve))
 
 
-def residuals(result: JudgedRegression) -> str:
+def residuals(result: JudgedRegression) -> Picture:
     """Return truth minus prediction against the prediction."""
     rows, level = drawn_rows(result), result.settings.coverage
     predictive, y = result.held_out.predictive[rows], result.held_out.y[rows]
-    return svg_picture("residuals", SQUARE, lambda ax: draw_residuals(predictive, y, ax, level))
+    return Picture("residuals", SQUARE, drawn_residuals(predictive, y, level))
 
 
-def weights(effects: EffectList) -> str:
+def weights(effects: EffectList) -> Picture:
     """Return the strongest weights with their intervals, the largest first."""
-    table = effects.table()
-    size = (6.4, 0.7 + 0.3 * len(table))
-    return svg_picture("weights", size, lambda ax: draw_weights(table, ax, len(table), "size"))
+    terms, mean, _, low, high = zip(*effects.effects, strict=True)
+    drawing = Weights(terms, np.array(mean), np.array(low), np.array(high), len(terms))
+    return Picture("weights", (6.4, 0.7 + 0.3 * len(terms)), drawing)
 
 
-def profiles(result: JudgedRegression) -> list[str]:
+def profiles(result: JudgedRegression) -> tuple[Picture, ...]:
     """Return the prediction along each of the columns that move it most, on one scale."""
     bands = [profile.band() for profile in result.profiles]
     # Doubt about numbers of extreme size may have no end, which no picture can show.
     known = np.concatenate([band[np.isfinite(band)] for band in bands])
+    limits = (float(known.min()), float(known.max())) if len(known) else None
 
-    def drawn(place: int, profile: Profile) -> str:
-        def draw(ax: Axes) -> None:
-            _draw_profile(ax, profile, bands[place])
-            if len(known):
-                ax.set_ylim(known.min(), known.max())
+    def drawn(profile: Profile, band: NDArray[np.float64]) -> Dependence:
+        lines = (DependenceLine("", profile.predictive.mean(), band),)
+        return Dependence(profile.name, profile.x, _ticks(profile), lines, limits)
 
-        return svg_picture(f"profile{place}", (3.3, 2.3), draw)
-
-    return [drawn(place, profile) for place, profile in enumerate(result.profiles)]
+    drawings = map(drawn, result.profiles, bands)
+    return tuple(Picture(f"profile{i}", SMALL, drawing) for i, drawing in enumerate(drawings))
 
 
-def _draw_profile(ax: Axes, profile: Profile, band: Array) -> None:
-    mean = profile.predictive.mean()
-    if profile.labels or len(profile.x) <= 2:
-        ax.vlines(profile.x, *band.T, color=BLUE, lw=2.2, alpha=0.5)
-        ax.plot(profile.x, mean, "o", color=BLUE)
-        name_places(ax, profile)
-        ax.margins(x=0.25)
+def class_profiles(result: JudgedClassification) -> tuple[Picture, ...]:
+    """Return the probabilities along each of the columns that move them most."""
+    places = drawn_classes(result)
+    labels = [str(label) for label in result.training.classes_]
+
+    def drawn(place: int, profile: ClassProfile) -> Dependence:
+        share = profile.predictive.probability
+        lines = tuple(DependenceLine(labels[k], share[:, k]) for k in places)
+        has_legend = place == 0 and len(places) > 1
+        ticks, limits = _ticks(profile), (-0.02, 1.02)
+        return Dependence(profile.name, profile.x, ticks, lines, limits, has_legend)
+
+    return tuple(
+        Picture(f"profile{place}", SMALL, drawn(place, profile))
+        for place, profile in enumerate(result.profiles)
+    )
+
+
+def _ticks(profile: Profile | ClassProfile) -> tuple[str, ...]:
+    """Return names for the places of levels, and for one or two numbers."""
+    if profile.labels or len(profile.x) > 2:
+        return profile.labels
+    return tuple(number(float(value), 4) for value in profile.x)
+
+
+def reliability(result: JudgedClassification) -> Picture:
+    """Return how often probabilities came true: of one of two classes, or of that called."""
+    predictive, y = result.held_out.predictive, result.held_out.y
+    label = predictive.labels[1] if len(predictive.labels) == 2 else None
+    if label is None:
+        share, hit = predictive.probability.max(axis=1), predictive.mode() == y
     else:
-        ax.fill_between(profile.x, *band.T, color=BLUE, alpha=0.25, lw=0)
-        ax.plot(profile.x, mean, color=BLUE, lw=1.8)
-    ax.tick_params(colors=INK)
-    tidy(ax, shortened(profile.name, 40))
+        share, hit = predictive.probability[:, 1], y == label
+    n_bins = int(np.clip(len(y) // ROWS_PER_GROUP, *N_GROUPS))
+    curve = reliability_curve(share, hit, n_bins, CONFIDENCE, label=label)
+    return Picture("reliability", SQUARE, drawn_reliability(curve))
 
 
-def name_places(ax: Axes, profile: Profile | ClassProfile) -> None:
-    """Write the levels or numbers below the axis, or upright where there are too many."""
-    labels = profile.labels or [number(float(value), 4) for value in profile.x]
-    names = [shortened(label, 12) for label in labels]
-    is_tight = len("".join(names)) > MAX_LETTERS
-    ax.set_xticks(profile.x, names, rotation=90 if is_tight else 0)
+def roc(result: JudgedClassification) -> Picture | None:
+    """Return how well the probabilities rank the rows of a class above others, if they do."""
+    predictive, y = result.held_out.predictive, result.held_out.y
+    labels, is_pair = predictive.labels, len(predictive.labels) == 2
+    curves = tuple(
+        drawn_roc(roc_curve(predictive.probability[:, k], y, label, CONFIDENCE))
+        for k, label in enumerate(labels)
+        if 0 < np.sum(y == label) < len(y) and (k == 1 or not is_pair)
+    )
+    return Picture("roc", SQUARE, RocCurves(curves)) if curves else None
+
+
+def confusion(result: JudgedClassification) -> Picture:
+    """Return which classes were taken for which, with the intervals of the shares."""
+    side = 3.4 + 0.35 * len(result.confusion.labels)
+    size = (max(SQUARE[0], 1.2 * side), max(SQUARE[1], side))
+    return Picture("confusion", size, drawn_confusion(result.confusion, CONFIDENCE))
+
+
+def losses(loss: LossMatrix) -> Picture:
+    """Return what each action is expected to cost by the probability of one of two classes."""
+    return Picture("losses", SQUARE, drawn_losses(loss))
+
+
+def drawn_classes(result: JudgedClassification) -> list[int]:
+    """Return the places of the classes that are drawn: one of two, or the most frequent."""
+    counts = result.confusion.table.sum(axis=1)
+    if len(counts) == 2:
+        return [1]
+    kept = np.argsort(-counts, kind="stable")[: len(COLORS)]
+    return sorted(int(k) for k in kept)
 
 
 def list_size(rows: Sized) -> tuple[float, float]:
