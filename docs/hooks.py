@@ -18,11 +18,11 @@ from html import escape
 from typing import Any
 
 import matplotlib as mpl
+from click.testing import CliRunner
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
-from typer.testing import CliRunner
 
 from credo.app.cli.command_line import command_line
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from numpy.testing import assert_allclose
-from typer.testing import CliRunner
 
 from credo.app.cli.command_line import command_line
 from credo.data.error import TableError

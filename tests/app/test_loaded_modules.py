@@ -84,7 +84,7 @@ def ran(result, table, tmp_path_factory):
             | CLASSES
             | COMPARISONS
             | NETWORKS
-            | {"numba", "credo.app.report.report"},
+            | {"numba", "credo.study.report.report"},
         ),
     ],
 )

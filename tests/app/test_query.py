@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from numpy.testing import assert_allclose
-from typer.testing import CliRunner
 
 import naive
 from credo.app.cli.command_line import command_line

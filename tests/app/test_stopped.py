@@ -8,7 +8,7 @@ import sys
 
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from credo.app.cli.command_line import command_line
 from credo.data import save
@@ -39,7 +39,7 @@ def test_a_command_that_is_stopped_says_one_sentence(error, tmp_path, monkeypatc
 INTERRUPTING = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"
 
 
-@pytest.mark.parametrize("module", ["typer", "pandas"])
+@pytest.mark.parametrize("module", ["click", "pandas"])
 def test_an_interrupt_while_modules_load_is_one_sentence(module, tmp_path):
     (tmp_path / f"{module}.py").write_text(INTERRUPTING)
     path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])

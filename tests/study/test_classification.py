@@ -10,7 +10,6 @@ from rich.console import Console
 from sklearn.metrics import log_loss, matthews_corrcoef
 
 import credo
-from credo.app.report.report import report_page
 from credo.app.terminal.score_terminal import print_class_scores
 from credo.data.error import TableError
 from credo.decisions import LossMatrix
@@ -20,6 +19,7 @@ from credo.models.gaps.gap_average import average_over_gaps
 from credo.models.gaps.row_completion import RowCompletion
 from credo.study.job import fit_table
 from credo.study.remark.class_remark import class_headline, class_remarks
+from credo.study.report.report import report_page
 from credo.study.result.class_judgment import class_answers, stacked_log_score
 from credo.study.result.result import FitSettings
 from credo.study.result.table_model import TableClassification

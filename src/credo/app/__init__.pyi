@@ -7,8 +7,4 @@ from credo.app.cli import terminal_job as terminal_job
 from credo.app.cli.draw_job import DrawSettings as DrawSettings
 from credo.app.cli.query_job import QuerySettings as QuerySettings
 from credo.app.console.csv_place import CsvPlace as CsvPlace
-from credo.app.report.class_report import classification_page as classification_page
-from credo.app.report.compare_report import comparison_page as comparison_page
-from credo.app.report.regression_report import regression_page as regression_page
-from credo.app.report.report import report_page as report_page
 from credo.app.terminal.compare_terminal import print_comparison as print_comparison

@@ -13,8 +13,8 @@ from credo.evaluation.comparison.comparison import Comparison
 from credo.evaluation.comparison.verdict import Verdict
 from credo.inference.engine.model_evidence import model_posterior
 from credo.numerics.array import as_float
+from credo.plots.drawing import Shares
 from credo.plots.style import BLUE, GRAY, INK, ORANGE, axes_of, legend_above, shortened, tidy
-from credo.plots.wording import probability as written
 
 __all__ = ["comparison", "evidence_against_complexity", "model_comparison"]
 
@@ -81,24 +81,15 @@ def model_comparison(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         `ModelAverage.table` gives; a "log_score" (and "log_score_error") is written under
         the name of its model as well.
     """
-    ax = axes_of(ax)
     missing = [name for name in ("log_evidence", "probability") if name not in table]
     if missing or table.empty:
         raise ValueError(
             f"table must have rows, and columns log_evidence and probability; found "
             f"{len(table)} rows with {list(table.columns)}. Pass ModelAverage.table()."
         )
-    y = np.arange(len(table))
-    probability = table["probability"].to_numpy(dtype=np.float64)
-    colors = [BLUE if p == probability.max() else GRAY for p in probability]
-    ax.barh(y, probability, height=0.6, color=colors, alpha=0.75)
-    for row, share in enumerate(probability):
-        ax.text(share + 0.015, row, written(share), va="center", color=INK)
-    ax.set_yticks(y, [_words(table.iloc[row]) for row in y], linespacing=1.4, parse_math=False)
-    ax.invert_yaxis()
-    ax.set_xlim(0, 1.14)
-    ax.set_xticks(np.linspace(0, 1, 5))
-    return tidy(ax, "posterior probability")
+    labels = tuple(_words(table.iloc[row]) for row in range(len(table)))
+    shares = table["probability"].to_numpy(dtype=np.float64)
+    return Shares(labels, shares, "posterior probability").draw(axes_of(ax))
 
 
 def comparison(result: Comparison, ax: Axes | None = None, by: str | None = None) -> Axes:

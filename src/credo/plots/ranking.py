@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.ticker import PercentFormatter
 
 from credo.evaluation.classes.ranking import PrecisionRecallCurve, RocCurve
-from credo.plots.style import BLUE, GRAY, ORANGE, axes_of, shortened, tidy
-from credo.validation.score import Score
+from credo.plots.drawing import RankedCurve, RocCurves, curve_legend, dressed, percent_axes
+from credo.plots.style import GRAY, axes_of, tidy
 
-__all__ = ["precision_recall_curve", "roc_curve"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-# Okabe and Ito's other colors, in an order in which neighbors differ most.
-COLORS = (BLUE, ORANGE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+__all__ = ["drawn_roc", "precision_recall_curve", "roc_curve"]
 
 Curve = TypeVar("Curve", RocCurve, PrecisionRecallCurve)
 
@@ -30,15 +28,15 @@ def roc_curve(curves: RocCurve | Sequence[RocCurve], ax: Axes | None = None) -> 
         One curve, or one for each class against the rest as `evaluate_classes` gives; of more
         than seven those of the least area are named, the others gray.
     """
-    ax = axes_of(ax)
-    shown = _several(curves)
-    ax.plot([0, 1], [0, 1], "--", color=GRAY, lw=1.2, label="a coin")
-    for curve, color, label in _dressed(shown, [curve.area for curve in shown]):
-        x, y = curve.false_positive_rate, curve.true_positive_rate
-        ax.plot(x, y, color=color, lw=1.6, label=label, zorder=_height(color))
-    _percent_axes(ax)
-    _legend(ax, "area, with interval", "lower right")
-    return tidy(ax, "false positives among negative rows", "true positives among positive rows")
+    shown = tuple(drawn_roc(curve) for curve in _several(curves))
+    return RocCurves(shown).draw(axes_of(ax))
+
+
+def drawn_roc(curve: RocCurve) -> RankedCurve:
+    """Return the numbers that a ROC curve is drawn by."""
+    area = (curve.area.value, curve.area.low, curve.area.high)
+    rates = curve.false_positive_rate, curve.true_positive_rate
+    return RankedCurve(str(curve.label), *rates, area)
 
 
 def precision_recall_curve(
@@ -54,14 +52,22 @@ def precision_recall_curve(
     if len(shown) == 1:
         rate = shown[0].base_rate
         ax.axhline(rate, ls="--", color=GRAY, lw=1.2, label=f"a coin: {rate:.3f}")
-    for curve, color, label in _dressed(shown, [curve.average_precision for curve in shown]):
-        # Precision holds from one found row to the next, as average precision counts it.
-        recall = np.append(0.0, curve.recall)
-        precision = np.append(curve.precision[:1], curve.precision)
-        ax.step(recall, precision, color=color, lw=1.6, label=label, zorder=_height(color))
-    _percent_axes(ax)
-    _legend(ax, "average precision, with interval", "lower left")
+    for curve, color, label in dressed([_drawn(curve) for curve in shown]):
+        height = 1.9 if color == GRAY else 2.0
+        ax.step(curve.x, curve.y, color=color, lw=1.6, label=label, zorder=height)
+    percent_axes(ax, (-0.01, 1.01))
+    curve_legend(ax, "average precision, with interval", "lower left")
     return tidy(ax, "recall: found among positive rows", "precision: positive among found")
+
+
+def _drawn(curve: PrecisionRecallCurve) -> RankedCurve:
+    # Precision holds from one found row to the next, as average precision counts it.
+    recall = np.append(0.0, curve.recall)
+    precision = np.append(curve.precision[:1], curve.precision)
+    score = curve.average_precision
+    return RankedCurve(
+        str(curve.label), recall, precision, (score.value, score.low, score.high)
+    )
 
 
 def _several(curves: Curve | Sequence[Curve]) -> list[Curve]:
@@ -71,46 +77,3 @@ def _several(curves: Curve | Sequence[Curve]) -> list[Curve]:
             "there must be a curve to draw; found none. Evaluate rows of at least 2 classes."
         )
     return shown
-
-
-def _dressed(curves: Sequence[Curve], scores: list[Score]) -> list[tuple[Curve, str, str]]:
-    """Return curves with color and name, and last the best of too many, which share gray."""
-    rising = np.argsort([score.value for score in scores], kind="stable")
-    named, others = np.sort(rising[: len(COLORS)]), rising[len(COLORS) :]
-    dressed = [
-        (curves[i], color, _named(str(curves[i].label), scores[i]))
-        for i, color in zip(named, COLORS, strict=False)
-    ]
-    for rank, i in enumerate(others):
-        words = f"{len(others)} others: {scores[i].value:.3f} or more"
-        dressed.append((curves[i], GRAY, "" if rank else words))
-    return dressed
-
-
-def _height(color: str) -> float:
-    return 1.9 if color == GRAY else 2.0
-
-
-def _named(name: str, score: Score) -> str:
-    return f"{shortened(name, 20)}: {score.value:.3f} ({score.low:.3f} to {score.high:.3f})"
-
-
-def _legend(ax: Axes, title: str, place: Literal["lower left", "lower right"]) -> None:
-    """Put the legend into the corner that good curves leave empty."""
-    size = "small" if len(ax.lines) < 6 else "x-small"
-    ax.legend(
-        title=title,
-        loc=place,
-        fontsize=size,
-        title_fontsize=size,
-        frameon=False,
-        handlelength=1.4,
-        labelspacing=0.35,
-        alignment="left",
-    )
-
-
-def _percent_axes(ax: Axes) -> None:
-    ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_formatter(PercentFormatter(1.0))

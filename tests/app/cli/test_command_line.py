@@ -5,8 +5,8 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from numpy.testing import assert_allclose
-from typer.testing import CliRunner
 
 import credo
 from credo.app.cli.command_line import command_line

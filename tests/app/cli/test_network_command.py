@@ -2,9 +2,9 @@ import re
 from xml.etree import ElementTree
 
 import pytest
+from click.testing import CliRunner
 from numpy.testing import assert_allclose
 from PIL import Image
-from typer.testing import CliRunner
 
 from credo.app.cli.command_line import command_line
 from credo.data.network_file.network_file import load_network, save_network

@@ -2,7 +2,7 @@ import io
 
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from credo.app.cli.command_line import command_line
 from credo.app.console.csv_place import CsvPlace

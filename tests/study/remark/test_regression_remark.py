@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from credo.app.report.regression_report import regression_page
 from credo.distributions.estimate import Estimate
 from credo.distributions.normal import Normal
 from credo.distributions.predictive import Predictive
 from credo.study.job import fit_table
 from credo.study.remark.class_remark import class_remarks
 from credo.study.remark.regression_remark import headline, regression_remarks
+from credo.study.report.report import report_page
 from credo.study.result.result import FitSettings
 from credo.study.result.wording import number
 
@@ -246,9 +246,7 @@ def test_the_answer_and_the_tile_say_the_same_share(result):
     bad = gained(judged(result, 3.0 + np.arange(40) % 2, 1.0), 0.5, 0.5)
     assert ", none of the variance among them explained" in headline(bad)
     assert not any("Cross-validation agrees" in text for text in texts(bad, "good"))
-    assert "<b>none</b><span>of the variance of test rows explained</span>" in regression_page(
-        bad
-    )
+    assert "<b>none</b><span>of the variance of test rows explained</span>" in report_page(bad)
 
 
 def test_numbers_that_stand_for_missing_are_a_caution(table):

@@ -7,20 +7,17 @@ import io
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
-import typer
-from typer.core import TyperGroup
+import click
 
 import credo
 from credo import app, study
-from credo.app.cli.network_command import add_network_commands
-from credo.app.cli.option import QuoteFormulas, named_columns, with_fields
+from credo.app.cli.network_command import network, query
+from credo.app.cli.option import FilePath, InOrder, quote_formulas
+from credo.app.cli.report_process import report_process
 from credo.app.console.flag import with_flags
-from credo.app.report.report_process import report_process
 from credo.data.error import DataError
 
 __all__ = ["command_line", "main"]
@@ -31,12 +28,16 @@ INTERRUPTED = 130
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EPIPE})
 
-# Typer brings its own copy of click in some versions; this is the class in either.
-_UsageError: Any = typer.BadParameter.__mro__[1]
 
-
-class _OneSentence(TyperGroup):
+class _OneSentence(InOrder):
     """Commands whose user errors are one sentence and exit code 2; bugs keep a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; Ctrl-C ends it without a word of click."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise click.Abort from error
 
     def main(self, *args: Any, **settings: Any) -> Any:
         """Run a command; where it stands alone, end the process with its exit code."""
@@ -48,39 +49,29 @@ class _OneSentence(TyperGroup):
             exit_code = super().main(*args, **settings) or 0
         except DataError as error:
             _fail(with_flags(str(error)))
-        except _UsageError as error:
+        except click.UsageError as error:
             command = error.ctx.command_path if error.ctx else "credo"
             _fail(f"{error.format_message().rstrip('.')}; see {command} --help.")
-        except typer.Abort:
-            exit_code = INTERRUPTED
+        except click.Abort:
+            _fail("stopped; each output is whole or as it was before.", INTERRUPTED)
         except MemoryError:
             _fail("the memory must suffice for the work; found too little; use less data.")
-        # Typer makes this of Ctrl-C, without a word.
-        if exit_code == INTERRUPTED:
-            _fail("stopped; each output is whole or as it was before.", INTERRUPTED)
         sys.exit(exit_code)
 
 
 def _fail(sentence: str, exit_code: int = USER_ERROR) -> NoReturn:
-    typer.echo(f"credo: {' '.join(sentence.split())}", err=True)
+    click.echo(f"credo: {' '.join(sentence.split())}", err=True)
     sys.exit(exit_code)
 
 
-command_line = typer.Typer(
-    cls=_OneSentence,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    help="Predictions with honest uncertainty, from a table of numbers, categories and dates.",
-)
-
-
-def _share_like(example: float) -> Callable[[float | None], float | None]:
+def _share_like(example: float) -> Callable[..., float | None]:
     """Return a check of a share, whose complaint names an example that makes sense."""
 
-    def check(value: float | None) -> float | None:
+    def check(
+        context: click.Context, parameter: click.Parameter, value: float | None
+    ) -> float | None:
         if value is not None and not 0 < value < 1:
-            raise typer.BadParameter(
+            raise click.BadParameter(
                 f"it must be above 0 and below 1; found {value:g}; pass a share such as "
                 f"{example}"
             )
@@ -89,187 +80,204 @@ def _share_like(example: float) -> Callable[[float | None], float | None]:
     return check
 
 
-def _positive(value: float | None) -> float | None:
+def _positive(
+    context: click.Context, parameter: click.Parameter, value: float | None
+) -> float | None:
     if value is not None and not 0 < value < float("inf"):
-        raise typer.BadParameter(
+        raise click.BadParameter(
             f"it must be positive and finite; found {value:g}; pass a cost such as 0.2"
         )
     return value
 
 
-TablePath = Annotated[Path, typer.Argument(help="CSV or Parquet file with one header line.")]
-ModelPath = Annotated[Path, typer.Argument(help="Model file written by credo fit.")]
-TestShare = Annotated[
-    float,
-    typer.Option(callback=_share_like(0.2), help="Share of the rows held out as a test."),
-]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of the choice of test rows.")]
-Coverage = Annotated[
-    float, typer.Option(callback=_share_like(0.9), help="Probability of the intervals.")
-]
-OwnCoverage = Annotated[
-    float | None,
-    typer.Option(
-        callback=_share_like(0.9),
-        help="Probability of the intervals; that of training if not given.",
-    ),
-]
+def _names(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (value or "").split(",") if name.strip())
 
 
-class TaskName(StrEnum):
-    """What a target is predicted as."""
-
-    auto = "auto"
-    classification = "classification"
-    regression = "regression"
-
-
-TaskChoice = Annotated[
-    TaskName,
-    typer.Option("--task", help="Predict classes or a number; auto decides by the column."),
-]
-LossPath = Annotated[
-    Path | None,
-    typer.Option(help="CSV file of losses: a row for each action, a column for each class."),
-]
-RejectCost = Annotated[
-    float | None,
-    typer.Option(callback=_positive, help="Cost of leaving a row undecided."),
-]
-Ignored = Annotated[
-    str | None, typer.Option(help="Names of columns not to use, separated by commas.")
-]
+target = click.option("--target", required=True, help="Name of the column to predict.")
+report = click.option("--report", type=FilePath, help="Where to write an HTML report.")
+seed = click.option(
+    "--seed", type=click.IntRange(min=0), default=0, help="Seed of the choice of test rows."
+)
+task = click.option(
+    "--task",
+    type=click.Choice(("auto", "classification", "regression")),
+    default="auto",
+    help="Predict classes or a number; auto decides by the column.",
+)
+ignore = click.option(
+    "--ignore", callback=_names, help="Names of columns not to use, separated by commas."
+)
 
 
-@command_line.callback(invoke_without_command=True)
-def start(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
-) -> None:
+@click.group(
+    cls=_OneSentence, invoke_without_command=True, context_settings={"show_default": True}
+)
+@click.option("--version", is_flag=True, help="Print the version.")
+@click.pass_context
+def command_line(context: click.Context, version: bool) -> None:
     """Predictions with honest uncertainty, from a table of numbers, categories and dates."""
     if version:
-        typer.echo(f"credo {credo.__version__}")
+        click.echo(f"credo {credo.__version__}")
     elif context.invoked_subcommand is None:
-        typer.echo(context.get_help())
-
-
-@dataclass(frozen=True)
-class FitOptions:
-    """What ``credo fit`` is told."""
-
-    table: TablePath
-    target: Annotated[str, typer.Option(help="Name of the column to predict.")]
-    out: Annotated[Path | None, typer.Option(help="Where to save the model.")] = None
-    report: Annotated[Path | None, typer.Option(help="Where to write an HTML report.")] = None
-    test_share: TestShare = 0.2
-    seed: Seed = 0
-    coverage: Coverage = 0.9
-    task: TaskChoice = TaskName.auto
-    loss: LossPath = None
-    reject: RejectCost = None
-    ignore: Ignored = None
-
-
-def fit(options: FitOptions) -> None:
-    """Learn to predict a column, and say how well and how surely."""
-    with report_process(options.report is not None) as maker:
-        settings = study.FitSettings(
-            test_share=options.test_share,
-            seed=options.seed,
-            coverage=options.coverage,
-            task=options.task.value,
-            loss=options.loss,
-            reject=options.reject,
-            ignore=named_columns(options.ignore),
-        )
-        app.terminal_job.fit(
-            options.table, options.target, settings, options.out, options.report, maker
-        )
-
-
-command_line.command()(with_fields(FitOptions, fit))
+        click.echo(context.get_help())
 
 
 @command_line.command()
-def predict(
-    model: ModelPath,
-    table: TablePath,
-    out: Annotated[Path | None, typer.Option(help="Where to write a CSV file.")] = None,
-    coverage: OwnCoverage = None,
-    decide: Annotated[
-        Path | None,
-        typer.Option(help="CSV file of losses; adds the action of least expected loss."),
-    ] = None,
-    quote_formulas: QuoteFormulas = False,
+@click.argument("table", type=FilePath)
+@target
+@click.option("--out", type=FilePath, help="Where to save the model.")
+@report
+@click.option(
+    "--test-share",
+    type=float,
+    default=0.2,
+    callback=_share_like(0.2),
+    help="Share of the rows held out as a test.",
+)
+@seed
+@click.option(
+    "--coverage",
+    type=float,
+    default=0.9,
+    callback=_share_like(0.9),
+    help="Probability of the intervals.",
+)
+@task
+@click.option(
+    "--loss",
+    type=FilePath,
+    help="CSV file of losses: a row for each action, a column for each class.",
+)
+@click.option(
+    "--reject", type=float, callback=_positive, help="Cost of leaving a row undecided."
+)
+@ignore
+def fit(
+    table: Path,
+    target: str,
+    out: Path | None,
+    report: Path | None,
+    test_share: float,
+    seed: int,
+    coverage: float,
+    task: Any,
+    loss: Path | None,
+    reject: float | None,
+    ignore: tuple[str, ...],
 ) -> None:
-    """Predict each row of a table: mean, sd and interval, or class and probabilities."""
+    """Learn to predict a column, and say how well and how surely.
+
+    TABLE is a CSV or Parquet file with one header line.
+    """
+    with report_process(report is not None) as maker:
+        settings = study.FitSettings(
+            test_share=test_share,
+            seed=seed,
+            coverage=coverage,
+            task=task,
+            loss=loss,
+            reject=reject,
+            ignore=ignore,
+        )
+        app.terminal_job.fit(table, target, settings, out, report, maker)
+
+
+@command_line.command()
+@click.argument("model", type=FilePath)
+@click.argument("table", type=FilePath)
+@click.option("--out", type=FilePath, help="Where to write a CSV file.")
+@click.option(
+    "--coverage",
+    type=float,
+    callback=_share_like(0.9),
+    help="Probability of the intervals; that of training if not given.",
+)
+@click.option(
+    "--decide",
+    type=FilePath,
+    help="CSV file of losses; adds the action of least expected loss.",
+)
+@quote_formulas
+def predict(
+    model: Path,
+    table: Path,
+    out: Path | None,
+    coverage: float | None,
+    decide: Path | None,
+    quote_formulas: bool,
+) -> None:
+    """Predict each row of a table: mean, sd and interval, or class and probabilities.
+
+    MODEL is a file written by credo fit, TABLE a CSV or Parquet file with one header line.
+    """
     place = app.CsvPlace(out, quote_formulas)
     app.predict_job.predict(model, table, place, coverage, decide)
 
 
-def _print_models(is_wanted: bool) -> None:
+def _print_models(context: click.Context, parameter: click.Parameter, is_wanted: bool) -> None:
     if is_wanted:
         app.terminal_job.list_models()
-        raise typer.Exit
-
-
-@dataclass(frozen=True)
-class CompareOptions:
-    """What ``credo compare`` is told."""
-
-    table: TablePath
-    target: Annotated[str, typer.Option(help="Name of the column to predict.")]
-    models: Annotated[
-        str | None,
-        typer.Option(help="Names of models, separated by commas; all if not given."),
-    ] = None
-    report: Annotated[Path | None, typer.Option(help="Where to write an HTML report.")] = None
-    seed: Seed = 0
-    task: TaskChoice = TaskName.auto
-    ignore: Ignored = None
-    list_models: Annotated[
-        bool,
-        typer.Option(
-            "--list-models",
-            callback=_print_models,
-            is_eager=True,
-            help="Print the names of all models, and what they are.",
-        ),
-    ] = False
-
-
-def compare(options: CompareOptions) -> None:
-    """Say which models predict a column better, and which cannot be told apart."""
-    app.terminal_job.compare(
-        options.table,
-        options.target,
-        None if options.models is None else options.models.split(","),
-        options.task.value,
-        options.seed,
-        options.report,
-        named_columns(options.ignore),
-    )
-
-
-command_line.command()(with_fields(CompareOptions, compare))
+        context.exit()
 
 
 @command_line.command()
-def inspect(model: ModelPath) -> None:
-    """Say what a model file holds and how good it was."""
+@click.argument("table", type=FilePath)
+@target
+@click.option("--models", help="Names of models, separated by commas; all if not given.")
+@report
+@seed
+@task
+@ignore
+@click.option(
+    "--list-models",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_print_models,
+    help="Print the names of all models, and what they are.",
+)
+def compare(
+    table: Path,
+    target: str,
+    models: str | None,
+    report: Path | None,
+    seed: int,
+    task: Any,
+    ignore: tuple[str, ...],
+) -> None:
+    """Say which models predict a column better, and which cannot be told apart.
+
+    TABLE is a CSV or Parquet file with one header line.
+    """
+    names = None if models is None else models.split(",")
+    app.terminal_job.compare(table, target, names, task, seed, report, ignore)
+
+
+@command_line.command()
+@click.argument("model", type=FilePath)
+def inspect(model: Path) -> None:
+    """Say what a model file holds and how good it was.
+
+    MODEL is a file written by credo fit.
+    """
     app.inspect_job.inspect(model)
 
 
 @command_line.command()
-def demo(
-    folder: Annotated[Path, typer.Option(help="Where the results go.")] = Path("credo-demo"),
-) -> None:
+@click.option(
+    "--folder", type=FilePath, default=Path("credo-demo"), help="Where the results go."
+)
+def demo(folder: Path) -> None:
     """Fit the strength of concrete from its mixture and age, on data that come with credo."""
     with report_process(is_wanted=True) as maker:
         app.terminal_job.demo(folder, maker)
 
 
-add_network_commands(command_line)
+command_line.add_command(query)
+command_line.add_command(network)
 
 
 def main() -> None:

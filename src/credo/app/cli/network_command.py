@@ -6,33 +6,29 @@ One option may be followed by several values, as in ``--given a=1 b=2``.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
 
-import typer
-from typer.core import TyperCommand
+import click
 
 from credo import app
-from credo.app.cli.option import QuoteFormulas, with_fields
+from credo.app.cli.option import FilePath, InOrder, quote_formulas
 
-__all__ = [
-    "ManyValues",
-    "add_network_commands",
-    "spread_values",
-]
+__all__ = ["ManyValues", "network", "query", "spread_values"]
 
 
 ASSIGNMENTS = ("--given", "--do")
 NAMES = ("--of",)
 
 
-class ManyValues(TyperCommand):
-    """A command that takes ``--given a=1 b=2`` as ``--given a=1 --given b=2``."""
+class ManyValues(click.Command):
+    """A command that takes ``--given a=1 b=2`` as ``--given a=1 --given b=2``.
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+    Options of click take a fixed number of values.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments after every value has its own option."""
-        return list(super().parse_args(ctx, spread_values(args)))
+        return super().parse_args(ctx, spread_values(args))
 
 
 def spread_values(
@@ -71,120 +67,120 @@ def spread_values(
     return spread
 
 
-NetworkPath = Annotated[
-    Path, typer.Argument(help="Network file: .bif, .xmlbif, .uai or .json, also with .gz.")
-]
-Given = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="What is known, as variable=state, one or several; a|b is one of two states, "
-        "a:0.8|b:0.2 says how likely a vague observation is in each.",
-        metavar="VARIABLE=STATE ...",
-    ),
-]
-Do = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="What is set by intervention, as variable=state, one or several.",
-        metavar="VARIABLE=STATE ...",
-    ),
-]
+given = click.option(
+    "--given",
+    multiple=True,
+    metavar="VARIABLE=STATE ...",
+    help="What is known, as variable=state, one or several; a|b is one of two states, "
+    "a:0.8|b:0.2 says how likely a vague observation is in each.",
+)
+do = click.option(
+    "--do",
+    multiple=True,
+    metavar="VARIABLE=STATE ...",
+    help="What is set by intervention, as variable=state, one or several.",
+)
 
 
-@dataclass(frozen=True)
-class QueryOptions:
-    """What ``credo query`` is told."""
+@click.command(cls=ManyValues)
+@click.argument("network", type=FilePath)
+@click.option(
+    "--of",
+    multiple=True,
+    metavar="VARIABLE ...",
+    help="Variables asked for, one or several; all that are not given by default.",
+)
+@given
+@do
+@click.option(
+    "--joint", is_flag=True, help="Ask for the variables jointly, not each by itself."
+)
+@click.option(
+    "--data",
+    type=FilePath,
+    help="CSV or Parquet file of cases: a column for each variable known, empty cells where "
+    "nothing is known.",
+)
+@click.option("--out", type=FilePath, help="Where to write a CSV file.")
+@click.option("--method", default="auto", help="auto, exact, or the name of an approximation.")
+@quote_formulas
+def query(
+    network: Path,
+    of: tuple[str, ...],
+    given: tuple[str, ...],
+    do: tuple[str, ...],
+    joint: bool,
+    data: Path | None,
+    out: Path | None,
+    method: str,
+    quote_formulas: bool,
+) -> None:
+    """Say what is probable in a network given what is known, once or for each row of a table.
 
-    network: NetworkPath
-    of: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Variables to tell, one or several; all that are not given by default.",
-            metavar="VARIABLE ...",
-        ),
-    ] = None
-    given: Given = None
-    do: Do = None
-    joint: Annotated[
-        bool, typer.Option("--joint", help="Tell the variables jointly, not each by itself.")
-    ] = False
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            help="CSV or Parquet file of cases: a column for each variable known, "
-            "empty cells where nothing is known."
-        ),
-    ] = None
-    out: Annotated[Path | None, typer.Option(help="Where to write a CSV file.")] = None
-    method: Annotated[
-        str, typer.Option(help="auto, exact, or the name of an approximation.")
-    ] = "auto"
-    quote_formulas: QuoteFormulas = False
-
-
-def query(options: QueryOptions) -> None:
-    """Tell what is probable in a network given what is known, once or for each row of a table.
+    NETWORK is a .bif, .xmlbif, .uai or .json file, also with .gz.
 
     For example: credo query asia.bif --of lung --given smoke=yes dysp=yes
     """
-    settings = app.QuerySettings(
-        options.of or (),
-        options.given or (),
-        options.do or (),
-        options.joint,
-        options.method,
-    )
-    place = app.CsvPlace(options.out, options.quote_formulas)
-    app.query_job.query(options.network, settings, options.data, place)
+    settings = app.QuerySettings(of, given, do, joint, method)
+    app.query_job.query(network, settings, data, app.CsvPlace(out, quote_formulas))
 
 
-def info(network: NetworkPath) -> None:
-    """Say what a network is made of, what exact answers cost, and what looks odd."""
+@click.group(cls=InOrder, invoke_without_command=True)
+@click.pass_context
+def network(context: click.Context) -> None:
+    """Look at, convert and draw networks."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+@network.command()
+@click.argument("network", type=FilePath)
+def info(network: Path) -> None:
+    """Say what a network is made of, what exact answers cost, and what looks odd.
+
+    NETWORK is a .bif, .xmlbif, .uai or .json file, also with .gz.
+    """
     app.network_job.info(network)
 
 
-def convert(
-    network: NetworkPath,
-    out: Annotated[Path, typer.Argument(help="File to write; its extension is the format.")],
-) -> None:
-    """Write a network in another format: .bif, .xmlbif, .uai or .json."""
+@network.command()
+@click.argument("network", type=FilePath)
+@click.argument("out", type=FilePath)
+def convert(network: Path, out: Path) -> None:
+    """Write a network in another format: .bif, .xmlbif, .uai or .json.
+
+    NETWORK is the file to read, also with .gz, and OUT the file to write; its extension is
+    the format.
+    """
     app.network_job.convert(network, out)
 
 
-@dataclass(frozen=True)
-class DrawOptions:
-    """What ``credo network draw`` is told."""
-
-    network: NetworkPath
-    out: Annotated[Path, typer.Option(help="Picture to write: .svg, .png or .pdf.")]
-    given: Given = None
-    do: Do = None
-    max_states: Annotated[
-        int, typer.Option(min=2, help="Lines per node; rarer states share one line.")
-    ] = 6
-    names_only: Annotated[
-        bool, typer.Option("--names-only", help="Draw names without probabilities.")
-    ] = False
-
-
-def draw(options: DrawOptions) -> None:
+@network.command(cls=ManyValues)
+@click.argument("network", type=FilePath)
+@click.option(
+    "--out", type=FilePath, required=True, help="Picture to write: .svg, .png or .pdf."
+)
+@given
+@do
+@click.option(
+    "--max-states",
+    type=click.IntRange(min=2),
+    default=6,
+    help="Lines per node; rarer states share one line.",
+)
+@click.option("--names-only", is_flag=True, help="Draw names without probabilities.")
+def draw(
+    network: Path,
+    out: Path,
+    given: tuple[str, ...],
+    do: tuple[str, ...],
+    max_states: int,
+    names_only: bool,
+) -> None:
     """Draw a network, with bars for what is probable in each node.
+
+    NETWORK is a .bif, .xmlbif, .uai or .json file, also with .gz.
 
     For example: credo network draw asia.bif --out asia.svg --given smoke=yes dysp=yes
     """
-    settings = app.DrawSettings(
-        options.given or (), options.do or (), options.max_states, options.names_only
-    )
-    app.draw_job.draw(options.network, options.out, settings)
-
-
-def add_network_commands(command_line: typer.Typer) -> None:
-    """Add ``query`` and ``network`` to the command line."""
-    command_line.command(cls=ManyValues)(with_fields(QueryOptions, query))
-    network = typer.Typer(
-        help="Look at, convert and draw networks.", rich_markup_mode=None, no_args_is_help=True
-    )
-    network.command()(info)
-    network.command()(convert)
-    network.command(cls=ManyValues)(with_fields(DrawOptions, draw))
-    command_line.add_typer(network, name="network")
+    app.draw_job.draw(network, out, app.DrawSettings(given, do, max_states, names_only))

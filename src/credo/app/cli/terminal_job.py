@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from rich.text import Text
 
 from credo import app, study
+from credo.app.cli.report_process import ReportProcess
 from credo.app.console.console import print_places
-from credo.app.report.report_process import ReportProcess
 from credo.app.terminal import terminal
 from credo.data.error import OutputError
 from credo.data.output import atomic_file, require_apart, require_writable
@@ -31,11 +32,16 @@ def fit(
 ) -> None:
     """Fit a table, print what was found, and write the model and the report if asked to."""
     _require_places(table, out, report)
+
+    def begin(judged: Any) -> None:
+        if report is not None:
+            maker.begin(study.report_content(judged))
+
     with terminal.progress_bar(terminal.stderr()) as progress:
-        result = fit_table(table, target, settings, progress, maker.begin)
+        result = fit_table(table, target, settings, progress, begin)
         if report is not None:
             progress(1.0, "drawing the report")
-            page = maker.page(result)
+            page = maker.page()
     if out is not None:
         Study.of(result).save(out)
     if report is not None:
@@ -65,7 +71,7 @@ def compare(
         found = study.compare_table(table, target, names, task, seed, ignore)
     if report is not None:
         with atomic_file(report) as file:
-            file.write(app.comparison_page(found).encode())
+            file.write(study.comparison_page(found).encode())
     console = terminal.stdout()
     app.print_comparison(console, found)
     print_places(console, {} if report is None else {"report": report})

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from rich.console import Console
 from rich.text import Text
 
 from credo.app.terminal.terminal import print_notes, print_table
-from credo.evaluation.comparison.comparison import TITLES, Comparison
-from credo.evaluation.comparison.verdict import Verdict
 from credo.study.compare_job import TableComparison
-from credo.study.result.wording import count, number, plus_minus, spread
+from credo.study.result.comparison_text import (
+    comparison_rows,
+    said_by,
+    score_title,
+    shown_scores,
+)
+from credo.study.result.wording import count
 
-__all__ = ["comparison_rows", "print_comparison", "said_by", "score_title", "shown_scores"]
-
-ALL_PAIRS = 3
-"""Up to so many models every pair is told; of more, the leader against each other one."""
+__all__ = ["print_comparison"]
 
 
 def print_comparison(console: Console, found: TableComparison) -> None:
@@ -40,70 +39,6 @@ def print_comparison(console: Console, found: TableComparison) -> None:
     print_notes(console, [*failed, *comparison.notes])
 
 
-def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
-    """Return headings and cells of the table of models."""
-    is_classes = comparison.kind == "classifier"
-    middle = ["error", "MCC"] if is_classes else ["RMSE"]
-    headings = ["model", "log score", *middle, "log evidence", "probability", "weight"]
-    rows = []
-    for name, row in comparison.table.iterrows():
-        numbers = (
-            [
-                spread(row["error_rate"], row["error_rate_low"], row["error_rate_high"], True),
-                f"{row['mcc']:.2f}",
-            ]
-            if is_classes
-            else [f"{number(row['rmse'])} ± {number(row['rmse_error'], 2)}"]
-        )
-        evidence = row["log_evidence"]
-        rows.append(
-            [
-                str(name),
-                plus_minus(row["log_score"], row["log_score_error"], 3),
-                *numbers,
-                f"{evidence:,.1f}" if np.isfinite(evidence) else "-",
-                _share(row["probability"]),
-                _share(row["stacking_weight"]),
-            ]
-        )
-    return headings, rows
-
-
-def shown_scores(comparison: Comparison) -> list[str]:
-    """Return the scores in the order they are told: what all models have before evidence."""
-    return sorted(comparison.by, key=lambda score: score == "evidence")
-
-
-def score_title(comparison: Comparison, score: str) -> str:
-    """Return a score in words; for numbers accuracy is the squared error."""
-    is_error = score == "accuracy" and comparison.kind == "regressor"
-    return "squared error" if is_error else TITLES[score]
-
-
-def said_by(comparison: Comparison, score: str) -> tuple[str, list[str]]:
-    """Return which model is best by a score, if any is, and the verdicts worth telling."""
-    verdicts = [verdict for verdict in comparison.verdicts if verdict.by == score]
-    if not verdicts:
-        return "nothing can be said.", []
-    best = comparison.best(score)
-    compared = {name for verdict in verdicts for name in (verdict.first, verdict.second)}
-    among = (
-        "" if len(compared) == len(comparison.names) else f" of the {len(compared)} compared"
-    )
-    unbeaten = ", ".join(comparison.contenders(score))
-    head = f"{best} is best{among}." if best else f"no single best; unbeaten: {unbeaten}."
-    return head, [f"{verdict}." for verdict in _worth_telling(comparison, verdicts)]
-
-
-def _worth_telling(comparison: Comparison, verdicts: list[Verdict]) -> Iterator[Verdict]:
-    if len(comparison.names) <= ALL_PAIRS:
-        yield from verdicts
-        return
-    firsts = [verdict.first for verdict in verdicts]
-    leader = max(comparison.names, key=firsts.count)
-    yield from (v for v in verdicts if leader in (v.first, v.second))
-
-
 def _head(found: TableComparison) -> str:
     comparison = found.comparison
     n_folds = len(np.unique(comparison.fold))
@@ -112,7 +47,3 @@ def _head(found: TableComparison) -> str:
         f"{count(found.n_columns, 'column')} used to predict {found.target!r}; "
         f"{count(len(comparison.names), 'model')} in {n_folds} folds."
     )
-
-
-def _share(value: float) -> str:
-    return "-" if np.isnan(value) else f"{value:.3f}"

@@ -144,6 +144,11 @@ class Judged(ABC, Generic[P]):
         """The scores of the best single candidate."""
 
     @property
+    @abstractmethod
+    def n_folds(self) -> int:
+        """Number of folds that the training rows allowed."""
+
+    @property
     def candidates(self) -> tuple[Any, ...]:
         """The scores of the candidates."""
         return self.scores[:-1]

@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from credo.app.report.picture import MAX_POINTS, N_WORST, drawn_rows, profiles
-from credo.app.report.report import report_page
 from credo.distributions import Normal, Predictive
 from credo.study.job import fit_table
+from credo.study.report.picture import MAX_POINTS, N_WORST, drawn_rows, profiles
+from credo.study.report.report import report_page
+from credo.study.report.svg import svg_picture
 from credo.study.result.effect import strongest_effects
 from credo.study.result.wording import score_cells
 
@@ -202,4 +203,5 @@ def test_doubt_without_end_does_not_set_the_scale_of_the_profiles(result):
     assert np.isinf(odd.band()).any()
     shown = profiles(dataclasses.replace(result, profiles=(odd, *result.profiles[1:])))
     assert len(shown) == len(result.profiles)
-    assert not any("nan" in picture or "inf" in picture for picture in shown[1:])
+    drawn = [svg_picture(one.name, one.size, one.drawing.draw) for one in shown[1:]]
+    assert not any("nan" in picture or "inf" in picture for picture in drawn)

@@ -14,15 +14,17 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from threading import Lock, Thread
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import credo
-from credo import app
+from credo import study
 from credo.__main__ import load_quickly
-from credo.app.report.page import in_turn
+from credo.app.console.flag import with_flags
 from credo.numerics.parallel.row_block import n_cores
+
+if TYPE_CHECKING:
+    from credo.study.report.content import Page
 
 __all__ = ["ReportProcess", "halves", "report_process", "serve"]
 
@@ -31,13 +33,13 @@ PATIENCE = 60.0
 
 STANDARD_OUTPUT = 1
 
-_COMMAND = "from credo.app.report.report_process import serve; serve()"
+_COMMAND = "from credo.app.cli.report_process import serve; serve()"
 _FIRST = b"<!DOCTYPE html>"
 _FLAGS = {"I": "isolated", "E": "ignore_environment", "s": "no_user_site"}
 
 
 class ReportProcess:
-    """Makes the page of a report as soon as there is something to draw.
+    """Makes the page of a report as soon as its content is known.
 
     Parameters
     ----------
@@ -49,22 +51,25 @@ class ReportProcess:
         self._process = process
         self._asking: Thread | None = None
         self._page = b""
+        self._content: Page | None = None
         self._lock, self._is_closed = Lock(), False
 
-    def begin(self, judged: Any) -> None:
-        """Let the page be made of what was judged; do not wait for it."""
+    def begin(self, content: Page) -> None:
+        """Let a page be made of its content; do not wait for it."""
+        self._content = content
         # Whatever goes wrong with the other process, this one can make the page.
         with self._lock, suppress(Exception):
             if self._process is not None and not self._is_closed:
-                thread = Thread(target=self._ask, args=(pickle.dumps(judged),), daemon=True)
+                thread = Thread(target=self._ask, args=(pickle.dumps(content),), daemon=True)
                 thread.start()
                 self._asking = thread
 
-    def page(self, judged: Any) -> bytes:
-        """Return the page, made here if the other process did not."""
+    def page(self) -> bytes:
+        """Return the page that was begun, made here if the other process did not."""
         if self._asking is not None:
             self._asking.join(PATIENCE)
-        return self._page or app.report_page(judged).encode()
+        assert self._content is not None
+        return self._page or study.page_html(self._content, wording=with_flags).encode()
 
     def close(self) -> None:
         """End the other process, whatever it is doing."""
@@ -105,16 +110,15 @@ def report_process(is_wanted: bool) -> Iterator[ReportProcess]:
 
 
 def serve() -> None:
-    """Load what makes reports, read what was judged, and write its page.
+    """Load what makes pages, read the content of one, and write it.
 
     The first argument says where the credo is that asks: another one may mean other things.
     """
     if sys.argv[1] != credo.__file__:
         os._exit(1)
     load_quickly()
-    for module in ("class_report", "regression_report"):
-        import_module(f"credo.app.report.{module}")
-    page = app.report_page(pickle.load(sys.stdin.buffer), halves).encode()
+    page_html = study.page_html
+    page = page_html(pickle.load(sys.stdin.buffer), halves, with_flags).encode()
     # What others print stays in its buffer. Nothing is left to be cleared away either, which
     # takes as long as a picture.
     with os.fdopen(sys.stdout.fileno(), "wb") as out:
@@ -138,7 +142,7 @@ def halves(parts: Sequence[Callable[[], str]]) -> list[str]:
             os.close(end)
         copy = -1
     if copy < 0:
-        return in_turn(parts)
+        return [part() for part in parts]
     source, sink = ends
     if copy == 0:
         os.close(source)
@@ -146,13 +150,13 @@ def halves(parts: Sequence[Callable[[], str]]) -> list[str]:
     os.close(sink)
     with os.fdopen(source, "rb") as found:
         try:
-            made, answer = in_turn(parts[:middle]), found.read()
+            made, answer = [part() for part in parts[:middle]], found.read()
         except BaseException:
             os.kill(copy, signal.SIGKILL)
             raise
         finally:
             status = os.waitpid(copy, 0)[1]
-    return made + (in_turn(parts[middle:]) if status else pickle.loads(answer))
+    return made + ([part() for part in parts[middle:]] if status else pickle.loads(answer))
 
 
 def _answer(parts: Sequence[Callable[[], str]], sink: int) -> NoReturn:
@@ -162,7 +166,7 @@ def _answer(parts: Sequence[Callable[[], str]], sink: int) -> NoReturn:
         # Who reads what the first process writes must not wait for this one.
         os.dup2(os.open(os.devnull, os.O_WRONLY), STANDARD_OUTPUT)
         with os.fdopen(sink, "wb") as out:
-            pickle.dump(in_turn(parts), out)
+            pickle.dump([part() for part in parts], out)
         status = 0
     os._exit(status)
 

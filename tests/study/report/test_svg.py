@@ -1,6 +1,6 @@
 import pytest
 
-from credo.app.report.svg import svg_picture
+from credo.study.report.svg import svg_picture
 
 
 @pytest.mark.filterwarnings("error")

@@ -1,5 +1,6 @@
 """A report made by a second process, against the same made in this one."""
 
+import dataclasses
 import os
 import signal
 import subprocess
@@ -11,9 +12,23 @@ from types import SimpleNamespace
 
 import pytest
 
-from credo.app.report import report_process as module
-from credo.app.report.report import report_page
-from credo.app.report.report_process import ReportProcess, report_process
+from credo.app.cli.report_process import ReportProcess, report_process
+from credo.study.report import report_process as module
+from credo.study.report.page import page_html
+from credo.study.report.report import report_content
+
+
+class Unpicklable(str):
+    """A text that cannot be sent to another process."""
+
+    def __reduce__(self):
+        raise TypeError
+
+
+@pytest.fixture(scope="module")
+def content(result):
+    return report_content(result)
+
 
 FLAGS = dict.fromkeys(module._FLAGS.values(), 0)
 
@@ -32,25 +47,25 @@ def started(monkeypatch):
 
 @pytest.mark.parametrize("kind", ["result", "sorted_rows"])
 def test_another_process_makes_the_same_page(kind, request, started, elsewhere):
-    judged = request.getfixturevalue(kind)
+    content = report_content(request.getfixturevalue(kind))
     with report_process(is_wanted=True) as maker:
-        maker.begin(judged)
-        assert maker.page(judged) == report_page(judged).encode()
+        maker.begin(content)
+        assert maker.page() == page_html(content).encode()
 
 
-def test_files_of_the_current_folder_are_no_modules(result, tmp_path, monkeypatch, started):
+def test_files_of_the_current_folder_are_no_modules(content, tmp_path, monkeypatch, started):
     (tmp_path / "numpy.py").write_text("open('ran', 'w')\n")
     monkeypatch.chdir(tmp_path)
     with report_process(is_wanted=True) as maker:
-        maker.begin(result)
-        assert maker.page(result) == report_page(result).encode()
+        maker.begin(content)
+        assert maker.page() == page_html(content).encode()
     assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize(
     "code", ["raise SystemExit(1)", "print('half of a p', flush=True); 1/0"]
 )
-def test_a_process_that_fails_is_made_up_for(code, result):
+def test_a_process_that_fails_is_made_up_for(code, content):
     process = subprocess.Popen(
         [sys.executable, "-c", code],
         stdin=subprocess.PIPE,
@@ -58,15 +73,15 @@ def test_a_process_that_fails_is_made_up_for(code, result):
         stderr=subprocess.DEVNULL,
     )
     maker = ReportProcess(process)
-    maker.begin(result)
-    assert maker.page(result) == report_page(result).encode()
+    maker.begin(content)
+    assert maker.page() == page_html(content).encode()
 
 
-def test_a_process_that_cannot_be_started_is_made_up_for(result, monkeypatch, started):
+def test_a_process_that_cannot_be_started_is_made_up_for(content, monkeypatch, started):
     monkeypatch.setattr(sys, "executable", "/no/such/file")
     with report_process(is_wanted=True) as maker:
-        maker.begin(result)
-        assert maker.page(result) == report_page(result).encode()
+        maker.begin(content)
+        assert maker.page() == page_html(content).encode()
 
 
 def test_whatever_stops_the_work_ends_the_other_process(monkeypatch, started):
@@ -99,12 +114,12 @@ def test_one_core_or_what_draws_being_loaded_make_a_process_useless(
     assert module._is_worth() is is_worth
 
 
-def test_what_others_print_is_no_part_of_the_page(result, tmp_path, monkeypatch, started):
+def test_what_others_print_is_no_part_of_the_page(content, tmp_path, monkeypatch, started):
     (tmp_path / "sitecustomize.py").write_text("print('hello')\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with report_process(is_wanted=True) as maker:
-        maker.begin(result)
-        assert maker.page(result) == report_page(result).encode()
+        maker.begin(content)
+        assert maker.page() == page_html(content).encode()
 
 
 def test_another_credo_than_the_one_that_asks_does_not_answer(tmp_path):
@@ -128,15 +143,18 @@ def test_what_this_python_must_not_load_the_other_must_not_either(flag, letter, 
 
 @pytest.mark.parametrize("trouble", ["unpicklable", "no thread", "closed"])
 def test_whatever_keeps_the_other_from_being_asked_is_made_up_for(
-    trouble, result, monkeypatch, started
+    trouble, content, monkeypatch, started
 ):
     with report_process(is_wanted=True) as maker:
         if trouble == "closed":
             maker.close()
         if trouble == "no thread":
             monkeypatch.setattr(module.Thread, "start", None)
-        maker.begin((lambda: 1) if trouble == "unpicklable" else result)
-        assert maker.page(result) == report_page(result).encode()
+        sent = content
+        if trouble == "unpicklable":
+            sent = dataclasses.replace(content, footer=Unpicklable(content.footer))
+        maker.begin(sent)
+        assert maker.page() == page_html(content).encode()
 
 
 def failing():
@@ -146,7 +164,7 @@ def failing():
 LONG = 300_000
 SERVED = """
 import sys, time
-from credo.app.report.report_process import halves
+from credo.app.cli.report_process import halves
 sys.stdin.buffer.read()
 halves([lambda: time.sleep(60) or "a", lambda: "b" * {n_letters}])
 """
