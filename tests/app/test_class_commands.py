@@ -83,7 +83,7 @@ def test_decisions_add_the_action_of_least_expected_loss(model, work):
 def test_inspect_tells_classes_scores_and_classifiers(model):
     ran = run("inspect", model)
     assert ran.exit_code == 0, ran.output
-    for part in ("a TableClassification", "('no', 'yes')", "stack", "LogisticRegression()"):
+    for part in ("a Study", "('no', 'yes')", "stack", "LogisticRegression()"):
         assert part in ran.stdout
 
 

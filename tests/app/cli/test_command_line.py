@@ -102,7 +102,7 @@ def test_inspect_tells_what_the_file_holds(fitted, csv_file):
     text = run("inspect", "model.credo").stdout
     table = credo.data.read_table(csv_file)
     for part in (
-        "TableRegression",
+        "a Study written",
         table.fingerprint(),
         f"credo-bayes {credo.__version__}",
         "Probabilities after all rows: constant <0.001",

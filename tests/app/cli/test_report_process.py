@@ -12,8 +12,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from credo.app.cli import report_process as module
 from credo.app.cli.report_process import ReportProcess, report_process
-from credo.study.report import report_process as module
+from credo.app.console.flag import with_flags
 from credo.study.report.page import page_html
 from credo.study.report.report import report_content
 
@@ -36,7 +37,7 @@ FLAGS = dict.fromkeys(module._FLAGS.values(), 0)
 @pytest.fixture
 def elsewhere(monkeypatch):
     """Let no page be made in this process."""
-    monkeypatch.setattr(module, "app", None)
+    monkeypatch.setattr(module, "study", None)
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def test_another_process_makes_the_same_page(kind, request, started, elsewhere):
     content = report_content(request.getfixturevalue(kind))
     with report_process(is_wanted=True) as maker:
         maker.begin(content)
-        assert maker.page() == page_html(content).encode()
+        assert maker.page() == page_html(content, wording=with_flags).encode()
 
 
 def test_files_of_the_current_folder_are_no_modules(content, tmp_path, monkeypatch, started):
@@ -58,7 +59,7 @@ def test_files_of_the_current_folder_are_no_modules(content, tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     with report_process(is_wanted=True) as maker:
         maker.begin(content)
-        assert maker.page() == page_html(content).encode()
+        assert maker.page() == page_html(content, wording=with_flags).encode()
     assert not (tmp_path / "ran").exists()
 
 
@@ -74,14 +75,14 @@ def test_a_process_that_fails_is_made_up_for(code, content):
     )
     maker = ReportProcess(process)
     maker.begin(content)
-    assert maker.page() == page_html(content).encode()
+    assert maker.page() == page_html(content, wording=with_flags).encode()
 
 
 def test_a_process_that_cannot_be_started_is_made_up_for(content, monkeypatch, started):
     monkeypatch.setattr(sys, "executable", "/no/such/file")
     with report_process(is_wanted=True) as maker:
         maker.begin(content)
-        assert maker.page() == page_html(content).encode()
+        assert maker.page() == page_html(content, wording=with_flags).encode()
 
 
 def test_whatever_stops_the_work_ends_the_other_process(monkeypatch, started):
@@ -119,7 +120,7 @@ def test_what_others_print_is_no_part_of_the_page(content, tmp_path, monkeypatch
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with report_process(is_wanted=True) as maker:
         maker.begin(content)
-        assert maker.page() == page_html(content).encode()
+        assert maker.page() == page_html(content, wording=with_flags).encode()
 
 
 def test_another_credo_than_the_one_that_asks_does_not_answer(tmp_path):
@@ -154,7 +155,7 @@ def test_whatever_keeps_the_other_from_being_asked_is_made_up_for(
         if trouble == "unpicklable":
             sent = dataclasses.replace(content, footer=Unpicklable(content.footer))
         maker.begin(sent)
-        assert maker.page() == page_html(content).encode()
+        assert maker.page() == page_html(content, wording=with_flags).encode()
 
 
 def failing():

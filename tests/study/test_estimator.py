@@ -1,0 +1,86 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import credo
+from credo.models import LinearRegression
+from credo.study import TableClassifier, TableRegressor
+
+
+@parametrize_with_checks(
+    [TableRegressor(models=("linear",)), TableClassifier(n_folds=3, models=("linear",))]
+)
+def test_the_contract_of_scikit_learn_holds(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def rows(table):
+    return table.drop(columns="outcome"), table["outcome"].to_numpy()
+
+
+def test_frames_with_text_dates_and_gaps_go_through_pipelines_and_searches(rows):
+    X, y = rows
+    search = GridSearchCV(
+        make_pipeline(TableRegressor()),
+        {"tableregressor__models": [("linear",), ("linear", "spline")]},
+        cv=3,
+    ).fit(X, y)
+    assert search.best_params_ == {"tableregressor__models": ("linear", "spline")}
+    assert search.best_score_ > 0.9
+    assert_allclose(search.predict(X), search.best_estimator_.predict(X))
+
+
+def test_all_candidates_are_weighed_by_evidence_on_all_rows(rows):
+    X, y = rows
+    model = TableRegressor().fit(X[["dose"]], y)
+    average = model.model_.average
+    linear = LinearRegression().fit(X[["dose"]], y)
+    place = average.names_.index("linear")
+    assert average.estimators_[place].log_evidence_ == pytest.approx(linear.log_evidence_)
+    assert average.names_[int(np.argmax(average.probability_))] not in ("constant", "linear")
+
+
+def test_classes_keep_their_type_and_order_though_text_has_another(rows):
+    X, y = rows
+    labels = np.where(y > np.median(y), 10, 9)
+    model = TableClassifier(models=("linear",)).fit(X, labels)
+    assert model.classes_.tolist() == [9, 10]
+    assert model.predict(X).dtype == labels.dtype
+    assert model.score(X, labels) > 0.8
+    text = TableClassifier(models=("linear",)).fit(X, np.where(labels == 9, "low", "up"))
+    assert_allclose(model.predict_proba(X), text.predict_proba(X))
+
+
+def test_pandas_polars_and_more_columns_predict_alike(rows):
+    X, y = rows
+    model = TableRegressor(models=("linear",)).fit(X, y)
+    assert_allclose(model.predict(pl.from_pandas(X)), model.predict(X))
+    assert_allclose(model.predict(X.assign(more=1)), model.predict(X))
+    with pytest.raises(ValueError, match="Feature names seen at fit time, yet now missing"):
+        model.predict(X.drop(columns="dose"))
+
+
+@pytest.mark.parametrize("model", [TableRegressor(), TableClassifier()])
+def test_a_saved_estimator_predicts_as_it_did(model, rows, tmp_path):
+    X, y = rows
+    model = clone(model).set_params(models=("linear",))
+    model.fit(X, y if isinstance(model, TableRegressor) else y > 10)
+    credo.save(model, tmp_path / "m.credo")
+    assert_array_equal(credo.load(tmp_path / "m.credo").predict(X), model.predict(X))
+
+
+def test_what_cannot_be_learned_from_is_refused(rows):
+    X, y = rows
+    with pytest.raises(ValueError, match="at least 2 rows of each class"):
+        TableClassifier().fit(X, np.arange(len(X)) == 0)
+    with pytest.raises(ValueError, match="y must be finite|infinity"):
+        TableRegressor().fit(X, np.full(len(X), np.inf))
+    with pytest.raises(ValueError, match="must have an input column"):
+        TableRegressor().fit(pd.DataFrame({"one": np.ones(len(X))}), y)

@@ -1,0 +1,180 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import credo
+from credo.data.error import DataError, TableError
+from credo.decisions import LossMatrix
+from credo.study import FitSettings, Study, fit_table
+
+
+@pytest.fixture(scope="module")
+def numbers(table):
+    return credo.fit(table, target="outcome")
+
+
+@pytest.fixture(scope="module")
+def classes(clinic_classes):
+    return credo.fit(clinic_classes, target="outcome")
+
+
+def test_the_front_door_and_the_command_line_study_a_table_alike(numbers, result, table):
+    assert numbers.model.scores == pytest.approx(result.model.scores, nan_ok=True) or [
+        repr(score) for score in numbers.model.scores
+    ] == [repr(score) for score in result.model.scores]
+    told = result.model.predict(table).frame
+    assert_allclose(numbers.predict(table), told["mean"])
+    pd.testing.assert_frame_equal(numbers.predict_frame(table), told)
+
+
+def test_a_path_a_pandas_frame_and_a_polars_frame_are_the_same_table(csv_file, table):
+    quick = {"models": ("linear",), "n_folds": 2}
+    studies = [
+        credo.fit(source, "outcome", **quick)
+        for source in (table, csv_file, str(csv_file), pl.from_pandas(table))
+    ]
+    for study in studies[1:]:
+        assert_allclose(study.predict(table), studies[0].predict(table), rtol=1e-9)
+
+
+def test_numbers_come_as_mean_distribution_and_frame(numbers, table):
+    predictive, frame = numbers.predict_dist(table), numbers.predict_frame(table, coverage=0.5)
+    assert_allclose(numbers.predict(table), predictive.mean())
+    assert_allclose(frame["mean"], predictive.mean())
+    assert_allclose(frame[["low", "high"]], predictive.interval(0.5), rtol=1e-6)
+    assert frame["patient_id"].tolist() == table["patient_id"].astype(str).tolist()
+    assert any("missing value" in note for note in frame.attrs["notes"])
+
+
+def test_classes_come_as_label_probability_and_decision(classes, clinic_classes):
+    probability = classes.predict_proba(clinic_classes)
+    assert classes.classes_.tolist() == ["cured", "sick"]
+    likeliest = classes.classes_[probability.argmax(axis=1)]
+    assert_array_equal(classes.predict(clinic_classes), likeliest)
+    assert_allclose(classes.predict_dist(clinic_classes).probability, probability)
+    costs = LossMatrix([[0, 5], [1, 0]], ["cured", "sick"], ["wait", "treat"])
+    is_treated = probability[:, 0] < 5 * probability[:, 1]
+    expected = np.where(is_treated, "treat", "wait")
+    assert_array_equal(classes.decide(clinic_classes, costs).action, expected)
+    assert_array_equal(classes.predict_frame(clinic_classes, loss=costs)["action"], expected)
+
+
+def test_what_needs_classes_is_refused_for_numbers_and_the_other_way(numbers, classes, table):
+    for asked in (
+        lambda: numbers.classes_,
+        lambda: numbers.predict_proba(table),
+        lambda: numbers.decide(table),
+        lambda: numbers.predict_frame(table, loss=LossMatrix.zero_one(["a", "b"])),
+    ):
+        with pytest.raises(TableError, match="needs a target of classes; found that 'outcome'"):
+            asked()
+    with pytest.raises(TableError, match="`coverage` needs a target of numbers"):
+        classes.predict_frame(table, coverage=0.9)
+
+
+def test_scores_of_numbers_are_what_they_are_by_definition(numbers, table):
+    new = table.assign(outcome=table["outcome"] + 1.0)
+    new.loc[3, "outcome"] = np.nan
+    score, rows = numbers.score(new), new.dropna(subset="outcome")
+    predictive, y = numbers.predict_dist(rows), rows["outcome"].to_numpy()
+    assert score.n_rows == len(table) - 1
+    assert score.log_score == pytest.approx(predictive.log_prob(y).mean())
+    assert score.rmse == pytest.approx(np.sqrt(np.mean((predictive.mean() - y) ** 2)))
+    assert score.r_squared == pytest.approx(1 - score.rmse**2 / y.var())
+    low, high = predictive.interval(0.9).T
+    assert score.coverage == pytest.approx(np.mean((low <= y) & (y <= high)))
+    assert np.isnan(score.accuracy)
+
+
+def test_scores_of_classes_are_what_they_are_by_definition(classes, clinic_classes):
+    score, y = classes.score(clinic_classes), clinic_classes["outcome"].to_numpy()
+    hits = classes.predict(clinic_classes) == y
+    chosen = classes.predict_proba(clinic_classes)[np.arange(len(y)), (y == "sick").astype(int)]
+    assert score.accuracy == pytest.approx(hits.mean())
+    assert score.log_score == pytest.approx(np.log(chosen).mean())
+    with pytest.raises(TableError, match="target column 'outcome' must be in"):
+        classes.score(clinic_classes.drop(columns="outcome"))
+
+
+def test_the_table_has_the_scores_of_all_candidates_and_of_their_mixture(numbers, classes):
+    assert numbers.table().index[0] == "constant"
+    assert numbers.table().index[-1] == "average"
+    assert numbers.table()["probability"][:-1].sum() == pytest.approx(1)
+    assert classes.table()["weight"][:-1].sum() == pytest.approx(1)
+    assert numbers.table().loc["average", "rmse"] == numbers.judged.mixture.rmse
+
+
+@pytest.mark.parametrize("kind", ["numbers", "classes"])
+def test_a_study_saved_and_loaded_is_the_same_with_a_short_repr(kind, request, table, tmp_path):
+    study = request.getfixturevalue(kind)
+    study.save(tmp_path / "study.credo")
+    again = credo.load(tmp_path / "study.credo")
+    assert isinstance(again, Study)
+    assert repr(again) == repr(study)
+    assert len(repr(again)) < 200
+    assert_array_equal(again.predict(table), study.predict(table))
+    assert again.fingerprint == study.fingerprint == study.judged.data.fingerprint
+    pd.testing.assert_frame_equal(again.table(), study.table())
+    assert {remark.text for remark in again.remarks} >= {
+        remark.text for remark in study.remarks if remark.tone in ("answer", "caution")
+    }
+    with pytest.raises(DataError, match="a report needs the rows that were held out"):
+        again.report(tmp_path / "page.html")
+
+
+def test_a_file_of_the_model_alone_opens_as_a_study(result, table, tmp_path):
+    credo.save(result.model, tmp_path / "m.credo", fingerprint="f")
+    opened = credo.load(tmp_path / "m.credo")
+    assert isinstance(opened, Study)
+    assert opened.fingerprint == "f"
+    assert_allclose(opened.predict(table), result.model.predict(table).frame["mean"])
+
+
+def test_a_report_is_the_page_of_what_was_judged(numbers, tmp_path):
+    numbers.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert page.startswith("<!DOCTYPE html>")
+    assert "Predictions of &#39;outcome&#39; are off by" in page
+    assert page.count("<svg") > 3
+
+
+def test_a_notebook_shows_scores_and_remarks_and_runs_nothing(table):
+    odd = table.rename(columns={"dose": "<script>alert(1)</script>"})
+    study = credo.fit(odd, "outcome", models=("linear",), n_folds=2)
+    page = study._repr_html_()
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+    assert "average" in page
+    assert "are off by" in page
+
+
+@pytest.mark.parametrize("kind", ["numbers", "classes"])
+def test_the_estimator_inside_predicts_as_the_study(kind, request, table):
+    study = request.getfixturevalue(kind)
+    rows = table[list(study.inputs)]
+    assert_array_equal(study.estimator.predict(rows), study.predict(table))
+    assert_array_equal(study.estimator.predict(table), study.predict(table))
+
+
+def test_candidates_can_be_named(table):
+    study = credo.fit(table, "outcome", models=("linear",), n_folds=2)
+    assert study.table().index.tolist() == ["constant", "linear", "average"]
+    with pytest.raises(
+        TableError, match="`models` must name models that suit the table; found"
+    ):
+        credo.fit(table, "outcome", models=("lineer",))
+
+
+def test_errors_name_arguments_and_no_options(table):
+    for call in (
+        lambda: credo.fit(table, "outcom"),
+        lambda: credo.fit(table, "outcome", ignore="doze"),
+        lambda: credo.fit(table, "outcome", reject=0.2),
+        lambda: fit_table(table, "outcome", FitSettings(ignore=("outcome",))),
+    ):
+        with pytest.raises(TableError) as caught:
+            call()
+        assert "--" not in str(caught.value)
+        assert "`" in str(caught.value)
