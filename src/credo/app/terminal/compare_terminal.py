@@ -17,7 +17,7 @@ from credo.study.result.wording import count, number, plus_minus, spread
 __all__ = ["comparison_rows", "print_comparison", "said_by", "score_title", "shown_scores"]
 
 ALL_PAIRS = 3
-"""Up to so many models every pair is told; of more, the leader against each other one."""
+"""Up to so many models every pair is named; of more, the leader against each other one."""
 
 
 def print_comparison(console: Console, found: TableComparison) -> None:
@@ -28,8 +28,8 @@ def print_comparison(console: Console, found: TableComparison) -> None:
     console.print()
     headings, rows = comparison_rows(comparison)
     print_table(console, headings, rows)
-    told = "Every row was predicted by models that had not seen its fold; ± standard error."
-    console.print(Text(told, "dim"))
+    note = "Every row was predicted by models that had not seen its fold; ± standard error."
+    console.print(Text(note, "dim"))
     for score in shown_scores(comparison):
         verdict, sentences = said_by(comparison, score)
         console.print()
@@ -70,7 +70,7 @@ def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]
 
 
 def shown_scores(comparison: Comparison) -> list[str]:
-    """Return the scores in the order they are told: what all models have before evidence."""
+    """Return the scores in the order they are shown: what all models have before evidence."""
     return sorted(comparison.by, key=lambda score: score == "evidence")
 
 
