@@ -80,7 +80,7 @@ def test_what_cannot_be_learned_from_is_refused(rows):
     X, y = rows
     with pytest.raises(ValueError, match="at least 2 rows of each class"):
         TableClassifier().fit(X, np.arange(len(X)) == 0)
-    with pytest.raises(ValueError, match="y must be finite|infinity"):
+    with pytest.raises(ValueError, match="infinity"):
         TableRegressor().fit(X, np.full(len(X), np.inf))
     with pytest.raises(ValueError, match="must have an input column"):
         TableRegressor().fit(pd.DataFrame({"one": np.ones(len(X))}), y)

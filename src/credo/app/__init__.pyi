@@ -2,9 +2,8 @@ from credo.app.cli import draw_job as draw_job
 from credo.app.cli import inspect_job as inspect_job
 from credo.app.cli import network_job as network_job
 from credo.app.cli import predict_job as predict_job
-from credo.app.cli import query_job as query_job
 from credo.app.cli import terminal_job as terminal_job
 from credo.app.cli.draw_job import DrawSettings as DrawSettings
-from credo.app.cli.query_job import QuerySettings as QuerySettings
+from credo.app.cli.network_job import QuerySettings as QuerySettings
 from credo.app.console.csv_place import CsvPlace as CsvPlace
 from credo.app.terminal.compare_terminal import print_comparison as print_comparison

@@ -66,7 +66,9 @@ def test_a_place_that_is_read_is_refused(tmp_path):
 @pytest.mark.parametrize("command", [["query", "x.bif"], ["predict", "m.credo", "t.csv"]])
 def test_both_commands_take_the_option(command, monkeypatch):
     places = []
-    monkeypatch.setattr("credo.app.cli.query_job.query", lambda *given: places.append(given[3]))
+    monkeypatch.setattr(
+        "credo.app.cli.network_job.query", lambda *given: places.append(given[3])
+    )
     monkeypatch.setattr(
         "credo.app.cli.predict_job.predict", lambda *given: places.append(given[2])
     )

@@ -1,7 +1,7 @@
 import pytest
 
-from credo.app.question.finding_text import told_findings, typed_findings, typed_settings
-from credo.app.question.question_error import QuestionError
+from credo.app.question.finding_text import findings_text, typed_findings, typed_settings
+from credo.app.question.network_question import QuestionError
 from credo.graphs.variable import Variable
 
 VARIABLES = {
@@ -72,4 +72,4 @@ def test_a_variable_is_set_to_one_state_only(typed):
 
 def test_findings_are_told_as_people_write_them():
     given = {"smoke": "yes", "grade": {3, 1}, "rain": {True: 0.9, False: 0.1}}
-    assert told_findings(given) == "smoke = yes, grade = 1 or 3, rain ~ True:0.9 False:0.1"
+    assert findings_text(given) == "smoke = yes, grade = 1 or 3, rain ~ True:0.9 False:0.1"

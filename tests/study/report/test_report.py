@@ -9,11 +9,16 @@ import pandas as pd
 import pytest
 
 from credo.distributions import Normal, Predictive
+from credo.study.compare_job import compare_table
 from credo.study.job import fit_table
+from credo.study.report.compare_report import comparison_page
+from credo.study.report.content import Card, Page, Section, Sentences
+from credo.study.report.page import page_html
 from credo.study.report.picture import MAX_POINTS, N_WORST, drawn_rows, profiles
 from credo.study.report.report import report_page
 from credo.study.report.svg import svg_picture
 from credo.study.result.effect import strongest_effects
+from credo.study.result.result import FitSettings
 from credo.study.result.wording import score_cells
 
 HOSTILE = "<script>alert('x')</script>"
@@ -115,6 +120,40 @@ def test_names_that_hold_html_or_formulas_are_shown_as_they_are():
     text = "".join(tags.text)
     for name in (HOSTILE, '"onload="x" & $x_{1$', "target <i>", "constant </td>"):
         assert name in text
+
+
+def test_classes_actions_and_files_that_hold_html_are_shown_as_they_are(tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=80)
+    well, ill = "<s>well</s>", HOSTILE.replace("/", "")
+    frame = pd.DataFrame({"x": x, "y": np.where(x + rng.normal(size=80) > 0, ill, well)})
+    path = tmp_path / "<i>table.csv"
+    frame.to_csv(path, index=False)
+    loss = tmp_path / "loss.csv"
+    loss.write_text(f"action,{well},{ill}\n<u>treat,1,0\nwait,0,5\n")
+    page = report_page(fit_table(path, "y", FitSettings(loss=loss)))
+    tags = parsed(page)
+    assert not {"script", "s", "i", "u"} & {tag for tag, _ in tags.seen}
+    text = "".join(tags.text)
+    for name in (well, ill, "<i>table.csv", "<u>treat"):
+        assert name in text
+    assert HOSTILE.replace("/", "") not in page
+
+
+def test_a_comparison_of_a_hostile_table_is_shown_as_it_is():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 2)), columns=["x", HOSTILE])
+    found = compare_table(frame, HOSTILE, ["constant", "linear"])
+    tags = parsed(comparison_page(found))
+    assert "script" not in {tag for tag, _ in tags.seen}
+    assert HOSTILE in "".join(tags.text)
+
+
+def test_arguments_in_notes_are_options_of_the_command_line():
+    said = Sentences((("fact", "pass `task='regression'` <b>"),))
+    section = Section("", "", (Card("", "", (said,)),))
+    page = page_html(Page("", "", "", (), (section,), ""))
+    assert '<li class="fact">pass --task regression &lt;b&gt;</li>' in page
 
 
 def test_the_same_result_gives_the_same_page(result, page):

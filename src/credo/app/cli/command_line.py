@@ -306,7 +306,7 @@ def main() -> None:
 
 
 def _or_nowhere(stream: TextIO | None) -> TextIO:
-    """Return a stream, or one that forgets what it is told where a closed one left none."""
+    """Return a stream, or one that forgets what is written where a closed one left none."""
     return Path(os.devnull).open("w", encoding="utf-8") if stream is None else stream
 
 

@@ -15,14 +15,17 @@ from rich.text import Text
 
 from credo.app.console.console import progress_bar, stderr, stdout
 from credo.app.question.finding_text import (
+    findings_text,
     require_free,
-    told_findings,
     typed_findings,
     typed_settings,
 )
-from credo.app.question.network_question import answering, require_answers
-from credo.app.question.opened_network import opened_network
-from credo.app.question.question_error import QuestionError
+from credo.app.question.network_question import (
+    QuestionError,
+    answering,
+    opened_network,
+    require_answers,
+)
 from credo.data.output import atomic_file, require_apart, require_writable
 from credo.graphs.variable import nearest
 from credo.plots.network import network_figure
@@ -66,8 +69,8 @@ def draw(path: Path, out: Path, settings: DrawSettings) -> None:
     require_free((), findings, set_to)
     if not settings.names_only:
         require_answers(net, path.name, set_to)
-    with progress_bar(console) as tell, answering(path.name, console):
-        tell(0.2, "asking and drawing")
+    with progress_bar(console) as advance, answering(path.name, console):
+        advance(0.2, "asking and drawing")
         figure = network_figure(
             net,
             findings,
@@ -108,4 +111,4 @@ def picture_bytes(figure: Figure, extension: str) -> bytes:
 
 def _title(given: Mapping[str, Any], do: Mapping[str, Any]) -> str:
     parts = (("given", given), ("set", do))
-    return "; ".join(f"{what} {told_findings(part)}" for what, part in parts if part)
+    return "; ".join(f"{what} {findings_text(part)}" for what, part in parts if part)

@@ -88,8 +88,8 @@ def _print_regression(console: Console, model: TableRegression, weights: EffectL
     print_scores(console, model.scores, model.coverage, winner.name)
     console.print()
     shares = zip(model.average.names_, model.average.probability_, strict=True)
-    told = ", ".join(f"{name} {probability(share)}" for name, share in shares)
-    print_notes(console, [f"Probabilities after all rows: {told}."])
+    text = ", ".join(f"{name} {probability(share)}" for name, share in shares)
+    print_notes(console, [f"Probabilities after all rows: {text}."])
     named = zip(model.average.names_, model.average.estimators_, strict=True)
     parts = [f"{name}: {meaning}; {made}." for name, meaning, made in described(named)]
     print_notes(console, parts)

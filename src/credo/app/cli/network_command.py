@@ -122,7 +122,7 @@ def query(
     For example: credo query asia.bif --of lung --given smoke=yes dysp=yes
     """
     settings = app.QuerySettings(of, given, do, joint, method)
-    app.query_job.query(network, settings, data, app.CsvPlace(out, quote_formulas))
+    app.network_job.query(network, settings, data, app.CsvPlace(out, quote_formulas))
 
 
 @click.group(cls=InOrder, invoke_without_command=True)

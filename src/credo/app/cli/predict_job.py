@@ -28,10 +28,10 @@ def predict(
     """Write the predictions of a table as CSV, to a file or to standard output."""
     place.require_free(table, model)
     console = stderr()
-    with progress_bar(console) as tell:
-        tell(0.0, "opening the model")
+    with progress_bar(console) as advance:
+        advance(0.0, "opening the model")
         fitted = _loaded(model)
-        tell(0.2, "predicting")
+        advance(0.2, "predicting")
         prediction = _predicted(fitted, model.name, table, coverage, losses)
     place.write(prediction.frame, N_DIGITS)
     print_notes(console, prediction.notes)

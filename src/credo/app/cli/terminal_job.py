@@ -1,4 +1,4 @@
-"""The commands that learn: check the outputs, work, write whole files, and tell."""
+"""The commands that learn: check the outputs, work, write whole files, print the result."""
 
 from __future__ import annotations
 

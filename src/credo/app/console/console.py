@@ -20,7 +20,6 @@ from rich.text import Text
 
 from credo.app.console.flag import with_flags
 from credo.study.progress import Progress
-from credo.study.progress import Progress as Told
 from credo.study.result.result import Remark
 
 __all__ = [
@@ -50,7 +49,7 @@ def spoken_progress(
     quiet: float = QUIET_SECONDS,
     repeat: float = REPEAT_SECONDS,
 ) -> Iterator[Progress]:
-    """Yield what a job tells its progress to; lines are said once it takes long.
+    """Yield what a job calls with its progress; lines are said once it takes long.
 
     Parameters
     ----------
@@ -61,8 +60,8 @@ def spoken_progress(
 
     Examples
     --------
-    >>> with spoken_progress(print) as tell:
-    ...     tell(0.5, "fitting")
+    >>> with spoken_progress(print) as advance:
+    ...     advance(0.5, "fitting")
     """
     start, step, is_done = time.monotonic(), ["starting"], Event()
 
@@ -72,13 +71,13 @@ def spoken_progress(
             say(f"still {step[0]} after {time.monotonic() - start:.0f} s ...")
             wait = repeat
 
-    def tell(share: float, what: str) -> None:
+    def advance(share: float, what: str) -> None:
         step[0] = what
 
     speaker = Thread(target=speak, daemon=True)
     speaker.start()
     try:
-        yield tell
+        yield advance
     finally:
         is_done.set()
         speaker.join()
@@ -89,14 +88,14 @@ _CAUTION = ("!", "yellow")
 
 
 @contextmanager
-def progress_bar(console: Console) -> Iterator[Told]:
-    """Yield what a job tells its progress to; the bar vanishes when the job is done.
+def progress_bar(console: Console) -> Iterator[Progress]:
+    """Yield what a job calls with its progress; the bar vanishes when the job is done.
 
     Where nobody looks at a terminal, a job that takes long says now and then where it is.
     """
     if not console.is_terminal:
-        with spoken_progress(lambda line: console.print(Text(line), soft_wrap=True)) as tell:
-            yield tell
+        with spoken_progress(lambda line: console.print(Text(line), soft_wrap=True)) as advance:
+            yield advance
         return
     rich = import_module("rich.progress")
     columns = (
@@ -107,10 +106,10 @@ def progress_bar(console: Console) -> Iterator[Told]:
     with rich.Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("starting", total=1.0)
 
-        def tell(share: float, step: str) -> None:
+        def advance(share: float, step: str) -> None:
             progress.update(task, completed=share, description=step)
 
-        yield tell
+        yield advance
 
 
 def stdout() -> Console:

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from credo.app.question.network_question import log_constant
-from credo.app.question.question_error import QuestionError
+from credo.app.question.network_question import QuestionError, log_constant
 from credo.data.network_file.case_table import CaseTable
 from credo.data.table.column_name import quoted
 from credo.models.network.answer.answer_frame import labelled_answer
@@ -50,7 +49,7 @@ def case_answers(
     asked: Sequence[str],
     given: Mapping[str, Any],
     method: str = "auto",
-    tell: Progress = silent,
+    advance: Progress = silent,
 ) -> CaseAnswers:
     """Return the posteriors of some variables for each case; impossible rows have none.
 
@@ -60,15 +59,15 @@ def case_answers(
         Findings that all cases share.
     method
         How to answer, as for ``net.query``.
-    tell
-        Is told how far the work is.
+    advance
+        Is called with how far the work is.
     """
     findings = _with_shared(net, cases, given)
     _require_own_names(net, cases, asked)
     constant = log_constant(net, method)
     parts = []
     for start in range(0, len(findings), CHUNK):
-        tell(start / len(findings), f"answering, row {start + 1:,} of {len(findings):,}")
+        advance(start / len(findings), f"answering, row {start + 1:,} of {len(findings):,}")
         part = _chunk(net, findings.iloc[start : start + CHUNK], asked, method)
         parts.append(part.assign(**{LOG_PROB: part[LOG_PROB] - constant}))
     answers = pd.concat(parts)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from credo.app.question.question_error import QuestionError
+from credo.app.question.network_question import QuestionError
 from credo.data.network_file.state_text import state_of
 from credo.graphs.variable import UnknownState, Variable, nearest
 from credo.models.network.value.findings import read_findings
 
 __all__ = [
+    "findings_text",
     "require_free",
     "require_names",
-    "told_findings",
     "typed_findings",
     "typed_settings",
 ]
@@ -68,7 +68,7 @@ def typed_settings(texts: Iterable[str], variables: Mapping[str, Variable]) -> d
     vague = list(read_findings(variables, found).likelihood)
     if vague:
         raise QuestionError(
-            f"`do` must set a variable to one state; found {told_findings(found)}; choose one "
+            f"`do` must set a variable to one state; found {findings_text(found)}; choose one "
             f"state of {vague[0]}."
         )
     return found
@@ -96,12 +96,12 @@ def require_free(asked: Sequence[str], given: Mapping[str, Any], do: Mapping[str
             )
 
 
-def told_findings(given: Mapping[str, Any]) -> str:
+def findings_text(given: Mapping[str, Any]) -> str:
     """Return findings as a person would write them.
 
     Examples
     --------
-    >>> told_findings({"smoke": "yes", "age": {"old": 0.8, "young": 0.2}})
+    >>> findings_text({"smoke": "yes", "age": {"old": 0.8, "young": 0.2}})
     'smoke = yes, age ~ old:0.8 young:0.2'
     """
     return ", ".join(f"{name} {_told(value)}" for name, value in given.items())

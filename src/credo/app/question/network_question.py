@@ -1,16 +1,18 @@
-"""Questions to networks whose failures are told in a sentence."""
+"""Networks from files and questions to them, whose failures are one sentence."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from credo.app.console.console import noted_warnings
-from credo.app.question.question_error import QuestionError
+from credo.data.error import DataError
+from credo.data.network_file.network_file import load_network
 from credo.graphs.variable import UnknownState, UnknownVariable
 from credo.inference.engine.error import (
     ImpossibleFindings,
@@ -18,11 +20,29 @@ from credo.inference.engine.error import (
     MemoryWithheld,
 )
 from credo.models.network.bayesian_network import BayesianNetwork
+from credo.models.network.markov_random_field import MarkovRandomField
 from credo.models.network.network import UNTOLD, Network
 
-__all__ = ["answering", "log_constant", "require_answers", "told_log_prob"]
+__all__ = [
+    "QuestionError",
+    "answering",
+    "found_log_prob",
+    "log_constant",
+    "opened_network",
+    "require_answers",
+]
 
 TOO_LARGE = (InferenceTooLarge, MemoryWithheld)
+
+
+class QuestionError(DataError):
+    """A question with unknown names, findings that contradict each other, or no answer."""
+
+
+def opened_network(path: Path, console: Console) -> BayesianNetwork | MarkovRandomField:
+    """Return the network in a file; each warning on the way is printed as a note."""
+    with noted_warnings(console):
+        return load_network(path)
 
 
 def require_answers(net: Network, source: str, do: Mapping[str, Any]) -> None:
@@ -39,15 +59,15 @@ def require_answers(net: Network, source: str, do: Mapping[str, Any]) -> None:
         )
 
 
-def told_log_prob(net: Network, given: Any, do: Mapping[str, Any] | None, method: str) -> Any:
-    """Return the log probability of findings, NaN if the method does not tell it."""
+def found_log_prob(net: Network, given: Any, do: Mapping[str, Any] | None, method: str) -> Any:
+    """Return the log probability of findings, NaN if the method does not find it."""
     if do or method in UNTOLD:
         return net.marginals(given, do or None, method).log_prob
     return net.log_prob(given, method)
 
 
 def log_constant(net: Network, method: str) -> float:
-    """Return the log of the sum of a network's density, NaN if the method does not tell it."""
+    """Return the log of the sum of a network's density, NaN if the method does not find it."""
     if isinstance(net, BayesianNetwork):
         return 0.0
     return math.nan if method in UNTOLD else float(net.log_partition(method=method))
@@ -55,7 +75,7 @@ def log_constant(net: Network, method: str) -> float:
 
 @contextmanager
 def answering(source: str, console: Console, method: str = "auto") -> Iterator[None]:
-    """Tell warnings as notes, and raise a `QuestionError` where there is no answer.
+    """Print warnings as notes, and raise a `QuestionError` where there is no answer.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from credo.app.question.finding_text import told_findings
+from credo.app.question.finding_text import findings_text
 
 __all__ = ["Answer", "RealAnswer", "StateAnswer"]
 
@@ -80,29 +80,29 @@ class Answer:
 
     def lines(self) -> list[str]:
         """Return sentences on findings, their probability, and the method."""
-        lines = [f"given {told_findings(self.given)}"] if self.given else []
+        lines = [f"given {findings_text(self.given)}"] if self.given else []
         if self.do:
-            lines.append(f"set {told_findings(self.do)}")
+            lines.append(f"set {findings_text(self.do)}")
         return [*lines, *self._probability_line(), self._method_line()]
 
     def _probability_line(self) -> list[str]:
         if self.log_prob is None:
             return []
         if math.isnan(self.log_prob):
-            return ["log P(given) is not told by this method"]
+            return ["log P(given) is not found by this method"]
         sign = "=" if self.is_exact else "is about"
         what = "density(given)" if self.is_density else "P(given)"
-        told = f"log {what} {sign} {self.log_prob:.6g}"
+        text = f"log {what} {sign} {self.log_prob:.6g}"
         if self.is_relative:
-            return [f"{told}, in the scale of the likelihoods"]
+            return [f"{text}, in the scale of the likelihoods"]
         if abs(self.log_prob) > LARGEST_LOG:
-            return [told]
-        return [f"{told}, {what} {sign} {math.exp(self.log_prob):.4g}"]
+            return [text]
+        return [f"{text}, {what} {sign} {math.exp(self.log_prob):.4g}"]
 
     def _method_line(self) -> str:
         if not self.is_exact:
-            told = [f"method: {self.method}", "approximate", self.error]
-            return ", ".join(part for part in told if part)
+            text = [f"method: {self.method}", "approximate", self.error]
+            return ", ".join(part for part in text if part)
         return "method: exact" if self.method == "exact" else f"method: {self.method}, exact"
 
     def frame(self) -> pd.DataFrame:

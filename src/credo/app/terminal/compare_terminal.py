@@ -27,8 +27,8 @@ def print_comparison(console: Console, found: TableComparison) -> None:
     console.print()
     headings, rows = comparison_rows(comparison)
     print_table(console, headings, rows)
-    told = "Every row was predicted by models that had not seen its fold; ± standard error."
-    console.print(Text(told, "dim"))
+    note = "Every row was predicted by models that had not seen its fold; ± standard error."
+    console.print(Text(note, "dim"))
     for score in shown_scores(comparison):
         verdict, sentences = said_by(comparison, score)
         console.print()

@@ -30,7 +30,7 @@ N_LARGEST = 5
 def print_info(console: Console, path: Path, net: Net) -> None:
     """Print lines on variables and graph, the largest tables, the cost, and the checks.
 
-    Nodes that are kept as a few numbers, such as a noisy OR, have no table to tell of.
+    Nodes that are kept as a few numbers, such as a noisy OR, have no table to show.
     """
     plan, tables = _plan(net), _stored_tables(net)
     console.print(Text(f"{path.name}: {_kind(net)}", "bold"), soft_wrap=True)

@@ -13,7 +13,7 @@ from credo.study.result.wording import number, plus_minus, spread
 __all__ = ["comparison_rows", "said_by", "score_title", "shown_scores"]
 
 ALL_PAIRS = 3
-"""Up to so many models every pair is told; of more, the leader against each other one."""
+"""Up to so many models every pair is named; of more, the leader against each other one."""
 
 
 def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
@@ -46,7 +46,7 @@ def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]
 
 
 def shown_scores(comparison: Comparison) -> list[str]:
-    """Return the scores in the order they are told: what all models have before evidence."""
+    """Return the scores in the order they are shown: what all models have before evidence."""
     return sorted(comparison.by, key=lambda score: score == "evidence")
 
 
