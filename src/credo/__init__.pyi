@@ -21,7 +21,6 @@ from credo.evaluation import laws as laws
 from credo.evaluation.comparison.compare import compare as compare
 from credo.models.baseline.baseline_classifier import BaselineClassifier as BaselineClassifier
 from credo.models.baseline.baseline_regressor import BaselineRegressor as BaselineRegressor
-from credo.models.contract.predictive import predict_dist as predict_dist
 from credo.models.ensemble.average import ModelAverage as ModelAverage
 from credo.models.ensemble.search import EvidenceSearch as EvidenceSearch
 from credo.models.ensemble.stack import Stack as Stack
@@ -50,5 +49,6 @@ from credo.models.network.bayesian_network import BayesianNetwork as BayesianNet
 from credo.models.network.factor_graph import FactorGraph as FactorGraph
 from credo.models.network.markov_random_field import MarkovRandomField as MarkovRandomField
 from credo.models.spins.ising_model import IsingModel as IsingModel
+from credo.validation.predictive import predict_dist as predict_dist
 
 __version__: str

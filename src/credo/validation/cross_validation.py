@@ -15,8 +15,8 @@ from credo.distributions.estimate import Estimate
 from credo.inference.engine.model_evidence import model_posterior
 from credo.numerics.array import Array, as_float
 from credo.validation.fold_fit import fold_codes, fold_members, fold_models
-from credo.validation.held_out import has_predictive, predictive_of
 from credo.validation.outcome import MISSING, Outcome, class_codes
+from credo.validation.predictive import has_predictive, predict_dist
 from credo.validation.score import weighted_mean
 from credo.validation.scores import log_score
 
@@ -160,7 +160,7 @@ def _numbers_scored(
 ) -> tuple[Array, Array, Array]:
     log_prob, mean = np.empty(outcome.y.shape), np.empty(outcome.y.shape)
     for model, rows in zip(models, fold_members(fold), strict=True):
-        predictive = predictive_of(model, _safe_indexing(X, rows))
+        predictive = predict_dist(model, _safe_indexing(X, rows))
         log_prob[rows] = log_score(predictive, outcome.y[rows])
         mean[rows] = predictive.mean()
     return log_prob, mean, mean
@@ -183,7 +183,7 @@ def _classes_scored(
             probability[rows] = np.nan
             answer[rows] = class_codes(model.predict(inputs), outcome.classes)
             continue
-        predictive = predictive_of(model, inputs)
+        predictive = predict_dist(model, inputs)
         columns = class_codes(predictive.labels, outcome.classes)
         probability[np.ix_(rows, columns)] = predictive.probability
         guess = predictive.mode() if hasattr(model, "predict_dist") else model.predict(inputs)

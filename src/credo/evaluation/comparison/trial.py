@@ -15,8 +15,8 @@ from credo.inference.engine.model_evidence import Evidence
 from credo.numerics.array import Array
 from credo.validation.cross_validation import cross_validate
 from credo.validation.fold_fit import fold_members, refit_folds
-from credo.validation.held_out import has_predictive, predictive_of
 from credo.validation.outcome import MISSING, Outcome, class_codes
+from credo.validation.predictive import has_predictive, predict_dist
 from credo.validation.scores import log_score
 from credo.validation.split_plan import Pair, SplitPlan
 
@@ -115,7 +115,7 @@ def _numbers(fitted: Any, X: Any, outcome: Outcome) -> Answers:
     n = len(outcome.y)
     if not has_predictive(fitted):
         return np.full(n, np.nan), np.asarray(fitted.predict(X)).reshape(outcome.y.shape)
-    predictive = predictive_of(fitted, X)
+    predictive = predict_dist(fitted, X)
     found = np.asarray(log_score(predictive, outcome.y))
     return found.reshape(n, -1).sum(axis=1), predictive.mean()
 
@@ -127,7 +127,7 @@ def _classes(fitted: Any, X: Any, outcome: Outcome) -> Answers:
     if not has_predictive(fitted):
         answer = class_codes(fitted.predict(X), outcome.classes)
         return np.full(n, np.nan), outcome.classes[answer]
-    predictive = predictive_of(fitted, X)
+    predictive = predict_dist(fitted, X)
     probability = np.zeros((n, len(outcome.classes)))
     probability[:, class_codes(predictive.labels, outcome.classes)] = predictive.probability
     guess = predictive.mode() if hasattr(fitted, "predict_dist") else fitted.predict(X)

@@ -19,6 +19,7 @@ from credo.models.ensemble.ensemble import Ensemble, kind_of, mixed_classes, mix
 from credo.numerics.form import Form
 from credo.numerics.quotation import quote
 from credo.numerics.special.log_domain import log_sum_exp
+from credo.validation.predictive import class_probability, predict_dist
 
 __all__ = ["EvidenceWarning", "ModelAverage"]
 
@@ -105,10 +106,10 @@ class ModelAverage(Ensemble):
         """Return the mixture of the models' predictives, one entry per row."""
         check_is_fitted(self)
         if kind_of(self.estimators) == "classifier":
-            shares = [model.predict_proba(X) for model in self.estimators_]
+            shares = [class_probability(m, X, self.classes_) for m in self.estimators_]
             return mixed_classes(self.probability_, shares, self.classes_)
         return mixed_predictive(
-            self.probability_, [model.predict_dist(X) for model in self.estimators_]
+            self.probability_, [predict_dist(m, X) for m in self.estimators_]
         )
 
     def table(self) -> pd.DataFrame:

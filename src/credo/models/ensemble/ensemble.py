@@ -23,7 +23,7 @@ from credo.models.contract.regressor import PredictiveRegressor
 from credo.numerics.array import Array
 from credo.numerics.form import Form
 
-__all__ = ["Ensemble", "class_probability", "kind_of", "mixed_classes", "mixed_predictive"]
+__all__ = ["Ensemble", "kind_of", "mixed_classes", "mixed_predictive"]
 
 
 def kind_of(estimators: Any) -> str | None:
@@ -183,16 +183,6 @@ def mixed_predictive(weights: Array, parts: Sequence[Any]) -> Predictive:
     noise = (shares * np.array([part.aleatoric_std**2 for part in parts])).sum(axis=0)
     doubt = np.array([part.epistemic_std**2 + (part.mean() - mean) ** 2 for part in parts])
     return Predictive(mixture, np.sqrt((shares * doubt).sum(axis=0)), np.sqrt(noise))
-
-
-def class_probability(model: Any, X: Any, classes: NDArray[Any]) -> Array:
-    """Return a classifier's probabilities of ``classes``; zero for those it has not seen."""
-    found = np.asarray(model.predict_proba(X), dtype=np.float64)
-    if np.array_equal(model.classes_, classes):
-        return found
-    probability = np.zeros((len(found), len(classes)))
-    probability[:, np.searchsorted(classes, model.classes_)] = found
-    return probability
 
 
 def _member_tags(estimators: Any) -> list[Tags]:

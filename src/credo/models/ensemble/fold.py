@@ -18,12 +18,11 @@ from sklearn.utils import _safe_indexing
 from credo.inference.engine.stacking import hopeless_models
 from credo.models.contract.class_label import class_labels
 from credo.models.contract.inputs import row_weight
-from credo.models.contract.predictive import predict_dist
-from credo.models.ensemble.ensemble import class_probability
 from credo.models.linear.forgetting import Forget, forgetting
 from credo.numerics.array import Array, as_float, in_byte_order
 from credo.numerics.parallel.threads import side_by_side
 from credo.numerics.quotation import quote
+from credo.validation.predictive import class_probability, predict_dist
 
 __all__ = [
     "HeldOut",

@@ -22,9 +22,9 @@ from credo.models.contract.inputs import (
     single_column,
     validated,
 )
-from credo.models.contract.predictive import HasPredictive, predict_dist
 from credo.models.ensemble.candidate import Candidate, candidate, comparable, search_results
 from credo.models.ensemble.fold import TrainingRows, fold_generator, fold_pairs
+from credo.validation.predictive import HasPredictive, predict_dist
 
 __all__ = ["EvidenceSearch", "SearchWarning"]
 

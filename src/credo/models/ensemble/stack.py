@@ -14,10 +14,8 @@ from credo.distributions.categorical import Categorical
 from credo.distributions.predictive import Predictive
 from credo.inference.engine.stacking import stacking_weights
 from credo.models.contract.inputs import single_column, validated
-from credo.models.contract.predictive import predict_dist
 from credo.models.ensemble.ensemble import (
     Ensemble,
-    class_probability,
     kind_of,
     mixed_classes,
     mixed_predictive,
@@ -33,6 +31,7 @@ from credo.numerics.array import Array
 from credo.numerics.form import ANYTHING, Form
 from credo.numerics.parallel.threads import side_by_side
 from credo.numerics.quotation import quote
+from credo.validation.predictive import class_probability, predict_dist
 
 __all__ = ["Stack"]
 
