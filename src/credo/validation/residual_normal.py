@@ -18,10 +18,10 @@ from sklearn.utils import _safe_indexing
 from credo.distributions.predictive import Predictive
 from credo.distributions.student_t import StudentT
 from credo.numerics.array import Array, as_float
-from credo.validation.fold_fit import fold_codes, fold_members, fold_models
+from credo.validation.fold_fit import TrainingRows, fold_codes, fold_members, fold_models
 from credo.validation.outcome import Outcome, row_weights
 
-__all__ = ["ResidualNormal", "held_out_normal", "out_of_fold_normal"]
+__all__ = ["NoisyRegressor", "ResidualNormal", "held_out_normal", "out_of_fold_normal"]
 
 # Below it the mean of the t around a row, learned from all others, does not exist.
 MIN_RESIDUALS = 3
@@ -69,6 +69,30 @@ class ResidualNormal:
     def around(self, mean: ArrayLike) -> Predictive:
         """Return the predictive of new rows, all of its spread noise that stays."""
         return _predictive(self.df, as_float(mean), self.scale)
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyRegressor:
+    """A fitted regressor that only has ``predict``, with the noise around its predictions.
+
+    Attributes
+    ----------
+    estimator
+        The regressor, fitted to all rows.
+    noise
+        Learned from residuals of rows that its fits had not seen.
+    """
+
+    estimator: Any
+    noise: ResidualNormal
+
+    def predict(self, X: Any) -> Array:
+        """Return what the regressor predicts."""
+        return as_float(self.estimator.predict(X))
+
+    def predict_dist(self, X: Any) -> Predictive:
+        """Return the predictive distribution of new rows."""
+        return self.noise.around(self.predict(X))
 
 
 def held_out_normal(
@@ -128,7 +152,7 @@ def out_of_fold_normal(
     """
     outcome = Outcome.of(estimator, y)
     fold = fold_codes(outcome, 0, None, labels)
-    models = fold_models(estimator, X, outcome, fold, sample_weight)
+    models = fold_models(estimator, TrainingRows.of(X, outcome, sample_weight), fold)
     mean = np.empty(outcome.y.shape)
     for model, rows in zip(models, fold_members(fold), strict=True):
         said = as_float(model.predict(_safe_indexing(X, rows)))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Self, cast
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Bunch, ClassifierTags, RegressorTags, Tags, get_tags
@@ -16,14 +17,21 @@ from credo.decisions.decision import Decision
 from credo.distributions.categorical import Categorical
 from credo.distributions.mixture import Mixture
 from credo.distributions.predictive import Predictive
-from credo.models.contract.class_label import ClassLabels
+from credo.models.contract.class_label import ClassLabels, class_labels
 from credo.models.contract.classifier import PredictiveClassifier
-from credo.models.contract.inputs import FittedInputs, known_outcome, known_weight
+from credo.models.contract.inputs import (
+    FittedInputs,
+    known_outcome,
+    known_weight,
+    row_weight,
+)
 from credo.models.contract.regressor import PredictiveRegressor
-from credo.numerics.array import Array
+from credo.numerics.array import Array, as_float, in_byte_order
 from credo.numerics.form import Form
+from credo.validation.fold_fit import TrainingRows
+from credo.validation.outcome import Outcome
 
-__all__ = ["Ensemble", "kind_of", "mixed_classes", "mixed_predictive"]
+__all__ = ["Ensemble", "kind_of", "mixed_classes", "mixed_predictive", "training_rows"]
 
 
 def kind_of(estimators: Any) -> str | None:
@@ -183,6 +191,29 @@ def mixed_predictive(weights: Array, parts: Sequence[Any]) -> Predictive:
     noise = (shares * np.array([part.aleatoric_std**2 for part in parts])).sum(axis=0)
     doubt = np.array([part.epistemic_std**2 + (part.mean() - mean) ** 2 for part in parts])
     return Predictive(mixture, np.sqrt((shares * doubt).sum(axis=0)), np.sqrt(noise))
+
+
+def training_rows(
+    X: Any, y: ArrayLike, is_classifier: bool, sample_weight: ArrayLike | None
+) -> TrainingRows:
+    """Return checked outcomes and weights, with inputs that are left to the models to check."""
+    X = _in_byte_order(X)
+    weight = row_weight(sample_weight, X)
+    outcome = Outcome(as_float(y)) if not is_classifier else _labeled(y, sample_weight)
+    return TrainingRows(X, outcome, weight, sample_weight is not None)
+
+
+def _labeled(y: ArrayLike, sample_weight: ArrayLike | None) -> Outcome:
+    classes, codes = class_labels(y, sample_weight)
+    return Outcome(np.asarray(classes[codes]), classes, codes)
+
+
+def _in_byte_order(X: Any) -> Any:
+    """Return inputs of any kind in the byte order of the machine, so that rows can be taken."""
+    if isinstance(X, pd.DataFrame):
+        kinds = {k: v for k, v in X.dtypes.items() if not getattr(v, "isnative", True)}
+        return X.astype({name: kind.newbyteorder("=") for name, kind in kinds.items()})
+    return in_byte_order(X) if isinstance(X, np.ndarray) else X
 
 
 def _member_tags(estimators: Any) -> list[Tags]:

@@ -19,19 +19,15 @@ from credo.models.ensemble.ensemble import (
     kind_of,
     mixed_classes,
     mixed_predictive,
-)
-from credo.models.ensemble.fold import (
-    TrainingRows,
-    fold_generator,
-    fold_of_rows,
-    fold_pairs,
-    held_out,
+    training_rows,
 )
 from credo.numerics.array import Array
 from credo.numerics.form import ANYTHING, Form
 from credo.numerics.parallel.threads import side_by_side
 from credo.numerics.quotation import quote
+from credo.validation.held_out import held_out
 from credo.validation.predictive import class_probability, predict_dist
+from credo.validation.split_plan import fold_generator, fold_of_rows, fold_pairs
 
 __all__ = ["Stack"]
 
@@ -42,7 +38,8 @@ class Stack(Ensemble):
     ``p(y | x) = sum over models of weight * p(y | x, model)``, with the weights that maximize
     the mean log score of the mixture on rows that the models had not seen. Unlike
     `ModelAverage` it needs no evidence and does not assume that one of the models is true; so
-    any classifier with ``predict_proba`` and any regressor with ``predict_dist`` can take part.
+    any classifier with ``predict_proba`` and any regressor can take part; one without
+    ``predict_dist`` gets a normal fitted to its residuals on rows that were held out.
 
     Parameters
     ----------
@@ -122,9 +119,9 @@ class Stack(Ensemble):
         X, y = indexable(X, y)
         validated(self, X, y, skip_check_array=True)
         y = single_column(self, y)
-        rows = TrainingRows.of(X, y, is_classifier, sample_weight)
-        if rows.classes is not None:
-            self.classes_ = rows.classes
+        rows = training_rows(X, y, is_classifier, sample_weight)
+        if rows.outcome.classes is not None:
+            self.classes_ = rows.outcome.classes
         pairs = fold_pairs(self.cv, rows, fold_generator(self.random_state))
         self.fold_ = fold_of_rows(pairs, len(rows))
         fitted = side_by_side(rows.fit, models) if self.share_settings else None
@@ -137,7 +134,8 @@ class Stack(Ensemble):
         self.weights_[is_asked] = stacking_weights(
             self.log_scores_[is_asked], weight=rows.weight
         )
-        self.estimators_ = fitted or [rows.fit(model) for model in models]
+        fitted = fitted or [rows.fit(model) for model in models]
+        self.estimators_ = [part.noisy(m, rows) for part, m in zip(found, fitted, strict=True)]
         return self
 
     def predict_dist(self, X: ArrayLike) -> Categorical | Predictive:
