@@ -175,10 +175,19 @@ def test_a_foreign_regressor_is_weighed_by_the_normal_of_its_residuals():
     assert_allclose(found.aleatoric_std, expected.std())
 
 
-@pytest.mark.parametrize("estimators", [[], [LinearRegression()], {"a": LinearRegression()}])
-def test_what_is_no_list_of_pairs_is_refused(estimators):
-    with pytest.raises(ValueError, match="list of \\(name, estimator\\) pairs"):
+@pytest.mark.parametrize("estimators", [[], {}, [3.0], [("a", None)], None])
+def test_what_holds_no_models_is_refused(estimators):
+    with pytest.raises(ValueError, match=r"models by name, \(name, estimator\) pairs or"):
         Stack(estimators).fit(*curve())
+
+
+def test_models_by_name_and_models_alone_are_stacked_as_pairs_are():
+    x, y = curve()
+    expected = Stack([LINE, ("ridge", Ridge())], cv=4).fit(x, y)
+    for estimators in ({LINE[0]: LINE[1], "ridge": Ridge()}, [LINE[1], Ridge()]):
+        found = Stack(estimators, cv=4).fit(x, y)
+        assert_allclose(found.weights_, expected.weights_)
+        assert_allclose(found.predict(x[:3]), expected.predict(x[:3]))
 
 
 def test_more_folds_than_rows_in_the_rarest_class_is_refused_before_any_work():

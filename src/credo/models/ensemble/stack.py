@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import indexable
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
 from credo.distributions.categorical import Categorical
 from credo.distributions.predictive import Predictive
@@ -19,6 +19,7 @@ from credo.models.ensemble.ensemble import (
     kind_of,
     mixed_classes,
     mixed_predictive,
+    require_verbs,
     training_rows,
 )
 from credo.numerics.array import Array
@@ -44,7 +45,8 @@ class Stack(Ensemble):
     Parameters
     ----------
     estimators
-        Pairs of a name and a model, all classifiers or all regressors.
+        Models by name, pairs of name and model, or models alone; all classifiers or all
+        regressors, of credo or scikit-learn.
     cv
         Number of folds, or a splitter that holds each row out at most once, such as
         `TimeFolds` or ``GroupedFolds(10, groups=patients)`` of `credo.evaluation`.
@@ -99,7 +101,7 @@ class Stack(Ensemble):
 
     def __init__(
         self,
-        estimators: list[tuple[str, Any]],
+        estimators: Any,
         cv: Any = 10,
         random_state: Any = None,
         drop_early: bool = False,
@@ -115,7 +117,7 @@ class Stack(Ensemble):
         """Weigh the models on held-out rows, and fit each to all rows."""
         self.names_, models = self._checked()
         is_classifier = kind_of(self.estimators) == "classifier"
-        _require_verbs(self.names_, models, is_classifier, sample_weight is not None)
+        require_verbs(self.names_, models, is_classifier, sample_weight is not None)
         X, y = indexable(X, y)
         validated(self, X, y, skip_check_array=True)
         y = single_column(self, y)
@@ -167,39 +169,12 @@ class Stack(Ensemble):
         return pd.DataFrame(columns, index=pd.Index(self.names_, name="model"))
 
 
-def _require_verbs(
-    names: list[str], models: list[Any], is_classifier: bool, is_weighted: bool
-) -> None:
-    """Refuse members that give no probabilities, or cannot take weights."""
-    if is_classifier:
-        silent = [n for n, m in zip(names, models, strict=True) if not _has_proba(m)]
-        if silent:
-            raise TypeError(
-                "every classifier of a Stack must have predict_proba; found none in "
-                f"{silent}. Calibrate it first, such as with CalibratedClassifierCV."
-            )
-    rigid = [
-        n
-        for n, m in zip(names, models, strict=True)
-        if is_weighted and not has_fit_parameter(m, "sample_weight")
-    ]
-    if rigid:
-        raise TypeError(
-            f"sample_weight needs models that can take it; found none in {rigid}. Leave out "
-            "sample_weight or these models."
-        )
-
-
 def _require_possible(names: list[str], log_scores: Array) -> None:
     """Refuse scores that no weights can be learned from."""
     if not np.isfinite(log_scores).any():
         raise ValueError(
             "weights need a held-out row whose outcome some model deems possible; found none: "
-            f"{quote(names)} gave probability zero to what came true in all rows. Use a cv "
-            "whose parts to learn from hold every class, such as a number of folds, or add a "
-            "model that rules nothing out."
+            f"{quote(names)} gave probability zero to what came true in all rows. Use a "
+            "cv whose parts to learn from hold every class, such as a number of folds, or add "
+            "a model that rules nothing out."
         )
-
-
-def _has_proba(model: Any) -> bool:
-    return hasattr(model, "predict_proba")
