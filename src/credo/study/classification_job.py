@@ -44,18 +44,18 @@ from credo.study.dependence.profile import N_PROFILES
 from credo.study.progress import Progress
 from credo.study.remark.class_remark import class_findings
 from credo.study.result.chance import CONFIDENCE
-from credo.study.result.class_judgment import (
+from credo.study.result.classification_result import ClassificationResult, JudgedClassification
+from credo.study.result.data_summary import DataSummary
+from credo.study.result.held_out import HeldOut, held_out_rows
+from credo.study.result.judgment import (
     class_answers,
     class_scores,
     dropped_classifiers,
+    dropped_notes,
     is_dropped,
     stack_columns_gain,
     weight_gain,
 )
-from credo.study.result.classification_result import ClassificationResult, JudgedClassification
-from credo.study.result.data_summary import DataSummary
-from credo.study.result.held_out import HeldOut, held_out_rows
-from credo.study.result.judgment import dropped_notes
 from credo.study.result.result import FitSettings, field_values
 from credo.study.result.table_classification import ClassScore, TableClassification
 from credo.study.result.wording import count

@@ -26,6 +26,7 @@ from credo.validation.outcome import Outcome
 from credo.validation.splits import fold_labels, stratified_fold_labels
 
 __all__ = [
+    "AdditiveFits",
     "TrainingRows",
     "fold_codes",
     "fold_members",
@@ -90,6 +91,47 @@ class TrainingRows:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class AdditiveFits:
+    """Fits of a model whose statistics add: to all rows, and without each fold.
+
+    Attributes
+    ----------
+    model
+        With its basis placed on the inputs of all rows.
+    parts
+        Statistics of each fold.
+    others
+        Statistics of all rows but those of each fold.
+    """
+
+    model: Any
+    parts: Sequence[Any]
+    others: Sequence[Any]
+
+    @classmethod
+    def of(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: NDArray[Any],
+        fold: Rows,
+        sample_weight: ArrayLike | None = None,
+    ) -> AdditiveFits:
+        """Return the fits of an estimator, from one pass over rows in folds 0, 1, ..."""
+        model = clone(estimator)
+        parts = model.summarize_groups(X, y, fold, fold.max() + 1, sample_weight)
+        return cls(model, parts, sums_of_others(parts))
+
+    def whole(self) -> Any:
+        """Return the fit to all rows."""
+        return copy(self.model).fit_statistics(self.others[-1] + self.parts[-1])
+
+    def without(self, fold: int) -> Any:
+        """Return the fit to all rows but those of a fold."""
+        return copy(self.model).fit_statistics(self.others[fold])
+
+
 def refit_folds(
     estimator: Any,
     X: Any,
@@ -110,11 +152,8 @@ def refit_folds(
 def fold_models(estimator: Any, rows: TrainingRows, fold: Rows) -> list[Any]:
     """Return the model fitted without each fold, folds coded 0, 1, ..."""
     if hasattr(estimator, "summarize_groups") and hasattr(estimator, "fit_statistics"):
-        model = clone(estimator)
-        parts = model.summarize_groups(
-            rows.X, rows.outcome.y, fold, fold.max() + 1, rows.told_weight
-        )
-        return [copy(model).fit_statistics(others) for others in sums_of_others(parts)]
+        fits = AdditiveFits.of(estimator, rows.X, rows.outcome.y, fold, rows.told_weight)
+        return [fits.without(i) for i in range(fold.max() + 1)]
     return [rows.take(np.flatnonzero(fold != i)).fit(estimator) for i in range(fold.max() + 1)]
 
 

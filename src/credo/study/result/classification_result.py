@@ -13,9 +13,9 @@ from credo.evaluation.classes.confusion import Confusion
 from credo.evaluation.decision_report import DecisionReport
 from credo.models.ensemble.stack import Stack
 from credo.study.dependence.class_profile import ClassProfile
-from credo.study.result.class_judgment import judged_names
 from credo.study.result.data_summary import DataSummary
 from credo.study.result.held_out import HeldOut
+from credo.study.result.judgment import judged_names
 from credo.study.result.result import FitSettings
 from credo.study.result.table_classification import ClassScore, TableClassification
 
