@@ -21,7 +21,6 @@ from credo.evaluation import laws as laws
 from credo.evaluation.comparison.compare import compare as compare
 from credo.models.baseline.baseline_classifier import BaselineClassifier as BaselineClassifier
 from credo.models.baseline.baseline_regressor import BaselineRegressor as BaselineRegressor
-from credo.models.contract.predictive import predict_dist as predict_dist
 from credo.models.ensemble.average import ModelAverage as ModelAverage
 from credo.models.ensemble.search import EvidenceSearch as EvidenceSearch
 from credo.models.ensemble.stack import Stack as Stack
@@ -54,5 +53,6 @@ from credo.study.estimator import TableClassifier as TableClassifier
 from credo.study.estimator import TableRegressor as TableRegressor
 from credo.study.study import Study as Study
 from credo.study.study import fit as fit
+from credo.validation.predictive import predict_dist as predict_dist
 
 __version__: str

@@ -132,6 +132,9 @@ def test_the_list_of_fitted_attributes_is_what_fitting_gives(model, is_wide):
     absent = {"fingerprint_", "_sklearn_output_config"} | (
         set() if is_classifier(model) else {"classes_"}
     )
+    if isinstance(model, ModelAverage):
+        assert fitted.criterion_ == "evidence"
+        absent |= {"log_scores_"}
     assert given == set(listed) - absent
     for name in given:
         assert fits(getattr(fitted, name), listed[name]), name
@@ -298,3 +301,14 @@ def test_a_weak_learner_of_another_library_is_refused_when_saved(tmp_path):
     model = AdaBoost(2, DecisionTreeClassifier(max_depth=1)).fit(X, np.median(Y) > Y)
     with pytest.raises(ModelFileError, match=r"AdaBoost\.weak_learner must .* DecisionTree"):
         save(model, tmp_path / "m.credo")
+
+
+def test_an_average_by_held_out_rows_is_saved_with_its_scores(tmp_path):
+    models = {"line": LinearRegression(), "near": NearestNeighborsRegressor(n_neighbors=5)}
+    average = ModelAverage(models, cv=3).fit(X, Y)
+    assert average.criterion_ == "log_score"
+    save(average, tmp_path / "m.credo")
+    copy = load(tmp_path / "m.credo")
+    assert_array_equal(copy.predict(X), average.predict(X))
+    assert_array_equal(copy.log_scores_, average.log_scores_)
+    assert copy.cv == 3

@@ -20,10 +20,11 @@ from credo.models.gaps.row_completion import RowCompletion
 from credo.study.job import fit_table
 from credo.study.remark.class_remark import class_headline, class_remarks
 from credo.study.report.report import report_page
-from credo.study.result.class_judgment import class_answers, stacked_log_score
+from credo.study.result.judgment import class_answers
 from credo.study.result.result import FitSettings
 from credo.study.result.table_model import TableClassification
 from credo.study.result.wording import class_score_cells
+from credo.validation.mixture_score import stacked_log_score
 
 
 def texts(result, tone):
@@ -76,7 +77,7 @@ def test_test_rows_hold_the_same_share_of_every_class(sorted_rows, clinic_classe
 
 def test_the_score_of_the_stack_in_folds_uses_weights_of_other_folds(sorted_rows):
     stack = sorted_rows.training
-    honest = stacked_log_score(stack).mean()
+    honest = stacked_log_score(stack.log_scores_, stack.fold_).mean()
     best = np.log(np.exp(stack.log_scores_).T @ stack.weights_).mean()
     assert sorted_rows.mixture.cv_log_score == pytest.approx(honest)
     assert honest < best

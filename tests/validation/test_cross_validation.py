@@ -4,6 +4,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LogisticRegression, Perceptron
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
@@ -23,6 +25,7 @@ from credo.families.linear import LinearStatistics, Rows
 from credo.features import ContinuedBasis, PolynomialBasis, RadialBasis, SplineBasis
 from credo.models import LinearRegression, ModelAverage
 from credo.models.contract.design import design
+from credo.validation import out_of_fold_normal
 
 
 class MeanRegressor(RegressorMixin, BaseEstimator):
@@ -400,3 +403,23 @@ def test_more_folds_than_rows_of_the_rarest_class_are_refused():
     X, y = labeled_rows(30)
     with pytest.raises(ValueError, match="found 12 for 10 rows of class 'a'"):
         cross_validate(GaussianNB(), X, y, n_folds=12)
+
+
+def test_a_regressor_without_a_predictive_is_scored_by_its_residuals():
+    rng, fold = np.random.default_rng(0), np.arange(40) % 4
+    x, y = rng.normal(size=(40, 1)), rng.normal(size=40)
+    found = cross_validate(DummyRegressor(), x, y, labels=fold)
+    expected = out_of_fold_normal(DummyRegressor(), x, y, fold)
+    assert_allclose(found.mean, expected.mean())
+    assert_allclose(found.log_score, expected.log_prob(y))
+    assert_allclose(found.score.value, expected.log_prob(y).mean())
+
+
+def test_a_transformed_target_is_scored_by_its_change_of_variable():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(40, 1))
+    z, fold = x[:, 0] + 0.3 * rng.normal(size=40), np.arange(40) % 4
+    model = TransformedTargetRegressor(LinearRegression(), func=np.log, inverse_func=np.exp)
+    found = cross_validate(model, x, np.exp(z), labels=fold)
+    inner = cross_validate(LinearRegression(), x, z, labels=fold)
+    assert_allclose(found.log_score, inner.log_score - z, rtol=1e-5)

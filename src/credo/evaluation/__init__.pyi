@@ -70,7 +70,7 @@ from credo.evaluation.traps import seen_rows as seen_rows
 from credo.validation.cross_validation import CrossValidation as CrossValidation
 from credo.validation.cross_validation import cross_validate as cross_validate
 from credo.validation.fold_fit import refit_folds as refit_folds
-from credo.validation.held_out import predictive_of as predictive_of
+from credo.validation.predictive import predictive_of as predictive_of
 from credo.validation.probability_score import brier_score as brier_score
 from credo.validation.proportion import proportion_interval as proportion_interval
 from credo.validation.score import Score as Score

@@ -16,8 +16,8 @@ from credo.evaluation.classes.confusion import Confusion
 from credo.evaluation.classes.rates import balanced_accuracy, macro_f1, matthews_correlation
 from credo.evaluation.classes.reliability import reliability_curve
 from credo.numerics.array import Array, as_float
-from credo.validation.held_out import predictive_of
 from credo.validation.outcome import MISSING, row_weights
+from credo.validation.predictive import predict_dist
 from credo.validation.probability_score import brier_score, row_codes
 from credo.validation.scores import crps_score, interval_score, is_covered, log_score
 
@@ -50,19 +50,19 @@ def log_score_scorer(
     >>> cross_val_score(LinearRegression(), x, y, cv=2, scoring=log_score_scorer).round(1)
     array([-0.4, -0.7])
     """
-    return _mean(log_score(predictive_of(estimator, X), y), sample_weight)
+    return _mean(log_score(predict_dist(estimator, X), y), sample_weight)
 
 
 def crps_scorer(estimator: Any, X: Any, y: ArrayLike, sample_weight: Weight = None) -> float:
     """Return minus the mean continuous ranked probability score of ``y``."""
-    return -_mean(crps_score(predictive_of(estimator, X), y), sample_weight)
+    return -_mean(crps_score(predict_dist(estimator, X), y), sample_weight)
 
 
 def interval_score_scorer(
     estimator: Any, X: Any, y: ArrayLike, sample_weight: Weight = None
 ) -> float:
     """Return minus the mean interval score of the central 90 % intervals."""
-    return -_mean(interval_score(predictive_of(estimator, X), y), sample_weight)
+    return -_mean(interval_score(predict_dist(estimator, X), y), sample_weight)
 
 
 def coverage_scorer(
@@ -72,7 +72,7 @@ def coverage_scorer(
 
     Not proper: useless intervals can cover as they claim. Choose by `interval_score_scorer`.
     """
-    covered = is_covered(predictive_of(estimator, X), y, 0.9)
+    covered = is_covered(predict_dist(estimator, X), y, 0.9)
     return -abs(_mean(covered, sample_weight) - 0.9)
 
 
@@ -86,7 +86,7 @@ def brier_scorer(estimator: Any, X: Any, y: ArrayLike, sample_weight: Weight = N
     >>> brier_scorer(GaussianNB().fit(x, y), [[2.0]], ["low"])
     -0.25
     """
-    return -_mean(brier_score(predictive_of(estimator, X), y), sample_weight)
+    return -_mean(brier_score(predict_dist(estimator, X), y), sample_weight)
 
 
 def calibration_scorer(
@@ -97,7 +97,7 @@ def calibration_scorer(
     Not proper: always saying how common classes are is calibrated. Choose by
     `log_score_scorer` or `brier_scorer`.
     """
-    predictive = predictive_of(estimator, X)
+    predictive = predict_dist(estimator, X)
     codes = row_codes(predictive, y)
     known = codes != MISSING
     best = predictive.probability.argmax(axis=1)

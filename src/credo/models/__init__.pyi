@@ -1,6 +1,5 @@
 from credo.models.baseline.baseline_classifier import BaselineClassifier as BaselineClassifier
 from credo.models.baseline.baseline_regressor import BaselineRegressor as BaselineRegressor
-from credo.models.contract.predictive import predict_dist as predict_dist
 from credo.models.ensemble.average import EvidenceWarning as EvidenceWarning
 from credo.models.ensemble.average import ModelAverage as ModelAverage
 from credo.models.ensemble.search import EvidenceSearch as EvidenceSearch
@@ -34,3 +33,4 @@ from credo.models.network.markov_random_field import MarkovRandomField as Markov
 from credo.models.spins.ising_model import IsingModel as IsingModel
 from credo.models.spins.spin_noise import BitFlip as BitFlip
 from credo.models.spins.spin_noise import GaussianNoise as GaussianNoise
+from credo.validation.predictive import predict_dist as predict_dist

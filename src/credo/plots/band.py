@@ -10,9 +10,9 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from credo.distributions.predictive import Predictive
-from credo.models.contract.predictive import predict_dist
 from credo.numerics.array import Array, as_float
 from credo.plots.style import BLUE, INK, axes_of, legend_above, percent, tidy
+from credo.validation.predictive import predict_dist
 
 __all__ = ["predictive_band"]
 

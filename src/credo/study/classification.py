@@ -40,17 +40,17 @@ from credo.study.candidates.proposal import Slate
 from credo.study.progress import Progress
 from credo.study.remark.class_remark import class_remarks
 from credo.study.result.chance import CONFIDENCE
-from credo.study.result.class_judgment import (
+from credo.study.result.classification_result import JudgedClassification
+from credo.study.result.held_out import HeldOut
+from credo.study.result.judgment import (
     class_answers,
     class_scores,
     dropped_classifiers,
+    dropped_notes,
     is_dropped,
     stack_columns_gain,
     weight_gain,
 )
-from credo.study.result.classification_result import JudgedClassification
-from credo.study.result.held_out import HeldOut
-from credo.study.result.judgment import dropped_notes
 from credo.study.result.result import FitSettings, Judged, Remark
 from credo.study.result.table_model import ClassScore, TableClassification, TableModel
 from credo.study.result.wording import count

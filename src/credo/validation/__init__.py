@@ -1,4 +1,4 @@
-"""Held-out rows: splits, folds, refitting without a fold, outcome coding and row scores."""
+"""Held-out rows, once: splits, folds, refitting without a fold, outcome coding, scores."""
 
 from credo.exports import public_names
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,14 +14,16 @@ from sklearn.utils import _safe_indexing
 
 from credo.distributions.estimate import Estimate
 from credo.inference.engine.model_evidence import model_posterior
-from credo.numerics.array import Array, as_float
-from credo.validation.fold_fit import fold_codes, fold_members, fold_models
-from credo.validation.held_out import has_predictive, predictive_of
+from credo.numerics.array import Array
+from credo.validation.fold_fit import TrainingRows, fold_codes, fold_members, fold_models
+from credo.validation.held_out import RowScores, row_scores
+from credo.validation.mixture_score import mixed_log_prob, posterior_by_fold
+from credo.validation.named_models import named_models
 from credo.validation.outcome import MISSING, Outcome, class_codes
 from credo.validation.score import weighted_mean
-from credo.validation.scores import log_score
+from credo.validation.split_plan import NEVER, SplitPlan
 
-__all__ = ["CrossValidation", "cross_validate"]
+__all__ = ["CrossValidation", "cross_validate", "planned_scores"]
 
 Rows = NDArray[np.intp]
 
@@ -88,9 +91,9 @@ def cross_validate(
     Parameters
     ----------
     estimator
-        A regressor with ``predict_dist``, or any classifier; it is cloned, never changed. A
-        `ModelAverage` is scored through its parts: the average of a fold weighs them by
-        their evidence there.
+        A regressor or a classifier; it is cloned, never changed. A regressor without
+        ``predict_dist`` gets a normal fitted to its out-of-fold residuals. A `ModelAverage` is
+        scored through its parts: the average of a fold weighs them by their evidence there.
     X, y
         All rows. Classes may be of any kind, NaN or None where they are missing.
     n_folds, rng
@@ -112,18 +115,26 @@ def cross_validate(
     (array([2.1, 4. , 6. ]), np.float64(0.0))
     """
     outcome = Outcome.of(estimator, y)
-    fold = fold_codes(outcome, n_folds, rng, labels)
-    scored = _scored(estimator, X, outcome, fold, sample_weight)
-    row_score = scored.log_prob.reshape(len(fold), -1).sum(axis=1)
-    weight = as_float(
-        np.broadcast_to(1.0 if sample_weight is None else sample_weight, fold.shape)
-    )
-    known = slice(None) if outcome.codes is None else outcome.codes != MISSING
+    plan = SplitPlan.partition(fold_codes(outcome, n_folds, rng, labels))
+    return planned_scores(estimator, TrainingRows.of(X, outcome, sample_weight), plan)
+
+
+def planned_scores(estimator: Any, rows: TrainingRows, plan: SplitPlan) -> CrossValidation:
+    """Return what a model says of every row that a plan holds out.
+
+    Rows that are never held out have NaN, and do not count in ``score``. A regressor that only
+    has ``predict`` is scored by a normal fitted to its residuals in all other rows.
+    """
+    scored = _scored(estimator, rows, plan)
+    log_score, outcome = scored.rows.log_score, rows.outcome
+    known = plan.fold != NEVER
+    if outcome.codes is not None:
+        known &= outcome.codes != MISSING
     return CrossValidation(
-        row_score,
-        scored.mean,
-        fold,
-        weighted_mean(row_score[known], weight[known]),
+        log_score,
+        scored.rows.prediction,
+        plan.fold,
+        weighted_mean(log_score[known], rows.weight[known]),
         scored.log_evidence,
         scored.predicted,
         outcome.classes,
@@ -132,87 +143,69 @@ def cross_validate(
 
 @dataclass(frozen=True, eq=False)
 class _Scored:
-    """Log density, mean and answer for each entry of y; the log evidence of each fold."""
+    """What a model said of each row, its answer there, and its log evidence of each fold."""
 
-    log_prob: Array
-    mean: Array
+    rows: RowScores
     predicted: NDArray[Any]
     log_evidence: Array
 
 
-def _scored(
-    estimator: Any, X: Any, outcome: Outcome, fold: Rows, sample_weight: ArrayLike | None
-) -> _Scored:
+def _scored(estimator: Any, rows: TrainingRows, plan: SplitPlan) -> _Scored:
+    # A ModelAverage is known by its prior over parts, as this room imports no model.
     if hasattr(estimator, "estimators") and hasattr(estimator, "prior"):
-        parts = [
-            _scored(part, X, outcome, fold, sample_weight) for _, part in estimator.estimators
-        ]
-        return _averaged(parts, fold, estimator.prior, outcome.classes)
-    models = fold_models(estimator, X, outcome, fold, sample_weight)
-    answer = _numbers_scored if outcome.classes is None else _classes_scored
-    log_prob, mean, predicted = answer(models, X, outcome, fold)
-    evidences = [getattr(model, "log_evidence_", np.nan) for model in models]
-    return _Scored(log_prob, mean, predicted, np.array(evidences, dtype=np.float64))
+        named = named_models(estimator.estimators)
+        parts = [_scored(part, rows, plan) for part in named.values()]
+        # Without evidences it must find its weights anew in every fold.
+        if not np.isnan([part.log_evidence for part in parts]).any():
+            return _averaged(parts, rows.outcome, plan, estimator.prior)
+    return _asked(estimator, rows, plan)
 
 
-def _numbers_scored(
-    models: list[Any], X: Any, outcome: Outcome, fold: Rows
-) -> tuple[Array, Array, Array]:
-    log_prob, mean = np.empty(outcome.y.shape), np.empty(outcome.y.shape)
-    for model, rows in zip(models, fold_members(fold), strict=True):
-        predictive = predictive_of(model, _safe_indexing(X, rows))
-        log_prob[rows] = log_score(predictive, outcome.y[rows])
-        mean[rows] = predictive.mean()
-    return log_prob, mean, mean
+def _asked(estimator: Any, rows: TrainingRows, plan: SplitPlan) -> _Scored:
+    """Return what the fits without each part say of it."""
+    outcome, found = rows.outcome, RowScores.unknown(rows.outcome)
+    answer = np.zeros(len(rows), dtype=np.intp)
+    evidences = []
+    for model, test in _fits(estimator, rows, plan):
+        inputs, part = _safe_indexing(rows.X, test), outcome.take(test)
+        said = row_scores(model, inputs, part)
+        found.fill(test, said)
+        evidences.append(getattr(model, "log_evidence_", np.nan))
+        if outcome.classes is not None:
+            answer[test] = _answered(model, inputs, said.prediction, outcome.classes)
+    noisy = found.with_noise(outcome, np.flatnonzero(plan.fold != NEVER), rows.weight)
+    predicted = found.prediction if outcome.classes is None else outcome.classes[answer]
+    return _Scored(noisy, predicted, np.array(evidences, dtype=np.float64))
 
 
-def _classes_scored(
-    models: list[Any], X: Any, outcome: Outcome, fold: Rows
-) -> tuple[Array, Array, NDArray[Any]]:
-    """Return log probability of the class, all probabilities and the answer of each row.
+def _fits(estimator: Any, rows: TrainingRows, plan: SplitPlan) -> Iterator[tuple[Any, Rows]]:
+    """Yield the fit without each part, and the rows of that part."""
+    if plan.pairs is None:
+        models = fold_models(estimator, rows, plan.fold)
+        yield from zip(models, fold_members(plan.fold), strict=True)
+        return
+    for train, test in plan.pairs:
+        yield rows.take(train).fit(estimator), test
 
-    A class that a model has not seen outside a fold is impossible to it.
-    """
-    assert outcome.classes is not None
-    assert outcome.codes is not None
-    probability = np.zeros((len(fold), len(outcome.classes)))
-    answer = np.empty(len(fold), dtype=np.intp)
-    for model, rows in zip(models, fold_members(fold), strict=True):
-        inputs = _safe_indexing(X, rows)
-        if not has_predictive(model):
-            probability[rows] = np.nan
-            answer[rows] = class_codes(model.predict(inputs), outcome.classes)
-            continue
-        predictive = predictive_of(model, inputs)
-        columns = class_codes(predictive.labels, outcome.classes)
-        probability[np.ix_(rows, columns)] = predictive.probability
-        guess = predictive.mode() if hasattr(model, "predict_dist") else model.predict(inputs)
-        answer[rows] = class_codes(guess, outcome.classes)
-    chosen = probability[np.arange(len(fold)), outcome.codes]
-    with np.errstate(divide="ignore"):
-        log_prob = np.where(outcome.codes == MISSING, np.nan, np.log(chosen))
-    return log_prob, probability, outcome.classes[answer]
+
+def _answered(model: Any, X: Any, probability: Array, classes: NDArray[Any]) -> Rows:
+    """Return the code of the class that a model would have answered in each row."""
+    if hasattr(model, "predict_dist"):
+        return np.asarray(probability.argmax(axis=1))
+    return class_codes(model.predict(X), classes)
 
 
 def _averaged(
-    parts: list[_Scored], fold: Rows, prior: ArrayLike | None, classes: NDArray[Any] | None
+    parts: list[_Scored], outcome: Outcome, plan: SplitPlan, prior: ArrayLike | None
 ) -> _Scored:
     """Return the scores of a mixture, whose density and mean are averages of its parts'."""
     evidences = np.array([part.log_evidence for part in parts])
-    weights = np.array([model_posterior(column, prior) for column in evidences.T]).T
-    by_row = weights[:, fold]
-    log_probs = np.array([part.log_prob for part in parts])
-    with np.errstate(divide="ignore"):
-        log_weight = np.log(_aligned(by_row, log_probs))
-    log_prob = special.logsumexp(log_probs + log_weight, axis=0)
-    means = np.array([part.mean for part in parts])
-    mean = (_aligned(by_row, means) * means).sum(axis=0)
+    by_row = posterior_by_fold(evidences, prior)[:, plan.fold]
+    log_prob = mixed_log_prob([part.rows.log_prob for part in parts], by_row)
+    means = np.array([part.rows.prediction for part in parts])
+    mean = (by_row.reshape(*by_row.shape, *[1] * (means.ndim - 2)) * means).sum(axis=0)
     share = model_posterior(np.zeros(len(parts)), prior)
     log_evidence = special.logsumexp(evidences, axis=0, b=share[:, None])
+    classes = outcome.classes
     predicted = mean if classes is None else classes[mean.argmax(axis=1)]
-    return _Scored(np.asarray(log_prob), mean, predicted, np.asarray(log_evidence))
-
-
-def _aligned(by_row: Array, values: Array) -> Array:
-    """Return weights of parts and rows with an axis of one for each further axis of values."""
-    return by_row.reshape(*by_row.shape, *[1] * (values.ndim - 2))
+    return _Scored(RowScores(mean, log_prob), predicted, np.asarray(log_evidence))

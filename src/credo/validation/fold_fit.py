@@ -1,14 +1,15 @@
-"""Fits without one fold, from statistics alone where a model's statistics add.
+"""Rows to learn from, and fits without one fold, from statistics where these add.
 
-Such a model reads the data once: the statistics of every fold are found in one pass, and the
-fit without a fold is the fit to the sum of the others. A basis is placed once, on all
-inputs; it never sees an outcome.
+A model whose statistics add reads the data once: the statistics of every fold are found in one
+pass, and the fit without a fold is the fit to the sum of the others. A basis is placed once, on
+all inputs; it never sees an outcome.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import dataclass
 from itertools import accumulate
 from operator import add
 from typing import Any
@@ -20,13 +21,115 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from credo.families.rows import group_rows
-from credo.numerics.array import as_float
+from credo.numerics.array import Array, as_float
 from credo.validation.outcome import Outcome
 from credo.validation.splits import fold_labels, stratified_fold_labels
 
-__all__ = ["fold_codes", "fold_members", "fold_models", "refit_folds", "sums_of_others"]
+__all__ = [
+    "AdditiveFits",
+    "TrainingRows",
+    "fold_codes",
+    "fold_members",
+    "fold_models",
+    "refit_folds",
+    "sums_of_others",
+]
 
 Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """Rows that models learn from.
+
+    Attributes
+    ----------
+    X
+        Inputs, of any kind that rows can be taken of.
+    outcome
+        What came true in each row.
+    weight
+        How much each row counts, shape (n,).
+    is_weighted
+        Whether models are told of the weights.
+    """
+
+    X: Any
+    outcome: Outcome
+    weight: Array
+    is_weighted: bool
+
+    @classmethod
+    def of(cls, X: Any, outcome: Outcome, sample_weight: ArrayLike | None) -> TrainingRows:
+        """Return rows whose weights may be None, or one number for all."""
+        weight = as_float(1.0 if sample_weight is None else sample_weight)
+        return cls(
+            X, outcome, np.broadcast_to(weight, (len(outcome),)), sample_weight is not None
+        )
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.outcome)
+
+    @property
+    def told_weight(self) -> Array | None:
+        """The weights, if models are told of them."""
+        return self.weight if self.is_weighted else None
+
+    def fit(self, model: Any) -> Any:
+        """Return a clone fitted to all rows."""
+        told = {"sample_weight": self.weight} if self.is_weighted else {}
+        return clone(model).fit(self.X, self.outcome.y, **told)
+
+    def take(self, rows: Rows) -> TrainingRows:
+        """Return some of the rows."""
+        return TrainingRows(
+            _safe_indexing(self.X, rows),
+            self.outcome.take(rows),
+            self.weight[rows],
+            self.is_weighted,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class AdditiveFits:
+    """Fits of a model whose statistics add: to all rows, and without each fold.
+
+    Attributes
+    ----------
+    model
+        With its basis placed on the inputs of all rows.
+    parts
+        Statistics of each fold.
+    others
+        Statistics of all rows but those of each fold.
+    """
+
+    model: Any
+    parts: Sequence[Any]
+    others: Sequence[Any]
+
+    @classmethod
+    def of(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: NDArray[Any],
+        fold: Rows,
+        sample_weight: ArrayLike | None = None,
+    ) -> AdditiveFits:
+        """Return the fits of an estimator, from one pass over rows in folds 0, 1, ..."""
+        model = clone(estimator)
+        parts = model.summarize_groups(X, y, fold, fold.max() + 1, sample_weight)
+        return cls(model, parts, sums_of_others(parts))
+
+    def whole(self) -> Any:
+        """Return the fit to all rows."""
+        return copy(self.model).fit_statistics(self.others[-1] + self.parts[-1])
+
+    def without(self, fold: int) -> Any:
+        """Return the fit to all rows but those of a fold."""
+        return copy(self.model).fit_statistics(self.others[fold])
 
 
 def refit_folds(
@@ -42,23 +145,16 @@ def refit_folds(
     fitting a clone to the other folds.
     """
     outcome = Outcome.of(estimator, y)
-    return fold_models(
-        estimator, X, outcome, fold_codes(outcome, 0, None, labels), sample_weight
-    )
+    fold = fold_codes(outcome, 0, None, labels)
+    return fold_models(estimator, TrainingRows.of(X, outcome, sample_weight), fold)
 
 
-def fold_models(
-    estimator: Any, X: Any, outcome: Outcome, fold: Rows, sample_weight: ArrayLike | None
-) -> list[Any]:
+def fold_models(estimator: Any, rows: TrainingRows, fold: Rows) -> list[Any]:
     """Return the model fitted without each fold, folds coded 0, 1, ..."""
     if hasattr(estimator, "summarize_groups") and hasattr(estimator, "fit_statistics"):
-        model = clone(estimator)
-        parts = model.summarize_groups(X, outcome.y, fold, fold.max() + 1, sample_weight)
-        return [copy(model).fit_statistics(others) for others in sums_of_others(parts)]
-    return [
-        _fitted(estimator, X, outcome.y, np.flatnonzero(fold != i), sample_weight)
-        for i in range(fold.max() + 1)
-    ]
+        fits = AdditiveFits.of(estimator, rows.X, rows.outcome.y, fold, rows.told_weight)
+        return [fits.without(i) for i in range(fold.max() + 1)]
+    return [rows.take(np.flatnonzero(fold != i)).fit(estimator) for i in range(fold.max() + 1)]
 
 
 def fold_codes(
@@ -95,12 +191,3 @@ def sums_of_others(parts: Sequence[Any]) -> list[Any]:
     after = list(accumulate(reversed(parts[1:]), add))[::-1]
     middle = [a + b for a, b in zip(before[:-1], after[1:], strict=True)]
     return [after[0], *middle, before[-1]]
-
-
-def _fitted(
-    estimator: Any, X: Any, y: NDArray[Any], rows: Rows, sample_weight: ArrayLike | None
-) -> Any:
-    weight = {}
-    if sample_weight is not None:
-        weight = {"sample_weight": np.broadcast_to(as_float(sample_weight), len(y))[rows]}
-    return clone(estimator).fit(_safe_indexing(X, rows), y[rows], **weight)

@@ -56,6 +56,16 @@ class Outcome:
         classes, codes = coded(labels)
         return cls(np.asarray(labels), classes, codes)
 
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.y)
+
+    def take(self, rows: Codes) -> Outcome:
+        """Return the outcomes of some rows, with the labels of all."""
+        return Outcome(
+            self.y[rows], self.classes, None if self.codes is None else self.codes[rows]
+        )
+
 
 def class_codes(y: ArrayLike, labels: NDArray[Any]) -> Codes:
     """Return the place of each entry of ``y`` among ``labels``, `MISSING` for NaN and None.
@@ -125,9 +135,6 @@ def _has_many_outputs(estimator: Any) -> bool:
 
 
 def _expects_classes(estimator: Any) -> bool:
-    # A ModelAverage is known by its prior over parts, as this room imports no model.
-    if hasattr(estimator, "estimators") and hasattr(estimator, "prior"):
-        return all(_expects_classes(part) for _, part in estimator.estimators)
     return hasattr(estimator, "__sklearn_tags__") and bool(is_classifier(estimator))
 
 

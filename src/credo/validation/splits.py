@@ -7,15 +7,19 @@ of their own. `credo.validation.splitter` wraps them for ``cv=`` of scikit-learn
 from __future__ import annotations
 
 from heapq import heapify, heapreplace
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from credo.numerics.quotation import quote
 from credo.validation.outcome import MISSING, coded
 
 __all__ = [
+    "dealt_folds",
     "fold_labels",
     "grouped_fold_labels",
     "hold_out",
@@ -157,6 +161,41 @@ def grouped_fold_labels(groups: ArrayLike, n_folds: int, rng: Generator) -> Rows
     return fold_of_group[codes]
 
 
+def dealt_folds(
+    X: Any, y: NDArray[Any], n_folds: int, classes: NDArray[Any] | None, rng: Generator
+) -> Rows:
+    """Return folds dealt to the rows in the order of their outcomes.
+
+    Each fold gets one of every ``n_folds`` neighbors in that order, at random: folds have
+    nearly equal distributions of the outcome. Classes are dealt one by one, so that every
+    class is in every fold. Neither the order of the rows nor their units matter, and copies of
+    a row stay together, so that none is predicted from its twin. A class with fewer distinct
+    rows than folds would be missing in some, or in all that is learned from: its copies are
+    dealt as rows of their own. So are numbers with fewer distinct rows than folds.
+
+    Parameters
+    ----------
+    y
+        Numbers, or the codes of ``classes``.
+    classes
+        Labels by code; None for numbers.
+    """
+    _require_rows(y, n_folds, classes)
+    outcome = list(np.asarray(y).reshape(len(y), -1).T)
+    keys = [_codes(column) for column in [*outcome, *_columns(X)]]
+    order = np.lexsort(keys[::-1])
+    ranked = np.column_stack(keys)[order]
+    is_new = np.append(True, (ranked[1:] != ranked[:-1]).any(axis=1))
+    codes = np.zeros(len(y), dtype=np.intp) if classes is None else y[order]
+    if sparse.issparse(X):
+        is_new[:] = True
+    else:
+        is_new |= _is_poor(codes, is_new, n_folds)
+    fold = np.empty(len(y), dtype=np.intp)
+    fold[order] = _deal(np.bincount(codes[is_new]), n_folds, rng)[np.cumsum(is_new) - 1]
+    return fold
+
+
 def time_splits(
     n: int, n_folds: int, gap: int = 0, time: ArrayLike | None = None
 ) -> list[tuple[Rows, Rows]]:
@@ -229,6 +268,63 @@ def _systematic(codes: Rows, n_test: int, rng: Generator) -> tuple[Rows, Rows]:
     passed[-1] = passed[0] + n_test
     is_test = np.diff(passed) > 0
     return np.sort(order[~is_test]), np.sort(order[is_test])
+
+
+def _require_rows(y: NDArray[Any], n_folds: int, classes: NDArray[Any] | None) -> None:
+    if not 2 <= n_folds <= len(y):
+        raise ValueError(
+            f"cv must be from 2 to the number of rows; found cv={n_folds} for n_samples="
+            f"{len(y)} rows. Use fewer folds or more rows."
+        )
+    if classes is not None:
+        codes, counts = np.unique(y, return_counts=True)
+        if counts.min() < n_folds:
+            rarest = classes[codes[counts.argmin()]].item()
+            raise ValueError(
+                "cv must not exceed the number of rows in the rarest class, so that every "
+                f"fold can be judged on it; found cv={n_folds} and {counts.min()} rows of "
+                f"class {quote(rarest)} (of {len(codes)} classes). Use fewer folds, add rows, "
+                "or merge rare classes."
+            )
+
+
+def _is_poor(codes: Rows, is_new: NDArray[np.bool_], n_folds: int) -> NDArray[np.bool_]:
+    """Return which rows are of a class with fewer distinct rows than folds."""
+    n_distinct = np.bincount(codes, weights=is_new)
+    return np.asarray((n_distinct < n_folds)[codes])
+
+
+def _deal(sizes: Rows, n_folds: int, rng: Generator) -> Rows:
+    """Return folds for strata of these sizes in turn, each spread over all folds.
+
+    The sizes of folds differ by at most one, in every stratum and on the whole.
+    """
+    total, parts = np.zeros(n_folds, dtype=np.intp), []
+    for size in sizes[sizes > 0]:
+        blocks = np.tile(np.arange(n_folds), (-(-size // n_folds), 1))
+        *whole, last = rng.permuted(blocks, axis=1)
+        # What is left of a stratum goes to the folds that have the least so far.
+        n_left = size - n_folds * len(whole)
+        rank = np.argsort(np.argsort(total[last], kind="stable"), kind="stable")
+        part = np.concatenate([*whole, last[rank < n_left]])
+        total += np.bincount(part, minlength=n_folds)
+        parts.append(part)
+    return np.concatenate(parts)
+
+
+def _columns(X: Any) -> list[NDArray[Any]]:
+    if sparse.issparse(X):
+        return []
+    table = np.asarray(X)
+    return list(table.reshape(len(table), -1).T)
+
+
+def _codes(column: NDArray[Any]) -> Rows:
+    """Return the rank of each value among the distinct ones; missing values are one value."""
+    try:
+        return pd.factorize(column, sort=True)[0]
+    except TypeError:
+        return pd.factorize(column.astype(str), sort=True)[0]
 
 
 def _blocks(n: int, n_folds: int, time: ArrayLike | None) -> tuple[Rows, Rows]:

@@ -404,17 +404,21 @@ def test_a_model_that_ruled_out_what_happened_is_told_and_not_ranked_by_log_scor
     assert not [v for v in found.verdicts if v.by == "log_score"]
 
 
-def test_regressors_without_a_predictive_have_an_error_but_no_log_score():
+def test_regressors_without_a_predictive_are_scored_by_their_residuals():
     x, y = curve()
     found = compare(
         {"line": LinearRegression(), "ridge": Ridge(), "mean": DummyRegressor()}, x, y
     )
-    assert np.isnan(found.table.loc["ridge", "log_score"])
     assert len([v for v in found.verdicts if v.by == "accuracy"]) == 3
+    assert len([v for v in found.verdicts if v.by == "log_score"]) == 3
     predicted = cross_val_predict(Ridge(), x, y, cv=FOLDS)
     again = compare({"line": LinearRegression(), "ridge": Ridge()}, x, y, cv=FOLDS)
     rmse = np.sqrt(np.mean((predicted - y) ** 2))
     assert_allclose(again.table.loc["ridge", "rmse"], rmse)
+    squares = (y - predicted) ** 2
+    scale = np.sqrt((squares.sum() - squares) / (len(y) - 1))
+    expected = stats.t(len(y) - 1, predicted, scale).logpdf(y)
+    assert_allclose(again.log_scores[1], expected)
 
 
 def test_the_accuracy_of_regressors_is_called_squared_error():

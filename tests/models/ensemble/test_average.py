@@ -1,11 +1,21 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.linear_model import Ridge
+from scipy import stats
+from sklearn.base import clone
+from sklearn.dummy import DummyRegressor
+from sklearn.feature_selection import SelectKBest, f_regression
+from sklearn.linear_model import Perceptron, Ridge
+from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from credo import LinearRegression, LogisticRegression, ModelAverage, NaiveBayes
+from credo import LinearRegression, LogisticRegression, ModelAverage, NaiveBayes, compare
 from credo.features import PolynomialBasis, RadialBasis
 from credo.models.ensemble.average import EvidenceWarning
+from credo.validation import cross_validate, out_of_fold_normal
 
 X = np.array([[0.0], [1.0], [2.0], [3.0]])
 T = np.array([0.2, 0.9, 2.1, 2.8])
@@ -88,11 +98,129 @@ def test_without_a_loss_an_average_decides_by_squared_error_or_number_of_errors(
 def test_models_without_evidence_and_empty_lists_are_refused():
     with pytest.raises(ValueError, match="found NaN for model 0"):
         ModelAverage([("ml", LinearRegression(inference="ml"))]).fit(X, T)
-    for estimators in ([], [LinearRegression()], {"line": LinearRegression()}):
-        with pytest.raises(ValueError, match="list of \\(name, estimator\\) pairs"):
+    for estimators in ([], {}, "line", [3.0], [("line", None)]):
+        with pytest.raises(ValueError, match=r"models by name, \(name, estimator\) pairs or"):
             ModelAverage(estimators).fit(X, T)
-    with pytest.raises(TypeError, match="found none in \\['ridge'\\]"):
-        ModelAverage([("ridge", Ridge())]).fit(X, T)
+    with pytest.raises(TypeError, match=r"found none in \['ridge'\]. Average credo"):
+        ModelAverage([("ridge", Ridge())]).weigh([Ridge().fit(X, T)])
+
+
+def test_models_by_name_and_models_alone_are_averaged_as_pairs_are():
+    pairs = degrees(2, **FIXED)
+    expected = ModelAverage(pairs).fit(X, T)
+    by_name = ModelAverage(dict(pairs)).fit(X, T)
+    alone = ModelAverage([model for _, model in pairs]).fit(X, T)
+    assert by_name.names_ == expected.names_
+    assert alone.names_ == ["LinearRegression 1", "LinearRegression 2"]
+    for average in (by_name, alone):
+        assert_allclose(average.probability_, expected.probability_)
+        assert_allclose(average.predict([[4.0]]), expected.predict([[4.0]]))
+    assert clone(by_name).fit(X, T).names_ == expected.names_
+
+
+def test_parts_of_a_dict_are_reached_and_replaced_by_name():
+    average = ModelAverage({"line": LinearRegression(), "ridge": Ridge()})
+    average.set_params(ridge__alpha=3.0)
+    assert average.estimators["ridge"].alpha == 3.0
+    assert average.get_params()["ridge__alpha"] == 3.0
+    average.set_params(ridge=LinearRegression(inference="ml"))
+    assert dict(average.estimators)["ridge"].inference == "ml"
+    average.set_params(estimators=[("one", Ridge())], prior=[1.0])
+    assert average.get_params(deep=False)["estimators"][0][0] == "one"
+
+
+def noisy_line(n=40):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(n, 2))
+    return x, x @ [1.0, 0.2] + 0.5 * rng.normal(size=n)
+
+
+def test_foreign_regressors_are_weighed_by_their_held_out_densities():
+    x, y = noisy_line()
+    cv, prior = KFold(4), [0.2, 0.3, 0.5]
+    models = {"line": LinearRegression(), "ridge": Ridge(20.0), "mean": DummyRegressor()}
+    average = ModelAverage(models, prior=prior, cv=cv).fit(x, y)
+    fold = np.arange(40) // 10
+    scores = [
+        cross_validate(LinearRegression(), x, y, labels=fold).log_score,
+        out_of_fold_normal(Ridge(20.0), x, y, fold).log_prob(y),
+        out_of_fold_normal(DummyRegressor(), x, y, fold).log_prob(y),
+    ]
+    product = prior * np.exp(np.sum(scores, axis=1))
+    assert average.criterion_ == "log_score"
+    assert not hasattr(average, "log_evidence_")
+    assert_allclose(average.log_scores_, scores)
+    assert_allclose(average.probability_, product / product.sum())
+    found = average.table()
+    assert_allclose(found["log_score"], np.mean(scores, axis=1))
+    assert_allclose(found["log_score_error"], np.std(scores, axis=1, ddof=1) / np.sqrt(40))
+    mean = [model.fit(x, y).predict(x[:3]) for model in models.values()]
+    assert_allclose(average.predict(x[:3]), average.probability_ @ mean)
+
+
+def test_a_foreign_regressor_alone_has_the_noise_of_its_residuals():
+    x, y = noisy_line()
+    average = ModelAverage([Ridge()], cv=KFold(4)).fit(x, y)
+    mean = cross_val_predict(Ridge(), x, y, cv=KFold(4))
+    scale = np.sqrt(np.mean((y - mean) ** 2))
+    expected = stats.t(40, Ridge().fit(x, y).predict(x[:3]), scale)
+    found = average.predict_interval(x[:3], 0.9)
+    assert_allclose(found, np.column_stack(expected.interval(0.9)))
+
+
+def test_weights_count_in_held_out_densities_as_copies_would():
+    x, y = noisy_line(20)
+    weight = np.where(np.arange(20) < 5, 0.0, 2.0)
+    cv = KFold(5)
+    found = ModelAverage([LinearRegression(), Ridge()], cv=cv).fit(x, y, sample_weight=weight)
+    total = 2.0 * found.log_scores_[:, 5:].sum(axis=1)
+    assert np.isnan(found.log_scores_[:, :5]).all()
+    expected = np.exp(total - total.max())
+    assert_allclose(found.probability_, expected / expected.sum())
+
+
+def test_foreign_classifiers_are_averaged():
+    x, _ = noisy_line(90)
+    y = np.where(x[:, 0] + 0.5 * x[:, 1] > 0.2, "yes", "no")
+    models = [("bayes", GaussianNB()), ("logistic", LogisticRegression())]
+    average = ModelAverage(models, cv=3).fit(x, y)
+    assert average.criterion_ == "log_score"
+    parts = [model.fit(x, y).predict_proba(x) for _, model in models]
+    expected = np.tensordot(average.probability_, parts, axes=1)
+    assert_allclose(average.predict_proba(x), expected, rtol=1e-9)
+    with pytest.raises(TypeError, match=r"found none in \['perceptron'\]"):
+        ModelAverage([*models, ("perceptron", Perceptron())]).fit(x, y)
+
+
+def test_a_pipeline_is_weighed_by_the_evidence_of_its_last_step():
+    x, y = noisy_line()
+    scaled = make_pipeline(StandardScaler(), LinearRegression())
+    average = ModelAverage({"plain": LinearRegression(), "scaled": scaled}).fit(x, y)
+    inner = LinearRegression().fit(StandardScaler().fit_transform(x), y)
+    assert average.criterion_ == "evidence"
+    assert_allclose(average.log_evidences_[1], inner.log_evidence_)
+    chosen = make_pipeline(SelectKBest(f_regression, k=1), LinearRegression())
+    by_score = average.set_params(scaled=chosen).fit(x, y)
+    assert by_score.criterion_ == "log_score"
+    assert not hasattr(by_score, "log_evidences_")
+
+
+def test_an_average_with_foreign_parts_is_weighed_anew_in_every_fold():
+    x, y = noisy_line()
+    average, fold = ModelAverage([LinearRegression(), Ridge()], cv=3), np.arange(40) % 4
+    found = cross_validate(average, x, y, labels=fold)
+    for k in range(4):
+        again = clone(average).fit(x[fold != k], y[fold != k]).predict_dist(x[fold == k])
+        assert_allclose(found.log_score[fold == k], again.log_prob(y[fold == k]))
+    table = compare({"average": average, "ridge": Ridge()}, x, y, cv=fold).table
+    assert_allclose(table.loc["average", "log_score"], found.log_score.mean())
+
+
+def test_models_that_all_rule_out_what_came_true_are_refused():
+    x, y = np.arange(12.0)[:, None], np.array(["a", "b"] * 6)
+    bold = {"one": KNeighborsClassifier(1), "near": KNeighborsClassifier(1, weights="distance")}
+    with pytest.raises(ValueError, match="each of \\['one', 'near'\\] ruled some out"):
+        ModelAverage(bold, cv=3).fit(x, y)
 
 
 def test_settings_of_parts_are_reached_by_name():

@@ -4,19 +4,20 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.feature_selection import SelectKBest
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from credo.evaluation import TimeFolds
 from credo.features import PolynomialBasis, SplineBasis
 from credo.models import EvidenceSearch, LinearRegression, NaiveBayes, predict_dist
 from credo.models import LogisticRegression as CredoLogistic
 from credo.models.ensemble.search import SearchWarning
+from credo.validation import out_of_fold_normal
 
 BASES = {"basis": [PolynomialBasis(k) for k in range(4)]}
 FOLDS = KFold(5, shuffle=True, random_state=0)
@@ -212,3 +213,19 @@ class Careless(LinearRegression):
 def test_an_error_of_programming_is_raised_and_not_taken_for_a_bad_setting():
     with pytest.raises(AttributeError, match="no_such_thing"):
         EvidenceSearch(Careless(), {"basis": [None, PolynomialBasis(2)]}).fit(*curve())
+
+
+def test_settings_of_a_foreign_regressor_are_chosen_by_the_normal_of_its_residuals():
+    x, y = curve()
+    grid = {"ridge__alpha": [1e-3, 1.0, 1e3]}
+    pipe = make_pipeline(PolynomialFeatures(2), Ridge())
+    with pytest.warns(SearchWarning, match="the smallest tried"):
+        search = EvidenceSearch(pipe, grid, cv=FOLDS).fit(x, y)
+    fold = np.empty(len(y), dtype=int)
+    for k, (_, test) in enumerate(FOLDS.split(x)):
+        fold[test] = k
+    models = [clone(pipe).set_params(ridge__alpha=a) for a in grid["ridge__alpha"]]
+    expected = [out_of_fold_normal(m, x, y, fold).log_prob(y).mean() for m in models]
+    assert search.criterion_ == "log_score"
+    assert_allclose(search.cv_results_["mean_test_score"], expected)
+    assert search.best_index_ == np.argmax(expected)

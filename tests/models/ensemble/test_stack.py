@@ -19,9 +19,10 @@ from credo.features import PolynomialBasis
 from credo.inference.engine.stacking import stacking_weights
 from credo.models import AdaBoost, LinearRegression, NaiveBayes, Stack
 from credo.models import LogisticRegression as Averaged
-from credo.models.ensemble.fold import dealt_folds
 from credo.models.gaps.gap_average import GapAverage
 from credo.models.gaps.row_completion import RowCompletion
+from credo.validation import ResidualNormal, out_of_fold_normal
+from credo.validation.splits import dealt_folds
 
 
 def curve(n=80, seed=0):
@@ -158,14 +159,35 @@ def test_mixed_kinds_and_members_without_probabilities_are_refused():
         Stack([LOGISTIC, LINE]).fit(x, y)
     with pytest.raises(TypeError, match=r"found none in \['ridge'\]"):
         Stack([LOGISTIC, ("ridge", RidgeClassifier())]).fit(x, y)
-    with pytest.raises(TypeError, match="predictive distribution"):
-        Stack([("ridge", Ridge())], cv=3).fit(*curve(20))
 
 
-@pytest.mark.parametrize("estimators", [[], [LinearRegression()], {"a": LinearRegression()}])
-def test_what_is_no_list_of_pairs_is_refused(estimators):
-    with pytest.raises(ValueError, match="list of \\(name, estimator\\) pairs"):
+def test_a_foreign_regressor_is_weighed_by_the_normal_of_its_residuals():
+    x, y = curve(60)
+    stack = Stack([LINE, ("ridge", Ridge())], cv=5).fit(x, y)
+    expected = out_of_fold_normal(Ridge(), x, y, stack.fold_)
+    assert_allclose(stack.log_scores_[1], expected.log_prob(y))
+    alone = Stack([("ridge", Ridge())], cv=5).fit(x, y)
+    noise = ResidualNormal.of(y, alone.held_out_[0])
+    found = alone.predict_dist(x[:3])
+    expected = noise.around(Ridge().fit(x, y).predict(x[:3]))
+    assert_allclose(found.mean(), expected.mean())
+    assert_allclose(found.interval(0.9), expected.interval(0.9))
+    assert_allclose(found.aleatoric_std, expected.std())
+
+
+@pytest.mark.parametrize("estimators", [[], {}, [3.0], [("a", None)], None])
+def test_what_holds_no_models_is_refused(estimators):
+    with pytest.raises(ValueError, match=r"models by name, \(name, estimator\) pairs or"):
         Stack(estimators).fit(*curve())
+
+
+def test_models_by_name_and_models_alone_are_stacked_as_pairs_are():
+    x, y = curve()
+    expected = Stack([LINE, ("ridge", Ridge())], cv=4).fit(x, y)
+    for estimators in ({LINE[0]: LINE[1], "ridge": Ridge()}, [LINE[1], Ridge()]):
+        found = Stack(estimators, cv=4).fit(x, y)
+        assert_allclose(found.weights_, expected.weights_)
+        assert_allclose(found.predict(x[:3]), expected.predict(x[:3]))
 
 
 def test_more_folds_than_rows_in_the_rarest_class_is_refused_before_any_work():

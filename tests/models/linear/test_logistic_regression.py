@@ -528,3 +528,16 @@ def test_learned_precision_has_the_highest_evidence_where_columns_outnumber_rows
     assert model.score(x[60:], y[60:]) > 0.65
     assert model.log_evidence_ <= near[1] + 1e-6
     assert "more columns than rows" in str(model.diagnose())
+
+
+def test_forgetting_rows_is_the_fit_without_them_at_the_same_precision():
+    x, y = classes(n=600, d=2)
+    left_out = np.arange(0, 600, 40)
+    rest = np.delete(np.arange(600), left_out)
+    model = LogisticRegression(weight_precision=1.0).fit(x, y)
+    found = model.forgetting(x, y)(left_out).predict_proba(x[left_out])
+    again = LogisticRegression(weight_precision=1.0).fit(x[rest], y[rest])
+    expected = again.predict_proba(x[left_out])
+    gap, move = (np.abs(p - expected).max() for p in (found, model.predict_proba(x[left_out])))
+    assert gap < 0.02 * move
+    assert LogisticRegression(inference="map").fit(x, y).forgetting(x, y) is None

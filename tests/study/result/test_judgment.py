@@ -9,9 +9,7 @@ from credo.inference import stacking_weights
 from credo.models import ModelAverage
 from credo.study.candidates.slate import regression_slate
 from credo.study.result.judgment import (
-    averaged_log_score,
     candidate_scores,
-    comparable_scores,
     cross_validation_gain,
     dropped_candidates,
     dropped_notes,
@@ -36,7 +34,6 @@ def folds(average):
 
 def test_the_score_of_the_average_is_that_of_its_own_cross_validation(average, folds):
     whole = cross_validate(average, X, Y, labels=LABELS)
-    assert_allclose(averaged_log_score(folds), whole.log_score, rtol=1e-9)
     score = candidate_scores(average, folds, predictives(average, X), Y, 0.9)[-1]
     assert score.cv_log_score == pytest.approx(float(whole.score.value))
     assert score.cv_log_score_error == pytest.approx(float(whole.score.standard_error))
@@ -49,13 +46,6 @@ def test_weights_by_cross_validation_are_those_of_stacking(average, folds):
     ]
     assert_allclose(weights[:-1], stacking_weights([fold.log_score for fold in folds]))
     assert sum(weights[:-1]) == pytest.approx(1)
-
-
-def test_folds_with_infinite_evidence_still_give_scores(folds):
-    evidence = np.array([np.inf, *folds[0].log_evidence[1:]])
-    sure = [dataclasses.replace(folds[0], log_evidence=evidence), *folds[1:]]
-    inside = folds[0].fold == 0
-    assert_allclose(averaged_log_score(sure)[inside], folds[0].log_score[inside])
 
 
 def test_scores_of_test_rows_are_those_of_an_evaluation(average, folds):
@@ -81,7 +71,6 @@ def test_a_candidate_dropped_early_has_no_part_in_what_is_said_of_the_others(ave
     others = [dropped, *folds[1:]]
     assert dropped_candidates(average.names_, folds) == {}
     assert dropped_candidates(average.names_, others) == {"constant": 3}
-    assert_allclose(averaged_log_score(others), averaged_log_score(folds[1:]), rtol=1e-12)
     told = predictives(average, X)
     weights = [s.cv_weight for s in candidate_scores(average, others, told, Y, 0.9)[:-1]]
     assert_allclose(weights, [0.0, *stacking_weights([f.log_score for f in folds[1:]])])
@@ -103,26 +92,3 @@ def test_the_best_by_folds_is_one_that_was_asked_about_all_of_them(result):
     without = dataclasses.replace(result, dropped=(best,))
     others = [score for score in result.candidates if score.name != best]
     assert without.cv_winner is max(others, key=lambda score: score.cv_log_score)
-
-
-def test_scores_of_other_rows_are_made_comparable():
-    rng = np.random.default_rng(4)
-    hard = np.repeat([0.0, -1.0], [300, 700])
-    best, worse = hard + rng.normal(0, 0.2, 1000), hard - 0.5 + rng.normal(0, 0.2, 1000)
-    some = np.where(np.arange(1000) < 300, worse, np.nan)
-    first, second = comparable_scores([best, some])
-    assert (first.value, first.standard_error) == (
-        pytest.approx(best.mean()),
-        pytest.approx(best.std(ddof=1) / np.sqrt(1000), rel=1e-2),
-    )
-    # Of its own rows alone the mean would be about 0.7 too high.
-    assert abs(second.value - worse.mean()) < 3 * second.standard_error
-    assert np.nanmean(some) - worse.mean() > 10 * second.standard_error
-    assert second.standard_error > first.standard_error
-
-
-def test_rows_that_the_best_thought_impossible_leave_each_score_as_it_is():
-    best, some = np.array([0.0, -np.inf, 0.0]), np.array([-1.0, np.nan, -3.0])
-    first, second = comparable_scores([best, some])
-    assert first.value == -np.inf
-    assert second.value == -2.0

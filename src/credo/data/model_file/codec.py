@@ -238,7 +238,8 @@ class Decoder:
         if not hasattr(cls, "get_params"):
             raise ModelFileError(f"must hold settings of estimators only; found {cls.__name__}")
         settings = self._named(tree["settings"], depth)
-        _require_names(cls, settings, _parameters(cls))
+        # Settings that came after the build of a file have their defaults.
+        _require_names(cls, _defaults(cls) | settings, _parameters(cls))
         _require_types(cls, settings, declared_types(cls))
         estimator = cls(**settings)
         fitted = self._named(tree["fitted"], depth)
@@ -280,6 +281,11 @@ def _filled(cls: type, fields: Mapping[str, Any]) -> Any:
 
 def _parameters(cls: type) -> list[str]:
     return list(inspect.signature(cls).parameters)
+
+
+def _defaults(cls: type) -> dict[str, Any]:
+    parameters = inspect.signature(cls).parameters.values()
+    return {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty}
 
 
 def _require_names(cls: type, found: Mapping[str, Any], expected: Sequence[str]) -> None:

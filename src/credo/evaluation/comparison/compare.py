@@ -5,7 +5,6 @@ The trials of the models give losses, contrasts of pairs, and a table.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -29,6 +28,7 @@ from credo.evaluation.comparison.trial import Trial, trial
 from credo.evaluation.comparison.verdict import Contrast, Verdict, judge, percent
 from credo.inference.engine.stacking import stacking_weights
 from credo.numerics.array import Array, as_float
+from credo.validation.named_models import named_models
 from credo.validation.outcome import MISSING, Outcome, flat_column
 from credo.validation.proportion import proportion_interval
 from credo.validation.split_plan import NEVER, SplitPlan
@@ -296,16 +296,7 @@ def _successful(trials: list[Trial]) -> list[Trial]:
 
 def _named(models: Any) -> dict[str, Any]:
     """Return models by name, from whatever form they were given in."""
-    if isinstance(models, Mapping):
-        pairs = list(models.items())
-    elif isinstance(models, list | tuple):
-        pairs = [
-            (str(m[0]), m[1]) if isinstance(m, tuple | list) and len(m) == 2 else _own_name(m)
-            for m in models
-        ]
-    else:
-        pairs = []
-    named = dict(_told_apart(pairs))
+    named = named_models(models)
     strange = [name for name, m in named.items() if not hasattr(m, "__sklearn_tags__")]
     if len(named) < 2 or strange:
         found = f"no estimators in {strange}" if strange else f"{len(named)} models"
@@ -314,20 +305,6 @@ def _named(models: Any) -> dict[str, Any]:
             "Write {'line': LinearRegression(), 'curve': ...}."
         )
     return named
-
-
-def _own_name(model: Any) -> tuple[str, Any]:
-    return type(model).__name__, model
-
-
-def _told_apart(pairs: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """Return the pairs with a number after names that occur more than once."""
-    totals, seen = Counter(name for name, _ in pairs), Counter[str]()
-    answer = []
-    for name, model in pairs:
-        seen[name] += 1
-        answer.append((f"{name} {seen[name]}" if totals[name] > 1 else name, model))
-    return answer
 
 
 def _scores(by: Sequence[str]) -> tuple[str, ...]:

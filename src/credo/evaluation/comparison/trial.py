@@ -8,21 +8,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.utils import _safe_indexing
 
 from credo.inference.engine.model_evidence import Evidence
 from credo.numerics.array import Array
-from credo.validation.cross_validation import cross_validate
-from credo.validation.fold_fit import fold_members, refit_folds
-from credo.validation.held_out import has_predictive, predictive_of
-from credo.validation.outcome import MISSING, Outcome, class_codes
-from credo.validation.scores import log_score
-from credo.validation.split_plan import Pair, SplitPlan
+from credo.validation.cross_validation import planned_scores
+from credo.validation.fold_fit import TrainingRows
+from credo.validation.outcome import Outcome
+from credo.validation.split_plan import SplitPlan
 
 __all__ = ["Trial", "trial"]
-
-Answers = tuple[Array, NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,10 +59,11 @@ def trial(name: str, model: Any, X: Any, outcome: Outcome, plan: SplitPlan) -> T
     errors, such as a wrong name, are mistakes in a program: they are raised, and say in which
     model.
     """
+    rows = TrainingRows.of(X, outcome, None)
     try:
-        log_scores, predicted = _held_out(model, X, outcome, plan)
+        held = planned_scores(model, rows, plan)
         start = time.perf_counter()
-        fitted = clone(model).fit(X, outcome.y)
+        fitted = rows.fit(model)
         seconds = time.perf_counter() - start
         evidence = Evidence.of_model(fitted)
     except (ValueError, TypeError, ArithmeticError, RuntimeError) as failure:
@@ -77,69 +72,7 @@ def trial(name: str, model: Any, X: Any, outcome: Outcome, plan: SplitPlan) -> T
     except Exception as error:
         error.add_note(f"This happened while {name!r} was compared with other models.")
         raise
-    return Trial(name, log_scores, predicted, evidence, seconds)
-
-
-def _held_out(model: Any, X: Any, outcome: Outcome, plan: SplitPlan) -> Answers:
-    """Return log score and answer of each row that is held out."""
-    if plan.pairs is not None:
-        return _by_pairs(model, X, outcome, plan.pairs)
-    if has_predictive(model) or hasattr(model, "classes_") or not _is_regressor(model):
-        found = cross_validate(model, X, outcome.y, labels=plan.fold)
-        return found.log_score, found.predicted
-    predicted = np.empty(outcome.y.shape)
-    models = refit_folds(model, X, outcome.y, plan.fold)
-    for part, rows in zip(models, fold_members(plan.fold), strict=True):
-        predicted[rows] = part.predict(_safe_indexing(X, rows))
-    return np.full(len(outcome.y), np.nan), predicted
-
-
-def _by_pairs(model: Any, X: Any, outcome: Outcome, pairs: tuple[Pair, ...]) -> Answers:
-    """Return the same where not every row is held out by what all others teach."""
-    n = len(outcome.y)
-    log_scores = np.full(n, np.nan)
-    if outcome.classes is None:
-        predicted: NDArray[Any] = np.full(outcome.y.shape, np.nan)
-    else:
-        predicted = np.full(n, outcome.classes[0], dtype=outcome.classes.dtype)
-    answer = _numbers if outcome.classes is None else _classes
-    for train, test in pairs:
-        fitted = clone(model).fit(_safe_indexing(X, train), outcome.y[train])
-        log_scores[test], predicted[test] = answer(
-            fitted, _safe_indexing(X, test), _part(outcome, test)
-        )
-    return log_scores, predicted
-
-
-def _numbers(fitted: Any, X: Any, outcome: Outcome) -> Answers:
-    n = len(outcome.y)
-    if not has_predictive(fitted):
-        return np.full(n, np.nan), np.asarray(fitted.predict(X)).reshape(outcome.y.shape)
-    predictive = predictive_of(fitted, X)
-    found = np.asarray(log_score(predictive, outcome.y))
-    return found.reshape(n, -1).sum(axis=1), predictive.mean()
-
-
-def _classes(fitted: Any, X: Any, outcome: Outcome) -> Answers:
-    assert outcome.classes is not None
-    assert outcome.codes is not None
-    n = len(outcome.y)
-    if not has_predictive(fitted):
-        answer = class_codes(fitted.predict(X), outcome.classes)
-        return np.full(n, np.nan), outcome.classes[answer]
-    predictive = predictive_of(fitted, X)
-    probability = np.zeros((n, len(outcome.classes)))
-    probability[:, class_codes(predictive.labels, outcome.classes)] = predictive.probability
-    guess = predictive.mode() if hasattr(fitted, "predict_dist") else fitted.predict(X)
-    with np.errstate(divide="ignore"):
-        found = np.log(probability[np.arange(n), outcome.codes])
-    answer = class_codes(guess, outcome.classes)
-    return np.where(outcome.codes == MISSING, np.nan, found), outcome.classes[answer]
-
-
-def _part(outcome: Outcome, rows: NDArray[np.intp]) -> Outcome:
-    codes = None if outcome.codes is None else outcome.codes[rows]
-    return Outcome(outcome.y[rows], outcome.classes, codes)
+    return Trial(name, held.log_score, held.predicted, evidence, seconds)
 
 
 def _words(failure: BaseException) -> str:
@@ -147,7 +80,3 @@ def _words(failure: BaseException) -> str:
     hidden = None if failure.__suppress_context__ else failure.__context__
     source = failure.__cause__ or hidden
     return found if source is None else f"{found} (from {_words(source)})"
-
-
-def _is_regressor(model: Any) -> bool:
-    return getattr(model.__sklearn_tags__(), "estimator_type", None) == "regressor"

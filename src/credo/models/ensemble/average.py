@@ -1,4 +1,8 @@
-"""Averages of models, each weighted by its evidence."""
+"""Averages of models, each weighted by its evidence (Bayesian model averaging).
+
+Models without an evidence are weighted by the product of their held-out densities, the
+pseudo-marginal likelihood (pseudo Bayesian model averaging).
+"""
 
 from __future__ import annotations
 
@@ -13,12 +17,30 @@ from sklearn.base import clone
 from sklearn.utils import indexable
 from sklearn.utils.validation import check_is_fitted
 
-from credo.inference.engine.model_evidence import Evidence, model_posterior
+from credo.inference.engine.model_evidence import (
+    LEARNED,
+    TRANSFORMED,
+    Evidence,
+    model_posterior,
+)
 from credo.models.contract.inputs import single_column, validated
-from credo.models.ensemble.ensemble import Ensemble, kind_of, mixed_classes, mixed_predictive
+from credo.models.ensemble.ensemble import (
+    Ensemble,
+    kind_of,
+    mixed_classes,
+    mixed_predictive,
+    require_verbs,
+    training_rows,
+)
+from credo.numerics.array import Array
 from credo.numerics.form import Form
 from credo.numerics.quotation import quote
 from credo.numerics.special.log_domain import log_sum_exp
+from credo.validation.fold_fit import TrainingRows
+from credo.validation.held_out import held_out
+from credo.validation.mixture_score import mean_score
+from credo.validation.predictive import class_probability, predict_dist
+from credo.validation.split_plan import fold_generator, fold_pairs
 
 __all__ = ["EvidenceWarning", "ModelAverage"]
 
@@ -39,22 +61,42 @@ class ModelAverage(Ensemble):
     Parameters
     ----------
     estimators
-        Pairs of a name and a model that has ``log_evidence_`` and ``predict_dist``, such as
-        `LinearRegression` or `LogisticRegression` on several bases; all regressors or all
-        classifiers.
+        Models by name, pairs of name and model, or models alone; all regressors or all
+        classifiers, of credo or scikit-learn. Those that have ``log_evidence_``, such as
+        `LinearRegression` or `LogisticRegression` on several bases, are weighed by it. If some
+        have none, all are weighed by how they predict held-out rows; a regressor without
+        ``predict_dist`` gets a normal fitted to its residuals there.
     prior
         Prior probability of each model, equal if None.
+    cv
+        Folds of held-out rows, where evidence does not decide: a number, or a splitter that
+        holds each row out at most once.
+    random_state
+        Draws the folds; if None they are the same in every fit.
 
     Attributes
     ----------
     estimators_, named_estimators_
         The fitted models, in order and by name.
-    names_, log_evidences_, probability_
-        Name, log evidence and posterior probability of each.
-    log_evidence_, evidence_method_
-        Log evidence of the average, and how the least exact of its parts was found.
+    names_, probability_
+        Name and posterior probability of each.
+    criterion_
+        What the probability rests on, "evidence" or "log_score".
+    log_evidences_, log_evidence_, evidence_method_
+        Log evidence of each and of the average, and how the least exact was found; by evidence
+        only.
+    log_scores_
+        Log score of each row under each model fitted without it, shape (n_models, n); NaN for
+        rows that were not held out. By log score only.
     classes_
         Labels, for classifiers only.
+
+    Notes
+    -----
+    By log score a model has probability proportional to its prior times the product of its
+    held-out densities, which stands for the evidence [geisser1979]_. As that takes no account
+    of how much the scores owe to chance, it is often too sure; `Stack` mixes for the best
+    predictions instead [yao2018]_.
 
     Examples
     --------
@@ -70,17 +112,27 @@ class ModelAverage(Ensemble):
     array([3.719863])
     """
 
+    criterion_: str
     evidence_method_: str
     log_evidence_: float
     log_evidences_: Annotated[NDArray[np.float64], Form("m")]
+    log_scores_: Annotated[Array, Form("m n", -np.inf, has_gaps=True)]
     probability_: Annotated[NDArray[np.float64], Form("m", 0.0, 1.0)]
 
-    def __init__(self, estimators: list[tuple[str, Any]], prior: ArrayLike | None = None):
+    def __init__(
+        self,
+        estimators: Any,
+        prior: ArrayLike | None = None,
+        cv: Any = 10,
+        random_state: Any = None,
+    ):
         self.estimators = estimators
         self.prior = prior
+        self.cv = cv
+        self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit every model to the same data and weigh them by evidence."""
+        """Fit every model to the same data and weigh them."""
         names, models = self._checked()
         is_classifier = kind_of(self.estimators) == "classifier"
         X, y = indexable(X, y)
@@ -91,7 +143,11 @@ class ModelAverage(Ensemble):
         fitted = [clone(model).fit(X, y, **weight) for model in models]
         if is_classifier:
             self.classes_ = fitted[0].classes_
-        return self._weigh(names, fitted)
+        if not _silent(names, fitted):
+            return self._weigh(names, fitted)
+        require_verbs(names, models, is_classifier, sample_weight is not None)
+        rows = training_rows(X, y, is_classifier, sample_weight)
+        return self._weigh_by_score(names, models, fitted, rows)
 
     def weigh(self, fitted: Sequence[Any]) -> Self:
         """Weigh the models by evidence, fitted to the same data already, in their order."""
@@ -105,41 +161,84 @@ class ModelAverage(Ensemble):
         """Return the mixture of the models' predictives, one entry per row."""
         check_is_fitted(self)
         if kind_of(self.estimators) == "classifier":
-            shares = [model.predict_proba(X) for model in self.estimators_]
+            shares = [class_probability(m, X, self.classes_) for m in self.estimators_]
             return mixed_classes(self.probability_, shares, self.classes_)
         return mixed_predictive(
-            self.probability_, [model.predict_dist(X) for model in self.estimators_]
+            self.probability_, [predict_dist(m, X) for m in self.estimators_]
         )
 
     def table(self) -> pd.DataFrame:
-        """Return evidence and probability of each model, by name."""
+        """Return evidence, or held-out log score, and probability of each model, by name."""
         check_is_fitted(self)
-        columns = {"log_evidence": self.log_evidences_, "probability": self.probability_}
+        if hasattr(self, "log_scores_"):
+            means = [mean_score(row[~np.isnan(row)]) for row in self.log_scores_]
+            columns = {
+                "log_score": np.array([mean.value for mean in means]),
+                "log_score_error": np.array([mean.standard_error for mean in means]),
+            }
+        else:
+            columns = {"log_evidence": self.log_evidences_}
+        columns["probability"] = self.probability_
         return pd.DataFrame(columns, index=pd.Index(self.names_, name="model"))
 
     def _weigh(self, names: list[str], models: list[Any]) -> Self:
-        silent = [
-            n for n, m in zip(names, models, strict=True) if not hasattr(m, "log_evidence_")
-        ]
+        silent = _silent(names, models)
         if silent:
             raise TypeError(
                 f"every model must have a log_evidence_ to be weighed; found none in {silent}. "
-                "Average credo estimators; put steps of a Pipeline around the average."
+                "Average credo estimators, or use fit, which weighs others by held-out rows."
             )
-        _require_comparable(names, models)
-        self.names_, self.estimators_ = names, models
-        self.log_evidences_ = np.array([model.log_evidence_ for model in models])
+        evidences = [Evidence.of_model(model) for model in models]
+        _require_comparable(names, evidences)
+        self._forget()
+        self.names_, self.estimators_, self.criterion_ = names, models, "evidence"
+        self.log_evidences_ = np.array([evidence.value for evidence in evidences])
         self.probability_ = model_posterior(self.log_evidences_, self.prior)
         prior = model_posterior(np.zeros(len(names)), self.prior)
         self.log_evidence_ = float(log_sum_exp(self.log_evidences_, weights=prior))
-        methods = {model.evidence_method_ for model in models}
+        methods = {evidence.method for evidence in evidences}
         self.evidence_method_ = max(methods, key=FROM_EXACT_TO_NONE.index)
         return self
 
+    def _weigh_by_score(
+        self, names: list[str], models: list[Any], fitted: list[Any], rows: TrainingRows
+    ) -> Self:
+        pairs = fold_pairs(self.cv, rows, fold_generator(self.random_state))
+        found = held_out(models, rows, pairs)
+        log_scores = np.array([part.log_score for part in found])
+        is_held = ~np.isnan(log_scores).any(axis=0)
+        total = log_scores[:, is_held] @ rows.weight[is_held]
+        if np.isneginf(total).all():
+            raise ValueError(
+                "a model needs every held-out outcome to be possible to have a probability; "
+                f"found that each of {quote(names)} ruled some out. Use Stack, or add a model "
+                "that rules nothing out."
+            )
+        self._forget()
+        self.names_, self.criterion_, self.log_scores_ = names, "log_score", log_scores
+        self.estimators_ = [part.noisy(m, rows) for part, m in zip(found, fitted, strict=True)]
+        self.probability_ = model_posterior(total, self.prior)
+        return self
 
-def _require_comparable(names: list[str], models: list[Any]) -> None:
+    def _forget(self) -> None:
+        """Leave nothing of an earlier fit that another criterion decided."""
+        for name in ("log_evidences_", "log_evidence_", "evidence_method_", "log_scores_"):
+            self.__dict__.pop(name, None)
+
+
+def _silent(names: list[str], models: list[Any]) -> list[str]:
+    """Return the names of fitted models whose evidence does not exist or says other things."""
+    last = [m.steps[-1][1] if hasattr(m, "steps") else m for m in models]
+    return [
+        name
+        for name, model, inner in zip(names, models, last, strict=True)
+        if not hasattr(inner, "log_evidence_")
+        or Evidence.of_model(model).reason in (LEARNED, TRANSFORMED)
+    ]
+
+
+def _require_comparable(names: list[str], evidences: list[Evidence]) -> None:
     """Refuse evidences that are about different things; warn where they differ in kind."""
-    evidences = [Evidence.of_model(model) for model in models]
     subjects = {evidence.of for evidence in evidences}
     if len(subjects) > 1:
         raise ValueError(

@@ -7,27 +7,44 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Self, cast
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Bunch, ClassifierTags, RegressorTags, Tags, get_tags
 from sklearn.utils.metaestimators import _BaseComposition, available_if
+from sklearn.utils.validation import has_fit_parameter
 
 from credo.decisions.decision import Decision
 from credo.distributions.categorical import Categorical
 from credo.distributions.mixture import Mixture
 from credo.distributions.predictive import Predictive
-from credo.models.contract.class_label import ClassLabels
+from credo.models.contract.class_label import ClassLabels, class_labels
 from credo.models.contract.classifier import PredictiveClassifier
-from credo.models.contract.inputs import FittedInputs, known_outcome, known_weight
+from credo.models.contract.inputs import (
+    FittedInputs,
+    known_outcome,
+    known_weight,
+    row_weight,
+)
 from credo.models.contract.regressor import PredictiveRegressor
-from credo.numerics.array import Array
+from credo.numerics.array import Array, as_float, in_byte_order
 from credo.numerics.form import Form
+from credo.validation.fold_fit import TrainingRows
+from credo.validation.named_models import named_models
+from credo.validation.outcome import Outcome
 
-__all__ = ["Ensemble", "class_probability", "kind_of", "mixed_classes", "mixed_predictive"]
+__all__ = [
+    "Ensemble",
+    "kind_of",
+    "mixed_classes",
+    "mixed_predictive",
+    "require_verbs",
+    "training_rows",
+]
 
 
 def kind_of(estimators: Any) -> str | None:
-    """Return "classifier" or "regressor" if all members of a list of pairs are, else None.
+    """Return "classifier" or "regressor" if all members are, by name or in a list, else None.
 
     Examples
     --------
@@ -53,7 +70,7 @@ class Ensemble(FittedInputs, _BaseComposition):
     Members that are classifiers make a classifier, members that are regressors a regressor.
     """
 
-    estimators: list[tuple[str, Any]]
+    estimators: Any
     estimators_: Annotated[list[Any], Form("m")]
     names_: Annotated[list[str], Form("m")]
     classes_: ClassLabels
@@ -118,10 +135,20 @@ class Ensemble(FittedInputs, _BaseComposition):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the settings, those of the parts as ``name__setting``."""
-        return dict(self._get_params("estimators", deep=deep))
+        found = dict(_BaseComposition.get_params(self, deep=False))
+        for name, model in _named(self.estimators) if deep else []:
+            found[name] = model
+            nested = model.get_params(deep=True) if hasattr(model, "get_params") else {}
+            found.update({f"{name}__{key}": value for key, value in nested.items()})
+        return found
 
     def set_params(self, **params: Any) -> Self:
         """Change settings, those of the parts as ``name__setting``."""
+        if "estimators" in params:
+            self.estimators = params.pop("estimators")
+        named = _named(self.estimators)
+        if any(name in params for name, _ in named):
+            self.estimators = [(name, params.pop(name, model)) for name, model in named]
         self._set_params("estimators", **params)
         return self
 
@@ -143,12 +170,12 @@ class Ensemble(FittedInputs, _BaseComposition):
 
     def _checked(self) -> tuple[list[str], list[Any]]:
         """Return the names and models of ``estimators``, which must be of one kind."""
-        pairs = list(self.estimators) if isinstance(self.estimators, list | tuple) else []
-        if not pairs or not all(isinstance(p, tuple | list) and len(p) == 2 for p in pairs):
+        pairs = _named(self.estimators)
+        if not pairs or not all(hasattr(model, "fit") for _, model in pairs):
             raise ValueError(
-                "estimators must be a list of (name, estimator) pairs with at least one model; "
-                f"found {type(self.estimators).__name__} {self.estimators!r}. Write "
-                "[('line', LinearRegression()), ...]."
+                "estimators must be models by name, (name, estimator) pairs or models alone, "
+                f"at least one; found {type(self.estimators).__name__} {self.estimators!r}. "
+                "Write {'line': LinearRegression(), ...}."
             )
         names, models = zip(*pairs, strict=True)
         self._validate_names(names)
@@ -185,18 +212,57 @@ def mixed_predictive(weights: Array, parts: Sequence[Any]) -> Predictive:
     return Predictive(mixture, np.sqrt((shares * doubt).sum(axis=0)), np.sqrt(noise))
 
 
-def class_probability(model: Any, X: Any, classes: NDArray[Any]) -> Array:
-    """Return a classifier's probabilities of ``classes``; zero for those it has not seen."""
-    found = np.asarray(model.predict_proba(X), dtype=np.float64)
-    if np.array_equal(model.classes_, classes):
-        return found
-    probability = np.zeros((len(found), len(classes)))
-    probability[:, np.searchsorted(classes, model.classes_)] = found
-    return probability
+def training_rows(
+    X: Any, y: ArrayLike, is_classifier: bool, sample_weight: ArrayLike | None
+) -> TrainingRows:
+    """Return checked outcomes and weights, with inputs that are left to the models to check."""
+    X = _in_byte_order(X)
+    weight = row_weight(sample_weight, X)
+    outcome = Outcome(as_float(y)) if not is_classifier else _labeled(y, sample_weight)
+    return TrainingRows(X, outcome, weight, sample_weight is not None)
+
+
+def _labeled(y: ArrayLike, sample_weight: ArrayLike | None) -> Outcome:
+    classes, codes = class_labels(y, sample_weight)
+    return Outcome(np.asarray(classes[codes]), classes, codes)
+
+
+def _in_byte_order(X: Any) -> Any:
+    """Return inputs of any kind in the byte order of the machine, so that rows can be taken."""
+    if isinstance(X, pd.DataFrame):
+        kinds = {k: v for k, v in X.dtypes.items() if not getattr(v, "isnative", True)}
+        return X.astype({name: kind.newbyteorder("=") for name, kind in kinds.items()})
+    return in_byte_order(X) if isinstance(X, np.ndarray) else X
+
+
+def require_verbs(
+    names: Sequence[str], models: Sequence[Any], is_classifier: bool, is_weighted: bool
+) -> None:
+    """Refuse members that give no probabilities, or cannot take weights."""
+    named = list(zip(names, models, strict=True))
+    silent = [n for n, m in named if is_classifier and not hasattr(m, "predict_proba")]
+    if silent:
+        raise TypeError(
+            "every classifier must have predict_proba to be weighed by held-out rows; found "
+            f"none in {silent}. Calibrate it first, such as with CalibratedClassifierCV."
+        )
+    rigid = [n for n, m in named if is_weighted and not has_fit_parameter(m, "sample_weight")]
+    if rigid:
+        raise TypeError(
+            f"sample_weight needs models that can take it; found none in {rigid}. Leave out "
+            "sample_weight or these models."
+        )
+
+
+def _named(estimators: Any) -> list[tuple[str, Any]]:
+    """Return pairs of name and model; names of pairs are left as they are."""
+    pairs = estimators if isinstance(estimators, list | tuple) else []
+    if pairs and all(isinstance(p, tuple | list) and len(p) == 2 for p in pairs):
+        return [(name, model) for name, model in pairs]
+    return list(named_models(estimators).items())
 
 
 def _member_tags(estimators: Any) -> list[Tags]:
-    """Return the tags of what looks like an estimator in a list of pairs."""
-    pairs = estimators if isinstance(estimators, list | tuple) else []
-    members = [p[1] for p in pairs if isinstance(p, tuple | list) and len(p) == 2]
+    """Return the tags of what looks like an estimator among the members."""
+    members = [model for _, model in _named(estimators)]
     return [get_tags(m) for m in members if hasattr(m, "__sklearn_tags__")]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
 import warnings
+from collections.abc import Sequence
 from copy import deepcopy
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Self
 
@@ -14,6 +17,7 @@ from sklearn.utils import Tags, get_tags, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from credo.inference.engine.model_evidence import LEARNED, TRANSFORMED, Evidence
 from credo.inference.engine.search_border import settings_at_edge
 from credo.models.contract.inputs import (
     FittedInputs,
@@ -22,15 +26,47 @@ from credo.models.contract.inputs import (
     single_column,
     validated,
 )
-from credo.models.contract.predictive import HasPredictive, predict_dist
-from credo.models.ensemble.candidate import Candidate, candidate, comparable, search_results
-from credo.models.ensemble.fold import TrainingRows, fold_generator, fold_pairs
+from credo.models.ensemble.ensemble import training_rows
+from credo.numerics.array import Array
+from credo.validation.fold_fit import TrainingRows
+from credo.validation.held_out import held_out
+from credo.validation.predictive import HasPredictive, has_predictive, predict_dist
+from credo.validation.split_plan import Pair, fold_generator, fold_pairs
 
 __all__ = ["EvidenceSearch", "SearchWarning"]
 
 
 class SearchWarning(UserWarning):
     """The result of a search should be looked at before it is used."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    """What came of one combination of settings.
+
+    Attributes
+    ----------
+    fitted
+        The model fitted to all rows; None if it failed.
+    evidence
+        Its evidence, and with which others it can be compared.
+    log_score
+        Of each held-out row; NaN where there is none.
+    mean, error
+        Weighted mean of these with its standard error.
+    seconds
+        Time that fitting all rows took.
+    failure
+        Why it failed.
+    """
+
+    fitted: Any
+    evidence: Evidence
+    log_score: Array
+    mean: float
+    error: float
+    seconds: float
+    failure: Exception | None = None
 
 
 def _delegated(verb: str) -> Any:
@@ -148,20 +184,20 @@ class EvidenceSearch(FittedInputs, MetaEstimatorMixin, BaseEstimator):
         X, y = indexable(X, y)
         validated(self, X, y, skip_check_array=True)
         y = single_column(self, y)
-        rows = TrainingRows.of(X, y, is_classifier(self.estimator), sample_weight)
+        rows = training_rows(X, y, is_classifier(self.estimator), sample_weight)
         pairs = None
         if self.cv is not None:
             pairs = fold_pairs(self.cv, rows, fold_generator(self.random_state))
         models = [clone(self.estimator).set_params(**clone(p, safe=False)) for p in grid]
-        found = [candidate(model, rows, pairs) for model in models]
+        found = [_candidate(model, rows, pairs) for model in models]
         self._choose(grid, _successful(found))
         if self.refit:
             self.best_estimator_ = found[self.best_index_].fitted
         return self
 
-    def _choose(self, grid: list[dict[str, Any]], found: list[Candidate]) -> None:
+    def _choose(self, grid: list[dict[str, Any]], found: list[_Candidate]) -> None:
         """Set what was found, and warn of what should be looked at."""
-        self.reason_ = comparable(found) if self.by != "log_score" else "it was not asked"
+        self.reason_ = _incomparable(found) if self.by != "log_score" else "it was not asked"
         self.criterion_ = "log_score" if self.reason_ else "evidence"
         scores = {
             "evidence": np.array([c.evidence.value for c in found]),
@@ -182,7 +218,7 @@ class EvidenceSearch(FittedInputs, MetaEstimatorMixin, BaseEstimator):
         self.best_index_ = int(np.argmax(score))
         self.best_score_ = float(score[self.best_index_])
         self.best_params_ = grid[self.best_index_]
-        self.cv_results_ = search_results(grid, found, score)
+        self.cv_results_ = _search_results(grid, found, score)
         self.disagreement_, is_clear = _disagreement(grid, found, scores)
         edges = settings_at_edge(self.best_params_, self.param_grid)
         self.edges_ = [edge.sentence for edge in edges]
@@ -245,7 +281,78 @@ class EvidenceSearch(FittedInputs, MetaEstimatorMixin, BaseEstimator):
         return grid
 
 
-def _successful(found: list[Candidate]) -> list[Candidate]:
+def _candidate(model: Any, rows: TrainingRows, pairs: Sequence[Pair] | None) -> _Candidate:
+    """Return the fit, evidence and held-out scores of a model, or why it failed.
+
+    Failures are refusals of data or settings; errors of programming are raised.
+    """
+    nothing = np.full(len(rows), np.nan)
+    try:
+        start = time.perf_counter()
+        fitted = rows.fit(model)
+        seconds = time.perf_counter() - start
+        log_score = nothing
+        if pairs is not None and (rows.outcome.classes is None or has_predictive(fitted)):
+            log_score = held_out([model], rows, pairs)[0].log_score
+    except (ValueError, TypeError, ArithmeticError, RuntimeError) as failure:
+        none = Evidence(np.nan, "none", "", ())
+        return _Candidate(None, none, nothing, np.nan, np.nan, np.nan, failure)
+    mean, error = _mean(log_score, rows.weight)
+    return _Candidate(fitted, Evidence.of_model(fitted), log_score, mean, error, seconds)
+
+
+def _incomparable(found: Sequence[_Candidate]) -> str:
+    """Return why the evidences of candidates cannot be compared; empty if they can."""
+    evidences = [c.evidence for c in found if c.failure is None]
+    if any(e.reason == TRANSFORMED for e in evidences):
+        return "the evidence is of inputs that a step of the pipeline has changed"
+    if any(e.reason == LEARNED for e in evidences):
+        return "a step of the pipeline has learned from the outcomes"
+    if any(np.isnan(e.value) for e in evidences):
+        return "not every setting has an evidence"
+    if len({e.method == "bound" for e in evidences}) > 1:
+        return "some evidences are bounds"
+    if len({e.key for e in evidences}) > 1:
+        return "the evidences rest on different flat priors or are of different things"
+    return ""
+
+
+def _search_results(
+    grid: Sequence[dict[str, Any]], found: Sequence[_Candidate], score: Array
+) -> dict[str, list[Any]]:
+    """Return one list for each column, one entry for each candidate."""
+    names = sorted({name for params in grid for name in params})
+    rank = 1 + (score[None, :] > score[:, None]).sum(axis=1)
+    return {
+        "params": list(grid),
+        **{f"param_{name}": [params.get(name) for params in grid] for name in names},
+        "log_evidence": [c.evidence.value for c in found],
+        "evidence_method": [c.evidence.method for c in found],
+        "mean_test_score": [c.mean for c in found],
+        "std_test_score": [c.error for c in found],
+        "rank_test_score": [int(r) for r in rank],
+        "mean_fit_time": [c.seconds for c in found],
+        "error": [_failure_words(c.failure) for c in found],
+    }
+
+
+def _failure_words(failure: Exception | None) -> str:
+    return "" if failure is None else f"{type(failure).__name__}: {failure}"
+
+
+def _mean(log_score: Array, weight: Array) -> tuple[float, float]:
+    """Return the weighted mean of known scores and its standard error."""
+    known = ~np.isnan(log_score) & (weight > 0)
+    if not known.any():
+        return np.nan, np.nan
+    share = weight[known] / weight[known].sum()
+    mean = float(share @ log_score[known])
+    if not np.isfinite(mean):
+        return mean, np.nan
+    return mean, float(np.sqrt((share**2) @ (log_score[known] - mean) ** 2))
+
+
+def _successful(found: list[_Candidate]) -> list[_Candidate]:
     """Return the candidates, if at least one could be fitted; else say why not."""
     failed = [c.failure for c in found if c.failure is not None]
     if len(failed) == len(found):
@@ -262,11 +369,11 @@ def _successful(found: list[Candidate]) -> list[Candidate]:
 
 def _disagreement(
     grid: list[dict[str, Any]],
-    found: list[Candidate],
+    found: list[_Candidate],
     scores: dict[str, NDArray[np.float64]],
 ) -> tuple[str, bool]:
     """Return what to say if evidence and log score differ, and whether they clearly do."""
-    if comparable(found) or not np.isfinite(scores["log_score"]).any():
+    if _incomparable(found) or not np.isfinite(scores["log_score"]).any():
         return "", False
     first, second = (int(np.nanargmax(scores[name])) for name in ("evidence", "log_score"))
     if first == second:

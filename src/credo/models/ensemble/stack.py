@@ -8,31 +8,27 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import indexable
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
 from credo.distributions.categorical import Categorical
 from credo.distributions.predictive import Predictive
 from credo.inference.engine.stacking import stacking_weights
 from credo.models.contract.inputs import single_column, validated
-from credo.models.contract.predictive import predict_dist
 from credo.models.ensemble.ensemble import (
     Ensemble,
-    class_probability,
     kind_of,
     mixed_classes,
     mixed_predictive,
-)
-from credo.models.ensemble.fold import (
-    TrainingRows,
-    fold_generator,
-    fold_of_rows,
-    fold_pairs,
-    held_out,
+    require_verbs,
+    training_rows,
 )
 from credo.numerics.array import Array
 from credo.numerics.form import ANYTHING, Form
 from credo.numerics.parallel.threads import side_by_side
 from credo.numerics.quotation import quote
+from credo.validation.held_out import held_out
+from credo.validation.predictive import class_probability, predict_dist
+from credo.validation.split_plan import fold_generator, fold_of_rows, fold_pairs
 
 __all__ = ["Stack"]
 
@@ -43,12 +39,14 @@ class Stack(Ensemble):
     ``p(y | x) = sum over models of weight * p(y | x, model)``, with the weights that maximize
     the mean log score of the mixture on rows that the models had not seen. Unlike
     `ModelAverage` it needs no evidence and does not assume that one of the models is true; so
-    any classifier with ``predict_proba`` and any regressor with ``predict_dist`` can take part.
+    any classifier with ``predict_proba`` and any regressor can take part; one without
+    ``predict_dist`` gets a normal fitted to its residuals on rows that were held out.
 
     Parameters
     ----------
     estimators
-        Pairs of a name and a model, all classifiers or all regressors.
+        Models by name, pairs of name and model, or models alone; all classifiers or all
+        regressors, of credo or scikit-learn.
     cv
         Number of folds, or a splitter that holds each row out at most once, such as
         `TimeFolds` or ``GroupedFolds(10, groups=patients)`` of `credo.evaluation`.
@@ -103,7 +101,7 @@ class Stack(Ensemble):
 
     def __init__(
         self,
-        estimators: list[tuple[str, Any]],
+        estimators: Any,
         cv: Any = 10,
         random_state: Any = None,
         drop_early: bool = False,
@@ -119,13 +117,13 @@ class Stack(Ensemble):
         """Weigh the models on held-out rows, and fit each to all rows."""
         self.names_, models = self._checked()
         is_classifier = kind_of(self.estimators) == "classifier"
-        _require_verbs(self.names_, models, is_classifier, sample_weight is not None)
+        require_verbs(self.names_, models, is_classifier, sample_weight is not None)
         X, y = indexable(X, y)
         validated(self, X, y, skip_check_array=True)
         y = single_column(self, y)
-        rows = TrainingRows.of(X, y, is_classifier, sample_weight)
-        if rows.classes is not None:
-            self.classes_ = rows.classes
+        rows = training_rows(X, y, is_classifier, sample_weight)
+        if rows.outcome.classes is not None:
+            self.classes_ = rows.outcome.classes
         pairs = fold_pairs(self.cv, rows, fold_generator(self.random_state))
         self.fold_ = fold_of_rows(pairs, len(rows))
         fitted = side_by_side(rows.fit, models) if self.share_settings else None
@@ -138,7 +136,8 @@ class Stack(Ensemble):
         self.weights_[is_asked] = stacking_weights(
             self.log_scores_[is_asked], weight=rows.weight
         )
-        self.estimators_ = fitted or [rows.fit(model) for model in models]
+        fitted = fitted or [rows.fit(model) for model in models]
+        self.estimators_ = [part.noisy(m, rows) for part, m in zip(found, fitted, strict=True)]
         return self
 
     def predict_dist(self, X: ArrayLike) -> Categorical | Predictive:
@@ -170,39 +169,12 @@ class Stack(Ensemble):
         return pd.DataFrame(columns, index=pd.Index(self.names_, name="model"))
 
 
-def _require_verbs(
-    names: list[str], models: list[Any], is_classifier: bool, is_weighted: bool
-) -> None:
-    """Refuse members that give no probabilities, or cannot take weights."""
-    if is_classifier:
-        silent = [n for n, m in zip(names, models, strict=True) if not _has_proba(m)]
-        if silent:
-            raise TypeError(
-                "every classifier of a Stack must have predict_proba; found none in "
-                f"{silent}. Calibrate it first, such as with CalibratedClassifierCV."
-            )
-    rigid = [
-        n
-        for n, m in zip(names, models, strict=True)
-        if is_weighted and not has_fit_parameter(m, "sample_weight")
-    ]
-    if rigid:
-        raise TypeError(
-            f"sample_weight needs models that can take it; found none in {rigid}. Leave out "
-            "sample_weight or these models."
-        )
-
-
 def _require_possible(names: list[str], log_scores: Array) -> None:
     """Refuse scores that no weights can be learned from."""
     if not np.isfinite(log_scores).any():
         raise ValueError(
             "weights need a held-out row whose outcome some model deems possible; found none: "
-            f"{quote(names)} gave probability zero to what came true in all rows. Use a cv "
-            "whose parts to learn from hold every class, such as a number of folds, or add a "
-            "model that rules nothing out."
+            f"{quote(names)} gave probability zero to what came true in all rows. Use a "
+            "cv whose parts to learn from hold every class, such as a number of folds, or add "
+            "a model that rules nothing out."
         )
-
-
-def _has_proba(model: Any) -> bool:
-    return hasattr(model, "predict_proba")

@@ -35,11 +35,11 @@ from credo.models.gaps.row_completion import (
     RowCompletion,
     WeighedCompletion,
 )
-from credo.models.linear.forgetting import Forget, forgetting
 from credo.models.linear.linear_regression import LinearRegression
 from credo.numerics.array import Array
 from credo.numerics.missing import has_missing
 from credo.numerics.parallel.threads import side_by_side
+from credo.validation.held_out import Forget
 
 __all__ = [
     "AskedRows",
@@ -413,7 +413,9 @@ class GapAverage(BaseEstimator):
         """
         rows, outcome = self._training(X, y), np.asarray(y)
         weight = rows.weight * _by_copy(sample_weight, rows)
-        forget = forgetting(self.estimator_, _like(X, rows.X), outcome[rows.row], weight)
+        if not hasattr(self.estimator_, "forgetting"):
+            return None
+        forget = self.estimator_.forgetting(_like(X, rows.X), outcome[rows.row], weight)
         if forget is None:
             return None
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Annotated, Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from credo.distributions.categorical import Categorical
@@ -14,6 +15,7 @@ from credo.distributions.normal import Normal
 from credo.features.basis import Basis
 from credo.inference.engine.engine import Inference
 from credo.inference.logistic.belief import LogisticBelief
+from credo.inference.logistic.fold import LogisticFolds
 from credo.inference.logistic.learning import LogisticLearning
 from credo.models.contract.class_weight import weighted_by_class
 from credo.models.contract.classifier import PredictiveClassifier
@@ -26,11 +28,12 @@ from credo.models.contract.design import (
 )
 from credo.models.contract.diagnosis import Diagnosis, diagnose_logistic
 from credo.models.contract.setting import generator, require_choice, require_precision
-from credo.models.contract.training_rows import first_labeled_rows
+from credo.models.contract.training_rows import first_labeled_rows, more_labeled_rows
 from credo.numerics.array import Array, as_float
 from credo.numerics.form import Form
 from credo.numerics.parallel.threads import threads_for_matrix
 from credo.numerics.special.log_domain import softmax
+from credo.validation.held_out import Forget
 
 __all__ = ["LogisticRegression"]
 
@@ -150,6 +153,33 @@ class LogisticRegression(PredictiveClassifier):
         """Return log odds (n,) of the second of two classes, or log probabilities (n, K)."""
         logs = self.predict_log_proba(X)
         return logs[:, 1] - logs[:, 0] if len(self.classes_) == 2 else logs
+
+    def forgetting(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Forget | None:
+        """Return how the fit to these rows forgets some of them; None if it cannot.
+
+        A Gaussian belief gets to the fit without a fold by one Newton step, where that is
+        short. All that is left out is taken to have had its say in where a basis is placed and
+        in how wide a prior is.
+        """
+        check_is_fitted(self)
+        belief = self.posterior_
+        if belief.gaussian is None:
+            return None
+        rows = more_labeled_rows(self, X, y, sample_weight)
+        weight = weighted_by_class(self.class_weight, self.classes_, rows.code, rows.weight)
+        folds = LogisticFolds.of(belief, design(self.basis_, rows.x), rows.code, weight)
+
+        def without(left_out: NDArray[np.intp]) -> Any:
+            found = folds.without(left_out)
+            if found is None:
+                return None
+            model = copy(self)
+            model.posterior_ = found
+            return model
+
+        return without
 
     def sample_posterior(self, n: int, random_state: Any = None) -> dict[str, Array]:
         """Return ``n`` draws of "coef" and "intercept" from the posterior."""

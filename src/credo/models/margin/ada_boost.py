@@ -26,13 +26,13 @@ from credo.inference.margin.stumps import Stump, Stumps, best_stump
 from credo.models.contract.class_label import label_codes
 from credo.models.contract.classifier import PredictiveClassifier
 from credo.models.contract.inputs import validated
-from credo.models.contract.predictive import HasPredictive
 from credo.models.contract.setting import generator
 from credo.models.contract.training_rows import first_labeled_rows
 from credo.numerics.array import Array
 from credo.numerics.form import SMALLEST, Form
 from credo.numerics.optimize.early_stopping import early_stop
 from credo.numerics.special.log_domain import softmax
+from credo.validation.predictive import HasPredictive
 
 __all__ = [
     "AdaBoost",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from copy import copy
 from dataclasses import dataclass
 from itertools import product
 from threading import Lock
@@ -16,7 +15,6 @@ from sklearn.base import clone
 
 from credo.data.table.preparation import PreparedTable
 from credo.data.table.table_input import named_inputs
-from credo.families.linear import LinearStatistics
 from credo.inference.engine.stacking import hopeless_models
 from credo.models.ensemble.average import ModelAverage
 from credo.models.gaps.gap_average import AskedRows
@@ -29,7 +27,7 @@ from credo.study.candidates.slate import CONSTANT, LINEAR
 from credo.study.progress import Progress
 from credo.study.split import Part
 from credo.validation.cross_validation import CrossValidation
-from credo.validation.fold_fit import sums_of_others
+from credo.validation.fold_fit import AdditiveFits
 from credo.validation.scores import log_score
 
 __all__ = ["Training", "learned_average", "retrained", "trained"]
@@ -187,30 +185,28 @@ def _fold_parts(
 class _Judged:
     """A candidate fitted to all rows, and what it said of rows whose fold it had not seen."""
 
-    model: LinearRegression
+    fits: AdditiveFits
     whole: LinearRegression
-    others: list[LinearStatistics]
     log_prob: Array
     mean: Array
     evidences: Array
 
     @classmethod
     def of(cls, candidate: LinearRegression, rows: _TrainingRows) -> _Judged:
-        model, place, n_folds = clone(candidate), rows.learned.row, rows.fold.max() + 1
-        parts = model.summarize_groups(
-            rows.inputs, rows.y[place], rows.fold[place], n_folds, rows.learned.weight
+        place = rows.learned.row
+        fits = AdditiveFits.of(
+            candidate, rows.inputs, rows.y[place], rows.fold[place], rows.learned.weight
         )
-        others = sums_of_others(parts)
-        whole = copy(model).fit_statistics(others[-1] + parts[-1])
         log_prob, mean = np.full((2, len(rows.y)), np.nan)
-        return cls(model, whole, others, log_prob, mean, np.full(n_folds, np.nan))
+        return cls(fits, fits.whole(), log_prob, mean, np.full(len(fits.others), np.nan))
 
     def ask(self, part: _FoldPart) -> None:
         """Keep what fits without each of some folds say of the rows in it."""
         # Without one fold a target may be constant: infinitely sure, and infinitely wrong.
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            models = [copy(self.model).fit_statistics(self.others[k]) for k in part.folds]
-            said = self.model.predict_groups(part.asked.X, part.place[part.asked.row], models)
+            models = [self.fits.without(k) for k in part.folds]
+            groups = part.place[part.asked.row]
+            said = self.fits.model.predict_groups(part.asked.X, groups, models)
             for own, told in part.asked.parts(said):
                 rows = part.rows[own]
                 self.log_prob[rows] = log_score(told, part.y[own])

@@ -11,7 +11,7 @@ from credo.distributions.categorical import Categorical
 from credo.distributions.estimate import Estimate
 from credo.evaluation.classes.confusion import Confusion
 from credo.evaluation.decision_report import DecisionReport
-from credo.study.result.class_judgment import judged_names
+from credo.study.result.judgment import judged_names
 from credo.study.result.result import Judged
 from credo.study.result.table_model import ClassScore
 

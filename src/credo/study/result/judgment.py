@@ -1,4 +1,8 @@
-"""Candidates and their average judged: by folds of the training rows, and by test rows."""
+"""Models of a table and their mixture judged: by folds of training rows, and by test rows.
+
+Regressions are averaged by evidence, classifiers stacked by the folds. All scores are those of
+`credo.validation`; here they are put beside names and weights.
+"""
 
 from __future__ import annotations
 
@@ -6,35 +10,92 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import special
+import pandas as pd
+from numpy.typing import NDArray
 
-from credo.distributions.estimate import Estimate, sample_mean
+from credo.distributions.categorical import Categorical
+from credo.distributions.estimate import Estimate
 from credo.distributions.predictive import Predictive
-from credo.inference.engine.model_evidence import model_posterior
+from credo.evaluation.classes.confusion import Confusion
+from credo.evaluation.classes.rates import error_rate, matthews_correlation
 from credo.inference.engine.stacking import stacking_weights
 from credo.models.ensemble.average import ModelAverage
-from credo.models.ensemble.ensemble import mixed_predictive
+from credo.models.ensemble.ensemble import mixed_classes, mixed_predictive
+from credo.models.ensemble.stack import Stack
 from credo.models.gaps.gap_average import AskedRows
 from credo.models.gaps.row_completion import Completion
 from credo.numerics.array import Array
 from credo.numerics.parallel.threads import side_by_side
+from credo.study.candidates.candidate import STACK
 from credo.study.candidates.slate import AVERAGE
-from credo.study.result.table_model import MIN_PROBABILITY, CandidateScore
+from credo.study.result.chance import CONFIDENCE
+from credo.study.result.table_model import MIN_PROBABILITY, CandidateScore, ClassScore
 from credo.validation.cross_validation import CrossValidation
-from credo.validation.scores import is_covered, log_score, squared_error
+from credo.validation.mixture_score import (
+    averaged_log_score,
+    comparable_scores,
+    is_judged,
+    mean_score,
+    n_asked_folds,
+    stacked_log_score,
+)
+from credo.validation.scores import is_covered, squared_error
 
 __all__ = [
-    "averaged_log_score",
     "candidate_scores",
+    "class_answers",
+    "class_scores",
     "columns_gain",
-    "comparable_scores",
     "cross_validation_gain",
     "dropped_candidates",
+    "dropped_classifiers",
     "dropped_notes",
+    "is_dropped",
+    "judged_names",
     "predictives",
+    "stack_columns_gain",
+    "weight_gain",
 ]
 
-_HUGE = 1e300
+
+def predictives(
+    average: ModelAverage, X: Any, completion: Completion | None = None
+) -> list[Predictive]:
+    """Return what each candidate says of rows, and then the average of those that count.
+
+    Parameters
+    ----------
+    average
+        The fitted candidates.
+    X
+        Inputs, NaN where missing.
+    completion
+        What may be in the gaps, if there are any.
+    """
+    parts: list[Predictive] = _answers(average.estimators_, X, completion)
+    counted = np.flatnonzero(average.probability_ >= MIN_PROBABILITY)
+    share = average.probability_[counted]
+    return [*parts, mixed_predictive(share / share.sum(), [parts[i] for i in counted])]
+
+
+def class_answers(
+    stack: Stack, X: pd.DataFrame, completion: Completion | None = None
+) -> list[Categorical]:
+    """Return what each classifier says of the test rows, and then what the stack says.
+
+    Parameters
+    ----------
+    stack
+        The classifiers fitted to the training rows.
+    X
+        The test rows.
+    completion
+        What may be in their gaps, if they have any.
+    """
+    parts: list[Categorical] = _answers(stack.estimators_, X, completion)
+    used = np.flatnonzero(stack.weights_)
+    shares = [parts[k].probability for k in used]
+    return [*parts, mixed_classes(stack.weights_[used], shares, stack.classes_)]
 
 
 def candidate_scores(
@@ -57,71 +118,42 @@ def candidate_scores(
     coverage
         Probability of the intervals whose hits are counted.
     """
-    rows = [fold.log_score for fold in folds]
-    stacked, judged = np.zeros(len(folds)), _judged_places(rows)
-    stacked[judged] = stacking_weights([rows[place] for place in judged])
-    weighed = [
-        _Weighed(name, float(share), float(weight), score)
-        for name, share, weight, score in zip(
-            average.names_, average.probability_, stacked, comparable_scores(rows), strict=True
-        )
-    ]
-    weighed.append(_Weighed(AVERAGE, 1.0, 1.0, _mean(averaged_log_score(folds))))
+    log_scores = _log_scores(folds)
+    stacked, judged = np.zeros(len(folds)), is_judged(log_scores)
+    stacked[judged] = stacking_weights(log_scores[judged])
+    weighed = _weighed(average.names_, stacked, log_scores)
+    weighed.append(_Weighed(AVERAGE, 1.0, mean_score(_average_scores(folds))))
     models = [*average.estimators_, average]
+    shares = [*average.probability_, 1.0]
     return tuple(
-        _score(part, model, predictive, y, coverage)
-        for part, model, predictive in zip(weighed, models, told, strict=True)
+        _candidate_score(part, float(share), model, predictive, y, coverage)
+        for part, share, model, predictive in zip(weighed, shares, models, told, strict=True)
     )
 
 
-def predictives(
-    average: ModelAverage, X: Any, completion: Completion | None = None
-) -> list[Predictive]:
-    """Return what each candidate says of rows, and then the average of those that count.
-
-    Parameters
-    ----------
-    average
-        The fitted candidates.
-    X
-        Inputs, NaN where missing.
-    completion
-        What may be in the gaps, if there are any.
-    """
-    asked = AskedRows.of(completion, X)
-    parts: list[Predictive] = side_by_side(
-        lambda model: asked.averaged(model.predict_dist(asked.X)), average.estimators_
-    )
-    counted = np.flatnonzero(average.probability_ >= MIN_PROBABILITY)
-    share = average.probability_[counted]
-    return [*parts, mixed_predictive(share / share.sum(), [parts[i] for i in counted])]
-
-
-def averaged_log_score(folds: Sequence[CrossValidation]) -> Array:
-    """Return the log score of each row under the average that its folds would have given.
-
-    As `cross_validate` of a `ModelAverage`: the parts are weighed by their evidence without
-    the row's fold. A fold whose evidences are infinite weighs its parts alike. A candidate
-    that was dropped, since it has no probability given all rows, has no part in folds that it
-    was not asked about.
-    """
-    evidences = np.nan_to_num(
-        [part.log_evidence for part in folds], nan=-_HUGE, posinf=_HUGE, neginf=-_HUGE
-    )
-    with np.errstate(divide="ignore"):
-        weights = np.log([model_posterior(column) for column in evidences.T]).T
-    scores = np.array([part.log_score for part in folds])
-    # Folds that a candidate was not asked about have no evidence of it, and no score.
-    scores[np.isnan(scores)] = -np.inf
-    return np.asarray(special.logsumexp(scores + weights[:, folds[0].fold], axis=0))
+def class_scores(
+    stack: Stack, answers: Sequence[Categorical], y: NDArray[Any]
+) -> tuple[ClassScore, ...]:
+    """Return the scores of each classifier, and then of the stack, by their `class_answers`."""
+    weighed = _weighed(stack.names_, stack.weights_, stack.log_scores_)
+    weighed.append(_Weighed(STACK, 1.0, mean_score(_stack_scores(stack))))
+    return tuple(_class_score(*pair, y) for pair in zip(weighed, answers, strict=True))
 
 
 def cross_validation_gain(average: ModelAverage, folds: Sequence[CrossValidation]) -> Estimate:
     """Return the mean log score of the best candidate by folds above the most probable one."""
     probable = int(np.argmax(average.probability_))
-    judged = _judged_places([fold.log_score for fold in folds])
-    best = max(judged, key=lambda i: float(folds[i].score.value))
-    return _mean(folds[best].log_score - folds[probable].log_score)
+    judged = zip(folds, is_judged(_log_scores(folds)), strict=True)
+    whole = [fold for fold, is_whole in judged if is_whole]
+    best = max(whole, key=lambda fold: float(fold.score.value))
+    return mean_score(best.log_score - folds[probable].log_score)
+
+
+def weight_gain(stack: Stack) -> Estimate:
+    """Return the mean log score in the folds of the stack above that of its best member."""
+    members = stack.log_scores_[is_judged(stack.log_scores_)]
+    best = int(np.argmax(members.mean(axis=1)))
+    return mean_score(_stack_scores(stack) - members[best])
 
 
 def columns_gain(folds: Sequence[CrossValidation]) -> Estimate:
@@ -129,47 +161,28 @@ def columns_gain(folds: Sequence[CrossValidation]) -> Estimate:
 
     The constant is the first and simplest candidate, which uses no column.
     """
-    with np.errstate(invalid="ignore"):
-        return _mean(averaged_log_score(folds) - folds[0].log_score)
+    return _gain(_average_scores(folds), folds[0].log_score)
 
 
-def comparable_scores(log_scores: Sequence[Array]) -> list[Estimate]:
-    """Return the mean log score of each model, as if all had been asked about every row.
+def stack_columns_gain(stack: Stack) -> Estimate:
+    """Return the mean log score in the folds of the stack above that of the baseline.
 
-    Rows that some were not asked about may be harder than others. The best of the models that
-    were asked about all of them tells by how much: a model's mean is that of the best one over
-    all rows, plus its own less the best one's over its own rows.
-
-    Parameters
-    ----------
-    log_scores
-        Of each model, shape (n,), NaN where it was not asked.
+    The baseline is the first and simplest member, which uses no column; folds that it was
+    not asked about do not count.
     """
-    best = max((log_scores[place] for place in _judged_places(log_scores)), key=np.mean)
-    whole = _mean(best)
-    if not np.isfinite(whole.value):
-        return [_mean(own[~np.isnan(own)]) for own in log_scores]
-    found = []
-    for own in log_scores:
-        asked = ~np.isnan(own)
-        if asked.all():
-            found.append(_mean(own))
-            continue
-        ahead = _mean(own[asked] - best[asked])
-        error = np.hypot(ahead.standard_error, whole.standard_error)
-        found.append(Estimate(whole.value + ahead.value, error))
-    return found
+    return _gain(_stack_scores(stack), stack.log_scores_[0])
 
 
 def dropped_candidates(
     names: Sequence[str], folds: Sequence[CrossValidation]
 ) -> dict[str, int]:
     """Return the candidates that were not asked about every fold, and about how many."""
-    return {
-        name: len(np.unique(part.fold[~np.isnan(part.log_score)]))
-        for name, part in zip(names, folds, strict=True)
-        if np.isnan(part.log_score).any()
-    }
+    return _dropped(names, _log_scores(folds), folds[0].fold)
+
+
+def dropped_classifiers(stack: Stack) -> dict[str, int]:
+    """Return the classifiers that were not asked about every fold, and about how many."""
+    return _dropped(stack.names_, stack.log_scores_, stack.fold_)
 
 
 def dropped_notes(n_asked: Mapping[str, int], n_folds: int) -> tuple[str, ...]:
@@ -184,38 +197,78 @@ def dropped_notes(n_asked: Mapping[str, int], n_folds: int) -> tuple[str, ...]:
     )
 
 
-def _judged_places(log_scores: Sequence[Array]) -> list[int]:
-    """Return the places of the models that were asked about every row."""
-    return [place for place, own in enumerate(log_scores) if not np.isnan(own).any()]
+def is_dropped(stack: Stack) -> NDArray[np.bool_]:
+    """Return which classifiers were not asked about every fold, shape (n_models,)."""
+    return ~is_judged(stack.log_scores_)
+
+
+def judged_names(stack: Stack) -> list[str]:
+    """Return the names of the classifiers that were asked about every fold."""
+    return [stack.names_[k] for k in np.flatnonzero(is_judged(stack.log_scores_))]
+
+
+def _answers(models: Sequence[Any], X: Any, completion: Completion | None) -> list[Any]:
+    asked = AskedRows.of(completion, X)
+    return side_by_side(lambda model: asked.averaged(model.predict_dist(asked.X)), models)
+
+
+def _log_scores(folds: Sequence[CrossValidation]) -> Array:
+    return np.array([part.log_score for part in folds])
+
+
+def _average_scores(folds: Sequence[CrossValidation]) -> Array:
+    evidences = np.array([part.log_evidence for part in folds])
+    return averaged_log_score(_log_scores(folds), folds[0].fold, evidences)
+
+
+def _stack_scores(stack: Stack) -> Array:
+    return stacked_log_score(stack.log_scores_, stack.fold_)
+
+
+def _gain(mixture: Array, simplest: Array) -> Estimate:
+    asked = ~np.isnan(simplest)
+    with np.errstate(invalid="ignore"):
+        return mean_score((mixture - simplest)[asked])
+
+
+def _dropped(names: Sequence[str], log_scores: Array, fold: NDArray[np.intp]) -> dict[str, int]:
+    found = zip(names, n_asked_folds(log_scores, fold), is_judged(log_scores), strict=True)
+    return {name: int(n_asked) for name, n_asked, is_whole in found if not is_whole}
 
 
 class _Weighed(NamedTuple):
-    """A name, its probability by evidence, its weight and its score by cross-validation."""
+    """A name, its weight in a stack, and its score by cross-validation."""
 
     name: str
-    probability: float
-    cv_weight: float
+    weight: float
     cv_score: Estimate
 
 
-def _mean(row_scores: Array) -> Estimate:
-    # An impossible outcome scores minus infinity, and so does the mean; it has no error.
-    with np.errstate(invalid="ignore"):
-        return sample_mean(row_scores)
+def _weighed(names: Sequence[str], weights: Array, log_scores: Array) -> list[_Weighed]:
+    scores = comparable_scores(log_scores)
+    return [
+        _Weighed(name, float(weight), score)
+        for name, weight, score in zip(names, weights, scores, strict=True)
+    ]
 
 
-def _score(
-    weighed: _Weighed, model: Any, predictive: Predictive, y: Array, coverage: float
+def _candidate_score(
+    weighed: _Weighed,
+    probability: float,
+    model: Any,
+    predictive: Predictive,
+    y: Array,
+    coverage: float,
 ) -> CandidateScore:
-    scored = _mean(log_score(predictive, y))
+    scored = mean_score(predictive.log_prob(y))
     squared = squared_error(predictive, y).mean()
     parts = getattr(model, "estimators_", [model])
     return CandidateScore(
         name=weighed.name,
         n_terms=sum(len(part.coef_) for part in parts),
         log_evidence=float(model.log_evidence_),
-        probability=weighed.probability,
-        cv_weight=weighed.cv_weight,
+        probability=probability,
+        cv_weight=weighed.weight,
         cv_log_score=float(weighed.cv_score.value),
         cv_log_score_error=float(weighed.cv_score.standard_error),
         log_score=float(scored.value),
@@ -223,4 +276,25 @@ def _score(
         rmse=float(np.sqrt(squared)),
         coverage=float(is_covered(predictive, y, coverage).mean()),
         r_squared=float(1 - squared / y.var()) if np.ptp(y) > 0 else np.nan,
+    )
+
+
+def _class_score(weighed: _Weighed, predictive: Categorical, y: NDArray[Any]) -> ClassScore:
+    scored = mean_score(predictive.log_prob(y))
+    confusion = Confusion.of(y, predictive.mode(), labels=predictive.labels)
+    error = error_rate(confusion, CONFIDENCE)
+    mcc = matthews_correlation(confusion, CONFIDENCE)
+    return ClassScore(
+        name=weighed.name,
+        weight=weighed.weight,
+        cv_log_score=float(weighed.cv_score.value),
+        cv_log_score_error=float(weighed.cv_score.standard_error),
+        log_score=float(scored.value),
+        log_score_error=float(scored.standard_error),
+        error_rate=error.value,
+        error_low=error.low,
+        error_high=error.high,
+        mcc=mcc.value,
+        mcc_low=mcc.low,
+        mcc_high=mcc.high,
     )

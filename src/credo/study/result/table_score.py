@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.distributions.categorical import Categorical
-from credo.distributions.estimate import sample_mean
-from credo.validation.scores import is_covered, log_score, squared_error
+from credo.validation.mixture_score import mean_score
+from credo.validation.scores import is_covered, squared_error
 
 __all__ = ["TableScore"]
 
@@ -52,12 +52,7 @@ class TableScore:
         >>> score.accuracy, round(score.log_score, 3)
         (1.0, -0.223)
         """
-        # An impossible outcome scores minus infinity, and so does the mean; it has no error.
-        with np.errstate(invalid="ignore"):
-            if isinstance(predictive, Categorical):
-                mean = sample_mean(predictive.log_prob(y))
-            else:
-                mean = sample_mean(log_score(predictive, y))
+        mean = mean_score(predictive.log_prob(y))
         common = (len(y), float(mean.value), float(mean.standard_error))
         if isinstance(predictive, Categorical):
             return cls(*common, accuracy=float(np.mean(predictive.mode() == y)))

@@ -1,10 +1,13 @@
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import integrate, stats
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.linear_model import LinearRegression as LeastSquares
+from sklearn.linear_model import Perceptron
 from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     MinMaxScaler,
@@ -15,7 +18,8 @@ from sklearn.preprocessing import (
 
 from credo import LinearRegression, predict_dist
 from credo.distributions import Normal, StudentT
-from credo.models.contract.changed_variable import ChangedVariable
+from credo.validation.changed_variable import ChangedVariable
+from credo.validation.predictive import class_probability, has_predictive, predictive_of
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 2))
@@ -228,3 +232,88 @@ def test_moments_next_to_a_pole_are_those_of_the_bulk():
     assert (moved.unreachable() < 1e-5).all()
     assert_allclose(moved.mean(), draws.mean(axis=0), rtol=0.02)
     assert_allclose(moved.std(), draws.std(axis=0), rtol=0.5)
+
+
+Y = np.where(X[:, 0] + RNG.normal(size=120) > 0, "yes", "no")
+
+
+class Rounded(ClassifierMixin, BaseEstimator):
+    """A classifier whose probabilities sum to ``total``."""
+
+    def __init__(self, total=1.0):
+        self.total = total
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        return np.tile(np.float32([0.3, self.total - 0.3]), (len(X), 1))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        GaussianNB(),
+        make_pipeline(StandardScaler(), GaussianNB()),
+        GridSearchCV(GaussianNB(), {"var_smoothing": [1e-9, 1e-2]}),
+        GridSearchCV(make_pipeline(GaussianNB()), {"gaussiannb__var_smoothing": [1e-9]}),
+    ],
+    ids=["plain", "pipeline", "search", "search of a pipeline"],
+)
+def test_a_foreign_classifier_is_heard_through_its_wrappers(model):
+    model.fit(X, Y)
+    predictive = predict_dist(model, X)
+    assert has_predictive(model)
+    assert_array_equal(predictive.labels, ["no", "yes"])
+    assert_allclose(predictive.probability, model.predict_proba(X), rtol=1e-12)
+
+
+def test_a_regressor_is_heard_in_a_search_of_pipelines():
+    y = X @ [1.0, 2.0]
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), LinearRegression()),
+        {"linearregression__inference": ["ml", "map"]},
+    ).fit(X, y)
+    inner = search.best_estimator_
+    expected = inner[-1].predict_dist(inner[:-1].transform(X))
+    assert_allclose(predict_dist(search, X).mean(), expected.mean())
+
+
+def test_rounding_of_single_precision_is_forgiven_but_a_wrong_sum_is_not():
+    predictive = predict_dist(Rounded(1.0 + 3e-6).fit(X, Y), X)
+    assert_allclose(predictive.probability.sum(axis=1), 1.0, rtol=1e-15)
+    with pytest.raises(ValueError, match=r"sums to 1 along its last axis; found 1.01"):
+        predict_dist(Rounded(1.01).fit(X, Y), X)
+
+
+def test_a_model_without_a_predictive_is_refused():
+    model = Perceptron().fit(X, Y)
+    assert not has_predictive(model)
+    with pytest.raises(TypeError, match=r"found Perceptron. Use a credo estimator"):
+        predict_dist(model, X)
+
+
+def test_the_two_names_are_of_one_function():
+    assert predictive_of is predict_dist
+
+
+def test_a_transformed_target_has_a_predictive_if_its_regressor_does():
+    model = TransformedTargetRegressor(LinearRegression(), func=np.log, inverse_func=np.exp)
+    assert has_predictive(model)
+    assert has_predictive(GridSearchCV(model, {"regressor__inference": ["exact"]}))
+    assert not has_predictive(TransformedTargetRegressor(LeastSquares()))
+
+
+def test_a_class_that_a_model_has_not_seen_has_probability_zero():
+    classes = np.array(["maybe", "no", "yes"])
+    model = GaussianNB().fit(X, Y)
+    found = class_probability(model, X, classes)
+    assert_array_equal(found[:, 0], 0.0)
+    assert_allclose(found[:, 1:], model.predict_proba(X), rtol=1e-12)
+    assert_allclose(class_probability(model, X, model.classes_), found[:, 1:])
+
+
+def test_a_class_beyond_those_asked_for_is_refused():
+    with pytest.raises(ValueError, match=r"found \['yes'\]"):
+        class_probability(GaussianNB().fit(X, Y), X, np.array(["maybe", "no"]))
