@@ -37,7 +37,7 @@ def predictions_against_truth(
     """
     ax = axes_of(ax)
     outcomes = as_float(y)
-    hit = is_covered(predictive, outcomes, coverage)
+    hit = is_covered(outcomes, predictive, coverage)
     mean, (low, high) = predictive.mean(), predictive.interval(coverage).T
     ends = [float(np.min([outcomes, mean])), float(np.max([outcomes, mean]))]
     ax.plot(ends, ends, "--", color=INK, lw=1.0, label="as predicted")

@@ -161,7 +161,7 @@ def _numbers_scored(
     log_prob, mean = np.empty(outcome.y.shape), np.empty(outcome.y.shape)
     for model, rows in zip(models, fold_members(fold), strict=True):
         predictive = predictive_of(model, _safe_indexing(X, rows))
-        log_prob[rows] = log_score(predictive, outcome.y[rows])
+        log_prob[rows] = log_score(outcome.y[rows], predictive)
         mean[rows] = predictive.mean()
     return log_prob, mean, mean
 

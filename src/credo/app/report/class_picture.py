@@ -74,7 +74,9 @@ def reliability(result: JudgedClassification) -> str:
     else:
         share, hit = predictive.probability[:, 1], y == label
     n_bins = int(np.clip(len(y) // ROWS_PER_GROUP, *N_GROUPS))
-    curve = reliability_curve(share, hit, n_bins, CONFIDENCE, label=label)
+    curve = reliability_curve(
+        y_true=hit, y_prob=share, n_bins=n_bins, coverage=CONFIDENCE, label=label
+    )
     return svg_picture("reliability", SQUARE, lambda ax: draw_reliability(curve, ax))
 
 
@@ -83,7 +85,12 @@ def roc(result: JudgedClassification) -> str:
     predictive, y = result.held_out.predictive, result.held_out.y
     labels, is_pair = predictive.labels, len(predictive.labels) == 2
     curves = [
-        roc_curve(predictive.probability[:, k], y, label, CONFIDENCE)
+        roc_curve(
+            y_true=y,
+            y_score=predictive.probability[:, k],
+            pos_label=label,
+            coverage=CONFIDENCE,
+        )
         for k, label in enumerate(labels)
         if 0 < np.sum(y == label) < len(y) and (k == 1 or not is_pair)
     ]

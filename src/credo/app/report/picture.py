@@ -86,7 +86,7 @@ def truth(result: JudgedRegression) -> str:
 
 def coverage(result: JudgedRegression) -> str:
     """Return how many outcomes lie in intervals of every size."""
-    curve = coverage_curve(result.held_out.predictive, result.held_out.y)
+    curve = coverage_curve(result.held_out.y, result.held_out.predictive)
     return svg_picture("coverage", SQUARE, lambda ax: draw_coverage(curve, ax))
 
 

@@ -116,7 +116,7 @@ def _numbers(fitted: Any, X: Any, outcome: Outcome) -> Answers:
     if not has_predictive(fitted):
         return np.full(n, np.nan), np.asarray(fitted.predict(X)).reshape(outcome.y.shape)
     predictive = predictive_of(fitted, X)
-    found = np.asarray(log_score(predictive, outcome.y))
+    found = np.asarray(log_score(outcome.y, predictive))
     return found.reshape(n, -1).sum(axis=1), predictive.mean()
 
 

@@ -146,8 +146,8 @@ def _mean(row_scores: Array) -> Estimate:
 def _score(weighed: _Weighed, predictive: Categorical, y: NDArray[Any]) -> ClassScore:
     scored = _mean(predictive.log_prob(y))
     confusion = Confusion.of(y, predictive.mode(), labels=predictive.labels)
-    error = error_rate(confusion, CONFIDENCE)
-    mcc = matthews_correlation(confusion, CONFIDENCE)
+    error = error_rate(confusion, coverage=CONFIDENCE)
+    mcc = matthews_correlation(confusion, coverage=CONFIDENCE)
     return ClassScore(
         name=weighed.name,
         weight=weighed.weight,

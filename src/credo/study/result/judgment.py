@@ -207,8 +207,8 @@ def _mean(row_scores: Array) -> Estimate:
 def _score(
     weighed: _Weighed, model: Any, predictive: Predictive, y: Array, coverage: float
 ) -> CandidateScore:
-    scored = _mean(log_score(predictive, y))
-    squared = squared_error(predictive, y).mean()
+    scored = _mean(log_score(y, predictive))
+    squared = squared_error(y, predictive).mean()
     parts = getattr(model, "estimators_", [model])
     return CandidateScore(
         name=weighed.name,
@@ -221,6 +221,6 @@ def _score(
         log_score=float(scored.value),
         log_score_error=float(scored.standard_error),
         rmse=float(np.sqrt(squared)),
-        coverage=float(is_covered(predictive, y, coverage).mean()),
+        coverage=float(is_covered(y, predictive, coverage).mean()),
         r_squared=float(1 - squared / y.var()) if np.ptp(y) > 0 else np.nan,
     )
