@@ -13,9 +13,30 @@ from credo.evaluation.comparison.verdict import Verdict
 from credo.numerics.array import Array
 from credo.numerics.quotation import quote
 
-__all__ = ["Comparison"]
+__all__ = ["Comparison", "score_title"]
 
-TITLES = {"log_score": "log score", "accuracy": "accuracy", "evidence": "evidence"}
+TITLES = {
+    "log_score": "log score",
+    "accuracy": "accuracy",
+    "evidence": "evidence",
+    "rmse": "RMSE",
+    "mae": "mean absolute error",
+}
+
+MOST_PAIRS = 4
+"""So many pairs that leave the best open are named, and the number of those beyond."""
+
+
+def score_title(score: str, kind: str) -> str:
+    """Return a score of classifiers or regressors in words.
+
+    Examples
+    --------
+    >>> score_title("accuracy", "regressor")
+    'squared error'
+    """
+    is_error = score == "accuracy" and kind == "regressor"
+    return "squared error" if is_error else TITLES[score]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +50,9 @@ class Comparison:
         "n_impossible", the rows whose outcome it gave probability zero (its mean is then minus
         infinity, which is no score to compare by);
         "error_rate" with "error_rate_low" and "error_rate_high", and "mcc" (for regressors
-        "rmse" with "rmse_error"); "log_evidence", "evidence_method" and "probability", the
-        posterior among models of comparable evidence; "stacking_weight"; "fit_seconds".
+        "rmse" with "rmse_error", "mae" with "mae_error"); "log_evidence", "evidence_method" and
+        "probability", the posterior among models of comparable evidence; "stacking_weight";
+        "fit_seconds".
     verdicts
         One for each pair and each of ``by``.
     by
@@ -83,8 +105,7 @@ class Comparison:
         Parameters
         ----------
         by
-            "log_score", "accuracy" (the squared error of regressors) or "evidence"; the first
-            that has verdicts if None.
+            One of the scores compared by; the first that has verdicts if None.
         """
         score = self._score(by)
         for verdict in self.verdicts:
@@ -115,6 +136,42 @@ class Comparison:
         beaten = {v.second for v in verdicts if v.kind == "better"}
         return [name for name in self.names if name in compared - beaten]
 
+    def deciding(self, by: str | None = None) -> list[Verdict]:
+        """Return the verdicts that decide which models are unbeaten.
+
+        All between two of them, none of which is better; and for each model that is beaten its
+        clearest defeat.
+        """
+        score = self._score(by)
+        verdicts, unbeaten = self._of(score), self.contenders(score)
+        beaten = [v for v in verdicts if v.kind == "better"]
+        defeats: dict[str, Verdict] = {}
+        for verdict in sorted(beaten, key=lambda v: -v.probability):
+            defeats.setdefault(verdict.second, verdict)
+        return [
+            v
+            for v in verdicts
+            if {v.first, v.second} <= set(unbeaten) or defeats.get(v.second) is v
+        ]
+
+    def standing(self, by: str | None = None) -> str:
+        """Return which model is best, or which are unbeaten and why none of them is best."""
+        score = self._score(by)
+        best, unbeaten = self.best(score), self.contenders(score)
+        compared = {name for v in self._of(score) for name in (v.first, v.second)}
+        among = "" if len(compared) == len(self.names) else f" of the {len(compared)} compared"
+        if best:
+            return f"{best} is best{among}."
+        open_pairs = [
+            f"{v.first} and {v.second} are {v.kind}"
+            for v in self.deciding(score)
+            if v.kind != "better"
+        ]
+        shown = "; ".join(open_pairs[:MOST_PAIRS])
+        more = len(open_pairs) - MOST_PAIRS
+        rest = f"; and so on for {more} more pair{'s' * (more > 1)}" if more > 0 else ""
+        return f"No single best{among}; unbeaten: {', '.join(unbeaten)} ({shown}{rest})."
+
     def verdict_table(self) -> pd.DataFrame:
         """Return all verdicts as a table, one row for each pair and score."""
         return pd.DataFrame([vars(verdict) for verdict in self.verdicts])
@@ -138,18 +195,9 @@ class Comparison:
     def _said(self, score: str) -> list[str]:
         verdicts = self._of(score)
         if not verdicts:
-            return [f"By {self._title(score)}: nothing can be said."]
-        best, contenders = self.best(score), self.contenders(score)
-        compared = {name for v in verdicts for name in (v.first, v.second)}
-        among = "" if len(compared) == len(self.names) else f" of the {len(compared)} compared"
-        end = f"{best} is best{among}."
-        if not best:
-            end = f"No single best{among}; unbeaten: {', '.join(contenders)}."
-        return [f"By {self._title(score)}:", *(f"  {v}." for v in verdicts), f"  {end}"]
-
-    def _title(self, score: str) -> str:
-        is_error = score == "accuracy" and self.kind == "regressor"
-        return "squared error" if is_error else TITLES[score]
+            return [f"By {score_title(score, self.kind)}: nothing can be said."]
+        said = [*(f"{v}." for v in verdicts), self.standing(score)]
+        return [f"By {score_title(score, self.kind)}:", *(f"  {line}" for line in said)]
 
     def _of(self, score: str) -> list[Verdict]:
         return [verdict for verdict in self.verdicts if verdict.by == score]
@@ -162,13 +210,13 @@ class Comparison:
 
     def _numbers(self) -> str:
         """Return the table with each number beside its uncertainty."""
-        rows = [_row(self.table.loc[name]) for name in self.table.index]
+        rows = [_row(self.table.loc[name], self.by) for name in self.table.index]
         frame = pd.DataFrame(rows, index=self.table.index)
         frame.index.name = None
         return frame.to_string()
 
 
-def _row(row: pd.Series[float]) -> dict[str, str]:
+def _row(row: pd.Series[float], by: tuple[str, ...]) -> dict[str, str]:
     """Return the numbers of one model in words."""
     shown = {"log score": "-"}
     if np.isfinite(row["log_score"]):
@@ -179,6 +227,8 @@ def _row(row: pd.Series[float]) -> dict[str, str]:
         shown["MCC"] = f"{row['mcc']:.2f}"
     if "rmse" in row:
         shown["RMSE"] = f"{row['rmse']:.4g} ± {row['rmse_error']:.2g}"
+    if "mae" in by:
+        shown["MAE"] = f"{row['mae']:.4g} ± {row['mae_error']:.2g}"
     if np.isfinite(row["log_evidence"]):
         shown["log evidence"] = f"{row['log_evidence']:.1f} ({row['evidence_method']})"
     else:

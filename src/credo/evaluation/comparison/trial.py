@@ -17,8 +17,9 @@ from credo.validation.cross_validation import cross_validate
 from credo.validation.fold_fit import fold_members, refit_folds
 from credo.validation.held_out import has_predictive, predictive_of
 from credo.validation.outcome import MISSING, Outcome, class_codes
+from credo.validation.residual_normal import MIN_RESIDUALS, held_out_normal
 from credo.validation.scores import log_score
-from credo.validation.split_plan import Pair, SplitPlan
+from credo.validation.split_plan import NEVER, Pair, SplitPlan
 
 __all__ = ["Trial", "trial"]
 
@@ -34,7 +35,8 @@ class Trial:
     name
         Of the model.
     log_score
-        Of each held-out row, shape (n,); NaN where the model gives no probabilities.
+        Of each held-out row, shape (n,); NaN where the model gives no probabilities. Of a
+        regressor that only has ``predict``, that of a normal fitted to its residuals.
     predicted
         What it would have answered in each held-out row, a class or a number.
     evidence
@@ -43,6 +45,8 @@ class Trial:
         That fitting all rows took.
     failure
         Why the model could not be fitted; None if it could.
+    has_own_spread
+        Whether the model says by itself how far off it may be.
     """
 
     name: str
@@ -51,6 +55,7 @@ class Trial:
     evidence: Evidence
     seconds: float
     failure: Exception | None = None
+    has_own_spread: bool = True
 
     @property
     def error(self) -> str:
@@ -67,6 +72,9 @@ def trial(name: str, model: Any, X: Any, outcome: Outcome, plan: SplitPlan) -> T
     """
     try:
         log_scores, predicted = _held_out(model, X, outcome, plan)
+        has_own_spread = outcome.classes is not None or not np.isnan(log_scores).all()
+        if not has_own_spread:
+            log_scores = _residual_log_score(outcome, predicted, plan.fold != NEVER)
         start = time.perf_counter()
         fitted = clone(model).fit(X, outcome.y)
         seconds = time.perf_counter() - start
@@ -77,7 +85,7 @@ def trial(name: str, model: Any, X: Any, outcome: Outcome, plan: SplitPlan) -> T
     except Exception as error:
         error.add_note(f"This happened while {name!r} was compared with other models.")
         raise
-    return Trial(name, log_scores, predicted, evidence, seconds)
+    return Trial(name, log_scores, predicted, evidence, seconds, None, has_own_spread)
 
 
 def _held_out(model: Any, X: Any, outcome: Outcome, plan: SplitPlan) -> Answers:
@@ -92,6 +100,21 @@ def _held_out(model: Any, X: Any, outcome: Outcome, plan: SplitPlan) -> Answers:
     for part, rows in zip(models, fold_members(plan.fold), strict=True):
         predicted[rows] = part.predict(_safe_indexing(X, rows))
     return np.full(len(outcome.y), np.nan), predicted
+
+
+def _residual_log_score(
+    outcome: Outcome, predicted: NDArray[Any], is_judged: NDArray[np.bool_]
+) -> Array:
+    """Return the log score of numbers with the noise that other held-out rows show.
+
+    NaN if there are too few of those to learn a spread from.
+    """
+    found = np.full(len(is_judged), np.nan)
+    if np.count_nonzero(is_judged) >= MIN_RESIDUALS:
+        y = outcome.y[is_judged]
+        rows = log_score(y, held_out_normal(y, predicted[is_judged]))
+        found[is_judged] = rows.reshape(len(y), -1).sum(axis=1)
+    return found
 
 
 def _by_pairs(model: Any, X: Any, outcome: Outcome, pairs: tuple[Pair, ...]) -> Answers:
