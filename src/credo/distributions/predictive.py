@@ -11,6 +11,7 @@ from credo.distributions.distribution import Distribution
 from credo.distributions.parameter import non_negative
 from credo.distributions.univariate import Univariate
 from credo.numerics.array import Array
+from credo.numerics.markup import MOST_ROWS, html_page, html_table, short_number
 
 __all__ = ["Predictive"]
 
@@ -102,6 +103,34 @@ class Predictive(Univariate):
     def mean_difference(self) -> Array:
         """Return the expected distance of two independent outcomes."""
         return self.marginal.mean_difference()
+
+    def _repr_html_(self) -> str:
+        """Return the first rows as a table, as notebooks show them, and what all rows say."""
+        shown = self[:MOST_ROWS] if self.batch_shape else self
+        low, high = (np.ravel(end) for end in np.moveaxis(shown.interval(0.9), -1, 0))
+        parts = [np.ravel(shown.mean()), np.ravel(shown.std()), low, high]
+        spreads = (shown.epistemic_std, shown.aleatoric_std)
+        parts += [np.ravel(np.broadcast_to(s, shown.batch_shape)) for s in spreads]
+        places = [", ".join(map(str, place)) for place in np.ndindex(shown.batch_shape)]
+        rows = [
+            [place, *map(short_number, numbers)]
+            for place, *numbers in zip(places, *parts, strict=True)
+        ][:MOST_ROWS]
+        headings = ["row", "mean", "std", "5 %", "95 %", "epistemic std", "aleatoric std"]
+        title = f"{type(self).__name__} ({type(self.marginal).__name__})"
+        return html_page(title, html_table(headings, rows), lines=self._summary(len(rows)))
+
+    def _summary(self, n_shown: int) -> list[str]:
+        """Return what all rows say in words, where not all of them are shown."""
+        n = int(np.prod(self.batch_shape))
+        if n <= n_shown:
+            return []
+        ends = [
+            f"{name} from {short_number(float(np.min(values)))} to "
+            f"{short_number(float(np.max(values)))}"
+            for name, values in (("means", self.mean()), ("standard deviations", self.std()))
+        ]
+        return [f"{n_shown} of {n:,} predictions are shown; all have {' and '.join(ends)}."]
 
     def kl(self, other: Distribution) -> Array:
         """Return the divergence of the marginals."""

@@ -388,10 +388,12 @@ def _pair_notes(n_models: int, scores: tuple[str, ...], kind: str) -> list[str]:
     tested = [score_title(score, kind) for score in scores if score != "evidence"]
     if n_pairs < 2 or not tested:
         return []
+    named = ", ".join(tested[:-1])
+    listed = f"{named} and {tested[-1]}" if named else tested[-1]
     return [
         f"{n_pairs} pairs were looked at by each score; probabilities of being better by "
-        f"{' and '.join(tested)} allow for that (Holm), those of being practically equal are "
-        "of each pair alone."
+        f"{listed} allow for that (Holm), those of being practically equal are of each pair "
+        "alone."
     ]
 
 

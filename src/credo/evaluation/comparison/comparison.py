@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from credo.evaluation.comparison.verdict import Verdict
 from credo.numerics.array import Array
+from credo.numerics.markup import html_page, html_table
 from credo.numerics.quotation import quote
 
 __all__ = ["Comparison", "score_title"]
@@ -176,28 +178,48 @@ class Comparison:
         """Return all verdicts as a table, one row for each pair and score."""
         return pd.DataFrame([vars(verdict) for verdict in self.verdicts])
 
+    def _repr_html_(self) -> str:
+        """Return the comparison as notebooks show it: table, who leads, verdicts and notes."""
+        rows = [_row(self.table.loc[name], self.by) for name in self.table.index]
+        headings = ["model", *(rows[0] if rows else ())]
+        cells = [[name, *row.values()] for name, row in zip(self.names, rows, strict=True)]
+        said = "".join(_folded(*self._said(score)) for score in self.by)
+        lines = [f"{name} failed: {error}" for name, error in self.errors.items()]
+        lines += [f"Note: {note}" for note in self.notes]
+        return html_page(self._head(), html_table(headings, cells), said, lines=lines)
+
     def __str__(self) -> str:
         """Return the comparison as text: table, verdicts, notes."""
-        is_judged = self.fold >= 0
-        n_folds = len(np.unique(self.fold[is_judged]))
-        part = "" if is_judged.all() else f"{is_judged.sum():,} of them held out, "
-        head = (
-            f"{len(self.table)} {self.kind}s on {len(self.fold):,} rows, {part}each predicted "
-            f"by models fitted without its fold ({n_folds} fold{'s' * (n_folds > 1)})"
-        )
-        parts = [head, "", self._numbers(), ""]
+        parts = [self._head(), "", self._numbers(), ""]
         for score in self.by:
-            parts += [*self._said(score), ""]
+            head, *lines = self._said(score)
+            parts += (
+                [head, *(f"  {line}" for line in lines), ""]
+                if lines[1:]
+                else [
+                    f"{head} {lines[0]}",
+                    "",
+                ]
+            )
         parts += [f"{name} failed: {error}" for name, error in self.errors.items()]
         parts += [f"Note: {note}" for note in self.notes]
         return "\n".join(parts).rstrip()
 
+    def _head(self) -> str:
+        """Return what was compared, and on which rows."""
+        is_judged = self.fold >= 0
+        n_folds = len(np.unique(self.fold[is_judged]))
+        part = "" if is_judged.all() else f"{is_judged.sum():,} of them held out, "
+        return (
+            f"{len(self.table)} {self.kind}s on {len(self.fold):,} rows, {part}each predicted "
+            f"by models fitted without its fold ({n_folds} fold{'s' * (n_folds > 1)})"
+        )
+
     def _said(self, score: str) -> list[str]:
-        verdicts = self._of(score)
-        if not verdicts:
-            return [f"By {score_title(score, self.kind)}: nothing can be said."]
-        said = [*(f"{v}." for v in verdicts), self.standing(score)]
-        return [f"By {score_title(score, self.kind)}:", *(f"  {line}" for line in said)]
+        """Return what may be said by a score: a heading, the verdicts, and who leads."""
+        verdicts = [f"{verdict}." for verdict in self._of(score)]
+        end = self.standing(score) if verdicts else "nothing can be said."
+        return [f"By {score_title(score, self.kind)}:", *verdicts, end]
 
     def _of(self, score: str) -> list[Verdict]:
         return [verdict for verdict in self.verdicts if verdict.by == score]
@@ -214,6 +236,15 @@ class Comparison:
         frame = pd.DataFrame(rows, index=self.table.index)
         frame.index.name = None
         return frame.to_string()
+
+
+def _folded(head: str, *lines: str) -> str:
+    """Return what is said by a score as HTML: the last line, and the others on demand."""
+    end = f"{escape(head)} {escape(lines[-1])}"
+    if len(lines) < 2:
+        return f"<p>{end}</p>"
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines[:-1])
+    return f"<details><summary>{end}</summary><ul>{items}</ul></details>"
 
 
 def _row(row: pd.Series[float], by: tuple[str, ...]) -> dict[str, str]:
