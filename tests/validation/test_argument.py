@@ -303,6 +303,9 @@ def test_a_warning_says_the_new_names_and_order():
     message = "log_score takes y_true first and y_pred second.*y is now y_true"
     with pytest.warns(FutureWarning, match=message):
         log_score(NORMAL, y=OUTCOMES)
+    message = "Confusion.of takes y_true first and y_pred second.*weight is now sample_weight"
+    with pytest.warns(FutureWarning, match=message):
+        Confusion.of([0, 1], [0, 1], weight=[1.0, 2.0])
 
 
 @pytest.mark.parametrize("curve", [roc_curve, precision_recall_curve])

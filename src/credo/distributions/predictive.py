@@ -1,5 +1,6 @@
 """The distribution of unseen outcomes, with the two sources of its spread kept apart."""
 
+from collections.abc import Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,15 +63,15 @@ class Predictive(Univariate):
 
     def log_prob(self, x: ArrayLike) -> Array:
         """Return the log predictive density of each outcome."""
-        return self.marginal.log_prob(x)
+        return self.marginal.log_prob(self._paired(x))
 
     def cdf(self, x: ArrayLike) -> Array:
         """Return the probability of an outcome not above ``x``."""
-        return self.marginal.cdf(x)
+        return self.marginal.cdf(self._paired(x))
 
     def survival(self, x: ArrayLike) -> Array:
         """Return the probability of an outcome above ``x``."""
-        return self.marginal.survival(x)
+        return self.marginal.survival(self._paired(x))
 
     def quantile(self, p: ArrayLike) -> Array:
         """Return the smallest outcome whose `cdf` reaches ``p``."""
@@ -98,7 +99,7 @@ class Predictive(Univariate):
 
     def expected_distance(self, y: ArrayLike) -> Array:
         """Return the expected absolute error of the guess ``y``."""
-        return self.marginal.expected_distance(y)
+        return self.marginal.expected_distance(self._paired(y))
 
     def mean_difference(self) -> Array:
         """Return the expected distance of two independent outcomes."""
@@ -135,6 +136,20 @@ class Predictive(Univariate):
     def kl(self, other: Distribution) -> Array:
         """Return the divergence of the marginals."""
         return self.marginal.kl(other.marginal if isinstance(other, Predictive) else other)
+
+    def _paired(self, x: ArrayLike) -> ArrayLike:
+        """Refuse a list of outcomes beside a column of predictions, which would be crossed.
+
+        A model fitted to ``y`` of shape (n, 1) predicts a column too, as scikit-learn's do.
+        """
+        n = len(x) if isinstance(x, Sized) and np.ndim(x) == 1 else 0
+        if n > 1 and self.batch_shape == (n, 1):
+            raise ValueError(
+                f"outcomes must have the shape of the predictions, {self.batch_shape}; found "
+                f"({n},), which would pair each outcome with every prediction. Pass "
+                "y[:, None], or y[None, :] if all pairs are meant."
+            )
+        return x
 
     def _draw(self, rng: Generator, shape: tuple[int, ...]) -> NDArray[Any]:
         return self.marginal._draw(rng, shape)

@@ -141,10 +141,10 @@ def _could_be_swapped(args: Given, named: Named) -> bool:
 
 
 def _new_call(function: Callable[..., Any], stale: list[str], renamed: Named) -> str:
-    first, second, *_ = signature(function).parameters
+    first, second, *_ = (name for name in signature(function).parameters if name != "cls")
     called = [f"{old} is now {renamed[old]}" for old in stale]
     what = f" ({', '.join(called)})" if called else ""
-    name = getattr(function, "__name__", "it")
+    name = getattr(function, "__qualname__", "it")
     return (
         f"{name} takes {first} first and {second} second, as scikit-learn does, and the rest "
         f"by name{what}; the old call goes with the next release."

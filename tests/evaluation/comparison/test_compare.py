@@ -643,3 +643,12 @@ def test_one_column_of_outcomes_is_compared_as_their_list(kind):
         models = {"bayes": GaussianNB(), "constant": DummyClassifier()}
     column, plain = (compare(models, x, z, cv=3) for z in (y[:, None], y))
     assert_allclose(column.log_scores, plain.log_scores)
+
+
+def test_folds_that_leave_two_rows_to_learn_from_are_refused_with_the_reason():
+    x = np.arange(4.0)[:, None]
+    y = np.array([0.0, 1.1, 1.9, 3.2])
+    models = [LinearRegression(), BaselineRegressor()]
+    with pytest.raises(ValueError, match=r"must have a mean .* learned from 2 rows. Add rows"):
+        compare(models, x, y, cv=2)
+    assert np.isfinite(compare(models, x, y, cv=4).table["rmse"]).all()

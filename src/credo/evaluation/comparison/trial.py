@@ -72,6 +72,7 @@ def trial(name: str, model: Any, X: Any, outcome: Outcome, plan: SplitPlan) -> T
     """
     try:
         log_scores, predicted = _held_out(model, X, outcome, plan)
+        _require_predictions(outcome, predicted, plan.fold != NEVER)
         has_own_spread = outcome.classes is not None or not np.isnan(log_scores).all()
         if not has_own_spread:
             log_scores = _residual_log_score(outcome, predicted, plan.fold != NEVER)
@@ -100,6 +101,17 @@ def _held_out(model: Any, X: Any, outcome: Outcome, plan: SplitPlan) -> Answers:
     for part, rows in zip(models, fold_members(plan.fold), strict=True):
         predicted[rows] = part.predict(_safe_indexing(X, rows))
     return np.full(len(outcome.y), np.nan), predicted
+
+
+def _require_predictions(
+    outcome: Outcome, predicted: NDArray[Any], is_judged: NDArray[np.bool_]
+) -> None:
+    if outcome.classes is None and np.isnan(predicted[is_judged]).any():
+        raise ValueError(
+            "predictions must have a mean in every held-out row; found rows without one, as of "
+            "a Student t with 1 degree of freedom, learned from 2 rows. Add rows, or use more "
+            "folds, so that each is learned from more."
+        )
 
 
 def _residual_log_score(
