@@ -3,6 +3,7 @@
 import ast
 import importlib
 import re
+import warnings
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,16 @@ def test_a_name_that_has_moved_is_found_with_a_warning():
     with pytest.warns(FutureWarning, match=r"is now credo\.plots\.layout\.layered_layout"):
         old = credo.graphs.layered_layout
     assert old is credo.plots.layout.layered_layout
+
+
+@pytest.mark.parametrize(
+    "statement", ["from credo.graphs import layered_layout", "credo.graphs.layered_layout"]
+)
+def test_a_name_that_has_moved_warns_once_at_the_line_that_asks(statement):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        exec(compile(statement, "<asking>", "exec"), {"credo": credo})
+    assert [(one.category, one.filename) for one in caught] == [(FutureWarning, "<asking>")]
 
 
 def test_a_name_that_is_nowhere_is_no_attribute():

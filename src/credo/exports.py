@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -49,12 +50,14 @@ def public_names(
         if name in places:
             found = _found(package, *places[name])
         elif moved is not None and name in moved:
-            warnings.warn(
-                f"{package}.{name} is now {moved[name]}.{name}; the old name goes with the "
-                "next release.",
-                FutureWarning,
-                stacklevel=2,
-            )
+            # ``from package import name`` asks twice: to see that it is there, and for it.
+            if sys._getframe(1).f_code.co_name != "_handle_fromlist":
+                warnings.warn(
+                    f"{package}.{name} is now {moved[name]}.{name}; the old name goes with the "
+                    "next release.",
+                    FutureWarning,
+                    stacklevel=2,
+                )
             return getattr(import_module(moved[name]), name)
         else:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")

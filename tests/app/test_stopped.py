@@ -95,7 +95,7 @@ def test_a_table_too_long_for_standard_output_is_one_sentence(result, csv_file, 
     assert "standard output must take all that is written; found that it does not" in ran.stderr
 
 
-def test_a_reader_that_leaves_is_no_traceback():
+def test_a_reader_that_leaves_ends_a_command_quietly_as_it_ends_other_tools():
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "wb") as out:
@@ -103,7 +103,7 @@ def test_a_reader_that_leaves_is_no_traceback():
         ran = subprocess.run(
             command, stdout=out, stderr=subprocess.PIPE, text=True, check=False
         )
-    assert (ran.returncode, ran.stderr) == (1, "")
+    assert (ran.returncode, ran.stderr) == (128 + signal.SIGPIPE, "")
 
 
 @pytest.mark.parametrize("closed", [(1,), (2,), (1, 2)])

@@ -83,15 +83,15 @@ def test_scores_of_classes_are_those_of_scikit_learn(weight):
     for scorer, expected in pairs.items():
         assert_allclose(scorer(model, X, CLASSES, sample_weight=weight), expected, rtol=1e-9)
     hit = model.classes_[probability.argmax(axis=1)] == CLASSES
-    curve = reliability_curve(probability.max(axis=1), hit, weight=weight)
+    curve = reliability_curve(hit, probability.max(axis=1), sample_weight=weight)
     assert_allclose(calibration_scorer(model, X, CLASSES, weight), -curve.error.value)
 
 
 def test_scores_of_intervals_are_means_over_rows():
     model = LinearRegression().fit(X, Y)
     predictive = model.predict_dist(X)
-    assert_allclose(interval_score_scorer(model, X, Y), -interval_score(predictive, Y).mean())
-    share = is_covered(predictive, Y).mean()
+    assert_allclose(interval_score_scorer(model, X, Y), -interval_score(Y, predictive).mean())
+    share = is_covered(Y, predictive).mean()
     assert_allclose(coverage_scorer(model, X, Y), -abs(share - 0.9))
 
 

@@ -8,7 +8,7 @@ from credo.plots import coverage_curve
 
 def test_the_curve_is_drawn_with_its_band_against_the_diagonal(ax):
     y = np.random.default_rng(0).normal(size=30)
-    curve = coverage_of(Normal(np.zeros(30), 1.0), y)
+    curve = coverage_of(y, Normal(np.zeros(30), 1.0))
     assert coverage_curve(curve, ax) is ax
     diagonal, observed = ax.lines
     assert_allclose(diagonal.get_data(), [[0, 1], [0, 1]])

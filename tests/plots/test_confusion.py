@@ -30,7 +30,7 @@ def test_a_class_without_rows_says_so(ax):
 
 
 def test_weights_are_written_with_a_decimal(ax):
-    confusion_table(Confusion.of([0, 1], [0, 1], weight=[0.5, 2.0]), ax)
+    confusion_table(Confusion.of([0, 1], [0, 1], sample_weight=[0.5, 2.0]), ax)
     assert cells(ax)[0, 0].startswith("0.5\n100 %")
 
 

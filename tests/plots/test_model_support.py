@@ -92,13 +92,23 @@ def test_models_are_drawn_by_how_far_they_are_behind_the_leader(compared, by, ax
     assert [text.get_text() for text in ax.texts] == ["practically equal", "worse"]
 
 
-def test_regressors_are_drawn_by_squared_error(ax):
+@pytest.mark.parametrize(
+    ("by", "title"),
+    [
+        ("accuracy", "negative squared error"),
+        ("rmse", "negative RMSE in standard deviations"),
+    ],
+)
+def test_regressors_are_drawn_by_the_error_asked_for(ax, by, title):
     x = np.arange(30.0)[:, None]
     models = {"ridge": Ridge(), "mean": DummyRegressor()}
-    comparison(compare(models, x, x[:, 0] + np.sin(9 * x[:, 0]), cv=5), ax)
-    assert ax.get_xlabel() == "negative squared error, less that of ridge"
+    found = compare(models, x, x[:, 0] + np.sin(9 * x[:, 0]), by=["log_score", by], cv=5)
+    comparison(found, ax, by=by)
+    assert ax.get_xlabel() == f"{title}, less that of ridge"
+    verdict = found.verdict("ridge", "mean", by=by)
+    assert_allclose(ax.lines[1].get_xdata(), [-verdict.difference])
 
 
 def test_a_comparison_by_evidence_alone_has_no_such_picture(compared, ax):
-    with pytest.raises(ValueError, match="verdicts by log_score or accuracy"):
+    with pytest.raises(ValueError, match=r"verdicts by one of \['log_score', 'accuracy'"):
         comparison(compared, ax, "evidence")

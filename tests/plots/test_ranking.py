@@ -23,7 +23,7 @@ def legend(ax):
 
 
 def test_the_roc_curve_is_drawn_against_the_coin_with_its_area(ax):
-    curve = roc_of(SCORES, LABELS, positive="ill")
+    curve = roc_of(LABELS, SCORES, pos_label="ill")
     assert roc_curve(curve, ax) is ax
     coin, drawn = ax.lines
     assert_allclose(coin.get_data(), [[0, 1], [0, 1]])
@@ -33,7 +33,7 @@ def test_the_roc_curve_is_drawn_against_the_coin_with_its_area(ax):
 
 
 def test_precision_is_drawn_in_steps_against_the_base_rate(ax):
-    curve = precision_recall_of(SCORES, LABELS, positive="ill")
+    curve = precision_recall_of(LABELS, SCORES, pos_label="ill")
     precision_recall_curve(curve, ax)
     coin, drawn = ax.lines
     assert_array_equal(coin.get_ydata(), 0.5)
@@ -45,14 +45,14 @@ def test_precision_is_drawn_in_steps_against_the_base_rate(ax):
 
 def test_each_class_has_a_curve(ax):
     y, scores = many(3)
-    roc_curve([roc_of(score, y, positive=k) for k, score in enumerate(scores)], ax)
+    roc_curve([roc_of(y, score, pos_label=k) for k, score in enumerate(scores)], ax)
     assert [text.split(":")[0] for text in legend(ax)] == ["a coin", "0", "1", "2"]
     assert len({line.get_color() for line in ax.lines}) == 4
 
 
 def test_of_many_classes_the_worst_are_named_and_the_others_gray(ax):
     y, scores = many(9)
-    curves = [roc_of(score, y, positive=k) for k, score in enumerate(scores)]
+    curves = [roc_of(y, score, pos_label=k) for k, score in enumerate(scores)]
     areas = np.array([curve.area.value for curve in curves])
     roc_curve(curves, ax)
     gray = [line for line in ax.lines[1:] if line.get_color() == GRAY]

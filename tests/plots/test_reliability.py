@@ -8,7 +8,7 @@ from credo.plots import reliability_curve
 def test_shares_are_drawn_with_their_intervals_over_a_histogram(ax):
     rng = np.random.default_rng(0)
     share = rng.uniform(size=300) ** 2
-    curve = reliability_of(share, rng.uniform(size=300) < share, n_bins=5, label="ill")
+    curve = reliability_of(rng.uniform(size=300) < share, share, n_bins=5, label="ill")
     assert reliability_curve(curve, ax) is ax
     (bars,) = ax.containers
     points, _, (sticks,) = bars.lines
@@ -23,7 +23,7 @@ def test_shares_are_drawn_with_their_intervals_over_a_histogram(ax):
 
 
 def test_the_class_called_needs_no_label(ax):
-    curve = reliability_of([0.6, 0.6, 0.9, 0.9], [0, 1, 1, 1])
+    curve = reliability_of([0, 1, 1, 1], [0.6, 0.6, 0.9, 0.9])
     reliability_curve(curve, ax)
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert f"class called, error {curve.error.value:.3f}" in labels

@@ -16,6 +16,7 @@ from credo.distributions.categorical import Categorical
 from credo.distributions.distribution import Distribution
 from credo.distributions.univariate import Univariate
 from credo.numerics.array import Array, as_float
+from credo.numerics.markup import MOST_ROWS, html_page, html_table, short_number
 
 __all__ = ["Decision", "class_decision_problem", "decide"]
 
@@ -62,6 +63,30 @@ class Decision:
             columns["runner_up"] = np.ravel(self.runner_up)
             columns["runner_up_loss"] = np.ravel(self.runner_up_loss)
         return pd.DataFrame(columns, index=index)
+
+    def _repr_html_(self) -> str:
+        """Return the first decisions as a table, as notebooks show them, and their sums."""
+        frame = self.frame()
+        rows = [
+            [str(place), *(_cell_text(value) for value in row)]
+            for place, row in zip(range(MOST_ROWS), frame.itertuples(index=False), strict=False)
+        ]
+        n = len(frame)
+        expected = short_number(float(frame["expected_loss"].mean())) if n else "-"
+        lines = [f"Expected loss {expected} per row over {n:,} rows."]
+        if self.runner_up is not None:
+            counts = frame["action"].value_counts().iloc[:MOST_ROWS]
+            shares = [f"{action} {count:,}" for action, count in counts.items()]
+            lines.append(f"Actions: {', '.join(shares)}.")
+        headings = ["row", *(name.replace("_", " ") for name in frame.columns)]
+        if n > len(rows):
+            lines.append(f"{len(rows)} of {n:,} rows are shown.")
+        return html_page("Decision", html_table(headings, rows), lines=lines)
+
+
+def _cell_text(value: Any) -> str:
+    is_number = isinstance(value, float | np.floating)
+    return short_number(float(value)) if is_number else str(value)
 
 
 def decide(

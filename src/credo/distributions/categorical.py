@@ -13,9 +13,13 @@ from credo.distributions.distribution import Distribution
 from credo.distributions.parameter import simplex
 from credo.numerics.array import Array, as_float
 from credo.numerics.lookup import places
+from credo.numerics.markup import MOST_ROWS, html_page, html_table
 from credo.numerics.quotation import quote
 
 __all__ = ["Categorical", "random_index"]
+
+MOST_CLASSES = 8
+"""Labels that a notebook shows in a row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +72,24 @@ class Categorical(Distribution):
         with np.errstate(divide="ignore"):
             answer = np.log(np.where(wide < 0, 0.0, chosen)[..., 0])
         return np.where(_is_nan(np.asarray(x)), np.nan, answer)
+
+    def _repr_html_(self) -> str:
+        """Return the probabilities of the first rows as a table, as notebooks show them."""
+        shown = self[:MOST_ROWS] if self.batch_shape else self
+        table = shown.probability.reshape(-1, len(self.labels))
+        total = self.probability.reshape(-1, len(self.labels)).sum(axis=0)
+        kept = np.sort(np.argsort(-total, kind="stable")[:MOST_CLASSES])
+        places = [", ".join(map(str, place)) for place in np.ndindex(shown.batch_shape)]
+        modes = np.ravel(shown.mode()).tolist()
+        rows = [
+            [place, str(mode), *(f"{share:.3f}" for share in shares[kept])]
+            for place, mode, shares in zip(places, modes, table, strict=True)
+        ][:MOST_ROWS]
+        headings = ["row", "most probable", *(f"P({name})" for name in self.labels[kept])]
+        n, k = int(np.prod(self.batch_shape)), len(self.labels)
+        lines = [f"{len(rows)} of {n:,} rows are shown."] * (n > len(rows))
+        lines += [f"The {len(kept)} most probable of {k:,} labels are shown."] * (k > len(kept))
+        return html_page("Categorical", html_table(headings, rows), lines=lines)
 
     def mean(self) -> Array:
         """Return the mean label, for labels that are numbers."""

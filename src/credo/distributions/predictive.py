@@ -1,5 +1,6 @@
 """The distribution of unseen outcomes, with the two sources of its spread kept apart."""
 
+from collections.abc import Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from credo.distributions.distribution import Distribution
 from credo.distributions.parameter import non_negative
 from credo.distributions.univariate import Univariate
 from credo.numerics.array import Array
+from credo.numerics.markup import MOST_ROWS, html_page, html_table, short_number
 
 __all__ = ["Predictive"]
 
@@ -61,15 +63,15 @@ class Predictive(Univariate):
 
     def log_prob(self, x: ArrayLike) -> Array:
         """Return the log predictive density of each outcome."""
-        return self.marginal.log_prob(x)
+        return self.marginal.log_prob(self._paired(x))
 
     def cdf(self, x: ArrayLike) -> Array:
         """Return the probability of an outcome not above ``x``."""
-        return self.marginal.cdf(x)
+        return self.marginal.cdf(self._paired(x))
 
     def survival(self, x: ArrayLike) -> Array:
         """Return the probability of an outcome above ``x``."""
-        return self.marginal.survival(x)
+        return self.marginal.survival(self._paired(x))
 
     def quantile(self, p: ArrayLike) -> Array:
         """Return the smallest outcome whose `cdf` reaches ``p``."""
@@ -97,15 +99,57 @@ class Predictive(Univariate):
 
     def expected_distance(self, y: ArrayLike) -> Array:
         """Return the expected absolute error of the guess ``y``."""
-        return self.marginal.expected_distance(y)
+        return self.marginal.expected_distance(self._paired(y))
 
     def mean_difference(self) -> Array:
         """Return the expected distance of two independent outcomes."""
         return self.marginal.mean_difference()
 
+    def _repr_html_(self) -> str:
+        """Return the first rows as a table, as notebooks show them, and what all rows say."""
+        shown = self[:MOST_ROWS] if self.batch_shape else self
+        low, high = (np.ravel(end) for end in np.moveaxis(shown.interval(0.9), -1, 0))
+        parts = [np.ravel(shown.mean()), np.ravel(shown.std()), low, high]
+        spreads = (shown.epistemic_std, shown.aleatoric_std)
+        parts += [np.ravel(np.broadcast_to(s, shown.batch_shape)) for s in spreads]
+        places = [", ".join(map(str, place)) for place in np.ndindex(shown.batch_shape)]
+        rows = [
+            [place, *map(short_number, numbers)]
+            for place, *numbers in zip(places, *parts, strict=True)
+        ][:MOST_ROWS]
+        headings = ["row", "mean", "std", "5 %", "95 %", "epistemic std", "aleatoric std"]
+        title = f"{type(self).__name__} ({type(self.marginal).__name__})"
+        return html_page(title, html_table(headings, rows), lines=self._summary(len(rows)))
+
+    def _summary(self, n_shown: int) -> list[str]:
+        """Return what all rows say in words, where not all of them are shown."""
+        n = int(np.prod(self.batch_shape))
+        if n <= n_shown:
+            return []
+        ends = [
+            f"{name} from {short_number(float(np.min(values)))} to "
+            f"{short_number(float(np.max(values)))}"
+            for name, values in (("means", self.mean()), ("standard deviations", self.std()))
+        ]
+        return [f"{n_shown} of {n:,} predictions are shown; all have {' and '.join(ends)}."]
+
     def kl(self, other: Distribution) -> Array:
         """Return the divergence of the marginals."""
         return self.marginal.kl(other.marginal if isinstance(other, Predictive) else other)
+
+    def _paired(self, x: ArrayLike) -> ArrayLike:
+        """Refuse a list of outcomes beside a column of predictions, which would be crossed.
+
+        A model fitted to ``y`` of shape (n, 1) predicts a column too, as scikit-learn's do.
+        """
+        n = len(x) if isinstance(x, Sized) and np.ndim(x) == 1 else 0
+        if n > 1 and self.batch_shape == (n, 1):
+            raise ValueError(
+                f"outcomes must have the shape of the predictions, {self.batch_shape}; found "
+                f"({n},), which would pair each outcome with every prediction. Pass "
+                "y[:, None], or y[None, :] if all pairs are meant."
+            )
+        return x
 
     def _draw(self, rng: Generator, shape: tuple[int, ...]) -> NDArray[Any]:
         return self.marginal._draw(rng, shape)

@@ -50,19 +50,19 @@ def log_score_scorer(
     >>> cross_val_score(LinearRegression(), x, y, cv=2, scoring=log_score_scorer).round(1)
     array([-0.4, -0.7])
     """
-    return _mean(log_score(predict_dist(estimator, X), y), sample_weight)
+    return _mean(log_score(y, predict_dist(estimator, X)), sample_weight)
 
 
 def crps_scorer(estimator: Any, X: Any, y: ArrayLike, sample_weight: Weight = None) -> float:
     """Return minus the mean continuous ranked probability score of ``y``."""
-    return -_mean(crps_score(predict_dist(estimator, X), y), sample_weight)
+    return -_mean(crps_score(y, predict_dist(estimator, X)), sample_weight)
 
 
 def interval_score_scorer(
     estimator: Any, X: Any, y: ArrayLike, sample_weight: Weight = None
 ) -> float:
     """Return minus the mean interval score of the central 90 % intervals."""
-    return -_mean(interval_score(predict_dist(estimator, X), y), sample_weight)
+    return -_mean(interval_score(y, predict_dist(estimator, X)), sample_weight)
 
 
 def coverage_scorer(
@@ -72,7 +72,7 @@ def coverage_scorer(
 
     Not proper: useless intervals can cover as they claim. Choose by `interval_score_scorer`.
     """
-    covered = is_covered(predict_dist(estimator, X), y, 0.9)
+    covered = is_covered(y, predict_dist(estimator, X), 0.9)
     return -abs(_mean(covered, sample_weight) - 0.9)
 
 
@@ -86,7 +86,7 @@ def brier_scorer(estimator: Any, X: Any, y: ArrayLike, sample_weight: Weight = N
     >>> brier_scorer(GaussianNB().fit(x, y), [[2.0]], ["low"])
     -0.25
     """
-    return -_mean(brier_score(predict_dist(estimator, X), y), sample_weight)
+    return -_mean(brier_score(y, predict_dist(estimator, X)), sample_weight)
 
 
 def calibration_scorer(
@@ -103,7 +103,9 @@ def calibration_scorer(
     best = predictive.probability.argmax(axis=1)
     weight = row_weights(sample_weight, len(codes))[known]
     confidence = predictive.probability.max(axis=1)
-    curve = reliability_curve(confidence[known], (best == codes)[known], weight=weight)
+    curve = reliability_curve(
+        y_true=(best == codes)[known], y_prob=confidence[known], sample_weight=weight
+    )
     return -curve.error.value
 
 
@@ -138,4 +140,4 @@ def _mean(scores: ArrayLike, sample_weight: Weight) -> float:
 
 
 def _confusion(estimator: Any, X: Any, y: ArrayLike, sample_weight: Weight) -> Confusion:
-    return Confusion.of(y, estimator.predict(X), weight=sample_weight)
+    return Confusion.of(y, estimator.predict(X), sample_weight=sample_weight)

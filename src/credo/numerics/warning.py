@@ -8,8 +8,11 @@ from types import FrameType
 
 __all__ = ["warn_caller"]
 
-PASSED_THROUGH = ("credo", "functools", "contextlib")
-"""Packages whose frames stand between the caller and a warning: this one, and its wrappers."""
+PASSED_THROUGH = ("credo", "functools", "contextlib", "sklearn", "joblib")
+"""Packages whose frames stand between the caller and a warning.
+
+This one, its wrappers, and scikit-learn with its workers, which fit a model inside a pipeline.
+"""
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

@@ -18,7 +18,12 @@ from credo.plots.style import BLUE, GRAY, INK, ORANGE, axes_of, legend_above, sh
 
 __all__ = ["comparison", "evidence_against_complexity", "model_comparison"]
 
-SCORES = {"log_score": "log score per row", "accuracy": "accuracy"}
+SCORES = {
+    "log_score": "log score per row",
+    "accuracy": "accuracy",
+    "rmse": "negative RMSE in standard deviations",
+    "mae": "negative mean absolute error in standard deviations",
+}
 VERDICTS = {
     "better": "worse",
     "practically equal": "practically equal",
@@ -103,7 +108,7 @@ def comparison(result: Comparison, ax: Axes | None = None, by: str | None = None
     result
         What `credo.compare` gives.
     by
-        "log_score" or "accuracy"; the first of them that has verdicts if None.
+        "log_score", "accuracy", "rmse" or "mae"; the first of them that has verdicts if None.
     """
     ax = axes_of(ax)
     verdicts = _against_the_leader(result, by)
@@ -147,7 +152,7 @@ def _against_the_leader(result: Comparison, by: str | None) -> list[Verdict]:
         if led:
             return sorted(led, key=lambda v: v.difference)
     raise ValueError(
-        "result must hold verdicts by log_score or accuracy; found none by "
+        f"result must hold verdicts by one of {list(SCORES)}; found none by "
         f"{scores}. Compare by one of them, with at least two models that have it."
     )
 

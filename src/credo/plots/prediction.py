@@ -44,7 +44,7 @@ def predictions_against_truth(
 
 def drawn_predictions(predictive: Univariate, y: ArrayLike, coverage: float) -> Predictions:
     """Return the numbers that predictions are drawn by."""
-    is_inside = is_covered(predictive, y, coverage)
+    is_inside = is_covered(y, predictive, coverage)
     low, high = predictive.interval(coverage).T
     return Predictions(as_float(y), predictive.mean(), low, high, is_inside, coverage)
 

@@ -28,7 +28,7 @@ def predictions(k, n=300, seed=0):
 def test_two_classes_are_scored_as_scikit_learn_does():
     predictive, y = predictions(2)
     called, share = predictive.mode(), predictive.probability[:, 1]
-    scores = evaluate_classes(predictive, y).scores
+    scores = evaluate_classes(y, predictive).scores
     expected = {
         "accuracy": metrics.accuracy_score(y, called),
         "error_rate": metrics.zero_one_loss(y, called),
@@ -53,7 +53,7 @@ def test_two_classes_are_scored_as_scikit_learn_does():
 def test_many_classes_are_scored_as_scikit_learn_does():
     predictive, y = predictions(4)
     called, probability = predictive.mode(), predictive.probability
-    report = evaluate_classes(predictive, y)
+    report = evaluate_classes(y, predictive)
     expected = {
         "mcc": metrics.matthews_corrcoef(y, called),
         "f1_macro": metrics.f1_score(y, called, average="macro"),
@@ -88,13 +88,13 @@ def test_the_interval_of_a_mean_area_knows_that_classes_share_rows():
 
 def test_parts_of_the_report_agree_with_each_other():
     predictive, y = predictions(3)
-    report = evaluate_classes(predictive, y)
+    report = evaluate_classes(y, predictive)
     assert report.n_rows == 300
-    assert_allclose(report.brier.value, brier_score(predictive, y).mean())
-    assert_allclose(report.scores["log_loss"].value, -log_score(predictive, y).mean())
+    assert_allclose(report.brier.value, brier_score(y, predictive).mean())
+    assert_allclose(report.scores["log_loss"].value, -log_score(y, predictive).mean())
     assert_array_equal(report.confusion.table, Confusion.of(y, predictive.mode()).table)
     assert report.scores["mcc"] == matthews_correlation(report.confusion)
-    alone = roc_curve(predictive.probability[:, 2], y, positive="c")
+    alone = roc_curve(y, predictive.probability[:, 2], pos_label="c")
     assert report.roc[2].area == alone.area
     assert_allclose(report.reliability.error.value, report.scores["calibration_error"].value)
     assert report.class_reliability[1].label == "b"
@@ -103,7 +103,7 @@ def test_parts_of_the_report_agree_with_each_other():
 
 def test_accuracy_is_put_beside_what_the_commonest_class_gives():
     predictive = Categorical(np.tile([0.9, 0.1], (10, 1)), ["no", "yes"])
-    report = evaluate_classes(predictive, ["no"] * 8 + ["yes"] * 2)
+    report = evaluate_classes(["no"] * 8 + ["yes"] * 2, predictive)
     assert report.scores["accuracy"].note == "0.8 by always saying no"
     assert report.scores["mcc"].value == 0.0
 
@@ -111,24 +111,24 @@ def test_accuracy_is_put_beside_what_the_commonest_class_gives():
 def test_weights_count_and_rows_without_a_class_do_not():
     predictive, y = predictions(3, 60)
     times = np.random.default_rng(1).integers(0, 3, 60)
-    heavy = evaluate_classes(predictive, y, weight=times)
+    heavy = evaluate_classes(y, predictive, sample_weight=times)
     repeated = evaluate_classes(
-        Categorical(np.repeat(predictive.probability, times, axis=0), predictive.labels),
         np.repeat(y, times),
+        Categorical(np.repeat(predictive.probability, times, axis=0), predictive.labels),
     )
     for name, score in heavy.scores.items():
         assert_allclose(score.value, repeated.scores[name].value, err_msg=name)
     gaps = np.where(times > 0, y.astype(object), None)
-    kept = evaluate_classes(predictive, gaps)
+    kept = evaluate_classes(gaps, predictive)
     whole = evaluate_classes(
-        Categorical(predictive.probability[times > 0], predictive.labels), y[times > 0]
+        y[times > 0], Categorical(predictive.probability[times > 0], predictive.labels)
     )
     assert kept.scores == whole.scores
 
 
 def test_one_class_among_the_rows_has_no_ranking_and_says_why():
     predictive, _ = predictions(2, 5)
-    report = evaluate_classes(predictive, ["a"] * 5)
+    report = evaluate_classes(["a"] * 5, predictive)
     assert report.roc == ()
     score = report.scores["auc"]
     assert np.isnan(score.value)
@@ -139,24 +139,24 @@ def test_one_class_among_the_rows_has_no_ranking_and_says_why():
 def test_a_class_without_rows_is_left_out_of_means():
     predictive, y = predictions(3)
     y[y == "c"] = "a"
-    report = evaluate_classes(predictive, y)
+    report = evaluate_classes(y, predictive)
     assert [curve.label for curve in report.roc] == ["a", "b"]
     assert report.scores["auc"].note == "without 1 classes that have no rows"
 
 
 def test_another_class_may_be_the_positive_one():
     predictive, y = predictions(2)
-    first, second = (evaluate_classes(predictive, y, positive=p).scores for p in "ab")
+    first, second = (evaluate_classes(y, predictive, pos_label=p).scores for p in "ab")
     assert_allclose(first["TPR"].value, second["TNR"].value)
     assert_allclose(first["auc"].value, second["auc"].value)
 
 
 def test_probabilities_with_labels_are_scored_as_their_distribution():
     predictive, y = predictions(3, 60)
-    expected = evaluate_classes(predictive, y).table()["value"]
+    expected = evaluate_classes(y, predictive).table()["value"]
     shares, labels = predictive.probability, predictive.labels
-    turned = evaluate_classes(shares[:, ::-1], y, labels=labels[::-1]).table()["value"]
-    framed = evaluate_classes(pd.DataFrame(shares, columns=labels), y).table()["value"]
+    turned = evaluate_classes(y, shares[:, ::-1], labels=labels[::-1]).table()["value"]
+    framed = evaluate_classes(y, pd.DataFrame(shares, columns=labels)).table()["value"]
     assert_allclose(turned[expected.index], expected)
     assert_allclose(framed, expected)
 
@@ -164,10 +164,10 @@ def test_probabilities_with_labels_are_scored_as_their_distribution():
 def test_what_does_not_fit_is_refused():
     predictive, y = predictions(2, 5)
     with pytest.raises(ValueError, match=r"found \['z'\]"):
-        evaluate_classes(predictive, [*y[:4], "z"])
-    with pytest.raises(ValueError, match=r"positive must be one of \['a', 'b'\]; found 'z'"):
-        evaluate_classes(predictive, y, positive="z")
+        evaluate_classes([*y[:4], "z"], predictive)
+    with pytest.raises(ValueError, match=r"pos_label must be one of \['a', 'b'\]; found 'z'"):
+        evaluate_classes(y, predictive, pos_label="z")
     with pytest.raises(ValueError, match="found none in 5 rows"):
-        evaluate_classes(predictive, [None] * 5)
-    with pytest.raises(TypeError, match="must be a Categorical; found ndarray"):
-        evaluate_classes(predictive.probability, y)
+        evaluate_classes([None] * 5, predictive)
+    with pytest.raises(ValueError, match=r"each of the 2 classes .* found shape \(5, 3\)"):
+        evaluate_classes(y, np.full((5, 3), 1 / 3))

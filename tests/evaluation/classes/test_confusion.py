@@ -14,7 +14,7 @@ PAIRS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, ma
 def test_the_table_is_that_of_scikit_learn(pairs, is_weighted):
     true, predicted = np.array(pairs).T
     weight = np.linspace(0.1, 2.0, len(true)) if is_weighted else None
-    confusion = Confusion.of(true, predicted, labels=[0, 1, 2, 3], weight=weight)
+    confusion = Confusion.of(true, predicted, labels=[0, 1, 2, 3], sample_weight=weight)
     expected = metrics.confusion_matrix(true, predicted, labels=range(4), sample_weight=weight)
     assert_allclose(confusion.table, expected)
     assert_allclose(confusion.n, len(true) if weight is None else weight.sum())
@@ -34,7 +34,7 @@ def test_one_against_rest_counts_every_row_once(pairs, label):
 
 def test_a_row_of_weight_two_is_two_rows_to_the_table():
     twice = Confusion.of(["a", "b", "b"], ["a", "a", "a"])
-    once = Confusion.of(["a", "b"], ["a", "a"], weight=[1.0, 2.0])
+    once = Confusion.of(["a", "b"], ["a", "a"], sample_weight=[1.0, 2.0])
     assert_array_equal(once.table, twice.table)
 
 
@@ -60,7 +60,7 @@ def test_shares_of_a_class_have_exact_intervals_and_no_rows_say_nothing():
 def test_unequal_weights_widen_the_interval_and_equal_ones_do_not():
     true, predicted = ["a"] * 6 + ["b"] * 2, ["a"] * 4 + ["b"] * 4
     plain, threefold, uneven = (
-        Confusion.of(true, predicted, weight=weight).shares()[0, 0]
+        Confusion.of(true, predicted, sample_weight=weight).shares()[0, 0]
         for weight in (None, 3.0, [1, 1, 1, 9, 1, 9, 1, 1])
     )
     assert_allclose(threefold, plain)
@@ -75,7 +75,10 @@ def test_unequal_weights_widen_the_interval_and_equal_ones_do_not():
         (lambda: Confusion.of(["a"], ["c"], labels=["a", "b"]), r"found \['c'\]"),
         (lambda: Confusion.of_counts([[1, 2, 3], [1, 2, 3]]), r"found shape \(2, 3\)"),
         (lambda: Confusion.of_counts([[1, -2], [1, 2]]), "table must be non-negative"),
-        (lambda: Confusion.of([0, 1], [0, 1], weight=[1, -1]), "weight must be non-negative"),
+        (
+            lambda: Confusion.of([0, 1], [0, 1], sample_weight=[1, -1]),
+            "weight must be non-negative",
+        ),
     ],
 )
 def test_what_is_no_table_is_refused(make, message):

@@ -29,13 +29,13 @@ def delong_variance(score, y):
 
 
 def test_the_worked_area_is_eight_ninths():
-    assert_allclose(roc_curve(SCORES, LABELS).area.value, 8 / 9)
+    assert_allclose(roc_curve(LABELS, SCORES).area.value, 8 / 9)
 
 
 @given(ROWS)
 def test_the_area_is_the_share_of_pairs_in_the_right_order_ties_half(rows):
     score, y = (np.array(column) for column in zip(*rows, strict=True))
-    curve = roc_curve(score, y)
+    curve = roc_curve(y_true=y, y_score=score)
     assert_allclose(curve.area.value, wins(score, y), atol=1e-12)
     trapezoid = np.trapezoid(curve.true_positive_rate, curve.false_positive_rate)
     assert_allclose(curve.area.value, trapezoid, atol=1e-12)
@@ -46,7 +46,7 @@ def test_the_area_is_the_share_of_pairs_in_the_right_order_ties_half(rows):
 def test_curves_are_those_of_scikit_learn(rows, is_weighted):
     score, y = (np.array(column) for column in zip(*rows, strict=True))
     weight = np.linspace(0.5, 2.0, len(y)) if is_weighted else None
-    ours = roc_curve(score, y, weight=weight)
+    ours = roc_curve(y_true=y, y_score=score, sample_weight=weight)
     fpr, tpr, threshold = metrics.roc_curve(
         y, score, sample_weight=weight, drop_intermediate=False
     )
@@ -55,7 +55,7 @@ def test_curves_are_those_of_scikit_learn(rows, is_weighted):
     assert_array_equal(ours.threshold, threshold)
     area = metrics.roc_auc_score(y, score, sample_weight=weight)
     assert_allclose(ours.area.value, area, atol=1e-12)
-    ours = precision_recall_curve(score, y, weight=weight)
+    ours = precision_recall_curve(y_true=y, y_score=score, sample_weight=weight)
     precision, recall, threshold = metrics.precision_recall_curve(
         y, score, sample_weight=weight
     )
@@ -70,7 +70,7 @@ def test_the_interval_of_the_area_is_delongs_on_the_logit_scale():
     rng = np.random.default_rng(0)
     y = rng.uniform(size=60) < 0.4
     score = (rng.normal(size=60) + y).round(1)
-    area = roc_curve(score, y, coverage=0.9).area
+    area = roc_curve(y, score, coverage=0.9).area
     half = 0.5 * (special.logit(area.high) - special.logit(area.low))
     error = np.sqrt(delong_variance(score, y)) / (area.value * (1 - area.value))
     assert_allclose(half, 1.6448536 * error, rtol=1e-6)
@@ -88,7 +88,7 @@ def test_the_error_of_average_precision_is_its_slope_in_the_weight_of_each_row()
             for sign in (1, -1)
         ]
         slopes[i] = (ends[0] - ends[1]) / 2e-5
-    found = precision_recall_curve(score, y, coverage=0.9).average_precision
+    found = precision_recall_curve(y, score, coverage=0.9).average_precision
     half = 0.5 * (special.logit(found.high) - special.logit(found.low))
     expected = np.sqrt((slopes**2).sum()) / (found.value * (1 - found.value))
     assert_allclose(half, 1.6448536 * expected, rtol=1e-5)
@@ -104,29 +104,29 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(n_positive, n_negat
     hits = np.zeros(2)
     for _ in range(400):
         score = rng.normal(size=y.size) + shift * y
-        area = roc_curve(score, y).area
-        mean = precision_recall_curve(score, y).average_precision
+        area = roc_curve(y, score).area
+        mean = precision_recall_curve(y, score).average_precision
         hits += [area.low <= truth <= area.high, mean.low <= precise <= mean.high]
     # Three standard errors of 400 trials, and two percent for so few rows.
     assert (np.abs(hits / 400 - 0.9) <= 0.065).all()
 
 
 def test_rows_parted_without_error_still_leave_room_for_errors():
-    area = roc_curve([1, 2, 3, 4, 5, 6], [0, 0, 0, 1, 1, 1]).area
+    area = roc_curve([0, 0, 0, 1, 1, 1], [1, 2, 3, 4, 5, 6]).area
     assert area.value == area.high == 1.0
     assert 0.4 < area.low < 0.9
     assert area.method == "Newcombe"
-    longer = roc_curve(np.arange(60), np.arange(60) >= 30).area
+    longer = roc_curve(np.arange(60) >= 30, np.arange(60)).area
     assert area.low < longer.low < 1.0
-    worst = roc_curve([6, 5, 4, 3, 2, 1], [0, 0, 0, 1, 1, 1]).area
+    worst = roc_curve([0, 0, 0, 1, 1, 1], [6, 5, 4, 3, 2, 1]).area
     assert_allclose([worst.low, worst.high], [0.0, 1.0 - area.low], atol=1e-9)
-    mean = precision_recall_curve([1, 2, 3, 4], [0, 0, 1, 1]).average_precision
+    mean = precision_recall_curve([0, 0, 1, 1], [1, 2, 3, 4]).average_precision
     assert mean.high == mean.value == 1.0
     assert mean.low < 0.5
 
 
 def test_a_coin_has_the_precision_of_the_base_rate():
-    curve = precision_recall_curve(np.zeros(10), np.arange(10) < 3)
+    curve = precision_recall_curve(np.arange(10) < 3, np.zeros(10))
     assert curve.base_rate == 0.3
     assert_allclose(curve.average_precision.value, 0.3)
 
@@ -135,31 +135,31 @@ def test_any_monotone_change_of_the_score_changes_nothing():
     rng = np.random.default_rng(2)
     score, y = rng.normal(size=50), rng.uniform(size=50) < 0.5
     for curve in (roc_curve, precision_recall_curve):
-        first, second = (curve(s, y) for s in (score, np.exp(3 * score)))
+        first, second = (curve(y, s) for s in (score, np.exp(3 * score)))
         ends = [getattr(c, "area", None) or c.average_precision for c in (first, second)]
         assert_allclose([ends[0].low, ends[0].high], [ends[1].low, ends[1].high], rtol=1e-9)
 
 
 def test_the_positive_class_may_be_named_and_missing_classes_are_left_out():
     y = ["b", "b", "a", "b", "a", "a"]
-    assert_allclose(roc_curve(SCORES, y).area.value, 8 / 9)
-    assert_allclose(roc_curve(SCORES, y, positive="a").area.value, 1 / 9)
-    gaps = roc_curve([*SCORES, 0.0], [*y, None])
+    assert_allclose(roc_curve(y, SCORES).area.value, 8 / 9)
+    assert_allclose(roc_curve(y, SCORES, pos_label="a").area.value, 1 / 9)
+    gaps = roc_curve([*y, None], [*SCORES, 0.0])
     assert_allclose(gaps.area.value, 8 / 9)
 
 
 @pytest.mark.parametrize(
-    ("score", "y", "positive", "message"),
+    ("y", "score", "pos_label", "message"),
     [
-        ([0.1, 0.2], [1, 1], None, "y must hold 2 classes if positive is not given"),
-        ([0.1, 0.2], [1, 1], 1, "rows of the positive class and rows of others; found 2 rows"),
-        ([0.1, 0.2, 0.3], [0, 1, 2], None, "y must hold 2 classes"),
-        ([0.1, 0.2], [0, 1], 5, r"found \['5'\]"),
-        ([0.1, np.nan], [0, 1], None, "score must be finite"),
-        ([0.1, 0.2, 0.3], [0, 1], None, r"found shape \(3,\) for 2 rows"),
+        ([1, 1], [0.1, 0.2], None, "y_true must hold 2 classes if pos_label is not given"),
+        ([1, 1], [0.1, 0.2], 1, "rows of the positive class and rows of others; found 2 rows"),
+        ([0, 1, 2], [0.1, 0.2, 0.3], None, "y_true must hold 2 classes"),
+        ([0, 1], [0.1, 0.2], 5, r"pos_label must be a class of y_true, \[0, 1\]; found 5"),
+        ([0, 1], [0.1, np.nan], None, "y_score must be finite"),
+        ([0, 1], [0.1, 0.2, 0.3], None, r"found shape \(3,\) for 2 rows"),
     ],
 )
-def test_rows_that_make_no_curve_are_refused(score, y, positive, message):
+def test_rows_that_make_no_curve_are_refused(y, score, pos_label, message):
     for curve in (roc_curve, precision_recall_curve):
         with pytest.raises(ValueError, match=message):
-            curve(score, y, positive)
+            curve(y, score, pos_label=pos_label)

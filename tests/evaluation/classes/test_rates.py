@@ -68,7 +68,7 @@ def test_a_rate_of_nothing_is_no_number_and_anything_is_possible():
 
 @given(TABLES, st.integers(0, 2))
 def test_opposite_rates_sum_to_one_with_mirrored_intervals(cells, positive):
-    found = class_rates(Confusion.of_counts(np.reshape(cells, (3, 3))), positive)
+    found = class_rates(Confusion.of_counts(np.reshape(cells, (3, 3))), pos_label=positive)
     for one, other in (("PPV", "FDR"), ("TPR", "FNR"), ("TNR", "FPR")):
         assert_allclose(found[one].value, 1.0 - found[other].value)
         assert_allclose(found[one].low, 1.0 - found[other].high, atol=1e-9)
@@ -78,10 +78,10 @@ def test_opposite_rates_sum_to_one_with_mirrored_intervals(cells, positive):
 
 def test_eighteen_errors_in_a_hundred_have_the_worked_interval():
     confusion = Confusion.of_counts([[50, 8], [10, 32]])
-    score = error_rate(confusion, 0.95, method="normal")
+    score = error_rate(confusion, coverage=0.95, method="normal")
     assert_allclose(score.value, 0.18)
     assert_allclose([score.low, score.high], 0.18 + np.array([-1, 1]) * 0.0752993574, atol=1e-9)
-    assert error_rate(confusion, 0.95).high > score.high
+    assert error_rate(confusion, coverage=0.95).high > score.high
 
 
 @given(TABLES)
@@ -119,7 +119,7 @@ def test_counts_of_billions_do_not_overflow():
 def test_weights_scale_scores_as_repeated_rows_do():
     true, predicted = np.array([0, 0, 1, 1, 2]), np.array([0, 1, 1, 1, 0])
     weight = np.array([1.0, 2.0, 3.0, 1.0, 2.0])
-    heavy = Confusion.of(true, predicted, weight=weight)
+    heavy = Confusion.of(true, predicted, sample_weight=weight)
     repeated = Confusion.of(
         np.repeat(true, [1, 2, 3, 1, 2]), np.repeat(predicted, [1, 2, 3, 1, 2])
     )
@@ -145,7 +145,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(share, n):
         matthews_correlation,
         macro_f1,
         balanced_accuracy,
-        lambda confusion: f1_score(confusion, positive=1),
+        lambda confusion: f1_score(confusion, pos_label=1),
     ]
     targets = [score(truth).value for score in scores]
     rng, hits = np.random.default_rng(0), np.zeros(4)
@@ -171,7 +171,7 @@ def test_one_class_in_truth_and_answers_leaves_everything_open():
 
 def test_more_than_two_classes_need_a_positive_one():
     three = Confusion.of_counts(np.eye(3))
-    with pytest.raises(ValueError, match=r"more than 2; found None for \[0, 1, 2\]"):
+    with pytest.raises(ValueError, match=r"unless there are 2; found None for \[0, 1, 2\]"):
         class_rates(three)
-    with pytest.raises(ValueError, match="found"):
-        f1_score(three, positive=7)
+    with pytest.raises(ValueError, match=r"one of the classes \[0, 1, 2\]; found 7"):
+        f1_score(three, pos_label=7)

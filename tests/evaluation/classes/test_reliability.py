@@ -19,7 +19,7 @@ def drawn(n, slope, rng):
 
 def test_the_curve_is_that_of_scikit_learn():
     said, came, _ = drawn(1000, 2.0, np.random.default_rng(0))
-    curve = reliability_curve(said, came)
+    curve = reliability_curve(came, said)
     observed, predicted = calibration_curve(came, said, n_bins=10, strategy="quantile")
     assert_allclose(curve.observed, observed)
     assert_allclose(curve.predicted, predicted)
@@ -53,8 +53,8 @@ def test_rows_of_no_weight_make_no_bin():
 def test_weights_count_as_repeated_rows():
     said, came, _ = drawn(200, 2.0, np.random.default_rng(1))
     times = np.random.default_rng(2).integers(1, 4, 200)
-    heavy = reliability_curve(said, came, weight=times)
-    repeated = reliability_curve(np.repeat(said, times), np.repeat(came, times))
+    heavy = reliability_curve(came, said, sample_weight=times)
+    repeated = reliability_curve(np.repeat(came, times), np.repeat(said, times))
     assert_allclose(heavy.observed, repeated.observed)
     assert_allclose(heavy.error.value, repeated.error.value)
     assert (heavy.high - heavy.low > repeated.high - repeated.low).all()
@@ -65,7 +65,7 @@ def test_chance_is_what_calibrated_predictions_show():
     said = rng.uniform(size=500)
     errors, notes = [], set()
     for _ in range(200):
-        score = reliability_curve(said, rng.uniform(size=500) < said).error
+        score = reliability_curve(rng.uniform(size=500) < said, said).error
         errors.append(score.value)
         notes.add(score.note)
     (note,) = notes
@@ -82,7 +82,8 @@ def test_intervals_of_the_error_hold_the_truth_about_as_often_as_they_say(n, slo
     truth = np.mean(np.abs(np.bincount(place, said - true) / np.bincount(place)))
     hits = 0
     for _ in range(200):
-        error = reliability_curve(*drawn(n, slope, rng)[:2]).error
+        given, came, _ = drawn(n, slope, rng)
+        error = reliability_curve(came, given).error
         hits += error.low <= truth <= error.high
     # 0.84 is three standard errors of 200 trials below the nominal 0.9.
     assert hits / 200 >= 0.84
@@ -91,12 +92,12 @@ def test_intervals_of_the_error_hold_the_truth_about_as_often_as_they_say(n, slo
 @pytest.mark.parametrize(
     ("share", "hit", "n_bins", "message"),
     [
-        ([0.5, 1.2], [0, 1], 10, r"share must be in \[0, 1\]; found 1.2"),
-        ([0.5], [0, 1], 10, r"found shapes \(1,\) and \(2,\)"),
+        ([0.5, 1.2], [0, 1], 10, r"y_prob must be in \[0, 1\]; found 1.2"),
+        ([0.5], [0, 1], 10, r"found shapes \(2,\) and \(1,\)"),
         ([], [], 10, "at least one row"),
         ([0.5], [1], 0, "n_bins must be at least 1; found 0"),
     ],
 )
 def test_what_is_no_probability_of_an_event_is_refused(share, hit, n_bins, message):
     with pytest.raises(ValueError, match=message):
-        reliability_curve(share, hit, n_bins)
+        reliability_curve(hit, share, n_bins=n_bins)

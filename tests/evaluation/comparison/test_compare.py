@@ -1,8 +1,11 @@
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
+from sklearn import metrics
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import LogisticRegression, Perceptron, Ridge
@@ -15,9 +18,11 @@ from sklearn.preprocessing import StandardScaler
 
 import credo
 from credo.evaluation import (
+    Comparison,
     GroupedFolds,
     HoldOut,
     TimeFolds,
+    Verdict,
     compare,
     correlated_t,
     cross_validate,
@@ -421,10 +426,107 @@ def test_regressors_without_a_predictive_are_scored_by_their_residuals():
     assert_allclose(again.log_scores[1], expected)
 
 
+def test_a_foreign_regressor_is_scored_by_a_normal_of_the_residuals_of_other_rows():
+    x, y = curve()
+    found = compare({"line": LinearRegression(), "ridge": Ridge()}, x, y, cv=FOLDS)
+    residual = cross_val_predict(Ridge(), x, y, cv=FOLDS) - y
+    n = len(y)
+    scale = np.sqrt(((residual**2).sum() - residual**2) / (n - 1))
+    expected = stats.t(n - 1, 0.0, scale).logpdf(residual)
+    assert_allclose(found.log_scores[1], expected)
+    assert_allclose(found.table.loc["ridge", "log_score"], expected.mean())
+    assert len([v for v in found.verdicts if v.by == "log_score"]) == 1
+    (note,) = [note for note in found.notes if "out-of-fold residuals" in note]
+    assert note.endswith("of other rows: ridge.")
+
+
+def test_a_foreign_regressor_is_scored_on_the_rows_of_one_part_held_out():
+    x, y = curve()
+    cv = HoldOut(0.3, random_state=0)
+    ((train, test),) = cv.split(x, y)
+    found = compare([Ridge(), DummyRegressor()], x, y, cv=cv)
+    residual = Ridge().fit(x[train], y[train]).predict(x[test]) - y[test]
+    scale = np.sqrt(((residual**2).sum() - residual**2) / (len(test) - 1))
+    expected = stats.t(len(test) - 1, 0.0, scale).logpdf(residual)
+    assert_allclose(found.log_scores[0][test], expected)
+    assert np.isnan(found.log_scores[0][train]).all()
+
+
+@pytest.mark.parametrize("by", ["rmse", "mae"])
+def test_a_verdict_by_an_error_is_of_its_difference_in_standard_deviations(by):
+    x, bend = curve()
+    y = x[:, 0] + bend
+    models = {"line": LinearRegression(), "mean": DummyRegressor()}
+    for cv in (FOLDS, HoldOut(0.5, random_state=0)):
+        found = compare(models, x, y, by=by, cv=cv)
+        verdict = found.verdict("line", "mean")
+        gap = found.table.loc["mean", by] - found.table.loc["line", by]
+        # The folds are of equal size, so that the mean over folds is that over rows.
+        assert_allclose(verdict.difference, gap / y.std())
+        assert (verdict.by, verdict.first, verdict.kind) == (by, "line", "better")
+        assert verdict.low < verdict.difference < verdict.high
+    assert found.best() == "line"
+    assert f"By {'RMSE' if by == 'rmse' else 'mean absolute error'}:" in str(found)
+
+
+def test_errors_in_the_table_are_those_of_scikit_learn():
+    x, y = curve()
+    found = compare([Ridge(), DummyRegressor()], x, y, by=["rmse", "mae"], cv=FOLDS)
+    for name, model in (("Ridge", Ridge()), ("DummyRegressor", DummyRegressor())):
+        said = cross_val_predict(model, x, y, cv=FOLDS)
+        row = found.table.loc[name]
+        assert_allclose(row["rmse"], metrics.root_mean_squared_error(y, said))
+        assert_allclose(row["mae"], metrics.mean_absolute_error(y, said))
+        assert_allclose(row["mae_error"], stats.sem(np.abs(said - y)))
+    assert "MAE" in str(found)
+
+
+def test_errors_of_numbers_are_no_score_of_classes():
+    x, y = classes()
+    with pytest.raises(ValueError, match=r"models are classifiers; found \['rmse'\]"):
+        compare([LogisticRegression(), GaussianNB()], x, y, by="rmse")
+
+
+def test_what_leaves_the_best_open_is_said_pair_by_pair():
+    verdicts = [
+        decided("a", "b", "not distinguishable"),
+        decided("a", "c", "practically equal"),
+        decided("b", "c", "not distinguishable"),
+        decided("a", "d", "better"),
+        decided("b", "d", "better", 0.99),
+        decided("c", "d", "not distinguishable"),
+    ]
+    found = comparison_of("abcd", verdicts)
+    assert found.contenders() == ["a", "b", "c"]
+    assert found.standing() == (
+        "No single best; unbeaten: a, b, c (a and b are not distinguishable; a and c are "
+        "practically equal; b and c are not distinguishable)."
+    )
+    # Of d the clearest defeat, and not that c could not beat it.
+    assert found.deciding() == [verdicts[0], verdicts[1], verdicts[2], verdicts[4]]
+    many = [decided(a, b, "not distinguishable") for a, b in combinations("abcd", 2)]
+    assert comparison_of("abcd", many).standing().endswith("; and so on for 2 more pairs).")
+
+
+def decided(first, second, kind, probability=0.97):
+    """Return a verdict of which only the words matter."""
+    numbers = (0.0, 0.1, 0.0, 0.2, 100, np.nan)
+    return Verdict(first, second, "log_score", kind, probability, *numbers, f"{first} {second}")
+
+
+def comparison_of(names, verdicts):
+    """Return a comparison of which only names and verdicts matter."""
+    table = pd.DataFrame(index=list(names))
+    nothing = np.zeros(0), np.zeros(0, dtype=np.intp), {}, ()
+    return Comparison(
+        table, tuple(verdicts), ("log_score",), *nothing, "classifier", 0.95, 0.01
+    )
+
+
 def test_the_accuracy_of_regressors_is_called_squared_error():
     x, y = curve()
     models = {"line": LinearRegression(), "ridge": Ridge(), "mean": DummyRegressor()}
-    said = str(compare(models, x, y, by="accuracy", cv=5))
+    said = str(compare(models, x, y, by=["log_score", "accuracy"], cv=5))
     assert "By squared error:" in said
     assert "log score and squared error allow" in said
     assert "accuracy" not in said
@@ -546,3 +648,12 @@ def test_one_column_of_outcomes_is_compared_as_their_list(kind):
         models = {"bayes": GaussianNB(), "constant": DummyClassifier()}
     column, plain = (compare(models, x, z, cv=3) for z in (y[:, None], y))
     assert_allclose(column.log_scores, plain.log_scores)
+
+
+def test_folds_that_leave_two_rows_to_learn_from_are_refused_with_the_reason():
+    x = np.arange(4.0)[:, None]
+    y = np.array([0.0, 1.1, 1.9, 3.2])
+    models = [LinearRegression(), BaselineRegressor()]
+    with pytest.raises(ValueError, match=r"must have a mean .* learned from 2 rows. Add rows"):
+        compare(models, x, y, cv=2)
+    assert np.isfinite(compare(models, x, y, cv=4).table["rmse"]).all()

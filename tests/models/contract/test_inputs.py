@@ -67,10 +67,16 @@ def test_text_as_the_outcome_of_a_regression_is_told_of_y():
         LinearRegression().fit(X, ["no", "yes", "no", "yes"])
 
 
-@pytest.mark.parametrize("model", [LogisticRegression(), NearestNeighborsClassifier(1)])
+@pytest.mark.parametrize(
+    "model", [LogisticRegression(), NearestNeighborsClassifier(1), NaiveBayes()]
+)
 @pytest.mark.parametrize("y", [[0.0, 1.0, np.nan, 1.0], pd.Series(["no", "yes", None, "no"])])
 def test_rows_without_a_class_are_told_of_y(model, y):
-    with pytest.raises(ValueError, match=r"y must have a class in every row.*Leave out"):
+    message = (
+        r"y must have a class in every row.*; found NaN or None.*\. Leave out these rows, or "
+        r"use GaussianClassConditional, which learns from unlabeled rows\.$"
+    )
+    with pytest.raises(ValueError, match=message):
         model.fit(X, y)
 
 

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import BayesianRidge, Ridge
+from sklearn.linear_model import LinearRegression as LeastSquares
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -849,3 +850,21 @@ def test_models_of_groups_say_in_one_pass_what_each_says_of_its_rows(n_outputs, 
         assert_allclose(own.epistemic_std, alone.epistemic_std, rtol=1e-10)
         fitted = LinearRegression(one.basis_).fit(x[label == group], y[label == group])
         assert parts[group].weight == fitted.statistics_.weight == (label == group).sum()
+
+
+def test_a_model_of_a_column_predicts_a_column_and_refuses_a_list_of_outcomes():
+    x = np.linspace(0.0, 1.0, 8)[:, None]
+    y = 2.0 * x + np.array([0.1, -0.1] * 4)[:, None]
+    flat, column = (LinearRegression().fit(x, target) for target in (y[:, 0], y))
+    assert column.predict(x).shape == LeastSquares().fit(x, y).predict(x).shape == (8, 1)
+    predictive = column.predict_dist(x)
+    expected = flat.predict_dist(x).log_prob(y[:, 0])
+    assert_allclose(predictive.log_prob(y)[:, 0], expected)
+    for answer in (predictive.log_prob, predictive.prob, predictive.cdf, predictive.crps):
+        with pytest.raises(ValueError, match=r"predictions, \(8, 1\); found \(8,\)"):
+            answer(y[:, 0])
+    # Other shapes are crossed as those of arrays are, such as a grid of values.
+    crossed = flat.predict_dist(x).log_prob(y).T
+    assert_allclose(predictive.log_prob(y[None, :, 0]), crossed)
+    assert predictive.log_prob(y[:3, 0]).shape == (8, 3)
+    assert predictive.log_prob(0.5).shape == (8, 1)

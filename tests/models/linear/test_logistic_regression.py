@@ -11,7 +11,8 @@ from scipy import integrate, optimize, special, stats
 from sklearn.datasets import load_wine
 from sklearn.linear_model import LogisticRegression as Reference
 from sklearn.metrics import log_loss
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.pipeline import make_pipeline
 
 from credo import EvidenceSearch, LogisticRegression, ModelAverage
 from credo.decisions import LossMatrix
@@ -314,6 +315,19 @@ def test_classes_that_do_not_overlap_are_said_and_leave_finite_weights():
     assert model.score(X, y) == 1.0
     prior = LogisticRegression().fit(X, y)
     assert 0.01 < prior.predict_proba([[0.5]])[0, 0] < 0.99
+
+
+def test_the_warning_of_separation_points_at_the_line_of_the_fit_in_a_pipeline_too():
+    y = np.array([0, 0, 0, 1, 1, 1])
+    alone = LogisticRegression(inference="ml")
+    for model in (
+        alone,
+        make_pipeline(alone),
+        GridSearchCV(alone, {"fit_intercept": [True]}, cv=2),
+    ):
+        with pytest.warns(SeparationWarning) as caught:
+            model.fit(X, y)
+        assert {one.filename for one in caught} == {__file__}
 
 
 def test_a_value_that_decides_alone_is_said_and_collinear_columns_are_not():

@@ -51,7 +51,7 @@ def test_weights_by_cross_validation_are_those_of_stacking(average, folds):
 def test_scores_of_test_rows_are_those_of_an_evaluation(average, folds):
     scores = candidate_scores(average, folds, predictives(average, X[:30]), Y[:30], 0.8)
     for score, model in zip(scores, [*average.estimators_, average], strict=True):
-        judged = evaluate(model.predict_dist(X[:30]), Y[:30], 0.8)
+        judged = evaluate(Y[:30], model.predict_dist(X[:30]), 0.8)
         assert score.log_score == pytest.approx(float(judged.log_score.value))
         error = float(judged.log_score.standard_error)
         assert score.log_score_error == pytest.approx(error)

@@ -22,7 +22,8 @@ from credo.data.error import DataError
 
 __all__ = ["command_line", "main"]
 
-READER_LEFT = 1
+READER_LEFT = 141
+"""What a shell says of a tool whose reader left: 128 + SIGPIPE."""
 USER_ERROR = 2
 INTERRUPTED = 130
 
@@ -292,6 +293,11 @@ def main() -> None:
             command_line()
         finally:
             sys.stdout.flush()
+    except SystemExit as end:
+        # Typer makes 1 of a reader that left.
+        if isinstance(end.__context__, BrokenPipeError):
+            sys.exit(READER_LEFT)
+        raise
     except OSError as error:
         # A long text is not kept by the stream that could not write it.
         is_long = error.filename is None and error.errno in _NO_ROOM

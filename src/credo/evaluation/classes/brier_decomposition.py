@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from credo.distributions.categorical import Categorical
 from credo.evaluation.classes.reliability import equal_mass_bins
 from credo.numerics.array import Array, as_float
+from credo.validation.argument import (
+    as_categorical,
+    label_column,
+    old_arguments,
+    predicted_first,
+)
 from credo.validation.outcome import MISSING, row_weights
 from credo.validation.probability_score import row_codes
 
@@ -54,20 +60,32 @@ class BrierDecomposition:
         return self.reliability - self.resolution + self.uncertainty + inside
 
 
+@old_arguments(
+    predicted_first,
+    "y_proba y_true n_bins sample_weight",
+    predictive="y_proba",
+    y="y_true",
+    weight="sample_weight",
+)
 def brier_decomposition(
-    predictive: Categorical,
-    y: ArrayLike,
+    y_true: ArrayLike,
+    y_proba: Any,
+    *,
+    labels: ArrayLike | None = None,
     n_bins: int = 10,
-    weight: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> BrierDecomposition:
     """Return what the mean Brier score is made of, in bins of equal mass for each class.
 
     Rows without a class are left out. With few rows in a bin, chance adds to reliability and
-    to resolution alike.
+    to resolution alike. Takes what `brier_score` takes, and weights.
     """
+    y = label_column("y_true", y_true)
+    predictive = as_categorical(y, y_proba, labels)
     codes = row_codes(predictive, y)
     known = codes != MISSING
-    probability, rows = predictive.probability[known], row_weights(weight, len(known))[known]
+    probability = predictive.probability[known]
+    rows = row_weights(sample_weight, len(known))[known]
     columns = [1] if len(predictive.labels) == 2 else range(len(predictive.labels))
     parts = [
         _decomposed(probability[:, k], as_float(codes[known] == k), rows, n_bins)

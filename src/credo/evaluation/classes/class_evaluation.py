@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,8 +29,9 @@ from credo.evaluation.classes.rates import (
     micro_f1,
 )
 from credo.evaluation.classes.reliability import ReliabilityCurve, reliability_curve
-from credo.numerics.array import Array, as_float
+from credo.numerics.array import Array
 from credo.numerics.quotation import quote
+from credo.validation.argument import as_categorical, label_column, old_arguments
 from credo.validation.outcome import MISSING, row_weights
 from credo.validation.probability_score import brier_score, class_log_score, row_codes
 from credo.validation.score import Score, score_table, weighted_mean
@@ -84,41 +86,61 @@ class ClassEvaluation:
         return pd.DataFrame(pd.concat(parts, names=["class", "score"]))
 
 
+RENAMED = {
+    "predictive": "y_proba",
+    "y": "y_true",
+    "positive": "pos_label",
+    "weight": "sample_weight",
+}
+
+
+def _probability_first(args: tuple[Any, ...], named: Mapping[str, Any]) -> bool:
+    """Return whether probabilities come first, as they did in the last release."""
+    is_table = isinstance(args[0], Categorical) or np.ndim(args[0]) == 2
+    return is_table and (len(args) < 2 or np.ndim(args[1]) == 1)
+
+
+@old_arguments(
+    _probability_first,
+    "y_proba y_true coverage pos_label sample_weight n_bins labels",
+    **RENAMED,
+)
 def evaluate_classes(
-    predictive: Any,
-    y: ArrayLike,
-    coverage: float = 0.9,
-    positive: Any = None,
-    weight: ArrayLike | None = None,
-    n_bins: int = 10,
+    y_true: ArrayLike,
+    y_proba: Any,
+    *,
     labels: ArrayLike | None = None,
+    pos_label: Any = None,
+    sample_weight: ArrayLike | None = None,
+    coverage: float = 0.9,
+    n_bins: int = 10,
 ) -> ClassEvaluation:
     """Return all scores of class probabilities, each with an interval.
 
     Parameters
     ----------
-    predictive
+    y_true
+        The class that came true in each row; rows without one (NaN, None) are left out.
+    y_proba
         One distribution per row, such as ``model.predict_dist(X)``; or class probabilities of
         any classifier, shape (n, K), with ``labels`` (a pandas table names the classes by its
-        columns).
-    y
-        The class that came true in each row; rows without one (NaN, None) are left out.
-    coverage
-        Probability of every interval.
-    positive
-        The class that counts as positive; the second of two if None, and not needed for more.
-    weight
-        How much each row counts; 1 if None.
-    n_bins
-        Number of bins of equal mass for calibration.
+        columns), or of the second of two classes, shape (n,).
     labels
         The classes in the order of the columns of an array of probabilities, such as
-        ``model.classes_``.
+        ``model.classes_``; those of ``y_true``, in rising order, if None.
+    pos_label
+        The class that counts as positive; the second of two if None, and not needed for more.
+    sample_weight
+        How much each row counts; 1 if None.
+    coverage
+        Probability of every interval.
+    n_bins
+        Number of bins of equal mass for calibration.
 
     Examples
     --------
     >>> sky = Categorical([[0.2, 0.8], [0.4, 0.6], [0.7, 0.3]], labels=["rain", "sun"])
-    >>> report = evaluate_classes(sky, ["sun", "rain", "rain"])
+    >>> report = evaluate_classes(["sun", "rain", "rain"], sky)
     >>> report.table().loc[["accuracy", "log_loss", "auc"], ["value", "low", "high"]].round(2)
               value   low  high
     score
@@ -126,11 +148,12 @@ def evaluate_classes(
     log_loss   0.50  0.15  0.85
     auc        1.00  0.43  1.00
     """
-    rows = _Rows.of(_categorical(predictive, labels), y, weight)
+    y = label_column("y_true", y_true)
+    rows = _Rows.of(as_categorical(y, y_proba, labels), y, sample_weight)
     confusion = Confusion.of_codes(
         rows.codes, rows.probability.argmax(axis=1), rows.labels, rows.weight
     )
-    kept = rows.places(positive)
+    kept = rows.places(pos_label)
     rankings = {k: rows.ranking(k) for k in kept if rows.has_both(k)}
     curves = [rows.reliability(k, n_bins, coverage) for k in [None, *range(len(rows.labels))]]
     scores = [
@@ -153,17 +176,10 @@ def evaluate_classes(
         precision_recall=tuple(
             PrecisionRecallCurve.of(r, rows.labels[k], coverage) for k, r in rankings.items()
         ),
-        brier=brier_decomposition(rows.predictive, rows.y, n_bins, rows.weight),
+        brier=brier_decomposition(
+            rows.y, rows.predictive, n_bins=n_bins, sample_weight=rows.weight
+        ),
     )
-
-
-def _categorical(predictive: Any, labels: ArrayLike | None) -> Any:
-    """Return probabilities with their labels as one distribution; what has none, as it is."""
-    if labels is None and isinstance(predictive, pd.DataFrame):
-        labels = predictive.columns.tolist()
-    if isinstance(predictive, Categorical) or labels is None:
-        return predictive
-    return Categorical(as_float(predictive), np.asarray(labels))
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,8 +198,8 @@ class _Rows:
         known = (codes != MISSING) & (weights > 0)
         if not known.any():
             raise ValueError(
-                f"y must hold the class of at least one row; found none in {len(codes)} rows. "
-                "Judge by rows whose class is known."
+                f"y_true must hold the class of at least one row; found none in {len(codes)} "
+                "rows. Judge by rows whose class is known."
             )
         kept = Categorical(predictive.probability[known], predictive.labels)
         return cls(kept, np.asarray(y)[known], codes[known], weights[known])
@@ -196,14 +212,14 @@ class _Rows:
     def probability(self) -> Array:
         return self.predictive.probability
 
-    def places(self, positive: Any) -> list[int]:
+    def places(self, pos_label: Any) -> list[int]:
         """Return the classes whose curves are drawn."""
-        if positive is not None:
-            found = np.flatnonzero(self.labels == positive)
+        if pos_label is not None:
+            found = np.flatnonzero(self.labels == pos_label)
             if not len(found):
                 raise ValueError(
-                    f"positive must be one of {quote(self.labels[:8].tolist())}; found "
-                    f"{quote(positive)}. Pass a label as it is written there."
+                    f"pos_label must be one of {quote(self.labels[:8].tolist())}; found "
+                    f"{quote(pos_label)}. Pass a label as it is written there."
                 )
             return [int(found[0])]
         return [1] if len(self.labels) == 2 else list(range(len(self.labels)))
@@ -220,18 +236,25 @@ class _Rows:
             share, hit, label = self.probability.max(axis=1), best == self.codes, None
         else:
             share, hit, label = self.probability[:, k], self.codes == k, self.labels[k]
-        return reliability_curve(share, hit, n_bins, coverage, self.weight, label)
+        return reliability_curve(
+            y_true=hit,
+            y_prob=share,
+            n_bins=n_bins,
+            sample_weight=self.weight,
+            coverage=coverage,
+            label=label,
+        )
 
 
 def _table_scores(confusion: Confusion, coverage: float) -> list[Score]:
-    right = accuracy(confusion, coverage)
+    right = accuracy(confusion, coverage=coverage)
     common = confusion.table.sum(axis=1) / confusion.n
     note = f"{common.max():.3g} by always saying {confusion.labels[common.argmax()]!s}"
     return [
         Score("accuracy", right.value, right.low, right.high, True, right.method, note),
-        error_rate(confusion, coverage),
-        balanced_accuracy(confusion, coverage),
-        matthews_correlation(confusion, coverage),
+        error_rate(confusion, coverage=coverage),
+        balanced_accuracy(confusion, coverage=coverage),
+        matthews_correlation(confusion, coverage=coverage),
     ]
 
 
@@ -240,7 +263,7 @@ def _positive_scores(
 ) -> list[Score]:
     found = []
     if len(confusion.labels) > 2:
-        found = [macro_f1(confusion, coverage), micro_f1(confusion, coverage)]
+        found = [macro_f1(confusion, coverage=coverage), micro_f1(confusion, coverage=coverage)]
     if len(positive) == 1:
         found += _of_class(confusion, positive[0], coverage).values()
     return found
@@ -248,15 +271,15 @@ def _positive_scores(
 
 def _of_class(confusion: Confusion, label: Any, coverage: float) -> dict[str, Score]:
     return {
-        "f1": f1_score(confusion, label, coverage),
-        **class_rates(confusion, label, coverage),
+        "f1": f1_score(confusion, pos_label=label, coverage=coverage),
+        **class_rates(confusion, pos_label=label, coverage=coverage),
     }
 
 
 def _probability_scores(rows: _Rows, coverage: float) -> list[Score]:
     losses = {
         "log_loss": -class_log_score(rows.predictive, rows.y),
-        "brier": brier_score(rows.predictive, rows.y),
+        "brier": brier_score(rows.y, rows.predictive),
     }
     return [
         Score.of_estimate(name, weighted_mean(loss, rows.weight), coverage, False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,10 +12,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from credo.distributions.parameter import non_negative
 from credo.numerics.array import Array, as_float
+from credo.numerics.quotation import quote
+from credo.validation.argument import label_pair, old_arguments
 from credo.validation.outcome import MISSING, class_codes, coded, row_weights
 from credo.validation.proportion import IntervalMethod, share_interval
 
 __all__ = ["Confusion", "OneAgainstRest"]
+
+
+def _never(args: tuple[Any, ...], named: Mapping[str, Any]) -> bool:
+    """Return False: the order by place is the same as ever."""
+    return False
 
 
 class OneAgainstRest(NamedTuple):
@@ -57,26 +64,30 @@ class Confusion:
     squares: Array
 
     @classmethod
+    @old_arguments(_never, "", y_predicted="y_pred", weight="sample_weight")
     def of(
         cls,
         y_true: ArrayLike,
-        y_predicted: ArrayLike,
+        y_pred: ArrayLike,
         labels: Sequence[Any] | NDArray[Any] | None = None,
-        weight: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Confusion:
         """Count rows; those whose true class is missing (NaN, None) are left out.
 
         Parameters
         ----------
+        y_true, y_pred
+            The class that came true and the class that was predicted in each row.
         labels
             All classes, in order; those that occur on either side if None.
-        weight
+        sample_weight
             How much each row counts; 1 if None.
         """
-        names = np.asarray(labels) if labels is not None else _union(y_true, y_predicted)
-        true, predicted = class_codes(y_true, names), class_codes(y_predicted, names)
+        came, said = label_pair(y_true, y_pred)
+        names = np.asarray(labels) if labels is not None else _union(came, said)
+        true, predicted = class_codes(came, names), class_codes(said, names)
         _require_pairs(true, predicted)
-        return cls.of_codes(true, predicted, names, weight)
+        return cls.of_codes(true, predicted, names, sample_weight)
 
     @classmethod
     def of_codes(
@@ -175,15 +186,20 @@ def _share_with_interval(
     return np.concatenate([share[..., None], ends], axis=-1)
 
 
-def _union(y_true: ArrayLike, y_predicted: ArrayLike) -> NDArray[Any]:
-    parts = [coded(y_true)[0].tolist(), coded(y_predicted)[0].tolist()]
-    return np.array(sorted(set(parts[0]) | set(parts[1])))
+def _union(y_true: NDArray[Any], y_pred: NDArray[Any]) -> NDArray[Any]:
+    names = set(coded(y_true)[0].tolist()) | set(coded(y_pred)[0].tolist())
+    if len({isinstance(name, str) for name in names}) > 1:
+        raise ValueError(
+            "y_true and y_pred must write classes alike; found text and numbers, "
+            f"{quote(sorted(map(str, names))[:8])}. Pass labels as they were at fit."
+        )
+    return np.array(sorted(names))
 
 
 def _require_pairs(true: NDArray[np.intp], predicted: NDArray[np.intp]) -> None:
     if len(true) != len(predicted) or (predicted == MISSING).any() or not len(true):
         raise ValueError(
-            "y_true and y_predicted must pair at least one row, each with a prediction; found "
+            "y_true and y_pred must pair at least one row, each with a prediction; found "
             f"{len(true)} and {len(predicted)} rows, {(predicted == MISSING).sum()} without a "
             "prediction. Pass the answers for the same rows, in the same order."
         )

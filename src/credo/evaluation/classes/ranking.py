@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,13 @@ from credo.distributions.parameter import real
 from credo.evaluation.classes.rank_area import Ranking, precision_score, roc_score
 from credo.numerics.array import Array
 from credo.numerics.quotation import quote
-from credo.validation.outcome import MISSING, class_codes, coded, row_weights
+from credo.validation.argument import (
+    class_column,
+    old_arguments,
+    score_column,
+    score_second,
+)
+from credo.validation.outcome import MISSING, coded, row_weights
 from credo.validation.score import Score
 
 __all__ = ["PrecisionRecallCurve", "RocCurve", "precision_recall_curve", "roc_curve"]
@@ -93,44 +100,66 @@ class PrecisionRecallCurve:
         )
 
 
+def _score_first(args: tuple[Any, ...], named: Mapping[str, Any]) -> bool:
+    """Return whether names of the last release show that its order was meant."""
+    return not named.keys().isdisjoint(RENAMED)
+
+
+RENAMED = {
+    "score": "y_score",
+    "y": "y_true",
+    "positive": "pos_label",
+    "weight": "sample_weight",
+}
+_old_order = old_arguments(_score_first, "y_score y_true", **RENAMED)
+
+
+@_old_order
+@score_second("roc_curve(y_true, y_score)")
 def roc_curve(
-    score: ArrayLike,
-    y: ArrayLike,
-    positive: Any = None,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    pos_label: Any = None,
+    sample_weight: ArrayLike | None = None,
     coverage: float = 0.9,
-    weight: ArrayLike | None = None,
 ) -> RocCurve:
     """Return the ROC curve of a score for one class against the rest.
 
     Parameters
     ----------
-    score
-        Higher for rows more likely to be positive, such as a probability, shape (n_samples,).
-    y
+    y_true
         What came true; rows without a class (NaN, None) are left out.
-    positive
+    y_score
+        Higher for rows more likely to be positive, such as a probability, shape (n_samples,).
+    pos_label
         The class that counts as positive; the second of two if None.
+    sample_weight
+        How much each row counts; 1 if None.
     coverage
         Probability of the interval of the area, by DeLong's variance on the logit scale; by
         Newcombe's score method where rows are parted without error.
-    weight
-        How much each row counts; 1 if None.
 
     Examples
     --------
-    >>> curve = roc_curve([0.9, 0.8, 0.7, 0.6, 0.55, 0.4], [1, 1, 0, 1, 0, 0])
+    >>> curve = roc_curve([1, 1, 0, 1, 0, 0], [0.9, 0.8, 0.7, 0.6, 0.55, 0.4])
     >>> round(curve.area.value, 4)
     0.8889
     """
-    return RocCurve.of(*_ranking(score, y, positive, weight), coverage)
+    wanted = "roc_curve(y_true, y_score)"
+    ranking = _ranking(y_true, y_score, pos_label, sample_weight, wanted)
+    return RocCurve.of(*ranking, coverage)
 
 
+@_old_order
+@score_second("precision_recall_curve(y_true, y_score)")
 def precision_recall_curve(
-    score: ArrayLike,
-    y: ArrayLike,
-    positive: Any = None,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    pos_label: Any = None,
+    sample_weight: ArrayLike | None = None,
     coverage: float = 0.9,
-    weight: ArrayLike | None = None,
 ) -> PrecisionRecallCurve:
     """Return the precision-recall curve of a score for one class against the rest.
 
@@ -139,39 +168,51 @@ def precision_recall_curve(
 
     Examples
     --------
-    >>> curve = precision_recall_curve([0.9, 0.8, 0.7], [1, 0, 1])
+    >>> curve = precision_recall_curve([1, 0, 1], [0.9, 0.8, 0.7])
     >>> curve.precision.round(3), round(curve.average_precision.value, 3)
     (array([1.   , 0.5  , 0.667]), 0.833)
     """
-    return PrecisionRecallCurve.of(*_ranking(score, y, positive, weight), coverage)
+    wanted = "precision_recall_curve(y_true, y_score)"
+    ranking = _ranking(y_true, y_score, pos_label, sample_weight, wanted)
+    return PrecisionRecallCurve.of(*ranking, coverage)
 
 
 def _ranking(
-    score: ArrayLike, y: ArrayLike, positive: Any, weight: ArrayLike | None
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    pos_label: Any,
+    sample_weight: ArrayLike | None,
+    wanted: str,
 ) -> tuple[Ranking, Any]:
-    scores = real("score", score)
-    labels, codes = coded(y)
+    scores = real("y_score", score_column("y_score", y_score, wanted))
+    labels, codes = coded(class_column(y_true, wanted))
     if scores.shape != codes.shape:
         raise ValueError(
-            f"score must hold one number for each class in y; found shape {scores.shape} for "
-            f"{len(codes)} rows. Pass one column of predict_proba."
+            f"y_score must hold one number for each class in y_true; found shape "
+            f"{scores.shape} for {len(codes)} rows. Pass one column of predict_proba."
         )
-    place = _place(labels, positive)
+    place = _place(labels, pos_label, wanted)
     known = codes != MISSING
-    rows = row_weights(weight, len(codes))
+    rows = row_weights(sample_weight, len(codes))
     is_positive = codes[known] == place
     _require_both(rows[known], is_positive, labels[place])
     return Ranking.of(scores[known], is_positive, rows[known]), labels[place]
 
 
-def _place(labels: NDArray[Any], positive: Any) -> int:
-    if positive is not None:
-        return int(class_codes([positive], labels)[0])
-    if len(labels) != 2:
+def _place(labels: NDArray[Any], pos_label: Any, wanted: str) -> int:
+    names = labels.tolist()
+    if pos_label is not None and pos_label in names:
+        return int(names.index(pos_label))
+    if pos_label is not None:
         raise ValueError(
-            "y must hold 2 classes if positive is not given; found "
-            f"{quote(labels[:8].tolist())}. Name the class that counts as positive, and pass "
-            "rows of it and of others."
+            f"pos_label must be a class of y_true, {quote(names[:8])}; found "
+            f"{quote(pos_label)}. Pass one of them, and what came true first: {wanted}."
+        )
+    if len(names) != 2:
+        raise ValueError(
+            "y_true must hold 2 classes if pos_label is not given; found "
+            f"{quote(names[:8])}. Name the class that counts as positive, and pass rows of it "
+            f"and of others, before their scores: {wanted}."
         )
     return 1
 

@@ -5,17 +5,18 @@ A rate of nothing, 0 / 0, is NaN with the interval [0, 1]: such rows say nothing
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from credo.distributions.parameter import probability
 from credo.evaluation.classes.confusion import Confusion
 from credo.numerics.array import Array
 from credo.numerics.quotation import quote
+from credo.validation.argument import old_arguments
 from credo.validation.proportion import IntervalMethod
 from credo.validation.score import Score
 
@@ -123,35 +124,87 @@ _RATES: dict[str, tuple[tuple[bool, bool], tuple[bool | None, bool | None], bool
 }
 
 
+def _counted_first(args: tuple[Any, ...], named: Mapping[str, Any]) -> bool:
+    """Return whether settings follow a table by place, as they could in the last release."""
+    return isinstance(args[0], Confusion) and len(args) > 1
+
+
+_of_table = old_arguments(_counted_first, "y_true coverage method", confusion="y_true")
+_of_class = old_arguments(
+    _counted_first,
+    "y_true pos_label coverage method",
+    confusion="y_true",
+    positive="pos_label",
+)
+
+Rows = ArrayLike | Confusion
+"""True classes, or a table that holds them beside the predicted ones."""
+
+
+@_of_table
 def accuracy(
-    confusion: Confusion, coverage: float = 0.9, method: IntervalMethod = "exact"
+    y_true: Rows,
+    y_pred: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    coverage: float = 0.9,
+    method: IntervalMethod = "exact",
 ) -> Score:
     """Return the share of rows whose class was found.
 
     Misleading where one class is common: compare with the share of that class.
+
+    Parameters
+    ----------
+    y_true
+        The class that came true in each row; rows without one (NaN, None) are left out. Or a
+        `Confusion`, which holds the predicted classes and weights as well.
+    y_pred
+        The class predicted for each row, such as ``model.predict(X)``.
+    sample_weight
+        How much each row counts; 1 if None.
+    coverage, method
+        Probability of the interval, and how it is found.
+
+    Examples
+    --------
+    >>> print(accuracy(["yes", "no", "no", "yes"], ["yes", "no", "yes", "yes"]))
+    accuracy 0.75 (0.2486 to 0.9873), higher is better
     """
+    confusion = _confusion(y_true, y_pred, sample_weight)
     share = confusion.share_of(_diagonal(confusion), _all(confusion), coverage, method)
     return _proportion("accuracy", share, True, method)
 
 
+@_of_table
 def error_rate(
-    confusion: Confusion, coverage: float = 0.9, method: IntervalMethod = "exact"
+    y_true: Rows,
+    y_pred: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    coverage: float = 0.9,
+    method: IntervalMethod = "exact",
 ) -> Score:
-    """Return the share of rows whose class was missed.
+    """Return the share of rows whose class was missed; takes what `accuracy` takes.
 
     Examples
     --------
     >>> one = Confusion.of_counts([[50, 8], [10, 32]])
-    >>> print(error_rate(one, 0.95, method="normal"))
+    >>> print(error_rate(one, coverage=0.95, method="normal"))
     error_rate 0.18 (0.1047 to 0.2553), lower is better
     """
+    confusion = _confusion(y_true, y_pred, sample_weight)
     share = confusion.share_of(~_diagonal(confusion), _all(confusion), coverage, method)
     return _proportion("error_rate", share, False, method)
 
 
+@_of_class
 def class_rates(
-    confusion: Confusion,
-    positive: Any = None,
+    y_true: Rows,
+    y_pred: ArrayLike | None = None,
+    *,
+    pos_label: Any = None,
+    sample_weight: ArrayLike | None = None,
     coverage: float = 0.9,
     method: IntervalMethod = "exact",
 ) -> dict[str, Score]:
@@ -163,7 +216,9 @@ def class_rates(
 
     Parameters
     ----------
-    positive
+    y_true, y_pred, sample_weight, coverage, method
+        As for `accuracy`.
+    pos_label
         The class that counts as positive; the second of two if None.
 
     Examples
@@ -173,8 +228,8 @@ def class_rates(
     {'PPV': 0.8, 'NPV': 0.979, 'TPR': 0.667, 'TNR': 0.989, 'FPR': 0.011, 'FNR': 0.333,
      'FDR': 0.2}
     """
-    k = _positive(confusion, positive)
-    is_class = np.arange(len(confusion.labels)) == k
+    confusion = _confusion(y_true, y_pred, sample_weight)
+    is_class = np.arange(len(confusion.labels)) == _positive(confusion, pos_label)
     found = {}
     for name, (hit, among, higher_is_better) in _RATES.items():
         cells = _cells(is_class, *hit), _cells(is_class, *among)
@@ -183,33 +238,82 @@ def class_rates(
     return found
 
 
-def f1_score(confusion: Confusion, positive: Any = None, coverage: float = 0.9) -> Score:
+@_of_class
+def f1_score(
+    y_true: Rows,
+    y_pred: ArrayLike | None = None,
+    *,
+    pos_label: Any = None,
+    average: Literal["binary", "macro", "micro"] = "binary",
+    sample_weight: ArrayLike | None = None,
+    coverage: float = 0.9,
+) -> Score:
     """Return the harmonic mean of precision and recall of one class.
 
     ``2 TP / (2 TP + FP + FN) = 2 J / (1 + J)`` where J is the share of true positives among
-    the rows that are positive or called so: an exact interval of J gives one of F1.
+    the rows that are positive or called so: an exact interval of J gives one of F1. NaN where
+    no row is positive or called so.
+
+    Parameters
+    ----------
+    y_true, y_pred, sample_weight, coverage
+        As for `accuracy`.
+    pos_label
+        The class that counts as positive; the second of two if None.
+    average
+        "binary" for one class; "macro" or "micro" for `macro_f1` or `micro_f1` of all.
+
+    Examples
+    --------
+    >>> round(f1_score([0, 1, 1, 1], [0, 1, 1, 0]).value, 3)
+    0.8
     """
-    is_class = np.arange(len(confusion.labels)) == _positive(confusion, positive)
+    confusion = _confusion(y_true, y_pred, sample_weight)
+    if average != "binary":
+        return _averaged(average)(confusion, coverage=coverage)
+    is_class = np.arange(len(confusion.labels)) == _positive(confusion, pos_label)
     either = is_class[:, None] | is_class
     share = confusion.share_of(is_class[:, None] & is_class, either, coverage)
     return _proportion("f1", 2.0 * share / (1.0 + share), True, "exact")
 
 
-def micro_f1(confusion: Confusion, coverage: float = 0.9) -> Score:
+@_of_table
+def micro_f1(
+    y_true: Rows,
+    y_pred: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    coverage: float = 0.9,
+) -> Score:
     """Return F1 of the counts of all classes together: the accuracy, for one class per row."""
-    same = accuracy(confusion, coverage)
+    same = accuracy(_confusion(y_true, y_pred, sample_weight), coverage=coverage)
     return Score("f1_micro", same.value, same.low, same.high, True, same.method, same.note)
 
 
-def macro_f1(confusion: Confusion, coverage: float = 0.9) -> Score:
+@_of_table
+def macro_f1(
+    y_true: Rows,
+    y_pred: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    coverage: float = 0.9,
+) -> Score:
     """Return the mean of the classes' F1, so that rare classes count as much as common ones.
 
     A class that neither occurs nor is called is left out.
     """
+    confusion = _confusion(y_true, y_pred, sample_weight)
     return score_by_delta("f1_macro", confusion, mean_f1, coverage, (0.0, 1.0))
 
 
-def matthews_correlation(confusion: Confusion, coverage: float = 0.9) -> Score:
+@_of_table
+def matthews_correlation(
+    y_true: Rows,
+    y_pred: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    coverage: float = 0.9,
+) -> Score:
     """Return the correlation of true and predicted classes, for two classes or more.
 
     For two classes ``(TP TN - FP FN) / sqrt((TP+FP)(TN+FN)(TP+FN)(TN+FP))``, the Pearson
@@ -221,6 +325,7 @@ def matthews_correlation(confusion: Confusion, coverage: float = 0.9) -> Score:
     >>> round(matthews_correlation(Confusion.of_counts([[930, 10], [20, 40]])).value, 4)
     0.7149
     """
+    confusion = _confusion(y_true, y_pred, sample_weight)
     score = score_by_delta("mcc", confusion, correlation, coverage, (-1.0, 1.0))
     margins = (confusion.table.sum(axis=axis) > 0 for axis in (0, 1))
     if min(np.count_nonzero(margin) for margin in margins) < 2:
@@ -229,12 +334,20 @@ def matthews_correlation(confusion: Confusion, coverage: float = 0.9) -> Score:
     return score
 
 
-def balanced_accuracy(confusion: Confusion, coverage: float = 0.9) -> Score:
+@_of_table
+def balanced_accuracy(
+    y_true: Rows,
+    y_pred: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    coverage: float = 0.9,
+) -> Score:
     """Return the mean over classes of the share of their rows that was found.
 
     Classes without rows are left out. The interval joins those of Wilson for each class, as
     classes are independent: it has a width also where no row was missed.
     """
+    confusion = _confusion(y_true, y_pred, sample_weight)
     shares = confusion.shares(coverage, "wilson")
     found = shares[np.arange(len(shares)), np.arange(len(shares))]
     found = found[~np.isnan(found[:, 0])]
@@ -247,15 +360,46 @@ def balanced_accuracy(confusion: Confusion, coverage: float = 0.9) -> Score:
     return Score("balanced_accuracy", mean, mean - below, mean + above, True, "wilson, joined")
 
 
-def _positive(confusion: Confusion, positive: Any) -> int:
-    if positive is not None:
-        return confusion.place(positive)
-    if len(confusion.labels) != 2:
-        raise ValueError(
-            "positive must name one class where there are more than 2; found None for "
-            f"{quote(confusion.labels[:8].tolist())}. Pass one of them."
+def _confusion(y_true: Any, y_pred: Any, sample_weight: ArrayLike | None) -> Confusion:
+    """Return the table of true and predicted classes, counted unless it is at hand."""
+    if not isinstance(y_true, Confusion):
+        return Confusion.of(y_true, y_pred, sample_weight=sample_weight)
+    if y_pred is not None or sample_weight is not None:
+        raise TypeError(
+            "a Confusion holds predicted classes and weights already; found further ones. Pass "
+            "(y_true, y_pred), or the Confusion alone."
         )
-    return 1
+    return y_true
+
+
+def _averaged(average: str) -> Callable[..., Score]:
+    known = {"macro": macro_f1, "micro": micro_f1}
+    if average not in known:
+        raise ValueError(
+            f"average must be 'binary', 'macro' or 'micro'; found {quote(average)}. Pass "
+            "'macro' for the mean over classes, or pos_label for each class by itself."
+        )
+    return known[average]
+
+
+def _positive(confusion: Confusion, pos_label: Any) -> int:
+    """Return the place of the positive class; -1 if that is 1 and only 0 occurs."""
+    names = confusion.labels.tolist()
+    if pos_label is None and len(names) == 2:
+        return 1
+    if pos_label is None and names in ([0], [1]):
+        return int(names[0]) - 1
+    if pos_label is None:
+        raise ValueError(
+            f"pos_label must name one class unless there are 2; found None for "
+            f"{quote(names[:8])}. Pass one of them, or average='macro' to f1_score."
+        )
+    if pos_label not in names:
+        raise ValueError(
+            f"pos_label must be one of the classes {quote(names[:8])}; found "
+            f"{quote(pos_label)}. Pass a label as it is written there."
+        )
+    return int(names.index(pos_label))
 
 
 def _proportion(name: str, share: Array, higher_is_better: bool, method: str) -> Score:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,12 @@ from scipy import special
 
 from credo.distributions.parameter import probability, real
 from credo.numerics.array import Array, as_float
+from credo.validation.argument import (
+    event_column,
+    old_arguments,
+    score_column,
+    score_second,
+)
 from credo.validation.outcome import row_weights
 from credo.validation.proportion import share_interval
 from credo.validation.score import Score
@@ -52,38 +59,57 @@ class ReliabilityCurve:
     label: Any = None
 
 
+RENAMED = {"share": "y_prob", "hit": "y_true", "weight": "sample_weight"}
+
+
+def _probability_first(args: tuple[Any, ...], named: Mapping[str, Any]) -> bool:
+    """Return whether names of the last release show that its order was meant."""
+    return not named.keys().isdisjoint(RENAMED)
+
+
+@old_arguments(_probability_first, "y_prob y_true", **RENAMED)
+@score_second("reliability_curve(y_true, y_prob)")
 def reliability_curve(
-    share: ArrayLike,
-    hit: ArrayLike,
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    pos_label: Any = None,
     n_bins: int = 10,
+    sample_weight: ArrayLike | None = None,
     coverage: float = 0.9,
-    weight: ArrayLike | None = None,
     label: Any = None,
 ) -> ReliabilityCurve:
     """Return observed shares against probabilities, in bins with about equally many rows.
 
     Parameters
     ----------
-    share
-        Probability said for an event in each row, shape (n_samples,).
-    hit
-        Whether it came true.
+    y_true
+        Whether an event came true in each row (1 or 0), or the class that did.
+    y_prob
+        Probability said for the event, or for the positive class, shape (n_samples,).
+    pos_label
+        The class that counts as positive; 1, or the second of two, if None.
     n_bins
         At most so many bins; fewer where probabilities repeat.
+    sample_weight
+        How much each row counts; 1 if None.
     coverage
         Probability of each interval.
-    weight
-        How much each row counts; 1 if None.
+    label
+        What the curve is called; ``pos_label`` if None.
 
     Examples
     --------
-    >>> curve = reliability_curve([0.1, 0.1, 0.1, 0.9, 0.9, 0.9], [0, 0, 1, 1, 1, 0], n_bins=2)
+    >>> curve = reliability_curve([0, 0, 1, 1, 1, 0], [0.1, 0.1, 0.1, 0.9, 0.9, 0.9], n_bins=2)
     >>> curve.predicted, curve.observed.round(3), round(curve.error.value, 3)
     (array([0.1, 0.9]), array([0.333, 0.667]), 0.233)
     """
-    said, came = real("share", probability("share", share)), as_float(hit)
+    wanted = "reliability_curve(y_true, y_prob)"
+    said = real("y_prob", probability("y_prob", score_column("y_prob", y_prob, wanted)))
+    came = event_column(y_true, pos_label, wanted)
     _require_rows(said, came)
-    rows = row_weights(weight, len(said))
+    label = pos_label if label is None else label
+    rows = row_weights(sample_weight, len(said))
     place = equal_mass_bins(said, rows, n_bins)
     mass, squares = np.bincount(place, rows), np.bincount(place, rows**2)
     mean, seen = (np.bincount(place, rows * part) / mass for part in (said, came))
@@ -155,7 +181,7 @@ def _folded(distance: Array, spread: Array) -> tuple[Array, Array]:
 def _require_rows(said: Array, came: Array) -> None:
     if said.ndim != 1 or said.shape != came.shape or not len(said):
         raise ValueError(
-            "share and hit must hold one entry for each of at least one row; found shapes "
-            f"{said.shape} and {came.shape}. Pass one column of probabilities and whether each "
+            "y_true and y_prob must hold one entry for each of at least one row; found shapes "
+            f"{came.shape} and {said.shape}. Pass one column of probabilities and whether each "
             "row is of that class."
         )

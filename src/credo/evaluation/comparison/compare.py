@@ -1,4 +1,4 @@
-"""Models compared on the same rows, by evidence, log score and accuracy.
+"""Models compared on the same rows, by evidence, log score, accuracy or error.
 
 The trials of the models give losses, contrasts of pairs, and a table.
 """
@@ -20,7 +20,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from credo.distributions.estimate import root_mean_square, sample_mean
 from credo.evaluation.classes.confusion import Confusion
 from credo.evaluation.classes.rates import matthews_correlation
-from credo.evaluation.comparison.comparison import Comparison
+from credo.evaluation.comparison.comparison import Comparison, score_title
 from credo.evaluation.comparison.difference import paired_difference
 from credo.evaluation.comparison.evidence_ranking import EvidenceRanking
 from credo.evaluation.comparison.fold_difference import correlated_t
@@ -46,19 +46,19 @@ Rows = NDArray[np.intp]
 COVERAGE = 0.95
 
 
-def row_losses(trials: Sequence[Trial], outcome: Outcome, fold: Rows) -> Array:
+def row_losses(trials: Sequence[Trial], outcome: Outcome, fold: Rows, power: int = 2) -> Array:
     """Return the loss of each model in each row, shape (n_models, n).
 
     For classes 1 where the answer was wrong, NaN where the class is not known; for numbers
-    the squared error as a share of the variance of y. NaN in rows that are never held out.
+    the error, in standard deviations of y, to a power. NaN in rows that are never held out.
     """
     if outcome.codes is not None:
         wrong = np.array([t.predicted != outcome.y for t in trials], dtype=np.float64)
         return np.where((outcome.codes == MISSING) | (fold == NEVER), np.nan, wrong)
     y = as_float(outcome.y).reshape(len(outcome.y), -1)
-    variance = np.where(y.var(axis=0) > 0, y.var(axis=0), 1.0)
-    errors = [(as_float(t.predicted).reshape(y.shape) - y) ** 2 / variance for t in trials]
-    return np.where(fold == NEVER, np.nan, [error.mean(axis=1) for error in errors])
+    spread = np.where(y.std(axis=0) > 0, y.std(axis=0), 1.0)
+    errors = [np.abs(as_float(t.predicted).reshape(y.shape) - y) / spread for t in trials]
+    return np.where(fold == NEVER, np.nan, [(e**power).mean(axis=1) for e in errors])
 
 
 def contrasts(
@@ -69,23 +69,30 @@ def contrasts(
     rope: float,
     is_class: bool,
 ) -> list[Contrast]:
-    """Return the difference of each two models in log score or accuracy.
+    """Return the difference of each two models in log score, accuracy or error.
 
-    Models without a finite score are left out.
+    Models without a finite score are left out. As ``a - b = (a^2 - b^2) / (a + b)``, a
+    difference of roots of mean squared errors is the mean over rows of differences of squared
+    errors, divided by the sum of both roots.
 
     Parameters
     ----------
+    losses
+        What `row_losses` gives for the score.
     is_class
         Whether the outcomes are classes, so that a loss is 0 or 1.
     """
-    values = -losses if score == "accuracy" else np.array([t.log_score for t in trials])
+    values = np.array([t.log_score for t in trials]) if score == "log_score" else -losses
     known = ~np.isnan(losses).any(axis=0)
     values, fold = values[:, known], plan.fold[known]
     able = [i for i in range(len(trials)) if np.isfinite(values[i]).all()]
     answer = []
     for i, j in combinations(able, 2):
         names = trials[i].name, trials[j].name
-        found = _over_folds(names, values[i] - values[j], fold, plan.overlap, rope)
+        gain = values[i] - values[j]
+        if score == "rmse":
+            gain /= np.sqrt(-values[[i, j]].mean(axis=1)).sum() or 1.0
+        found = _over_folds(names, gain, fold, plan.overlap, rope)
         if score == "accuracy" and is_class:
             rows = _over_rows(names, values[i] < 0, values[j] < 0, rope)
             found = rows if len(np.unique(fold)) == 1 else _more_cautious(rows, found)
@@ -182,13 +189,18 @@ def _number_columns(
         root_mean_square(np.hypot.reduce(e[known], axis=1) / np.sqrt(e.shape[1]))
         for e in errors
     ]
+    mae = [sample_mean(np.abs(e[known]).mean(axis=1)) for e in errors]
     return {
         "rmse": [float(root.value) for root in rmse],
         "rmse_error": [float(root.standard_error) for root in rmse],
+        "mae": [float(mean.value) for mean in mae],
+        "mae_error": [float(mean.standard_error) for mean in mae],
     }
 
 
 SCORES = ("evidence", "log_score", "accuracy")
+ERRORS = ("rmse", "mae")
+"""Scores of regressors besides."""
 LEVEL = 0.95
 
 
@@ -196,7 +208,7 @@ def compare(
     models: Any,
     X: Any,
     y: ArrayLike,
-    by: Sequence[str] = SCORES,
+    by: str | Sequence[str] = SCORES,
     cv: Any = 10,
     random_state: int = 0,
     rope: float = 0.01,
@@ -207,14 +219,17 @@ def compare(
     ----------
     models
         Estimators by name, pairs of name and estimator, or estimators alone; all classifiers
-        or all regressors, of credo or scikit-learn. They are cloned, never changed.
+        or all regressors, of credo or scikit-learn. They are cloned, never changed. A
+        regressor that only has ``predict`` gets a normal fitted to its out-of-fold residuals,
+        so that it has a log score; the residual of a row has no part in its own.
     X, y
         All rows.
     by
-        Any of "evidence" (posterior over models of comparable evidence), "log_score" (Bayesian
-        correlated t over folds) and "accuracy" (the less sure of McNemar's test on held-out
-        predictions and the same t over folds; for regressors the squared error as a share of
-        the variance, over folds).
+        One or more of "evidence" (posterior over models of comparable evidence), "log_score"
+        (Bayesian correlated t over folds), "accuracy" (the less sure of McNemar's test on
+        held-out predictions and the same t over folds; for regressors the squared error as a
+        share of the variance, over folds), and for regressors "rmse" and "mae" (differences in
+        standard deviations of y, over folds).
     cv
         Number of folds (stratified for classes), the fold of each row, or a splitter that
         holds out each row at most once, such as ``GroupedFolds(10, groups=patients)``,
@@ -223,8 +238,8 @@ def compare(
     random_state
         Draws the folds.
     rope
-        Region of practical equivalence: a difference in log score per row, or in accuracy, that
-        does not matter.
+        Region of practical equivalence: a difference that does not matter, in log score per
+        row, in accuracy, or in an error in standard deviations of y.
 
     Notes
     -----
@@ -254,6 +269,7 @@ def compare(
     # A column is one outcome for each row, whether or not a model could learn several.
     outcome = Outcome.of(next(iter(named.values())), flat_column(y))
     kind = _kind(named, outcome)
+    _require_scores_of(kind, scores)
     plan = SplitPlan.of(outcome, X, cv, random_state)
     tasks = (delayed(trial)(name, m, X, outcome, plan) for name, m in named.items())
     trials: list[Trial] = Parallel()(tasks)
@@ -265,11 +281,12 @@ def compare(
         if score == "evidence":
             verdicts += evidence.verdicts(len(plan.fold), LEVEL)
         else:
-            pairs = contrasts(score, done, losses, plan, rope, kind == "classifier")
+            lost = row_losses(done, outcome, plan.fold, 1) if score == "mae" else losses
+            pairs = contrasts(score, done, lost, plan, rope, kind == "classifier")
             n_judged = int((~np.isnan(losses).any(axis=0)).sum())
             verdicts += judge(pairs, score, n_judged, LEVEL)
     table = summary_table(done, outcome, losses, evidence.probability)
-    notes = _notes(done, outcome, table, plan.fold != NEVER)
+    notes = [*_pair_notes(len(done), scores, kind), *_notes(done, outcome, table, plan.fold)]
     return Comparison(
         table,
         verdicts,
@@ -309,13 +326,22 @@ def _named(models: Any) -> dict[str, Any]:
 
 def _scores(by: Sequence[str]) -> tuple[str, ...]:
     scores = (by,) if isinstance(by, str) else tuple(by)
-    unknown = [score for score in scores if score not in SCORES]
+    unknown = [score for score in scores if score not in SCORES + ERRORS]
     if unknown or not scores:
         raise ValueError(
-            f"by must name some of {list(SCORES)}; found {unknown or 'none'}. Leave it out to "
-            "compare by all."
+            f"by must name some of {[*SCORES, *ERRORS]}; found {unknown or 'none'}. Leave it "
+            "out to compare by the first three."
         )
     return scores
+
+
+def _require_scores_of(kind: str, scores: tuple[str, ...]) -> None:
+    errors = [score for score in scores if score in ERRORS]
+    if kind == "classifier" and errors:
+        raise ValueError(
+            f"by must name scores of classes, {list(SCORES)}, where models are classifiers; "
+            f"found {errors}. Compare by accuracy, or regressors by the error of numbers."
+        )
 
 
 def _kind(named: Mapping[str, Any], outcome: Outcome) -> str:
@@ -334,18 +360,22 @@ def _kind(named: Mapping[str, Any], outcome: Outcome) -> str:
     return str(distinct.pop())
 
 
-def _notes(
-    trials: list[Trial], outcome: Outcome, table: pd.DataFrame, is_judged: NDArray[np.bool_]
-) -> list[str]:
-    notes = []
-    n_pairs = len(trials) * (len(trials) - 1) // 2
-    if n_pairs > 1:
-        second = "squared error" if outcome.codes is None else "accuracy"
-        notes.append(
-            f"{n_pairs} pairs were looked at by each score; probabilities of being better by "
-            f"log score and {second} allow for that (Holm), those of being practically equal "
-            "are of each pair alone."
-        )
+def _pair_notes(n_models: int, scores: tuple[str, ...], kind: str) -> list[str]:
+    n_pairs = n_models * (n_models - 1) // 2
+    tested = [score_title(score, kind) for score in scores if score != "evidence"]
+    if n_pairs < 2 or not tested:
+        return []
+    named = ", ".join(tested[:-1])
+    listed = f"{named} and {tested[-1]}" if named else tested[-1]
+    return [
+        f"{n_pairs} pairs were looked at by each score; probabilities of being better by "
+        f"{listed} allow for that (Holm), those of being practically equal are of each pair "
+        "alone."
+    ]
+
+
+def _notes(trials: list[Trial], outcome: Outcome, table: pd.DataFrame, fold: Rows) -> list[str]:
+    notes, is_judged = [], fold != NEVER
     if not is_judged.all():
         notes.append(
             f"{(~is_judged).sum():,} of {len(is_judged):,} rows were never held out and are "
@@ -361,6 +391,12 @@ def _notes(
             )
         elif np.isnan(t.log_score).all():
             notes.append(f"{t.name} gives no probabilities and has no log score.")
+    foreign = [t.name for t in trials if not t.has_own_spread]
+    if foreign and not np.isnan([t.log_score for t in trials]).all():
+        notes.append(
+            "predictions without a spread are scored by a normal fitted to the out-of-fold "
+            f"residuals of other rows: {', '.join(foreign)}."
+        )
     n_untold = int(np.isneginf([t.log_score for t in trials]).all(axis=0).sum())
     if n_untold:
         notes.append(

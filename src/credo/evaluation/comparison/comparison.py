@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
 
 import numpy as np
 import pandas as pd
@@ -11,11 +12,33 @@ from numpy.typing import NDArray
 
 from credo.evaluation.comparison.verdict import Verdict
 from credo.numerics.array import Array
+from credo.numerics.markup import html_page, html_table
 from credo.numerics.quotation import quote
 
-__all__ = ["Comparison"]
+__all__ = ["Comparison", "score_title"]
 
-TITLES = {"log_score": "log score", "accuracy": "accuracy", "evidence": "evidence"}
+TITLES = {
+    "log_score": "log score",
+    "accuracy": "accuracy",
+    "evidence": "evidence",
+    "rmse": "RMSE",
+    "mae": "mean absolute error",
+}
+
+MOST_PAIRS = 4
+"""So many pairs that leave the best open are named, and the number of those beyond."""
+
+
+def score_title(score: str, kind: str) -> str:
+    """Return a score of classifiers or regressors in words.
+
+    Examples
+    --------
+    >>> score_title("accuracy", "regressor")
+    'squared error'
+    """
+    is_error = score == "accuracy" and kind == "regressor"
+    return "squared error" if is_error else TITLES[score]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +52,9 @@ class Comparison:
         "n_impossible", the rows whose outcome it gave probability zero (its mean is then minus
         infinity, which is no score to compare by);
         "error_rate" with "error_rate_low" and "error_rate_high", and "mcc" (for regressors
-        "rmse" with "rmse_error"); "log_evidence", "evidence_method" and "probability", the
-        posterior among models of comparable evidence; "stacking_weight"; "fit_seconds".
+        "rmse" with "rmse_error", "mae" with "mae_error"); "log_evidence", "evidence_method" and
+        "probability", the posterior among models of comparable evidence; "stacking_weight";
+        "fit_seconds".
     verdicts
         One for each pair and each of ``by``.
     by
@@ -83,8 +107,7 @@ class Comparison:
         Parameters
         ----------
         by
-            "log_score", "accuracy" (the squared error of regressors) or "evidence"; the first
-            that has verdicts if None.
+            One of the scores compared by; the first that has verdicts if None.
         """
         score = self._score(by)
         for verdict in self.verdicts:
@@ -115,41 +138,88 @@ class Comparison:
         beaten = {v.second for v in verdicts if v.kind == "better"}
         return [name for name in self.names if name in compared - beaten]
 
+    def deciding(self, by: str | None = None) -> list[Verdict]:
+        """Return the verdicts that decide which models are unbeaten.
+
+        All between two of them, none of which is better; and for each model that is beaten its
+        clearest defeat.
+        """
+        score = self._score(by)
+        verdicts, unbeaten = self._of(score), self.contenders(score)
+        beaten = [v for v in verdicts if v.kind == "better"]
+        defeats: dict[str, Verdict] = {}
+        for verdict in sorted(beaten, key=lambda v: -v.probability):
+            defeats.setdefault(verdict.second, verdict)
+        return [
+            v
+            for v in verdicts
+            if {v.first, v.second} <= set(unbeaten) or defeats.get(v.second) is v
+        ]
+
+    def standing(self, by: str | None = None) -> str:
+        """Return which model is best, or which are unbeaten and why none of them is best."""
+        score = self._score(by)
+        best, unbeaten = self.best(score), self.contenders(score)
+        compared = {name for v in self._of(score) for name in (v.first, v.second)}
+        among = "" if len(compared) == len(self.names) else f" of the {len(compared)} compared"
+        if best:
+            return f"{best} is best{among}."
+        open_pairs = [
+            f"{v.first} and {v.second} are {v.kind}"
+            for v in self.deciding(score)
+            if v.kind != "better"
+        ]
+        shown = "; ".join(open_pairs[:MOST_PAIRS])
+        more = len(open_pairs) - MOST_PAIRS
+        rest = f"; and so on for {more} more pair{'s' * (more > 1)}" if more > 0 else ""
+        return f"No single best{among}; unbeaten: {', '.join(unbeaten)} ({shown}{rest})."
+
     def verdict_table(self) -> pd.DataFrame:
         """Return all verdicts as a table, one row for each pair and score."""
         return pd.DataFrame([vars(verdict) for verdict in self.verdicts])
 
+    def _repr_html_(self) -> str:
+        """Return the comparison as notebooks show it: table, who leads, verdicts and notes."""
+        rows = [_row(self.table.loc[name], self.by) for name in self.table.index]
+        headings = ["model", *(rows[0] if rows else ())]
+        cells = [[name, *row.values()] for name, row in zip(self.names, rows, strict=True)]
+        said = "".join(_folded(*self._said(score)) for score in self.by)
+        lines = [f"{name} failed: {error}" for name, error in self.errors.items()]
+        lines += [f"Note: {note}" for note in self.notes]
+        return html_page(self._head(), html_table(headings, cells), said, lines=lines)
+
     def __str__(self) -> str:
         """Return the comparison as text: table, verdicts, notes."""
-        is_judged = self.fold >= 0
-        n_folds = len(np.unique(self.fold[is_judged]))
-        part = "" if is_judged.all() else f"{is_judged.sum():,} of them held out, "
-        head = (
-            f"{len(self.table)} {self.kind}s on {len(self.fold):,} rows, {part}each predicted "
-            f"by models fitted without its fold ({n_folds} fold{'s' * (n_folds > 1)})"
-        )
-        parts = [head, "", self._numbers(), ""]
+        parts = [self._head(), "", self._numbers(), ""]
         for score in self.by:
-            parts += [*self._said(score), ""]
+            head, *lines = self._said(score)
+            parts += (
+                [head, *(f"  {line}" for line in lines), ""]
+                if lines[1:]
+                else [
+                    f"{head} {lines[0]}",
+                    "",
+                ]
+            )
         parts += [f"{name} failed: {error}" for name, error in self.errors.items()]
         parts += [f"Note: {note}" for note in self.notes]
         return "\n".join(parts).rstrip()
 
-    def _said(self, score: str) -> list[str]:
-        verdicts = self._of(score)
-        if not verdicts:
-            return [f"By {self._title(score)}: nothing can be said."]
-        best, contenders = self.best(score), self.contenders(score)
-        compared = {name for v in verdicts for name in (v.first, v.second)}
-        among = "" if len(compared) == len(self.names) else f" of the {len(compared)} compared"
-        end = f"{best} is best{among}."
-        if not best:
-            end = f"No single best{among}; unbeaten: {', '.join(contenders)}."
-        return [f"By {self._title(score)}:", *(f"  {v}." for v in verdicts), f"  {end}"]
+    def _head(self) -> str:
+        """Return what was compared, and on which rows."""
+        is_judged = self.fold >= 0
+        n_folds = len(np.unique(self.fold[is_judged]))
+        part = "" if is_judged.all() else f"{is_judged.sum():,} of them held out, "
+        return (
+            f"{len(self.table)} {self.kind}s on {len(self.fold):,} rows, {part}each predicted "
+            f"by models fitted without its fold ({n_folds} fold{'s' * (n_folds > 1)})"
+        )
 
-    def _title(self, score: str) -> str:
-        is_error = score == "accuracy" and self.kind == "regressor"
-        return "squared error" if is_error else TITLES[score]
+    def _said(self, score: str) -> list[str]:
+        """Return what may be said by a score: a heading, the verdicts, and who leads."""
+        verdicts = [f"{verdict}." for verdict in self._of(score)]
+        end = self.standing(score) if verdicts else "nothing can be said."
+        return [f"By {score_title(score, self.kind)}:", *verdicts, end]
 
     def _of(self, score: str) -> list[Verdict]:
         return [verdict for verdict in self.verdicts if verdict.by == score]
@@ -162,13 +232,22 @@ class Comparison:
 
     def _numbers(self) -> str:
         """Return the table with each number beside its uncertainty."""
-        rows = [_row(self.table.loc[name]) for name in self.table.index]
+        rows = [_row(self.table.loc[name], self.by) for name in self.table.index]
         frame = pd.DataFrame(rows, index=self.table.index)
         frame.index.name = None
         return frame.to_string()
 
 
-def _row(row: pd.Series[float]) -> dict[str, str]:
+def _folded(head: str, *lines: str) -> str:
+    """Return what is said by a score as HTML: the last line, and the others on demand."""
+    end = f"{escape(head)} {escape(lines[-1])}"
+    if len(lines) < 2:
+        return f"<p>{end}</p>"
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines[:-1])
+    return f"<details><summary>{end}</summary><ul>{items}</ul></details>"
+
+
+def _row(row: pd.Series[float], by: tuple[str, ...]) -> dict[str, str]:
     """Return the numbers of one model in words."""
     shown = {"log score": "-"}
     if np.isfinite(row["log_score"]):
@@ -179,6 +258,8 @@ def _row(row: pd.Series[float]) -> dict[str, str]:
         shown["MCC"] = f"{row['mcc']:.2f}"
     if "rmse" in row:
         shown["RMSE"] = f"{row['rmse']:.4g} ± {row['rmse_error']:.2g}"
+    if "mae" in by:
+        shown["MAE"] = f"{row['mae']:.4g} ± {row['mae_error']:.2g}"
     if np.isfinite(row["log_evidence"]):
         shown["log evidence"] = f"{row['log_evidence']:.1f} ({row['evidence_method']})"
     else:

@@ -14,7 +14,8 @@ from credo.numerics.array import Array
 from credo.validation.cross_validation import planned_scores
 from credo.validation.fold_fit import TrainingRows
 from credo.validation.outcome import Outcome
-from credo.validation.split_plan import SplitPlan
+from credo.validation.predictive import has_predictive
+from credo.validation.split_plan import NEVER, SplitPlan
 
 __all__ = ["Trial", "trial"]
 
@@ -28,7 +29,8 @@ class Trial:
     name
         Of the model.
     log_score
-        Of each held-out row, shape (n,); NaN where the model gives no probabilities.
+        Of each held-out row, shape (n,); NaN where the model gives no probabilities. Of a
+        regressor that only has ``predict``, that of a normal fitted to its residuals.
     predicted
         What it would have answered in each held-out row, a class or a number.
     evidence
@@ -37,6 +39,8 @@ class Trial:
         That fitting all rows took.
     failure
         Why the model could not be fitted; None if it could.
+    has_own_spread
+        Whether the model says by itself how far off it may be.
     """
 
     name: str
@@ -45,6 +49,7 @@ class Trial:
     evidence: Evidence
     seconds: float
     failure: Exception | None = None
+    has_own_spread: bool = True
 
     @property
     def error(self) -> str:
@@ -62,6 +67,7 @@ def trial(name: str, model: Any, X: Any, outcome: Outcome, plan: SplitPlan) -> T
     rows = TrainingRows.of(X, outcome, None)
     try:
         held = planned_scores(model, rows, plan)
+        _require_predictions(outcome, held.predicted, plan.fold != NEVER)
         start = time.perf_counter()
         fitted = rows.fit(model)
         seconds = time.perf_counter() - start
@@ -72,7 +78,19 @@ def trial(name: str, model: Any, X: Any, outcome: Outcome, plan: SplitPlan) -> T
     except Exception as error:
         error.add_note(f"This happened while {name!r} was compared with other models.")
         raise
-    return Trial(name, held.log_score, held.predicted, evidence, seconds)
+    has_own_spread = outcome.classes is not None or has_predictive(fitted)
+    return Trial(name, held.log_score, held.predicted, evidence, seconds, None, has_own_spread)
+
+
+def _require_predictions(
+    outcome: Outcome, predicted: NDArray[Any], is_held_out: NDArray[np.bool_]
+) -> None:
+    if outcome.classes is None and np.isnan(predicted[is_held_out]).any():
+        raise ValueError(
+            "predictions must have a mean in every held-out row; found rows without one, as of "
+            "a Student t with 1 degree of freedom, learned from 2 rows. Add rows, or use more "
+            "folds, so that each is learned from more."
+        )
 
 
 def _words(failure: BaseException) -> str:

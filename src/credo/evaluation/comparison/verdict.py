@@ -118,7 +118,7 @@ class Verdict:
     first, second
         Names; the first has the better score, whether or not that means anything.
     by
-        The score: "log_score", "accuracy" or "evidence".
+        The score: "log_score", "accuracy", "rmse", "mae" or "evidence".
     kind
         "better", "practically equal" or "not distinguishable".
     probability

@@ -6,7 +6,6 @@ are many; a precision that is given, learned, or hardly any.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,6 +24,7 @@ from credo.numerics.array import Array
 from credo.numerics.constant import is_constant
 from credo.numerics.linear.linear_algebra import cholesky
 from credo.numerics.parallel.threads import threads_for_matrix
+from credo.numerics.warning import warn_caller
 
 __all__ = ["LogisticLearning", "SeparationWarning"]
 
@@ -149,11 +149,10 @@ class LogisticLearning:
             _warn_of_separation()
         if found.status.has_converged:
             return Inference(found.x, float("nan"), "none", Status.CONVERGED, ())
-        warnings.warn(
+        warn_caller(
             f"the search for the weights must settle; found that it ended with: "
             f"{found.status.value}. Scale the columns, or raise weight_precision.",
             ConvergenceWarning,
-            stacklevel=4,
         )
         return Inference(found.x, float("nan"), "none", Status.MAX_STEPS, ())
 
@@ -205,13 +204,12 @@ def _leans(gaussian: MultivariateNormal, part: LogisticProblem | None) -> bool:
 
 
 def _warn_of_separation() -> None:
-    warnings.warn(
+    warn_caller(
         "maximum likelihood needs classes that overlap; found classes, or values of a "
         "column, that are told apart without error, so that the likelihood grows as "
         "weights go to infinity. The weights returned are finite but arbitrary in size; "
         "use inference='map' or 'laplace', whose prior keeps them sensible.",
         SeparationWarning,
-        stacklevel=6,
     )
 
 

@@ -85,9 +85,9 @@ def _known(y: ArrayLike, allow_missing: bool) -> tuple[NDArray[Any], NDArray[np.
         return _plain(labels), is_missing
     if not allow_missing:
         raise ValueError(
-            f"y must have a class in every row; found Input y contains NaN in "
-            f"{is_missing.sum()} of {len(labels)} rows. Leave these rows out, or use a model "
-            "that learns from unlabeled rows, such as GaussianClassConditional."
+            f"y must have a class in every row; found NaN or None in {is_missing.sum()} of "
+            f"{len(labels)} rows. Leave out these rows, or use GaussianClassConditional, which "
+            "learns from unlabeled rows."
         )
     return _plain(labels[~is_missing]), is_missing
 

@@ -19,6 +19,7 @@ import pandas as pd
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from credo.display import html_of
 from credo.graphs.variable import UnknownVariable, Variable, nearest
 from credo.inference.discrete.exact.plan import TablePlan
 from credo.inference.discrete.exact.plan_outline import Question
@@ -371,6 +372,10 @@ class Network(TableVerbs):
         other = copy(self)
         other.limits = self.limits.within(memory, seconds)
         return other
+
+    def _repr_html_(self) -> str:
+        """Return the network as a notebook shows it: drawn, if it is not too large."""
+        return html_of("network", self)
 
     def __getstate__(self) -> dict[str, Any]:
         # Plans are many times larger than the network, and belong to the limits they fit.

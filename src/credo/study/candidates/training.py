@@ -209,7 +209,7 @@ class _Judged:
             said = self.fits.model.predict_groups(part.asked.X, groups, models)
             for own, told in part.asked.parts(said):
                 rows = part.rows[own]
-                self.log_prob[rows] = log_score(told, part.y[own])
+                self.log_prob[rows] = log_score(part.y[own], told)
                 self.mean[rows] = told.mean()
         self.evidences[part.folds] = [one.log_evidence_ for one in models]
 

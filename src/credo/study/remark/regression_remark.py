@@ -250,7 +250,7 @@ def _use(result: JudgedRegression) -> Remark:
 def _coverage_remarks(result: JudgedRegression) -> Iterator[Remark]:
     """Yield what the test rows say of the intervals, as a whole and in parts."""
     held_out, level = result.held_out, result.settings.coverage
-    is_hit = is_covered(held_out.predictive, held_out.y, level)
+    is_hit = is_covered(held_out.y, held_out.predictive, level)
     yield _whole(is_hit, level)
     if not verdict(is_hit, level):
         yield from _shape(held_out)
@@ -276,7 +276,7 @@ def _whole(is_hit: NDArray[np.bool_], level: float) -> Remark:
 
 
 def _shape(held_out: HeldOut[Predictive]) -> Iterator[Remark]:
-    middle = is_covered(held_out.predictive, held_out.y, MIDDLE)
+    middle = is_covered(held_out.y, held_out.predictive, MIDDLE)
     wrong = verdict(middle, MIDDLE)
     if wrong:
         size = "smaller" if wrong == "wide" else "larger"

@@ -101,7 +101,7 @@ def truth(result: JudgedRegression) -> Picture:
 
 def coverage(result: JudgedRegression) -> Picture:
     """Return how many outcomes lie in intervals of every size."""
-    curve = coverage_curve(result.held_out.predictive, result.held_out.y)
+    curve = coverage_curve(result.held_out.y, result.held_out.predictive)
     return Picture("coverage", SQUARE, drawn_coverage(curve))
 
 
@@ -168,7 +168,7 @@ def reliability(result: JudgedClassification) -> Picture:
     else:
         share, hit = predictive.probability[:, 1], y == label
     n_bins = int(np.clip(len(y) // ROWS_PER_GROUP, *N_GROUPS))
-    curve = reliability_curve(share, hit, n_bins, CONFIDENCE, label=label)
+    curve = reliability_curve(hit, share, n_bins=n_bins, coverage=CONFIDENCE, label=label)
     return Picture("reliability", SQUARE, drawn_reliability(curve))
 
 
@@ -177,7 +177,9 @@ def roc(result: JudgedClassification) -> Picture | None:
     predictive, y = result.held_out.predictive, result.held_out.y
     labels, is_pair = predictive.labels, len(predictive.labels) == 2
     curves = tuple(
-        drawn_roc(roc_curve(predictive.probability[:, k], y, label, CONFIDENCE))
+        drawn_roc(
+            roc_curve(y, predictive.probability[:, k], pos_label=label, coverage=CONFIDENCE)
+        )
         for k, label in enumerate(labels)
         if 0 < np.sum(y == label) < len(y) and (k == 1 or not is_pair)
     )

@@ -6,14 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from credo.evaluation.comparison.comparison import TITLES, Comparison
+from credo.evaluation.comparison.comparison import Comparison
+from credo.evaluation.comparison.comparison import score_title as title_of
 from credo.evaluation.comparison.verdict import Verdict
 from credo.study.result.wording import number, plus_minus, spread
 
 __all__ = ["comparison_rows", "said_by", "score_title", "shown_scores"]
 
 ALL_PAIRS = 3
-"""Up to so many models every pair is named; of more, the leader against each other one."""
+"""Up to so many models every pair is named; of more the leader's, and those that decide."""
 
 
 def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
@@ -52,8 +53,7 @@ def shown_scores(comparison: Comparison) -> list[str]:
 
 def score_title(comparison: Comparison, score: str) -> str:
     """Return a score in words; for numbers accuracy is the squared error."""
-    is_error = score == "accuracy" and comparison.kind == "regressor"
-    return "squared error" if is_error else TITLES[score]
+    return title_of(score, comparison.kind)
 
 
 def said_by(comparison: Comparison, score: str) -> tuple[str, list[str]]:
@@ -61,14 +61,7 @@ def said_by(comparison: Comparison, score: str) -> tuple[str, list[str]]:
     verdicts = [verdict for verdict in comparison.verdicts if verdict.by == score]
     if not verdicts:
         return "nothing can be said.", []
-    best = comparison.best(score)
-    compared = {name for verdict in verdicts for name in (verdict.first, verdict.second)}
-    among = (
-        "" if len(compared) == len(comparison.names) else f" of the {len(compared)} compared"
-    )
-    unbeaten = ", ".join(comparison.contenders(score))
-    head = f"{best} is best{among}." if best else f"no single best; unbeaten: {unbeaten}."
-    return head, [f"{verdict}." for verdict in _worth_telling(comparison, verdicts)]
+    return comparison.standing(score), [f"{v}." for v in _worth_telling(comparison, verdicts)]
 
 
 def _worth_telling(comparison: Comparison, verdicts: list[Verdict]) -> Iterator[Verdict]:
@@ -77,7 +70,8 @@ def _worth_telling(comparison: Comparison, verdicts: list[Verdict]) -> Iterator[
         return
     firsts = [verdict.first for verdict in verdicts]
     leader = max(comparison.names, key=firsts.count)
-    yield from (v for v in verdicts if leader in (v.first, v.second))
+    deciding = comparison.deciding(verdicts[0].by)
+    yield from (v for v in verdicts if leader in (v.first, v.second) or v in deciding)
 
 
 def _share(value: float) -> str:

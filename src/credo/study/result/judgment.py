@@ -261,7 +261,7 @@ def _candidate_score(
     coverage: float,
 ) -> CandidateScore:
     scored = mean_score(predictive.log_prob(y))
-    squared = squared_error(predictive, y).mean()
+    squared = squared_error(y, predictive).mean()
     parts = getattr(model, "estimators_", [model])
     return CandidateScore(
         name=weighed.name,
@@ -274,7 +274,7 @@ def _candidate_score(
         log_score=float(scored.value),
         log_score_error=float(scored.standard_error),
         rmse=float(np.sqrt(squared)),
-        coverage=float(is_covered(predictive, y, coverage).mean()),
+        coverage=float(is_covered(y, predictive, coverage).mean()),
         r_squared=float(1 - squared / y.var()) if np.ptp(y) > 0 else np.nan,
     )
 
@@ -282,8 +282,8 @@ def _candidate_score(
 def _class_score(weighed: _Weighed, predictive: Categorical, y: NDArray[Any]) -> ClassScore:
     scored = mean_score(predictive.log_prob(y))
     confusion = Confusion.of(y, predictive.mode(), labels=predictive.labels)
-    error = error_rate(confusion, CONFIDENCE)
-    mcc = matthews_correlation(confusion, CONFIDENCE)
+    error = error_rate(confusion, coverage=CONFIDENCE)
+    mcc = matthews_correlation(confusion, coverage=CONFIDENCE)
     return ClassScore(
         name=weighed.name,
         weight=weighed.weight,

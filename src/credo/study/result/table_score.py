@@ -56,10 +56,10 @@ class TableScore:
         common = (len(y), float(mean.value), float(mean.standard_error))
         if isinstance(predictive, Categorical):
             return cls(*common, accuracy=float(np.mean(predictive.mode() == y)))
-        squared = float(squared_error(predictive, y).mean())
+        squared = float(squared_error(y, predictive).mean())
         return cls(
             *common,
             rmse=float(np.sqrt(squared)),
             r_squared=1 - squared / float(y.var()) if np.ptp(y) > 0 else np.nan,
-            coverage=float(is_covered(predictive, y, coverage).mean()),
+            coverage=float(is_covered(y, predictive, coverage).mean()),
         )
