@@ -15,6 +15,7 @@ from typer.core import TyperCommand
 
 from credo import app
 from credo.app.cli.option import QuoteFormulas, with_fields
+from credo.data.network_file.formats import main_extensions
 
 __all__ = [
     "ManyValues",
@@ -72,7 +73,7 @@ def spread_values(
 
 
 NetworkPath = Annotated[
-    Path, typer.Argument(help="Network file: .bif, .xmlbif, .uai or .json, also with .gz.")
+    Path, typer.Argument(help=f"Network file: {main_extensions()}, also with .gz.")
 ]
 Given = Annotated[
     list[str] | None,
@@ -145,9 +146,11 @@ def info(network: NetworkPath) -> None:
 
 def convert(
     network: NetworkPath,
-    out: Annotated[Path, typer.Argument(help="File to write; its extension is the format.")],
+    out: Annotated[
+        Path, typer.Argument(help=f"File to write, the format by its end: {main_extensions()}.")
+    ],
 ) -> None:
-    """Write a network in another format: .bif, .xmlbif, .uai or .json."""
+    """Write a network in another format."""
     app.network_job.convert(network, out)
 
 
