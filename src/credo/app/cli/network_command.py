@@ -118,7 +118,10 @@ class QueryOptions:
     ] = None
     out: Annotated[Path | None, typer.Option(help="Where to write a CSV file.")] = None
     method: Annotated[
-        str, typer.Option(help="auto, exact, or the name of an approximation.")
+        str,
+        typer.Option(
+            help="auto, exact, or the name of an approximation; any other word lists the names."
+        ),
     ] = "auto"
     quote_formulas: QuoteFormulas = False
 

@@ -26,7 +26,7 @@ from credo.app.question.question_error import QuestionError
 from credo.app.terminal.query_terminal import print_answer
 from credo.data.network_file.case_table import read_cases
 from credo.graphs.variable import nearest
-from credo.inference.discrete.auto import METHODS
+from credo.inference.engine.method import methods
 from credo.models.network.network import Network
 from credo.models.network.value.findings import read_findings
 from credo.study.counting import count
@@ -35,7 +35,6 @@ __all__ = ["QuerySettings", "query"]
 
 N_DIGITS = 10
 MOST_JOINT = 10_000
-WEIGHTING = "likelihood_weighting"
 
 
 @dataclass(frozen=True)
@@ -155,7 +154,7 @@ def _answer_cases(
 
 
 def _require_method(method: str) -> None:
-    known = (*METHODS, WEIGHTING)
+    known = methods()
     if method not in known:
         raise QuestionError(
             f"--method must be one of {', '.join(known)}; found {method!r}."

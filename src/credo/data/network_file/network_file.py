@@ -64,7 +64,8 @@ def load_network(path: str | PathLike[str], format: Format | None = None) -> Dis
             raise NetworkFileError(
                 "the file must hold a network; found it empty. Copy or save it again."
             )
-        return form.read(content)
+        net: DiscreteNetwork = form.read(content)
+        return net
 
 
 def save_network(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -137,10 +137,20 @@ class LikelihoodWeighting:
     seed: int = 0
     tolerance: float = 0.005
 
+    name = "likelihood_weighting"
+    title = "likelihood weighting"
+    answers = ("marginals", "total", "mode")
+    problem = ConditionalProblem
+
     @property
     def max_steps(self) -> int:
         """Number of blocks."""
         return -(-self.n_draws // self.block_size)
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return values for laws to check; names of methods stand for the first."""
+        return (cls(),)
 
     def init(self, problem: ConditionalProblem) -> DrawnState:
         """Return no draws."""
