@@ -72,7 +72,7 @@ def named_engines() -> tuple[Any, ...]:
         if module.startswith(SUBJECTS)
     )
     return tuple(
-        engine
+        getattr(engine, "it", engine)
         for found in public
         if isinstance(found, type) and isinstance(getattr(found, "name", None), str)
         for engine in found.examples()  # type: ignore[attr-defined]

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import indexable
 from sklearn.utils.validation import check_is_fitted
 
+from credo import features, models
 from credo.inference.engine.model_evidence import Evidence, model_posterior
 from credo.models.contract.inputs import single_column, validated
 from credo.models.ensemble.ensemble import Ensemble, kind_of, mixed_classes, mixed_predictive
@@ -78,6 +79,17 @@ class ModelAverage(Ensemble):
     def __init__(self, estimators: list[tuple[str, Any]], prior: ArrayLike | None = None):
         self.estimators = estimators
         self.prior = prior
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        line, logistic = models.LinearRegression, models.LogisticRegression
+        spline = features.SplineBasis(4)
+        flat = line(features.PolynomialBasis(0))
+        return (
+            cls([("constant", flat), ("line", line()), ("spline", line(spline))]),
+            cls([("line", logistic()), ("curve", logistic(spline))]),
+        )
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit every model to the same data and weigh them by evidence."""

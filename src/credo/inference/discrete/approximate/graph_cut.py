@@ -10,16 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credo.inference.discrete.approximate.flat_problem import NoPossibleState
-from credo.inference.discrete.factor_problem import Assignment, FactorProblem, Table
+from credo.inference.discrete.factor_problem import (
+    Assignment,
+    FactorProblem,
+    Table,
+    table_of,
+)
 from credo.inference.engine.engine import Info
 from credo.inference.engine.error import NotSubmodular
 from credo.numerics.array import Array
+from credo.numerics.example import Example
 from credo.numerics.graph.max_flow import minimum_cut
 
 __all__ = ["GraphCut", "graph_cut"]
@@ -76,9 +81,11 @@ class GraphCut:
     answers = ("mode",)
 
     @classmethod
-    def examples(cls) -> tuple[Self, ...]:
+    def examples(cls) -> tuple[Example, ...]:
         """Return values for laws to check; names of methods stand for the first."""
-        return (cls(),)
+        agree = table_of((0, 1), np.array([[0.9, 0.1], [0.2, 0.8]]))
+        problem = FactorProblem((2, 2), (agree, table_of((0,), np.array([0.3, 0.7]))))
+        return (Example(cls(), problem=problem),)
 
     def init(self, problem: FactorProblem) -> Assignment:
         """Return the most probable joint state."""
