@@ -31,8 +31,8 @@ class Format:
 
     Examples
     --------
-    >>> FORMATS[0].name, FORMATS[0].extensions
-    ('BIF', ('.bif',))
+    >>> {form.name: form.extensions for form in FORMATS}["XMLBIF"]
+    ('.xmlbif', '.bifxml', '.xml')
     """
 
     name: str
@@ -69,8 +69,8 @@ def main_extensions() -> str:
 
     Examples
     --------
-    >>> main_extensions()
-    '.bif, .xmlbif, .uai or .json'
+    >>> main_extensions().endswith(" or .json")
+    True
     """
     *most, last = (form.extensions[0] for form in FORMATS)
     return f"{', '.join(most)} or {last}"

@@ -54,9 +54,8 @@ def methods(question: str = "marginals") -> tuple[str, ...]:
 
     Examples
     --------
-    >>> methods("mode")
-    ('auto', 'exact', 'belief_propagation', 'conditional_modes', 'likelihood_weighting',
-     'max_flow')
+    >>> "max_flow" in methods("mode"), "max_flow" in methods("marginals")
+    (True, False)
     """
     found = {engine.name for engine in named_engines() if _answers(engine, question)}
     return (*FREE, *sorted(found))
