@@ -100,10 +100,8 @@ def test_classes_outside_of_credo_have_the_same_laws(name, classes):
 
 
 def test_an_engine_outside_of_credo_is_a_method_of_networks():
-    engine, net = (
-        load("method").FairDraws(n_draws=200_000, tolerance=0.002),
-        load("example").SPRINKLER,
-    )
+    engine = load("method").FairDraws(n_draws=200_000, tolerance=0.002)
+    net = load("example").SPRINKLER
     answer = net.query("rain", {"wet": "yes"}, method=engine)
     # 0.2 (0.99 0.8 + 0.01 0.99) / (that + 0.8 0.4 0.9).
     assert_allclose(answer["yes"], 0.16038 / 0.44838, atol=4 * answer.attrs["error"])

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression as SomeLogistic
 from sklearn.tree import DecisionTreeClassifier
 
 from credo import AdaBoost, EvidenceSearch, Stack
-from credo.evaluation.laws.kind import check_example
+from credo.evaluation import laws
 from credo.numerics.example import Example
 from rooms import every_example, named
 
@@ -27,7 +27,7 @@ FOREIGN = [
 def test_estimator_obeys_the_laws(example):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        names = check_example(example)
+        names = laws.check_estimator(example.it, **example.told)
     assert "passes_the_checks_of_scikit_learn" in names
     is_placed = getattr(example.it, "basis", None) is not None
     if hasattr(example.it, "partial_fit") and not is_placed:
