@@ -2,6 +2,7 @@
 
 Copy it to ``src/credo/inference/<subject>/<name>.py`` and export it by a line in the stub of
 the room. An engine knows a problem, never a model: whatever can state the problem is served.
+An engine that networks are to ask for by name is in ``method.py`` beside this file.
 """
 
 from dataclasses import dataclass
@@ -11,8 +12,9 @@ import numpy as np
 
 from credo.distributions.normal import Normal
 from credo.inference.engine.engine import Info
+from credo.numerics.example import Example
 
-__all__ = ["NewtonLaplace", "SmoothDensity"]
+__all__ = ["LogGamma", "NewtonLaplace", "SmoothDensity"]
 
 
 class SmoothDensity(Protocol):
@@ -29,6 +31,25 @@ class SmoothDensity(Protocol):
     def curvature(self, x: float) -> float:
         """Return its second derivative, which must be negative."""
         ...
+
+
+@dataclass(frozen=True)
+class LogGamma:
+    """The density of the logarithm of a gamma variable, a problem to try the engine on."""
+
+    shape: float = 3.0
+
+    def log_density(self, x: float) -> float:
+        """Return the log density, not normalized."""
+        return float(self.shape * x - np.exp(x))
+
+    def slope(self, x: float) -> float:
+        """Return its first derivative."""
+        return float(self.shape - np.exp(x))
+
+    def curvature(self, x: float) -> float:
+        """Return its second derivative."""
+        return float(-np.exp(x))
 
 
 @dataclass(frozen=True)
@@ -50,6 +71,11 @@ class NewtonLaplace:
     start: float = 0.0
     tolerance: float = 1e-9
     max_steps: int = 50
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return engines for the laws, each with a problem to solve."""
+        return (Example(cls(start=1.0), problem=LogGamma()),)
 
     def init(self, problem: SmoothDensity) -> float:
         """Return the point to start from."""

@@ -4,8 +4,9 @@ The conjugate prior is the gamma, one independent copy per feature: ``x ~ N(0, 1
 ``r ~ Gamma(shape, rate)``; shape counts half the imagined errors, rate half their squares
 [murphy2007]_.
 
-Copy it to ``src/credo/families/<name>.py``, export both classes from the room, and add a test
-that compares the evidence with numerical integration.
+Copy it to ``src/credo/families/<name>.py``, export both classes by lines in the stub of the
+room, where the laws find their examples, and add a test that compares the evidence with
+numerical integration.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from credo.families.belief import Belief
 from credo.families.rows import as_label, as_rows, as_weight, weight_by_entry
 from credo.families.statistics import Sums
 from credo.numerics.array import Array, as_float
+from credo.numerics.example import Example
 from credo.numerics.linear.grouped import group_totals
 
 __all__ = ["ErrorStatistics", "GammaError"]
@@ -43,6 +45,12 @@ class ErrorStatistics(Sums):
 
     weight: Array
     squares: Array
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return examples for the laws, and for saving, with the rows that they summarize."""
+        rows = np.random.default_rng(0).normal(size=(8, 2))
+        return (Example(cls.of(rows), rows=rows),)
 
     @classmethod
     def of(cls, x: ArrayLike, weight: ArrayLike = 1.0) -> ErrorStatistics:
@@ -97,6 +105,12 @@ class GammaError(Belief):
 
     def __init__(self, shape: ArrayLike, rate: ArrayLike) -> None:
         self._fill(shape=positive("shape", shape), rate=positive("rate", rate))
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return priors for the laws, and for saving, with statistics and rows."""
+        data = ErrorStatistics.examples()[0].told
+        return (Example(cls(1.5, 0.8), statistics=ErrorStatistics, **data),)
 
     def update(self, statistics: ErrorStatistics) -> GammaError:
         """Return the posterior; updating by parts equals updating by their sum."""

@@ -1,8 +1,9 @@
 """Regression that ignores its inputs, the baseline to beat: a skeleton for a new model.
 
 Copy it to ``src/credo/models/<subject>/<name>.py`` and export it by a line in the stub of the
-room. A model validates data, states a problem, and says what was learned as a distribution;
-`predict`, intervals and quantiles follow from that. Formulas live in the rooms below it.
+room, where the laws find its examples. A model validates data, states a problem, and says what
+was learned as a distribution; `predict`, intervals and quantiles follow from that. Formulas
+live in the rooms below it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from credo.distributions.predictive import Predictive
 from credo.families.normal import NormalInverseGamma, NormalStatistics
 from credo.models.contract.regressor import PredictiveRegressor
+from credo.numerics.example import Example
 
 __all__ = ["ConstantRegression"]
 
@@ -48,6 +50,12 @@ class ConstantRegression(PredictiveRegressor):
 
     def __init__(self, prior: NormalInverseGamma | None = None) -> None:
         self.prior = prior
+
+    @classmethod
+    def examples(cls) -> tuple[Self | Example, ...]:
+        """Return unfitted models for the laws, one for each way to set it."""
+        prior = NormalInverseGamma(0.0, 1.0, 2.0, 3.0)
+        return cls(), Example(cls(prior), unit_free=False)
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from ``X`` and ``y``, forgetting earlier data."""

@@ -28,6 +28,7 @@ from credo.models import (
     Stack,
 )
 from resealing import edited, storable_classes, unseal
+from rooms import every_example, named
 
 YACHT = load_set("yacht")
 X, Y = YACHT.iloc[:, :-1], YACHT["resistance"]
@@ -70,6 +71,25 @@ def test_a_loaded_model_predicts_exactly_as_the_saved_one(model, tmp_path):
     assert_array_equal(*[getattr(m, "log_evidence_", np.nan) for m in (copy, model)])
     assert copy.feature_names_in_.tolist() == list(X.columns)
     assert model_file_info(tmp_path / "m.credo").class_name == type(model).__name__
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("example", every_example("models"), ids=named)
+def test_every_estimator_of_the_room_is_loaded_as_it_was_saved(example, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 5, size=(60, 2)).astype(float)
+    target = rows @ [1.0, -0.5] + rng.normal(size=60)
+    if is_classifier(example.it):
+        target = (target > 1.0).astype(int)
+    model = clone(example.it).fit(rows, target)
+    save(model, tmp_path / "m.credo")
+    copy = load(tmp_path / "m.credo")
+    for verb in ("predict", "predict_proba", "transform"):
+        if hasattr(model, verb):
+            assert_array_equal(getattr(copy, verb)(rows), getattr(model, verb)(rows))
+    for name, hint in fitted_types(type(model)).items():
+        if hasattr(model, name):
+            assert fits(getattr(copy, name), hint)
 
 
 def test_a_loaded_model_goes_on_learning(tmp_path):

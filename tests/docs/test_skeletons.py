@@ -10,7 +10,14 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import integrate, stats
 
-from credo.evaluation.laws import check_distribution, check_estimator, check_family
+from credo import BayesianNetwork, load_network, save_network
+from credo.data import Format, NetworkFileError
+from credo.evaluation.laws import (
+    check_class,
+    check_distribution,
+    check_estimator,
+    check_family,
+)
 from credo.families.normal import NormalInverseGamma
 from credo.inference.engine.engine import ConvergenceWarning, Status, run
 
@@ -27,7 +34,7 @@ def load(name):
     return module
 
 
-@pytest.mark.parametrize("name", ["distribution", "family", "engine", "model"])
+@pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("*.py")))
 def test_examples_in_the_docstrings_print_what_they_say(name):
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     assert doctest.testmod(load(name), optionflags=flags).failed == 0
@@ -74,6 +81,62 @@ def test_the_family_obeys_the_laws():
     rows = np.random.default_rng(0).normal(size=(8, 2))
     names = check_family(family.GammaError(1.5, 0.8), family.ErrorStatistics, rows)
     assert "evidence_is_the_product_of_predictives" in names
+
+
+@pytest.mark.parametrize(
+    ("name", "classes"),
+    [
+        ("distribution", ["Gumbel"]),
+        ("family", ["ErrorStatistics", "GammaError"]),
+        ("basis", ["HingeBasis"]),
+        ("engine", ["NewtonLaplace"]),
+        ("method", ["FairDraws"]),
+        ("node", ["Additive"]),
+    ],
+)
+def test_classes_outside_of_credo_have_the_same_laws(name, classes):
+    for cls in classes:
+        assert check_class(getattr(load(name), cls))
+
+
+def test_an_engine_outside_of_credo_is_a_method_of_networks():
+    engine = load("method").FairDraws(n_draws=200_000, tolerance=0.002)
+    net = load("example").SPRINKLER
+    answer = net.query("rain", {"wet": "yes"}, method=engine)
+    # 0.2 (0.99 0.8 + 0.01 0.99) / (that + 0.8 0.4 0.9).
+    assert_allclose(answer["yes"], 0.16038 / 0.44838, atol=4 * answer.attrs["error"])
+    assert answer.attrs["error"] <= 0.002
+
+
+def test_the_format_keeps_a_network_whatever_its_names_are(tmp_path):
+    skeleton = load("format")
+    lines = Format("lines", (".lines",), skeleton.read, skeleton.write)
+    net = BayesianNetwork(
+        "a -> b",
+        {"a": [0.25, 0.75], "b": [[0.5, 0.5], [1 / 3, 2 / 3]]},
+        {"a": ('"x y"', "z")},
+    )
+    save_network(net, tmp_path / "net.gz", format=lines)
+    back = load_network(tmp_path / "net.gz", format=lines)
+    assert back.variables["a"].states == ('"x y"', "z")
+    assert_allclose(back.conditionals["b"].probability, [[0.5, 0.5], [1 / 3, 2 / 3]], rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("variable a", r"line 1: a line must be JSON"),
+        ('["a", ["x", "y"], []]', r"line 1: a line must be a variable, its states"),
+        ('["a", ["x", "y"], ["b"], [1, 0]]', r"line 1: .*declared variables; found 'b'"),
+        ('["a", ["x", "y"], [], [1, 0, 0]]', r"the table of 'a' must be numbers of shape"),
+    ],
+)
+def test_the_format_says_what_is_wrong_with_a_line(line, said, tmp_path):
+    skeleton = load("format")
+    lines = Format("lines", (".lines",), skeleton.read, skeleton.write)
+    (tmp_path / "net.lines").write_text(line)
+    with pytest.raises(NetworkFileError, match=said):
+        load_network(tmp_path / "net.lines", format=lines)
 
 
 class Quadratic:

@@ -1,8 +1,6 @@
 """Every class of the rooms obeys the laws, and the laws catch classes that do not."""
 
-import inspect
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,233 +10,93 @@ from hypothesis.extra.numpy import arrays
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 
-import credo.distributions
-import credo.families
 from credo import distributions as d
 from credo import families as f
 from credo.evaluation import laws
+from credo.evaluation.laws.kind import check_example, examples_of, kind_of
+from credo.numerics.example import Example
+from rooms import classes_with_laws, every_example, named
 
 RNG = np.random.default_rng(0)
 SPREAD = np.array([[2.0, 0.6], [0.6, 1.0]])
 
 
-def distribution_examples() -> dict[str, tuple[Any, Any]]:
-    """Return, for each class by name, one instance and another member of its family."""
-    draws = np.random.default_rng(0).integers(0, 9, size=(30, 2))
-    return {
-        "Bernoulli": (d.Bernoulli([0.3, 0.8]), d.Bernoulli(0.5)),
-        "Beta": (d.Beta([2.0, 0.8], 3.0), d.Beta(1.0, 1.5)),
-        "Binomial": (d.Binomial([5, 12], 0.3), d.Binomial([5, 12], 0.6)),
-        "Categorical": (
-            d.Categorical([[0.2, 0.5, 0.3], [0.1, 0.1, 0.8]]),
-            d.Categorical([0.4, 0.4, 0.2]),
-        ),
-        "Dirichlet": (d.Dirichlet([[2.0, 1.5, 3.0]]), d.Dirichlet([1.0, 1.0, 1.0])),
-        "Empirical": (d.Empirical(draws), None),
-        "Exponential": (d.Exponential([0.5, 4.0]), d.Exponential(1.0)),
-        "Gamma": (d.Gamma([0.7, 3.0], 2.0), d.Gamma(1.0, 1.0)),
-        "InverseGamma": (d.InverseGamma([5.5, 7.0], 2.0), d.InverseGamma(3.0, 1.0)),
-        "InverseWishart": (d.InverseWishart(9.0, SPREAD), d.InverseWishart(7.0, np.eye(2))),
-        "Laplace": (d.Laplace([0.0, 1.0], 2.0), d.Laplace(0.5, 1.0)),
-        "Lomax": (d.Lomax([5.0, 6.0], 2.0), None),
-        "Mixture": (
-            d.Mixture([0.3, 0.7], (d.Normal([-1.0, 0.0], 1.0), d.Normal(3.0, 0.5))),
-            None,
-        ),
-        "Multinomial": (
-            d.Multinomial(4, [[0.2, 0.5, 0.3]]),
-            d.Multinomial(4, [[0.4, 0.4, 0.2]]),
-        ),
-        "MultivariateNormal": (
-            d.MultivariateNormal([[0.0, 1.0], [2.0, 0.0]], SPREAD),
-            d.MultivariateNormal([0.0, 0.0], np.eye(2)),
-        ),
-        "MultivariateStudentT": (d.MultivariateStudentT(7.0, [0.0, 1.0], SPREAD), None),
-        "NegativeBinomial": (
-            d.NegativeBinomial([0.8, 3.0], 0.3),
-            d.NegativeBinomial([0.8, 3.0], 0.5),
-        ),
-        "Normal": (d.Normal([0.0, 1.0], 2.0), d.Normal(1.0, 1.0)),
-        "Poisson": (d.Poisson([0.5, 7.0]), d.Poisson(2.0)),
-        "Predictive": (
-            d.Predictive(d.Normal([0.0, 1.0], 5.0), 3.0, 4.0),
-            d.Predictive(d.Normal(1.0, 1.0), 0.6, 0.8),
-        ),
-        "StudentT": (d.StudentT([6.0, 9.0], 1.0, 2.0), None),
-        "Uniform": (d.Uniform([0.0, 1.0], 3.0), d.Uniform(-1.0, 4.0)),
-        "Wishart": (d.Wishart(5.0, SPREAD), d.Wishart(4.0, np.eye(2))),
-    }
-
-
-@dataclass(frozen=True)
-class TiedRows:
-    """Statistics of rows whose last column is their group."""
-
-    @staticmethod
-    def of(rows, weight=1.0):
-        groups = rows[:, -1].astype(int)
-        return f.MultivariateNormalStatistics.by_group(rows[:, :-1], groups, 2, weight)
-
-
-@dataclass(frozen=True)
-class LinearRows:
-    """Statistics of rows whose last column is their output; a column of ones is put first."""
-
-    @staticmethod
-    def of(rows, weight=1.0):
-        return f.LinearStatistics.of(with_ones(rows), rows[:, -1], weight)
-
-    @staticmethod
-    def by_group(rows, label, k, weight=1.0):
-        return f.LinearStatistics.by_group(with_ones(rows), rows[:, -1], label, k, weight)
-
-
-def with_ones(rows):
-    return np.hstack([np.ones((len(rows), 1)), rows[:, :-1]])
-
-
-def read_output(function, row):
-    return np.squeeze(function(with_ones(row[None])[0], row[-1]))
-
-
-def read_group(function, row):
-    return function(row[:-1])[..., int(row[-1])]
-
-
 REAL = RNG.normal(size=(7, 2)) @ SPREAD
-GROUPED = np.column_stack([REAL, [0, 1, 0, 0, 1, 1, 0]])
-BINARY = np.array([[0, 1], [1, 1], [1, 0], [0, 1], [1, 0], [1, 1], [0, 0]], dtype=float)
-CODES = np.array([[0, 2], [1, 1], [2, 0], [0, 1], [1, 2], [1, 1], [2, 0]], dtype=float)
-COUNTS = np.array([[0, 4], [3, 1], [2, 7], [0, 5], [1, 2], [1, 9], [2, 3]], dtype=float)
-STATES = {"n_states": 3}
-
 FAMILIES = {
-    "BetaBernoulli": (f.BetaBernoulli(1.5, [2.0, 0.7]), f.BernoulliStatistics, BINARY, {}),
-    "DirichletCategorical": (
-        f.DirichletCategorical([0.5, 1.0, 2.5]),
-        f.CategoricalStatistics,
-        CODES,
-        {"settings": STATES},
-    ),
-    "GammaPoisson": (f.GammaPoisson(2.5, [1.3, 0.2]), f.PoissonStatistics, COUNTS, {}),
-    "GammaExponential": (
-        f.GammaExponential([2.5, 3.0], 1.3),
-        f.ExponentialStatistics,
-        np.abs(REAL),
-        {},
-    ),
-    "NormalKnownVariance": (
-        f.NormalKnownVariance(0.3, 0.7, [2.0, 1.0]),
-        f.NormalStatistics,
-        REAL,
-        {"maximum_likelihood": False},
-    ),
-    "NormalInverseGamma": (
-        f.NormalInverseGamma([0.3, -1.0], 0.7, 1.5, 2.0),
-        f.NormalStatistics,
-        REAL,
-        {},
-    ),
-    "SphericalNormalInverseGamma": (
-        f.SphericalNormalInverseGamma([0.3, -1.0], [0.7, 1.1], 1.5, 2.0),
-        f.NormalStatistics,
-        REAL,
-        {"maximum_likelihood": False},
-    ),
-    "NormalInverseWishart": (
-        f.NormalInverseWishart([0.3, -1.0], 0.7, 4.5, SPREAD),
-        f.MultivariateNormalStatistics,
-        REAL,
-        {},
-    ),
-    "TiedNormalInverseWishart": (
-        f.TiedNormalInverseWishart([[0.3, -1.0], [0.0, 0.5]], [0.7, 1.1], 4.5, SPREAD),
-        TiedRows,
-        GROUPED,
-        {"read": read_group, "maximum_likelihood": False},
-    ),
-}
-FAMILIES |= {
-    "LinearGaussian": (
-        f.LinearGaussian(np.array([0.4, -0.3]), SPREAD, 2.5),
-        LinearRows,
-        REAL,
-        {"read": read_output, "maximum_likelihood": False},
-    ),
-    "LinearGaussianGamma": (
-        f.LinearGaussianGamma(np.array([0.4, -0.3]), SPREAD, d.Gamma(3.0, 2.0)),
-        LinearRows,
-        REAL,
-        {"read": read_output},
-    ),
-}
-STATISTICS = {
-    "BernoulliStatistics": (f.BernoulliStatistics, BINARY, {}),
-    "CategoricalStatistics": (f.CategoricalStatistics, CODES, STATES),
-    "PoissonStatistics": (f.PoissonStatistics, COUNTS, {}),
-    "ExponentialStatistics": (f.ExponentialStatistics, np.abs(REAL), {}),
-    "NormalStatistics": (f.NormalStatistics, REAL, {}),
-    "MultivariateNormalStatistics": (f.MultivariateNormalStatistics, REAL, {}),
-    "LinearStatistics": (LinearRows, REAL, {}),
+    cls.__name__: examples_of(cls)[0]
+    for cls in classes_with_laws("families")
+    if kind_of(cls).name == "belief" and hasattr(cls, "examples")
 }
 
 
-def classes(room, is_kind):
-    found = [name for name in room.__all__ if is_kind(getattr(room, name))]
-    assert found, f"no classes found in {room.__name__}"
-    return found
+@pytest.mark.parametrize("cls", classes_with_laws(), ids=lambda cls: cls.__name__)
+def test_every_public_class_of_a_kind_gives_examples_of_itself(cls):
+    assert examples_of(cls)
 
 
-def is_distribution(kind):
-    return (
-        inspect.isclass(kind)
-        and issubclass(kind, d.Distribution)
-        and not inspect.isabstract(kind)
-    )
-
-
-def is_belief(kind):
-    return inspect.isclass(kind) and hasattr(kind, "update") and hasattr(kind, "log_evidence")
-
-
-def is_statistics(kind):
-    return inspect.isclass(kind) and hasattr(kind, "of") and hasattr(kind, "__sub__")
-
-
-@pytest.mark.parametrize("name", classes(credo.distributions, is_distribution))
-def test_every_distribution_of_the_room_obeys_the_laws(name):
-    examples = distribution_examples()
-    assert name in examples, f"give {name} an example in {__name__}"
-    subject, other = examples[name]
-    run = laws.check_distribution(subject, np.random.default_rng(0), other)
+@pytest.mark.parametrize("example", every_example("distributions"), ids=named)
+def test_every_distribution_of_the_room_obeys_the_laws(example):
+    run = check_example(example)
     assert "entropy_is_the_mean_of_minus_log_prob" in run
-    if isinstance(subject, d.Univariate):
+    if isinstance(example.it, d.Univariate):
         assert "crps_is_the_integrated_squared_error_of_cdf" in run
         assert "nothing_lies_beyond_the_support" in run
-    if other is not None:
-        assert "kl_is_an_expected_log_ratio" in run
 
 
-@pytest.mark.parametrize("name", classes(credo.families, is_belief))
-def test_every_belief_of_the_room_obeys_the_laws(name):
-    assert name in FAMILIES, f"give {name} an example in {__name__}"
-    prior, statistics, rows, options = FAMILIES[name]
-    run = laws.check_family(prior, statistics, rows, **options)
+def test_every_divergence_of_the_room_is_checked():
+    found = [laws.examples_of(cls) for cls in classes_with_laws("distributions")]
+    have_kl = [examples for examples in found if has_kl(examples[0].it)]
+    assert len(have_kl) > 15
+    assert all(len(examples) > 1 for examples in have_kl)
+
+
+def has_kl(distribution):
+    try:
+        distribution.kl(distribution)
+    except TypeError:
+        return False
+    return True
+
+
+def of_kind(kind):
+    return [e for e in every_example("families") if kind_of(type(e.it)).name == kind]
+
+
+@pytest.mark.parametrize("example", of_kind("belief"), ids=named)
+def test_every_belief_of_the_room_obeys_the_laws(example):
     assert {
         "evidence_is_the_product_of_predictives",
         "evidence_is_fit_minus_divergence",
         "much_data_overrules_the_prior",
-    } <= set(run)
+    } <= set(check_example(example))
 
 
-@pytest.mark.parametrize("name", sorted({*classes(credo.families, is_statistics), *STATISTICS}))
-def test_every_statistics_of_the_room_obeys_the_laws(name):
-    assert name in STATISTICS, f"give {name} an example in {__name__}"
-    statistics, rows, options = STATISTICS[name]
-    run = laws.check_statistics(statistics, rows, options)
+@pytest.mark.parametrize("example", of_kind("statistics"), ids=named)
+def test_every_statistics_of_the_room_obeys_the_laws(example):
+    run, name = check_example(example), type(example.it).__name__
     refuses_missing = name in {"MultivariateNormalStatistics", "LinearStatistics"}
     assert ("missing_is_absent" in run) is not refuses_missing
     assert "groups_are_separate" in run
+
+
+@pytest.mark.parametrize("example", every_example("graphs"), ids=named)
+def test_every_node_of_the_room_obeys_the_laws(example):
+    run = check_example(example)
+    assert {"probabilities_sum_to_one", "draws_follow_the_density"} <= set(run)
+
+
+@pytest.mark.parametrize("example", every_example("inference"), ids=named)
+def test_every_engine_with_a_name_obeys_the_laws(example):
+    run = set(check_example(example))
+    assert {"settings_are_a_value", "steps_are_pure", "a_limit_of_steps_is_kept"} <= run
+    about_tables = {
+        "marginals": "marginals_are_within_their_error",
+        "total": "the_log_partition_is_within_its_error",
+        "bound": "the_log_partition_is_within_its_error",
+        "mode": "the_mode_is_the_densest_state",
+    }
+    if not hasattr(example.it, "problem"):
+        assert {about_tables[question] for question in example.it.answers} <= run
 
 
 NUMBERS = {
@@ -253,11 +111,44 @@ NUMBERS = {
 @given(data=st.data())
 @pytest.mark.parametrize("name", sorted(set(FAMILIES) - {"TiedNormalInverseWishart"}))
 def test_laws_that_are_exact_hold_for_arbitrary_rows(name, data):
-    prior, statistics, _, options = FAMILIES[name]
+    example = FAMILIES[name]
     elements = NUMBERS.get(name, st.floats(-100, 100, allow_subnormal=False))
     shape = (data.draw(st.integers(6, 12)), 2)
     rows = data.draw(arrays(float, shape, elements=elements.map(float)))
-    laws.check_family(prior, statistics, rows, **options, n_draws=0)
+    laws.check_family(example.it, **{**example.told, "rows": rows}, n_draws=0)
+
+
+class Silent(d.Normal):
+    """A distribution that gives no examples."""
+
+    examples = None
+
+
+def test_a_class_without_examples_is_told_what_to_add():
+    with pytest.raises(
+        TypeError,
+        match=r"Silent must have examples.*found none\. Add a classmethod examples\(\) that "
+        r"returns distributions",
+    ):
+        laws.check_class(Silent)
+
+
+class Borrowed(d.Normal):
+    """A distribution that gives examples of another class."""
+
+    @classmethod
+    def examples(cls):
+        return d.Normal.examples()
+
+
+def test_examples_of_another_class_do_not_count():
+    with pytest.raises(TypeError, match=r"Borrowed must have examples.*found Normal\."):
+        laws.check_class(Borrowed)
+
+
+def test_what_has_no_laws_is_refused():
+    with pytest.raises(TypeError, match=r"of a kind that has laws, engine, .*found a dict"):
+        check_example(Example({}))
 
 
 class UpsideDownNormal(d.Normal):

@@ -7,6 +7,7 @@ from credo.data.model_file.model_file import ModelFileInfo as ModelFileInfo
 from credo.data.model_file.model_file import load as load
 from credo.data.model_file.model_file import model_file_info as model_file_info
 from credo.data.model_file.model_file import save as save
+from credo.data.network_file.formats import Format as Format
 from credo.data.network_file.network_file import NETWORK_EXTENSIONS as NETWORK_EXTENSIONS
 from credo.data.network_file.network_file import load_network as load_network
 from credo.data.network_file.network_file import save_network as save_network

@@ -35,6 +35,11 @@ class Bernoulli(Discrete):
     def __init__(self, probability: ArrayLike) -> None:
         self._set(probability=as_probability("probability", probability))
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        return cls([0.3, 0.8]), cls(0.5)
+
     def support(self) -> tuple[Array, Array]:
         """Return 0 and 1."""
         return self._full(0.0), self._full(1.0)

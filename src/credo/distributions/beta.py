@@ -36,6 +36,11 @@ class Beta(Univariate):
     def __init__(self, a: ArrayLike, b: ArrayLike) -> None:
         self._set(a=positive("a", a), b=positive("b", b))
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        return cls([2.0, 0.8], 3.0), cls(1.0, 1.5)
+
     def support(self) -> tuple[Array, Array]:
         """Return 0 and 1."""
         return self._full(0.0), self._full(1.0)

@@ -43,6 +43,11 @@ class Binomial(Discrete):
             probability=as_probability("probability", probability),
         )
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        return cls([5, 12], 0.3), cls([5, 12], 0.6)
+
     def support(self) -> tuple[Array, Array]:
         """Return 0 and the number of trials."""
         return self._full(0.0), self._full(self.n_trials)

@@ -57,6 +57,12 @@ class Categorical(Distribution):
             )
         self._set(probability=shares, labels=names)
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        first, second = cls([[0.2, 0.5, 0.3], [0.1, 0.1, 0.8]]), cls([0.4, 0.4, 0.2])
+        return first, second, cls([0.1, 0.2, 0.7], labels=["rain", "sun", "snow"])
+
     @property
     def is_discrete(self) -> bool:
         """Whether single outcomes have positive probability: yes."""

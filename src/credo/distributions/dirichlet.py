@@ -37,6 +37,11 @@ class Dirichlet(Distribution):
         advice = "Pass pseudo-counts."
         self._set(concentration=np.atleast_1d(positive("concentration", concentration, advice)))
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        return cls([[2.0, 1.5, 3.0]]), cls([1.0, 1.0, 1.0])
+
     @property
     def event_shape(self) -> tuple[int, ...]:
         """Shape of one outcome, (K,)."""

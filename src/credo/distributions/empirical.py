@@ -55,6 +55,12 @@ class Empirical(Univariate):
             )
         self._set(draws=values, weights=shares)
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        draws = np.random.default_rng(0).integers(0, 9, size=(30, 2))
+        return cls(draws), cls([1.0, 2.0, 4.0], [0.5, 0.3, 0.2])
+
     @cached_property
     def batch_shape(self) -> tuple[int, ...]:
         """Shape of the batch: that of one draw."""

@@ -35,6 +35,11 @@ class Exponential(Univariate):
     def __init__(self, rate: ArrayLike) -> None:
         self._set(rate=positive("rate", rate, "A rate is an inverse mean."))
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        return cls([0.5, 4.0]), cls(1.0)
+
     def support(self) -> tuple[Array, Array]:
         """Return 0 and infinity."""
         return self._full(0.0), self._full(np.inf)

@@ -46,6 +46,11 @@ class Gamma(Univariate):
         advice = "A rate is an inverse scale."
         self._set(shape=positive("shape", shape), rate=positive("rate", rate, advice))
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        return cls([0.7, 3.0], 2.0), cls(1.0, 1.0)
+
     def support(self) -> tuple[Array, Array]:
         """Return 0 and infinity."""
         return self._full(0.0), self._full(np.inf)

@@ -41,6 +41,11 @@ class InverseGamma(Univariate):
     def __init__(self, shape: ArrayLike, rate: ArrayLike) -> None:
         self._set(shape=positive("shape", shape), rate=positive("rate", rate))
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        return cls([5.5, 7.0], 2.0), cls(3.0, 1.0)
+
     def reciprocal(self) -> Gamma:
         """Return the distribution of ``1 / x``, a precision if this is a variance."""
         return Gamma(self.shape, self.rate)

@@ -28,6 +28,12 @@ class InverseWishart(MatrixDistribution):
            [0., 1.]])
     """
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        spread = [[2.0, 0.6], [0.6, 1.0]]
+        return cls(9.0, spread), cls(7.0, np.eye(2))
+
     def inverse(self) -> Wishart:
         """Return the distribution of the inverse matrix."""
         return Wishart(self.df, cholesky(self.scale_matrix).inverse())

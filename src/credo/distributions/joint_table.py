@@ -65,6 +65,11 @@ class JointTable:
         object.__setattr__(self, "states", ordered)
 
     @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        return (cls([[0.1, 0.2], [0.3, 0.4]], {"a": ["x", "y"], "b": [0, 1]}),)
+
+    @classmethod
     def from_mapping(
         cls, names: Sequence[str], entries: Mapping[tuple[State, ...], float]
     ) -> Self:

@@ -35,6 +35,11 @@ class Laplace(SymmetricLocationScale):
         advice = "Pass the mean absolute deviation."
         self._set(loc=real("loc", loc), scale=positive("scale", scale, advice))
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        return cls([0.0, 1.0], 2.0), cls(0.5, 1.0)
+
     def _standard_log_prob(self, z: Array) -> Array:
         return np.asarray(-np.abs(z) - np.log(2.0))
 

@@ -1,6 +1,7 @@
 """The Lomax (Pareto II) distribution of a positive number with a heavy tail."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,6 +39,11 @@ class Lomax(Univariate):
 
     def __init__(self, shape: ArrayLike, scale: ArrayLike) -> None:
         self._set(shape=positive("shape", shape), scale=positive("scale", scale))
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        return (cls([5.0, 6.0], 2.0),)
 
     def support(self) -> tuple[Array, Array]:
         """Return 0 and infinity."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.random import Generator
@@ -72,6 +72,11 @@ class Mixture(Univariate):
         self._set(weights=shares, components=parts)
         if self._pooled is None:
             _refuse_fractions(parts)
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        return (cls([0.3, 0.7], (Normal([-1.0, 0.0], 1.0), Normal(3.0, 0.5))),)
 
     @cached_property
     def _pooled(self) -> Empirical | None:

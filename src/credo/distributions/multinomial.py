@@ -45,6 +45,11 @@ class Multinomial(Distribution):
             probability=simplex("probability", probability),
         )
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        return cls(4, [[0.2, 0.5, 0.3]]), cls(4, [[0.4, 0.4, 0.2]])
+
     @property
     def event_shape(self) -> tuple[int, ...]:
         """Shape of one outcome, (K,)."""

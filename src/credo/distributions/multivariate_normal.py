@@ -48,6 +48,17 @@ class MultivariateNormal(Elliptical):
         self._set(loc=self._matching_center(loc, form), form=form)
 
     @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        spread = [[2.0, 0.6], [0.6, 1.0]]
+        return (
+            cls([[0.0, 1.0], [2.0, 0.0]], spread),
+            cls([0.0, 0.0], np.eye(2)),
+            cls.from_precision([0.0, 1.0], spread),
+            cls.from_low_rank([0.0, 1.0], [[1.0], [2.0]], 0.5),
+        )
+
+    @classmethod
     def from_precision(cls, loc: ArrayLike, precision: ArrayLike) -> Self:
         """Return the distribution whose inverse covariance is ``precision``."""
         form = PrecisionForm(square("precision", precision))

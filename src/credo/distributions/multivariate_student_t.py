@@ -46,6 +46,11 @@ class MultivariateStudentT(Elliptical):
             form=form,
         )
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        return (cls(7.0, [0.0, 1.0], [[2.0, 0.6], [0.6, 1.0]]),)
+
     def require_valid(self) -> None:
         """Raise an error unless center, matrix and degrees of freedom are valid and agree."""
         positive("df", self.df)

@@ -46,6 +46,11 @@ class NegativeBinomial(Discrete):
         )
         self._set(shape=positive("shape", shape), probability=p)
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        return cls([0.8, 3.0], 0.3), cls([0.8, 3.0], 0.5)
+
     def support(self) -> tuple[Array, Array]:
         """Return 0 and infinity."""
         return self._full(0.0), self._full(np.inf)

@@ -37,6 +37,11 @@ class Normal(SymmetricLocationScale):
     def __init__(self, loc: ArrayLike, scale: ArrayLike) -> None:
         self._set(loc=real("loc", loc), scale=positive("scale", scale, SCALE_ADVICE))
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        return cls([0.0, 1.0], 2.0), cls(1.0, 1.0)
+
     def _standard_log_prob(self, z: Array) -> Array:
         with np.errstate(over="ignore"):
             return -0.5 * z * z - LOG_ROOT_TWO_PI

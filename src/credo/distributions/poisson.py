@@ -35,6 +35,11 @@ class Poisson(Discrete):
     def __init__(self, rate: ArrayLike) -> None:
         self._set(rate=non_negative("rate", rate, "Pass expected counts."))
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        return cls([0.5, 7.0]), cls(2.0)
+
     def support(self) -> tuple[Array, Array]:
         """Return 0 and infinity."""
         return self._full(0.0), self._full(np.inf)

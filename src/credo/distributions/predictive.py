@@ -2,12 +2,13 @@
 
 from collections.abc import Sized
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
+from credo import distributions
 from credo.distributions.distribution import Distribution
 from credo.distributions.parameter import non_negative
 from credo.distributions.univariate import Univariate
@@ -51,6 +52,12 @@ class Predictive(Univariate):
             epistemic_std=_spread("epistemic_std", epistemic_std, advice),
             aleatoric_std=_spread("aleatoric_std", aleatoric_std, advice),
         )
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        normal = distributions.Normal
+        return cls(normal([0.0, 1.0], 5.0), 3.0, 4.0), cls(normal(1.0, 1.0), 0.6, 0.8)
 
     @property
     def is_discrete(self) -> bool:

@@ -1,6 +1,7 @@
 """Student's t distribution of one number."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.random import Generator
@@ -45,6 +46,11 @@ class StudentT(SymmetricLocationScale):
             loc=real("loc", loc),
             scale=positive("scale", scale, "Pass the scale, not its square or logarithm."),
         )
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        return (cls([6.0, 9.0], 1.0, 2.0),)
 
     def mean(self) -> Array:
         """Return ``loc``, or NaN where ``df <= 1``."""

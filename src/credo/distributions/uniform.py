@@ -42,6 +42,11 @@ class Uniform(Univariate):
         advice = "Pass narrower limits."
         require("high - low", width, np.isfinite, "a finite number", advice)
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        return cls([0.0, 1.0], 3.0), cls(-1.0, 4.0)
+
     @property
     def _width(self) -> Array:
         return self.high - self.low

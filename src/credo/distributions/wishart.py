@@ -95,6 +95,12 @@ class Wishart(MatrixDistribution):
            [0., 4.]])
     """
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        spread = [[2.0, 0.6], [0.6, 1.0]]
+        return cls(5.0, spread), cls(4.0, np.eye(2))
+
     def log_prob(self, x: ArrayLike) -> Array:
         """Return the log density of matrices in the last two axes of ``x``."""
         factor = cholesky(x, largest_jitter=0.0)

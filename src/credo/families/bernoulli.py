@@ -20,6 +20,7 @@ from credo.families.belief import Belief
 from credo.families.rows import as_label, as_rows, as_weight, weight_by_entry, weighted_sum
 from credo.families.statistics import Sums
 from credo.numerics.array import Array, as_float
+from credo.numerics.example import Example
 from credo.numerics.form import Form
 from credo.numerics.linear.grouped import group_binary_totals
 
@@ -38,6 +39,12 @@ class BernoulliStatistics(Sums):
 
     successes: Annotated[Array, Form("...", 0.0)]
     failures: Annotated[Array, Form("...", 0.0)]
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return examples for the laws, and for saving."""
+        rows = as_float([[0, 1], [1, 1], [1, 0], [0, 1], [1, 0], [1, 1], [0, 0]])
+        return (Example(cls.of(rows), rows=rows),)
 
     @classmethod
     def of(cls, x: ArrayLike, weight: ArrayLike = 1.0) -> BernoulliStatistics:
@@ -99,6 +106,12 @@ class BetaBernoulli(Belief):
 
     def __init__(self, a: ArrayLike, b: ArrayLike) -> None:
         self._fill(a=positive("a", a), b=positive("b", b))
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return examples for the laws, and for saving."""
+        data = BernoulliStatistics.examples()[0].told
+        return (Example(cls(1.5, [2.0, 0.7]), statistics=BernoulliStatistics, **data),)
 
     def update(self, statistics: BernoulliStatistics) -> BetaBernoulli:
         """Return the posterior; updating by parts equals updating by their sum."""

@@ -20,6 +20,7 @@ from credo.families.belief import Belief
 from credo.families.rows import as_label, as_rows, as_weight
 from credo.families.statistics import Sums
 from credo.numerics.array import Array, as_float
+from credo.numerics.example import Example
 from credo.numerics.form import MOST_COUNTED, SMALLEST, Form
 from credo.numerics.linear.grouped import group_counts
 
@@ -38,6 +39,13 @@ class CategoricalStatistics(Sums):
 
     counts: Annotated[Array, Form("... m", 0.0)]
     _event_dims: ClassVar[dict[str, int]] = {"counts": 1}
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return examples for the laws, and for saving."""
+        rows = as_float([[0, 2], [1, 1], [2, 0], [0, 1], [1, 2], [1, 1], [2, 0]])
+        states = {"n_states": 3}
+        return (Example(cls.of(rows, **states), rows=rows, settings=states),)
 
     @classmethod
     def of(
@@ -106,6 +114,12 @@ class DirichletCategorical(Belief):
 
     def __init__(self, concentration: ArrayLike) -> None:
         self._fill(concentration=np.atleast_1d(positive("concentration", concentration)))
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return examples for the laws, and for saving."""
+        data = CategoricalStatistics.examples()[0].told
+        return (Example(cls([0.5, 1.0, 2.5]), statistics=CategoricalStatistics, **data),)
 
     def update(self, statistics: CategoricalStatistics) -> DirichletCategorical:
         """Return the posterior; updating by parts equals updating by their sum."""

@@ -21,6 +21,7 @@ from credo.families.belief import Belief
 from credo.families.rows import as_label, as_rows, as_weight, weight_by_entry, weighted_sum
 from credo.families.statistics import Sums
 from credo.numerics.array import Array, as_float
+from credo.numerics.example import Example
 from credo.numerics.form import Form
 from credo.numerics.linear.grouped import group_totals
 
@@ -41,6 +42,12 @@ class ExponentialStatistics(Sums):
 
     weight: Annotated[Array, Form("...", 0.0)]
     total: Annotated[Array, Form("...", 0.0)]
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return examples for the laws, and for saving."""
+        rows = np.abs(np.random.default_rng(0).normal(size=(7, 2)))
+        return (Example(cls.of(rows), rows=rows),)
 
     @classmethod
     def of(cls, x: ArrayLike, weight: ArrayLike = 1.0) -> ExponentialStatistics:
@@ -95,6 +102,12 @@ class GammaExponential(Belief):
 
     def __init__(self, shape: ArrayLike, rate: ArrayLike) -> None:
         self._fill(shape=positive("shape", shape), rate=positive("rate", rate))
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return examples for the laws, and for saving."""
+        data = ExponentialStatistics.examples()[0].told
+        return (Example(cls([2.5, 3.0], 1.3), statistics=ExponentialStatistics, **data),)
 
     def update(self, statistics: ExponentialStatistics) -> GammaExponential:
         """Return the posterior; updating by parts equals updating by their sum."""

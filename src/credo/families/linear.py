@@ -8,6 +8,7 @@ caller asks which one it holds.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any
@@ -18,10 +19,11 @@ from numpy.typing import ArrayLike, NDArray
 from credo.distributions.normal import Normal
 from credo.families.rows import as_label, group_rows
 from credo.numerics.array import Array, as_float
+from credo.numerics.example import Example
 from credo.numerics.form import MAX_FEATURES, Form
 from credo.numerics.linear.moments import Moments
 
-__all__ = ["LinearResponse", "LinearStatistics"]
+__all__ = ["LinearResponse", "LinearStatistics", "OutputLast"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +100,12 @@ class LinearStatistics:
 
     n_features: Annotated[int, Form(low=0, high=MAX_FEATURES)]
     form: Rows | Moments
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return examples for the laws, and for saving."""
+        rows = np.random.default_rng(0).normal(size=(7, 2)) @ [[2.0, 0.6], [0.6, 1.0]]
+        return (Example(OutputLast.of(rows), statistics=OutputLast, rows=rows),)
 
     def __post_init__(self) -> None:
         # One NaN among many rows makes their summary NaN, so that no extra pass is needed.
@@ -259,3 +267,32 @@ def _take(weight: Array, places: list[int], amount: float) -> None:
             "only rows that were added can be forgotten; found a row that is not there, or "
             "with less weight. Subtract statistics of rows that are part of the total."
         )
+
+
+class OutputLast:
+    """Statistics of rows whose last column is the output, which is how laws pass data.
+
+    A column of ones is put before the inputs.
+    """
+
+    @staticmethod
+    def of(rows: Array, weight: ArrayLike = 1.0) -> LinearStatistics:
+        """Return the statistics of all rows."""
+        return LinearStatistics.of(OutputLast._inputs(rows), rows[:, -1], weight)
+
+    @staticmethod
+    def by_group(
+        rows: Array, label: ArrayLike, k: int, weight: ArrayLike = 1.0
+    ) -> tuple[LinearStatistics, ...]:
+        """Return the statistics of each group."""
+        inputs = OutputLast._inputs(rows)
+        return LinearStatistics.by_group(inputs, rows[:, -1], label, k, weight)
+
+    @staticmethod
+    def read(function: Callable[[Array, Array], Array], row: Array) -> Array:
+        """Return a function of inputs and output at one row."""
+        return np.squeeze(function(OutputLast._inputs(row[None])[0], row[-1]))
+
+    @staticmethod
+    def _inputs(rows: Array) -> Array:
+        return np.hstack([np.ones((len(rows), 1)), rows[:, :-1]])

@@ -20,8 +20,9 @@ from credo.distributions.gamma import Gamma
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.distributions.normal import Normal
 from credo.distributions.student_t import StudentT
-from credo.families.linear import LinearResponse, LinearStatistics
+from credo.families.linear import LinearResponse, LinearStatistics, OutputLast
 from credo.numerics.array import Array, as_float
+from credo.numerics.example import Example
 from credo.numerics.form import FINITE, Form
 
 __all__ = ["LinearGaussian", "LinearGaussianGamma", "LinearPredictive"]
@@ -70,6 +71,13 @@ class LinearGaussian:
     location: Annotated[Array, Form("d")]
     precision: Annotated[Array, Form("d d", -FINITE, FINITE)]
     noise_precision: float
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return examples for the laws, and for saving."""
+        data = LinearStatistics.examples()[0].told
+        prior = cls(as_float([0.4, -0.3]), as_float([[2.0, 0.6], [0.6, 1.0]]), 2.5)
+        return (Example(prior, **data, read=OutputLast.read, maximum_likelihood=False),)
 
     def update(self, statistics: LinearStatistics) -> LinearGaussian:
         """Return the posterior; updating by parts equals updating by their sum."""
@@ -135,6 +143,13 @@ class LinearGaussianGamma:
     location: Annotated[Array, Form("d")]
     precision: Annotated[Array, Form("d d", -FINITE, FINITE)]
     noise: Gamma
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return examples for the laws, and for saving."""
+        data = LinearStatistics.examples()[0].told
+        prior = cls(as_float([0.4, -0.3]), as_float([[2.0, 0.6], [0.6, 1.0]]), Gamma(3.0, 2.0))
+        return (Example(prior, **data, read=OutputLast.read),)
 
     def update(self, statistics: LinearStatistics) -> LinearGaussianGamma:
         """Return the posterior; updating by parts equals updating by their sum."""

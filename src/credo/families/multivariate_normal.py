@@ -23,6 +23,7 @@ from credo.families.rows import as_complete_rows, as_label, as_weight
 from credo.families.statistics import Statistics, remaining
 from credo.numerics.array import Array
 from credo.numerics.constant import usual_variance
+from credo.numerics.example import Example
 from credo.numerics.form import FINITE, Form
 from credo.numerics.linear.grouped import group_scatter_matrices
 from credo.numerics.linear.linear_algebra import cholesky
@@ -49,6 +50,12 @@ class MultivariateNormalStatistics(Statistics):
     mean: Annotated[Array, Form("... d")]
     scatter: Annotated[Array, Form("... d d", -FINITE, FINITE)]
     _event_dims: ClassVar[dict[str, int]] = {"mean": 1, "scatter": 2}
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return examples for the laws, and for saving."""
+        rows = np.random.default_rng(0).normal(size=(7, 2)) @ [[2.0, 0.6], [0.6, 1.0]]
+        return (Example(cls.of(rows), rows=rows),)
 
     @classmethod
     def of(cls, x: ArrayLike, weight: ArrayLike = 1.0) -> MultivariateNormalStatistics:
@@ -151,6 +158,18 @@ class NormalInverseWishart(Belief):
             strength=positive("strength", strength),
             df=degrees_of_freedom(df, matrix.shape[-1]),
             scale_matrix=matrix,
+        )
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return examples for the laws, and for saving."""
+        data = MultivariateNormalStatistics.examples()[0].told
+        return (
+            Example(
+                cls([0.3, -1.0], 0.7, 4.5, [[2.0, 0.6], [0.6, 1.0]]),
+                statistics=MultivariateNormalStatistics,
+                **data,
+            ),
         )
 
     @classmethod

@@ -24,6 +24,7 @@ from credo.families.rows import as_label, as_rows, as_weight, weight_by_entry, w
 from credo.families.statistics import Statistics, remaining
 from credo.numerics.array import Array, as_float
 from credo.numerics.constant import is_constant, usual_variance
+from credo.numerics.example import Example
 from credo.numerics.form import FINITE, Form
 from credo.numerics.linear.grouped import group_moments
 
@@ -49,6 +50,12 @@ class NormalStatistics(Statistics):
     weight: Annotated[Array, Form("...", 0.0)]
     mean: Annotated[Array, Form("...")]
     scatter: Annotated[Array, Form("...", 0.0, FINITE)]
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return examples for the laws, and for saving."""
+        rows = np.random.default_rng(0).normal(size=(7, 2)) @ [[2.0, 0.6], [0.6, 1.0]]
+        return (Example(cls.of(rows), rows=rows),)
 
     @classmethod
     def of(cls, x: ArrayLike, weight: ArrayLike = 1.0) -> NormalStatistics:
@@ -164,6 +171,12 @@ class NormalInverseGamma(Belief):
             shape=positive("shape", shape),
             rate=positive("rate", rate),
         )
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return examples for the laws, and for saving."""
+        data = NormalStatistics.examples()[0].told
+        return (Example(cls([0.3, -1.0], 0.7, 1.5, 2.0), statistics=NormalStatistics, **data),)
 
     @classmethod
     def weak(cls, pooled: NormalStatistics) -> NormalInverseGamma:

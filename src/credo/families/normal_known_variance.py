@@ -16,6 +16,7 @@ from credo.distributions.parameter import positive, real
 from credo.families.belief import Belief
 from credo.families.normal import NormalStatistics
 from credo.numerics.array import Array, as_float
+from credo.numerics.example import Example
 
 __all__ = ["NormalKnownVariance"]
 
@@ -48,6 +49,19 @@ class NormalKnownVariance(Belief):
             location=real("location", location),
             scale=positive("scale", scale),
             variance=positive("variance", variance),
+        )
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return examples for the laws, and for saving."""
+        data = NormalStatistics.examples()[0].told
+        return (
+            Example(
+                cls(0.3, 0.7, [2.0, 1.0]),
+                statistics=NormalStatistics,
+                **data,
+                maximum_likelihood=False,
+            ),
         )
 
     def update(self, statistics: NormalStatistics) -> NormalKnownVariance:

@@ -21,6 +21,7 @@ from credo.families.belief import Belief
 from credo.families.rows import as_label, as_rows, as_weight, weight_by_entry, weighted_sum
 from credo.families.statistics import Sums
 from credo.numerics.array import Array, as_float
+from credo.numerics.example import Example
 from credo.numerics.form import Form
 from credo.numerics.linear.grouped import group_log_factorials
 
@@ -44,6 +45,12 @@ class PoissonStatistics(Sums):
     weight: Annotated[Array, Form("...", 0.0)]
     total: Annotated[Array, Form("...", 0.0)]
     log_factorial: Annotated[Array, Form("...", 0.0)]
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return examples for the laws, and for saving."""
+        rows = as_float([[0, 4], [3, 1], [2, 7], [0, 5], [1, 2], [1, 9], [2, 3]])
+        return (Example(cls.of(rows), rows=rows),)
 
     @classmethod
     def of(cls, x: ArrayLike, weight: ArrayLike = 1.0) -> PoissonStatistics:
@@ -100,6 +107,12 @@ class GammaPoisson(Belief):
 
     def __init__(self, shape: ArrayLike, rate: ArrayLike) -> None:
         self._fill(shape=positive("shape", shape), rate=positive("rate", rate))
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return examples for the laws, and for saving."""
+        data = PoissonStatistics.examples()[0].told
+        return (Example(cls(2.5, [1.3, 0.2]), statistics=PoissonStatistics, **data),)
 
     def update(self, statistics: PoissonStatistics) -> GammaPoisson:
         """Return the posterior; updating by parts equals updating by their sum."""

@@ -21,6 +21,7 @@ from credo.distributions.parameter import positive, real, require
 from credo.families.belief import Belief
 from credo.families.normal import NormalStatistics
 from credo.numerics.array import Array, as_float
+from credo.numerics.example import Example
 
 __all__ = ["SphericalNormalInverseGamma"]
 
@@ -64,6 +65,19 @@ class SphericalNormalInverseGamma(Belief):
             strength=worth,
             shape=positive("shape", shape),
             rate=positive("rate", rate),
+        )
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return examples for the laws, and for saving."""
+        data = NormalStatistics.examples()[0].told
+        return (
+            Example(
+                cls([0.3, -1.0], [0.7, 1.1], 1.5, 2.0),
+                statistics=NormalStatistics,
+                **data,
+                maximum_likelihood=False,
+            ),
         )
 
     @classmethod

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -25,6 +26,7 @@ from credo.families.multivariate_normal import (
     log_inverse_wishart_normalizer,
 )
 from credo.numerics.array import Array
+from credo.numerics.example import Example
 
 __all__ = ["TiedNormalInverseWishart"]
 
@@ -72,6 +74,19 @@ class TiedNormalInverseWishart(Belief):
             ),
             df=degrees_of_freedom(df, matrix.shape[-1]),
             scale_matrix=matrix,
+        )
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return examples for the laws, and for saving."""
+        prior = cls([[0.3, -1.0], [0.0, 0.5]], [0.7, 1.1], 4.5, [[2.0, 0.6], [0.6, 1.0]])
+        rows = MultivariateNormalStatistics.examples()[0].told["rows"]
+        grouped = np.column_stack([rows, [0, 1, 0, 0, 1, 1, 0]])
+        read = GroupLast.read
+        return (
+            Example(
+                prior, statistics=GroupLast, rows=grouped, read=read, maximum_likelihood=False
+            ),
         )
 
     @classmethod
@@ -151,3 +166,18 @@ class TiedNormalInverseWishart(Belief):
         return np.asarray(
             log_inverse_wishart_normalizer(self.df, self.scale_matrix) + about_means
         )
+
+
+class GroupLast:
+    """Statistics of rows whose last column is their group, which is how laws pass data."""
+
+    @staticmethod
+    def of(rows: Array, weight: ArrayLike = 1.0) -> MultivariateNormalStatistics:
+        """Return the statistics of two groups."""
+        groups = rows[:, -1].astype(np.intp)
+        return MultivariateNormalStatistics.by_group(rows[:, :-1], groups, 2, weight)
+
+    @staticmethod
+    def read(function: Callable[[Array], Array], row: Array) -> Array:
+        """Return a function of the columns, of the group that the row is in."""
+        return function(row[:-1])[..., int(row[-1])]

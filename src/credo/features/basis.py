@@ -11,6 +11,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from credo import features
 from credo.numerics.array import Array, as_float
 
 __all__ = ["MAX_COLUMNS", "Basis", "ConcatenatedBasis", "n_distinct"]
@@ -142,6 +143,13 @@ class ConcatenatedBasis(Basis):
     """
 
     parts: tuple[Basis, ...]
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        spline, bumps = features.SplineBasis(4), features.RadialBasis(3)
+        line, waves = features.LinearBasis(), features.FourierBasis(1)
+        return cls((spline, bumps)), cls((line, waves))
 
     def place(self, X: ArrayLike) -> Self:
         """Return the basis with every part placed on ``X``."""

@@ -9,6 +9,7 @@ from typing import Annotated, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from credo import features
 from credo.features.basis import Basis
 from credo.features.linear import LinearBasis
 from credo.features.placement import column_spread
@@ -99,6 +100,15 @@ class ContinuedBasis(Basis):
     placed_center: Annotated[Array | None, Form("2 d")] = field(default=None, repr=False)
     placed_trend: Annotated[Array | None, Form("d m")] = field(default=None, repr=False)
     placed_bends: Annotated[Array | None, Form("n m")] = field(default=None, repr=False)
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        return (
+            cls(features.PolynomialBasis(3, orthogonal=True)),
+            cls(features.SplineBasis(4) + features.RadialBasis(3)),
+            cls(LinearBasis()),
+        )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,12 +1,14 @@
 """Sines and cosines of each input."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from credo.features.additive import AdditiveBasis
 from credo.numerics.array import Array, as_float
+from credo.numerics.example import Example
 
 __all__ = ["FourierBasis"]
 
@@ -35,6 +37,11 @@ class FourierBasis(AdditiveBasis):
 
     n_harmonics: int = 3
     period: ArrayLike | None = None
+
+    @classmethod
+    def examples(cls) -> tuple[Self | Example, ...]:
+        """Return examples for the laws, and for saving."""
+        return cls(2), Example(cls(2, period=[1.5, 2.0]), unit_free=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()

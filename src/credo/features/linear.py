@@ -23,6 +23,11 @@ class LinearBasis(Basis):
     array([[1., 2.], [3., 4.]])
     """
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        return (cls(),)
+
     def place(self, X: ArrayLike) -> Self:
         """Return the basis itself: nothing depends on the training inputs."""
         self._training_inputs(X)

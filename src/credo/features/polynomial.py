@@ -60,6 +60,11 @@ class PolynomialBasis(Basis):
         default=None, repr=False
     )
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        return cls(3), cls(3, orthogonal=True)
+
     def __post_init__(self) -> None:
         super().__post_init__()
         self._require_count(0, degree=self.degree)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from credo.features.basis import Basis
 from credo.features.placement import column_spread
 from credo.numerics.array import Array, as_float
+from credo.numerics.example import Example
 from credo.numerics.form import SMALLEST, Form
 from credo.numerics.linear.clustering import kmeans
 from credo.numerics.linear.distance import squared_distances
@@ -66,6 +67,16 @@ class RadialBasis(Basis):
         default=None, repr=False
     )
     placed_scale: Annotated[Array | None, Form("d", SMALLEST)] = field(default=None, repr=False)
+
+    @classmethod
+    def examples(cls) -> tuple[Self | Example, ...]:
+        """Return examples for the laws, and for saving."""
+        return (
+            cls(8),
+            cls(3, centers="uniform", width="mean_square", width_scale=1.5),
+            cls(centers="data", per_center=True, width_scale=0.3),
+            Example(cls(centers=[[0.0, 0.0], [1.0, 1.0]], width=0.7), unit_free=False),
+        )
 
     def __post_init__(self) -> None:
         super().__post_init__()

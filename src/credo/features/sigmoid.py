@@ -1,11 +1,13 @@
 """Smooth steps along each input."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from credo.features.additive import AdditiveBasis
 from credo.numerics.array import Array
+from credo.numerics.example import Example
 from credo.numerics.special.log_domain import sigmoid
 
 __all__ = ["SigmoidBasis"]
@@ -33,6 +35,11 @@ class SigmoidBasis(AdditiveBasis):
 
     n_centers: int = 5
     slope: float | None = None
+
+    @classmethod
+    def examples(cls) -> tuple[Self | Example, ...]:
+        """Return examples for the laws, and for saving."""
+        return cls(3), Example(cls(2, slope=0.4), unit_free=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,7 +1,7 @@
 """Cubic B-splines of each input."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -45,6 +45,11 @@ class SplineBasis(AdditiveBasis):
 
     n_knots: int = 8
     placement: str = "quantile"
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        return cls(5), cls(5, placement="uniform")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -10,6 +10,7 @@ from credo.inference.discrete.approximate.gibbs import (
     ReducibleChainWarning as ReducibleChainWarning,
 )
 from credo.inference.discrete.approximate.gibbs import TableGibbs as TableGibbs
+from credo.inference.discrete.approximate.graph_cut import GraphCut as GraphCut
 from credo.inference.discrete.approximate.graph_cut import graph_cut as graph_cut
 from credo.inference.discrete.approximate.importance import (
     ImportanceMarginals as ImportanceMarginals,
@@ -47,6 +48,7 @@ from credo.inference.engine.error import ImpossibleFindings as ImpossibleFinding
 from credo.inference.engine.error import InferenceTooLarge as InferenceTooLarge
 from credo.inference.engine.error import NoExactAnswer as NoExactAnswer
 from credo.inference.engine.error import NotSubmodular as NotSubmodular
+from credo.inference.engine.method import methods as methods
 from credo.inference.engine.model_evidence import bic_evidence as bic_evidence
 from credo.inference.engine.model_evidence import laplace_evidence as laplace_evidence
 from credo.inference.engine.model_evidence import model_posterior as model_posterior

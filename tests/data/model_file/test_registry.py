@@ -21,12 +21,12 @@ from credo.data.model_file.registry import (
 )
 from credo.exports import stub_lines
 from resealing import storable_classes
+from rooms import every_example
 
 ROOMS = ["distributions", "families", "features", "inference", "models"]
 # What an engine found for one question is asked for again, never kept in a file; networks
 # themselves are kept by save_network.
 ANSWERS = ("Marginals", "Posterior", "Draws", "Elimination")
-MATRIX = np.array([[2.0, 0.3], [0.3, 1.0]])
 X = np.random.default_rng(0).normal(size=(30, 2))
 
 
@@ -85,43 +85,16 @@ def test_a_class_of_the_same_name_elsewhere_is_not_ours():
         registered_class("Stranger")
 
 
+EXAMPLES = [example.it for example in every_example("distributions", "families", "features")]
 VALUES = [
-    d.Normal([0.0, 1.0], 2.0),
-    d.StudentT(3.0, 0.0, 1.0),
-    d.Gamma(2.0, [1.0, 2.0]),
-    d.MultivariateNormal([0.0, 1.0], MATRIX),
-    d.MultivariateNormal.from_precision([0.0, 1.0], MATRIX),
-    d.MultivariateNormal.from_low_rank([0.0, 1.0], [[1.0], [2.0]], 0.5),
-    d.Mixture([0.3, 0.7], (d.Normal(0.0, 1.0), d.Normal(2.0, 0.5))),
-    d.MultivariateStudentT(4.0, [0.0, 1.0], MATRIX),
-    d.Wishart(5.0, MATRIX),
-    d.InverseWishart(5.0, MATRIX),
-    d.Dirichlet([[1.0, 2.0], [0.3, 0.1]]),
-    d.Categorical([0.1, 0.2, 0.7], labels=["rain", "sun", "snow"]),
-    d.Categorical([[0.1, 0.2, 0.7], [1 / 3, 1 / 3, 1 / 3]]),
-    d.Multinomial(5, [0.1, 0.2, 0.7]),
-    d.Binomial(5, [0.1, 0.2]),
-    d.Empirical(X, [0.7 / 30 + 0.02 * (i % 2) for i in range(30)]),
-    d.JointTable([[0.1, 0.2], [0.3, 0.4]], {"a": ["x", "y"], "b": [0, 1]}),
-    f.NormalStatistics.of(X),
+    *EXAMPLES,
+    *(value.place(X) for value in EXAMPLES if isinstance(value, b.Basis)),
+    *d.JointTable.examples(),
     f.NormalInverseGamma(0.3, 0.7, 1.5, 2.0).update(f.NormalStatistics.of(X)),
-    f.MultivariateNormalStatistics.of(X),
-    f.BetaBernoulli(1.0, 2.0),
-    f.DirichletCategorical([1.0, 2.0, 3.0]),
-    b.PolynomialBasis(3),
-    b.PolynomialBasis(3, orthogonal=True).place(X),
-    b.RadialBasis(4).place(X),
-    b.RadialBasis(centers=X[:3], width=0.5).place(X),
-    b.FourierBasis(2).place(X),
-    b.SigmoidBasis(3).place(X),
-    b.SplineBasis().place(X),
-    b.ContinuedBasis(b.SplineBasis() + b.RadialBasis(4)).place(X),
-    b.ContinuedBasis(b.LinearBasis()).place(X),
-    (b.LinearBasis() + b.PolynomialBasis(2)).place(X),
 ]
 
 
-@pytest.mark.parametrize("value", VALUES, ids=lambda v: type(v).__name__)
+@pytest.mark.parametrize("value", VALUES, ids=lambda v: str(v)[:60])
 def test_a_value_and_its_loaded_copy_are_the_same_in_every_field(value, tmp_path):
     save(value, tmp_path / "v.credo")
     copy = load(tmp_path / "v.credo")
@@ -136,7 +109,7 @@ def test_a_value_and_its_loaded_copy_are_the_same_in_every_field(value, tmp_path
 @pytest.mark.parametrize(
     "value",
     [v for v in VALUES if isinstance(v, d.Distribution)],
-    ids=lambda v: type(v).__name__,
+    ids=lambda v: str(v)[:60],
 )
 def test_a_loaded_distribution_draws_the_same(value, tmp_path):
     save(value, tmp_path / "v.credo")
@@ -147,7 +120,7 @@ def test_a_loaded_distribution_draws_the_same(value, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "value", [v for v in VALUES if isinstance(v, b.Basis)], ids=lambda v: type(v).__name__
+    "value", [v for v in VALUES if isinstance(v, b.Basis)], ids=lambda v: str(v)[:60]
 )
 def test_a_loaded_basis_gives_the_same_design(value, tmp_path):
     save(value, tmp_path / "v.credo")

@@ -206,7 +206,7 @@ def test_whatever_a_reader_raises_is_told_as_a_network_file_error(error, tmp_pat
     def fail(text):
         raise error
 
-    monkeypatch.setattr("credo.data.network_file.network_file.read_bif", fail)
+    monkeypatch.setattr("credo.data.network_file.bif.read_bif", fail)
     (tmp_path / "x.bif").write_text("network x { }")
     with pytest.raises(NetworkFileError, match=rf"^x\.bif: .*{type(error).__name__}"):
         load_network(tmp_path / "x.bif")

@@ -24,13 +24,14 @@ def test_alarm_has_its_published_size():
     assert (len(alarm.variables), len(alarm.graph.edges), alarm.n_parameters) == (37, 46, 509)
 
 
-@pytest.mark.parametrize("name", ["alarm", "asia"])
+@pytest.mark.parametrize("name", example_network_names())
 def test_the_files_are_as_credo_writes_them(name):
     text = bif_text(parts_of_network(load_example_network(name)))
     assert example_network_path(name).read_text() == text
 
 
 def test_an_unknown_network_is_refused_with_the_known_ones():
-    assert example_network_names() == ["alarm", "asia"]
-    with pytest.raises(ValueError, match=r"'alarm', 'asia'; found 'munin'"):
+    names = example_network_names()
+    assert {"alarm", "asia"} <= set(names)
+    with pytest.raises(ValueError, match=f"{', '.join(map(repr, names))}; found 'munin'"):
         load_example_network("munin")

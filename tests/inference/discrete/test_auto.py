@@ -5,13 +5,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from credo.inference.discrete.auto import METHODS, TableLadder
+from credo.inference.discrete.auto import TableLadder
 from credo.inference.discrete.exact_inference import TableInference
 from credo.inference.discrete.factor_problem import FactorProblem, table_of
 from credo.inference.discrete.findings import Findings
 from credo.inference.engine.account import Account, ApproximationWarning
 from credo.inference.engine.error import AnswerTooLarge, InferenceTooLarge, NotSubmodular
+from credo.inference.engine.method import methods
 
+METHODS = [method for method in methods() if method != "likelihood_weighting"]
 EVERYTHING = Findings(1)
 
 
@@ -200,7 +202,7 @@ def test_no_rows_have_no_answers(method):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found, _ = ladder.marginals(nothing, [1], method)
-        total, _ = ladder.total(nothing, method)
+        total, _ = ladder.total(nothing, "auto" if method == "gibbs" else method)
         table, _, _ = ladder.joint(nothing, [1, 2], method)
     assert found.probability[1].shape[0] == 0
     assert total.shape == (0,)

@@ -213,7 +213,7 @@ def test_mean_field_bounds_the_partition_but_gives_no_probability():
 @pytest.mark.parametrize("ask", ["log_partition", "log_prob"])
 def test_gibbs_draws_give_no_log_partition(ask):
     field, _ = nine_nodes(np.random.default_rng(3))
-    with pytest.raises(ValueError, match=r'found method="gibbs".*Use "importance"'):
+    with pytest.raises(ValueError, match=r'found method="gibbs".*Use .*"importance"'):
         getattr(field, ask)({"1": 0}, method="gibbs")
     assert np.isnan(field.marginals({"1": 0}, method="gibbs").log_prob)
 

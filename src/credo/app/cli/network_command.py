@@ -5,13 +5,14 @@ One option may be followed by several values, as in ``--given a=1 b=2``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import click
 
 from credo import app
 from credo.app.cli.option import FilePath, InOrder, quote_formulas
+from credo.data.network_file.formats import main_extensions
 
 __all__ = ["ManyValues", "network", "query", "spread_values"]
 
@@ -67,6 +68,12 @@ def spread_values(
     return spread
 
 
+def named_formats(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command whose help names the formats of network files."""
+    command.__doc__ = (command.__doc__ or "").format(formats=main_extensions())
+    return command
+
+
 given = click.option(
     "--given",
     multiple=True,
@@ -102,8 +109,13 @@ do = click.option(
     "nothing is known.",
 )
 @click.option("--out", type=FilePath, help="Where to write a CSV file.")
-@click.option("--method", default="auto", help="auto, exact, or the name of an approximation.")
+@click.option(
+    "--method",
+    default="auto",
+    help="auto, exact, or the name of an approximation; any other word lists the names.",
+)
 @quote_formulas
+@named_formats
 def query(
     network: Path,
     of: tuple[str, ...],
@@ -117,7 +129,7 @@ def query(
 ) -> None:
     """Say what is probable in a network given what is known, once or for each row of a table.
 
-    NETWORK is a .bif, .xmlbif, .uai or .json file, also with .gz.
+    NETWORK is a file of the kind {formats}, also with .gz.
 
     For example: credo query asia.bif --of lung --given smoke=yes dysp=yes
     """
@@ -135,10 +147,11 @@ def network(context: click.Context) -> None:
 
 @network.command()
 @click.argument("network", type=FilePath)
+@named_formats
 def info(network: Path) -> None:
     """Say what a network is made of, what exact answers cost, and what looks odd.
 
-    NETWORK is a .bif, .xmlbif, .uai or .json file, also with .gz.
+    NETWORK is a file of the kind {formats}, also with .gz.
     """
     app.network_job.info(network)
 
@@ -146,8 +159,9 @@ def info(network: Path) -> None:
 @network.command()
 @click.argument("network", type=FilePath)
 @click.argument("out", type=FilePath)
+@named_formats
 def convert(network: Path, out: Path) -> None:
-    """Write a network in another format: .bif, .xmlbif, .uai or .json.
+    """Write a network in another format: {formats}.
 
     NETWORK is the file to read, also with .gz, and OUT the file to write; its extension is
     the format.
@@ -169,6 +183,7 @@ def convert(network: Path, out: Path) -> None:
     help="Lines per node; rarer states share one line.",
 )
 @click.option("--names-only", is_flag=True, help="Draw names without probabilities.")
+@named_formats
 def draw(
     network: Path,
     out: Path,
@@ -179,7 +194,7 @@ def draw(
 ) -> None:
     """Draw a network, with bars for what is probable in each node.
 
-    NETWORK is a .bif, .xmlbif, .uai or .json file, also with .gz.
+    NETWORK is a file of the kind {formats}, also with .gz.
 
     For example: credo network draw asia.bif --out asia.svg --given smoke=yes dysp=yes
     """

@@ -34,7 +34,7 @@ from credo.data.network_file.case_table import read_cases
 from credo.data.network_file.network_file import save_network
 from credo.data.output import require_apart, require_writable
 from credo.graphs.variable import nearest
-from credo.inference.discrete.auto import METHODS
+from credo.inference.engine.method import methods
 from credo.models.network.network import Network
 from credo.models.network.value.findings import read_findings
 from credo.study.counting import count
@@ -43,7 +43,6 @@ __all__ = ["QuerySettings", "convert", "info", "query"]
 
 N_DIGITS = 10
 MOST_JOINT = 10_000
-WEIGHTING = "likelihood_weighting"
 
 
 @dataclass(frozen=True)
@@ -179,7 +178,7 @@ def _answer_cases(
 
 
 def _require_method(method: str) -> None:
-    known = (*METHODS, WEIGHTING)
+    known = methods()
     if method not in known:
         raise QuestionError(
             f"`method` must be one of {', '.join(known)}; found {method!r}."

@@ -19,9 +19,10 @@ from credo.inference.engine.error import (
     InferenceTooLarge,
     MemoryWithheld,
 )
+from credo.inference.engine.method import tells_total
 from credo.models.network.bayesian_network import BayesianNetwork
 from credo.models.network.markov_random_field import MarkovRandomField
-from credo.models.network.network import UNTOLD, Network
+from credo.models.network.network import Network
 
 __all__ = [
     "QuestionError",
@@ -61,7 +62,7 @@ def require_answers(net: Network, source: str, do: Mapping[str, Any]) -> None:
 
 def found_log_prob(net: Network, given: Any, do: Mapping[str, Any] | None, method: str) -> Any:
     """Return the log probability of findings, NaN if the method does not find it."""
-    if do or method in UNTOLD:
+    if do or not tells_total(method):
         return net.marginals(given, do or None, method).log_prob
     return net.log_prob(given, method)
 
@@ -70,7 +71,7 @@ def log_constant(net: Network, method: str) -> float:
     """Return the log of the sum of a network's density, NaN if the method does not find it."""
     if isinstance(net, BayesianNetwork):
         return 0.0
-    return math.nan if method in UNTOLD else float(net.log_partition(method=method))
+    return float(net.log_partition(method=method)) if tells_total(method) else math.nan
 
 
 @contextmanager

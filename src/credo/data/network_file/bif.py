@@ -19,6 +19,12 @@ import numpy as np
 
 from credo.data.error import NetworkFileError
 from credo.data.network_file.bif_text import labels_of, quoted_name, shielded, shown
+from credo.data.network_file.network_assembly import (
+    Network,
+    network_of_parts,
+    parts_of_network,
+)
+from credo.data.network_file.network_content import text_of
 from credo.data.network_file.network_part import (
     NetworkParts,
     TablePart,
@@ -37,7 +43,9 @@ __all__ = [
     "Block",
     "bif_text",
     "filled_table",
+    "read",
     "read_bif",
+    "write",
 ]
 
 
@@ -220,6 +228,16 @@ _TYPE = re.compile(
 )
 _SCOPE = re.compile(r"\s*\((.*)\)\s*", re.DOTALL)
 _KINDS = ("network", "variable", "probability")
+
+
+def read(content: bytes) -> Network:
+    """Return the network in a file."""
+    return network_of_parts(read_bif(text_of(content)))
+
+
+def write(net: Network) -> str:
+    """Return the text of a file."""
+    return bif_text(parts_of_network(net))
 
 
 def read_bif(text: str) -> NetworkParts:

@@ -12,10 +12,10 @@ from credo.data.network_file.network_part import (
     LARGEST_TABLE,
     NetworkParts,
     TablePart,
+    UaiParts,
     VariablePart,
     fault,
 )
-from credo.data.network_file.uai import UaiParts
 from credo.graphs.factor import Factor
 from credo.graphs.node.conditional import Conditional, DiscreteConditional
 from credo.graphs.node.conditional_table import ConditionalTable
@@ -26,12 +26,15 @@ from credo.models.network.markov_random_field import MarkovRandomField
 from credo.numerics.array import Array
 
 __all__ = [
+    "Network",
     "network_of_parts",
     "network_of_uai",
     "parts_of_network",
     "table_of",
     "uai_of_network",
 ]
+
+Network = BayesianNetwork | MarkovRandomField
 
 
 def network_of_parts(parts: NetworkParts) -> BayesianNetwork:
@@ -46,7 +49,7 @@ def network_of_parts(parts: NetworkParts) -> BayesianNetwork:
         raise fault(tables[error.cycle[-1]].line, str(error).removesuffix(".")) from error
 
 
-def network_of_uai(parts: UaiParts) -> BayesianNetwork | MarkovRandomField:
+def network_of_uai(parts: UaiParts) -> Network:
     """Return a Bayesian network or a Markov random field, as the file says of itself."""
     if parts.is_directed:
         return network_of_parts(NetworkParts(parts.variables, parts.tables))
@@ -58,7 +61,7 @@ def network_of_uai(parts: UaiParts) -> BayesianNetwork | MarkovRandomField:
     return MarkovRandomField(factors, tuple(variables.values()))
 
 
-def parts_of_network(net: BayesianNetwork | MarkovRandomField) -> NetworkParts:
+def parts_of_network(net: Network) -> NetworkParts:
     """Return the parts of a network of tables, its states as text.
 
     Raises
@@ -79,7 +82,7 @@ def parts_of_network(net: BayesianNetwork | MarkovRandomField) -> NetworkParts:
     return NetworkParts(tuple(variables), _tables(net))
 
 
-def uai_of_network(net: BayesianNetwork | MarkovRandomField) -> UaiParts:
+def uai_of_network(net: Network) -> UaiParts:
     """Return the parts of a UAI file; names and states become places in their order."""
     variables = tuple(
         VariablePart(name, variable.labels)

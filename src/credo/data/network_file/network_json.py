@@ -16,6 +16,7 @@ import numpy as np
 
 from credo.data.error import NetworkFileError
 from credo.data.network_file.json_field import array_of, field_of, state_labels
+from credo.data.network_file.network_content import text_of
 from credo.data.network_file.node_json import document_of_node, node_of_document, require_states
 from credo.graphs.factor import Factor
 from credo.graphs.variable import UnknownVariable, Variable, nearest
@@ -23,13 +24,23 @@ from credo.models.network.bayesian_network import BayesianNetwork
 from credo.models.network.factor_graph import FactorGraph
 from credo.models.network.markov_random_field import MarkovRandomField
 
-__all__ = ["VERSION", "json_text", "read_json"]
+__all__ = ["VERSION", "json_text", "read", "read_json", "write"]
 
 VERSION = 1
 
 _FORMAT = "credo network"
 _DIRECTED = "bayesian network"
 _FIELD, _FACTOR_GRAPH = "markov random field", "factor graph"
+
+
+def read(content: bytes) -> BayesianNetwork | MarkovRandomField:
+    """Return the network in a file."""
+    return read_json(text_of(content))
+
+
+def write(net: BayesianNetwork | MarkovRandomField) -> str:
+    """Return the text of a file."""
+    return json_text(net)
 
 
 def json_text(net: BayesianNetwork | MarkovRandomField) -> str:

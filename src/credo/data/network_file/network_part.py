@@ -21,6 +21,7 @@ __all__ = [
     "LARGEST_TABLE",
     "NetworkParts",
     "TablePart",
+    "UaiParts",
     "VariablePart",
     "by_name",
     "fault",
@@ -86,6 +87,15 @@ class NetworkParts:
                     f"every variable must have a table; found none for {name!r}. Add it, or "
                     "take the variable out; if the file was cut, copy it again",
                 )
+
+
+@dataclass(frozen=True)
+class UaiParts:
+    """The variables and tables of a UAI file; in a ``MARKOV`` one, any variable may be last."""
+
+    is_directed: bool
+    variables: tuple[VariablePart, ...]
+    tables: tuple[TablePart, ...]
 
 
 def fault(line: int, message: str) -> NetworkFileError:

@@ -1,4 +1,9 @@
-"""Nodes of networks as JSON objects: one record of fields for each kind there is.
+"""Nodes of networks as JSON objects: the kind of a node, and its fields by name.
+
+A node is a frozen dataclass; its fields other than ``child`` and ``parents`` are written as
+lists, numbers, truth values and text, a distribution as a tree of classes and fields. Which
+classes there are follows from the stub of `credo.graphs`, and ``kind`` in the body of a class
+is its word in files. What a field must be is read off its type; the rest the class checks.
 
 =============  ==========================================================================
 ``table``      ``probability`` (axes parents, child), and ``counts`` if it was learned
@@ -12,35 +17,116 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from functools import cache
+from importlib import import_module
+from types import MappingProxyType, NoneType
+from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.data.error import ModelFileError, NetworkFileError
 from credo.data.model_file.codec import Decoder, Encoder
 from credo.data.model_file.registry import registered_classes
+from credo.data.model_file.type_check import fits
 from credo.data.network_file.json_field import array_of, field_of, state_labels
 from credo.distributions.distribution import Distribution
+from credo.exports import stub_lines
 from credo.graphs.node.conditional import Conditional
-from credo.graphs.node.conditional_table import ConditionalTable
-from credo.graphs.node.deterministic import FunctionOfParents
-from credo.graphs.node.distribution_node import BoundDistribution, DistributionNode
-from credo.graphs.node.gaussian_node import GaussianNode
-from credo.graphs.node.noisy import LargestEffect
-from credo.graphs.node.parent_state import real_parents, setting_shape
-from credo.graphs.node.threshold import Logit, Probit
-from credo.graphs.node.threshold_node import ThresholdNode
 from credo.graphs.variable import Variable, nearest
-from credo.numerics.array import Array
 
 __all__ = [
     "distribution_of_document",
     "document_of_distribution",
     "document_of_node",
+    "node_classes",
     "node_of_document",
     "require_states",
 ]
+
+PLACES = ("child", "parents")
+NODES = "credo.graphs.node."
+
+
+@cache
+def node_classes() -> Mapping[str, type]:
+    """Return the classes of nodes that a file may hold, by their kind.
+
+    They are defined in the modules of nodes that the stub of `credo.graphs` names.
+
+    Examples
+    --------
+    >>> node_classes()["gaussian"].__name__
+    'GaussianNode'
+    """
+    modules = {module for module, _ in stub_lines("credo.graphs").values()}
+    named = [m for m in sorted(modules) if m.startswith(NODES)]
+    found = {
+        kind_of(cls): cls
+        for module in map(import_module, named)
+        for cls in vars(module).values()
+        if isinstance(cls, type) and cls.__module__ == module.__name__ and _is_node(cls)
+    }
+    return MappingProxyType(found)
+
+
+def kind_of(cls: type) -> str:
+    """Return the word for a class of nodes in files: what it says, or its name."""
+    return str(getattr(cls, "kind", cls.__name__))
+
+
+def document_of_node(node: Conditional) -> dict[str, Any]:
+    """Return the kind and the fields of a node, without its variables.
+
+    Raises
+    ------
+    NetworkFileError
+        If the node is of a kind that a file cannot hold, such as a function of Python.
+    """
+    cls = type(node)
+    if node_classes().get(kind_of(cls)) is not cls:
+        raise _unwritable(node, f"a {cls.__name__}")
+    values = {f.name: getattr(node, f.name) for f in _fields(cls)}
+    written = {n: _plain(value, node) for n, value in values.items() if value is not None}
+    return {"kind": kind_of(cls), **written}
+
+
+def node_of_document(
+    record: Mapping[str, Any], child: Variable, parents: Sequence[Variable]
+) -> Any:
+    """Return the node that a record describes.
+
+    Raises
+    ------
+    NetworkFileError
+        If the kind is unknown, or a field is absent or of another type.
+    ValueError
+        If the fields do not fit the variables.
+    """
+    kind, known = field_of(record, "kind", str), node_classes()
+    if kind not in known:
+        raise NetworkFileError(
+            f"kind of node {child.name!r} must be one of {list(known)}; found "
+            f"{kind!r}.{nearest(kind, known)}"
+        )
+    hints = get_type_hints(known[kind])
+    parts = {
+        f.name: _read(record.get(f.name), hints[f.name], f"{f.name} of {child.name!r}")
+        for f in _fields(known[kind])
+    }
+    return known[kind](child, tuple(parents), **parts)
+
+
+def require_states(variables: Sequence[Variable], what: str) -> None:
+    """Raise a `NetworkFileError` if a variable is real-valued where states are needed."""
+    real = [variable.name for variable in variables if not variable.is_discrete]
+    if real:
+        raise NetworkFileError(
+            f"{what} must be about variables with states; found {real[0]!r}, which has none. "
+            "Add its states."
+        )
 
 
 def document_of_distribution(distribution: Distribution) -> dict[str, Any]:
@@ -93,200 +179,84 @@ def distribution_of_document(record: Mapping[str, Any]) -> Distribution:
     return made
 
 
-Parents = Sequence[Variable]
-_LINKS = (Probit.link, Logit.link)
-_OF_STATES = ("table", "noisy", "function")
+def _is_node(cls: type) -> bool:
+    names = [f.name for f in fields(cls)] if is_dataclass(cls) else []
+    return tuple(names[:2]) == PLACES
 
 
-def document_of_node(node: Conditional) -> dict[str, Any]:
-    """Return the kind and the fields of a node, without its variables.
-
-    Raises
-    ------
-    NetworkFileError
-        If the node is of a kind that a file cannot hold, such as a function of Python.
-    """
-    if isinstance(node, ConditionalTable):
-        counts = {} if node.counts is None else {"counts": node.counts.tolist()}
-        return {"kind": "table", "probability": node.probability.tolist(), **counts}
-    if isinstance(node, LargestEffect):
-        return _record("noisy", node, "effects", "leak", "is_descending")
-    if isinstance(node, FunctionOfParents):
-        return _record("function", node, "running", "links")
-    if isinstance(node, GaussianNode):
-        return _record("gaussian", node, "intercept", "coefficients", "scale")
-    if isinstance(node, ThresholdNode):
-        fields = ("thresholds", "coefficients", "scale", "link", "order")
-        return _record("threshold", node, *fields)
-    if isinstance(node, BoundDistribution) and isinstance(node.distribution, Distribution):
-        return {"kind": "fixed", "distribution": document_of_distribution(node.distribution)}
-    found = "a function of its parents in Python"
-    if not isinstance(node, BoundDistribution):
-        found = f"a {type(node).__name__}"
-    raise NetworkFileError(
-        f"nodes must be tables, noisy, deterministic, Gaussian, thresholds or fixed "
-        f"distributions to be written; found that {node.child.name!r} is {found}. Replace it "
-        "by one of these, or keep the program that builds the network."
-    )
+def _fields(cls: Any) -> list[Any]:
+    return [f for f in fields(cls) if f.name not in PLACES]
 
 
-def node_of_document(record: Mapping[str, Any], child: Variable, parents: Parents) -> Any:
-    """Return the node that a record describes.
-
-    Raises
-    ------
-    NetworkFileError
-        If the kind is unknown, or a field is absent or of another shape than the parents say.
-    """
-    kind = field_of(record, "kind", str)
-    make = _KINDS.get(kind)
-    if make is None:
-        raise NetworkFileError(
-            f"kind of node {child.name!r} must be one of {list(_KINDS)}; found "
-            f"{kind!r}.{nearest(kind, _KINDS)}"
-        )
-    if kind in _OF_STATES:
-        require_states((*parents, child), f"a node of kind {kind!r}")
-    return make(record, child, tuple(parents))
-
-
-def require_states(variables: Sequence[Variable], what: str) -> None:
-    """Raise a `NetworkFileError` if a variable is real-valued where states are needed."""
-    real = [variable.name for variable in variables if not variable.is_discrete]
-    if real:
-        raise NetworkFileError(
-            f"{what} must be about variables with states; found {real[0]!r}, which has none. "
-            "Add its states."
-        )
-
-
-def _record(kind: str, node: object, *names: str) -> dict[str, Any]:
-    return {"kind": kind} | {name: _plain(getattr(node, name)) for name in names}
-
-
-def _plain(value: Any) -> Any:
+def _plain(value: Any, node: Conditional) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, tuple):
-        return [_plain(item) for item in value]
+        return [_plain(item, node) for item in value]
+    if isinstance(value, Distribution):
+        return document_of_distribution(value)
+    if callable(value):
+        raise _unwritable(node, "a function of its parents in Python")
     return value
 
 
-def _table(record: Mapping[str, Any], child: Variable, parents: Parents) -> ConditionalTable:
-    shape = tuple(v.n_states for v in (*parents, child))
-    what = f"of {child.name!r}"
-    table = array_of(record.get("probability"), shape, f"probability {what}")
-    counts = record.get("counts")
-    kept = None if counts is None else array_of(counts, shape, f"counts {what}")
-    return ConditionalTable(child, parents, table, kept)
-
-
-def _noisy(record: Mapping[str, Any], child: Variable, parents: Parents) -> LargestEffect:
-    n = child.n_states
-    written = _each(record, "effects", len(parents), child)
-    effects = tuple(
-        array_of(effect, (parent.n_states, n), f"effects of {parent.name!r}")
-        for effect, parent in zip(written, parents, strict=True)
-    )
-    leak = array_of(record.get("leak"), (n,), f"leak of {child.name!r}")
-    is_descending = field_of(record, "is_descending", bool)
-    return LargestEffect(child, tuple(parents), effects, leak, is_descending)
-
-
-def _function(
-    record: Mapping[str, Any], child: Variable, parents: Parents
-) -> FunctionOfParents:
-    written = field_of(record, "running", list)
-    running = tuple(state_labels(states, child.name) for states in written)
-    written = _each(record, "links", len(running) + 1, child)
-    n_first = len(parents) - len(running)
-    if n_first < 0:
-        raise NetworkFileError(
-            f"running of {child.name!r} must have fewer parts than its {len(parents)} parents; "
-            f"found {len(running)}. Check that credo wrote the file."
-        )
-    states = [len(labels) for labels in running]
-    before = [tuple(p.n_states for p in parents[:n_first])]
-    before += [(n, p.n_states) for n, p in zip(states, parents[n_first:], strict=True)]
-    links = []
-    for link, shape, n in zip(written, before, [*states, child.n_states], strict=True):
-        positions = array_of(link, shape, f"links of {child.name!r}")
-        is_place = (positions >= 0) & (positions < n) & (positions == np.floor(positions))
-        if not is_place.all():
-            raise NetworkFileError(
-                f"links of {child.name!r} must be positions below {n}; found "
-                f"{positions[~is_place][0]:g}. Check that credo wrote the file."
-            )
-        links.append(positions.astype(np.intp))
-    return FunctionOfParents(child, tuple(parents), running, tuple(links))
-
-
-def _gaussian(record: Mapping[str, Any], child: Variable, parents: Parents) -> GaussianNode:
-    shape, what = setting_shape(parents), f"of {child.name!r}"
-    if child.is_discrete:
-        raise NetworkFileError(
-            f"a node of kind 'gaussian' must be real-valued; found states {what}. Remove them."
-        )
-    wide = (*shape, len(real_parents(parents)))
-    return GaussianNode(
-        child,
-        tuple(parents),
-        array_of(record.get("intercept"), shape, f"intercept {what}"),
-        array_of(record.get("coefficients"), wide, f"coefficients {what}"),
-        _positive(array_of(record.get("scale"), shape, f"scale {what}"), child),
+def _unwritable(node: Conditional, found: str) -> NetworkFileError:
+    return NetworkFileError(
+        f"nodes must be of the kinds {', '.join(node_classes())} to be written; found that "
+        f"{node.child.name!r} is {found}. Replace it by one of these, or keep the program that "
+        "builds the network."
     )
 
 
-def _threshold(record: Mapping[str, Any], child: Variable, parents: Parents) -> ThresholdNode:
-    require_states([child], "a node of kind 'threshold'")
-    shape, what, n = setting_shape(parents), f"of {child.name!r}", child.n_states
-    wide = (*shape, len(real_parents(parents)))
-    order = array_of(record.get("order"), (n,), f"order {what}")
-    link = field_of(record, "link", str)
-    if link not in _LINKS or sorted(order) != list(range(n)):
-        raise NetworkFileError(
-            f"link {what} must be one of {list(_LINKS)} and its order list every state once; "
-            f"found {link!r} and {order.tolist()}. Check that credo wrote the file."
-        )
-    return ThresholdNode(
-        child,
-        tuple(parents),
-        array_of(record.get("thresholds"), (*shape, n - 1), f"thresholds {what}"),
-        array_of(record.get("coefficients"), wide, f"coefficients {what}"),
-        _positive(array_of(record.get("scale"), shape, f"scale {what}"), child),
-        link,
-        tuple(int(i) for i in order),
+def _read(value: Any, hint: Any, what: str) -> Any:
+    """Return a field of a node from JSON, as its declared type wants it."""
+    parts, kind = get_args(hint), get_origin(hint) or hint
+    if value is None:
+        if NoneType in parts:
+            return None
+        raise _unfit(what, "there", "none")
+    if Distribution in parts:
+        return distribution_of_document(value)
+    if kind is np.ndarray:
+        return _array(value, parts, what)
+    if kind is tuple:
+        return _tuple(value, parts[0], what)
+    arrays = [part for part in parts if get_origin(part) is np.ndarray]
+    if arrays:
+        return _read(value, arrays[0], what)
+    if not fits(value, hint):
+        raise _unfit(what, _WORDS.get(hint, "what credo writes"), value)
+    return value
+
+
+def _array(value: Any, parts: tuple[Any, ...], what: str) -> NDArray[Any]:
+    try:
+        numbers = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise _unfit(what, "numbers", value) from None
+    except OverflowError:
+        raise _unfit(what, "finite numbers", value) from None
+    array = array_of(numbers, numbers.shape, what)
+    item = get_args(parts[1])[0]
+    if not issubclass(item, np.integer):
+        return array
+    if not np.array_equal(array, np.floor(array)) or np.abs(array).max(initial=0) > 1e15:
+        raise _unfit(what, "positions, which are whole numbers", value)
+    return array.astype(item)
+
+
+def _tuple(value: Any, part: Any, what: str) -> tuple[Any, ...]:
+    if not isinstance(value, list):
+        raise _unfit(what, "a list", value)
+    if part is Any:
+        return state_labels(value, what)
+    return tuple(_read(item, part, what) for item in value)
+
+
+def _unfit(what: str, wanted: str, found: Any) -> NetworkFileError:
+    return NetworkFileError(
+        f"{what} must be {wanted}; found {str(found)[:40]}. Check that credo wrote the file."
     )
 
 
-def _fixed(record: Mapping[str, Any], child: Variable, parents: Parents) -> BoundDistribution:
-    distribution = distribution_of_document(field_of(record, "distribution", dict))
-    return DistributionNode(distribution, child.states).bind(child, parents)
-
-
-def _positive(scale: Array, child: Variable) -> Array:
-    if not np.all(scale > 0):
-        raise NetworkFileError(
-            f"scale of {child.name!r} must be positive; found {scale.min()}. Correct it."
-        )
-    return scale
-
-
-def _each(record: Mapping[str, Any], key: str, n: int, child: Variable) -> list[Any]:
-    written: list[Any] = field_of(record, key, list)
-    if len(written) != n:
-        raise NetworkFileError(
-            f"{key} of {child.name!r} must have {n} parts; found {len(written)}. Check that "
-            "credo wrote the file."
-        )
-    return written
-
-
-_KINDS: Mapping[str, Callable[[Mapping[str, Any], Variable, Parents], Any]] = {
-    "table": _table,
-    "noisy": _noisy,
-    "function": _function,
-    "gaussian": _gaussian,
-    "threshold": _threshold,
-    "fixed": _fixed,
-}
+_WORDS = {bool: "a truth value", str: "text", int: "a whole number", float: "a number"}

@@ -12,12 +12,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
 from credo.data.error import NetworkFileError
+from credo.data.network_file.network_assembly import Network, network_of_uai, uai_of_network
+from credo.data.network_file.network_content import text_of
 from credo.data.network_file.network_part import (
     TablePart,
+    UaiParts,
     VariablePart,
     by_name,
     fault,
@@ -27,7 +30,7 @@ from credo.data.network_file.network_part import (
     scope_shape,
 )
 
-__all__ = ["UaiParts", "UaiWords", "read_uai", "uai_text"]
+__all__ = ["UaiWords", "read", "read_uai", "uai_text", "write"]
 
 MOST_DIGITS = 15
 MOST_STATES = 1 << 22
@@ -35,15 +38,6 @@ MOST_STATES = 1 << 22
 
 _COMMENT = re.compile(r"#[^\n]*")
 _Scope = tuple[tuple[str, ...], tuple[int, ...]]
-
-
-@dataclass(frozen=True)
-class UaiParts:
-    """The variables and tables of a UAI file; in a ``MARKOV`` one, any variable may be last."""
-
-    is_directed: bool
-    variables: tuple[VariablePart, ...]
-    tables: tuple[TablePart, ...]
 
 
 class UaiWords:
@@ -87,6 +81,16 @@ class UaiWords:
         """Return the line of a word; looked for only when there is an error to tell."""
         word = next(islice(re.finditer(r"\S+", self.text), place, None))
         return self.text.count("\n", 0, word.start()) + 1
+
+
+def read(content: bytes) -> Network:
+    """Return the network in a file."""
+    return network_of_uai(read_uai(text_of(content)))
+
+
+def write(net: Network) -> str:
+    """Return the text of a file."""
+    return uai_text(uai_of_network(net))
 
 
 def read_uai(text: str) -> UaiParts:

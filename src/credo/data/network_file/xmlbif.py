@@ -16,6 +16,11 @@ from xml.parsers import expat
 from xml.sax.saxutils import escape
 
 from credo.data.error import NetworkFileError
+from credo.data.network_file.network_assembly import (
+    Network,
+    network_of_parts,
+    parts_of_network,
+)
 from credo.data.network_file.network_part import (
     NetworkParts,
     TablePart,
@@ -27,7 +32,7 @@ from credo.data.network_file.network_part import (
     scope_shape,
 )
 
-__all__ = ["read_xmlbif", "xmlbif_text"]
+__all__ = ["read", "read_xmlbif", "write", "xmlbif_text"]
 
 _GROUPS = {"VARIABLE": "VARIABLE", "DEFINITION": "DEFINITION", "PROBABILITY": "DEFINITION"}
 _NAMES = {"VALUE": "OUTCOME"}
@@ -62,6 +67,16 @@ class _Document:
     path: list[str] = field(default_factory=list)
     n_inside: int = 0
     text: list[str] = field(default_factory=list)
+
+
+def read(content: bytes) -> Network:
+    """Return the network in a file."""
+    return network_of_parts(read_xmlbif(content))
+
+
+def write(net: Network) -> str:
+    """Return the text of a file."""
+    return xmlbif_text(parts_of_network(net))
 
 
 def read_xmlbif(content: bytes) -> NetworkParts:

@@ -24,8 +24,8 @@ def set_names() -> list[str]:
 
     Examples
     --------
-    >>> set_names()
-    ['biopsy', 'concrete', 'yacht']
+    >>> "yacht" in set_names()
+    True
     """
     return sorted(path.stem for path in _FOLDER.glob("*.csv"))
 

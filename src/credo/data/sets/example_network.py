@@ -23,8 +23,8 @@ def example_network_names() -> list[str]:
 
     Examples
     --------
-    >>> example_network_names()
-    ['alarm', 'asia']
+    >>> "asia" in example_network_names()
+    True
     """
     return sorted(path.stem for path in _FOLDER.glob("*.bif"))
 

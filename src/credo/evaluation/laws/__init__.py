@@ -1,7 +1,7 @@
-"""Laws that every distribution, conjugate family and estimator must obey, credo's or yours.
+"""Laws that distributions, families, bases, nodes, engines and estimators obey, also yours.
 
 Each law is a small named function that raises `LawBroken`; ``check_*`` runs all that apply
-to its subject and returns their names.
+to its subject and returns their names, `check_class` on all examples that a class gives.
 """
 
 from credo.exports import public_names

@@ -1,5 +1,10 @@
+from credo.evaluation.laws.basis import check_basis as check_basis
 from credo.evaluation.laws.broken import LawBroken as LawBroken
 from credo.evaluation.laws.distribution import check_distribution as check_distribution
+from credo.evaluation.laws.engine import check_engine as check_engine
 from credo.evaluation.laws.estimator import check_estimator as check_estimator
 from credo.evaluation.laws.family import check_family as check_family
+from credo.evaluation.laws.kind import check_class as check_class
+from credo.evaluation.laws.kind import examples_of as examples_of
+from credo.evaluation.laws.node import check_node as check_node
 from credo.evaluation.laws.statistics import check_statistics as check_statistics

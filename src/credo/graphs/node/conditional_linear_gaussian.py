@@ -12,6 +12,7 @@ from credo.graphs.node.gaussian_node import GaussianNode
 from credo.graphs.node.linear_gaussian import LinearGaussian
 from credo.graphs.node.parent_state import coefficient_vector, parts_in_order, setting_shape
 from credo.graphs.variable import Variable
+from credo.numerics.example import Example
 from credo.numerics.quotation import quote
 
 __all__ = ["ConditionalLinearGaussian"]
@@ -40,6 +41,13 @@ class ConditionalLinearGaussian:
 
     parts: Mapping[Any, LinearGaussian]
     is_discrete: ClassVar[bool] = False
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return examples for the laws, and for saving."""
+        dose, sex, effect = Variable("dose"), Variable("sex", ("f", "m")), Variable("effect")
+        f, m = LinearGaussian(0.0, {"dose": 2.0}, 0.5), LinearGaussian(1.0, {"dose": 1.0}, 0.7)
+        return (Example(cls({"f": f, "m": m}), child=effect, parents=(dose, sex)),)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", dict(self.parts))

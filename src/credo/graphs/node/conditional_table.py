@@ -71,6 +71,8 @@ class ConditionalTable:
     probability: Array
     counts: Array | None
 
+    kind = "table"
+
     def __init__(
         self,
         child: Variable,
@@ -85,6 +87,17 @@ class ConditionalTable:
         object.__setattr__(self, "probability", _normalized(scope, table))
         kept = None if counts is None else _checked_counts(scope, counts)
         object.__setattr__(self, "counts", kept)
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        rain, wet = Variable("rain", ("no", "yes")), Variable("wet", (0, 1, 2))
+        learned = cls.from_counts(wet, [rain], [[3.0, 1.0, 0.0], [1.0, 0.0, 7.0]], 0.5)
+        return (
+            cls(rain, [], [0.8, 0.2]),
+            cls(wet, [rain], [[0.9, 0.1, 0.0], [0.2, 0.5, 0.3]]),
+            learned,
+        )
 
     @classmethod
     def from_dict(

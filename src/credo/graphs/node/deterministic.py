@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 from credo.graphs.factor import Factor
 from credo.graphs.node.auxiliary_variable import auxiliary_name, require_storable
 from credo.graphs.node.conditional import Values
+from credo.graphs.node.parent_state import node_array
 from credo.graphs.node.positive_state import present_position
 from credo.graphs.node.table_spec import require_discrete
 from credo.graphs.variable import Variable, nearest
 from credo.numerics.array import Array
+from credo.numerics.example import Example
 
 __all__ = ["Deterministic", "FunctionOfParents"]
 
@@ -56,6 +58,32 @@ class FunctionOfParents:
     parents: tuple[Variable, ...]
     running: tuple[tuple[Any, ...], ...]
     links: tuple[Positions, ...]
+
+    kind = "function"
+
+    def __post_init__(self) -> None:
+        require_discrete(self.child, self.parents)
+        n_before = len(self.parents) - len(self.running)
+        if n_before < 0 or len(self.links) != len(self.running) + 1:
+            raise ValueError(
+                f"{self.child.name} must have at most one running value per parent and one "
+                f"link more; found {len(self.running)} and {len(self.links)} for "
+                f"{len(self.parents)} parents. Bind a Deterministic instead."
+            )
+        states = [len(labels) for labels in self.running]
+        shapes = [tuple(p.n_states for p in self.parents[:n_before])]
+        shapes += [
+            (n, p.n_states) for n, p in zip(states, self.parents[n_before:], strict=True)
+        ]
+        for link, shape, n in zip(
+            self.links, shapes, [*states, self.child.n_states], strict=True
+        ):
+            node_array(self.child, "a link", link, shape)
+            if link.size and not 0 <= link.min() <= link.max() < n:
+                raise ValueError(
+                    f"links of {self.child.name} must be positions from 0 to {n - 1}; found "
+                    f"{link.min()} to {link.max()}. Bind a Deterministic instead."
+                )
 
     @property
     def n_parameters(self) -> int:
@@ -130,6 +158,17 @@ class Deterministic:
 
     function: str | Callable[..., Any]
     present: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return examples for the laws, and for saving."""
+        parents = tuple(Variable(name, (False, True)) for name in "abc")
+        ill, count = Variable("ill", (False, True)), Variable("count", (0, 1, 2, 3))
+        return (
+            Example(cls("or"), child=ill, parents=parents),
+            Example(cls("count"), child=count, parents=parents),
+            Example(cls(lambda a, b, c: a and not (b and c)), child=ill, parents=parents),
+        )
 
     def __post_init__(self) -> None:
         known = list(STEP)

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from credo import distributions
 from credo.distributions.distribution import Distribution
 from credo.graphs.node.conditional import Values
 from credo.graphs.variable import Variable
 from credo.numerics.array import Array, as_float
+from credo.numerics.example import Example
 
 __all__ = ["BoundDistribution", "DistributionNode"]
 
@@ -47,6 +49,17 @@ class DistributionNode:
     distribution: Distribution | Maker
     states: tuple[Any, ...] | None = None
 
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return examples for the laws, and for saving."""
+        size, group, wait = Variable("size"), Variable("group", ("a", "b")), Variable("wait")
+        gamma, normal = distributions.Gamma(2.0, 1.5), distributions.Normal
+        shift = cls(lambda group, size: normal(np.where(group == "b", 1.0, size), 0.5))
+        return (
+            Example(cls(gamma), child=wait, parents=()),
+            Example(shift, child=wait, parents=(group, size)),
+        )
+
     @property
     def is_discrete(self) -> bool:
         """Whether the child has states."""
@@ -58,15 +71,6 @@ class DistributionNode:
 
     def bind(self, child: Variable, parents: Sequence[Variable]) -> BoundDistribution:
         """Return the conditional distribution of ``child`` given ``parents``."""
-        kind = type(self.distribution).__name__
-        if isinstance(self.distribution, Distribution) and parents:
-            raise ValueError(
-                f"distribution of {child.name} must be a function of its parents "
-                f"{[p.name for p in parents]}; found a fixed {kind}. "
-                "Pass lambda parent: distribution, or remove the edges."
-            )
-        if isinstance(self.distribution, Distribution):
-            _refuse_vector(child, self.distribution)
         return BoundDistribution(child, tuple(parents), self.distribution)
 
 
@@ -77,6 +81,20 @@ class BoundDistribution:
     child: Variable
     parents: tuple[Variable, ...]
     distribution: Distribution | Maker
+
+    kind = "fixed"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.distribution, Distribution):
+            return
+        if self.parents:
+            raise ValueError(
+                f"distribution of {self.child.name} must be a function of its parents "
+                f"{[p.name for p in self.parents]}; found a fixed "
+                f"{type(self.distribution).__name__}. Pass lambda parent: distribution, or "
+                "remove the edges."
+            )
+        _refuse_vector(self.child, self.distribution)
 
     @property
     def n_parameters(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.random import Generator
@@ -12,7 +13,9 @@ from credo.graphs.node.conditional import Values
 from credo.graphs.node.parent_state import (
     discrete_parents,
     linear_score,
+    node_array,
     real_parents,
+    require_positive,
     setting_codes,
     setting_shape,
 )
@@ -48,6 +51,18 @@ class GaussianNode:
     coefficients: Array
     scale: Array
 
+    kind = "gaussian"
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        dose, sex, effect = Variable("dose"), Variable("sex", ("f", "m")), Variable("effect")
+        slopes, scale = [[2.0], [1.0]], [0.5, 0.7]
+        return (
+            cls(effect, (), as_float(1.5), np.empty(0), as_float(0.3)),
+            cls(effect, (dose, sex), as_float([0.0, 1.0]), as_float(slopes), as_float(scale)),
+        )
+
     def __post_init__(self) -> None:
         if self.child.is_discrete:
             raise ValueError(
@@ -57,13 +72,9 @@ class GaussianNode:
         shape = setting_shape(self.parents)
         wide = (*shape, len(real_parents(self.parents)))
         for name, expected in (("intercept", shape), ("coefficients", wide), ("scale", shape)):
-            array = as_float(getattr(self, name))
-            if array.shape != expected:
-                raise ValueError(
-                    f"{name} of {self.child.name} must have shape {expected}; found "
-                    f"{array.shape}. Order axes as the discrete parents."
-                )
+            array = node_array(self.child, name, getattr(self, name), expected)
             object.__setattr__(self, name, array)
+        require_positive(self.child, "scale", self.scale)
 
     @property
     def discrete_parents(self) -> tuple[Variable, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 from credo.graphs.node.gaussian_node import GaussianNode
 from credo.graphs.node.parent_state import coefficient_vector, discrete_parents
 from credo.graphs.variable import Variable
+from credo.numerics.example import Example
 
 __all__ = ["LinearGaussian"]
 
@@ -41,6 +42,15 @@ class LinearGaussian:
     coefficients: Mapping[str, float] = field(default_factory=dict)
     scale: float = 1.0
     is_discrete: ClassVar[bool] = False
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return examples for the laws, and for saving."""
+        dose, effect = Variable("dose"), Variable("effect")
+        return (
+            Example(cls(1.5, {}, 0.3), child=effect, parents=()),
+            Example(cls(0.1, {"dose": 2.0}, 0.5), child=effect, parents=(dose,)),
+        )
 
     def __post_init__(self) -> None:
         if not np.isfinite(self.intercept):

@@ -15,10 +15,12 @@ from credo.graphs.factor import Factor
 from credo.graphs.node.auxiliary_variable import auxiliary_name, require_storable
 from credo.graphs.node.conditional import Values
 from credo.graphs.node.conditional_spec import bind_table, states_of
+from credo.graphs.node.parent_state import node_array
 from credo.graphs.node.positive_state import present_position
 from credo.graphs.node.table_spec import require_discrete
 from credo.graphs.variable import Variable, nearest
 from credo.numerics.array import Array
+from credo.numerics.example import Example
 from credo.numerics.quotation import quote
 
 __all__ = ["LargestEffect", "NoisyMax", "NoisyOr"]
@@ -49,6 +51,20 @@ class LargestEffect:
     effects: tuple[Array, ...]
     leak: Array
     is_descending: bool = False
+
+    kind = "noisy"
+
+    def __post_init__(self) -> None:
+        require_discrete(self.child, self.parents)
+        if len(self.effects) != len(self.parents):
+            raise ValueError(
+                f"effects of {self.child.name} must have {len(self.parents)} parts, one per "
+                f"parent; found {len(self.effects)}. Give every parent a table."
+            )
+        for parent, effect in zip(self.parents, self.effects, strict=True):
+            name, shape = f"effect of {parent.name}", (parent.n_states, self.child.n_states)
+            node_array(self.child, name, effect, shape)
+        node_array(self.child, "leak", self.leak, (self.child.n_states,))
 
     @property
     def n_parameters(self) -> int:
@@ -141,6 +157,14 @@ class NoisyOr:
     leak: float = 0.0
     present: Mapping[str, Any] = field(default_factory=dict)
 
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return examples for the laws, and for saving."""
+        cold, flu = (Variable(name, (False, True)) for name in ("cold", "flu"))
+        fever = Variable("fever", ("yes", "no"))
+        spec = cls({"cold": 0.4, "flu": 0.8}, leak=0.1)
+        return (Example(spec, child=fever, parents=(cold, flu)),)
+
     def __post_init__(self) -> None:
         for name, chance in {**self.probability, "leak": self.leak}.items():
             if not 0.0 <= chance <= 1.0:
@@ -194,6 +218,15 @@ class NoisyMax:
     effects: Mapping[str, Any]
     leak: Any = None
     is_descending: bool = False
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return examples for the laws, and for saving."""
+        cold, flu = (Variable(name, (False, True)) for name in ("cold", "flu"))
+        pain = Variable("pain", ("none", "some", "much"))
+        mild, strong = [[1, 0, 0], [0.5, 0.4, 0.1]], [[0.9, 0.1, 0], [0.2, 0.5, 0.3]]
+        spec = cls({"cold": mild, "flu": strong}, leak=[0.9, 0.1, 0])
+        return (Example(spec, child=pain, parents=(cold, flu)),)
 
     def child_states(self, parents: Sequence[Variable] = ()) -> tuple[Any, ...] | None:
         """Return the states proposed for the child."""

@@ -18,8 +18,10 @@ __all__ = [
     "coefficient_vector",
     "discrete_parents",
     "linear_score",
+    "node_array",
     "parts_in_order",
     "real_parents",
+    "require_positive",
     "setting_codes",
     "setting_shape",
 ]
@@ -40,6 +42,25 @@ def real_parents(parents: Sequence[Variable]) -> tuple[Variable, ...]:
 def setting_shape(parents: Sequence[Variable]) -> tuple[int, ...]:
     """Return the numbers of states of the discrete parents."""
     return tuple(parent.n_states for parent in discrete_parents(parents))
+
+
+def node_array(child: Variable, name: str, value: Any, shape: tuple[int, ...]) -> Array:
+    """Return a field of a node as an array, which must have a shape."""
+    array = as_float(value)
+    if array.shape != shape:
+        raise ValueError(
+            f"{name} of {child.name} must have shape {shape}; found {array.shape}. "
+            "Order axes as the parents."
+        )
+    return array
+
+
+def require_positive(child: Variable, name: str, array: Array) -> None:
+    """Raise if a field of a node, such as a scale, is not positive."""
+    if not np.all(array > 0):
+        raise ValueError(
+            f"{name} of {child.name} must be positive; found {array.min()}. Correct it."
+        )
 
 
 def setting_codes(values: Values, parents: Sequence[Variable]) -> tuple[NDArray[np.intp], ...]:

@@ -19,6 +19,7 @@ from credo.graphs.node.parent_state import (
 from credo.graphs.node.threshold_node import ThresholdNode
 from credo.graphs.variable import Variable
 from credo.numerics.array import Array, as_float
+from credo.numerics.example import Example
 
 __all__ = ["ConditionalThreshold", "Logit", "Probit"]
 
@@ -74,6 +75,16 @@ class Threshold:
             strict=True,
         ):
             object.__setattr__(self, name, value)
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return examples for the laws, and for saving."""
+        size, go = Variable("size"), Variable("go", (False, True))
+        grade = Variable("grade", ("c", "b", "a"))
+        return (
+            Example(cls(2.0, 0.7, below=True), child=go, parents=(size,)),
+            Example(cls([-1.0, 0.5], 0.2, {"size": 0.5}), child=grade, parents=(size,)),
+        )
 
     def child_states(self, parents: Sequence[Variable] = ()) -> tuple[Any, ...]:
         """Return states for a child that was given none."""
@@ -187,6 +198,13 @@ class ConditionalThreshold:
 
     parts: Mapping[Any, Threshold]
     is_discrete: ClassVar[bool] = True
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return examples for the laws, and for saving."""
+        size, flu, go = Variable("size"), Variable("flu", ("n", "y")), Variable("go", (0, 1))
+        parts = {"n": Logit(0.1, 2.0, below=1), "y": Logit(0.3, 1.0, below=1)}
+        return (Example(cls(parts), child=go, parents=(size, flu)),)
 
     def __post_init__(self) -> None:
         parts = dict(self.parts)

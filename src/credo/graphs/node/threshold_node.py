@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.random import Generator
@@ -13,16 +14,21 @@ from credo.graphs.node.conditional import Values
 from credo.graphs.node.parent_state import (
     discrete_parents,
     linear_score,
+    node_array,
     real_parents,
+    require_positive,
     setting_codes,
     setting_shape,
 )
+from credo.graphs.node.table_spec import require_discrete
 from credo.graphs.variable import Variable
 from credo.numerics.array import Array, as_float
 from credo.numerics.special.log_domain import log1m_exp
 from credo.numerics.special.logistic_integral import log_logistic_normal_mean
 
 __all__ = ["ThresholdNode", "log_shares"]
+
+LINKS = ("probit", "logit")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +61,29 @@ class ThresholdNode:
     scale: Array
     link: str
     order: tuple[int, ...]
+
+    kind = "threshold"
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        size, grade = Variable("size"), Variable("grade", ("c", "b", "a"))
+        edges = as_float([-1.0, 0.5])
+        return (cls(grade, (size,), edges, as_float([0.8]), as_float(0.7), "logit", (0, 1, 2)),)
+
+    def __post_init__(self) -> None:
+        child, shape = self.child, setting_shape(self.parents)
+        require_discrete(child, discrete_parents(self.parents))
+        wide = (*shape, len(real_parents(self.parents)))
+        node_array(child, "thresholds", self.thresholds, (*shape, child.n_states - 1))
+        node_array(child, "coefficients", self.coefficients, wide)
+        require_positive(child, "scale", node_array(child, "scale", self.scale, shape))
+        if self.link not in LINKS or sorted(self.order) != list(range(child.n_states)):
+            raise ValueError(
+                f"link of {child.name} must be one of {list(LINKS)} and its order list every "
+                f"state once; found {self.link!r} and {list(self.order)}. Bind a Probit or "
+                "Logit instead."
+            )
 
     @property
     def discrete_parents(self) -> tuple[Variable, ...]:

@@ -12,9 +12,8 @@ from credo.inference.discrete.approximate.belief_propagation import LoopyBeliefP
 from credo.inference.discrete.approximate.conditional_modes import IteratedConditionalModes
 from credo.inference.discrete.approximate.flat_problem import NoPossibleState
 from credo.inference.discrete.approximate.gibbs import TableGibbs
-from credo.inference.discrete.approximate.graph_cut import graph_cut
+from credo.inference.discrete.approximate.graph_cut import GraphCut
 from credo.inference.discrete.approximate.importance import TableImportance
-from credo.inference.discrete.approximate.mean_field import TableMeanField
 from credo.inference.discrete.factor_problem import Assignment, FactorProblem
 from credo.inference.engine.account import Account
 from credo.inference.engine.engine import ConvergenceWarning, Inference, Status, run
@@ -24,8 +23,6 @@ from credo.numerics.array import Array
 from credo.numerics.warning import warn_caller
 
 __all__ = [
-    "APPROXIMATE_METHODS",
-    "MODE_METHODS",
     "PROOF",
     "Approximation",
     "approximate",
@@ -33,20 +30,9 @@ __all__ = [
     "approximate_total",
 ]
 
-ENGINES: dict[str, tuple[str, Any]] = {
-    "importance": ("importance sampling guided by messages", TableImportance()),
-    "belief_propagation": ("loopy belief propagation", LoopyBeliefPropagation()),
-    "mean_field": ("mean field", TableMeanField()),
-    "gibbs": ("Gibbs sampling", TableGibbs()),
-}
-
-MODE_ENGINES: dict[str, tuple[str, Any]] = {
-    "belief_propagation": ("max-product belief propagation", LoopyBeliefPropagation("max")),
-    "conditional_modes": ("iterated conditional modes", IteratedConditionalModes()),
-}
-
-APPROXIMATE_METHODS = tuple(ENGINES)
-MODE_METHODS = ("max_flow", *MODE_ENGINES)
+GUIDED = TableImportance()
+MESSAGES = LoopyBeliefPropagation()
+MODES = (LoopyBeliefPropagation("max"), IteratedConditionalModes())
 
 ENOUGH_DRAWS = 1000
 """Effective draws from which the standard error of weighted draws is believed."""
@@ -79,31 +65,21 @@ class Approximation:
     account: Account
 
 
-def approximate(problem: FactorProblem, method: str = "auto") -> Approximation:
-    """Return marginals by an engine chosen by name, or by "auto" the one known best."""
+def approximate(problem: FactorProblem, engine: Any | None = None) -> Approximation:
+    """Return marginals by an engine, or by the one whose error is best known."""
     try:
-        by, found = _marginals(problem) if method == "auto" else _run(method, problem)
+        by, found = _marginals(problem) if engine is None else _run(engine, problem)
     except NoPossibleState:
         return Approximation(None, float("-inf"), PROOF)
     return Approximation(found.posterior.probability, found.log_evidence, _account(by, found))
 
 
-def approximate_total(problem: FactorProblem, method: str = "auto") -> tuple[float, Account]:
-    """Return the log partition; its error is another than that of marginals.
-
-    Raises
-    ------
-    ValueError
-        If asked of Gibbs draws, which have no weights to tell it.
-    """
-    if method == "gibbs":
-        raise ValueError(
-            "a log partition must come from a method that sums or weighs states; found "
-            'method="gibbs", whose draws tell marginals only. Use "importance", or leave '
-            "method out."
-        )
+def approximate_total(
+    problem: FactorProblem, engine: Any | None = None
+) -> tuple[float, Account]:
+    """Return the log partition; its error is another than that of marginals."""
     try:
-        by, found = _total(problem) if method == "auto" else _run(method, problem)
+        by, found = _total(problem) if engine is None else _run(engine, problem)
     except NoPossibleState:
         return float("-inf"), PROOF
     kind = TOTAL_KINDS.get(found.evidence_method, "Bethe approximation")
@@ -113,77 +89,74 @@ def approximate_total(problem: FactorProblem, method: str = "auto") -> tuple[flo
 
 
 def approximate_mode(
-    problem: FactorProblem, method: str = "auto"
+    problem: FactorProblem, engine: Any | None = None
 ) -> tuple[Assignment | None, Account]:
     """Return a joint state of high density, the highest where a cut of a graph finds it.
 
     None if every joint state is impossible.
     """
     try:
-        return _mode(problem, method)
+        by, found = _mode(problem) if engine is None else (engine, _quietly(engine, problem))
     except NoPossibleState:
         return None, PROOF
+    return found.posterior, _account(by, found)
 
 
-def _mode(problem: FactorProblem, method: str) -> tuple[Assignment, Account]:
-    if method in ("auto", "max_flow"):
-        try:
-            return graph_cut(problem), Account("max-flow")
-        except NotSubmodular:
-            if method == "max_flow":
-                raise
-    names = [method] if method in MODE_ENGINES else list(MODE_ENGINES)
-    found = {name: _quietly(MODE_ENGINES[name][1], problem).posterior for name in names}
-    best = max(found, key=lambda name: float(found[name].log_density))
-    return found[best], Account(MODE_ENGINES[best][0], False, float("nan"), "unknown")
+def _mode(problem: FactorProblem) -> tuple[Any, Inference]:
+    """Return the cut, or where there is none the densest state that some engine finds."""
+    cut = GraphCut()
+    try:
+        return cut, _quietly(cut, problem)
+    except NotSubmodular:
+        found = [(engine, _quietly(engine, problem)) for engine in MODES]
+    return max(found, key=lambda pair: float(pair[1].posterior.log_density))
 
 
-def _run(method: str, problem: FactorProblem) -> tuple[str, Inference]:
-    """Run an engine that was asked for by name, and say in its terms if it does not settle."""
-    name, engine = ENGINES[method]
+def _run(engine: Any, problem: FactorProblem) -> tuple[Any, Inference]:
+    """Run an engine that was asked for, and say in its terms if it does not settle."""
     found = _quietly(engine, problem)
     if found.status is not Status.CONVERGED:
         kind, error = found.posterior.error_kind, found.posterior.error
         worth = "That is how far off it may be" if "standard" in kind else "Do not rely on it"
         warn_caller(
-            f"an answer by {name} must settle; found a {kind} of {error:.2g} after all steps "
-            f"that it may take. {worth}, or ask again with another method.",
+            f"an answer by {_title(engine)} must settle; found a {kind} of {error:.2g} after "
+            f"all steps that it may take. {worth}, or ask again with another method.",
             ConvergenceWarning,
         )
-    return method, found
+    return engine, found
 
 
-def _marginals(problem: FactorProblem) -> tuple[str, Inference]:
-    """Return the marginals whose error is best known, and the method that found them.
+def _marginals(problem: FactorProblem) -> tuple[Any, Inference]:
+    """Return the marginals whose error is best known, and the engine that found them.
 
     Draws guided by messages have a standard error where enough of them count. Messages alone
     settle without telling how far off they are; chains of draws are the last resort.
     """
     drawn = _guided(problem)
     if drawn is not None and drawn.posterior.effective_draws >= ENOUGH_DRAWS:
-        return "importance", drawn
-    for method in ("belief_propagation", "gibbs"):
-        found = _quietly(ENGINES[method][1], problem)
+        return GUIDED, drawn
+    for engine in (MESSAGES, TableGibbs()):
+        found = _quietly(engine, problem)
         if found.status is Status.CONVERGED:
             break
-    return method, found
+    return engine, found
 
 
-def _total(problem: FactorProblem) -> tuple[str, Inference]:
-    """Return the log partition whose error is best known, and the method that found it."""
+def _total(problem: FactorProblem) -> tuple[Any, Inference]:
+    """Return the log partition whose error is best known, and the engine that found it."""
     drawn = _guided(problem)
     if drawn is not None and drawn.posterior.effective_draws >= ENOUGH_FOR_TOTAL:
-        return "importance", drawn
-    found = _quietly(ENGINES["belief_propagation"][1], problem)
+        return GUIDED, drawn
+    found = _quietly(MESSAGES, problem)
     if drawn is None or found.status is Status.CONVERGED:
-        return "belief_propagation", found
-    return "importance", drawn
+        return MESSAGES, found
+    return GUIDED, drawn
 
 
 def _guided(problem: FactorProblem) -> Inference | None:
     """Return what guided draws tell; None if every one came to a dead end."""
     try:
-        return _quietly(ENGINES["importance"][1], problem)
+        return _quietly(GUIDED, problem)
     except ZeroWeights:
         return None
 
@@ -195,9 +168,12 @@ def _quietly(engine: Any, problem: FactorProblem) -> Inference:
         return run(engine, problem)
 
 
-def _account(method: str, found: Inference) -> Account:
+def _account(engine: Any, found: Inference) -> Account:
     posterior = found.posterior
     is_exact = posterior.error_kind == "exact"
     effective = getattr(posterior, "effective_draws", None)
-    name = ENGINES[method][0]
-    return Account(name, is_exact, posterior.error, posterior.error_kind, effective)
+    return Account(_title(engine), is_exact, posterior.error, posterior.error_kind, effective)
+
+
+def _title(engine: Any) -> str:
+    return str(getattr(engine, "title", type(engine).__name__))

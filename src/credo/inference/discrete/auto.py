@@ -16,8 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.inference.discrete.approximation import (
-    APPROXIMATE_METHODS,
-    MODE_METHODS,
     PROOF,
     Approximation,
     approximate,
@@ -33,11 +31,10 @@ from credo.inference.engine.error import (
     InferenceTooLarge,
     require_memory,
 )
+from credo.inference.engine.method import Method, solver_of
 from credo.numerics.array import Array
 
-__all__ = ["METHODS", "TableLadder", "joint_bytes", "require_joint"]
-
-METHODS = ("auto", "exact", *APPROXIMATE_METHODS)
+__all__ = ["TableLadder", "joint_bytes", "require_joint"]
 
 SMALL_ANSWER = 1 << 15
 """Bytes of a joint answer that is given under any limit."""
@@ -65,17 +62,17 @@ class TableLadder:
     auxiliary: frozenset[int] = frozenset()
 
     def marginals(
-        self, findings: Findings[int], targets: Sequence[int], method: str = "auto"
+        self, findings: Findings[int], targets: Sequence[int], method: Method = "auto"
     ) -> tuple[ExactMarginals, Account]:
         """Return the marginals of some variables in every row, and how they were found.
 
         The log total is NaN where Gibbs draws answered, which do not tell it.
         """
-        _check(method)
+        engine = _engine(method, "marginals")
         known = self._exactly(lambda: self.exact.marginals(findings, targets), method)
         if known is not None:
             return known, Account()
-        rows = [self._approximate(row, method) for row in _rows(findings)]
+        rows = [self._approximate(row, engine) for row in _rows(findings)]
         probability = {
             i: np.array([self._marginal(found, i) for found in rows]).reshape(-1, self._n(i))
             for i in targets
@@ -84,14 +81,14 @@ class TableLadder:
         return ExactMarginals(probability, total), _worst([found.account for found in rows])
 
     def joint(
-        self, findings: Findings[int], targets: Sequence[int], method: str = "auto"
+        self, findings: Findings[int], targets: Sequence[int], method: Method = "auto"
     ) -> tuple[Array, Array, Account]:
         """Return the joint table of the targets, (n_rows, *n_states), log totals, the account.
 
         An approximate engine knows single variables only; its joint table is the product of
         the first target's marginal and the others' given each of its states.
         """
-        _check(method)
+        engine = _engine(method, "marginals")
         shape = tuple(self._n(i) for i in targets)
         require_joint(shape, findings.n_rows, self.exact.limit)
         known = self._exactly(lambda: self.exact.joint(findings, targets), method)
@@ -103,23 +100,23 @@ class TableLadder:
                 f"found {prod(shape[:-1])} for targets with {shape} states. Ask for fewer "
                 "variables at once."
             )
-        rows = [self._chained(row, tuple(targets), method) for row in _rows(findings)]
+        rows = [self._chained(row, tuple(targets), engine) for row in _rows(findings)]
         table = np.array([found for found, _, _ in rows]).reshape(findings.n_rows, *shape)
         total = np.array([log_total for _, log_total, _ in rows])
         return table, total, _worst([account for _, _, account in rows])
 
-    def total(self, findings: Findings[int], method: str = "auto") -> tuple[Array, Account]:
+    def total(self, findings: Findings[int], method: Method = "auto") -> tuple[Array, Account]:
         """Return the log of the sum of the density over the unknown variables, row by row."""
-        _check(method)
+        engine = _engine(method, "total")
         known = self._exactly(lambda: self.exact.total(findings), method)
         if known is not None:
             return known, Account()
         problem = self.exact.problem
-        rows = [approximate_total(_clamped(problem, row), method) for row in _rows(findings)]
+        rows = [approximate_total(_clamped(problem, row), engine) for row in _rows(findings)]
         return np.array([total for total, _ in rows]), _worst([account for _, account in rows])
 
     def best(
-        self, findings: Findings[int], targets: Sequence[int], method: str = "auto"
+        self, findings: Findings[int], targets: Sequence[int], method: Method = "auto"
     ) -> tuple[NDArray[np.intp], Array, Account]:
         """Return the most probable states of the targets, (n_rows, n_variables).
 
@@ -130,10 +127,10 @@ class TableLadder:
         InferenceTooLarge
             If no plan fits and variables are to be summed out, which only a plan can do.
         """
-        _check(method, ("auto", "exact", *MODE_METHODS))
-        if method not in ("auto", "exact"):
+        engine = _engine(method, "mode")
+        if engine is not None:
             _check_whole(self._summed_out(findings, targets))
-            return self._modes(findings, method)
+            return self._modes(findings, engine)
         try:
             return (*self.exact.best(findings, targets), Account())
         except InferenceTooLarge as error:
@@ -144,20 +141,20 @@ class TableLadder:
                     "Ask for the states of all unknown variables together, which may be "
                     'approximate, or allow more with net.within(memory="16GB").'
                 ) from error
-            found = self._modes(findings, method)
+            found = self._modes(findings)
             if not found[2].is_exact:
                 _warn(error)
             return found
 
     def _modes(
-        self, findings: Findings[int], method: str
+        self, findings: Findings[int], engine: Any | None = None
     ) -> tuple[NDArray[np.intp], Array, Account]:
         """Return the states that engines without a plan find, row by row."""
         shape = (findings.n_rows, len(self.exact.problem.n_states))
         states, accounts = np.full(shape, MISSING, dtype=np.intp), []
         log_density = np.full(findings.n_rows, -np.inf)
         for at, row in enumerate(_rows(findings)):
-            found, account = approximate_mode(_clamped(self.exact.problem, row), method)
+            found, account = approximate_mode(_clamped(self.exact.problem, row), engine)
             accounts.append(account)
             if found is not None:
                 states[at] = found.states
@@ -198,9 +195,9 @@ class TableLadder:
         return self.exact.problem.n_states[variable]
 
     @staticmethod
-    def _exactly(answer: Callable[[], Any], method: str) -> Any:
+    def _exactly(answer: Callable[[], Any], method: Method) -> Any:
         """Return the exact answer, or None if the method is another or it does not fit."""
-        if method not in ("auto", "exact"):
+        if method != "auto" and method != "exact":
             return None
         try:
             return answer()
@@ -210,9 +207,9 @@ class TableLadder:
             _warn(error)
             return None
 
-    def _approximate(self, row: Findings[int], method: str) -> Approximation:
+    def _approximate(self, row: Findings[int], engine: Any | None) -> Approximation:
         """Return what an engine found for one row, certain of the states that are given."""
-        found = approximate(_clamped(self.exact.problem, row), method)
+        found = approximate(_clamped(self.exact.problem, row), engine)
         if found.probability is None:
             return found
         share = list(found.probability)
@@ -226,11 +223,11 @@ class TableLadder:
         return found.probability[variable]
 
     def _chained(
-        self, row: Findings[int], targets: tuple[int, ...], method: str
+        self, row: Findings[int], targets: tuple[int, ...], engine: Any | None
     ) -> tuple[Array, float, Account]:
         """Return the joint table of one row, its log total and the account."""
         first, rest = targets[0], targets[1:]
-        found = self._approximate(row, method)
+        found = self._approximate(row, engine)
         share, account = self._marginal(found, first), found.account
         shape = (self._n(first), *(self._n(i) for i in rest))
         if found.probability is None:
@@ -240,7 +237,7 @@ class TableLadder:
         table = np.zeros(shape)
         for state in np.flatnonzero(share > 0):
             more = replace(row, codes={**row.codes, first: np.array([state])})
-            part, log_total, other = self._chained(more, rest, method)
+            part, log_total, other = self._chained(more, rest, engine)
             account = account.worse(other)
             # A state that a rough marginal takes for possible may turn out not to be.
             if log_total != -np.inf:
@@ -289,12 +286,8 @@ def _worst(accounts: Sequence[Account]) -> Account:
     return worst([account for account in accounts if account is not PROOF] or accounts)
 
 
-def _check(method: str, methods: Sequence[str] = METHODS) -> None:
-    if method not in methods:
-        raise ValueError(
-            f"method must be one of {list(methods)}, or 'likelihood_weighting' for a Bayesian "
-            f"network; found {method!r}. Leave it out for an exact answer wherever one fits."
-        )
+def _engine(method: Method, question: str) -> Any | None:
+    return solver_of(method, question, None, "tables without arrows")
 
 
 def _check_whole(n_summed_out: int) -> None:

@@ -97,10 +97,16 @@ class TableMarginals:
 
 @dataclass(frozen=True, eq=False)
 class Assignment:
-    """One joint state of all variables, and its log density (not normalized)."""
+    """One joint state of all variables, and its log density (not normalized).
+
+    ``error`` and ``error_kind`` are those of `TableMarginals`: how far the log density may be
+    below the highest.
+    """
 
     states: NDArray[np.intp]
     log_density: float
+    error: float = float("nan")
+    error_kind: str = "unknown"
 
 
 def table_of(scope: tuple[int, ...], values: Array, child: int | None = None) -> Table:

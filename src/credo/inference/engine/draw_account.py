@@ -39,7 +39,7 @@ class DrawTally:
                 "ask for what has an exact answer.",
                 ConvergenceWarning,
             )
-        elif 0 < effective < (0.5 / tolerance) ** 2 * (1 - 1e-9):
+        elif effective > 0 and effective * (2 * tolerance) ** 2 < 1 - 1e-9:
             warn_caller(
                 f"likelihood weighting must reach a standard error of {tolerance:.2g}; found "
                 f"draws worth only {effective:.0f} independent ones. Read the error told with "

@@ -17,12 +17,14 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from credo import graphs
 from credo.graphs.node.conditional import Conditional
 from credo.graphs.structure.directed import DirectedGraph
 from credo.graphs.variable import UnknownVariable, Variable, nearest
 from credo.inference.engine.engine import Info
 from credo.inference.engine.weighted_draws import WeightedDraws, ZeroWeights
 from credo.numerics.array import Array
+from credo.numerics.example import Example
 from credo.numerics.quotation import quote
 
 __all__ = ["ConditionalProblem", "DrawnState", "LikelihoodWeighting", "ancestral_sample"]
@@ -137,10 +139,22 @@ class LikelihoodWeighting:
     seed: int = 0
     tolerance: float = 0.005
 
+    name = "likelihood_weighting"
+    title = "likelihood weighting"
+    answers = ("marginals", "total", "mode")
+    problem = ConditionalProblem
+
     @property
     def max_steps(self) -> int:
         """Number of blocks."""
         return -(-self.n_draws // self.block_size)
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return values for laws to check; names of methods stand for the first."""
+        rain, _, wet = (node for node in graphs.ConditionalTable.examples())
+        problem = ConditionalProblem([rain, wet], given={"wet": 2})
+        return (Example(cls(), problem=problem),)
 
     def init(self, problem: ConditionalProblem) -> DrawnState:
         """Return no draws."""

@@ -65,6 +65,11 @@ class BaselineClassifier(PredictiveClassifier):
     def __init__(self, concentration: Any = None):
         self.concentration = concentration
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        return cls(), cls(0.5)
+
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Count the labels ``y`` (n,); of ``X`` only the shape is kept."""
         return self._learn(self._counts(first_labeled_rows(self, X, y, sample_weight)))

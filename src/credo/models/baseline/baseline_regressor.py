@@ -16,6 +16,7 @@ from credo.families.normal import NormalInverseGamma, NormalStatistics
 from credo.models.contract.inputs import row_weight, validated
 from credo.models.contract.regressor import PredictiveRegressor
 from credo.numerics.array import Array
+from credo.numerics.example import Example
 
 __all__ = ["BaselineRegressor"]
 
@@ -56,6 +57,12 @@ class BaselineRegressor(PredictiveRegressor):
 
     def __init__(self, prior: NormalInverseGamma | None = None):
         self.prior = prior
+
+    @classmethod
+    def examples(cls) -> tuple[Self | Example, ...]:
+        """Return examples for the laws, and for saving."""
+        prior = NormalInverseGamma(0.0, 0.1, 1.0, 1.0)
+        return cls(), Example(cls(prior), unit_free=False)
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from outcomes ``y`` (n,); of ``X`` only the shape is kept."""

@@ -17,6 +17,7 @@ from sklearn.base import clone
 from sklearn.utils import indexable
 from sklearn.utils.validation import check_is_fitted
 
+from credo import features, models
 from credo.inference.engine.model_evidence import (
     LEARNED,
     TRANSFORMED,
@@ -130,6 +131,17 @@ class ModelAverage(Ensemble):
         self.prior = prior
         self.cv = cv
         self.random_state = random_state
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        line, logistic = models.LinearRegression, models.LogisticRegression
+        spline = features.SplineBasis(4)
+        flat = line(features.PolynomialBasis(0))
+        return (
+            cls([("constant", flat), ("line", line()), ("spline", line(spline))]),
+            cls([("line", logistic()), ("curve", logistic(spline))]),
+        )
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit every model to the same data and weigh them."""

@@ -17,6 +17,7 @@ from sklearn.utils import Tags, get_tags, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from credo import features, models
 from credo.inference.engine.model_evidence import LEARNED, TRANSFORMED, Evidence
 from credo.inference.engine.search_border import settings_at_edge
 from credo.models.contract.inputs import (
@@ -177,6 +178,12 @@ class EvidenceSearch(FittedInputs, MetaEstimatorMixin, BaseEstimator):
         self.cv = cv
         self.refit = refit
         self.random_state = random_state
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        settings = {"basis": [features.SplineBasis(4), None]}
+        return (cls(models.LinearRegression(), settings, cv=3),)
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit every combination of settings to all rows, and choose the best."""

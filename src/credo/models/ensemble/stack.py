@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import indexable
 from sklearn.utils.validation import check_is_fitted
 
+from credo import features, models
 from credo.distributions.categorical import Categorical
 from credo.distributions.predictive import Predictive
 from credo.inference.engine.stacking import stacking_weights
@@ -112,6 +113,12 @@ class Stack(Ensemble):
         self.random_state = random_state
         self.drop_early = drop_early
         self.share_settings = share_settings
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        line, curve = (models.LinearRegression(b) for b in (None, features.SplineBasis(5)))
+        return (cls([("line", line), ("curve", curve)], cv=3),)
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Weigh the models on held-out rows, and fit each to all rows."""

@@ -26,6 +26,7 @@ from credo.models.contract.inputs import require_moderate, row_weight, validated
 from credo.models.contract.setting import generator
 from credo.models.generative.class_setting import ClassConditionalSetting, Summary, class_weight
 from credo.numerics.array import Array
+from credo.numerics.example import Example
 from credo.numerics.form import Form
 
 __all__ = ["GaussianClassConditional"]
@@ -114,6 +115,21 @@ class GaussianClassConditional(PredictiveClassifier):
         self.class_probability = class_probability
         self.prior = prior
         self.variance_floor = variance_floor
+
+    @classmethod
+    def examples(cls) -> tuple[Self | Example, ...]:
+        """Return examples for the laws, and for saving."""
+        ways: tuple[dict[str, Any], ...] = (
+            {"inference": "exact"},
+            {"inference": "map"},
+            {"inference": "ml"},
+            {"inference": "ml", "variance_floor": 1e-3},
+        )
+        return tuple(
+            Example(cls(covariance, **way), unit_free=covariance != "spherical")
+            for covariance in ("full", "tied", "diagonal", "spherical")
+            for way in ways
+        )
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from ``X`` (n, d) and ``y`` (n,), forgetting earlier data.

@@ -15,6 +15,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
+from credo import families
 from credo.distributions.categorical import Categorical
 from credo.distributions.parameter import positive
 from credo.families.normal import NormalInverseGamma
@@ -35,6 +36,7 @@ from credo.models.generative.mixed_belief import MixedBelief
 from credo.models.generative.mixed_predictive import MixedPredictive, log_arrangements
 from credo.models.generative.mixed_statistics import MixedStatistics, maximum_likelihood
 from credo.numerics.array import Array
+from credo.numerics.example import Example
 from credo.numerics.form import SMALLEST, Form
 from credo.numerics.special.class_score import class_probability
 from credo.numerics.special.log_domain import log_sum_exp
@@ -115,6 +117,21 @@ class NaiveBayes(PredictiveClassifier):
         self.pseudo_count = pseudo_count
         self.class_pseudo_count = class_pseudo_count
         self.normal_prior = normal_prior
+
+    @classmethod
+    def examples(cls) -> tuple[Self | Example, ...]:
+        """Return examples for the laws, and for saving."""
+        prior = families.NormalInverseGamma(0.0, 0.1, 1.0, 1.0)
+        return (
+            cls(),
+            cls(inference="map"),
+            cls(inference="ml"),
+            cls("categorical"),
+            Example(cls("counts"), unit_free=False),
+            Example(cls("counts", inference="map"), unit_free=False),
+            Example(cls("counts", inference="ml"), unit_free=False),
+            Example(cls(normal_prior=prior), unit_free=False),
+        )
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from ``X`` (n, d) and labels ``y`` (n,), forgetting earlier data."""

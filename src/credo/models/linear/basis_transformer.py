@@ -12,10 +12,12 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
+from credo import features
 from credo.features.basis import Basis
 from credo.features.linear import LinearBasis
 from credo.models.contract.inputs import FittedInputs, validated
 from credo.numerics.array import Array
+from credo.numerics.example import Example
 
 __all__ = ["BasisTransformer"]
 
@@ -48,6 +50,11 @@ class BasisTransformer(FittedInputs, TransformerMixin, BaseEstimator):
 
     def __init__(self, basis: Basis | None = None) -> None:
         self.basis = basis
+
+    @classmethod
+    def examples(cls) -> tuple[Self | Example, ...]:
+        """Return examples for the laws, and for saving."""
+        return (Example(cls(features.SplineBasis(5)), streams=False),)
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Place the basis on ``X``; ``y`` is not looked at."""

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from credo import features
 from credo.families.linear import LinearStatistics, Rows
 from credo.features.basis import Basis
 from credo.inference.linear.regression import LinearProblem, infer
@@ -23,6 +24,7 @@ from credo.models.contract.training_rows import (
     more_labeled_rows,
 )
 from credo.numerics.array import Array
+from credo.numerics.example import Example
 from credo.numerics.form import Form
 
 __all__ = ["LeastSquaresClassifier"]
@@ -67,6 +69,11 @@ class LeastSquaresClassifier(KnownOutcomes, ClassifierMixin, BaseEstimator):
 
     def __init__(self, basis: Basis | None = None):
         self.basis = basis
+
+    @classmethod
+    def examples(cls) -> tuple[Self | Example, ...]:
+        """Return examples for the laws, and for saving."""
+        return cls(), Example(cls(features.SplineBasis(5)), streams=False)
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from ``X`` (n, d) and labels ``y`` (n,), forgetting earlier data."""

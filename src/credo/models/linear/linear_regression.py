@@ -16,6 +16,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
+from credo import distributions, features
 from credo.distributions.gamma import Gamma
 from credo.distributions.predictive import Predictive
 from credo.families.linear import LinearStatistics, Rows
@@ -49,6 +50,7 @@ from credo.models.contract.inputs import row_weight, validated
 from credo.models.contract.regressor import PredictiveRegressor
 from credo.models.contract.setting import generator, require_choice, require_precision
 from credo.numerics.array import Array
+from credo.numerics.example import Example
 from credo.numerics.form import ANYTHING, FINITE, Form
 from credo.numerics.parallel.threads import threads_for
 
@@ -213,6 +215,29 @@ class LinearRegression(PredictiveRegressor):
         self.noise_precision = noise_precision
         self.fit_intercept = fit_intercept
         self.penalize_intercept = penalize_intercept
+
+    @classmethod
+    def examples(cls) -> tuple[Self | Example, ...]:
+        """Return examples for the laws, and for saving."""
+        line, bumps = features.LinearBasis(), features.RadialBasis(6)
+        bases = (
+            features.PolynomialBasis(2, orthogonal=True),
+            features.SplineBasis(5),
+            bumps + line,
+            features.FourierBasis(2),
+            features.SigmoidBasis(4),
+        )
+        return (
+            cls(),
+            cls(inference="ml"),
+            cls(inference="map"),
+            cls(weight_precision="ard"),
+            Example(cls(fit_intercept=False), unit_free=False),
+            Example(cls(penalize_intercept=True), unit_free=False),
+            Example(cls(weight_precision=1.0, noise_precision=2.0), unit_free=False),
+            Example(cls(noise_precision=distributions.Gamma(1.0, 1.0)), unit_free=False),
+            *(Example(cls(basis), streams=False) for basis in bases),
+        )
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from ``X`` (n, d) and ``y`` (n,) or (n, k), forgetting earlier data."""

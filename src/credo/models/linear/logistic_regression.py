@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from credo import features
 from credo.distributions.categorical import Categorical
 from credo.distributions.normal import Normal
 from credo.features.basis import Basis
@@ -30,6 +31,7 @@ from credo.models.contract.diagnosis import Diagnosis, diagnose_logistic
 from credo.models.contract.setting import generator, require_choice, require_precision
 from credo.models.contract.training_rows import first_labeled_rows, more_labeled_rows
 from credo.numerics.array import Array, as_float
+from credo.numerics.example import Example
 from credo.numerics.form import Form
 from credo.numerics.parallel.threads import threads_for_matrix
 from credo.numerics.special.log_domain import softmax
@@ -125,6 +127,18 @@ class LogisticRegression(PredictiveClassifier):
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.integration = integration
+
+    @classmethod
+    def examples(cls) -> tuple[Self | Example, ...]:
+        """Return examples for the laws, and for saving."""
+        return (
+            cls(),
+            cls(inference="map"),
+            cls(inference="ml"),
+            Example(cls(weight_precision=1.0, integration="probit"), unit_free=False),
+            Example(cls(features.RadialBasis(6)), streams=False),
+            cls(class_weight="balanced"),
+        )
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from ``X`` (n, d) and labels ``y`` (n,), forgetting earlier data."""

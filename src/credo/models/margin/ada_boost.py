@@ -229,6 +229,11 @@ class AdaBoost(PredictiveClassifier):
         self.random_state = random_state
         self.temperature = temperature
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        return cls(), cls(30, validation_share=0.3, random_state=1)
+
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from ``X`` (n, d) and classes ``y``; a weight of two is the row twice."""
         self._check_settings()

@@ -62,6 +62,11 @@ class DecisionStump(PredictiveClassifier):
     def __init__(self, concentration: float = 1.0):
         self.concentration = concentration
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        return cls(), cls(0.1)
+
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Search all features and thresholds."""
         if not self.concentration > 0:

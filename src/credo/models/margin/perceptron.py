@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 
+from credo import features
 from credo.features.basis import Basis
 from credo.inference.margin.perceptron import perceptron_epoch
 from credo.models.contract.class_label import ClassLabels
@@ -20,6 +21,7 @@ from credo.models.contract.setting import generator, require_count
 from credo.models.contract.training_rows import first_labeled_rows
 from credo.models.margin.signed_rows import MarginRows
 from credo.numerics.array import Array
+from credo.numerics.example import Example
 from credo.numerics.form import Form
 
 __all__ = ["Perceptron"]
@@ -79,6 +81,11 @@ class Perceptron(KnownOutcomes, ClassifierMixin, BaseEstimator):
         self.basis = basis
         self.max_epochs = max_epochs
         self.random_state = random_state
+
+    @classmethod
+    def examples(cls) -> tuple[Self | Example, ...]:
+        """Return examples for the laws, and for saving."""
+        return cls(), Example(cls(features.SplineBasis(4)), streams=False)
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from ``X`` (n, d) and labels ``y`` (n,); a weight multiplies a row's steps."""

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
+from credo import features
 from credo.decisions.margin_loss import MARGIN_LOSSES, MarginLoss, ZeroOneMargin
 from credo.distributions.categorical import Categorical
 from credo.features.basis import Basis
@@ -24,6 +25,7 @@ from credo.models.contract.setting import generator, require_choice
 from credo.models.contract.training_rows import first_labeled_rows
 from credo.models.margin.signed_rows import MarginRows
 from credo.numerics.array import Array
+from credo.numerics.example import Example
 from credo.numerics.form import FINITE, Form
 from credo.numerics.optimize.minimum import Status
 
@@ -116,6 +118,20 @@ class RegularizedRisk(PredictiveClassifier):
         self.penalty = penalty
         self.costs = costs
         self.random_state = random_state
+
+    @classmethod
+    def examples(cls) -> tuple[Self | Example, ...]:
+        """Return examples for the laws, and for saving."""
+        curve = cls("quadratic", features.SplineBasis(5))
+        return (
+            cls(),
+            cls("hinge"),
+            cls("exponential"),
+            Example(curve, streams=False),
+            cls("zero_one"),
+            cls("hinge", penalty="lasso"),
+            cls(costs=(1.0, 4.0)),
+        )
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from ``X`` (n, d) and classes ``y``; a weight of two is the row twice."""

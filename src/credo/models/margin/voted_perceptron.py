@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from credo import features
 from credo.features.basis import Basis
 from credo.inference.margin.perceptron import Epoch, perceptron_epoch, vote_shares
 from credo.models.contract.class_label import ClassLabels
@@ -18,6 +19,7 @@ from credo.models.contract.setting import generator, require_count
 from credo.models.contract.training_rows import first_labeled_rows
 from credo.models.margin.signed_rows import MarginRows
 from credo.numerics.array import Array
+from credo.numerics.example import Example
 from credo.numerics.form import Form
 
 __all__ = ["VotedPerceptron"]
@@ -68,6 +70,11 @@ class VotedPerceptron(KnownOutcomes, ClassifierMixin, BaseEstimator):
         self.basis = basis
         self.n_epochs = n_epochs
         self.random_state = random_state
+
+    @classmethod
+    def examples(cls) -> tuple[Self | Example, ...]:
+        """Return examples for the laws, and for saving."""
+        return cls(), Example(cls(features.SplineBasis(5)), streams=False)
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from ``X`` (n, d) and labels ``y`` (n,); weights multiply steps and votes."""

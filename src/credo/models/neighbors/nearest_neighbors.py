@@ -19,6 +19,7 @@ from credo.models.contract.training_rows import first_labeled_rows
 from credo.models.neighbors.neighbor_choice import Choice, NeighborChooser, choose
 from credo.models.neighbors.neighborhood import kernel
 from credo.numerics.array import Array, as_float
+from credo.numerics.example import Example
 from credo.numerics.form import SMALLEST, Form
 
 __all__ = ["NearestNeighborsClassifier", "NearestNeighborsRegressor"]
@@ -105,6 +106,17 @@ class NearestNeighborsClassifier(NeighborChooser, PredictiveClassifier):
         self.max_neighbors = max_neighbors
         self.standardize = standardize
         self.prior_strength = prior_strength
+
+    @classmethod
+    def examples(cls) -> tuple[Self | Example, ...]:
+        """Return examples for the laws, and for saving."""
+        return (
+            cls(),
+            cls(3),
+            cls(weights="gaussian"),
+            cls(4, prior_strength=0.0),
+            Example(cls(5, standardize=False), unit_free=False),
+        )
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Keep the rows, and choose what is to be chosen."""
@@ -248,6 +260,12 @@ class NearestNeighborsRegressor(NeighborChooser, PredictiveRegressor):
         self.max_neighbors = max_neighbors
         self.standardize = standardize
         self.prior_strength = prior_strength
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return examples for the laws, and for saving."""
+        given = cls(5, "gaussian", width=0.7, prior_strength=0.0)
+        return cls(), cls(3), cls(weights="gaussian"), given
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Keep the rows, learn the usual variance about neighbors, and choose.

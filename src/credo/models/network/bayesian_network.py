@@ -16,6 +16,7 @@ from credo.graphs.structure.joint_product import parameter_count
 from credo.graphs.structure.structure_text import parse_structure
 from credo.graphs.variable import Variable, nearest
 from credo.inference.discrete.factor_problem import FactorProblem, Table
+from credo.inference.engine.method import Method
 from credo.models.network.answer.answers import Answers
 from credo.models.network.answer.directed_answers import DirectedAnswers
 from credo.models.network.answer.hybrid_answers import HybridAnswers
@@ -140,10 +141,10 @@ class BayesianNetwork(Network):
         problem = FactorProblem(tuple(n_states), tuple(tables))
         return TableAnswers.of(numbers, problem, self.limits)
 
-    def _log_constant(self, answers: Answers, method: str) -> float:
+    def _log_constant(self, answers: Answers, method: Method) -> float:
         return 0.0
 
-    def _check_log_prob(self, method: str) -> None:
+    def _check_log_prob(self, method: Method) -> None:
         """Allow every method: the constant is one, so that a bound stays a bound."""
 
     @cached_property

@@ -30,6 +30,7 @@ from credo.inference.engine.error import (
     InferenceTooLarge,
     NoExactAnswer,
 )
+from credo.inference.engine.method import Method, engine_of, tells_total, written
 from credo.models.network.answer.answer_frame import labelled_answer, value_columns
 from credo.models.network.answer.answers import Answers
 from credo.models.network.answer.directed_answers import DirectedAnswers
@@ -56,7 +57,6 @@ from credo.numerics.array import Array
 from credo.numerics.quotation import quote
 
 __all__ = [
-    "UNTOLD",
     "Names",
     "Network",
     "Route",
@@ -140,7 +140,7 @@ class TableVerbs(ABC):
         self,
         data: Any,
         target: Names | None = None,
-        method: str = "auto",
+        method: Method = "auto",
         do: Mapping[str, Any] | None = None,
     ) -> pd.DataFrame:
         """Return the distribution of targets in every row of a table, from the other columns.
@@ -195,7 +195,7 @@ class TableVerbs(ABC):
         self,
         data: Any,
         target: str,
-        method: str = "auto",
+        method: Method = "auto",
         do: Mapping[str, Any] | None = None,
     ) -> pd.Series[Any]:
         """Return the most probable state of one variable in every row; the mean if real."""
@@ -272,7 +272,7 @@ class TableVerbs(ABC):
 
 
 def asked_of(
-    answers: Answers, findings: Findings[str], variables: Sequence[Variable], method: str
+    answers: Answers, findings: Findings[str], variables: Sequence[Variable], method: Method
 ) -> tuple[Any, Array, Account]:
     """Return the joint distribution of the variables; one real variable has a marginal."""
     names = [variable.name for variable in variables]
@@ -339,10 +339,7 @@ def _certain(findings: Findings[str], name: str) -> NDArray[np.intp]:
     return np.where(possible.sum(axis=0) == 1, possible.argmax(axis=0), MISSING)
 
 
-UNTOLD = ("gibbs", "mean_field")
-"""Methods that do not tell the log partition, or only bound it."""
-
-ENGINES = ("_answers", "_engines", "_routes")
+PLANNED = ("_answers", "_engines", "_routes")
 """Cached properties that hold engines and their plans."""
 
 MOST_ROUTES = 1000
@@ -379,14 +376,14 @@ class Network(TableVerbs):
 
     def __getstate__(self) -> dict[str, Any]:
         # Plans are many times larger than the network, and belong to the limits they fit.
-        return {name: value for name, value in vars(self).items() if name not in ENGINES}
+        return {name: value for name, value in vars(self).items() if name not in PLANNED}
 
     def query(
         self,
         targets: Names,
         given: Given = None,
         do: Mapping[str, Any] | None = None,
-        method: str = "auto",
+        method: Method = "auto",
     ) -> Any:
         """Return the distribution of one variable, or of several jointly, once some is known.
 
@@ -400,8 +397,9 @@ class Network(TableVerbs):
             Interventions: variables set to a state from outside, cut off from their causes.
         method
             "auto" is exact wherever that fits, and says so where not; "exact" raises instead.
-            "importance", "belief_propagation", "mean_field" and "gibbs" are approximate, of
-            discrete networks; "likelihood_weighting" is, of Bayesian ones.
+            Other names, listed by `credo.inference.methods`, are of approximate engines, of
+            discrete networks such as "gibbs" and of Bayesian ones "likelihood_weighting"; an
+            engine with other settings is passed itself: ``TableGibbs(n_draws=100_000)``.
 
         Returns
         -------
@@ -452,7 +450,7 @@ class Network(TableVerbs):
                 self._routes[key] = found
 
     def marginals(
-        self, given: Given = None, do: Mapping[str, Any] | None = None, method: str = "auto"
+        self, given: Given = None, do: Mapping[str, Any] | None = None, method: Method = "auto"
     ) -> Marginals:
         """Return the distribution of every variable that is not given.
 
@@ -479,16 +477,16 @@ class Network(TableVerbs):
     def log_prob(
         self,
         findings: Mapping[str, Any],
-        method: str = "auto",
+        method: Method = "auto",
         do: Mapping[str, Any] | None = None,
     ) -> float: ...
     @overload
     def log_prob(
-        self, findings: Any, method: str = "auto", do: Mapping[str, Any] | None = None
+        self, findings: Any, method: Method = "auto", do: Mapping[str, Any] | None = None
     ) -> Any: ...
 
     def log_prob(
-        self, findings: Given, method: str = "auto", do: Mapping[str, Any] | None = None
+        self, findings: Given, method: Method = "auto", do: Mapping[str, Any] | None = None
     ) -> Any:
         """Return the log probability of findings, all else summed out.
 
@@ -510,7 +508,7 @@ class Network(TableVerbs):
         total, _ = answers.total(known, method)
         return _one_or_all(total - self._log_constant(answers, method), known)
 
-    def log_partition(self, given: Given = None, method: str = "auto") -> Any:
+    def log_partition(self, given: Given = None, method: Method = "auto") -> Any:
         """Return the log of the sum of the density over everything that is not given.
 
         For a Bayesian network this is the log probability of the findings. It is a lower bound
@@ -524,14 +522,13 @@ class Network(TableVerbs):
         self,
         variables: Names | None = None,
         given: Given = None,
-        method: str = "auto",
+        method: Method = "auto",
         do: Mapping[str, Any] | None = None,
     ) -> Any:
         """Return the most probable states, jointly, of all unknown variables or of some.
 
         Discrete variables that are neither asked for nor given are summed out first; so are
-        real ones. Besides "auto" and "exact" the methods are "max_flow", "belief_propagation"
-        and "conditional_modes", and "likelihood_weighting" for Bayesian networks.
+        real ones. Methods are those of ``credo.inference.methods("mode")``, or an engine.
 
         Returns
         -------
@@ -582,7 +579,7 @@ class Network(TableVerbs):
         known = [v.name for v in variables_named(self.variables, observed)] if observed else []
         return self.answers().report(names, known)
 
-    def _log_constant(self, answers: Answers, method: str) -> float:
+    def _log_constant(self, answers: Answers, method: Method) -> float:
         """Return the log of the sum of the density over everything, NaN if not known.
 
         Raises
@@ -590,20 +587,21 @@ class Network(TableVerbs):
         ImpossibleFindings
             If the density is zero everywhere, so that nothing has a probability.
         """
-        if method in UNTOLD:
+        if not tells_total(method):
             return float("nan")
         total, _ = answers.total(Findings(1), method)
         if total[0] == -np.inf:
             raise ImpossibleFindings({})
         return float(total[0])
 
-    def _check_log_prob(self, method: str) -> None:
+    def _check_log_prob(self, method: Method) -> None:
         """Refuse a method that bounds the density of findings and its constant apart."""
-        if method == "mean_field":
+        if engine_of(method, "total") is not None and not tells_total(method):
             raise ValueError(
                 "a log probability must be the difference of two known log partitions; found "
-                'method="mean_field", which only bounds both from below. Use "exact", '
-                '"importance" or "belief_propagation", or ask log_partition for the bound.'
+                f"{written(method)}, which only bounds both from below. Use "
+                '"exact", "importance" or "belief_propagation", or ask log_partition for the '
+                "bound."
             )
 
     def _targets(self, variables: Names | None, findings: Findings[str]) -> list[str]:

@@ -12,7 +12,7 @@ the sum gives modes. On a forest the answer is exact after one sweep from the le
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +85,8 @@ class LoopyBeliefPropagation:
     tolerance: float = 1e-8
     max_steps: int = 500
 
+    name = "belief_propagation"
+
     def __post_init__(self) -> None:
         if self.semiring not in ("sum", "max"):
             raise ValueError(
@@ -96,6 +98,21 @@ class LoopyBeliefPropagation:
                 f"damping must be from 0 to below 1; found {self.damping}. At 1 messages "
                 "would never move."
             )
+
+    @property
+    def title(self) -> str:
+        """What the method is called."""
+        return f"{'max-product' if self.semiring == 'max' else 'loopy'} belief propagation"
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """Questions that it can be asked."""
+        return ("mode",) if self.semiring == "max" else ("marginals", "total")
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return values for laws to check; names of methods stand for the first."""
+        return (cls(), cls("max"))
 
     def init(self, problem: FactorProblem) -> MessageState:
         """Return messages that say nothing."""

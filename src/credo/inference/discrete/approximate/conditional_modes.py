@@ -8,6 +8,7 @@ best is kept.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +60,15 @@ class IteratedConditionalModes:
     seed: int = 0
     tolerance: float = 0.0
     max_steps: int = 1000
+
+    name = "conditional_modes"
+    title = "iterated conditional modes"
+    answers = ("mode",)
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return values for laws to check; names of methods stand for the first."""
+        return (cls(),)
 
     def init(self, problem: FactorProblem) -> ModeState:
         """Return random joint states."""

@@ -13,7 +13,7 @@ could move; either way it is said.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -210,6 +210,10 @@ class TableGibbs:
     seed: int = 0
     tolerance: float = 0.01
 
+    name = "gibbs"
+    title = "Gibbs sampling"
+    answers = ("marginals",)
+
     def __post_init__(self) -> None:
         if self.n_chains < 1 or self.n_draws < FEWEST_BLOCKS or self.burn_in < 0:
             raise ValueError(
@@ -232,6 +236,11 @@ class TableGibbs:
     def block_size(self) -> int:
         """Sweeps per block."""
         return -(-self.n_draws // N_BLOCKS)
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return values for laws to check; names of methods stand for the first."""
+        return (cls(), cls(scan="random"))
 
     def init(self, problem: FactorProblem) -> GibbsState:
         """Return the chains after their burn-in, from random possible starts."""

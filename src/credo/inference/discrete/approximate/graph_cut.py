@@ -15,12 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.inference.discrete.approximate.flat_problem import NoPossibleState
-from credo.inference.discrete.factor_problem import Assignment, FactorProblem, Table
+from credo.inference.discrete.factor_problem import (
+    Assignment,
+    FactorProblem,
+    Table,
+    table_of,
+)
+from credo.inference.engine.engine import Info
 from credo.inference.engine.error import NotSubmodular
 from credo.numerics.array import Array
+from credo.numerics.example import Example
 from credo.numerics.graph.max_flow import minimum_cut
 
-__all__ = ["graph_cut"]
+__all__ = ["GraphCut", "graph_cut"]
 
 # Logs of tables whose entries favor neither agree only to rounding.
 _ROUNDING = 1e-9
@@ -59,7 +66,40 @@ def graph_cut(problem: FactorProblem) -> Assignment:
     log_density = float(problem.log_density(states[None])[0])
     if log_density == -np.inf:
         raise NoPossibleState
-    return Assignment(states, log_density)
+    return Assignment(states, log_density, 0.0, "exact")
+
+
+@dataclass(frozen=True)
+class GraphCut:
+    """The minimum cut as an engine: it ends with its first step."""
+
+    tolerance: float = 0.0
+    max_steps: int = 1
+
+    name = "max_flow"
+    title = "max-flow"
+    answers = ("mode",)
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return values for laws to check; names of methods stand for the first."""
+        agree = table_of((0, 1), np.array([[0.9, 0.1], [0.2, 0.8]]))
+        problem = FactorProblem((2, 2), (agree, table_of((0,), np.array([0.3, 0.7]))))
+        return (Example(cls(), problem=problem),)
+
+    def init(self, problem: FactorProblem) -> Assignment:
+        """Return the most probable joint state."""
+        return graph_cut(problem)
+
+    def step(self, problem: FactorProblem, state: Assignment) -> tuple[Assignment, Info]:
+        """Return the same state, which nothing improves."""
+        return state, Info(state.log_density, 0.0)
+
+    def posterior(
+        self, problem: FactorProblem, state: Assignment
+    ) -> tuple[Assignment, float, str]:
+        """Return the most probable joint state."""
+        return state, float("nan"), "none"
 
 
 @dataclass(frozen=True)

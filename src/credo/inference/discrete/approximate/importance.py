@@ -9,6 +9,7 @@ equal. Draws are independent, so zeros in tables cannot trap them as they can a 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,10 +162,19 @@ class TableImportance:
     seed: int = 0
     tolerance: float = 0.005
 
+    name = "importance"
+    title = "importance sampling guided by messages"
+    answers = ("marginals", "total")
+
     @property
     def max_steps(self) -> int:
         """Number of blocks."""
         return -(-self.n_draws // self.block_size)
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return values for laws to check; names of methods stand for the first."""
+        return (cls(),)
 
     def init(self, problem: FactorProblem) -> ImportanceState:
         """Return no draws, and the messages that will guide them."""

@@ -13,6 +13,7 @@ onto a zero. What is found depends on the start, so there are several, and the b
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -77,6 +78,15 @@ class TableMeanField:
     seed: int = 0
     tolerance: float = 1e-8
     max_steps: int = 1000
+
+    name = "mean_field"
+    title = "mean field"
+    answers = ("marginals", "bound")
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return values for laws to check; names of methods stand for the first."""
+        return (cls(),)
 
     def init(self, problem: FactorProblem) -> MeanFieldState:
         """Return the starts."""

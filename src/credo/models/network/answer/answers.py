@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from credo.distributions.distribution import Distribution
 from credo.inference.discrete.findings import Findings
 from credo.inference.engine.account import Account
+from credo.inference.engine.method import Method
 from credo.models.network.value.network_answer import PlanReport
 from credo.numerics.array import Array
 
@@ -43,23 +44,23 @@ class Answers(Protocol):
     """
 
     def marginals(
-        self, findings: Findings[str], names: Sequence[str], method: str
+        self, findings: Findings[str], names: Sequence[str], method: Method
     ) -> tuple[dict[str, Any], Array, Account]:
         """Return marginals by name, log totals of the findings, and how they were found."""
         ...
 
     def joint(
-        self, findings: Findings[str], names: Sequence[str], method: str
+        self, findings: Findings[str], names: Sequence[str], method: Method
     ) -> tuple[Any, Array, Account]:
         """Return the joint distribution of several variables in every row."""
         ...
 
-    def total(self, findings: Findings[str], method: str) -> tuple[Array, Account]:
+    def total(self, findings: Findings[str], method: Method) -> tuple[Array, Account]:
         """Return the log of the sum of the density over all that is unknown, row by row."""
         ...
 
     def best(
-        self, findings: Findings[str], names: Sequence[str], method: str
+        self, findings: Findings[str], names: Sequence[str], method: Method
     ) -> tuple[dict[str, NDArray[np.intp]], Array, Account]:
         """Return the most probable states of some discrete variables, jointly."""
         ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.random import Generator
@@ -17,6 +17,8 @@ from credo.inference.engine.error import (
     InferenceTooLarge,
     NoExactAnswer,
 )
+from credo.inference.engine.method import Method, engine_of
+from credo.inference.hybrid.likelihood_weighting import ConditionalProblem, LikelihoodWeighting
 from credo.models.network.answer.answers import Answers
 from credo.models.network.answer.weighted_answers import WeightedAnswers
 from credo.models.network.value.network_answer import PlanReport
@@ -43,32 +45,32 @@ class DirectedAnswers:
     weighted: WeightedAnswers
 
     def marginals(
-        self, findings: Findings[str], names: Sequence[str], method: str
+        self, findings: Findings[str], names: Sequence[str], method: Method
     ) -> tuple[dict[str, Any], Array, Account]:
         """Return marginals by name, log totals of the findings, and how they were found."""
-        return self._chosen(method, lambda a: a.marginals(findings, names, method))
+        return self._chosen(method, "marginals", lambda a: a.marginals(findings, names, method))
 
     def joint(
-        self, findings: Findings[str], names: Sequence[str], method: str
+        self, findings: Findings[str], names: Sequence[str], method: Method
     ) -> tuple[Any, Array, Account]:
         """Return the joint distribution of several variables in every row."""
-        return self._chosen(method, lambda a: a.joint(findings, names, method))
+        return self._chosen(method, "marginals", lambda a: a.joint(findings, names, method))
 
-    def total(self, findings: Findings[str], method: str) -> tuple[Array, Account]:
+    def total(self, findings: Findings[str], method: Method) -> tuple[Array, Account]:
         """Return the log probability or density of the findings, row by row."""
-        return self._chosen(method, lambda a: a.total(findings, method))
+        return self._chosen(method, "total", lambda a: a.total(findings, method))
 
     def best(
-        self, findings: Findings[str], names: Sequence[str], method: str
+        self, findings: Findings[str], names: Sequence[str], method: Method
     ) -> tuple[dict[str, NDArray[np.intp]], Array, Account]:
         """Return the most probable states of some discrete variables, jointly."""
-        return self._chosen(method, lambda a: a.best(findings, names, method))
+        return self._chosen(method, "mode", lambda a: a.best(findings, names, method))
 
     def draws(
         self, findings: Findings[str], n_draws: int, rng: Generator
     ) -> tuple[dict[str, NDArray[Any]], Array]:
         """Return random states or values given each row, (n_rows, n_draws) by name."""
-        return self._chosen("auto", lambda a: a.draws(findings, n_draws, rng))
+        return self._chosen("auto", "marginals", lambda a: a.draws(findings, n_draws, rng))
 
     def conflict(self, findings: Findings[str]) -> list[str]:
         """Return the names of a smallest part of one row of findings that is impossible."""
@@ -76,11 +78,14 @@ class DirectedAnswers:
 
     def report(self, names: Sequence[str], observed: Sequence[str]) -> PlanReport:
         """Return what exact marginals would cost; of draws if there is no exact answer."""
-        return self._chosen("auto", lambda a: a.report(names, observed))
+        return self._chosen("auto", "marginals", lambda a: a.report(names, observed))
 
-    def _chosen(self, method: str, answer: Callable[[Answers], Answer]) -> Answer:
-        if method == "likelihood_weighting":
-            return answer(self.weighted)
+    def _chosen(
+        self, method: Method, question: str, answer: Callable[[Answers], Answer]
+    ) -> Answer:
+        engine = engine_of(method, question)
+        if getattr(engine, "problem", None) is ConditionalProblem:
+            return answer(self.weighted.by(cast(LikelihoodWeighting, engine)))
         try:
             return answer(self.exact)
         except NoExactAnswer:

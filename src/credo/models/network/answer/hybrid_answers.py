@@ -17,7 +17,9 @@ from credo.inference.discrete.conflict import smallest_conflict
 from credo.inference.discrete.findings import MISSING, Findings, FindingsGroup
 from credo.inference.engine.account import Account
 from credo.inference.engine.error import NoExactAnswer
+from credo.inference.engine.method import Method, solver_of
 from credo.inference.hybrid.gaussian_network import GaussianNetwork, is_linear_gaussian
+from credo.inference.hybrid.likelihood_weighting import ConditionalProblem
 from credo.inference.hybrid.real_posterior import HybridPosterior
 from credo.inference.hybrid.strong_inference import HybridProblem
 from credo.models.network.answer.real_marginal import KnownReal, RealPart, RealRows
@@ -72,10 +74,10 @@ class HybridAnswers:
         return cls(dict(variables), problem, frozenset(names), limit)
 
     def marginals(
-        self, findings: Findings[str], names: Sequence[str], method: str
+        self, findings: Findings[str], names: Sequence[str], method: Method
     ) -> tuple[dict[str, Any], Array, Account]:
         """Return tables of discrete variables, `RealRows` of real ones, and log totals."""
-        _check(method)
+        _require_exact(method, "marginals")
         total = np.empty(findings.n_rows)
         tables = {n: np.empty((findings.n_rows, self._n(n))) for n in self._discrete(names)}
         parts: dict[str, list[RealPart]] = {n: [] for n in names if n not in tables}
@@ -94,10 +96,10 @@ class HybridAnswers:
         return {**tables, **real}, total, Account()
 
     def joint(
-        self, findings: Findings[str], names: Sequence[str], method: str
+        self, findings: Findings[str], names: Sequence[str], method: Method
     ) -> tuple[Any, Array, Account]:
         """Return the joint table, or `JointRows` if a variable is real."""
-        _check(method)
+        _require_exact(method, "marginals")
         discrete = self._discrete(names)
         if len(names) == len(discrete) == 1:
             tables, total, account = self.marginals(findings, names, method)
@@ -126,19 +128,19 @@ class HybridAnswers:
         )
         return rows, total, Account()
 
-    def total(self, findings: Findings[str], method: str) -> tuple[Array, Account]:
+    def total(self, findings: Findings[str], method: Method) -> tuple[Array, Account]:
         """Return the log density of the findings, row by row."""
-        _check(method)
+        _require_exact(method, "total")
         total = np.empty(findings.n_rows)
         for group in self._groups(findings):
             total[group.rows] = self.engine.log_prob(group.known)[group.place]
         return total, Account()
 
     def best(
-        self, findings: Findings[str], names: Sequence[str], method: str
+        self, findings: Findings[str], names: Sequence[str], method: Method
     ) -> tuple[dict[str, NDArray[np.intp]], Array, Account]:
         """Return the most probable states of some variables, all others integrated out."""
-        _check(method)
+        _require_exact(method, "mode")
         total = np.empty(findings.n_rows)
         states = {name: np.full(findings.n_rows, MISSING, dtype=np.intp) for name in names}
         for group in self._groups(findings):
@@ -303,9 +305,5 @@ def _moments(
     return mean, covariance
 
 
-def _check(method: str) -> None:
-    if method not in ("auto", "exact"):
-        raise ValueError(
-            'method must be "auto", "exact" or "likelihood_weighting" for a network with real '
-            f"variables; found {method!r}. Leave it out for an exact answer wherever one fits."
-        )
+def _require_exact(method: Method, question: str) -> None:
+    solver_of(method, question, ConditionalProblem, "a network with real variables")

@@ -17,6 +17,7 @@ from credo.inference.discrete.exact_inference import TableInference
 from credo.inference.discrete.factor_problem import FactorProblem
 from credo.inference.discrete.findings import Findings
 from credo.inference.engine.account import Account
+from credo.inference.engine.method import Method
 from credo.models.network.value.limits import Limits
 from credo.models.network.value.network_answer import PlanReport
 from credo.numerics.array import Array
@@ -47,7 +48,7 @@ class TableAnswers:
         return cls(dict(numbers), TableLadder(exact, auxiliary))
 
     def marginals(
-        self, findings: Findings[str], names: Sequence[str], method: str
+        self, findings: Findings[str], names: Sequence[str], method: Method
     ) -> tuple[dict[str, Array], Array, Account]:
         """Return marginals by name, (n_rows, n_states) each, log totals and the account."""
         targets = [self.numbers[name] for name in names]
@@ -56,18 +57,18 @@ class TableAnswers:
         return by_name, found.log_total, account
 
     def joint(
-        self, findings: Findings[str], names: Sequence[str], method: str
+        self, findings: Findings[str], names: Sequence[str], method: Method
     ) -> tuple[Array, Array, Account]:
         """Return the joint tables of some variables, (n_rows, *n_states)."""
         targets = [self.numbers[name] for name in names]
         return self.ladder.joint(findings.numbered(self.numbers), targets, method)
 
-    def total(self, findings: Findings[str], method: str) -> tuple[Array, Account]:
+    def total(self, findings: Findings[str], method: Method) -> tuple[Array, Account]:
         """Return the log of the sum over all that is unknown, row by row."""
         return self.ladder.total(findings.numbered(self.numbers), method)
 
     def best(
-        self, findings: Findings[str], names: Sequence[str], method: str
+        self, findings: Findings[str], names: Sequence[str], method: Method
     ) -> tuple[dict[str, NDArray[np.intp]], Array, Account]:
         """Return the most probable states of some variables jointly, and their log total."""
         targets = [self.numbers[name] for name in names]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
@@ -22,6 +22,7 @@ from credo.inference.engine.account import Account
 from credo.inference.engine.draw_account import DrawTally
 from credo.inference.engine.engine import ConvergenceWarning, run
 from credo.inference.engine.error import InferenceTooLarge, NoExactAnswer
+from credo.inference.engine.method import Method
 from credo.inference.engine.weighted_draws import WeightedDraws, ZeroWeights
 from credo.inference.hybrid.likelihood_weighting import ConditionalProblem, LikelihoodWeighting
 from credo.models.network.answer.answers import Answers
@@ -180,11 +181,14 @@ class WeightedAnswers:
         nodes = {n: SetNode(c.child) if n in cut else c for n, c in conditionals.items()}
         return cls(RowDraws(nodes), exact)
 
+    def by(self, engine: LikelihoodWeighting) -> WeightedAnswers:
+        """Return the same answers by draws with other settings."""
+        return replace(self, rows=replace(self.rows, engine=engine))
+
     def marginals(
-        self, findings: Findings[str], names: Sequence[str], method: str
+        self, findings: Findings[str], names: Sequence[str], method: Method
     ) -> tuple[dict[str, Any], Array, Account]:
         """Return tables of discrete variables, `DrawnRows` of real ones, and log totals."""
-        _check(method)
         n, total, tally = findings.n_rows, np.full(findings.n_rows, np.nan), DrawTally()
         parts = {name: np.full((n, self._width(name)), np.nan) for name in names}
         for rows, draws in self.rows.each(findings, names, tally):
@@ -199,10 +203,9 @@ class WeightedAnswers:
         return {**parts, **drawn}, total, account
 
     def joint(
-        self, findings: Findings[str], names: Sequence[str], method: str
+        self, findings: Findings[str], names: Sequence[str], method: Method
     ) -> tuple[Any, Array, Account]:
         """Return the joint table, or `JointRows` if a variable is real."""
-        _check(method)
         discrete = [name for name in names if self._variable(name).is_discrete]
         real = [name for name in names if name not in discrete]
         shape = tuple(self._variable(name).n_states for name in discrete)
@@ -224,9 +227,8 @@ class WeightedAnswers:
         )
         return found, total, account
 
-    def total(self, findings: Findings[str], method: str) -> tuple[Array, Account]:
+    def total(self, findings: Findings[str], method: Method) -> tuple[Array, Account]:
         """Return the log of the mean weight, row by row; its error is that of the log."""
-        _check(method)
         total, tally = np.full(findings.n_rows, np.nan), DrawTally()
         for rows, draws in self.rows.each(findings, (), tally):
             total[rows] = draws.log_evidence
@@ -235,10 +237,9 @@ class WeightedAnswers:
         return total, tally.account(self.rows.engine.tolerance)
 
     def best(
-        self, findings: Findings[str], names: Sequence[str], method: str
+        self, findings: Findings[str], names: Sequence[str], method: Method
     ) -> tuple[dict[str, NDArray[np.intp]], Array, Account]:
         """Return the joint states of some discrete variables that weigh most."""
-        _check(method)
         total, tally = np.full(findings.n_rows, np.nan), DrawTally()
         states = {name: np.full(findings.n_rows, MISSING, dtype=np.intp) for name in names}
         for rows, draws in self.rows.each(findings, names, tally):
@@ -339,14 +340,6 @@ class WeightedAnswers:
             return DrawnDistribution(draws.columns[name], draws.weight, account)
 
         return DrawnRows(moments[:, 0], moments[:, 1], distribution)
-
-
-def _check(method: str) -> None:
-    if method not in ("auto", "likelihood_weighting"):
-        raise ValueError(
-            'method must be "auto", "exact" or "likelihood_weighting" for a network with real '
-            f"variables; found {method!r}. Leave it out for an exact answer wherever one fits."
-        )
 
 
 def _check_cells(shape: tuple[int, ...]) -> None:

@@ -1,0 +1,185 @@
+"""Methods of answering about a network: engines as values, and the names that stand for them.
+
+An engine that can be asked for by name says so in its class: ``name``; ``answers``, the
+questions it can be asked ("marginals", "total" for the log partition, "bound" for a lower
+bound on it, "mode"); and, if it is not for a product of tables, ``problem``, the kind it
+solves. Its ``examples()`` are values with usual settings, and a name stands for the first of
+them that answers the question. The stub of `credo.inference` lists the engines there are.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from credo.exports import stub_lines
+from credo.inference.engine.engine import Engine
+from credo.numerics.quotation import quote
+
+__all__ = [
+    "Method",
+    "engine_of",
+    "methods",
+    "named_engines",
+    "solver_of",
+    "tells_total",
+    "written",
+]
+
+Method = str | Engine[Any, Any]
+"""An engine, or a name: "auto", "exact", or that of an engine."""
+
+SUBJECTS = ("credo.inference.discrete.", "credo.inference.hybrid.")
+"""Where engines about networks live."""
+
+FREE = ("auto", "exact")
+
+VERBS = ("init", "step", "posterior")
+
+QUESTIONS = {
+    "marginals": "a distribution",
+    "total": "a log partition",
+    "mode": "a most probable state",
+}
+
+
+def methods(question: str = "marginals") -> tuple[str, ...]:
+    """Return the names of the methods that answer a question about networks.
+
+    Parameters
+    ----------
+    question
+        "marginals", "total" (the log partition) or "mode" (the most probable state).
+
+    Examples
+    --------
+    >>> "max_flow" in methods("mode"), "max_flow" in methods("marginals")
+    (True, False)
+    """
+    found = {engine.name for engine in named_engines() if _answers(engine, question)}
+    return (*FREE, *sorted(found))
+
+
+@cache
+def named_engines() -> tuple[Any, ...]:
+    """Return the values that names of methods stand for, one or several of a class."""
+    lines = stub_lines("credo.inference").items()
+    public = (
+        getattr(import_module(module), name)
+        for name, (module, _) in lines
+        if module.startswith(SUBJECTS)
+    )
+    return tuple(
+        getattr(engine, "it", engine)
+        for found in public
+        if isinstance(found, type) and isinstance(getattr(found, "name", None), str)
+        for engine in found.examples()  # type: ignore[attr-defined]
+    )
+
+
+def engine_of(method: Method, question: str) -> Any | None:
+    """Return the engine that a method stands for; None for "auto" and "exact".
+
+    Raises
+    ------
+    ValueError
+        If there is no method of that name, or it does not answer the question.
+    TypeError
+        If it is neither a name nor an engine.
+    """
+    if not isinstance(method, str):
+        engine = _as_engine(method)
+        if not _answers(engine, question):
+            raise _silent(method, engine, question)
+        return engine
+    if method in FREE:
+        return None
+    named = [engine for engine in named_engines() if engine.name == method]
+    if not named:
+        raise _unknown(method, methods(question))
+    answering = [engine for engine in named if _answers(engine, question)]
+    if not answering:
+        raise _silent(method, named[0], question)
+    return answering[0]
+
+
+def tells_total(method: Method) -> bool:
+    """Return whether a method tells the log partition itself, not only a bound on it.
+
+    Examples
+    --------
+    >>> tells_total("importance"), tells_total("mean_field"), tells_total("gibbs")
+    (True, False, False)
+    """
+    if isinstance(method, str):
+        return method in methods("total") and (
+            method in FREE or "total" in getattr(engine_of(method, "total"), "answers", ())
+        )
+    return "total" in getattr(method, "answers", ("total",))
+
+
+def solver_of(method: Method, question: str, problem: type | None, of: str) -> Any | None:
+    """Return the engine that a method stands for, which must solve a kind of problem.
+
+    Parameters
+    ----------
+    problem
+        The kind; None for a product of tables.
+    of
+        What has such a problem, for the message.
+    """
+    engine = engine_of(method, question)
+    if engine is not None and getattr(engine, "problem", None) is not problem:
+        solvers = [e for e in named_engines() if getattr(e, "problem", None) is problem]
+        names = sorted({e.name for e in solvers if _answers(e, question)})
+        raise _unknown(method, (*FREE, *names), f" for {of}")
+    return engine
+
+
+def written(method: Method) -> str:
+    """Return the argument as it was written, an engine by its class.
+
+    Examples
+    --------
+    >>> written("gibbs")
+    'method="gibbs"'
+    """
+    return f'method="{method}"' if isinstance(method, str) else f"method={_shown(method)}"
+
+
+def _unknown(method: Method, known: tuple[str, ...], of: str = "") -> ValueError:
+    return ValueError(
+        f"method must be one of {list(known)}, or such an engine{of}; found {_shown(method)}. "
+        "Leave it out for an exact answer wherever one fits."
+    )
+
+
+def _shown(method: Method) -> str:
+    return quote(method) if isinstance(method, str) else type(method).__name__
+
+
+def _answers(engine: Any, question: str) -> bool:
+    """Whether an engine can be asked; one that does not say what it answers is tried."""
+    answers = getattr(engine, "answers", tuple(QUESTIONS))
+    return question in answers or (question == "total" and "bound" in answers)
+
+
+def _as_engine(method: Any) -> Any:
+    if isinstance(method, type) or not all(hasattr(method, verb) for verb in VERBS):
+        is_class = isinstance(method, type)
+        advice = f"Write {method.__name__}()." if is_class else "Pass the name of a method."
+        raise TypeError(
+            "method must be a name, or an engine with init, step and posterior; found "
+            f"{'the class ' + method.__name__ if is_class else quote(method)}. {advice}"
+        )
+    return method
+
+
+def _silent(method: Method, engine: Any, question: str) -> ValueError:
+    told = " and ".join(part for part in engine.answers if part in QUESTIONS)
+    others = ", ".join(f'"{name}"' for name in methods(question)[len(FREE) :])
+    return ValueError(
+        f"{QUESTIONS[question]} must come from a method that tells it; found "
+        f"{written(method)}, which tells {told} only. Use {others}, or leave method out."
+    )

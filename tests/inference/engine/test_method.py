@@ -1,0 +1,84 @@
+from dataclasses import dataclass
+
+import pytest
+
+from credo.inference import (
+    GraphCut,
+    LikelihoodWeighting,
+    LoopyBeliefPropagation,
+    TableGibbs,
+    methods,
+)
+from credo.inference.engine.method import engine_of, named_engines, tells_total
+
+
+@dataclass(frozen=True)
+class Silent:
+    """An engine that says nothing about itself."""
+
+    tolerance: float = 0.0
+    max_steps: int = 1
+
+    def init(self, problem): ...
+    def step(self, problem, state): ...
+    def posterior(self, problem, state): ...
+
+
+@pytest.mark.parametrize("question", ["marginals", "total", "mode"])
+def test_a_name_stands_for_the_first_example_that_answers(question):
+    for name in methods(question)[2:]:
+        engine = engine_of(name, question)
+        same = [getattr(e, "it", e) for e in type(engine).examples()]
+        answers = [e for e in same if {question, "bound"} & set(e.answers)]
+        assert engine == answers[0]
+
+
+def test_one_name_stands_for_sums_or_maxima_as_the_question_wants():
+    assert engine_of("belief_propagation", "marginals") == LoopyBeliefPropagation("sum")
+    assert engine_of("belief_propagation", "mode") == LoopyBeliefPropagation("max")
+    assert engine_of("max_flow", "mode") == GraphCut()
+
+
+def test_names_are_of_one_class_each():
+    classes = {engine.name: type(engine) for engine in named_engines()}
+    assert all(classes[engine.name] is type(engine) for engine in named_engines())
+    assert "auto" not in classes
+    assert "exact" not in classes
+
+
+def test_an_engine_is_its_own_method_and_needs_no_name():
+    engine = Silent()
+    assert all(engine_of(engine, q) is engine for q in ("marginals", "total", "mode"))
+    assert tells_total(engine)
+
+
+def test_an_engine_is_refused_what_it_does_not_tell():
+    with pytest.raises(ValueError, match=r"log partition must come .*TableGibbs, which tells"):
+        engine_of(TableGibbs(), "total")
+    with pytest.raises(ValueError, match=r'method="max_flow", which tells mode only'):
+        engine_of("max_flow", "marginals")
+    with pytest.raises(ValueError, match=r"a distribution must .*LoopyBeliefPropagation"):
+        engine_of(LoopyBeliefPropagation("max"), "marginals")
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        (TableGibbs, r"found the class TableGibbs\. Write TableGibbs\(\)\."),
+        (3, r"found 3\. Pass the name"),
+        (None, r"found None\. Pass the name"),
+    ],
+)
+def test_what_is_neither_a_name_nor_an_engine_is_refused(method, said):
+    with pytest.raises(TypeError, match=f"method must be a name, or an engine.*{said}"):
+        engine_of(method, "marginals")
+
+
+def test_a_bound_answers_for_the_total_and_does_not_tell_it():
+    assert engine_of("mean_field", "total").name == "mean_field"
+    told = {name: tells_total(name) for name in methods()}
+    assert not told["gibbs"]
+    assert not told["mean_field"]
+    assert told["importance"]
+    assert told["exact"]
+    assert tells_total(LikelihoodWeighting(n_draws=10))
