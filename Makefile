@@ -41,10 +41,10 @@ long: $(READY) wheel
 	$(BIN)/python docs/write_fuzzing.py
 
 wheel: $(READY)
-	$(BIN)/python -m packaging_test
+	$(BIN)/python -m release.wheel
 
 versions: $(READY)
-	$(BIN)/python -m packaging_test --versions
+	$(BIN)/python -m release.versions
 
 docs: $(READY)
 	$(BIN)/python docs/write_benchmarks.py
