@@ -1,4 +1,4 @@
-"""Build the wheel and try it in an empty environment without the source: ``python -m release.wheel``."""
+"""Build the wheel and try it in an empty environment: ``python -m release.wheel``."""
 
 import shutil
 import subprocess
@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def built(folder: Path) -> Path:
-    """Return a wheel that was built from a source archive, so that no left-over file helps it."""
+    """Return a wheel built from a source archive, so that no left-over file helps it."""
     run([sys.executable, "-m", "build", "--outdir", folder, ROOT])
     (wheel,) = folder.glob("*.whl")
     return wheel
@@ -63,7 +63,8 @@ def run(command: Sequence[str | Path], folder: Path | None = None) -> str:
         [str(part) for part in command], cwd=folder, capture_output=True, text=True, check=False
     )
     if answer.returncode:
-        raise SystemExit(f"{command} ended with {answer.returncode}\n{answer.stdout}{answer.stderr}")
+        said = answer.stdout + answer.stderr
+        raise SystemExit(f"{command} ended with {answer.returncode}\n{said}")
     return answer.stdout
 
 
