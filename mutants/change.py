@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.collections import Collection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from scipy import sparse
@@ -99,9 +100,12 @@ class Change:
         return wrong
 
     def drawing(self, value: Any, _depth: int) -> Any:
-        """Return the same figure or axes with the heights of its lines changed."""
+        """Return the same figure or axes with its lines and regions moved."""
         for line in value.findobj(Line2D):
             line.set_ydata(self.array(np.asarray(line.get_ydata())))
+        for collection in value.findobj(Collection):
+            for path in collection.get_paths():
+                path.vertices = self.array(path.vertices)
         return value
 
     def same(self, value: Any, _depth: int) -> Any:
