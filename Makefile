@@ -1,7 +1,9 @@
 # Every target does its own set-up; a machine with Python and make is enough.
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/pip install --quiet --disable-pip-version-check
+# uv installs in half the time; where it cannot be had, pip does.
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile
+UV := VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/uv pip install --quiet
 USER := .venv/.user
 READY := .venv/.ready
 # Minutes of the fuzzer in `make long`; a whole run takes hours and goes on where it was stopped.
@@ -56,11 +58,11 @@ changelog: $(READY)
 
 $(USER): pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(PIP) --editable .
+	($(PIP) uv && $(UV) --editable .) || $(PIP) --editable .
 	touch $(USER)
 
 $(READY): $(USER)
-	$(PIP) --editable '.[dev]'
+	$(UV) --editable '.[dev]' || $(PIP) --editable '.[dev]'
 	touch $(READY)
 
 clean:
