@@ -9,6 +9,8 @@ READY := .venv/.ready
 # Minutes of the fuzzer in `make long`; a whole run takes hours and goes on where it was stopped.
 MINUTES ?= 20
 SEED ?= 1
+# The other Python of `make versions`: a version that uv can fetch, or a path.
+NEWEST ?= 3.14
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
 .PHONY: demo test check bench fuzz long wheel versions docs changelog clean
@@ -46,7 +48,7 @@ wheel: $(READY)
 	$(BIN)/python -m release.wheel
 
 versions: $(READY)
-	$(BIN)/python -m release.versions
+	$(BIN)/python -m release.versions $(NEWEST)
 
 docs: $(READY)
 	$(BIN)/python docs/write_benchmarks.py
