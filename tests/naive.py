@@ -3,10 +3,12 @@
 import gzip
 import importlib.util
 import re
+import warnings
 from itertools import chain, combinations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from credo.distributions.joint_table import JointTable
 from credo.graphs.factor import Factor
@@ -108,10 +110,31 @@ def random_joint(graph, rng, n_states=2):
     return JointTable(joint, {name: range(n_states) for name in graph})
 
 
+def peer(name):
+    """Return another library; a test that needs it is skipped where it is not installed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return pytest.importorskip(name)
+
+
+def published_networks():
+    """Return the folder of networks that pgmpy comes with; none where it is not installed."""
+    found = importlib.util.find_spec("pgmpy")
+    place = found.submodule_search_locations[0] if found else "nowhere"
+    return Path(place, "utils", "example_models")
+
+
+def published_file(name):
+    """Return a file of that folder; a test that needs it is skipped without pgmpy."""
+    path = published_networks() / name
+    if not path.exists():
+        pytest.skip("pgmpy is not installed, whose files this test reads")
+    return path
+
+
 def structure_of_file(name):
     """Return the parents of each node of a network that pgmpy comes with."""
-    folder = Path(importlib.util.find_spec("pgmpy").submodule_search_locations[0])
-    with gzip.open(folder / "utils" / "example_models" / f"{name}.bif.gz", "rt") as file:
+    with gzip.open(published_file(f"{name}.bif.gz"), "rt") as file:
         text = file.read()
     rows = re.findall(r"probability\s*\(\s*([^|)]+?)\s*(?:\|\s*([^)]+?)\s*)?\)", text)
     return {child: tuple(re.split(r"\s*,\s*", tails)) if tails else () for child, tails in rows}

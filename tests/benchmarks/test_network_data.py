@@ -2,20 +2,22 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 from benchmarks.network_data import (
     agrum_network,
     codes,
     missing_at_random,
     network,
     network_text,
-    quiet_import,
     some_columns,
 )
 from numpy.testing import assert_allclose, assert_array_equal
 
 from credo.models.network.bayesian_network import BayesianNetwork
+from naive import peer
 
-pyagrum = quiet_import("pyagrum")
+pytestmark = pytest.mark.comparison
+pyagrum = peer("pyagrum")
 
 
 def unequal_network():

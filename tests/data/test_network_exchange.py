@@ -1,9 +1,5 @@
 """Files that credo writes are read by pyAgrum and pgmpy, and the other way round."""
 
-import warnings
-from importlib.util import find_spec
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -12,20 +8,14 @@ from credo.graphs.factor import Factor
 from credo.graphs.variable import Variable
 from credo.models.network.bayesian_network import BayesianNetwork
 from credo.models.network.markov_random_field import MarkovRandomField
+from naive import peer, published_networks
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    import pyagrum
-    from pgmpy.readwrite import (
-        BIFReader,
-        BIFWriter,
-        UAIReader,
-        UAIWriter,
-        XMLBIFReader,
-        XMLBIFWriter,
-    )
-
-FOLDER = Path(find_spec("pgmpy").submodule_search_locations[0], "utils", "example_models")
+pytestmark = pytest.mark.comparison
+pyagrum, readwrite = peer("pyagrum"), peer("pgmpy.readwrite")
+BIFReader, BIFWriter = readwrite.BIFReader, readwrite.BIFWriter
+UAIReader, UAIWriter = readwrite.UAIReader, readwrite.UAIWriter
+XMLBIFReader, XMLBIFWriter = readwrite.XMLBIFReader, readwrite.XMLBIFWriter
+FOLDER = published_networks()
 NAMES = ["asia", "cancer", "survey", "sachs", "child", "alarm", "insurance", "win95pts"]
 FORMATS = {".bif": (BIFReader, BIFWriter), ".xmlbif": (XMLBIFReader, XMLBIFWriter)}
 

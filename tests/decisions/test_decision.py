@@ -99,6 +99,7 @@ def test_averaging_hypotheses_decides_better_than_the_most_probable_hypothesis()
     def expected_error(action):
         return 1.0 - averaged[np.arange(200), action]
 
+    assert_allclose(decide(averaged, zero_one).expected_loss, expected_error(bayes))
     best_hypothesis = decide(by_hypothesis[:, 0], zero_one).action
     assert (bayes != best_hypothesis).sum() > 10
     assert (expected_error(bayes) <= expected_error(best_hypothesis)).all()

@@ -60,6 +60,8 @@ def test_monte_carlo_error_is_honest_and_falls_with_the_root_of_n():
     runs = [monte_carlo(lambda x: (x**2).sum(axis=-1), d, rng, 400) for _ in range(300)]
     values = np.array([run.value for run in runs])
     errors = np.array([run.standard_error for run in runs])
+    drawn = (d.sample(np.random.default_rng(0), 400) ** 2).sum(axis=-1)
+    assert_allclose(values[0], drawn.mean())
     # E = 3; the variance of a sum of squares of N(0, 1) and N(1, 1) is 2 + 6 = 8.
     assert abs(values.mean() - 3.0) < 5 * np.sqrt(8 / 400 / 300)
     assert_allclose(errors.mean(), np.sqrt(8 / 400), rtol=0.05)
@@ -125,6 +127,9 @@ def test_central_limit_interval_covers_a_skewed_mean_about_as_often_as_it_says()
     rng = np.random.default_rng(5)
     low, high = np.moveaxis(clt_interval(rng.exponential(size=(100, 4000)), 0.95), -1, 0)
     assert abs(np.mean((low < 1.0) & (high > 1.0)) - 0.95) < 0.025
+    few = np.array([1.0, 2.0, 4.0, 9.0])
+    reach = 1.959963985 * few.std(ddof=1) / 2
+    assert_allclose(clt_interval(few, 0.95), [4.0 - reach, 4.0 + reach])
     step = 1.959963985 * Estimate(np.zeros(2), np.ones(2)).standard_error
     assert_allclose(Estimate(np.zeros(2), np.ones(2)).interval(0.95)[:, 1], step)
 
@@ -133,6 +138,8 @@ def test_central_limit_interval_covers_a_skewed_mean_about_as_often_as_it_says()
 def test_box_muller_numbers_are_standard_normal(n):
     z = box_muller(np.random.default_rng(6), n)
     assert z.shape == (n,)
+    u, v = np.random.default_rng(6).uniform(size=(2, (n + 1) // 2))
+    assert_allclose(z[0], np.sqrt(-2 * np.log(1 - u[0])) * np.cos(2 * np.pi * v[0]))
     assert stats.kstest(z, "norm").pvalue > 0.001
     half = n // 2
     assert abs(np.corrcoef(z[:half], z[half : 2 * half])[0, 1]) < 5 / np.sqrt(half)

@@ -126,6 +126,7 @@ def test_updating_one_piece_at_a_time_equals_updating_at_once():
     first, second = {"a": 0.9, "b": 0.2, "c": 0.4}, {"a": 0.1, "b": 0.7, "c": 0.5}
     step_by_step = belief.update("x", first).update("x", second)
     at_once = belief.update("x", {s: first[s] * second[s] for s in "abc"})
+    assert_allclose(at_once.probability, np.array([0.018, 0.07, 0.06]) / 0.148)
     assert_allclose(step_by_step.probability, at_once.probability)
     assert_allclose(
         belief.update("x", second).update("x", first).probability, at_once.probability
@@ -144,6 +145,7 @@ def test_report_of_an_unreliable_friend_moves_belief_in_a_fair_coin(lie, belief)
         coin, "report", ["h", "t"], [[0.3, 0.7], [lie, 1 - lie]]
     )
     assert_allclose(joint.prob({"coin": "h"}, {"report": "h"}), belief)
+    assert_allclose(joint.prob({"coin": "t", "report": "h"}), 0.5 * lie)
 
 
 def test_truthful_friend_settles_the_matter():

@@ -69,6 +69,7 @@ def test_draws_whiten_to_standard_normal(d):
     n = 20_000
     x = d.sample(np.random.default_rng(1), n)
     z = d.whiten(x)
+    assert_allclose(z[:3], np.random.default_rng(1).standard_normal((3, 5)))
     assert_allclose(z.mean(axis=0), 0.0, atol=5 / np.sqrt(n))
     assert_allclose(z.T @ z / n, np.eye(5), atol=7 / np.sqrt(n))
     assert_allclose(np.cov(x.T), SIGMA, atol=7 * SIGMA.max() / np.sqrt(n))

@@ -56,15 +56,17 @@ def test_every_key_that_is_cited_is_in_the_bibliography():
     assert cited <= keys, f"add to docs/references.bib: {sorted(cited - keys)}"
 
 
-def test_every_decision_says_why_what_and_what_would_change_it():
+def test_every_decision_says_its_status_why_what_else_and_what_would_change_it():
     records = sorted((DOCS / "decisions").glob("*.md"))
     assert [int(path.name[:4]) for path in records] == list(range(1, len(records) + 1))
     for path in records:
         text = path.read_text(encoding="utf-8")
         assert text.startswith(f"# {int(path.name[:4])}. ")
         assert re.findall(r"^## (.*)$", text, flags=re.M) == [
+            "Status",
             "Context",
             "Decision",
+            "Alternatives",
             "Consequences",
             "What would change it",
         ], path.name

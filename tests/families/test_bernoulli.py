@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy import integrate, stats
+from scipy import integrate, special, stats
 
 from credo.families import BernoulliStatistics, BetaBernoulli
 
@@ -33,7 +33,9 @@ def test_unknown_coin_beats_the_fair_coin_by_the_bayes_factor_of_the_text():
 
 
 def test_map_is_not_invariant_the_mode_in_logit_coordinates_is_elsewhere():
-    probability = UNIFORM.update(BernoulliStatistics.of(COIN)).parameters()
+    belief = UNIFORM.update(BernoulliStatistics.of(COIN))
+    assert_allclose(belief.mode().probability, 0.75)
+    probability = belief.parameters()
     grid = np.linspace(0.7, 0.8, 200_001)
     in_logit = probability.log_prob(grid) + np.log(grid * (1 - grid))
     assert_allclose(grid[in_logit.argmax()], 751 / 1002, atol=1e-6)
@@ -116,6 +118,8 @@ def test_prior_learned_from_many_coins_maximizes_their_evidence():
     s = BernoulliStatistics(heads.astype(float), 20.0 - heads)
     strengths = np.linspace(2, 40, 77)
     evidence = [BetaBernoulli(k * 2 / 3, k / 3).log_evidence(s).sum() for k in strengths]
+    at_twelve = special.betaln(8 + heads, 24 - heads) - special.betaln(8, 4)
+    assert_allclose(evidence[20], at_twelve.sum())
     # Beta(8, 4) made the coins: the empirical prior finds its strength 12 from data alone.
     assert 9 < strengths[int(np.argmax(evidence))] < 16
 

@@ -1,21 +1,16 @@
 """Exact answers on published networks, against pyAgrum."""
 
-import importlib.util
-import warnings
-from pathlib import Path
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from credo.data.network_file.network_file import load_network
 from credo.inference.hybrid.likelihood_weighting import ancestral_sample
+from naive import peer, published_networks
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    import pyagrum
-
-FOLDER = Path(importlib.util.find_spec("pgmpy").submodule_search_locations[0])
+pytestmark = pytest.mark.comparison
+pyagrum = peer("pyagrum")
+FOLDER = published_networks()
 NETWORKS = [
     "asia",
     "cancer",

@@ -1,7 +1,5 @@
 import gzip
-from importlib.util import find_spec
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,8 +10,9 @@ from credo.data import NetworkFileError, load_network
 from credo.data.network_file.bif import bif_text, read_bif
 from credo.data.network_file.bif_text import shielded
 from credo.data.network_file.network_part import NetworkParts, TablePart, VariablePart
+from naive import published_file, published_networks
 
-FOLDER = Path(find_spec("pgmpy").submodule_search_locations[0], "utils", "example_models")
+FOLDER = published_networks()
 NAMES = sorted(path.name.removesuffix(".bif.gz") for path in FOLDER.glob("*.bif.gz"))
 
 TWO = """network x { }
@@ -24,7 +23,7 @@ probability ( a ) { table 0.2, 0.8; }
 
 
 def text_of(name):
-    return gzip.decompress((FOLDER / f"{name}.bif.gz").read_bytes()).decode()
+    return gzip.decompress(published_file(f"{name}.bif.gz").read_bytes()).decode()
 
 
 def table_of(parts, child):
@@ -44,7 +43,9 @@ def same(left, right):
     )
 
 
+@pytest.mark.comparison
 def test_all_24_published_networks_are_there():
+    published_file("asia.bif.gz")
     assert len(NAMES) == 24
 
 
@@ -64,6 +65,7 @@ SIZES = {
 }
 
 
+@pytest.mark.comparison
 @pytest.mark.parametrize("name", SIZES)
 def test_published_networks_have_their_published_sizes(name):
     parts = read_bif(text_of(name))
@@ -72,18 +74,21 @@ def test_published_networks_have_their_published_sizes(name):
     assert (len(parts.variables), n_arcs, n_entries) == SIZES[name]
 
 
+@pytest.mark.comparison
 @pytest.mark.parametrize("name", NAMES)
 def test_rows_of_published_networks_sum_to_one_up_to_their_rounding(name):
     for table in read_bif(text_of(name)).tables:
         assert np.abs(table.values.sum(axis=-1) - 1).max() < 4e-7
 
 
+@pytest.mark.comparison
 @pytest.mark.parametrize("name", ["child", "sachs", "insurance", "munin1", "mildew"])
 def test_writing_keeps_orders_and_every_digit(name):
     parts = read_bif(text_of(name))
     assert same(parts, read_bif(bif_text(parts)))
 
 
+@pytest.mark.comparison
 def test_states_of_child_keep_their_odd_characters():
     states = {v.name: v.states for v in read_bif(text_of("child")).variables}
     assert states["ChestXray"][-1] == "Asy/Patch"
@@ -200,6 +205,7 @@ def test_any_names_and_numbers_come_back(names, data):
     assert same(parts, read_bif(bif_text(parts)))
 
 
+@pytest.mark.comparison
 @pytest.mark.parametrize("name", ["asia", "child"])
 def test_a_file_cut_anywhere_is_an_error_that_names_a_line(name):
     text = text_of(name).rstrip()
@@ -208,6 +214,7 @@ def test_a_file_cut_anywhere_is_an_error_that_names_a_line(name):
             read_bif(text[:end])
 
 
+@pytest.mark.comparison
 def test_a_cut_file_says_what_was_being_read_and_where():
     text = text_of("asia")
     start = text.index("probability ( lung")

@@ -182,6 +182,7 @@ def test_a_chain_of_ten_thousand_nodes_needs_no_recursion():
     assert len(str(caught.value)) < 300
 
 
+@pytest.mark.comparison
 def test_the_largest_network_of_the_examples_is_read_by_its_structure():
     munin = DirectedGraph(structure_of_file("munin"))
     assert (len(munin), len(munin.edges)) == (1041, 1397)

@@ -1,17 +1,16 @@
 """Orders of elimination against brute force, hand triangulation and other libraries."""
 
 import gzip
-import importlib.util
 import itertools
 import math
 import re
-from pathlib import Path
 
 import networkx as nx
 import numpy as np
 import pytest
 
 from credo.graphs.structure.elimination_order import elimination_cliques, elimination_order
+from naive import published_file
 
 
 def _random_graph(rng, n, density):
@@ -184,9 +183,7 @@ def test_order_beats_the_orders_of_networkx():
 
 def _moral_graph(name):
     """Read who shares a table with whom from a network file that another library ships."""
-    package = importlib.util.find_spec("pgmpy").submodule_search_locations[0]
-    file = Path(package) / "utils" / "example_models" / f"{name}.bif.gz"
-    text = gzip.decompress(file.read_bytes()).decode()
+    text = gzip.decompress(published_file(f"{name}.bif.gz").read_bytes()).decode()
     states = dict(re.findall(r"variable (\S+) \{\s*type discrete \[ (\d+) \]", text))
     place = {variable: i for i, variable in enumerate(states)}
     neighbors = [set() for _ in states]
@@ -197,6 +194,7 @@ def _moral_graph(name):
     return neighbors, [int(n) for n in states.values()]
 
 
+@pytest.mark.comparison
 @pytest.mark.parametrize(
     ("name", "cells"),
     [

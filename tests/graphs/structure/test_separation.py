@@ -133,6 +133,7 @@ def test_open_paths_pass_a_common_effect_only_by_what_is_given_below_it():
     assert open_path(BURGLAR, ["B", "C"], "R") == ("C", "A", "E", "R")
 
 
+@pytest.mark.comparison
 def test_a_large_network_is_answered_alike_by_both_ways():
     munin = DirectedGraph(structure_of_file("munin"))
     rng = np.random.default_rng(0)

@@ -83,6 +83,10 @@ def test_flexible_models_spread_their_evidence_over_more_data_sets():
     fair = np.full(len(flips), 6 * np.log(0.5))
     unknown = special.betaln(heads + 1, 7 - heads)
     assert_allclose([np.exp(fair).sum(), np.exp(unknown).sum()], 1.0)
+    for flip, k in [(flips.index((0, 0, 0, 1, 1, 1)), 3), (len(flips) - 1, 6)]:
+        found = model_posterior([fair[flip], unknown[flip]])
+        odds = 64 * special.beta(k + 1, 7 - k)
+        assert_allclose(found, [1 / (1 + odds), odds / (1 + odds)])
     assert (unknown[heads == 3] < fair[heads == 3]).all()
     assert (unknown[heads == 6] > fair[heads == 6]).all()
 

@@ -1,9 +1,7 @@
 """Networks of linear Gaussians against the dense joint normal."""
 
-import importlib.util
 import json
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,11 +13,11 @@ from credo.inference.discrete.findings import Findings
 from credo.inference.hybrid.gaussian_network import GaussianNetwork, is_linear_gaussian
 from credo.inference.hybrid.strong_inference import HybridProblem
 from credo.numerics.linear.linear_algebra import NotPositiveDefinite
+from naive import published_file
 
 
 def stored_network(name):
-    folder = Path(importlib.util.find_spec("pgmpy").submodule_search_locations[0])
-    stored = json.loads((folder / "utils" / "example_models" / f"{name}.json").read_text())
+    stored = json.loads(published_file(f"{name}.json").read_text())
     nodes = []
     for child, cpd in stored["cpds"].items():
         slopes = {p: c[0] for p, c in cpd["coefficients"].items() if p != "(Intercept)"}
@@ -50,6 +48,7 @@ def conditional(mean, cov, known, values):
     return free, shifted, cov[np.ix_(free, free)] - gain @ cov[np.ix_(known, free)]
 
 
+@pytest.mark.comparison
 @pytest.mark.parametrize("name", ["ecoli70", "arth150", "magic-irri", "magic-niab"])
 def test_stored_networks_agree_with_the_dense_joint(name):
     nodes = stored_network(name)
@@ -74,6 +73,7 @@ def test_stored_networks_agree_with_the_dense_joint(name):
     assert_allclose(joint.total_mean(), shifted[:, 3:7], rtol=1e-8)
 
 
+@pytest.mark.comparison
 def test_hybrid_inference_agrees_on_a_stored_network():
     nodes = stored_network("ecoli70")
     given = {"aceB": [1.0, 0.2], "yheI": [0.3, -0.4]}
@@ -90,6 +90,7 @@ def test_hybrid_inference_agrees_on_a_stored_network():
     assert_allclose(ours, other, rtol=1e-11)
 
 
+@pytest.mark.comparison
 def test_without_findings_marginals_are_the_prior_and_the_log_density_is_zero():
     nodes = stored_network("arth150")
     names, mean, cov = dense(nodes)
@@ -99,6 +100,7 @@ def test_without_findings_marginals_are_the_prior_and_the_log_density_is_zero():
     assert_allclose(GaussianNetwork(nodes).log_prob(Findings(1)), [0.0])
 
 
+@pytest.mark.comparison
 def test_draws_given_findings_have_the_conditional_moments():
     nodes = stored_network("ecoli70")
     names, mean, cov = dense(nodes)

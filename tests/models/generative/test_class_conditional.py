@@ -403,6 +403,8 @@ def test_weight_two_is_the_row_twice_also_in_the_bound():
 def test_sampling_then_fitting_recovers_the_parameters():
     x, y = two_classes(200)
     model = GaussianClassConditional("full", "ml").fit(x, np.array(["no", "yes"])[y])
+    means = [x[y == k].mean(axis=0) for k in range(2)]
+    assert_allclose(model.joint_.density.loc, means)
     rows, labels = model.sample(40_000, random_state=0)
     again = GaussianClassConditional("full", "ml").fit(rows, labels)
     assert_allclose(again.joint_.density.loc, model.joint_.density.loc, atol=0.03)

@@ -83,6 +83,8 @@ def test_staged_answers_end_in_the_answers(n_classes):
         stages = list(getattr(model, f"staged_{verb}")(x))
         assert len(stages) == model.n_rounds_
         assert_allclose(stages[-1], getattr(model, verb)(x), rtol=1e-9)
+    for stage in model.staged_predict_proba(x):
+        assert_allclose(stage.sum(axis=1), 1.0)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -135,6 +137,8 @@ def test_the_least_margin_goes_on_growing_after_no_row_is_wrong():
     errors = np.array([np.mean(p != y) for p in model.staged_predict(x)])
     clean = int(np.argmax(errors == 0.0))
     assert errors[clean] == 0.0
+    votes = model.decision_function(x) / model.estimator_weights_.sum()
+    assert_allclose(model.margins(x, y), np.where(y, votes, -votes), atol=1e-12)
     shorter = AdaBoost(clean + 1).fit(x, y)
     assert model.margins(x, y).min() > shorter.margins(x, y).min() + 0.02
 
@@ -144,6 +148,8 @@ def test_early_stopping_goes_back_to_the_least_held_out_error():
     model = AdaBoost(300, validation_share=0.3).fit(x, y)
     tried = model.held_out_errors_
     assert len(tried) == 300
+    # Of 120 rows held out a whole number is wrong.
+    assert_allclose(tried * 120, np.round(tried * 120), atol=1e-9)
     assert model.n_rounds_ == np.argmin(tried) + 1 < 300
     assert len(model.members_) == len(model.estimator_weights_) == model.n_rounds_
     assert model.status_ == "went back to the least held-out error"

@@ -27,6 +27,9 @@ def test_gradient_matches_finite_differences():
     rng = np.random.default_rng(0)
     form = QuadraticForm(rng.normal(size=(4, 4)), rng.normal(size=4), 1.0)
     assert check_gradient(form, form.gradient, rng.normal(size=4)).error < 1e-7
+    assert_allclose(form.gradient(np.zeros(4)), form.b)
+    one = QuadraticForm([[3.0]], [2.0], 1.0)
+    assert_allclose([one([2.0]), *one.gradient([2.0])], [17.0, 14.0])
 
 
 def test_completed_square_equals_the_form():

@@ -1,0 +1,1 @@
+"""Calibration by simulation: the truth is ranked evenly by posteriors of its own data."""

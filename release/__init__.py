@@ -1,0 +1,1 @@
+"""What must hold before a release: the wheel works alone, and with the versions it states."""
