@@ -259,7 +259,7 @@ def _outcome(estimator: Any, y: ArrayLike, table: Table) -> Any:
         )
     outcome = single_column(estimator, np.asarray(unmasked(y)))
     check_consistent_length(table.frame, outcome)
-    return outcome
+    return check_array(outcome, dtype=None, ensure_2d=False, input_name="y")
 
 
 def _require_two_of_each(labels: NDArray[Any], codes: NDArray[np.intp]) -> None:

@@ -23,8 +23,6 @@ from credo.decisions.decision import Decision
 from credo.decisions.loss_matrix import LossMatrix
 from credo.distributions.distribution import Distribution
 from credo.numerics.array import Array
-from credo.study.estimator import TableClassifier, TableRegressor
-from credo.study.job import fit_table
 from credo.study.progress import Progress, silent
 from credo.study.result.result import FitSettings, Judged, Remark
 from credo.study.result.table_model import TableClassification, TableModel, TableRegression
@@ -113,7 +111,7 @@ def fit(
         ignore=(ignore,) if isinstance(ignore, str) else tuple(ignore),
         models=None if models is None else tuple(models),
     )
-    return Study.of(fit_table(data, target, settings, progress))
+    return Study.of(study.fit_table(data, target, settings, progress))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -157,12 +155,12 @@ class Study:
         return self._classification("classes").classes_
 
     @cached_property
-    def estimator(self) -> TableRegressor | TableClassifier:
-        """The scikit-learn estimator inside, fitted to all rows; for pipelines and searches."""
+    def estimator(self) -> Any:
+        """The scikit-learn estimator inside, a `TableRegressor` or `TableClassifier`."""
         if isinstance(self.model, TableRegression):
-            return TableRegressor(self.model.coverage).with_model(self.model)
+            return study.TableRegressor(self.model.coverage).with_model(self.model)
         assert isinstance(self.model, TableClassification)
-        return TableClassifier().with_model(self.model)
+        return study.TableClassifier().with_model(self.model)
 
     @property
     def remarks(self) -> tuple[Remark, ...]:

@@ -76,6 +76,22 @@ def test_predictions_are_those_of_the_saved_model_in_the_order_of_the_rows(fitte
     assert is_inside.mean() > 0.8
 
 
+def test_predictions_of_rows_whose_target_is_known_are_scored(fitted, csv_file):
+    table = pd.read_csv(csv_file)
+    ran = run("predict", "model.credo", csv_file, "--out", "predictions.csv")
+    score = credo.load("model.credo").score(table)
+    note = " ".join(ran.stderr.split())
+    assert (
+        f"On 120 rows whose 'outcome' is known, predictions are off by {score.rmse:.3f}" in note
+    )
+    assert "of the rows are inside their interval of 90 %; log score per row" in note
+    table["outcome"] = "unknown"
+    table.to_csv("text.csv", index=False)
+    told = run("predict", "model.credo", "text.csv", "--out", "more.csv")
+    assert told.exit_code == 0
+    assert "The predictions were not scored: target 'outcome'" in " ".join(told.stderr.split())
+
+
 def test_predictions_without_out_go_to_standard_output_and_notes_do_not(fitted, csv_file):
     table = pd.read_csv(csv_file).drop(columns="outcome").head(8)
     table.loc[0, "site"] = "moon"

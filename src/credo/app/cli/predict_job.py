@@ -6,9 +6,10 @@ from pathlib import Path
 
 from credo.app.console.console import print_notes, print_places, progress_bar, stderr
 from credo.app.console.csv_place import CsvPlace
-from credo.data.error import ModelFileError
+from credo.data.error import ModelFileError, TableError
 from credo.data.model_file.model_file import load
 from credo.data.table.loss_file import read_losses
+from credo.data.table.table import Table, as_table
 from credo.data.table.table_input import TablePrediction
 from credo.study.result.table_model import TableClassification, TableModel, TableRegression
 from credo.study.study import Study
@@ -30,17 +31,19 @@ def predict(
     console = stderr()
     with progress_bar(console) as advance:
         advance(0.0, "opening the model")
-        fitted = _loaded(model)
+        study = _loaded(model)
         advance(0.2, "predicting")
-        prediction = _predicted(fitted, model.name, table, coverage, losses)
+        rows = as_table(table, text_columns=study.model.preparation.text_columns)
+        prediction = _predicted(study.model, model.name, rows, coverage, losses)
+        score = _score_note(study, rows)
     place.write(prediction.frame, N_DIGITS)
-    print_notes(console, prediction.notes)
+    print_notes(console, [*prediction.notes, *score])
     if place.path is not None:
         print_places(console, {"predictions": place.path})
 
 
 def _predicted(
-    model: TableModel, name: str, table: Path, coverage: float | None, losses: Path | None
+    model: TableModel, name: str, table: Table, coverage: float | None, losses: Path | None
 ) -> TablePrediction:
     """Return the predictions of a model, with what concerns its kind of target."""
     if isinstance(model, TableClassification):
@@ -60,11 +63,21 @@ def _predicted(
     return model.predict(table, coverage)
 
 
-def _loaded(path: Path) -> TableModel:
+def _score_note(study: Study, rows: Table) -> tuple[str, ...]:
+    """Return how good the predictions are, if the table has the target and it can be read."""
+    if study.target not in rows.columns:
+        return ()
+    try:
+        return (study.score(rows).sentence(study.target),)
+    except TableError as error:
+        return (f"The predictions were not scored: {error}",)
+
+
+def _loaded(path: Path) -> Study:
     value = load(path)
     if not isinstance(value, Study):
         raise ModelFileError(
             f"{path.name} must hold a model that takes tables; found a "
             f"{type(value).__name__}; use a file that credo fit wrote."
         )
-    return value.model
+    return value

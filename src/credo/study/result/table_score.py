@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.distributions.categorical import Categorical
+from credo.study.result.wording import count, number, percent, plus_minus
 from credo.validation.mixture_score import mean_score
 from credo.validation.scores import is_covered, squared_error
 
@@ -27,8 +28,8 @@ class TableScore:
         Mean log density or probability of what came true, and its standard error.
     rmse, r_squared
         Root mean squared error, and share of the variance explained, of numbers.
-    coverage
-        Share of rows inside their interval, of numbers.
+    coverage, level
+        Share of rows inside their interval, of numbers, and the probability that it has.
     accuracy
         Share of rows whose most probable class came true.
     """
@@ -39,7 +40,19 @@ class TableScore:
     rmse: float = np.nan
     r_squared: float = np.nan
     coverage: float = np.nan
+    level: float = np.nan
     accuracy: float = np.nan
+
+    def sentence(self, target: str) -> str:
+        """Return the scores of predictions of a column in one sentence."""
+        rows = f"On {count(self.n_rows, 'row')} whose {target!r} is known, predictions "
+        log_score = f"log score per row {plus_minus(self.log_score, self.log_score_error, 3)}"
+        if np.isnan(self.rmse):
+            return f"{rows}are wrong for {percent(1 - self.accuracy)}; {log_score}."
+        return (
+            f"{rows}are off by {number(self.rmse)} (RMSE), and {percent(self.coverage)} of the "
+            f"rows are inside their interval of {percent(self.level)}; {log_score}."
+        )
 
     @classmethod
     def of(cls, predictive: Any, y: NDArray[Any], coverage: float) -> TableScore:
@@ -62,4 +75,5 @@ class TableScore:
             rmse=float(np.sqrt(squared)),
             r_squared=1 - squared / float(y.var()) if np.ptp(y) > 0 else np.nan,
             coverage=float(is_covered(y, predictive, coverage).mean()),
+            level=coverage,
         )
