@@ -6,7 +6,9 @@ from credo.app.cli import terminal_job as terminal_job
 from credo.app.cli.draw_job import DrawSettings as DrawSettings
 from credo.app.cli.network_job import QuerySettings as QuerySettings
 from credo.app.console.csv_place import CsvPlace as CsvPlace
+from credo.app.report.class_report import class_blocks as class_blocks
 from credo.app.report.compare_report import comparison_page as comparison_page
+from credo.app.report.number_report import number_blocks as number_blocks
 from credo.app.report.page import page_html as page_html
 from credo.app.report.report import report_content as report_content
 from credo.app.report.report import report_page as report_page

@@ -10,8 +10,8 @@ import pytest
 
 from credo.app.report.compare_report import comparison_page
 from credo.app.report.content import Card, Page, Section, Sentences
+from credo.app.report.number_picture import MAX_POINTS, N_WORST, drawn_rows, profiles
 from credo.app.report.page import page_html
-from credo.app.report.picture import MAX_POINTS, N_WORST, drawn_rows, profiles
 from credo.app.report.report import report_page
 from credo.app.report.svg import svg_picture
 from credo.distributions import Normal, Predictive

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeAlias
 
 import credo
 from credo import app
-from credo.app.report.class_report import class_sections, class_tiles
 from credo.app.report.content import Card, Page, Section, Sentences, Table
-from credo.app.report.number_report import number_sections, number_tiles
-from credo.study.remark.class_remark import class_findings, class_headline
-from credo.study.remark.regression_remark import findings, headline
-from credo.study.remark.remark import Finding
-from credo.study.result.classification_result import JudgedClassification
 from credo.study.result.data_summary import DataSummary
 from credo.study.result.result import JudgedRegression
 from credo.study.result.wording import count
 
+if TYPE_CHECKING:
+    from credo.study.result.classification_result import JudgedClassification
+
 __all__ = ["report_content", "report_page"]
 
-Judged = JudgedRegression | JudgedClassification
+Judged: TypeAlias = "JudgedRegression | JudgedClassification"
 
 
 def report_page(result: Judged) -> str:
@@ -30,28 +27,26 @@ def report_page(result: Judged) -> str:
 
 def report_content(result: Judged) -> Page:
     """Return what the report says, with its pictures not drawn yet."""
-    if isinstance(result, JudgedClassification):
-        answer, remarks = class_headline(result), class_findings(result)
-        tiles, sections = class_tiles(result), class_sections(result)
+    # Loaded by kind: the pictures of classes need much that a fit of numbers does not.
+    if isinstance(result, JudgedRegression):
+        blocks = app.number_blocks(result)
     else:
-        answer, remarks = headline(result), findings(result)
-        tiles, sections = number_tiles(result), number_sections(result)
+        blocks = app.class_blocks(result)
     data = result.data
     return Page(
         title=f"{data.target}: credo report",
         kicker=f"credo report on {data.name}",
-        headline=answer,
-        tiles=tuple(tiles),
-        sections=(_belief(remarks), *sections, _data(data, result.slate_notes)),
+        headline=blocks.headline,
+        tiles=blocks.tiles,
+        sections=(_belief(blocks.said), *blocks.sections, _data(data, result.slate_notes)),
         footer=_footer(result),
     )
 
 
-def _belief(remarks: Iterable[Finding]) -> Section:
+def _belief(remarks: Sentences) -> Section:
     """Return the sentences on a result, cautions first; the answer is in the headline."""
-    found = list(remarks)
     order = ("caution", "good", "fact")
-    said = tuple((r.tone, r.text) for tone in order for r in found if r.tone == tone)
+    said = tuple((t, text) for tone in order for t, text in remarks.said if t == tone)
     lead = "Cautions are marked; scores on test rows are of rows that no candidate had seen."
     card = Card("", "", (Sentences(said),), is_wide=True)
     return Section("What to believe, and what not to", lead, (card,))
