@@ -10,7 +10,9 @@ from credo.study.job import fit_table as fit_table
 from credo.study.regression import REGRESSION as REGRESSION
 from credo.study.remark.class_remark import class_remarks as class_remarks
 from credo.study.remark.regression_remark import regression_remarks as regression_remarks
+from credo.study.report.class_report import class_blocks as class_blocks
 from credo.study.report.compare_report import comparison_page as comparison_page
+from credo.study.report.number_report import number_blocks as number_blocks
 from credo.study.report.page import page_html as page_html
 from credo.study.report.report import report_content as report_content
 from credo.study.report.report import report_page as report_page

@@ -13,8 +13,8 @@ from credo.study.compare_job import compare_table
 from credo.study.job import fit_table
 from credo.study.report.compare_report import comparison_page
 from credo.study.report.content import Card, Page, Section, Sentences
+from credo.study.report.number_picture import MAX_POINTS, N_WORST, drawn_rows, profiles
 from credo.study.report.page import page_html
-from credo.study.report.picture import MAX_POINTS, N_WORST, drawn_rows, profiles
 from credo.study.report.report import report_page
 from credo.study.report.svg import svg_picture
 from credo.study.result.effect import strongest_effects

@@ -11,12 +11,22 @@ from credo.evaluation.decision_report import DecisionReport
 from credo.study.candidates.candidate import CLASS_MEANINGS, STACK, described
 from credo.study.remark.class_remark import DECISION_HEADINGS, decision_cells
 from credo.study.remark.remark import FEWEST_FOR_SHARES
-from credo.study.report import picture
-from credo.study.report.content import Card, Section, Table, Text, Tile, figure
+from credo.study.report import class_picture as picture
+from credo.study.report.content import (
+    Blocks,
+    Card,
+    Section,
+    Sentences,
+    Table,
+    Text,
+    Tile,
+    figure,
+)
+from credo.study.report.picture import log_scores
 from credo.study.result.classification_result import JudgedClassification
 from credo.study.result.wording import class_score_cells, count, decimals, percent
 
-__all__ = ["class_sections", "class_tiles"]
+__all__ = ["class_blocks"]
 
 N_EXAMPLES = 9
 N_DECIMALS = 3
@@ -25,7 +35,14 @@ MOST_BESIDE = 3
 """Up to so many classes their table can be read beside another picture."""
 
 
-def class_tiles(result: JudgedClassification) -> Iterator[Tile]:
+def class_blocks(result: JudgedClassification) -> Blocks:
+    """Return what is said of a target of classes."""
+    said = Sentences(tuple((remark.tone, remark.text) for remark in result.remarks))
+    tiles, sections = tuple(_tiles(result)), tuple(_sections(result))
+    return Blocks(result.remarks[0].text, tiles, said, sections)
+
+
+def _tiles(result: JudgedClassification) -> Iterator[Tile]:
     """Yield error rate and correlation where there are rows enough, and the log score."""
     data, stack, baseline = result.data, result.mixture, result.simplest
     if data.n_test >= FEWEST_FOR_SHARES:
@@ -44,7 +61,7 @@ def class_tiles(result: JudgedClassification) -> Iterator[Tile]:
     yield Tile(f"{data.n_test:,}", f"test rows; {data.n_train:,} rows to learn from")
 
 
-def class_sections(result: JudgedClassification) -> Iterator[Section]:
+def _sections(result: JudgedClassification) -> Iterator[Section]:
     """Yield the classifiers, their predictions and decisions, and what moves these."""
     yield _models(result)
     yield _predictions(result)
@@ -77,7 +94,7 @@ def _models(result: JudgedClassification) -> Section:
                 "Log score of each classifier, and of their stack",
                 "Test rows, and cross-validation within the training rows; further right is "
                 "better; bars are one standard error.",
-                picture.log_scores(result.scores),
+                log_scores(result.scores),
             ),
             Card(
                 "All numbers",

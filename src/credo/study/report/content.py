@@ -12,6 +12,7 @@ from typing import ClassVar
 from credo.plots.drawing import Drawing
 
 __all__ = [
+    "Blocks",
     "Card",
     "Page",
     "Part",
@@ -131,6 +132,28 @@ class Page:
         for section in self.sections:
             for card in section.cards:
                 yield from ((card.title, p) for p in card.parts if isinstance(p, Picture))
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """What reports on numbers and on classes say each in their own way.
+
+    Attributes
+    ----------
+    headline
+        The answer.
+    tiles
+        The numbers that matter most.
+    said
+        Remarks in any order.
+    sections
+        Models, predictions, decisions, and what moves them.
+    """
+
+    headline: str
+    tiles: tuple[Tile, ...]
+    said: Sentences
+    sections: tuple[Section, ...]
 
 
 def figure(title: str, text: str, picture: Picture, is_wide: bool = False) -> Card:

@@ -9,19 +9,26 @@ import numpy as np
 from credo.study.candidates.candidate import described
 from credo.study.candidates.slate import AVERAGE
 from credo.study.remark.remark import FEWEST_FOR_SHARES
-from credo.study.report import picture
-from credo.study.report.content import Card, Section, Table, Tile, figure
+from credo.study.report import number_picture as picture
+from credo.study.report.content import Blocks, Card, Section, Sentences, Table, Tile, figure
+from credo.study.report.picture import log_scores
 from credo.study.result.effect import strongest_effects
 from credo.study.result.regression_result import JudgedRegression
 from credo.study.result.wording import number, percent, score_cells
 
-__all__ = ["number_sections", "number_tiles"]
+__all__ = ["number_blocks"]
 
 N_WEIGHTS = 12
 N_EXAMPLES = 9
 
 
-def number_tiles(result: JudgedRegression) -> Iterator[Tile]:
+def number_blocks(result: JudgedRegression) -> Blocks:
+    """Return what is said of a target of numbers."""
+    said = Sentences(tuple((remark.tone, remark.text) for remark in result.remarks))
+    return Blocks(result.remarks[0].text, tuple(_tiles(result)), said, tuple(_sections(result)))
+
+
+def _tiles(result: JudgedRegression) -> Iterator[Tile]:
     """Yield errors, and shares where there are rows enough for them."""
     data, errors = result.data, result.errors
     yield Tile(
@@ -40,7 +47,7 @@ def number_tiles(result: JudgedRegression) -> Iterator[Tile]:
     yield Tile(f"{data.n_test:,}", f"test rows; {data.n_train:,} rows to learn from")
 
 
-def number_sections(result: JudgedRegression) -> Iterator[Section]:
+def _sections(result: JudgedRegression) -> Iterator[Section]:
     """Yield the candidates, their predictions, and what moves these."""
     yield _models(result)
     yield _predictions(result)
@@ -78,7 +85,7 @@ def _models(result: JudgedRegression) -> Section:
                 "Log score of each candidate, and of their average",
                 "Test rows, and cross-validation within the training rows; further right is "
                 "better; bars are one standard error.",
-                picture.log_scores(result.scores),
+                log_scores(result.scores),
             ),
             Card(
                 "All numbers",

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from typing import Any
 
 import credo
 from credo import study
-from credo.study.report.class_report import class_sections, class_tiles
 from credo.study.report.content import Card, Page, Section, Sentences, Table
-from credo.study.report.number_report import number_sections, number_tiles
-from credo.study.result.classification_result import JudgedClassification
 from credo.study.result.data_summary import DataSummary
 from credo.study.result.regression_result import JudgedRegression
-from credo.study.result.result import Judged, Remark
+from credo.study.result.result import Judged
 from credo.study.result.wording import count
 
 __all__ = ["report_content", "report_page"]
@@ -27,27 +23,26 @@ def report_page(result: Judged[Any]) -> str:
 
 def report_content(result: Judged[Any]) -> Page:
     """Return what the report says, with its pictures not drawn yet."""
-    if isinstance(result, JudgedClassification):
-        tiles, sections = class_tiles(result), class_sections(result)
+    # Loaded by kind: the pictures of classes need much that a fit of numbers does not.
+    if isinstance(result, JudgedRegression):
+        blocks = study.number_blocks(result)
     else:
-        assert isinstance(result, JudgedRegression)
-        tiles, sections = number_tiles(result), number_sections(result)
+        blocks = study.class_blocks(result)
     data = result.data
     return Page(
         title=f"{data.target}: credo report",
         kicker=f"credo report on {data.name}",
-        headline=result.remarks[0].text,
-        tiles=tuple(tiles),
-        sections=(_belief(result.remarks), *sections, _data(data, result.slate_notes)),
+        headline=blocks.headline,
+        tiles=blocks.tiles,
+        sections=(_belief(blocks.said), *blocks.sections, _data(data, result.slate_notes)),
         footer=_footer(result),
     )
 
 
-def _belief(remarks: Iterable[Remark]) -> Section:
+def _belief(remarks: Sentences) -> Section:
     """Return the sentences on a result, cautions first; the answer is in the headline."""
-    found = list(remarks)
     order = ("caution", "good", "fact")
-    said = tuple((r.tone, r.text) for tone in order for r in found if r.tone == tone)
+    said = tuple((t, text) for tone in order for t, text in remarks.said if t == tone)
     lead = "Cautions are marked; scores on test rows are of rows that no candidate had seen."
     card = Card("", "", (Sentences(said),), is_wide=True)
     return Section("What to believe, and what not to", lead, (card,))
