@@ -115,6 +115,26 @@ def test_curves_and_areas_are_those_of_scikit_learn(names, weight, place):
     assert_allclose(found.average_precision.value, mean)
 
 
+def test_curves_unpack_as_those_of_scikit_learn_do():
+    fpr, tpr, threshold = roc_curve(CODES, SHARE)
+    expected = metrics.roc_curve(CODES, SHARE, drop_intermediate=False)
+    for found, theirs in zip((fpr, tpr, threshold), expected, strict=True):
+        assert_allclose(found, theirs)
+    precision, recall, threshold = precision_recall_curve(CODES, SHARE)
+    theirs = metrics.precision_recall_curve(CODES, SHARE)
+    assert_allclose(precision, theirs[0][-2::-1])
+    assert_allclose(recall, theirs[1][-2::-1])
+    assert_array_equal(threshold, theirs[2][::-1])
+
+
+def test_a_score_is_a_number_where_one_is_asked_for():
+    found = accuracy(CODES, SAID)
+    expected = metrics.accuracy_score(CODES, SAID)
+    assert float(found) == pytest.approx(expected)
+    assert f"{found:.4f}" == f"{expected:.4f}"
+    assert f"{found}" == str(found)
+
+
 def test_probabilities_are_scored_as_by_scikit_learn(names):
     true = names[CODES]
     columns = np.stack([1 - SHARE, SHARE], axis=1)

@@ -37,6 +37,8 @@ class Score:
     --------
     >>> print(Score("accuracy", 0.9, 0.85, 0.94, True, "exact"))
     accuracy 0.9 (0.85 to 0.94), higher is better
+    >>> f"{Score('accuracy', 0.9, 0.85, 0.94, True, 'exact'):.3f}"
+    '0.900'
     """
 
     name: str
@@ -46,6 +48,14 @@ class Score:
     higher_is_better: bool | None
     method: str
     note: str = ""
+
+    def __float__(self) -> float:
+        """Return the value, as scikit-learn's metrics do."""
+        return float(self.value)
+
+    def __format__(self, spec: str) -> str:
+        """Return the value in a format such as ``.3f``, or the whole in words."""
+        return format(self.value, spec) if spec else str(self)
 
     def __str__(self) -> str:
         side = {True: ", higher is better", False: ", lower is better", None: ""}

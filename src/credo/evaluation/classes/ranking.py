@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,6 +60,10 @@ class RocCurve:
             label,
         )
 
+    def __iter__(self) -> Iterator[Array]:
+        """Yield what scikit-learn returns: ``fpr, tpr, thresholds = roc_curve(...)``."""
+        yield from (self.false_positive_rate, self.true_positive_rate, self.threshold)
+
 
 @dataclass(frozen=True, eq=False)
 class PrecisionRecallCurve:
@@ -98,6 +102,10 @@ class PrecisionRecallCurve:
             ranking.n_positive / (ranking.n_positive + ranking.n_negative),
             label,
         )
+
+    def __iter__(self) -> Iterator[Array]:
+        """Yield precision, recall and thresholds, as scikit-learn does, but falling."""
+        yield from (self.precision, self.recall, self.threshold)
 
 
 def _score_first(args: tuple[Any, ...], named: Mapping[str, Any]) -> bool:
