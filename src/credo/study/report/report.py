@@ -27,6 +27,7 @@ def report_content(result: Judged[Any]) -> Page:
     if isinstance(result, JudgedRegression):
         blocks = study.number_blocks(result)
     else:
+        assert isinstance(result, study.JudgedClassification)
         blocks = study.class_blocks(result)
     data = result.data
     return Page(
