@@ -15,8 +15,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from credo.distributions.categorical import random_index
-from credo.distributions.covariance import DenseCovariance
-from credo.distributions.elliptical import Elliptical
+from credo.distributions.elliptical import DenseCovariance, Elliptical
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.distributions.multivariate_student_t import MultivariateStudentT
 from credo.distributions.normal import LOG_ROOT_TWO_PI, Normal

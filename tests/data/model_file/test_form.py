@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from credo.data import ModelFileError, load, save
 from credo.data.model_file.form import require_forms
 from credo.data.model_file.type_check import declared_forms, declared_types, fitted_types
-from credo.distributions.covariance import DenseCovariance
+from credo.distributions.elliptical import DenseCovariance
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.features import RadialBasis, SplineBasis
 from credo.models import (

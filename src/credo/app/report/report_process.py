@@ -22,7 +22,7 @@ import credo
 from credo import app
 from credo.__main__ import load_quickly
 from credo.app.report.page import in_turn
-from credo.numerics.parallel.row_block import n_cores
+from credo.numerics.parallel.threads import n_cores
 
 __all__ = ["ReportProcess", "halves", "report_process", "serve"]
 

@@ -16,9 +16,8 @@ from credo.decisions.decision import Decision
 from credo.distributions.categorical import Categorical
 from credo.distributions.mixture import Mixture
 from credo.distributions.predictive import Predictive
-from credo.models.contract.class_label import ClassLabels
 from credo.models.contract.classifier import PredictiveClassifier
-from credo.models.contract.inputs import FittedInputs, known_outcome, known_weight
+from credo.models.contract.inputs import ClassLabels, FittedInputs, known_outcome, known_weight
 from credo.models.contract.regressor import PredictiveRegressor
 from credo.numerics.array import Array
 from credo.numerics.form import Form

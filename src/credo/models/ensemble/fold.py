@@ -16,8 +16,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from credo.inference.engine.stacking import hopeless_models
-from credo.models.contract.class_label import class_labels
-from credo.models.contract.inputs import row_weight
+from credo.models.contract.inputs import class_labels, row_weight
 from credo.models.contract.predictive import predict_dist
 from credo.models.ensemble.ensemble import class_probability
 from credo.models.linear.forgetting import Forget, forgetting

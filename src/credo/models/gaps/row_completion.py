@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from credo.distributions.class_conditional import ClassConditional
-from credo.distributions.covariance import DenseCovariance
+from credo.distributions.elliptical import DenseCovariance
 from credo.families.class_conditional import ClassConditionalBelief
 from credo.inference.engine.engine import ConvergenceWarning
 from credo.inference.latent.expectation_maximization import ExpectationMaximization

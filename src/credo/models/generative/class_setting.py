@@ -21,7 +21,7 @@ from credo.families.normal import NormalStatistics
 from credo.inference.engine.engine import Inference, Status, run
 from credo.inference.latent.expectation_maximization import ExpectationMaximization
 from credo.inference.latent.latent_class import IncompleteRows, LatentClassProblem
-from credo.models.contract.setting import require_choice
+from credo.models.contract.inputs import require_choice
 from credo.numerics.array import Array
 from credo.numerics.missing import has_missing
 

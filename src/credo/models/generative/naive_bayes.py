@@ -19,11 +19,16 @@ from credo.distributions.categorical import Categorical
 from credo.distributions.parameter import positive
 from credo.families.normal import NormalInverseGamma
 from credo.families.rows import as_weight
-from credo.models.contract.class_label import class_labels, label_codes
 from credo.models.contract.classifier import PredictiveClassifier
 from credo.models.contract.diagnosis import Diagnosis, diagnose_classes
-from credo.models.contract.inputs import require_moderate, row_weight
-from credo.models.contract.setting import generator, require_choice
+from credo.models.contract.inputs import (
+    class_labels,
+    generator,
+    label_codes,
+    require_choice,
+    require_moderate,
+    row_weight,
+)
 from credo.models.generative.column_kind import (
     TypedRows,
     chosen_kinds,

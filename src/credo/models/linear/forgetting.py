@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from credo.inference.logistic.belief import LogisticBelief
 from credo.inference.logistic.fold import LogisticFolds
-from credo.models.contract.class_weight import weighted_by_class
+from credo.inference.logistic.problem import LogisticBelief
 from credo.models.contract.design import design
-from credo.models.contract.training_rows import more_labeled_rows
+from credo.models.contract.inputs import more_labeled_rows, weighted_by_class
 
 __all__ = ["Forget", "forgetting"]
 

@@ -45,9 +45,14 @@ from credo.models.contract.design import (
     term_names,
 )
 from credo.models.contract.diagnosis import Diagnosis, diagnose_linear
-from credo.models.contract.inputs import row_weight, validated
+from credo.models.contract.inputs import (
+    generator,
+    require_choice,
+    require_precision,
+    row_weight,
+    validated,
+)
 from credo.models.contract.regressor import PredictiveRegressor
-from credo.models.contract.setting import generator, require_choice, require_precision
 from credo.numerics.array import Array
 from credo.numerics.form import ANYTHING, FINITE, Form
 from credo.numerics.parallel.threads import threads_for

@@ -13,9 +13,8 @@ from credo.distributions.categorical import Categorical
 from credo.distributions.normal import Normal
 from credo.features.basis import Basis
 from credo.inference.engine.engine import Inference
-from credo.inference.logistic.belief import LogisticBelief
 from credo.inference.logistic.learning import LogisticLearning
-from credo.models.contract.class_weight import weighted_by_class
+from credo.inference.logistic.problem import LogisticBelief
 from credo.models.contract.classifier import PredictiveClassifier
 from credo.models.contract.design import (
     design,
@@ -25,8 +24,13 @@ from credo.models.contract.design import (
     term_names,
 )
 from credo.models.contract.diagnosis import Diagnosis, diagnose_logistic
-from credo.models.contract.setting import generator, require_choice, require_precision
-from credo.models.contract.training_rows import first_labeled_rows
+from credo.models.contract.inputs import (
+    first_labeled_rows,
+    generator,
+    require_choice,
+    require_precision,
+    weighted_by_class,
+)
 from credo.numerics.array import Array, as_float
 from credo.numerics.form import Form
 from credo.numerics.parallel.threads import threads_for_matrix

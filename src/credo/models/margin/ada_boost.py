@@ -23,12 +23,9 @@ from credo.inference.margin.boosting import (
 )
 from credo.inference.margin.presorted import Presorted
 from credo.inference.margin.stumps import Stump, Stumps, best_stump
-from credo.models.contract.class_label import label_codes
 from credo.models.contract.classifier import PredictiveClassifier
-from credo.models.contract.inputs import validated
+from credo.models.contract.inputs import first_labeled_rows, generator, label_codes, validated
 from credo.models.contract.predictive import HasPredictive
-from credo.models.contract.setting import generator
-from credo.models.contract.training_rows import first_labeled_rows
 from credo.numerics.array import Array
 from credo.numerics.form import SMALLEST, Form
 from credo.numerics.optimize.early_stopping import early_stop

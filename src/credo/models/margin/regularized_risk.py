@@ -19,9 +19,8 @@ from credo.inference.margin.empirical_risk import RiskMinimum, RiskProblem, mini
 from credo.inference.margin.zero_one_search import search_fewest_errors
 from credo.models.contract.classifier import PredictiveClassifier
 from credo.models.contract.design import design, placed_basis
+from credo.models.contract.inputs import first_labeled_rows, generator, require_choice
 from credo.models.contract.linear_score import best_class, linear_score
-from credo.models.contract.setting import generator, require_choice
-from credo.models.contract.training_rows import first_labeled_rows
 from credo.models.margin.signed_rows import MarginRows
 from credo.numerics.array import Array
 from credo.numerics.form import FINITE, Form

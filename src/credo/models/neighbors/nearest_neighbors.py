@@ -13,9 +13,8 @@ from credo.distributions.categorical import Categorical
 from credo.distributions.predictive import Predictive
 from credo.families.normal import NormalInverseGamma, NormalStatistics
 from credo.models.contract.classifier import PredictiveClassifier
-from credo.models.contract.inputs import row_weight, validated
+from credo.models.contract.inputs import first_labeled_rows, row_weight, validated
 from credo.models.contract.regressor import PredictiveRegressor
-from credo.models.contract.training_rows import first_labeled_rows
 from credo.models.neighbors.neighbor_choice import Choice, NeighborChooser, choose
 from credo.models.neighbors.neighborhood import kernel
 from credo.numerics.array import Array, as_float

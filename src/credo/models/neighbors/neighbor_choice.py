@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from credo.models.contract.setting import require_choice
+from credo.models.contract.inputs import require_choice
 from credo.models.neighbors.neighborhood import Gathered, Neighborhood
 from credo.numerics.array import Array
 from credo.numerics.form import Form

@@ -33,8 +33,7 @@ from credo.inference.discrete.loops.contraction import (
     StepColumn,
 )
 from credo.numerics.array import Array
-from credo.numerics.parallel.cores import in_parts
-from credo.numerics.parallel.row_block import n_cores
+from credo.numerics.parallel.threads import in_parts, n_cores
 
 __all__ = [
     "TableAnswer",

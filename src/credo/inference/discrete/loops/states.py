@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from credo.inference.discrete.loops.flat_tables import FlatTables, Walk
 from credo.numerics.array import Array
-from credo.numerics.parallel.cores import in_parts
+from credo.numerics.parallel.threads import in_parts
 
 __all__ = [
     "conditional_probability",
