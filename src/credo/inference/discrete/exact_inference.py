@@ -10,9 +10,14 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from credo.inference.discrete.exact.plan import TableAnswer, TablePlan
-from credo.inference.discrete.exact.plan_cache import PlanCache
-from credo.inference.discrete.exact.plan_outline import Question, Sketch, sketch
+from credo.inference.discrete.exact.plan import (
+    PlanCache,
+    Question,
+    Sketch,
+    TableAnswer,
+    TablePlan,
+    sketch,
+)
 from credo.inference.discrete.exact.slicing import SlicedPlan, slice_variables
 from credo.inference.discrete.factor_problem import FactorProblem
 from credo.inference.discrete.findings import MISSING, Findings, FindingsGroup

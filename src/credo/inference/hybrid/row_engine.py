@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from credo.graphs.factor import Factor
 from credo.graphs.variable import Variable
-from credo.inference.discrete.exact.plan_outline import Question, Sketch
+from credo.inference.discrete.exact.plan import Question, Sketch
 from credo.inference.discrete.exact_inference import Plan, TableInference
 from credo.inference.discrete.factor_problem import FactorProblem, Table
 from credo.inference.hybrid.row_factor import RowTable

@@ -27,7 +27,7 @@ from credo.graphs.node.conditional import Conditional, DiscreteConditional
 from credo.graphs.node.gaussian_node import GaussianNode
 from credo.graphs.node.threshold_node import ThresholdNode
 from credo.graphs.variable import Variable
-from credo.inference.discrete.exact.plan_outline import Sketch
+from credo.inference.discrete.exact.plan import Sketch
 from credo.inference.discrete.findings import Findings
 from credo.inference.engine.error import NoExactAnswer
 from credo.inference.hybrid.real_component import joined_moments, real_components

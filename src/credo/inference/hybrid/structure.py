@@ -17,7 +17,7 @@ from credo.graphs.node.gaussian_node import GaussianNode
 from credo.graphs.node.threshold_node import ThresholdNode, log_shares
 from credo.graphs.structure.directed import DirectedGraph
 from credo.graphs.variable import Variable
-from credo.inference.discrete.exact.plan_cache import PlanCache
+from credo.inference.discrete.exact.plan import PlanCache
 from credo.inference.discrete.findings import Findings, check_known
 from credo.inference.engine.error import InferenceTooLarge, require_memory
 from credo.inference.hybrid.real_component import (

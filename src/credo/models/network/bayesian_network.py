@@ -16,11 +16,13 @@ from credo.graphs.structure.joint_product import parameter_count
 from credo.graphs.structure.structure_text import parse_structure
 from credo.graphs.variable import Variable, nearest
 from credo.inference.discrete.factor_problem import FactorProblem, Table
-from credo.models.network.answer.answers import Answers
-from credo.models.network.answer.directed_answers import DirectedAnswers
+from credo.models.network.answer.answers import (
+    Answers,
+    DirectedAnswers,
+    TableAnswers,
+    WeightedAnswers,
+)
 from credo.models.network.answer.hybrid_answers import HybridAnswers
-from credo.models.network.answer.table_answers import TableAnswers
-from credo.models.network.answer.weighted_answers import WeightedAnswers
 from credo.models.network.network import Network
 from credo.models.network.value.findings import as_mapping
 from credo.models.network.value.network_answer import shown_names

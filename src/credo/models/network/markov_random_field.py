@@ -20,7 +20,7 @@ from credo.inference.discrete.factor_problem import FactorProblem, Table
 from credo.inference.discrete.findings import MISSING, Findings
 from credo.inference.engine.account import warn_approximate
 from credo.inference.engine.error import InferenceTooLarge
-from credo.models.network.answer.table_answers import TableAnswers
+from credo.models.network.answer.answers import TableAnswers
 from credo.models.network.network import Network
 from credo.models.network.value.network_answer import shown_names
 from credo.numerics.array import Array

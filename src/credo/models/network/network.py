@@ -20,8 +20,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from credo.graphs.variable import UnknownVariable, Variable, nearest
-from credo.inference.discrete.exact.plan import TablePlan
-from credo.inference.discrete.exact.plan_outline import Question
+from credo.inference.discrete.exact.plan import Question, TablePlan
 from credo.inference.discrete.findings import MISSING, Findings
 from credo.inference.engine.account import Account
 from credo.inference.engine.error import (
@@ -29,10 +28,7 @@ from credo.inference.engine.error import (
     InferenceTooLarge,
     NoExactAnswer,
 )
-from credo.models.network.answer.answer_frame import labelled_answer, value_columns
-from credo.models.network.answer.answers import Answers
-from credo.models.network.answer.directed_answers import DirectedAnswers
-from credo.models.network.answer.table_answers import TableAnswers
+from credo.models.network.answer.answers import Answers, DirectedAnswers, TableAnswers
 from credo.models.network.value.findings import (
     Given,
     as_frame,
@@ -48,8 +44,10 @@ from credo.models.network.value.network_answer import (
     PlanReport,
     check_draws,
     labelled,
+    labelled_answer,
     row_attrs,
     value_column,
+    value_columns,
 )
 from credo.numerics.array import Array
 from credo.numerics.quotation import quote

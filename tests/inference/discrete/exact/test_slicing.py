@@ -4,8 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from credo.inference.discrete.exact.plan import TablePlan
-from credo.inference.discrete.exact.plan_outline import Question, sketch
+from credo.inference.discrete.exact.plan import Question, TablePlan, sketch
 from credo.inference.discrete.exact.slicing import SlicedPlan, slice_variables
 from credo.inference.discrete.factor_problem import FactorProblem, table_of
 from credo.inference.engine.error import InferenceTooLarge

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from credo.inference.discrete.exact.plan import TableAnswer, TablePlan
-from credo.inference.discrete.exact.plan_outline import Question, Sketch, sketch
+from credo.inference.discrete.exact.plan import Question, Sketch, TableAnswer, TablePlan, sketch
 from credo.inference.discrete.factor_problem import FactorProblem
 from credo.inference.engine.error import InferenceTooLarge
 from credo.numerics.array import Array

@@ -1,8 +1,11 @@
-"""Answers of networks with real variables by exact inference, row by row of any findings."""
+"""Answers of networks with real variables by exact inference, row by row of any findings.
+
+The posterior of a real variable in rows that were answered in parts is put together here too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +13,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from credo.distributions.distribution import Distribution
+from credo.distributions.empirical import Empirical
 from credo.graphs.node.conditional import Conditional
 from credo.graphs.variable import Variable
 from credo.inference.discrete.auto import require_joint
@@ -20,14 +25,13 @@ from credo.inference.engine.error import NoExactAnswer
 from credo.inference.hybrid.gaussian_network import GaussianNetwork, is_linear_gaussian
 from credo.inference.hybrid.real_posterior import HybridPosterior
 from credo.inference.hybrid.strong_inference import HybridProblem
-from credo.models.network.answer.real_marginal import KnownReal, RealPart, RealRows
-from credo.models.network.value.joint_answer import JointRows
 from credo.models.network.value.limits import Limits
-from credo.models.network.value.network_answer import PlanReport
+from credo.models.network.value.network_answer import JointRows, PlanReport, RealMarginal
 from credo.numerics.array import Array
 from credo.numerics.memory import USUAL_BYTES
 
-__all__ = ["HybridAnswers"]
+__all__ = ["HybridAnswers", "KnownReal", "RealPart", "RealRows"]
+
 
 Rows = NDArray[np.intp]
 
@@ -309,3 +313,65 @@ def _check(method: str) -> None:
             'method must be "auto", "exact" or "likelihood_weighting" for a network with real '
             f"variables; found {method!r}. Leave it out for an exact answer wherever one fits."
         )
+
+
+@dataclass(frozen=True, eq=False)
+class KnownReal:
+    """A real variable whose values are given, shape (n_rows,); NaN in impossible rows."""
+
+    values: Array
+
+    def total_mean(self) -> Array:
+        """Return the values."""
+        return self.values
+
+    def total_variance(self) -> Array:
+        """Return zeros, or NaN in impossible rows."""
+        return self.values * 0.0
+
+    def mixture(self, row: int | None = None) -> Distribution:
+        """Return all probability at the value of one row."""
+        return Empirical(self.values[None] if row is None else self.values[row : row + 1])
+
+
+@dataclass(frozen=True, eq=False)
+class RealPart:
+    """Some rows, the place of each in a posterior, and that posterior."""
+
+    rows: Rows
+    place: Rows
+    posterior: RealMarginal
+
+
+@dataclass(frozen=True, eq=False)
+class RealRows:
+    """The posterior of a real variable in all rows, put together from parts.
+
+    Attributes
+    ----------
+    n_rows
+        Number of rows; each is in one part.
+    """
+
+    n_rows: int
+    parts: tuple[RealPart, ...]
+
+    def total_mean(self) -> Array:
+        """Return the mean, shape (n_rows,)."""
+        return self._gathered(lambda posterior: posterior.total_mean())
+
+    def total_variance(self) -> Array:
+        """Return the variance, shape (n_rows,)."""
+        return self._gathered(lambda posterior: posterior.total_variance())
+
+    def mixture(self, row: int | None = None) -> Distribution:
+        """Return the distribution of one row, the first by default."""
+        wanted = row or 0
+        part = next(part for part in self.parts if wanted in part.rows)
+        return part.posterior.mixture(int(part.place[part.rows == wanted][0]))
+
+    def _gathered(self, answer: Callable[[RealMarginal], Array]) -> Array:
+        found = np.empty(self.n_rows)
+        for part in self.parts:
+            found[part.rows] = answer(part.posterior)[part.place]
+        return found

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from credo.inference.discrete.exact.buffers import layout
-from credo.inference.discrete.exact.operations import Move, Output, Schedule, Value
-from credo.inference.discrete.exact.plan_outline import Question, sketch
+from credo.inference.discrete.exact.plan import Question, sketch
+from credo.inference.discrete.exact.program import Move, Output, Schedule, Value, layout
 from credo.inference.discrete.factor_problem import FactorProblem, Table
 
 
