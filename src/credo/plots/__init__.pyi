@@ -1,6 +1,7 @@
 from credo.plots import layout as layout
 from credo.plots.band import predictive_band as predictive_band
 from credo.plots.calibration import coverage_curve as coverage_curve
+from credo.plots.calibration import reliability_curve as reliability_curve
 from credo.plots.confusion import confusion_table as confusion_table
 from credo.plots.decision import expected_losses as expected_losses
 from credo.plots.decision_boundary import boundary as boundary
@@ -16,5 +17,4 @@ from credo.plots.prediction import predictions_against_truth as predictions_agai
 from credo.plots.prediction import residuals as residuals
 from credo.plots.ranking import precision_recall_curve as precision_recall_curve
 from credo.plots.ranking import roc_curve as roc_curve
-from credo.plots.reliability import reliability_curve as reliability_curve
 from credo.plots.weight import weights as weights

@@ -15,7 +15,7 @@ from sklearn.preprocessing import (
 
 from credo import LinearRegression, predict_dist
 from credo.distributions import Normal, StudentT
-from credo.models.contract.changed_variable import ChangedVariable
+from credo.models.contract.predictive import ChangedVariable
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 2))

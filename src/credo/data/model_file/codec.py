@@ -29,9 +29,8 @@ from numpy.typing import NDArray
 
 from credo.data.error import ModelFileError
 from credo.data.model_file.first_prediction import require_predicts
-from credo.data.model_file.form import require_forms
 from credo.data.model_file.registry import registered_class, registered_name
-from credo.data.model_file.type_check import declared_types, fits, fitted_types
+from credo.data.model_file.type_check import declared_types, fits, fitted_types, require_forms
 
 __all__ = ["MAX_BITS", "MAX_DEPTH", "MAX_NDIM", "Decoder", "Encoder", "array_fault"]
 

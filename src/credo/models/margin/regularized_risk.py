@@ -15,8 +15,12 @@ from sklearn.utils.metaestimators import available_if
 from credo.decisions.margin_loss import MARGIN_LOSSES, MarginLoss, ZeroOneMargin
 from credo.distributions.categorical import Categorical
 from credo.features.basis import Basis
-from credo.inference.margin.empirical_risk import RiskMinimum, RiskProblem, minimize_risk
-from credo.inference.margin.zero_one_search import search_fewest_errors
+from credo.inference.margin.empirical_risk import (
+    RiskMinimum,
+    RiskProblem,
+    minimize_risk,
+    search_fewest_errors,
+)
 from credo.models.contract.classifier import PredictiveClassifier
 from credo.models.contract.design import design, placed_basis
 from credo.models.contract.inputs import first_labeled_rows, generator, require_choice

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from credo.graphs.factor import Factor
 from credo.graphs.structure.undirected import UndirectedGraph
 from credo.graphs.variable import Variable
-from credo.inference.discrete.approximate.gibbs_draws import gibbs_draws_given
+from credo.inference.discrete.approximate.gibbs import gibbs_draws_given
 from credo.inference.discrete.factor_problem import FactorProblem, Table
 from credo.inference.discrete.findings import MISSING, Findings
 from credo.inference.engine.account import warn_approximate

@@ -26,8 +26,7 @@ from credo.inference.discrete.exact_inference import TableInference
 from credo.inference.discrete.factor_problem import FactorProblem, Table, table_of
 from credo.inference.discrete.findings import Findings
 from credo.inference.engine.error import InferenceTooLarge
-from credo.inference.hybrid.row_engine import RowProblem
-from credo.inference.hybrid.structure import HybridStructure
+from credo.inference.hybrid.structure import HybridStructure, RowProblem
 from naive import joint_of
 
 RNG = np.random.default_rng(0)
