@@ -35,9 +35,9 @@ from credo.inference.margin.stumps import Stumps as Stumps
 from credo.inference.spins.annealing import IsingAnnealing as IsingAnnealing
 from credo.models.gaps.row_completion import RowCompletion as RowCompletion
 from credo.models.generative.category_count import CategoryCount as CategoryCount
-from credo.models.generative.mixed_statistics import MixedStatistics as MixedStatistics
 from credo.models.generative.naive_bayes import MixedBelief as MixedBelief
-from credo.models.neighbors.neighborhood import Neighborhood as Neighborhood
+from credo.models.generative.naive_bayes import MixedStatistics as MixedStatistics
+from credo.models.neighbors.nearest_neighbors import Neighborhood as Neighborhood
 from credo.numerics.linear.moments import Moments as Moments
 from credo.study.result.table_classification import ClassScore as ClassScore
 from credo.study.result.table_classification import TableClassification as TableClassification

@@ -1,7 +1,7 @@
 """Naive Bayes classification: columns of any kind, independent in a class, integrated out.
 
-Each class has a belief about each kind of column, from which the predictive of new rows
-follows.
+Rows are summarized by additive statistics of each kind of column in each class; these give a
+belief, and the belief the predictive of new rows.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.utils import Tags
 from sklearn.utils.validation import (
     check_consistent_length,
@@ -20,8 +21,9 @@ from sklearn.utils.validation import (
 )
 
 from credo.distributions.categorical import Categorical
+from credo.distributions.normal import Normal
 from credo.distributions.parameter import positive
-from credo.families.bernoulli import BetaBernoulli
+from credo.families.bernoulli import BernoulliStatistics, BetaBernoulli
 from credo.families.categorical import CategoricalStatistics, DirichletCategorical
 from credo.families.normal import NormalInverseGamma, NormalStatistics
 from credo.families.rows import as_weight
@@ -35,6 +37,7 @@ from credo.models.contract.inputs import (
     require_moderate,
     row_weight,
 )
+from credo.models.generative.category_count import CategoryCount
 from credo.models.generative.column_kind import (
     TypedRows,
     chosen_kinds,
@@ -43,13 +46,12 @@ from credo.models.generative.column_kind import (
 )
 from credo.models.generative.column_reader import Kind, source_of
 from credo.models.generative.mixed_predictive import MixedPredictive, log_arrangements, shares
-from credo.models.generative.mixed_statistics import MixedStatistics, maximum_likelihood
 from credo.numerics.array import Array
 from credo.numerics.form import SMALLEST, Form
 from credo.numerics.special.class_score import class_probability
 from credo.numerics.special.log_domain import log_sum_exp
 
-__all__ = ["MixedBelief", "NaiveBayes"]
+__all__ = ["MixedBelief", "MixedStatistics", "NaiveBayes", "maximum_likelihood"]
 
 
 class NaiveBayes(PredictiveClassifier):
@@ -465,4 +467,98 @@ def _within(numbers: NormalStatistics) -> NormalStatistics:
         pooled.weight,
         pooled.mean,
         np.where(within.is_constant(), pooled.scatter, within.scatter),
+    )
+
+
+FLOOR = 1e-9
+"""Least variance of a column in a class, as a share of its variance in all rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class MixedStatistics:
+    """All that naive Bayes keeps of its data; ``a + b`` is the pooled sample.
+
+    Attributes
+    ----------
+    class_weight
+        Summed weight of the rows of each class, shape (K,).
+    numbers, binary, categories, words
+        Statistics of Gaussian, Bernoulli and categorical columns and of counts, by class.
+    log_arrangements
+        Weighted sum of the log number of orders in which the words of a row can stand, (K,).
+    """
+
+    class_weight: Annotated[Array, Form("k", 0.0)]
+    numbers: NormalStatistics
+    binary: BernoulliStatistics
+    categories: tuple[CategoryCount, ...]
+    words: CategoricalStatistics
+    log_arrangements: Annotated[Array, Form("k")]
+
+    @classmethod
+    def by_group(
+        cls, rows: TypedRows, label: NDArray[np.intp], k: int, weight: Array
+    ) -> MixedStatistics:
+        """Summarize each of ``k`` groups in one pass over the rows."""
+        words, arranged = _word_counts(rows, label, k, weight)
+        return cls(
+            np.bincount(label, weight, k).astype(np.float64),
+            NormalStatistics.by_group(rows.numbers, label, k, weight),
+            BernoulliStatistics.by_group(rows.binary, label, k, weight),
+            tuple(CategoryCount.by_group(c, label, k, weight) for c in rows.categories),
+            words,
+            arranged,
+        )
+
+    def __add__(self, other: MixedStatistics) -> MixedStatistics:
+        return MixedStatistics(
+            self.class_weight + other.class_weight,
+            self.numbers + other.numbers,
+            self.binary + other.binary,
+            tuple(a + b for a, b in zip(self.categories, other.categories, strict=True)),
+            self.words + other.words,
+            self.log_arrangements + other.log_arrangements,
+        )
+
+    def __getitem__(self, groups: Any) -> MixedStatistics:
+        """Return the statistics of some groups."""
+        return MixedStatistics(
+            self.class_weight[groups],
+            self.numbers[groups],
+            self.binary[groups],
+            tuple(part[groups] for part in self.categories),
+            self.words[groups],
+            self.log_arrangements[groups],
+        )
+
+
+def _word_counts(
+    rows: TypedRows, label: NDArray[np.intp], k: int, weight: Array
+) -> tuple[CategoricalStatistics, Array]:
+    """Return word counts and log arrangements by group; rows with a gap have no weight."""
+    if rows.counts.shape[1] == 0:
+        return CategoricalStatistics(np.zeros((k, 0))), np.zeros(k)
+    kept = np.where(rows.is_counted, weight, 0.0)
+    member = sparse.csr_array((kept, (label, np.arange(len(rows)))), shape=(k, len(rows)))
+    arranged = np.bincount(label, kept * log_arrangements(rows.counts), k)
+    words = CategoricalStatistics((member @ rows.counts).toarray())
+    return words, arranged.astype(np.float64)
+
+
+def maximum_likelihood(statistics: MixedStatistics) -> MixedPredictive:
+    """Return the distribution at the observed frequencies, means and variances.
+
+    Where nothing was seen of a class, shares are even and numbers as in all rows; a variance
+    is at least `FLOOR` of the pooled one.
+    """
+    binary, numbers, pooled = statistics.binary, statistics.numbers, statistics.numbers.pooled()
+    usual = pooled.usual_variance()
+    variance = np.where(numbers.weight > 0, numbers.variance(), usual)
+    floored = np.maximum(variance, np.where(pooled.is_constant(), 1.0, FLOOR) * usual)
+    return MixedPredictive(
+        shares(statistics.class_weight),
+        Normal(np.where(numbers.weight > 0, numbers.mean, pooled.mean), np.sqrt(floored)),
+        shares(np.stack([binary.successes, binary.failures], axis=-1))[..., 0],
+        tuple(shares(part.statistics.counts) for part in statistics.categories),
+        shares(statistics.words.counts) if statistics.words.counts.shape[-1] else None,
     )

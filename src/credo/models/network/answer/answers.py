@@ -2,7 +2,8 @@
 
 A discrete network is asked as a coded problem of tables. Any Bayesian network can be asked by
 weighted draws, whose answers come with their effective draws. A Bayesian network is asked
-exactly wherever that is possible, else by draws.
+exactly wherever that is possible, else by draws. A node that is set from outside (an
+intervention) is cut off from its causes.
 """
 
 from __future__ import annotations
@@ -18,8 +19,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from credo.distributions.distribution import Distribution
-from credo.graphs.node.conditional import Conditional
-from credo.graphs.node.intervention_node import SetNode
+from credo.graphs.node.conditional import Conditional, Values
 from credo.graphs.structure.directed import DirectedGraph
 from credo.graphs.variable import Variable
 from credo.inference.discrete.auto import TableLadder
@@ -47,7 +47,14 @@ from credo.models.network.value.network_answer import (
 from credo.numerics.array import Array
 from credo.numerics.warning import warn_caller
 
-__all__ = ["Answers", "DirectedAnswers", "RowDraws", "TableAnswers", "WeightedAnswers"]
+__all__ = [
+    "Answers",
+    "DirectedAnswers",
+    "RowDraws",
+    "SetNode",
+    "TableAnswers",
+    "WeightedAnswers",
+]
 
 
 class Answers(Protocol):
@@ -555,3 +562,29 @@ class DirectedAnswers:
                 raise
             warn_approximate(f"the answer comes from weighted draws: {error.excess}")
         return answer(self.weighted)
+
+
+@dataclass(frozen=True)
+class SetNode:
+    """A variable without parents whose value is an intervention, and so tells nothing.
+
+    Examples
+    --------
+    >>> SetNode(Variable("dose")).log_prob({"dose": np.array([1.0, 5.0])})
+    array([0., 0.])
+    """
+
+    child: Variable
+    parents: tuple[Variable, ...] = ()
+    n_parameters: int = 0
+
+    def log_prob(self, values: Values) -> Array:
+        """Return zeros: whoever sets a variable does not observe it."""
+        return np.zeros(len(values[self.child.name]))
+
+    def sample(self, values: Values, n: int, rng: Generator) -> Array:
+        """Refuse, since the value comes from outside."""
+        raise ValueError(
+            f"{self.child.name} must be set to be cut off from its causes; found no value. "
+            "Pass it in do."
+        )

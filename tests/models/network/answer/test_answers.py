@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from credo.graphs.node.conditional import Conditional
-from credo.graphs.node.intervention_node import SetNode
 from credo.graphs.variable import Variable
+from credo.models.network.answer.answers import SetNode
 
 
 def test_a_set_value_tells_nothing():
