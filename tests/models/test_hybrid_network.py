@@ -14,7 +14,7 @@ from credo.inference.discrete.findings import Findings
 from credo.inference.engine.error import AnswerTooLarge, ImpossibleFindings
 from credo.inference.hybrid.gaussian_network import GaussianNetwork
 from credo.inference.hybrid.strong_inference import HybridProblem
-from credo.models.network.answer.hybrid_answers import FEW_NODES
+from credo.models.network.answer.hybrid_engine import FEW_NODES
 from credo.models.network.bayesian_network import BayesianNetwork
 
 

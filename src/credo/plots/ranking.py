@@ -33,7 +33,7 @@ def roc_curve(curves: RocCurve | Sequence[RocCurve], ax: Axes | None = None) -> 
     ax = axes_of(ax)
     shown = _several(curves)
     ax.plot([0, 1], [0, 1], "--", color=GRAY, lw=1.2, label="a coin")
-    for curve, color, label in _dressed(shown, [curve.area for curve in shown]):
+    for curve, color, label in _colored_curves(shown, [curve.area for curve in shown]):
         x, y = curve.false_positive_rate, curve.true_positive_rate
         ax.plot(x, y, color=color, lw=1.6, label=label, zorder=_height(color))
     _percent_axes(ax)
@@ -54,7 +54,9 @@ def precision_recall_curve(
     if len(shown) == 1:
         rate = shown[0].base_rate
         ax.axhline(rate, ls="--", color=GRAY, lw=1.2, label=f"a coin: {rate:.3f}")
-    for curve, color, label in _dressed(shown, [curve.average_precision for curve in shown]):
+    for curve, color, label in _colored_curves(
+        shown, [curve.average_precision for curve in shown]
+    ):
         # Precision holds from one found row to the next, as average precision counts it.
         recall = np.append(0.0, curve.recall)
         precision = np.append(curve.precision[:1], curve.precision)
@@ -73,7 +75,9 @@ def _several(curves: Curve | Sequence[Curve]) -> list[Curve]:
     return shown
 
 
-def _dressed(curves: Sequence[Curve], scores: list[Score]) -> list[tuple[Curve, str, str]]:
+def _colored_curves(
+    curves: Sequence[Curve], scores: list[Score]
+) -> list[tuple[Curve, str, str]]:
     """Return curves with color and name, and last the best of too many, which share gray."""
     rising = np.argsort([score.value for score in scores], kind="stable")
     named, others = np.sort(rising[: len(COLORS)]), rising[len(COLORS) :]

@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose
 from credo.inference.discrete.approximation import (
     APPROXIMATE_METHODS,
     MODE_METHODS,
-    PROOF,
+    PROVEN_IMPOSSIBLE,
     approximate,
     approximate_mode,
     approximate_total,
@@ -32,7 +32,7 @@ def test_every_engine_proves_a_contradiction(method):
     found = approximate(IMPOSSIBLE, method)
     assert found.probability is None
     assert found.log_total == -np.inf
-    assert found.account is PROOF
+    assert found.account is PROVEN_IMPOSSIBLE
 
 
 @pytest.mark.parametrize("method", ["auto", *MODE_METHODS])
@@ -41,7 +41,7 @@ def test_every_engine_of_modes_proves_a_contradiction(method):
         (2, 2), (table_of((0, 1), np.eye(2)), table_of((0,), np.array([1.0, 0.0])),
                  table_of((1,), np.array([0.0, 1.0]))),
     )  # fmt: skip
-    assert approximate_mode(problem, method) == (None, PROOF)
+    assert approximate_mode(problem, method) == (None, PROVEN_IMPOSSIBLE)
 
 
 @pytest.mark.parametrize(

@@ -853,12 +853,12 @@ def test_the_stated_cost_is_that_of_the_questions_which_are_asked(seed, monkeypa
     given = ["x3", "d1"] if seed % 2 else []
     targets = [name for name in problem.structure.conditionals if name not in given]
     asked, ask = [], TableInference.plan
-    costed, cost = [], TableInference.sketch
+    costed, cost = [], TableInference.outline
     monkeypatch.setattr(
-        TableInference, "sketch", lambda self, q: (costed.append(q), cost(self, q))[1]
+        TableInference, "outline", lambda self, q: (costed.append(q), cost(self, q))[1]
     )
     problem.cost(given, targets)
-    monkeypatch.setattr(TableInference, "sketch", cost)
+    monkeypatch.setattr(TableInference, "outline", cost)
     monkeypatch.setattr(
         TableInference, "plan", lambda self, q: (asked.append(q), ask(self, q))[1]
     )

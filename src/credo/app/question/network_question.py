@@ -18,7 +18,7 @@ from credo.inference.engine.error import (
     MemoryWithheld,
 )
 from credo.models.network.bayesian_network import BayesianNetwork
-from credo.models.network.network import UNTOLD, Network
+from credo.models.network.network import NO_LOG_PARTITION, Network
 
 __all__ = ["answering", "log_constant", "require_answers", "told_log_prob"]
 
@@ -41,7 +41,7 @@ def require_answers(net: Network, source: str, do: Mapping[str, Any]) -> None:
 
 def told_log_prob(net: Network, given: Any, do: Mapping[str, Any] | None, method: str) -> Any:
     """Return the log probability of findings, NaN if the method does not tell it."""
-    if do or method in UNTOLD:
+    if do or method in NO_LOG_PARTITION:
         return net.marginals(given, do or None, method).log_prob
     return net.log_prob(given, method)
 
@@ -50,7 +50,7 @@ def log_constant(net: Network, method: str) -> float:
     """Return the log of the sum of a network's density, NaN if the method does not tell it."""
     if isinstance(net, BayesianNetwork):
         return 0.0
-    return math.nan if method in UNTOLD else float(net.log_partition(method=method))
+    return math.nan if method in NO_LOG_PARTITION else float(net.log_partition(method=method))
 
 
 @contextmanager

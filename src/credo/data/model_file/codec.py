@@ -306,7 +306,8 @@ def _require_types(cls: type, found: Mapping[str, Any], hints: Mapping[str, Any]
     for name, value in found.items():
         if name in hints and not fits(value, hints[name]):
             raise ModelFileError(
-                f"must give {cls.__name__}.{name} a value of its type; found {_told(value)}"
+                f"must give {cls.__name__}.{name} a value of its type; found "
+                f"{_short_text(value)}"
             )
 
 
@@ -318,7 +319,7 @@ def _of_type(value: Any, kind: type) -> Any:
     return value
 
 
-def _told(value: Any) -> str:
+def _short_text(value: Any) -> str:
     is_short = value is None or isinstance(value, bool | int | float | str)
     return repr(value)[:80] if is_short else f"a {type(value).__name__}"
 

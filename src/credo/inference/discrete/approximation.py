@@ -21,12 +21,12 @@ from credo.inference.engine.engine import ConvergenceWarning, Inference, Status,
 from credo.inference.engine.error import NotSubmodular
 from credo.inference.engine.weighted_draws import ZeroWeights
 from credo.numerics.array import Array
-from credo.numerics.warning import warn_caller
+from credo.numerics.warning import warn_user
 
 __all__ = [
     "APPROXIMATE_METHODS",
     "MODE_METHODS",
-    "PROOF",
+    "PROVEN_IMPOSSIBLE",
     "Approximation",
     "approximate",
     "approximate_mode",
@@ -54,7 +54,7 @@ ENOUGH_DRAWS = 1000
 ENOUGH_FOR_TOTAL = 30
 """The same for a log partition, where few draws are nearer than the Bethe approximation."""
 
-PROOF = Account("proof that nothing is possible")
+PROVEN_IMPOSSIBLE = Account("proof that nothing is possible")
 """Messages or a search have left no joint state."""
 
 TOTAL_KINDS = {"bound": "lower bound", "importance": "standard error", "exact": "exact"}
@@ -84,7 +84,7 @@ def approximate(problem: FactorProblem, method: str = "auto") -> Approximation:
     try:
         by, found = _marginals(problem) if method == "auto" else _run(method, problem)
     except NoPossibleState:
-        return Approximation(None, float("-inf"), PROOF)
+        return Approximation(None, float("-inf"), PROVEN_IMPOSSIBLE)
     return Approximation(found.posterior.probability, found.log_evidence, _account(by, found))
 
 
@@ -105,7 +105,7 @@ def approximate_total(problem: FactorProblem, method: str = "auto") -> tuple[flo
     try:
         by, found = _total(problem) if method == "auto" else _run(method, problem)
     except NoPossibleState:
-        return float("-inf"), PROOF
+        return float("-inf"), PROVEN_IMPOSSIBLE
     kind = TOTAL_KINDS.get(found.evidence_method, "Bethe approximation")
     error = getattr(found.posterior, "log_partition_error", 0.0 if kind == "exact" else np.nan)
     account = replace(_account(by, found), error=float(error), error_kind=kind)
@@ -122,7 +122,7 @@ def approximate_mode(
     try:
         return _mode(problem, method)
     except NoPossibleState:
-        return None, PROOF
+        return None, PROVEN_IMPOSSIBLE
 
 
 def _mode(problem: FactorProblem, method: str) -> tuple[Assignment, Account]:
@@ -145,7 +145,7 @@ def _run(method: str, problem: FactorProblem) -> tuple[str, Inference]:
     if found.status is not Status.CONVERGED:
         kind, error = found.posterior.error_kind, found.posterior.error
         worth = "That is how far off it may be" if "standard" in kind else "Do not rely on it"
-        warn_caller(
+        warn_user(
             f"an answer by {name} must settle; found a {kind} of {error:.2g} after all steps "
             f"that it may take. {worth}, or ask again with another method.",
             ConvergenceWarning,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from credo.inference.discrete.approximation import (
     APPROXIMATE_METHODS,
     MODE_METHODS,
-    PROOF,
+    PROVEN_IMPOSSIBLE,
     Approximation,
     approximate,
     approximate_mode,
@@ -35,7 +35,7 @@ from credo.inference.engine.error import (
 )
 from credo.numerics.array import Array
 
-__all__ = ["METHODS", "TableLadder", "joint_bytes", "require_joint"]
+__all__ = ["METHODS", "AutoInference", "joint_bytes", "require_joint"]
 
 METHODS = ("auto", "exact", *APPROXIMATE_METHODS)
 
@@ -47,7 +47,7 @@ MOST_RUNS = 256
 
 
 @dataclass(frozen=True, eq=False)
-class TableLadder:
+class AutoInference:
     """Questions about one problem, with the method chosen by name or by what fits.
 
     Rows that are impossible are NaN, or have state -1, and their log total is minus infinity;
@@ -286,7 +286,10 @@ def _warn(error: InferenceTooLarge) -> None:
 
 def _worst(accounts: Sequence[Account]) -> Account:
     """Return the account of all rows; those that were proven impossible do not count."""
-    return worst([account for account in accounts if account is not PROOF] or accounts)
+    return worst(
+        [account for account in accounts if account.method != PROVEN_IMPOSSIBLE.method]
+        or accounts
+    )
 
 
 def _check(method: str, methods: Sequence[str] = METHODS) -> None:

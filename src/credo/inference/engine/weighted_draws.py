@@ -15,9 +15,9 @@ from credo.inference.engine.account import Account
 from credo.inference.engine.engine import ConvergenceWarning
 from credo.numerics.array import Array, as_float
 from credo.numerics.special.log_domain import log_sum_exp
-from credo.numerics.warning import warn_caller
+from credo.numerics.warning import warn_user
 
-__all__ = ["DrawTally", "WeightedDraws", "ZeroWeights"]
+__all__ = ["DrawAccount", "WeightedDraws", "ZeroWeights"]
 
 
 class ZeroWeights(ValueError):
@@ -169,7 +169,7 @@ FEWEST_DRAWS = 100
 
 
 @dataclass(eq=False)
-class DrawTally:
+class DrawAccount:
     """Effective draws and errors of the rows so far."""
 
     effective: list[float] = field(default_factory=list)
@@ -184,7 +184,7 @@ class DrawTally:
         """
         effective = min(self.effective, default=float("inf"))
         if 0 < effective < FEWEST_DRAWS:
-            warn_caller(
+            warn_user(
                 f"likelihood weighting must have draws worth at least {FEWEST_DRAWS} "
                 f"independent ones to tell anything; found {effective:.2g}. Do not trust this "
                 "answer: what is given lies far from what the network expects. Give less, or "
@@ -192,7 +192,7 @@ class DrawTally:
                 ConvergenceWarning,
             )
         elif 0 < effective < (0.5 / tolerance) ** 2 * (1 - 1e-9):
-            warn_caller(
+            warn_user(
                 f"likelihood weighting must reach a standard error of {tolerance:.2g}; found "
                 f"draws worth only {effective:.0f} independent ones. Read the error told with "
                 "the answer, or give less.",

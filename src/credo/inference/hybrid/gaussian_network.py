@@ -196,7 +196,7 @@ class GaussianNetwork:
         inside = wanted.union(self.graph.ancestors(wanted))
         key = (given, inside)
         if key not in self._factors:
-            self._factors[key] = self._made(given, inside)
+            self._factors[key] = self._factorization(given, inside)
         self._factors.move_to_end(key)
         while len(self._factors) > FACTORS_KEPT:
             self._factors.popitem(last=False)
@@ -213,7 +213,7 @@ class GaussianNetwork:
         nodes = [self.nodes[name] for name in self._names if name in self.nodes]
         return *_standardized(nodes, self._names), _prior_mean(nodes, self._names)
 
-    def _made(self, given: frozenset[str], inside: frozenset[str]) -> _Factored:
+    def _factorization(self, given: frozenset[str], inside: frozenset[str]) -> _Factored:
         whole, all_scales, center = self._whole
         names = self._names
         rows = [i for i, name in enumerate(names) if name in inside and name in self.nodes]

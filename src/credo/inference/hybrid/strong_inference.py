@@ -27,7 +27,7 @@ from credo.graphs.node.conditional import Conditional, DiscreteConditional
 from credo.graphs.node.gaussian_node import GaussianNode
 from credo.graphs.node.threshold_node import ThresholdNode
 from credo.graphs.variable import Variable
-from credo.inference.discrete.exact.plan import Sketch
+from credo.inference.discrete.exact.plan import PlanOutline
 from credo.inference.discrete.findings import Findings
 from credo.inference.engine.error import NoExactAnswer
 from credo.inference.hybrid.real_component import joined_moments, real_components
@@ -160,7 +160,7 @@ def posterior_cost(
     targets
         Names of the variables asked for; those known cost nothing.
     """
-    codes, values = _parted(structure, given)
+    codes, values = _discrete_and_real(structure, given)
     groups = structure.groups(given, targets) or [[]]
     parts = [structure.relevant(given, group) for group in groups]
     costs = [structure.cost(part, codes, values) for part in parts]
@@ -172,12 +172,12 @@ def posterior_cost(
     made = [
         s for batch in structure.batches(groups) for s in _sketches(structure, given, batch)
     ]
-    n_bytes = max(sketch.bytes for sketch in made)
+    n_bytes = max(outline.bytes for outline in made)
     return (
-        max(width, *(sketch.width for sketch in made)),
-        own + sum(sketch.cells for sketch in made),
+        max(width, *(outline.width for outline in made)),
+        own + sum(outline.cells for outline in made),
         8 * own + n_bytes,
-        seconds + sum(sketch.seconds for sketch in made),
+        seconds + sum(outline.seconds for outline in made),
         n_bytes <= structure.discrete(parts[0]).exact.limit,
     )
 
@@ -198,7 +198,7 @@ def n_shared_rows(structure: HybridStructure, settled: Names, names: Names) -> i
     if len(settled) == len(names) or not structure.is_exact:
         return 0
     relevant = structure.relevant(names, ())
-    codes, values = _parted(structure, settled)
+    codes, values = _discrete_and_real(structure, settled)
     _, per_row, shared = structure.cost(relevant, codes, values)
     if per_row + shared > SHARED_CELLS:
         return 0
@@ -206,7 +206,7 @@ def n_shared_rows(structure: HybridStructure, settled: Names, names: Names) -> i
     some = [name for name in names if name in plans.numbers and name not in codes]
     known = [name for name in codes if name in plans.numbers]
     scopes = structure.table_scopes(relevant, codes, values, names)
-    if plans.sketch("marginals", some, known, scopes).cells > SHARED_CELLS:
+    if plans.outline("marginals", some, known, scopes).cells > SHARED_CELLS:
         return 0
     # Each pattern of gaps has factors of its own, with an equation more per known variable.
     factors = EQUATIONS_OF_GAPS * shared
@@ -217,9 +217,9 @@ def n_shared_rows(structure: HybridStructure, settled: Names, names: Names) -> i
 
 def _sketches(
     structure: HybridStructure, given: Names, batch: Sequence[Sequence[str]]
-) -> list[Sketch]:
+) -> list[PlanOutline]:
     """Return the plans of the discrete part for groups of targets that are asked together."""
-    codes, values = _parted(structure, given)
+    codes, values = _discrete_and_real(structure, given)
     tables = structure.table_scopes(structure.relevant(given, batch[0]), codes, values)
     asked: dict[Scope, None] = {}
     for group in batch:
@@ -230,8 +230,8 @@ def _sketches(
     known = [name for name in codes if name in plans.numbers]
     alone = [scope[0] for scope in asked if len(scope) == 1]
     several = [scope for scope in asked if len(scope) > 1]
-    made = [plans.sketch("marginals" if alone else "total", alone, known, tables)]
-    return made + [plans.sketch("joint", scope, known, tables) for scope in several]
+    made = [plans.outline("marginals" if alone else "total", alone, known, tables)]
+    return made + [plans.outline("joint", scope, known, tables) for scope in several]
 
 
 def _homes(relevant: Sequence[Conditional], codes: Names, values: Names) -> dict[str, Scope]:
@@ -245,7 +245,7 @@ def _homes(relevant: Sequence[Conditional], codes: Names, values: Names) -> dict
     }
 
 
-def _parted(structure: HybridStructure, given: Names) -> tuple[list[str], list[str]]:
+def _discrete_and_real(structure: HybridStructure, given: Names) -> tuple[list[str], list[str]]:
     """Return the names of discrete and of real variables."""
     codes = [name for name in given if structure.variable(name).is_discrete]
     return codes, [name for name in given if name not in codes]

@@ -23,7 +23,7 @@ from credo.graphs.node.gaussian_node import GaussianNode
 from credo.graphs.node.threshold_node import ThresholdNode, log_shares
 from credo.graphs.structure.directed import DirectedGraph
 from credo.graphs.variable import Variable
-from credo.inference.discrete.exact.plan import PlanCache, Question, Sketch
+from credo.inference.discrete.exact.plan import PlanCache, PlanOutline, Question
 from credo.inference.discrete.exact_inference import Plan, TableInference
 from credo.inference.discrete.factor_problem import FactorProblem, Table
 from credo.inference.discrete.findings import Findings, check_known
@@ -432,15 +432,15 @@ class RowInference:
         tables = self.exact.problem.tables
         return self.exact.n_bytes + sum(table.values.nbytes for table in tables)
 
-    def sketch(
+    def outline(
         self,
         kind: Kind,
         targets: Sequence[str],
         known: Sequence[str],
         scopes: Sequence[tuple[str, ...]],
-    ) -> Sketch:
+    ) -> PlanOutline:
         """Return the plan of a question by names, with what it costs."""
-        return self.exact.sketch(self._question(kind, targets, known, scopes))
+        return self.exact.outline(self._question(kind, targets, known, scopes))
 
     def total(self, problem: RowProblem) -> Array:
         """Return the log of the sum over all hidden variables, shape (n_rows,)."""
@@ -471,7 +471,7 @@ class RowInference:
 
     def best(self, problem: RowProblem, names: Sequence[str]) -> tuple[dict[str, Codes], Array]:
         """Return the states of some variables that are most probable, the others summed out."""
-        question, codes, logs, unit = self._asked("best", names, problem)
+        question, codes, logs, unit = self._coded_question("best", names, problem)
         states, total = self.exact.plan(question).states(codes, logs, is_log=True)
         found = {name: states[:, 0, self.numbers[name]] for name in names}
         return found, total + unit
@@ -480,7 +480,7 @@ class RowInference:
         self, problem: RowProblem, n: int, rng: Generator
     ) -> tuple[dict[str, Codes], Array]:
         """Return ``n`` draws of all variables for each row, (n_rows, n) by name."""
-        question, codes, logs, unit = self._asked("draw", (), problem)
+        question, codes, logs, unit = self._coded_question("draw", (), problem)
         states, total = self.exact.plan(question).states(codes, logs, rng, n, is_log=True)
         return {name: states[:, :, i] for name, i in self.numbers.items()}, total + unit
 
@@ -495,12 +495,12 @@ class RowInference:
     def _run(
         self, kind: Kind, targets: Sequence[str], problem: RowProblem
     ) -> tuple[Plan, Array, Array]:
-        question, codes, logs, unit = self._asked(kind, targets, problem)
+        question, codes, logs, unit = self._coded_question(kind, targets, problem)
         plan = self.exact.plan(question)
         answer = plan.run(codes, logs, is_log=True)
         return plan, answer.columns, answer.log_total + unit
 
-    def _asked(
+    def _coded_question(
         self, kind: Kind, targets: Sequence[str], problem: RowProblem
     ) -> tuple[Question, Codes, Array | None, Array]:
         known = [name for name in problem.codes if name in self.numbers]

@@ -46,9 +46,15 @@ __all__ = ["GaussianFit", "LogisticLearning", "SeparationWarning", "VariationalL
 
 
 MOST_PARAMETERS = 4000
-HARDLY_ANY, SLIGHT, NOTABLE = 1e-13, 1e-8, 1e-5
-FAR = 5.0
-FINE, COARSE, NOTABLE_BEND = 0.02, 0.05, 0.1
+LEAST_PRECISION, FIRST_PRECISION, SEPARATED_PRECISION = 1e-13, 1e-8, 1e-5
+"""Prior precisions per row of maximum likelihood: at the end, the start, if separated."""
+
+SEPARATED_SCORE = 5.0
+"""Scores along directions that rows hardly hold, above which classes count as separated."""
+
+TOLERANCE_OF_TWO, TOLERANCE_OF_MORE = 0.02, 0.05
+MOST_EXCESS = 0.1
+"""How much more the likelihood may bend on average than at the mean, as a share."""
 
 
 class SeparationWarning(UserWarning):
@@ -89,9 +95,9 @@ class LogisticLearning:
     ) -> tuple[LogisticBelief, Inference]:
         """Return the belief about the weights, and how it came about."""
         with threads_for_matrix((n_classes - 1) * (min(design.shape) + 1)):
-            return self._believed(design, codes, weight, n_classes)
+            return self._belief_and_inference(design, codes, weight, n_classes)
 
-    def _believed(
+    def _belief_and_inference(
         self, design: Array, codes: NDArray[np.intp], weight: Array, n_classes: int
     ) -> tuple[LogisticBelief, Inference]:
         if not weight.all():
@@ -142,7 +148,7 @@ class LogisticLearning:
 
     def _first_precision(self, rows: SoftmaxRows) -> float:
         if self.inference == "ml":
-            return SLIGHT * float(rows.weight.sum())
+            return FIRST_PRECISION * float(rows.weight.sum())
         if self.learns_precision:
             # A prior under which scores are about one.
             return max(float(np.count_nonzero(rows.scale)), 1.0)
@@ -187,18 +193,18 @@ class LogisticLearning:
 
     def _closest(self, problem: LogisticProblem) -> Inference:
         # The means of two classes are exact; those of more are not worth a fine search.
-        tolerance = FINE if len(problem.rows.coding) == 2 else COARSE
+        tolerance = TOLERANCE_OF_TWO if len(problem.rows.coding) == 2 else TOLERANCE_OF_MORE
         return run(VariationalLogistic(self.learns_precision, tolerance), problem)
 
     def _most_likely(self, problem: LogisticProblem) -> Inference:
         """Return the mode under hardly any prior, or some where no finite mode is likely."""
         found = mode_of(problem)
-        per_row = problem.precision / SLIGHT
+        per_row = problem.precision / FIRST_PRECISION
         problem = replace(problem, guess=found.state.parameters)
         if not _is_separated(problem, found.state):
-            return mode_of(replace(problem, precision=HARDLY_ANY * per_row))
+            return mode_of(replace(problem, precision=LEAST_PRECISION * per_row))
         _warn_of_separation()
-        return mode_of(replace(problem, precision=NOTABLE * per_row))
+        return mode_of(replace(problem, precision=SEPARATED_PRECISION * per_row))
 
 
 def _learned(problem: LogisticProblem) -> Inference:
@@ -218,7 +224,7 @@ def _leans(gaussian: MultivariateNormal, part: LogisticProblem | None) -> bool:
     assert part is not None
     assert isinstance(form, PrecisionForm)
     fit = GaussianFit.of(part, gaussian.loc, form.precision, cholesky(form.precision))
-    return abs(fit.excess() - 1.0) > NOTABLE_BEND
+    return abs(fit.excess() - 1.0) > MOST_EXCESS
 
 
 def _warn_of_separation() -> None:
@@ -237,7 +243,7 @@ def _is_separated(problem: LogisticProblem, mode: Mode) -> bool:
     values, vectors = np.linalg.eigh(mode.curvature - np.diag(problem.prior_precision))
     loose = vectors[:, values < 1e3 * problem.precision]
     part = (loose @ (loose.T @ mode.parameters)).reshape(problem.rows.shape)
-    return bool(np.abs(problem.rows.coordinates(part)).max(initial=0.0) > FAR)
+    return bool(np.abs(problem.rows.coordinates(part)).max(initial=0.0) > SEPARATED_SCORE)
 
 
 def _mean_square(design: Array, center: Array, share: Array) -> Array:

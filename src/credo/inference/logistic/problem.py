@@ -38,7 +38,7 @@ LOG_TWO_PI = float(np.log(2 * np.pi))
 ROWS_PER_PARAMETER = 10
 MIN_SUBSAMPLE = 5000
 WORTHWHILE = 5
-EXACT, CLOSE = 1e-9, 0.02
+FINE_TOLERANCE, ROUGH_TOLERANCE = 1e-9, 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +154,7 @@ def mode_of(problem: LogisticProblem, guide: Array | None = None) -> Inference:
     """
     part = problem.subsample()
     if part is None:
-        return run(LaplaceApproximation(tolerance=EXACT), problem)
+        return run(LaplaceApproximation(tolerance=FINE_TOLERANCE), problem)
     # Products of blocks are small, and threads for them fight those of the loop over rows.
     with threads_for(0):
         return _mode_of_many(problem, part, guide)
@@ -167,8 +167,8 @@ def _mode_of_many(
     if guide is None:
         rough = run(LaplaceApproximation(tolerance=0.1), part).state
         start, guide = rough.parameters, rough.curvature
-    close = approach(problem, start, guide, tolerance=2 * CLOSE).x
-    return run(LaplaceApproximation(tolerance=CLOSE), replace(problem, guess=close))
+    close = approach(problem, start, guide, tolerance=2 * ROUGH_TOLERANCE).x
+    return run(LaplaceApproximation(tolerance=ROUGH_TOLERANCE), replace(problem, guess=close))
 
 
 BLOCK_ROWS = 1 << 13

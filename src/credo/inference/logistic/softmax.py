@@ -165,7 +165,7 @@ class SoftmaxRows:
             return self._value_and_gradient_by_row(seen)
         value, gradient = 0.0, np.zeros(self.shape)
         for rows, part in self._blocks():
-            loss, residual, _ = self._judged(rows, part @ seen.T)
+            loss, residual, _ = self._loss_and_residual(rows, part @ seen.T)
             value += loss
             gradient += residual.T @ part
         return value, gradient * self._scale
@@ -195,7 +195,7 @@ class SoftmaxRows:
         value, gradient = 0.0, np.zeros(self.shape)
         grams = _PairGrams(len(first), self.shape[1])
         for rows, part in self._blocks(grams.n_rows):
-            loss, residual, probability = self._judged(rows, part @ seen.T)
+            loss, residual, probability = self._loss_and_residual(rows, part @ seen.T)
             value += loss
             gradient += residual.T @ part
             bend = probability[:, first] * probability[:, second] * self.weight[rows, None]
@@ -264,10 +264,10 @@ class SoftmaxRows:
     def _scale(self) -> Array:
         return np.append(self.scale, 1.0)
 
-    def _judged(self, rows: slice, coordinates: Array) -> tuple[float, Array, Array]:
+    def _loss_and_residual(self, rows: slice, coordinates: Array) -> tuple[float, Array, Array]:
         """Return loss, residuals in code coordinates (n, J), and probabilities (n, K)."""
         if len(self.coding) == 2:
-            return self._judged_two(rows, coordinates)
+            return self._loss_and_residual_of_two(rows, coordinates)
         code, weight = self.code[rows], self.weight[rows]
         scores = coordinates @ self.coding.T
         scores -= scores.max(axis=1, keepdims=True)
@@ -281,7 +281,9 @@ class SoftmaxRows:
         residual *= weight[:, None]
         return loss, residual, probability
 
-    def _judged_two(self, rows: slice, coordinates: Array) -> tuple[float, Array, Array]:
+    def _loss_and_residual_of_two(
+        self, rows: slice, coordinates: Array
+    ) -> tuple[float, Array, Array]:
         """Return the same for two classes, where one number says it all."""
         step = self.coding[1] - self.coding[0]
         is_second, weight = self.code[rows] == 1, self.weight[rows]

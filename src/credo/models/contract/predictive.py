@@ -27,7 +27,7 @@ __all__ = ["Change", "ChangedVariable", "HasPredictive", "predict_dist"]
 
 
 # Probability that may be lost to values that no target is transformed into, unmentioned.
-NOTABLE = 1e-3
+MOST_UNREACHABLE = 1e-3
 
 
 @runtime_checkable
@@ -125,7 +125,7 @@ def _changed(change: Callable[[Any], Any], values: Array) -> Array:
 
 
 def _warn_of_unreachable(mass: float) -> None:
-    if mass > NOTABLE:
+    if mass > MOST_UNREACHABLE:
         warnings.warn(
             "predictions should lie where the transformer of the target can be undone; found "
             f"up to {mass:.2g} of their probability elsewhere, which is left out. Use a "

@@ -117,20 +117,20 @@ class LinearSetting:
 
     def is_enough(self, statistics: LinearStatistics) -> bool:
         """Return whether the data leave something to learn the noise from."""
-        return statistics.weight > self._taken
+        return statistics.weight > self._n_lost_rows
 
     def require_enough(self, statistics: LinearStatistics) -> None:
         """Refuse data that leave nothing to learn the noise from."""
         if not self.is_enough(statistics):
             raise ValueError(
-                f"samples must weigh more than {self._taken:g} together to learn with these "
-                f"settings; found n_samples={statistics.weight:g}. Add rows, give "
+                f"samples must weigh more than {self._n_lost_rows:g} together to learn with "
+                f"these settings; found n_samples={statistics.weight:g}. Add rows, give "
                 "noise_precision as a number, or scale sample_weight, which counts copies of "
                 "a row, to sum to the number of rows."
             )
 
     @property
-    def _taken(self) -> float:
+    def _n_lost_rows(self) -> float:
         """Rows that a flat intercept uses up before the noise can be learned."""
         return float(self.noise is None and self.intercept == "flat")
 
@@ -458,7 +458,7 @@ class LinearRegression(PredictiveRegressor):
             inference = infer(
                 self._setting.problem(statistics, rows), is_point=self.inference == "map"
             )
-        return self._hold(statistics, inference)
+        return self._set_belief(statistics, inference)
 
     def _moments(self, columns: Array, inputs: Array) -> tuple[Array, Array]:
         """Return mean and leverage at rows, which may lie outside the training inputs."""
@@ -487,7 +487,7 @@ class LinearRegression(PredictiveRegressor):
                 "training data, and predict_dist for new rows."
             )
 
-    def _hold(self, statistics: LinearStatistics, inference: Inference) -> Self:
+    def _set_belief(self, statistics: LinearStatistics, inference: Inference) -> Self:
         belief: RidgeBelief = inference.posterior
         self.coef_ = self._per_output(belief.weights.T)
         self.intercept_ = self._per_output(belief.intercept)

@@ -139,7 +139,7 @@ class LogisticRegression(PredictiveClassifier):
             design(self.basis_, rows.x), rows.code, weight, len(self.classes_)
         )
         with threads_for_matrix(self.posterior_.mean.size):
-            return self._hold()
+            return self._set_belief()
 
     def predict_dist(self, X: ArrayLike) -> Categorical:
         """Return the distribution of the class, weights integrated out, one entry per row."""
@@ -210,7 +210,7 @@ class LogisticRegression(PredictiveClassifier):
         require_precision("weight_precision", self.weight_precision, ("evidence",))
         require_choice("integration", self.integration, ("quadrature", "probit"))
 
-    def _hold(self) -> Self:
+    def _set_belief(self) -> Self:
         belief = self.posterior_
         weights, intercepts = belief.weights()
         is_pair = len(self.classes_) == 2

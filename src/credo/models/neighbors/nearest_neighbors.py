@@ -52,7 +52,7 @@ Index = NDArray[np.intp]
 MAX_SCORED = 4_000
 FARTHEST = 1e150
 NEAREST = 1e-150
-DROWNED = 1e-10
+LEAST_RELATIVE_SCALE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ class Neighborhood:
         center, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
         if standardize:
             center, scale = _location_and_scale(X, weight)
-        return cls(_moved(X, center, scale), weight, center, scale)
+        return cls(_standardized_rows(X, center, scale), weight, center, scale)
 
     @cached_property
     def search(self) -> NeighborSearch:
@@ -117,7 +117,7 @@ class Neighborhood:
 
     def gather(self, X: Array, k: int) -> Gathered:
         """Return the nearest rows of total weight ``k`` around each query."""
-        found = self._gather(_moved(X, self.center, self.scale), k)
+        found = self._gather(_standardized_rows(X, self.center, self.scale), k)
         before = np.cumsum(found.weight, axis=1) - found.weight
         taken = np.clip(k - before, 0.0, found.weight)
         return Gathered(found.index, found.squared, taken)
@@ -163,7 +163,7 @@ def kernel(gathered: Gathered, width: float) -> Array:
         return np.asarray(gathered.weight * np.exp(-0.5 * excess / width / width))
 
 
-def _moved(X: Array, center: Array, scale: Array) -> Array:
+def _standardized_rows(X: Array, center: Array, scale: Array) -> Array:
     """Return rows in comparable units; the clip keeps squares of distances finite."""
     moved = np.ascontiguousarray((X - center) / scale)
     return np.clip(moved, -FARTHEST, FARTHEST, out=moved)
@@ -176,7 +176,9 @@ def _location_and_scale(X: Array, weight: Array) -> tuple[Array, Array]:
     with np.errstate(over="ignore", under="ignore"):
         variance = share @ np.square(X - center)
     scale = np.sqrt(variance)
-    is_plain = (scale > NEAREST) & (scale < FARTHEST) & (scale > DROWNED * np.abs(center))
+    is_plain = (
+        (scale > NEAREST) & (scale < FARTHEST) & (scale > LEAST_RELATIVE_SCALE * np.abs(center))
+    )
     for j in np.flatnonzero(~is_plain):
         scale[j] = _spread(X[:, j], center[j], share)
     return center, scale
@@ -382,7 +384,7 @@ class NeighborChooser(BaseEstimator):
         neighborhood.search.build()
         self.neighborhood_ = neighborhood
 
-    def _hold(self, choice: Choice) -> None:
+    def _set_choice(self, choice: Choice) -> None:
         self.counts_tried_, self.widths_tried_ = choice.counts, choice.widths
         self.leave_one_out_scores_ = choice.scores
         self.n_neighbors_, self.width_ = choice.n_neighbors, choice.width
@@ -491,7 +493,7 @@ class NearestNeighborsClassifier(NeighborChooser, PredictiveClassifier):
         self.codes_ = rows.code[kept]
         frequency = self._frequency() + 1.0
         self.prior_probability_ = frequency / frequency.sum()
-        self._hold(self._choice())
+        self._set_choice(self._choice())
         return self
 
     def predict_dist(self, X: ArrayLike) -> Categorical:
@@ -646,7 +648,7 @@ class NearestNeighborsRegressor(NeighborChooser, PredictiveRegressor):
         values = np.asarray(outcomes, dtype=np.float64)[kept]
         self.outcomes_ = values.reshape(len(values), -1)
         choice = choose(self._setting, self.neighborhood_, self._outcomes, self._score)
-        self._hold(choice)
+        self._set_choice(choice)
         self.prior_ = self._prior(self._pooled().mean, choice.noise)
         return self
 

@@ -43,7 +43,7 @@ from credo.models.spins.spin_structure import (
 )
 from credo.numerics.array import Array, as_float
 from credo.numerics.memory import USUAL_BYTES
-from credo.numerics.warning import warn_caller
+from credo.numerics.warning import warn_user
 
 __all__ = [
     "DENOISERS",
@@ -94,7 +94,7 @@ class SpinSum:
         if method == "annealing":
             method = IsingAnnealing()
         if isinstance(method, IsingAnnealing):
-            return method.log_normalizer(self._left(given)).value
+            return method.log_normalizer(self._remaining_problem(given)).value
         if method not in ("auto", "exact"):
             return self.field.log_partition(given, method=method)
         try:
@@ -152,8 +152,8 @@ class SpinSum:
         """Return an estimate of log Z, and warn that it is one."""
         if given is not None and not is_certain(given):
             return self.field.log_partition(given)
-        found = IsingAnnealing().log_normalizer(self._left(given))
-        warn_caller(
+        found = IsingAnnealing().log_normalizer(self._remaining_problem(given))
+        warn_user(
             f"log Z is an estimate by annealed importance sampling, {found.value:.8g} with "
             f"standard error {found.standard_error:.2g} and lower bound {found.bound:.8g}, as "
             f'{error.found} does not fit. Pass method="exact" to get an error instead, or '
@@ -162,7 +162,7 @@ class SpinSum:
         )
         return found.value
 
-    def _left(self, given: Any) -> IsingProblem:
+    def _remaining_problem(self, given: Any) -> IsingProblem:
         """Return the problem of the spins that are not given."""
         if given is None:
             return self.problem

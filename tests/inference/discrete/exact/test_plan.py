@@ -19,7 +19,7 @@ from credo.inference.discrete.exact.plan import (
     Question,
     TableAnswer,
     TablePlan,
-    sketch,
+    outline,
 )
 from credo.inference.discrete.exact.slicing import slice_variables
 from credo.inference.discrete.exact_inference import TableInference
@@ -79,7 +79,7 @@ def test_marginals_and_totals_equal_brute_force_row_by_row(
         return
     observed, codes = findings_of(rng, problem, joint, n_observed, n_rows)
     free = [i for i in range(len(problem.n_states)) if i not in observed]
-    plan = TablePlan(sketch(problem, Question("marginals", tuple(free), observed)))
+    plan = TablePlan(outline(problem, Question("marginals", tuple(free), observed)))
     answer = plan.run(codes)
     assert sorted(scope for scope, _ in plan.outputs) == [(i,) for i in free]
     for row in range(n_rows):
@@ -103,7 +103,7 @@ def test_a_joint_table_of_targets_equals_brute_force(seed, is_directed, n_target
     observed, codes = findings_of(rng, problem, joint, 2, 3)
     free = [i for i in range(len(problem.n_states)) if i not in observed]
     targets = tuple(free[:n_targets])
-    plan = TablePlan(sketch(problem, Question("joint", targets, observed)))
+    plan = TablePlan(outline(problem, Question("joint", targets, observed)))
     answer = plan.run(codes)
     ((scope, _),) = plan.program.outputs
     for row in range(3):
@@ -124,7 +124,7 @@ def test_the_best_state_is_the_largest_cell_of_the_joint(seed, is_directed):
     joint = joint_of(problem)
     observed, codes = findings_of(rng, problem, joint, 2, 2)
     everything = tuple(i for i in range(len(problem.n_states)) if i not in observed)
-    plan = TablePlan(sketch(problem, Question("best", everything, observed)))
+    plan = TablePlan(outline(problem, Question("best", everything, observed)))
     states, log_total = plan.states(codes)
     for row in range(2):
         top = sliced(joint, observed, codes[:, row]).max()
@@ -141,7 +141,7 @@ def test_the_best_state_of_some_variables_sums_over_the_others_first(seed, n_tar
     observed, codes = findings_of(rng, problem, joint, 2, 1)
     free = [i for i in range(len(problem.n_states)) if i not in observed]
     targets = tuple(free[-n_targets:])
-    plan = TablePlan(sketch(problem, Question("best", targets, observed)))
+    plan = TablePlan(outline(problem, Question("best", targets, observed)))
     states, log_total = plan.states(codes)
     rest = sliced(joint, observed, codes[:, 0])
     table = rest.sum(axis=tuple(range(len(free) - n_targets)))
@@ -153,7 +153,7 @@ def test_draws_given_findings_have_the_frequencies_of_the_posterior():
     problem = random_problem(np.random.default_rng(3), n=5, zeros=0.1)
     joint = joint_of(problem)
     observed, codes = findings_of(np.random.default_rng(4), problem, joint, 1, 1)
-    plan = TablePlan(sketch(problem, Question("draw", (), observed)))
+    plan = TablePlan(outline(problem, Question("draw", (), observed)))
     n_draws = 40_000
     states, _ = plan.states(codes, rng=np.random.default_rng(5), n_draws=n_draws)
     rest = sliced(joint, observed, codes[:, 0])
@@ -174,7 +174,7 @@ def test_likelihoods_tilt_the_joint_row_by_row(seed, n_rows):
     free = tuple(range(1, len(problem.n_states)))
     joint = joint_of(problem)
     rows = rng.random((problem.n_states[0], n_rows)) + 0.05
-    plan = TablePlan(sketch(problem, Question("marginals", free, (), weighted=((0,),))))
+    plan = TablePlan(outline(problem, Question("marginals", free, (), weighted=((0,),))))
     answer = plan.run(np.zeros((0, n_rows)), rows)
     assert sorted(scope for scope, _ in plan.outputs) == [(i,) for i in free]
     for row in range(n_rows):
@@ -195,9 +195,9 @@ def test_a_likelihood_that_is_one_hot_is_an_observation_and_a_flat_one_is_none(
     rng = np.random.default_rng(seed)
     problem = random_problem(rng, zeros=0.0, is_directed=is_directed)
     free, n_states = tuple(range(1, len(problem.n_states))), problem.n_states[0]
-    tilted = TablePlan(sketch(problem, Question("marginals", free, (), weighted=((0,),))))
-    known = TablePlan(sketch(problem, Question("marginals", free, (0,))))
-    unknown = TablePlan(sketch(problem, Question("marginals", free)))
+    tilted = TablePlan(outline(problem, Question("marginals", free, (), weighted=((0,),))))
+    known = TablePlan(outline(problem, Question("marginals", free, (0,))))
+    unknown = TablePlan(outline(problem, Question("marginals", free)))
     hot = tilted.run(np.zeros((0, n_states)), np.eye(n_states))
     seen = known.run(np.arange(n_states)[None])
     assert_same_answers(tilted, hot, known, seen)
@@ -212,7 +212,7 @@ def assert_same_answers(left, found, right, expected):
     places = dict(right.outputs)
     assert {scope for scope, _ in left.outputs} == set(places)
     for scope, column in left.outputs:
-        size, at = left.sketch.n_states[scope[0]], places[scope]
+        size, at = left.outline.n_states[scope[0]], places[scope]
         assert_allclose(
             found.columns[:, column : column + size],
             expected.columns[:, at : at + size],
@@ -231,7 +231,7 @@ def test_rows_of_all_kinds_in_one_call_get_the_states_they_get_alone(kind):
     )
     problem = FactorProblem((2, 2, 2, 3), tables)
     question = Question(kind, (0, 3) if kind == "best" else (), (1, 2), ((0,),))
-    plan = TablePlan(sketch(problem, question))
+    plan = TablePlan(outline(problem, question))
     codes = np.array([[0, 1, 0, 1, 0, 1], [0, 1, 1, 0, 0, 1]])
     weight = np.array([[1.0, 1.0, 1.0, 0.5, 0.0, 1e-250], [1.0, 1.0, 1.0, 0.5, 1.0, 1.0]])
     rng = np.random.default_rng(0) if kind == "draw" else None
@@ -258,7 +258,7 @@ def test_impossible_rows_have_probability_zero_and_leave_their_neighbors_alone()
             table_of((0, 2), np.array([[0.9, 0.1], [0.2, 0.8]]), 2),
         ),
     )
-    plan = TablePlan(sketch(problem, Question("marginals", (2,), (0, 1))))
+    plan = TablePlan(outline(problem, Question("marginals", (2,), (0, 1))))
     answer = plan.run(np.array([[0, 1, 0, 1, 1], [0, 0, 1, 1, 1]]))
     assert np.isneginf(answer.log_total).tolist() == [False, True, True, False, False]
     assert_allclose(np.exp(answer.log_total[[0, 3]]), [0.3, 0.7])
@@ -280,7 +280,7 @@ def test_thousands_of_conflicting_findings_balance_out_without_underflow(n_rows)
     n_features = 4000
     problem = naive_bayes(n_features, 9.0)
     observed = tuple(range(1, n_features + 1))
-    plan = TablePlan(sketch(problem, Question("marginals", (0,), observed)))
+    plan = TablePlan(outline(problem, Question("marginals", (0,), observed)))
     codes = np.zeros((n_features, n_rows), dtype=int)
     codes[n_features // 2 :] = 1
     answer = plan.run(codes)
@@ -302,7 +302,7 @@ def test_a_chain_of_five_thousand_observed_steps_equals_the_scaled_forward_recur
         belief = (belief @ move if i else belief) * emit[:, seen[i]]
         total += np.log(belief.sum())
         belief /= belief.sum()
-    plan = TablePlan(sketch(problem, Question("marginals", (n - 1,), tuple(range(n, 2 * n)))))
+    plan = TablePlan(outline(problem, Question("marginals", (n - 1,), tuple(range(n, 2 * n)))))
     answer = plan.run(seen[:, None])
     assert_allclose(answer.log_total[0], total, rtol=1e-12)
     assert_allclose(answer.columns[0], belief, rtol=1e-12)
@@ -310,7 +310,7 @@ def test_a_chain_of_five_thousand_observed_steps_equals_the_scaled_forward_recur
 
 def test_variables_without_a_table_multiply_the_total_by_their_states():
     problem = FactorProblem((2, 3), (Table((0,), np.array([1.0, 0.5])),))
-    plan = TablePlan(sketch(problem, Question("total")))
+    plan = TablePlan(outline(problem, Question("total")))
     assert_allclose(plan.run(np.zeros((0, 1))).log_total, np.log(4.5))
 
 
@@ -335,10 +335,10 @@ def random_problem_of_plan_outline(rng, n=7):
 
 def held(plan):
     """Return the bytes of tables and offsets of a plan, and of its tables for one row."""
-    plan.states(np.zeros((len(plan.sketch.question.observed), 1)))
+    plan.states(np.zeros((len(plan.outline.question.observed), 1)))
     arrays = plan.program.fixed.nbytes + plan.program.index.nbytes
-    walk = plan._walk[1].nbytes if plan.sketch.question.kind in ("best", "draw") else 0
-    return arrays + walk + 8 * plan.sketch.place.moving_cells
+    walk = plan._walk[1].nbytes if plan.outline.question.kind in ("best", "draw") else 0
+    return arrays + walk + 8 * plan.outline.place.moving_cells
 
 
 @settings(max_examples=60, deadline=None)
@@ -353,9 +353,9 @@ def test_the_memory_told_is_what_a_plan_holds_or_a_little_more(seed, n_observed,
     observed = tuple(sorted(rng.permutation(7)[:n_observed].tolist()))
     hidden = tuple(i for i in range(7) if i not in observed)
     targets = hidden[:2] if kind == "joint" else hidden
-    plan = TablePlan(sketch(problem, Question(kind, targets, observed)))
-    found, told = held(plan), plan.sketch.bytes
-    # A single one stands for missing tables beside those of the layout.
+    plan = TablePlan(outline(problem, Question(kind, targets, observed)))
+    found, told = held(plan), plan.outline.bytes
+    # A single one stands for missing tables beside those of the plan.
     assert found <= told + 8
     assert told <= 3 * found
 
@@ -363,14 +363,14 @@ def test_the_memory_told_is_what_a_plan_holds_or_a_little_more(seed, n_observed,
 def test_a_table_that_findings_are_read_from_counts_whole():
     table = table_of((0, 1), np.random.default_rng(0).random((1000, 2)))
     problem = FactorProblem((1000, 2), (table,))
-    made = sketch(problem, Question("marginals", (1,), (0,)))
+    made = outline(problem, Question("marginals", (1,), (0,)))
     assert made.place.moving_cells + made.place.fixed_cells < 10
     assert made.bytes >= table.values.nbytes
 
 
 def test_a_plan_that_took_logs_tells_their_memory():
     tables = [table_of((i, i + 1), np.array([[1.0, 1e-130], [0.5, 1.0]])) for i in range(5)]
-    plan = TablePlan(sketch(FactorProblem((2,) * 6, tuple(tables)), Question("total")))
+    plan = TablePlan(outline(FactorProblem((2,) * 6, tuple(tables)), Question("total")))
     before = plan.n_bytes
     plan.run(np.zeros((0, 1)))
     assert plan.n_bytes == before + plan.program.fixed.nbytes
@@ -379,13 +379,13 @@ def test_a_plan_that_took_logs_tells_their_memory():
 def test_many_small_operations_take_longer_than_their_cells():
     problem = grid(8, np.random.default_rng(1))
     observed = tuple(range(0, 64, 2))
-    made = sketch(problem, Question("total", (), observed))
+    made = outline(problem, Question("total", (), observed))
     assert made.seconds >= 5e-8 * len(made.steps.steps)
     assert made.seconds > 10 * made.cells / CELLS_PER_SECOND
 
 
 def test_rows_side_by_side_are_told_to_be_quicker_if_they_fit():
-    made = sketch(grid(8, np.random.default_rng(1)), Question("total", (), (0, 9, 18)))
+    made = outline(grid(8, np.random.default_rng(1)), Question("total", (), (0, 9, 18)))
     tile = 64 * made.place.moving_cells
     assert made.seconds_for(80, tile - 1) == pytest.approx(80 * made.seconds)
     assert made.seconds_for(80, tile) < 80 * made.seconds
@@ -394,7 +394,7 @@ def test_rows_side_by_side_are_told_to_be_quicker_if_they_fit():
 
 def test_pieces_of_little_work_each_are_refused_when_their_number_takes_too_long():
     problem = grid(8, np.random.default_rng(2))
-    whole = sketch(problem, Question("total"))
+    whole = outline(problem, Question("total"))
     small, sliced = slice_variables(problem, whole, 0.3 * whole.bytes, 60.0)
     work = 2 ** len(sliced) * small.cells / CELLS_PER_SECOND
     with pytest.raises(InferenceTooLarge):

@@ -33,7 +33,7 @@ from credo.inference.discrete.loops.states import conditional_probability, gibbs
 from credo.inference.engine.block_means import BlockMeans
 from credo.inference.engine.engine import Info
 from credo.numerics.array import Array
-from credo.numerics.warning import warn_caller
+from credo.numerics.warning import warn_user
 
 __all__ = [
     "GibbsMarginals",
@@ -334,7 +334,7 @@ def _warn(state: GibbsState, frozen: tuple[int, ...]) -> None:
         if state.is_connected is False
         else f"variables {shown} that never could move"
     )
-    warn_caller(
+    warn_user(
         "Gibbs chains must be able to reach every possible joint state by changing one "
         f"variable at a time; found {found}. Use an exact engine or importance sampling, or "
         "remove deterministic relations.",

@@ -34,14 +34,14 @@ from credo.inference.discrete.exact.contraction_tree import (
     contraction_tree,
 )
 from credo.inference.discrete.exact.program import (
-    Layout,
+    BufferPlan,
+    OperationList,
     Program,
-    Schedule,
     Source,
+    buffer_plan,
     cell_strides,
-    layout,
     n_offsets,
-    schedule,
+    operation_list,
     write_program,
 )
 from credo.inference.discrete.factor_problem import FactorProblem, Table
@@ -58,13 +58,13 @@ from credo.numerics.parallel.threads import in_parts, n_cores
 
 __all__ = [
     "PlanCache",
+    "PlanOutline",
     "Question",
     "Sized",
-    "Sketch",
     "TableAnswer",
     "TablePlan",
     "connected_to",
-    "sketch",
+    "outline",
     "without_barren",
     "write_trace",
 ]
@@ -176,7 +176,7 @@ class Question:
 
 
 @dataclass(frozen=True, eq=False)
-class Sketch:
+class PlanOutline:
     """A plan by names only: what it would cost, before any array is made."""
 
     question: Question
@@ -184,8 +184,8 @@ class Sketch:
     sources: tuple[Source, ...]
     leaves: tuple[Leaf, ...]
     tree: ContractionTree
-    steps: Schedule
-    place: Layout
+    steps: OperationList
+    place: BufferPlan
     isolated: tuple[int, ...]
 
     @property
@@ -243,7 +243,7 @@ class Sketch:
         return sum(table.values.size for table in tables if table is not None)
 
 
-def sketch(problem: FactorProblem, question: Question, effort: float = 1.0) -> Sketch:
+def outline(problem: FactorProblem, question: Question, effort: float = 1.0) -> PlanOutline:
     """Return the plan of a question by names, with what it costs."""
     known = frozenset(question.observed)
     tables = _relevant(problem, question, known)
@@ -253,17 +253,19 @@ def sketch(problem: FactorProblem, question: Question, effort: float = 1.0) -> S
     kept = targets & involved if question.kind == "joint" else frozenset()
     phases = _phases(leaves, problem.n_states, question, involved - kept, effort)
     tree = contraction_tree(leaves, phases, problem.n_states, kept)
-    steps = schedule(
+    steps = operation_list(
         tree,
         leaves,
         problem.n_states,
         marginals_of=targets if question.kind == "marginals" else frozenset(),
         takes_max=targets if question.kind == "best" else frozenset(),
     )
-    place = layout(steps, keeps_all=question.kind in ("best", "draw"))
+    place = buffer_plan(steps, keeps_all=question.kind in ("best", "draw"))
     mentioned = known.union(*(t.scope for t in problem.tables), *question.weighted)
     isolated = tuple(i for i in range(len(problem.n_states)) if i not in mentioned)
-    return Sketch(question, problem.n_states, sources, leaves, tree, steps, place, isolated)
+    return PlanOutline(
+        question, problem.n_states, sources, leaves, tree, steps, place, isolated
+    )
 
 
 def _relevant(problem: FactorProblem, question: Question, known: frozenset[int]) -> list[Table]:
@@ -332,7 +334,11 @@ Integers = NDArray[np.int64]
 
 
 def write_trace(
-    plan: Schedule, tree: ContractionTree, place: Layout, n_states: Sequence[int], one: int
+    plan: OperationList,
+    tree: ContractionTree,
+    place: BufferPlan,
+    n_states: Sequence[int],
+    one: int,
 ) -> tuple[Integers, NDArray[np.int32]]:
     """Return the steps of a walk from the roots down, and their offsets.
 
@@ -361,8 +367,8 @@ def write_trace(
 
 @dataclass
 class _TraceWriter:
-    plan: Schedule
-    place: Layout
+    plan: OperationList
+    place: BufferPlan
     n_states: Sequence[int]
     one: int
     pool: IndexPool = field(default_factory=IndexPool)
@@ -424,7 +430,7 @@ class TablePlan:
 
     Attributes
     ----------
-    sketch
+    outline
         What is asked, and the operations by names.
     max_bytes
         Memory that rows side by side may take; where less than a tile fits, they run one by
@@ -439,23 +445,23 @@ class TablePlan:
     Examples
     --------
     >>> from credo.inference.discrete.factor_problem import FactorProblem, Table
-    >>> from credo.inference.discrete.exact.plan import Question, sketch
+    >>> from credo.inference.discrete.exact.plan import Question, outline
     >>> prior, test = Table((0,), np.array([0.1, 0.9])), np.array([[0.8, 0.2], [0.3, 0.7]])
     >>> problem = FactorProblem((2, 2), (prior, Table((0, 1), test, child=1)))
-    >>> plan = TablePlan(sketch(problem, Question("marginals", targets=(0,), observed=(1,))))
+    >>> plan = TablePlan(outline(problem, Question("marginals", targets=(0,), observed=(1,))))
     >>> answer = plan.run(np.array([[0, 1]]))
     >>> answer.columns.round(3).tolist()
     [[0.229, 0.771], [0.031, 0.969]]
     """
 
-    sketch: Sketch
+    outline: PlanOutline
     max_bytes: float = float("inf")
     program: Program = field(init=False)
     log_fixed_total: float = field(init=False)
     is_wide: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        made = self.sketch
+        made = self.outline
         rows = {variable: row for row, variable in enumerate(made.question.observed)}
         program = write_program(made.steps, made.place, made.n_states, made.sources, rows)
         total, is_wide = _run_fixed(program, program.fixed, False)
@@ -548,7 +554,7 @@ class TablePlan:
 
     def _known_states(self, rows: Rows, rng: Generator | None, n_draws: int) -> States:
         """Return states with those filled in that are given, or that nothing depends on."""
-        made, n_rows = self.sketch, len(rows.log_total)
+        made, n_rows = self.outline, len(rows.log_total)
         found = np.full((n_rows, n_draws, len(made.n_states)), -1, dtype=np.intp)
         found[:, :, list(made.question.observed)] = rows.codes.T[:, None]
         for i in made.isolated:
@@ -590,11 +596,11 @@ class TablePlan:
         return Rows(given, weight, columns, np.zeros(n), np.zeros(n, dtype=bool)), logs
 
     def _arena(self, n_lanes: int = 1) -> Array:
-        return np.empty(max(self.sketch.place.moving_cells, 1) * n_lanes)
+        return np.empty(max(self.outline.place.moving_cells, 1) * n_lanes)
 
     @cached_property
     def _walk(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        made, one = self.sketch, len(self.program.fixed) - 1
+        made, one = self.outline, len(self.program.fixed) - 1
         return write_trace(made.steps, made.tree, made.place, made.n_states, one)
 
     @cached_property
@@ -604,7 +610,7 @@ class TablePlan:
 
     def _run_plain(self, rows: Rows) -> None:
         n_rows = len(rows.log_total)
-        tile = self.sketch.place.moving_cells * LANES * rows.log_total.itemsize
+        tile = self.outline.place.moving_cells * LANES * rows.log_total.itemsize
         if n_rows < FEW_ROWS or tile > self.max_bytes:
             self._loop.run_rows(rows, self._arena())
             return
@@ -617,7 +623,7 @@ class TablePlan:
         if tile * n_cores() > self.max_bytes:
             work(0, n_tiles)
         else:
-            in_parts(work, n_tiles, n_rows * self.sketch.cells)
+            in_parts(work, n_tiles, n_rows * self.outline.cells)
 
     def _run_log(self, rows: Rows, row: int, arena: Array, logs: Array | None) -> None:
         loop, total = self._log_loop
@@ -638,7 +644,7 @@ class TablePlan:
         total, _ = _run_fixed(program, fixed, True)
         return Loop(
             program.moving_steps, program.index, fixed
-        ), self.sketch.log_constant + total
+        ), self.outline.log_constant + total
 
 
 def _run_fixed(program: Program, fixed: Array, is_log: bool) -> tuple[float, bool]:

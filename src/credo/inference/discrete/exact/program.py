@@ -22,17 +22,17 @@ from credo.inference.discrete.loops.contraction import Column, IndexPool, Kind
 from credo.numerics.array import Array
 
 __all__ = [
-    "Layout",
-    "Move",
-    "Output",
+    "BufferPlan",
+    "Operand",
+    "Operation",
+    "OperationList",
     "Program",
-    "Schedule",
+    "Readout",
     "Source",
-    "Value",
+    "buffer_plan",
     "cell_strides",
-    "layout",
     "n_offsets",
-    "schedule",
+    "operation_list",
     "write_program",
 ]
 
@@ -41,7 +41,7 @@ Scope = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Value:
+class Operand:
     """A table that exists during a run.
 
     Attributes
@@ -63,7 +63,7 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Move:
+class Operation:
     """One operation: ``z`` is the product of ``x`` and ``y``, summed over ``gone``.
 
     A leaf that depends on the row is read by an operation with neither ``x`` nor ``y``.
@@ -79,7 +79,7 @@ class Move:
 
 
 @dataclass(frozen=True)
-class Output:
+class Readout:
     """A value to be normalized into the answer, for some variables."""
 
     value: int
@@ -88,7 +88,7 @@ class Output:
 
 
 @dataclass
-class Schedule:
+class OperationList:
     """Values, operations on them in order, and which of them are answers.
 
     Attributes
@@ -103,11 +103,11 @@ class Schedule:
     product_cells, product_scopes
         Cells and variables of each product before its sum, for the cost.
     node_value
-        Value that stands for each node of the tree; None if it is one.
+        Operand that stands for each node of the tree; None if it is one.
     """
 
-    values: list[Value] = field(default_factory=list)
-    steps: list[Move | Output] = field(default_factory=list)
+    values: list[Operand] = field(default_factory=list)
+    steps: list[Operation | Readout] = field(default_factory=list)
     free: list[int] = field(default_factory=list)
     counted: set[int] = field(default_factory=set)
     product_cells: list[int] = field(default_factory=list)
@@ -139,12 +139,12 @@ class _OperationWriter:
     n_states: Sequence[int]
     rank: Sequence[int]
     counts: Sequence[bool]
-    plan: Schedule = field(default_factory=Schedule)
+    plan: OperationList = field(default_factory=OperationList)
     reads: dict[int, int] = field(default_factory=dict)
 
     def value(self, scope: frozenset[int], moves: bool, leaf: int | None = None) -> int:
         ordered = tuple(sorted(scope, key=lambda i: (-self.rank[i], i)))
-        self.plan.values.append(Value(ordered, self.cells(scope), moves, leaf))
+        self.plan.values.append(Operand(ordered, self.cells(scope), moves, leaf))
         return len(self.plan.values) - 1
 
     def cells(self, scope: Iterable[int]) -> int:
@@ -163,7 +163,7 @@ class _OperationWriter:
             if self.counts[number]:
                 self.plan.counted.add(leaf)
             if known.moves:
-                self.plan.steps.append(Move(self.reads[leaf], counts=self.counts[number]))
+                self.plan.steps.append(Operation(self.reads[leaf], counts=self.counts[number]))
         return self.reads[leaf]
 
     def product(
@@ -182,19 +182,19 @@ class _OperationWriter:
         moves = values[x].moves or (y is not None and values[y].moves)
         z = self.value(both & wanted, moves)
         ordered = tuple(sorted(gone, key=lambda i: (-self.rank[i], i)))
-        self.plan.steps.append(Move(z, x, y, ordered, best, counts=up))
+        self.plan.steps.append(Operation(z, x, y, ordered, best, counts=up))
         self.plan.product_scopes.append(both)
         self.plan.product_cells.append(self.cells(both))
         return z
 
 
-def schedule(
+def operation_list(
     tree: ContractionTree,
     leaves: Sequence[Leaf],
     n_states: Sequence[int],
     marginals_of: frozenset[int] = frozenset(),
     takes_max: frozenset[int] = frozenset(),
-) -> Schedule:
+) -> OperationList:
     """Return the operations for the partition function and the marginals of some variables.
 
     Variables that the tree keeps are answered jointly.
@@ -213,7 +213,7 @@ def schedule(
     for root in tree.roots:
         value = writer.node(root)
         if value is not None and plan.values[value].scope:
-            plan.steps.append(Output(value, plan.values[value].scope, counts=True))
+            plan.steps.append(Readout(value, plan.values[value].scope, counts=True))
     _downward(writer, marginals_of)
     return plan
 
@@ -262,7 +262,7 @@ def _downward(writer: _OperationWriter, wanted: frozenset[int]) -> None:
     """
     nodes = writer.tree.nodes
     readings = _readings(writer, wanted)
-    asked = _asked(nodes, readings)
+    asked = _needed_nodes(nodes, readings)
     adjoint: dict[int, int | None] = dict.fromkeys(writer.tree.roots)
     for n in sorted(asked, reverse=True):
         node = nodes[n]
@@ -288,7 +288,7 @@ def _readings(writer: _OperationWriter, wanted: frozenset[int]) -> dict[int, lis
     return places
 
 
-def _asked(nodes: Sequence[Node], readings: Mapping[int, Sequence[int]]) -> set[int]:
+def _needed_nodes(nodes: Sequence[Node], readings: Mapping[int, Sequence[int]]) -> set[int]:
     """Return the nodes whose adjoint leads to a reading."""
     asked: set[int] = set()
     for n, node in enumerate(nodes):
@@ -307,12 +307,12 @@ def _append_readings(
         only = frozenset((variable,))
         value = writer.product(writer.node(place), adjoint[place], only, False)
         if value is not None and writer.plan.values[value].scope:
-            writer.plan.steps.append(Output(value, (variable,)))
+            writer.plan.steps.append(Readout(value, (variable,)))
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Where each value of a schedule lies.
+class BufferPlan:
+    """Where each value of a list of operations lies.
 
     Attributes
     ----------
@@ -363,7 +363,7 @@ class _Space:
             self.free[at - 1] = (before, length + cells)
 
 
-def layout(plan: Schedule, keeps_all: bool = False) -> Layout:
+def buffer_plan(plan: OperationList, keeps_all: bool = False) -> BufferPlan:
     """Return a place for every value.
 
     Parameters
@@ -379,14 +379,14 @@ def layout(plan: Schedule, keeps_all: bool = False) -> Layout:
             offset[i] = fixed.take(value.cells)
     for moves, space in ((False, fixed), (True, moving)):
         for time, step in enumerate(plan.steps):
-            if isinstance(step, Move) and plan.values[step.z].moves == moves:
+            if isinstance(step, Operation) and plan.values[step.z].moves == moves:
                 offset[step.z] = space.take(plan.values[step.z].cells)
             if not keeps_all:
                 _release(plan, step, time, last, moves, space, offset)
-    return Layout(tuple(offset), moving.size, fixed.size)
+    return BufferPlan(tuple(offset), moving.size, fixed.size)
 
 
-def _last_uses(plan: Schedule) -> list[int]:
+def _last_uses(plan: OperationList) -> list[int]:
     """Return the step of each value's last use; a fixed value that a row needs has none."""
     last = [-1] * len(plan.values)
     forever = len(plan.steps)
@@ -397,19 +397,19 @@ def _last_uses(plan: Schedule) -> list[int]:
     return last
 
 
-def _is_moving(plan: Schedule, step: Move | Output) -> bool:
-    return isinstance(step, Output) or plan.values[step.z].moves
+def _is_moving(plan: OperationList, step: Operation | Readout) -> bool:
+    return isinstance(step, Readout) or plan.values[step.z].moves
 
 
-def _operands(step: Move | Output) -> tuple[int, ...]:
-    if isinstance(step, Output):
+def _operands(step: Operation | Readout) -> tuple[int, ...]:
+    if isinstance(step, Readout):
         return (step.value,)
     return tuple(i for i in (step.x, step.y) if i is not None)
 
 
 def _release(
-    plan: Schedule,
-    step: Move | Output,
+    plan: OperationList,
+    step: Operation | Readout,
     time: int,
     last: Sequence[int],
     moves: bool,
@@ -480,18 +480,18 @@ class Program:
 
 @dataclass
 class _ProgramWriter:
-    plan: Schedule
-    place: Layout
+    plan: OperationList
+    place: BufferPlan
     n_states: Sequence[int]
     sources: Sequence[Source]
     code_row: Mapping[int, int]
     pool: IndexPool
     raw: dict[int, int]
 
-    def strides(self, value: Value) -> dict[int, int]:
+    def strides(self, value: Operand) -> dict[int, int]:
         return cell_strides(value.scope, self.n_states)
 
-    def contraction(self, step: Move) -> Integers:
+    def contraction(self, step: Operation) -> Integers:
         values, op = self.plan.values, np.zeros(len(Column), dtype=np.int64)
         x, y = step.x, step.y
         if x is None or (y is not None and values[y].moves and not values[x].moves):
@@ -519,7 +519,7 @@ class _ProgramWriter:
         op[Column.TAKES_MAX] = step.takes_max
         return op
 
-    def reading(self, step: Move) -> Integers:
+    def reading(self, step: Operation) -> Integers:
         value, op = self.plan.values[step.z], np.zeros(len(Column), dtype=np.int64)
         assert value.leaf is not None
         source = self.sources[value.leaf]
@@ -539,12 +539,12 @@ class _ProgramWriter:
         op[Column.FIRST] = self.pool.add(("codes", tuple(pairs)), flat)
         return op
 
-    def operation(self, step: Move) -> Integers:
+    def operation(self, step: Operation) -> Integers:
         op = self.reading(step) if step.x is None else self.contraction(step)
         op[Column.Z], op[Column.COUNTS] = self.place.offset[step.z], step.counts
         return op
 
-    def output(self, step: Output, column: int) -> Integers:
+    def output(self, step: Readout, column: int) -> Integers:
         value, op = self.plan.values[step.value], np.zeros(len(Column), dtype=np.int64)
         op[Column.KIND], op[Column.Z] = Kind.OUTPUT, column
         op[Column.X], op[Column.X_MOVES] = self.place.offset[step.value], value.moves
@@ -562,13 +562,13 @@ def cell_strides(scope: Sequence[int], n_states: Sequence[int]) -> dict[int, int
 
 
 def write_program(
-    plan: Schedule,
-    place: Layout,
+    plan: OperationList,
+    place: BufferPlan,
     n_states: Sequence[int],
     sources: Sequence[Source],
     code_row: Mapping[int, int],
 ) -> Program:
-    """Return the program of a schedule.
+    """Return the program of a list of operations.
 
     Parameters
     ----------
@@ -581,7 +581,7 @@ def write_program(
     writer = _ProgramWriter(plan, place, n_states, sources, code_row, IndexPool(), raw)
     still, moving, outputs, column = [], [], [], 0
     for step in plan.steps:
-        if isinstance(step, Output):
+        if isinstance(step, Readout):
             moving.append(writer.output(step, column))
             outputs.append((plan.values[step.value].scope, column))
             column += plan.values[step.value].cells
@@ -595,7 +595,7 @@ def write_program(
 
 
 def n_offsets(
-    plan: Schedule, n_states: Sequence[int], sources: Sequence[Source], walks: bool
+    plan: OperationList, n_states: Sequence[int], sources: Sequence[Source], walks: bool
 ) -> int:
     """Return how many offsets a plan has, before lists that are equal are merged.
 
@@ -606,7 +606,7 @@ def n_offsets(
     """
     total = 2
     for step in plan.steps:
-        if isinstance(step, Output):
+        if isinstance(step, Readout):
             continue
         value = plan.values[step.z]
         sizes = [n_states[i] for i in value.scope]
@@ -621,7 +621,7 @@ def n_offsets(
 
 
 def _fixed_memory(
-    plan: Schedule, place: Layout, sources: Sequence[Source]
+    plan: OperationList, place: BufferPlan, sources: Sequence[Source]
 ) -> tuple[Array, dict[int, int]]:
     """Return the memory of fixed tables, and where the table behind each moving leaf lies.
 

@@ -22,7 +22,7 @@ from credo.distributions.distribution import Distribution
 from credo.graphs.node.conditional import Conditional, Values
 from credo.graphs.structure.directed import DirectedGraph
 from credo.graphs.variable import Variable
-from credo.inference.discrete.auto import TableLadder
+from credo.inference.discrete.auto import AutoInference
 from credo.inference.discrete.conflict import conflict
 from credo.inference.discrete.exact.plan import Question
 from credo.inference.discrete.exact_inference import TableInference
@@ -35,7 +35,7 @@ from credo.inference.engine.error import (
     InferenceTooLarge,
     NoExactAnswer,
 )
-from credo.inference.engine.weighted_draws import DrawTally, WeightedDraws, ZeroWeights
+from credo.inference.engine.weighted_draws import DrawAccount, WeightedDraws, ZeroWeights
 from credo.inference.hybrid.likelihood_weighting import ConditionalProblem, LikelihoodWeighting
 from credo.models.network.value.limits import Limits
 from credo.models.network.value.network_answer import (
@@ -45,19 +45,19 @@ from credo.models.network.value.network_answer import (
     PlanReport,
 )
 from credo.numerics.array import Array
-from credo.numerics.warning import warn_caller
+from credo.numerics.warning import warn_user
 
 __all__ = [
-    "Answers",
-    "DirectedAnswers",
+    "DirectedEngine",
+    "DiscreteEngine",
+    "DrawEngine",
+    "InterventionNode",
+    "NetworkEngine",
     "RowDraws",
-    "SetNode",
-    "TableAnswers",
-    "WeightedAnswers",
 ]
 
 
-class Answers(Protocol):
+class NetworkEngine(Protocol):
     """Questions by name, about rows of findings.
 
     Marginals are by name: of a discrete variable (n_rows, n_states), of a real one a
@@ -103,33 +103,33 @@ class Answers(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class TableAnswers:
+class DiscreteEngine:
     """The questions of a network, put to its problem.
 
     Attributes
     ----------
     numbers
         Number of each named variable in the problem; auxiliary ones have no name.
-    ladder
+    auto
         Engines, exact and approximate.
     """
 
     numbers: dict[str, int]
-    ladder: TableLadder
+    auto: AutoInference
 
     @classmethod
     def of(cls, numbers: Mapping[str, int], problem: FactorProblem, limits: Limits) -> Self:
         """Return the answers about a problem, with no plan compiled yet."""
         exact = TableInference(problem, limits.memory, limits.seconds)
         auxiliary = frozenset(range(len(problem.n_states))) - frozenset(numbers.values())
-        return cls(dict(numbers), TableLadder(exact, auxiliary))
+        return cls(dict(numbers), AutoInference(exact, auxiliary))
 
     def marginals(
         self, findings: Findings[str], names: Sequence[str], method: str
     ) -> tuple[dict[str, Array], Array, Account]:
         """Return marginals by name, (n_rows, n_states) each, log totals and the account."""
         targets = [self.numbers[name] for name in names]
-        found, account = self.ladder.marginals(findings.numbered(self.numbers), targets, method)
+        found, account = self.auto.marginals(findings.numbered(self.numbers), targets, method)
         by_name = {name: found.probability[self.numbers[name]] for name in names}
         return by_name, found.log_total, account
 
@@ -138,18 +138,18 @@ class TableAnswers:
     ) -> tuple[Array, Array, Account]:
         """Return the joint tables of some variables, (n_rows, *n_states)."""
         targets = [self.numbers[name] for name in names]
-        return self.ladder.joint(findings.numbered(self.numbers), targets, method)
+        return self.auto.joint(findings.numbered(self.numbers), targets, method)
 
     def total(self, findings: Findings[str], method: str) -> tuple[Array, Account]:
         """Return the log of the sum over all that is unknown, row by row."""
-        return self.ladder.total(findings.numbered(self.numbers), method)
+        return self.auto.total(findings.numbered(self.numbers), method)
 
     def best(
         self, findings: Findings[str], names: Sequence[str], method: str
     ) -> tuple[dict[str, NDArray[np.intp]], Array, Account]:
         """Return the most probable states of some variables jointly, and their log total."""
         targets = [self.numbers[name] for name in names]
-        states, total, account = self.ladder.best(
+        states, total, account = self.auto.best(
             findings.numbered(self.numbers), targets, method
         )
         return {name: states[:, self.numbers[name]] for name in names}, total, account
@@ -158,20 +158,20 @@ class TableAnswers:
         self, findings: Findings[str], n_draws: int, rng: Generator
     ) -> tuple[dict[str, NDArray[np.intp]], Array]:
         """Return random states given each row, (n_rows, n_draws) by name, and log totals."""
-        states, total = self.ladder.exact.draws(findings.numbered(self.numbers), n_draws, rng)
+        states, total = self.auto.exact.draws(findings.numbered(self.numbers), n_draws, rng)
         return {name: states[:, :, number] for name, number in self.numbers.items()}, total
 
     def conflict(self, findings: Findings[str]) -> list[str]:
         """Return the names of a smallest part of one row of findings that is impossible."""
-        found = conflict(self.ladder.exact, findings.numbered(self.numbers))
+        found = conflict(self.auto.exact, findings.numbered(self.numbers))
         return [name for name, number in self.numbers.items() if number in found]
 
     def report(self, names: Sequence[str], observed: Sequence[str]) -> PlanReport:
         """Return what exact marginals of some variables would cost given others."""
         known = tuple(sorted(self.numbers[name] for name in observed))
         targets = tuple(i for i in (self.numbers[n] for n in names) if i not in known)
-        made = self.ladder.exact.sketch(Question("marginals", targets, known))
-        fits = made.bytes <= self.ladder.exact.limit
+        made = self.auto.exact.outline(Question("marginals", targets, known))
+        fits = made.bytes <= self.auto.exact.limit
         return PlanReport(made.width, made.cells, made.bytes, made.seconds, fits)
 
 
@@ -194,13 +194,13 @@ class RowDraws:
     engine: LikelihoodWeighting = field(default_factory=LikelihoodWeighting)
 
     def each(
-        self, findings: Findings[str], keep: Sequence[str], tally: DrawTally
+        self, findings: Findings[str], keep: Sequence[str], draw_account: DrawAccount
     ) -> Iterator[tuple[Rows, WeightedDraws]]:
         """Yield rows that know the same, and their draws; rows no draw agrees with are not."""
         for rows in _equal_rows(findings):
             draws = self.of_row(findings.take(rows[:1]), keep)
             if draws is not None:
-                tally.effective.append(draws.effective_draws)
+                draw_account.effective.append(draws.effective_draws)
                 yield rows, draws
 
     def of_row(self, row: Findings[str], keep: Sequence[str] | None) -> WeightedDraws | None:
@@ -225,7 +225,7 @@ class RowDraws:
         if draws is None:
             return None
         if draws.effective_draws < n:
-            warn_caller(
+            warn_user(
                 f"draws must be worth as many independent ones to be taken as such; found "
                 f"{n} picked from weighted ones worth {draws.effective_draws:.0f}. Expect "
                 "repeated rows, or draw fewer.",
@@ -292,7 +292,7 @@ DRAWS_PER_SECOND = 3e7
 
 
 @dataclass(frozen=True, eq=False)
-class WeightedAnswers:
+class DrawEngine:
     """The questions of a Bayesian network of any nodes, answered by weighted draws.
 
     The error told with an answer is a standard error: of a probability, or of the mean of a
@@ -302,20 +302,22 @@ class WeightedAnswers:
     Attributes
     ----------
     rows
-        Draws for rows of findings; nodes cut off from their causes are `SetNode`.
+        Draws for rows of findings; nodes cut off from their causes are `InterventionNode`.
     exact
         Asked whether rows that no draw agrees with are impossible, which draws cannot tell.
     """
 
     rows: RowDraws
-    exact: Answers
+    exact: NetworkEngine
 
     @classmethod
     def of(
-        cls, conditionals: Mapping[str, Conditional], cut: frozenset[str], exact: Answers
-    ) -> WeightedAnswers:
+        cls, conditionals: Mapping[str, Conditional], cut: frozenset[str], exact: NetworkEngine
+    ) -> DrawEngine:
         """Return the answers of a network in which some nodes are set from outside."""
-        nodes = {n: SetNode(c.child) if n in cut else c for n, c in conditionals.items()}
+        nodes = {
+            n: InterventionNode(c.child) if n in cut else c for n, c in conditionals.items()
+        }
         return cls(RowDraws(nodes), exact)
 
     def marginals(
@@ -323,15 +325,19 @@ class WeightedAnswers:
     ) -> tuple[dict[str, Any], Array, Account]:
         """Return tables of discrete variables, `DrawnRows` of real ones, and log totals."""
         _check(method)
-        n, total, tally = findings.n_rows, np.full(findings.n_rows, np.nan), DrawTally()
+        n, total, draw_account = (
+            findings.n_rows,
+            np.full(findings.n_rows, np.nan),
+            DrawAccount(),
+        )
         parts = {name: np.full((n, self._width(name)), np.nan) for name in names}
-        for rows, draws in self.rows.each(findings, names, tally):
+        for rows, draws in self.rows.each(findings, names, draw_account):
             total[rows] = draws.log_evidence
             for name in names:
                 parts[name][rows], error = self._summary(draws, name)
-                tally.errors.append(error)
-        total = self._settled(findings, total, tally)
-        account = tally.account(self.rows.engine.tolerance)
+                draw_account.errors.append(error)
+        total = self._proven_totals(findings, total, draw_account)
+        account = draw_account.account(self.rows.engine.tolerance)
         real = [name for name in names if not self._variable(name).is_discrete]
         drawn = {name: self._drawn_rows(findings, name, parts[name], account) for name in real}
         return {**parts, **drawn}, total, account
@@ -345,16 +351,16 @@ class WeightedAnswers:
         real = [name for name in names if name not in discrete]
         shape = tuple(self._variable(name).n_states for name in discrete)
         _check_cells(shape)
-        n, d, tally = findings.n_rows, len(real), DrawTally()
+        n, d, draw_account = findings.n_rows, len(real), DrawAccount()
         table, total = np.full((n, *shape), np.nan), np.full(n, np.nan)
         mean, covariance = np.full((n, d), np.nan), np.full((n, d, d), np.nan)
-        for rows, draws in self.rows.each(findings, names, tally):
+        for rows, draws in self.rows.each(findings, names, draw_account):
             total[rows] = draws.log_evidence
             table[rows], error = draws.joint(discrete, shape)
             mean[rows], covariance[rows] = draws.moments(real)
-            tally.errors.append(error)
-        total = self._settled(findings, total, tally)
-        account = tally.account(self.rows.engine.tolerance)
+            draw_account.errors.append(error)
+        total = self._proven_totals(findings, total, draw_account)
+        account = draw_account.account(self.rows.engine.tolerance)
         if not real:
             return table, total, account
         found = JointRows(
@@ -365,28 +371,28 @@ class WeightedAnswers:
     def total(self, findings: Findings[str], method: str) -> tuple[Array, Account]:
         """Return the log of the mean weight, row by row; its error is that of the log."""
         _check(method)
-        total, tally = np.full(findings.n_rows, np.nan), DrawTally()
-        for rows, draws in self.rows.each(findings, (), tally):
+        total, draw_account = np.full(findings.n_rows, np.nan), DrawAccount()
+        for rows, draws in self.rows.each(findings, (), draw_account):
             total[rows] = draws.log_evidence
-            tally.errors.append(draws.log_evidence_error)
-        total = self._settled(findings, total, tally)
-        return total, tally.account(self.rows.engine.tolerance)
+            draw_account.errors.append(draws.log_evidence_error)
+        total = self._proven_totals(findings, total, draw_account)
+        return total, draw_account.account(self.rows.engine.tolerance)
 
     def best(
         self, findings: Findings[str], names: Sequence[str], method: str
     ) -> tuple[dict[str, NDArray[np.intp]], Array, Account]:
         """Return the joint states of some discrete variables that weigh most."""
         _check(method)
-        total, tally = np.full(findings.n_rows, np.nan), DrawTally()
+        total, draw_account = np.full(findings.n_rows, np.nan), DrawAccount()
         states = {name: np.full(findings.n_rows, MISSING, dtype=np.intp) for name in names}
-        for rows, draws in self.rows.each(findings, names, tally):
+        for rows, draws in self.rows.each(findings, names, draw_account):
             found, share, error = draws.heaviest(names)
             total[rows] = draws.log_evidence + np.log(share)
-            tally.errors.append(error)
+            draw_account.errors.append(error)
             for name, state in found.items():
                 states[name][rows] = state
-        total = self._settled(findings, total, tally)
-        return states, total, tally.account(self.rows.engine.tolerance)
+        total = self._proven_totals(findings, total, draw_account)
+        return states, total, draw_account.account(self.rows.engine.tolerance)
 
     def draws(
         self, findings: Findings[str], n_draws: int, rng: Generator
@@ -408,7 +414,7 @@ class WeightedAnswers:
                 columns, total[row] = picked
                 for name, column in columns.items():
                     found[name][row] = column
-        return found, self._settled(findings, total, DrawTally())
+        return found, self._proven_totals(findings, total, DrawAccount())
 
     def conflict(self, findings: Findings[str]) -> list[str]:
         """Refuse: that no draw agreed does not prove that none can."""
@@ -421,7 +427,9 @@ class WeightedAnswers:
         seconds = cells / DRAWS_PER_SECOND
         return PlanReport(0, cells, BYTES_PER_DRAW * cells, seconds, True, is_exact=False)
 
-    def _settled(self, findings: Findings[str], total: Array, tally: DrawTally) -> Array:
+    def _proven_totals(
+        self, findings: Findings[str], total: Array, draw_account: DrawAccount
+    ) -> Array:
         """Return log totals, minus infinity in rows that are impossible rather than rare.
 
         A row that no draw agrees with stays NaN with a warning unless that is proven; alone it
@@ -435,8 +443,8 @@ class WeightedAnswers:
         if unanswered and findings.index is None:
             raise ZeroWeights(self.rows.engine.n_draws)
         if unanswered:
-            tally.effective.append(0.0)
-            warn_caller(
+            draw_account.effective.append(0.0)
+            warn_user(
                 f"some draw must agree with each row; found none for {len(unanswered)} rows, "
                 f"such as {unanswered[:8]}. Their answers are NaN: give less there, or use an "
                 "exact method.",
@@ -499,7 +507,7 @@ Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, eq=False)
-class DirectedAnswers:
+class DirectedEngine:
     """Two ways to answer: the first wherever it can, the second by name or where it cannot.
 
     Attributes
@@ -510,36 +518,36 @@ class DirectedAnswers:
         Answers by likelihood weighting, which every network allows.
     """
 
-    exact: Answers
-    weighted: WeightedAnswers
+    exact: NetworkEngine
+    weighted: DrawEngine
 
     def marginals(
         self, findings: Findings[str], names: Sequence[str], method: str
     ) -> tuple[dict[str, Any], Array, Account]:
         """Return marginals by name, log totals of the findings, and how they were found."""
-        return self._chosen(method, lambda a: a.marginals(findings, names, method))
+        return self._exact_or_weighted(method, lambda a: a.marginals(findings, names, method))
 
     def joint(
         self, findings: Findings[str], names: Sequence[str], method: str
     ) -> tuple[Any, Array, Account]:
         """Return the joint distribution of several variables in every row."""
-        return self._chosen(method, lambda a: a.joint(findings, names, method))
+        return self._exact_or_weighted(method, lambda a: a.joint(findings, names, method))
 
     def total(self, findings: Findings[str], method: str) -> tuple[Array, Account]:
         """Return the log probability or density of the findings, row by row."""
-        return self._chosen(method, lambda a: a.total(findings, method))
+        return self._exact_or_weighted(method, lambda a: a.total(findings, method))
 
     def best(
         self, findings: Findings[str], names: Sequence[str], method: str
     ) -> tuple[dict[str, NDArray[np.intp]], Array, Account]:
         """Return the most probable states of some discrete variables, jointly."""
-        return self._chosen(method, lambda a: a.best(findings, names, method))
+        return self._exact_or_weighted(method, lambda a: a.best(findings, names, method))
 
     def draws(
         self, findings: Findings[str], n_draws: int, rng: Generator
     ) -> tuple[dict[str, NDArray[Any]], Array]:
         """Return random states or values given each row, (n_rows, n_draws) by name."""
-        return self._chosen("auto", lambda a: a.draws(findings, n_draws, rng))
+        return self._exact_or_weighted("auto", lambda a: a.draws(findings, n_draws, rng))
 
     def conflict(self, findings: Findings[str]) -> list[str]:
         """Return the names of a smallest part of one row of findings that is impossible."""
@@ -547,9 +555,11 @@ class DirectedAnswers:
 
     def report(self, names: Sequence[str], observed: Sequence[str]) -> PlanReport:
         """Return what exact marginals would cost; of draws if there is no exact answer."""
-        return self._chosen("auto", lambda a: a.report(names, observed))
+        return self._exact_or_weighted("auto", lambda a: a.report(names, observed))
 
-    def _chosen(self, method: str, answer: Callable[[Answers], Answer]) -> Answer:
+    def _exact_or_weighted(
+        self, method: str, answer: Callable[[NetworkEngine], Answer]
+    ) -> Answer:
         if method == "likelihood_weighting":
             return answer(self.weighted)
         try:
@@ -565,12 +575,12 @@ class DirectedAnswers:
 
 
 @dataclass(frozen=True)
-class SetNode:
+class InterventionNode:
     """A variable without parents whose value is an intervention, and so tells nothing.
 
     Examples
     --------
-    >>> SetNode(Variable("dose")).log_prob({"dose": np.array([1.0, 5.0])})
+    >>> InterventionNode(Variable("dose")).log_prob({"dose": np.array([1.0, 5.0])})
     array([0., 0.])
     """
 

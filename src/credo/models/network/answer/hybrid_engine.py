@@ -30,7 +30,7 @@ from credo.models.network.value.network_answer import JointRows, PlanReport, Rea
 from credo.numerics.array import Array
 from credo.numerics.memory import USUAL_BYTES
 
-__all__ = ["HybridAnswers", "KnownReal", "RealPart", "RealRows"]
+__all__ = ["HybridEngine", "KnownReal", "RealPart", "RealRows"]
 
 
 Rows = NDArray[np.intp]
@@ -40,7 +40,7 @@ FEW_NODES = 32
 
 
 @dataclass(frozen=True, eq=False)
-class HybridAnswers:
+class HybridEngine:
     """The questions of a network with real variables, put to an exact engine.
 
     Attributes
@@ -66,7 +66,7 @@ class HybridAnswers:
         variables: Mapping[str, Variable],
         conditionals: Sequence[Conditional],
         limits: Limits,
-    ) -> HybridAnswers:
+    ) -> HybridEngine:
         """Return the answers of a network; variables without a conditional must be set."""
         names = [v.name for c in conditionals for v in (c.child, *c.parents)]
         if len(conditionals) > FEW_NODES and is_linear_gaussian(conditionals):
@@ -85,7 +85,7 @@ class HybridAnswers:
         parts: dict[str, list[RealPart]] = {n: [] for n in names if n not in tables}
         for group in self._groups(findings):
             free = self._unknown(names, group)
-            found, log_prob = self._asked(group, free)
+            found, log_prob = self._posteriors_and_total(group, free)
             total[group.rows] = log_prob[group.place]
             for name in names:
                 if name not in tables:
@@ -216,7 +216,7 @@ class HybridAnswers:
         known = group.known.settled
         return [name for name in names if name in self.inside and name not in known]
 
-    def _asked(
+    def _posteriors_and_total(
         self, group: FindingsGroup[str], names: list[str]
     ) -> tuple[Mapping[str, Any], Array]:
         """Return the posteriors of hidden variables, and the log density of what is known."""
