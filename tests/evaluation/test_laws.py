@@ -159,8 +159,8 @@ FAMILIES = {
     ),
 }
 FAMILIES |= {
-    "LinearGaussian": (
-        f.LinearGaussian(np.array([0.4, -0.3]), SPREAD, 2.5),
+    "LinearGaussianBelief": (
+        f.LinearGaussianBelief(np.array([0.4, -0.3]), SPREAD, 2.5),
         LinearRows,
         REAL,
         {"read": read_output, "maximum_likelihood": False},

@@ -6,13 +6,13 @@ from numpy.testing import assert_allclose
 from credo.distributions import Normal
 from credo.evaluation import coverage_curve as coverage_of
 from credo.evaluation import reliability_curve as reliability_of
-from credo.plots import coverage_curve, reliability_curve
+from credo.plots import coverage_plot, reliability_plot
 
 
 def test_the_curve_is_drawn_with_its_band_against_the_diagonal(ax):
     y = np.random.default_rng(0).normal(size=30)
     curve = coverage_of(Normal(np.zeros(30), 1.0), y)
-    assert coverage_curve(curve, ax) is ax
+    assert coverage_plot(curve, ax) is ax
     diagonal, observed = ax.lines
     assert_allclose(diagonal.get_data(), [[0, 1], [0, 1]])
     assert_allclose(observed.get_data(), [curve.levels, curve.observed])
@@ -28,7 +28,7 @@ def test_shares_are_drawn_with_their_intervals_over_a_histogram(ax):
     rng = np.random.default_rng(0)
     share = rng.uniform(size=300) ** 2
     curve = reliability_of(share, rng.uniform(size=300) < share, n_bins=5, label="ill")
-    assert reliability_curve(curve, ax) is ax
+    assert reliability_plot(curve, ax) is ax
     (bars,) = ax.containers
     points, _, (sticks,) = bars.lines
     assert_allclose(points.get_data(), [curve.predicted, curve.observed])
@@ -43,6 +43,6 @@ def test_shares_are_drawn_with_their_intervals_over_a_histogram(ax):
 
 def test_the_class_called_needs_no_label(ax):
     curve = reliability_of([0.6, 0.6, 0.9, 0.9], [0, 1, 1, 1])
-    reliability_curve(curve, ax)
+    reliability_plot(curve, ax)
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert f"class called, error {curve.error.value:.3f}" in labels

@@ -10,10 +10,10 @@ from credo.evaluation.calibration import CoverageCurve
 from credo.evaluation.classes.reliability import ReliabilityCurve
 from credo.plots.style import BLUE, GRAY, axes_of, legend_above, shortened, tidy
 
-__all__ = ["coverage_curve", "reliability_curve"]
+__all__ = ["coverage_plot", "reliability_plot"]
 
 
-def coverage_curve(curve: CoverageCurve, ax: Axes | None = None) -> Axes:
+def coverage_plot(curve: CoverageCurve, ax: Axes | None = None) -> Axes:
     """Draw observed against claimed coverage; on the diagonal predictions are calibrated.
 
     Below it intervals are too narrow, above it too wide. The band from ``curve.low`` to
@@ -38,7 +38,7 @@ def coverage_curve(curve: CoverageCurve, ax: Axes | None = None) -> Axes:
 HISTOGRAM_HEIGHT = 0.18
 
 
-def reliability_curve(curve: ReliabilityCurve, ax: Axes | None = None) -> Axes:
+def reliability_plot(curve: ReliabilityCurve, ax: Axes | None = None) -> Axes:
     """Draw observed against predicted shares with interval bars; on the diagonal is calibrated.
 
     The gray histogram at the foot shows how often each probability was said. A bar that leaves

@@ -13,7 +13,7 @@ from credo.evaluation.classes.ranking import PrecisionRecallCurve, RocCurve
 from credo.plots.style import BLUE, GRAY, ORANGE, axes_of, shortened, tidy
 from credo.validation.score import Score
 
-__all__ = ["precision_recall_curve", "roc_curve"]
+__all__ = ["precision_recall_plot", "roc_plot"]
 
 # Okabe and Ito's other colors, in an order in which neighbors differ most.
 COLORS = (BLUE, ORANGE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -21,7 +21,7 @@ COLORS = (BLUE, ORANGE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 Curve = TypeVar("Curve", RocCurve, PrecisionRecallCurve)
 
 
-def roc_curve(curves: RocCurve | Sequence[RocCurve], ax: Axes | None = None) -> Axes:
+def roc_plot(curves: RocCurve | Sequence[RocCurve], ax: Axes | None = None) -> Axes:
     """Draw true against false positives; the diagonal is a coin, the upper left corner perfect.
 
     Parameters
@@ -41,7 +41,7 @@ def roc_curve(curves: RocCurve | Sequence[RocCurve], ax: Axes | None = None) -> 
     return tidy(ax, "false positives among negative rows", "true positives among positive rows")
 
 
-def precision_recall_curve(
+def precision_recall_plot(
     curves: PrecisionRecallCurve | Sequence[PrecisionRecallCurve], ax: Axes | None = None
 ) -> Axes:
     """Draw precision against recall; the upper right corner is perfect.

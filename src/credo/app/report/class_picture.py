@@ -10,11 +10,11 @@ from credo.app.report.svg import svg_picture
 from credo.decisions.loss_matrix import LossMatrix
 from credo.evaluation.classes.ranking import roc_curve
 from credo.evaluation.classes.reliability import reliability_curve
-from credo.plots.calibration import reliability_curve as draw_reliability
+from credo.plots.calibration import reliability_plot as draw_reliability
 from credo.plots.confusion import confusion_table
 from credo.plots.decision import expected_losses
 from credo.plots.ranking import COLORS
-from credo.plots.ranking import roc_curve as draw_roc
+from credo.plots.ranking import roc_plot as draw_roc
 from credo.plots.style import BLUE, GRAY, INK, legend_above, shortened, tidy
 from credo.plots.wording import probability
 from credo.study.dependence.class_profile import ClassProfile

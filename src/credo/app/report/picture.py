@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from credo.app.report.svg import svg_picture
 from credo.evaluation.calibration import coverage_curve
 from credo.numerics.array import Array
-from credo.plots.calibration import coverage_curve as draw_coverage
+from credo.plots.calibration import coverage_plot as draw_coverage
 from credo.plots.model_support import model_comparison
 from credo.plots.prediction import predictions_against_truth
 from credo.plots.prediction import residuals as draw_residuals

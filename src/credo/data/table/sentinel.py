@@ -54,8 +54,8 @@ def sentinels(x: Array) -> list[Sentinel]:
     Such is a repeated lowest or highest value that is written with nines alone, as -999 or
     9999, or is -1 or 0, and lies apart from all others: nines below zero where no other value
     is negative, or farther away than `LEAST_GAP` of the range of the others; -1 and 0 below
-    others that are all positive, by at least `APART` of their range; 0 in at most a `FEW` of the
-    rows and with a hole above it as others have none. NaN is no value.
+    others that are all positive, by at least `APART` of their range; 0 in at most a `FEW` of
+    the rows and with a hole above it as others have none. NaN is no value.
 
     Examples
     --------

@@ -105,7 +105,7 @@ class GaussianNetwork:
         if not is_linear_gaussian(nodes):
             raise ValueError(
                 "nodes must all be linear-Gaussian without discrete parents; found others. "
-                "Use HybridProblem for tables and conditional linear Gaussians."
+                "Use HybridInference for tables and conditional linear Gaussians."
             )
         self.nodes = {node.child.name: node for node in found}
         self.graph = DirectedGraph(
@@ -227,8 +227,8 @@ class GaussianNetwork:
             least = names[rows[int(np.argmin(scale))]]
             raise NotPositiveDefinite(
                 "scales must not be so different that squares of them lose all digits; found "
-                f"{scale.min():.3g} at {least} and up to {scale.max():.3g}. Use HybridProblem, "
-                "which does not square them, or raise the smallest scales."
+                f"{scale.min():.3g} at {least} and up to {scale.max():.3g}. Use "
+                "HybridInference, which does not square them, or raise the smallest scales."
             ) from error
         log_unit = np.log(scale).sum() + 0.5 * factor.log_det()
         return _Factored(

@@ -36,7 +36,7 @@ from credo.inference.hybrid.structure import HybridStructure, Solved
 from credo.numerics.array import Array
 
 __all__ = [
-    "HybridProblem",
+    "HybridInference",
     "is_conditional_gaussian",
     "is_integrable",
     "n_shared_rows",
@@ -255,13 +255,13 @@ def is_conditional_gaussian(conditionals: Iterable[Conditional]) -> bool:
     """Return whether all answers are exact: tables, and normals linear in real parents.
 
     A discrete variable with a real parent is not such, nor is a distribution of another kind;
-    then `HybridProblem.obstacles` tells which answers are exact nevertheless.
+    then `HybridInference.obstacles` tells which answers are exact nevertheless.
     """
     exact = (GaussianNode, DiscreteConditional)
     return all(isinstance(conditional, exact) for conditional in conditionals)
 
 
-class HybridProblem:
+class HybridInference:
     """A network of discrete tables and linear-Gaussian nodes, and its exact answers.
 
     States must be given in every row or in none; what rows know of a state without certainty
@@ -286,7 +286,7 @@ class HybridProblem:
     >>> spec = ConditionalLinearGaussian(
     ...     {"small": LinearGaussian(1.0), "large": LinearGaussian(3.0)})
     >>> prior = ConditionalTable(kind, (), [0.5, 0.5])
-    >>> problem = HybridProblem([prior, spec.bind(size, [kind])])
+    >>> problem = HybridInference([prior, spec.bind(size, [kind])])
     >>> findings = Findings.of(values={"size": [2.0, 3.0]})
     >>> problem.marginals(findings, ["kind"])["kind"].round(4)
     array([[0.5   , 0.5   ],
@@ -457,7 +457,7 @@ class HybridProblem:
         nodes = dict(self.structure.conditionals)
         node = nodes.pop(name)
         assert isinstance(node, ThresholdNode)
-        inner = HybridProblem([*nodes.values(), score_node(node)], self.structure.max_bytes)
+        inner = HybridInference([*nodes.values(), score_node(node)], self.structure.max_bytes)
         asked = [target for target in targets if target != name]
         rows = [
             posterior_beyond(node, findings.row(k), asked, inner.posterior)

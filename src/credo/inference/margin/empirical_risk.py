@@ -14,7 +14,7 @@ import scipy
 from numpy.random import Generator
 
 from credo.numerics.array import Array
-from credo.numerics.optimize.minimum import Status, Termination
+from credo.numerics.optimize.minimum import MinimumStatus, Termination
 from credo.numerics.optimize.quasi_newton import lbfgs
 from credo.numerics.optimize.second_order import newton
 
@@ -132,7 +132,7 @@ class RiskMinimum:
     intercept: float
     value: float
     gap: float
-    status: Status
+    status: MinimumStatus
 
 
 def minimize_risk(problem: RiskProblem, max_steps: int = 500) -> RiskMinimum:
@@ -175,7 +175,9 @@ def _smooth(problem: RiskProblem, max_steps: int) -> RiskMinimum:
     return _minimum(problem, x, status, gap)
 
 
-def _descended(problem: RiskProblem, start: Array, max_steps: int) -> tuple[Array, Status]:
+def _descended(
+    problem: RiskProblem, start: Array, max_steps: int
+) -> tuple[Array, MinimumStatus]:
     size = float(problem.weight.sum())
     rules = Termination(max_steps, 1e-15, 1e-14, 1e-10 * size)
     if problem.n_parameters <= _MOST_FOR_NEWTON:
@@ -231,10 +233,10 @@ def _linear_program(problem: RiskProblem) -> RiskMinimum:
             "weight_decay."
         )
     x = np.append(found.x[:d] - found.x[d : 2 * d], found.x[2 * d : 2 * d + rest])
-    return _minimum(problem, x, Status.VALUE_STEADY, np.nan)
+    return _minimum(problem, x, MinimumStatus.VALUE_STEADY, np.nan)
 
 
-def _minimum(problem: RiskProblem, x: Array, status: Status, gap: float) -> RiskMinimum:
+def _minimum(problem: RiskProblem, x: Array, status: MinimumStatus, gap: float) -> RiskMinimum:
     intercept = float(x[-1]) if problem.fit_intercept else 0.0
     weights = x[: problem.n_weights]
     return RiskMinimum(weights, intercept, problem.value(x), float(gap), status)

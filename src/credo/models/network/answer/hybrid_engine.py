@@ -24,7 +24,7 @@ from credo.inference.engine.account import Account
 from credo.inference.engine.error import NoExactAnswer
 from credo.inference.hybrid.gaussian_network import GaussianNetwork, is_linear_gaussian
 from credo.inference.hybrid.real_posterior import HybridPosterior
-from credo.inference.hybrid.strong_inference import HybridProblem
+from credo.inference.hybrid.strong_inference import HybridInference
 from credo.models.network.value.limits import Limits
 from credo.models.network.value.network_answer import JointRows, PlanReport, RealMarginal
 from credo.numerics.array import Array
@@ -56,7 +56,7 @@ class HybridEngine:
     """
 
     variables: dict[str, Variable]
-    engine: HybridProblem | GaussianNetwork
+    engine: HybridInference | GaussianNetwork
     inside: frozenset[str]
     limit: float = USUAL_BYTES
 
@@ -71,7 +71,7 @@ class HybridEngine:
         names = [v.name for c in conditionals for v in (c.child, *c.parents)]
         if len(conditionals) > FEW_NODES and is_linear_gaussian(conditionals):
             return cls(dict(variables), GaussianNetwork(conditionals), frozenset(names))
-        problem = HybridProblem(conditionals, limits.memory)
+        problem = HybridInference(conditionals, limits.memory)
         limit = limits.memory or USUAL_BYTES
         return cls(dict(variables), problem, frozenset(names), limit)
 
@@ -192,7 +192,7 @@ class HybridEngine:
         """Return what exact marginals of some variables would cost given others."""
         known = [name for name in observed if name in self.inside]
         targets = [name for name in names if name not in observed]
-        if isinstance(self.engine, HybridProblem):
+        if isinstance(self.engine, HybridInference):
             obstacles = self.engine.obstacles(known, targets)
             if obstacles:
                 raise NoExactAnswer(obstacles)
