@@ -11,7 +11,7 @@ from credo.decisions.loss_matrix import LossMatrix
 from credo.evaluation.calibration import coverage_curve
 from credo.evaluation.classes.ranking import roc_curve
 from credo.evaluation.classes.reliability import reliability_curve
-from credo.plots.calibration import drawn_coverage
+from credo.plots.calibration import drawn_coverage, drawn_reliability
 from credo.plots.confusion import drawn_confusion
 from credo.plots.decision import drawn_losses
 from credo.plots.drawing import (
@@ -25,7 +25,6 @@ from credo.plots.drawing import (
 )
 from credo.plots.prediction import drawn_predictions, drawn_residuals
 from credo.plots.ranking import drawn_roc
-from credo.plots.reliability import drawn_reliability
 from credo.study.partial_dependence import Profile
 from credo.study.report.content import Picture
 from credo.study.result.chance import CONFIDENCE
