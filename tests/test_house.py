@@ -4,6 +4,7 @@ import ast
 import importlib
 import re
 import warnings
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,37 @@ def test_a_name_that_has_moved_warns_once_at_the_line_that_asks(statement):
         warnings.simplefilter("always")
         exec(compile(statement, "<asking>", "exec"), {"credo": credo})
     assert [(one.category, one.filename) for one in caught] == [(FutureWarning, "<asking>")]
+
+
+@pytest.mark.parametrize(
+    ("room", "old", "new"),
+    [
+        ("families", "LinearGaussian", "LinearGaussianBelief"),
+        ("inference", "HybridProblem", "HybridInference"),
+        ("numerics.optimize", "Status", "MinimumStatus"),
+        ("plots", "coverage_curve", "coverage_plot"),
+        ("plots", "precision_recall_curve", "precision_recall_plot"),
+        ("plots", "reliability_curve", "reliability_plot"),
+        ("plots", "roc_curve", "roc_plot"),
+    ],
+)
+def test_a_name_that_was_changed_is_found_with_a_warning(room, old, new):
+    package = importlib.import_module(f"credo.{room}")
+    with pytest.warns(FutureWarning, match=rf"{old} is now credo\.{room}\.{new}; the old"):
+        found = getattr(package, old)
+    assert found is getattr(package, new)
+    assert old not in dir(package)
+
+
+def test_two_things_never_share_a_public_name():
+    things = defaultdict(set)
+    for folder in PACKAGES:
+        if (folder / "__init__.pyi").exists():
+            package = importlib.import_module(dotted(folder))
+            for name in package.__all__:
+                things[name].add(id(getattr(package, name)))
+    assert len(things) > 300
+    assert [name for name, found in things.items() if len(found) > 1] == []
 
 
 def test_a_name_that_is_nowhere_is_no_attribute():

@@ -33,7 +33,9 @@ def stub_lines(package: str, stub: str = "__init__.pyi") -> Mapping[str, tuple[s
 
 
 def public_names(
-    package: str, moved: Mapping[str, str] | None = None
+    package: str,
+    moved: Mapping[str, str] | None = None,
+    renamed: Mapping[str, str] | None = None,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package.
 
@@ -43,22 +45,27 @@ def public_names(
         Its name; the lines of its ``__init__.pyi`` are its public names.
     moved
         Modules that now hold names which were public here; to ask for one warns.
+    renamed
+        New names, by the names that they had here before; to ask for an old one warns.
     """
     places = stub_lines(package)
+    former = {name: (module, name) for name, module in (moved or {}).items()}
+    former |= {old: (package, new) for old, new in (renamed or {}).items()}
 
     def load(name: str) -> Any:
         if name in places:
             found = _found(package, *places[name])
-        elif moved is not None and name in moved:
+        elif name in former:
+            module, now = former[name]
             # ``from package import name`` asks twice: to see that it is there, and for it.
             if sys._getframe(1).f_code.co_name != "_handle_fromlist":
                 warnings.warn(
-                    f"{package}.{name} is now {moved[name]}.{name}; the old name goes with the "
-                    "next release.",
+                    f"{package}.{name} is now {module}.{now}; the old name goes with the next "
+                    "release.",
                     FutureWarning,
                     stacklevel=2,
                 )
-            return getattr(import_module(moved[name]), name)
+            return getattr(import_module(module), now)
         else:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         # Once loaded it is an attribute like any other.

@@ -11,8 +11,7 @@ from credo.app.cli.command_line import command_line
 from credo.data.network_file.network_file import save_network
 from credo.data.sets.example_network import example_network_path, load_example_network
 from credo.graphs.factor import Factor
-from credo.graphs.node.conditional_linear_gaussian import ConditionalLinearGaussian
-from credo.graphs.node.linear_gaussian import LinearGaussian
+from credo.graphs.node.linear_gaussian import ConditionalLinearGaussian, LinearGaussian
 from credo.graphs.variable import Variable
 from credo.models.network.bayesian_network import BayesianNetwork
 from credo.models.network.markov_random_field import MarkovRandomField

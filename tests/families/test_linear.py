@@ -7,12 +7,12 @@ from numpy.testing import assert_allclose
 
 from credo.distributions.gamma import Gamma
 from credo.families.linear import LinearStatistics, Rows
-from credo.families.linear_gaussian import LinearGaussian, LinearGaussianGamma
+from credo.families.linear_gaussian import LinearGaussianBelief, LinearGaussianGamma
 from credo.numerics.linear.moments import Moments
 
 DESIGN = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [1.0, 3.0]])
 TARGET = np.array([0.2, 0.9, 2.1, 2.8])
-PRIOR = LinearGaussian(np.zeros(2), 0.5 * np.eye(2), 4.0)
+PRIOR = LinearGaussianBelief(np.zeros(2), 0.5 * np.eye(2), 4.0)
 PRIOR_GAMMA = LinearGaussianGamma(
     np.array([0.3, -0.2]), np.array([[0.5, 0.1], [0.1, 0.8]]), Gamma(1.5, 0.7)
 )

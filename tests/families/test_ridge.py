@@ -7,7 +7,7 @@ from scipy import stats
 
 from credo.distributions.gamma import Gamma
 from credo.families.linear import LinearStatistics, Rows
-from credo.families.linear_gaussian import LinearGaussian, LinearGaussianGamma
+from credo.families.linear_gaussian import LinearGaussianBelief, LinearGaussianGamma
 from credo.families.ridge import Spectrum, log_evidence
 from credo.families.ridge_belief import RidgeBelief
 
@@ -88,7 +88,7 @@ def test_belief_equals_the_dense_conjugate_belief(intercept, form):
     columns = np.hstack([X, np.ones((9, 1))]) if intercept == "penalized" else X
     scale = np.append(SCALE, 1.0) if intercept == "penalized" else SCALE
     size = len(scale)
-    prior = LinearGaussian(np.zeros(size), 0.7 * 2.5 * np.diag(scale**-2.0), 2.5)
+    prior = LinearGaussianBelief(np.zeros(size), 0.7 * 2.5 * np.diag(scale**-2.0), 2.5)
     dense = prior.update(LinearStatistics.of(columns, Y))
     assert_allclose(found.columns[:, 0], dense.location, rtol=1e-8)
     expected = dense.weights().covariance()[:3, :3]
@@ -144,7 +144,7 @@ def test_wide_belief_equals_the_dense_one():
     assert isinstance(statistics.form, Rows)
     spectrum = Spectrum.of(statistics, np.ones(12), "none")
     found = RidgeBelief((spectrum,), np.array([0.3]), np.array([2.0]), np.array([np.inf]))
-    dense = LinearGaussian(np.zeros(12), 0.6 * np.eye(12), 2.0).update(
+    dense = LinearGaussianBelief(np.zeros(12), 0.6 * np.eye(12), 2.0).update(
         LinearStatistics.of(x, y)
     )
     new = rng.normal(size=(3, 12))
@@ -155,7 +155,7 @@ def test_wide_belief_equals_the_dense_one():
         rtol=1e-8,
     )
     assert_allclose(found.marginal().covariance(), dense.weights().covariance(), atol=1e-8)
-    prior = LinearGaussian(np.zeros(12), 0.6 * np.eye(12), 2.0)
+    prior = LinearGaussianBelief(np.zeros(12), 0.6 * np.eye(12), 2.0)
     assert_allclose(
         log_evidence(spectrum, 0, np.array(0.3), 2.0), prior.log_evidence(statistics), rtol=1e-9
     )
@@ -230,7 +230,7 @@ def test_columns_of_very_different_size_are_all_seen(intercept, n_rows):
     target = y - y.mean() if intercept == "flat" else y
     if intercept == "penalized":
         columns, size = np.hstack([columns, np.ones((n_rows, 1))]), np.append(size, 1.0)
-    prior = LinearGaussian(np.zeros(len(size)), 50e-8 * np.diag(size**-2.0), 50.0)
+    prior = LinearGaussianBelief(np.zeros(len(size)), 50e-8 * np.diag(size**-2.0), 50.0)
     dense = prior.update(LinearStatistics.of(columns, target))
     assert_allclose(found.columns[:, 0] * size, dense.location, rtol=1e-5, atol=1e-7)
     expected = prior.log_evidence(LinearStatistics.of(columns, target))

@@ -13,8 +13,8 @@ from credo.graphs import ConditionalLinearGaussian, LinearGaussian, Probit
 from credo.inference.discrete.findings import Findings
 from credo.inference.engine.error import AnswerTooLarge, ImpossibleFindings
 from credo.inference.hybrid.gaussian_network import GaussianNetwork
-from credo.inference.hybrid.strong_inference import HybridProblem
-from credo.models.network.answer.hybrid_answers import FEW_NODES
+from credo.inference.hybrid.strong_inference import HybridInference
+from credo.models.network.answer.hybrid_engine import FEW_NODES
 from credo.models.network.bayesian_network import BayesianNetwork
 
 
@@ -555,7 +555,7 @@ def test_setting_variables_in_a_large_gaussian_network_uses_the_sparse_factor():
     given, do = {"g12": 0.3, "g30": -1.0}, {"g5": 2.0, "g20": 1.0}
     found = net.marginals(given, do=do)
     nodes = [c for name, c in net.conditionals.items() if name not in do]
-    dense, total = HybridProblem(nodes).posterior(
+    dense, total = HybridInference(nodes).posterior(
         Findings.of(values={**given, **do}), list(found)
     )
     assert_allclose(found.log_prob, total[0])

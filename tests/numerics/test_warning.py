@@ -5,7 +5,7 @@ from types import FunctionType
 
 import pytest
 
-from credo.numerics.warning import warn_caller
+from credo.numerics.warning import warn_user
 
 
 def inside(function, package="credo.models"):
@@ -29,7 +29,7 @@ def places(call):
 def test_a_warning_from_any_depth_points_at_the_line_that_called_the_package(depth):
     @inside
     def warn():
-        warn_caller("told", UserWarning)
+        warn_user("told", UserWarning)
 
     def deeper(call):
         return inside(lambda: call())
@@ -44,7 +44,7 @@ def test_properties_that_are_kept_do_not_hide_the_caller():
         @functools.cached_property
         @inside
         def value(self):
-            warn_caller("told", UserWarning)
+            warn_user("told", UserWarning)
 
     kept = Kept()
     assert places(inside(lambda: kept.value)) == ([0], {__file__})
@@ -53,7 +53,7 @@ def test_properties_that_are_kept_do_not_hide_the_caller():
 def test_a_package_whose_name_only_begins_alike_is_a_caller():
     @inside
     def warn():
-        warn_caller("told", UserWarning)
+        warn_user("told", UserWarning)
 
     def outside():
         warn()
@@ -67,7 +67,7 @@ def test_a_package_whose_name_only_begins_alike_is_a_caller():
 def test_the_innermost_caller_is_told_when_the_package_calls_back():
     @inside
     def warn():
-        warn_caller("told", UserWarning)
+        warn_user("told", UserWarning)
 
     def callback():
         warn()
@@ -80,4 +80,4 @@ def test_the_innermost_caller_is_told_when_the_package_calls_back():
 def test_a_program_without_a_caller_still_warns(monkeypatch):
     monkeypatch.setattr("credo.numerics.warning._is_inside", lambda frame: True)
     with pytest.warns(UserWarning, match="told"):
-        warn_caller("told", UserWarning)
+        warn_user("told", UserWarning)

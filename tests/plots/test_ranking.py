@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from credo.evaluation import precision_recall_curve as precision_recall_of
 from credo.evaluation import roc_curve as roc_of
-from credo.plots import precision_recall_curve, roc_curve
+from credo.plots import precision_recall_plot, roc_plot
 from credo.plots.style import GRAY
 
 SCORES = [0.9, 0.8, 0.7, 0.6, 0.55, 0.4]
@@ -24,7 +24,7 @@ def legend(ax):
 
 def test_the_roc_curve_is_drawn_against_the_coin_with_its_area(ax):
     curve = roc_of(LABELS, SCORES, pos_label="ill")
-    assert roc_curve(curve, ax) is ax
+    assert roc_plot(curve, ax) is ax
     coin, drawn = ax.lines
     assert_allclose(coin.get_data(), [[0, 1], [0, 1]])
     assert_allclose(drawn.get_data(), [curve.false_positive_rate, curve.true_positive_rate])
@@ -34,7 +34,7 @@ def test_the_roc_curve_is_drawn_against_the_coin_with_its_area(ax):
 
 def test_precision_is_drawn_in_steps_against_the_base_rate(ax):
     curve = precision_recall_of(LABELS, SCORES, pos_label="ill")
-    precision_recall_curve(curve, ax)
+    precision_recall_plot(curve, ax)
     coin, drawn = ax.lines
     assert_array_equal(coin.get_ydata(), 0.5)
     # The area under the steps is the average precision.
@@ -45,7 +45,7 @@ def test_precision_is_drawn_in_steps_against_the_base_rate(ax):
 
 def test_each_class_has_a_curve(ax):
     y, scores = many(3)
-    roc_curve([roc_of(y, score, pos_label=k) for k, score in enumerate(scores)], ax)
+    roc_plot([roc_of(y, score, pos_label=k) for k, score in enumerate(scores)], ax)
     assert [text.split(":")[0] for text in legend(ax)] == ["a coin", "0", "1", "2"]
     assert len({line.get_color() for line in ax.lines}) == 4
 
@@ -54,7 +54,7 @@ def test_of_many_classes_the_worst_are_named_and_the_others_gray(ax):
     y, scores = many(9)
     curves = [roc_of(y, score, pos_label=k) for k, score in enumerate(scores)]
     areas = np.array([curve.area.value for curve in curves])
-    roc_curve(curves, ax)
+    roc_plot(curves, ax)
     gray = [line for line in ax.lines[1:] if line.get_color() == GRAY]
     assert len(gray) == 2
     best = np.sort(areas)[-2:]
@@ -65,4 +65,4 @@ def test_of_many_classes_the_worst_are_named_and_the_others_gray(ax):
 
 def test_nothing_to_draw_is_refused(ax):
     with pytest.raises(ValueError, match="there must be a curve to draw; found none"):
-        roc_curve((), ax)
+        roc_plot((), ax)

@@ -18,8 +18,12 @@ from sklearn.preprocessing import (
 
 from credo import LinearRegression, predict_dist
 from credo.distributions import Normal, StudentT
-from credo.validation.changed_variable import ChangedVariable
-from credo.validation.predictive import class_probability, has_predictive, predictive_of
+from credo.validation.predictive import (
+    ChangedVariable,
+    class_probability,
+    has_predictive,
+    predictive_of,
+)
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 2))

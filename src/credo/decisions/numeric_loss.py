@@ -40,8 +40,8 @@ __all__ = [
 
 
 # Depth of the tail at which an integrand that has not died out never will.
-DEEP = 100.0
-DIED_OUT = 20.0
+TAIL_DEPTH = 100.0
+LEAST_DECAY = 20.0
 
 
 def log_exponential_moment(predictive: Univariate, t: float) -> Array:
@@ -111,11 +111,13 @@ def _by_quadrature(d: Univariate, t: float) -> Array:
     """Return the moment relative to that of an outcome near the end where it is largest."""
     low, high = d.support()
     end = high if t > 0 else low
-    extreme = d.upper_quantile(np.exp(-DEEP)) if t > 0 else d.quantile(np.exp(-DEEP))
+    extreme = (
+        d.upper_quantile(np.exp(-TAIL_DEPTH)) if t > 0 else d.quantile(np.exp(-TAIL_DEPTH))
+    )
     middle = d.quantile(0.5)
     anchor = np.where(np.isfinite(end), end, middle)
     growth = t * (d._full(extreme) - middle)
-    is_infinite = ~np.isfinite(end) & (growth > DEEP - DIED_OUT)
+    is_infinite = ~np.isfinite(end) & (growth > TAIL_DEPTH - LEAST_DECAY)
     with np.errstate(over="ignore"):
         relative = d.expectation(lambda y: np.exp(t * (y - anchor)), order=16)
     return np.where(is_infinite, np.inf, t * anchor + np.log(relative))

@@ -3,6 +3,8 @@
 ``p(class, x) = p(class) p(x | class)``, which is all that a generative classifier knows: it
 answers what class a row is of, how usual the row is, and what new rows would look like, also
 where some entries of a row are missing.
+
+Densities come from squared Mahalanobis distances of rows from the centers of all classes.
 """
 
 from __future__ import annotations
@@ -15,8 +17,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from credo.distributions.categorical import random_index
-from credo.distributions.covariance import DenseCovariance
-from credo.distributions.elliptical import Elliptical
+from credo.distributions.elliptical import DenseCovariance, Elliptical
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.distributions.multivariate_student_t import MultivariateStudentT
 from credo.distributions.normal import LOG_ROOT_TWO_PI, Normal
@@ -24,7 +25,6 @@ from credo.distributions.student_t import StudentT
 from credo.numerics.array import Array
 from credo.numerics.form import Form
 from credo.numerics.linear.linear_algebra import NotPositiveDefinite, cholesky, symmetrize
-from credo.numerics.linear.mahalanobis import mahalanobis_squares
 from credo.numerics.missing import (
     GapBlock,
     gap_blocks,
@@ -35,7 +35,8 @@ from credo.numerics.missing import (
 from credo.numerics.special.class_score import add_student_t
 from credo.numerics.special.log_domain import log_normalize, log_sum_exp
 
-__all__ = ["ClassConditional", "ClassDensity"]
+__all__ = ["ClassConditional", "ClassDensity", "mahalanobis_squares"]
+
 
 ClassDensity = MultivariateNormal | MultivariateStudentT | Normal | StudentT
 
@@ -259,4 +260,41 @@ def _independent_log_prob(density: Normal | StudentT, x: Array, k: int) -> Array
     for start in range(0, len(x), step):
         terms = density.log_prob(x[start : start + step, None, :])
         answer[start : start + step] = np.where(np.isnan(terms), 0.0, terms).sum(axis=-1)
+    return answer
+
+
+def mahalanobis_squares(x: Array, centers: Array, lower: Array) -> Array:
+    """Return ``|L_k^-1 (x_i - c_k)|^2``, shape (n, K); not finite where squares overflow.
+
+    Parameters
+    ----------
+    x
+        Rows, shape (n, d).
+    centers
+        Shape (K, d).
+    lower
+        Cholesky factors of the covariances, shape (K, d, d), or one for all, (d, d).
+
+    Examples
+    --------
+    >>> centers, lower = np.array([[0.0], [4.0]]), np.array([[[1.0]], [[2.0]]])
+    >>> mahalanobis_squares(np.array([[2.0]]), centers, lower)
+    array([[4., 1.]])
+    """
+    k, d = centers.shape
+    # Rows are centered first: whitened coordinates of far-off rows would lose digits.
+    origin = centers.mean(axis=0)
+    # Of an upper triangle: rows of a lower one change places, and pivots of columns in other
+    # units underflow.
+    roots = np.linalg.inv(lower.swapaxes(-1, -2)).reshape(-1, d, d)
+    offset = ((centers - origin)[:, None, :] @ roots)[:, 0, :]
+    across = roots.transpose(1, 0, 2).reshape(d, -1)
+    answer = np.empty((len(x), k))
+    step = max(64, BLOCK_BYTES // (8 * max(k * d, 1)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for start in range(0, len(x), step):
+            rows = slice(start, start + step)
+            whitened = ((x[rows] - origin) @ across).reshape(-1, len(roots), d)
+            shift = np.subtract(whitened, offset, out=whitened if len(roots) == k else None)
+            np.einsum("ikj,ikj->ik", shift, shift, out=answer[rows])
     return answer

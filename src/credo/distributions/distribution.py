@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
-from credo.distributions.batch import Batched
+from credo.distributions.parameter import Batched
 from credo.numerics.array import Array
 
 __all__ = ["Distribution"]

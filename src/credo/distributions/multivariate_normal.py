@@ -8,13 +8,15 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from credo.distributions.covariance import (
+from credo.distributions.elliptical import (
     Covariance,
     DenseCovariance,
+    Elliptical,
+    Given,
     LowRankCovariance,
     PrecisionForm,
+    dense_form,
 )
-from credo.distributions.elliptical import Elliptical, Given, dense_form
 from credo.distributions.normal import LOG_ROOT_TWO_PI
 from credo.distributions.parameter import positive, real, require, square
 from credo.numerics.array import Array, as_float

@@ -15,7 +15,7 @@ from credo.numerics.array import Array
 __all__ = ["StudentT", "digamma_half_step", "log_half_step"]
 
 LARGE = 50.0
-FAR = 1e100
+LARGEST_SQUARED = 1e100
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +62,9 @@ class StudentT(SymmetricLocationScale):
     def _log_growth(self, z: Array) -> Array:
         """Return ``log(1 + z^2 / df)``, by logarithms where the square would overflow."""
         size = np.abs(z)
-        near = np.log1p(np.minimum(size, FAR) ** 2 / self.df)
-        far = np.logaddexp(0.0, 2.0 * np.log(np.fmax(size, FAR)) - np.log(self.df))
-        return np.where(size > FAR, far, near)
+        near = np.log1p(np.minimum(size, LARGEST_SQUARED) ** 2 / self.df)
+        far = np.logaddexp(0.0, 2.0 * np.log(np.fmax(size, LARGEST_SQUARED)) - np.log(self.df))
+        return np.where(size > LARGEST_SQUARED, far, near)
 
     def _log_normalizer(self) -> Array:
         half = 0.5 * self.df

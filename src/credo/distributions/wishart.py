@@ -9,9 +9,8 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 from scipy import special
 
-from credo.distributions.covariance import Covariance
 from credo.distributions.distribution import Distribution
-from credo.distributions.elliptical import dense_form
+from credo.distributions.elliptical import Covariance, dense_form
 from credo.distributions.parameter import real
 from credo.numerics.array import Array
 from credo.numerics.linear.linear_algebra import cholesky

@@ -2,4 +2,9 @@
 
 from credo.exports import public_names
 
-__getattr__, __dir__, __all__ = public_names(__name__)
+__getattr__, __dir__, __all__ = public_names(
+    __name__,
+    renamed={
+        "LinearGaussian": "LinearGaussianBelief",
+    },
+)

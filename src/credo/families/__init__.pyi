@@ -6,7 +6,7 @@ from credo.families.exponential import ExponentialStatistics as ExponentialStati
 from credo.families.exponential import GammaExponential as GammaExponential
 from credo.families.linear import LinearResponse as LinearResponse
 from credo.families.linear import LinearStatistics as LinearStatistics
-from credo.families.linear_gaussian import LinearGaussian as LinearGaussian
+from credo.families.linear_gaussian import LinearGaussianBelief as LinearGaussianBelief
 from credo.families.linear_gaussian import LinearGaussianGamma as LinearGaussianGamma
 from credo.families.multivariate_normal import (
     MultivariateNormalStatistics as MultivariateNormalStatistics,

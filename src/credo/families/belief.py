@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from credo.distributions.batch import Batched
+from credo.distributions.parameter import Batched
 from credo.numerics.array import Array
 
 __all__ = ["Belief"]

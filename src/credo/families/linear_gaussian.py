@@ -1,9 +1,9 @@
 """Conjugate beliefs about the weights of a linear-Gaussian regression.
 
-``y = x^T w + noise`` with any normal prior on the weights. `LinearGaussian` knows the noise
-precision; `LinearGaussianGamma` does not, and keeps the prior of the weights in units of the
-noise [murphy2007]_. Both update by parts, so that the posterior of one batch is the prior of
-the next. A column of ones in ``x`` is an intercept under the prior; `RidgeBelief` has flat
+``y = x^T w + noise`` with any normal prior on the weights. `LinearGaussianBelief` knows the
+noise precision; `LinearGaussianGamma` does not, and keeps the prior of the weights in units of
+the noise [murphy2007]_. Both update by parts, so that the posterior of one batch is the prior
+of the next. A column of ones in ``x`` is an intercept under the prior; `RidgeBelief` has flat
 intercepts and learned precisions.
 """
 
@@ -25,20 +25,20 @@ from credo.numerics.array import Array, as_float
 from credo.numerics.example import Example
 from credo.numerics.form import FINITE, Form
 
-__all__ = ["LinearGaussian", "LinearGaussianGamma", "LinearPredictive"]
+__all__ = ["LinearGaussianBelief", "LinearGaussianGamma", "LinearPredictive"]
 
 
 @dataclass(frozen=True, eq=False)
 class LinearPredictive:
     """Distribution of outputs at any inputs, weights integrated out."""
 
-    belief: LinearGaussian | LinearGaussianGamma
+    belief: LinearGaussianBelief | LinearGaussianGamma
 
     def given(self, x: ArrayLike) -> Normal | StudentT:
         """Return the distribution of the output at each row of ``x``."""
         rows = np.atleast_2d(as_float(x))
         spread, location = _spread(self.belief.precision, rows), rows @ self.belief.location
-        if isinstance(self.belief, LinearGaussian):
+        if isinstance(self.belief, LinearGaussianBelief):
             return Normal(location, np.sqrt(1 / self.belief.noise_precision + spread))
         noise = self.belief.noise
         return StudentT(2 * noise.shape, location, np.sqrt((1 + spread) / noise.mean()))
@@ -49,7 +49,7 @@ class LinearPredictive:
 
 
 @dataclass(frozen=True, eq=False)
-class LinearGaussian:
+class LinearGaussianBelief:
     """Normal belief about the weights, noise precision known.
 
     Attributes
@@ -62,7 +62,7 @@ class LinearGaussian:
     Examples
     --------
     >>> design = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [1.0, 3.0]])
-    >>> prior = LinearGaussian(np.zeros(2), 0.5 * np.eye(2), noise_precision=4.0)
+    >>> prior = LinearGaussianBelief(np.zeros(2), 0.5 * np.eye(2), noise_precision=4.0)
     >>> posterior = prior.update(LinearStatistics.of(design, [0.2, 0.9, 2.1, 2.8]))
     >>> posterior.location.round(6)
     array([0.168421, 0.884211])
@@ -79,13 +79,13 @@ class LinearGaussian:
         prior = cls(as_float([0.4, -0.3]), as_float([[2.0, 0.6], [0.6, 1.0]]), 2.5)
         return (Example(prior, **data, read=OutputLast.read, maximum_likelihood=False),)
 
-    def update(self, statistics: LinearStatistics) -> LinearGaussian:
+    def update(self, statistics: LinearStatistics) -> LinearGaussianBelief:
         """Return the posterior; updating by parts equals updating by their sum."""
         gram, cross = statistics.products()
         precision = self.precision + self.noise_precision * gram
         pull = self.precision @ self.location + self.noise_precision * cross
         location = as_float(np.linalg.solve(precision, pull))
-        return LinearGaussian(location, precision, self.noise_precision)
+        return LinearGaussianBelief(location, precision, self.noise_precision)
 
     def weights(self) -> MultivariateNormal:
         """Return the distribution of the weights."""
@@ -123,7 +123,7 @@ class LinearGaussian:
         spread = self.noise_precision * _spread(self.precision, rows)
         return np.asarray(self.mean().log_prob(rows, y) - 0.5 * spread)
 
-    def kl(self, other: LinearGaussian) -> float:
+    def kl(self, other: LinearGaussianBelief) -> float:
         """Return the divergence between the two beliefs about the weights."""
         return float(self.weights().kl(other.weights()))
 
@@ -218,7 +218,8 @@ class LinearGaussianGamma:
 
 
 def _penalty(
-    before: LinearGaussian | LinearGaussianGamma, after: LinearGaussian | LinearGaussianGamma
+    before: LinearGaussianBelief | LinearGaussianGamma,
+    after: LinearGaussianBelief | LinearGaussianGamma,
 ) -> float:
     return _distance(after.location - before.location, before.precision)
 

@@ -21,8 +21,7 @@ from credo.distributions.parameter import positive, real, require, square
 from credo.families.belief import Belief
 from credo.families.rows import as_complete_rows, as_label, as_weight
 from credo.families.statistics import Statistics, remaining
-from credo.numerics.array import Array
-from credo.numerics.constant import usual_variance
+from credo.numerics.array import Array, usual_variance
 from credo.numerics.example import Example
 from credo.numerics.form import FINITE, Form
 from credo.numerics.linear.grouped import group_scatter_matrices

@@ -22,8 +22,7 @@ from credo.distributions.student_t import StudentT
 from credo.families.belief import Belief
 from credo.families.rows import as_label, as_rows, as_weight, weight_by_entry, weighted_sum
 from credo.families.statistics import Statistics, remaining
-from credo.numerics.array import Array, as_float
-from credo.numerics.constant import is_constant, usual_variance
+from credo.numerics.array import Array, as_float, is_constant, usual_variance
 from credo.numerics.example import Example
 from credo.numerics.form import FINITE, Form
 from credo.numerics.linear.grouped import group_moments

@@ -7,8 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from credo.distributions.batch import Batched
-from credo.distributions.parameter import require
+from credo.distributions.parameter import Batched, require
 from credo.numerics.array import Array
 
 __all__ = ["Statistics", "Sums", "remaining"]

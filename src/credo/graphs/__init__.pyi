@@ -3,9 +3,6 @@ from credo.graphs.gaussian.conditional_gaussian import (
     ConditionalGaussianFactor as ConditionalGaussianFactor,
 )
 from credo.graphs.gaussian.gaussian_factor import GaussianFactor as GaussianFactor
-from credo.graphs.node.conditional_linear_gaussian import (
-    ConditionalLinearGaussian as ConditionalLinearGaussian,
-)
 from credo.graphs.node.conditional_spec import bind as bind
 from credo.graphs.node.conditional_spec import states_of as states_of
 from credo.graphs.node.conditional_table import ConditionalTable as ConditionalTable
@@ -15,6 +12,9 @@ from credo.graphs.node.discretize import Bins as Bins
 from credo.graphs.node.discretize import discretized as discretized
 from credo.graphs.node.distribution_node import DistributionNode as DistributionNode
 from credo.graphs.node.gaussian_node import GaussianNode as GaussianNode
+from credo.graphs.node.linear_gaussian import (
+    ConditionalLinearGaussian as ConditionalLinearGaussian,
+)
 from credo.graphs.node.linear_gaussian import LinearGaussian as LinearGaussian
 from credo.graphs.node.noisy import NoisyMax as NoisyMax
 from credo.graphs.node.noisy import NoisyOr as NoisyOr

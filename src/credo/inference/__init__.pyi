@@ -67,7 +67,7 @@ from credo.inference.hybrid.likelihood_weighting import (
 from credo.inference.hybrid.likelihood_weighting import ancestral_sample as ancestral_sample
 from credo.inference.hybrid.real_posterior import HybridPosterior as HybridPosterior
 from credo.inference.hybrid.real_posterior import RealPosterior as RealPosterior
-from credo.inference.hybrid.strong_inference import HybridProblem as HybridProblem
+from credo.inference.hybrid.strong_inference import HybridInference as HybridInference
 from credo.inference.hybrid.strong_inference import (
     is_conditional_gaussian as is_conditional_gaussian,
 )

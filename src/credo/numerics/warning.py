@@ -6,7 +6,7 @@ import sys
 import warnings
 from types import FrameType
 
-__all__ = ["warn_caller"]
+__all__ = ["warn_user"]
 
 PASSED_THROUGH = ("credo", "functools", "contextlib", "sklearn", "joblib")
 """Packages whose frames stand between the caller and a warning.
@@ -15,7 +15,7 @@ This one, its wrappers, and scikit-learn with its workers, which fit a model ins
 """
 
 
-def warn_caller(message: str, category: type[Warning]) -> None:
+def warn_user(message: str, category: type[Warning]) -> None:
     """Warn at the innermost line outside the package.
 
     A fixed ``stacklevel`` would be right for one way through the package only.
@@ -24,7 +24,7 @@ def warn_caller(message: str, category: type[Warning]) -> None:
     --------
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
-    ...     warn_caller("answers must be exact; found an estimate.", UserWarning)
+    ...     warn_user("answers must be exact; found an estimate.", UserWarning)
     >>> str(caught[0].message)
     'answers must be exact; found an estimate.'
     """

@@ -7,4 +7,12 @@ the size themselves and return a whole figure.
 
 from credo.exports import public_names
 
-__getattr__, __dir__, __all__ = public_names(__name__)
+__getattr__, __dir__, __all__ = public_names(
+    __name__,
+    renamed={
+        "coverage_curve": "coverage_plot",
+        "precision_recall_curve": "precision_recall_plot",
+        "reliability_curve": "reliability_plot",
+        "roc_curve": "roc_plot",
+    },
+)

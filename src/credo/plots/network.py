@@ -1,17 +1,26 @@
-"""Networks as boxes and arrows, with what is believed of each variable in its box."""
+"""Networks as boxes and arrows, with what is believed of each variable in its box.
+
+A variable with states shows a label, a bar and a percentage for each; a real one a small
+density with its mean and standard deviation.
+"""
 
 from __future__ import annotations
 
+import math
 import textwrap
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch, Polygon
 from matplotlib.path import Path
+from numpy.typing import ArrayLike, NDArray
 
+from credo.distributions.empirical import Empirical
 from credo.distributions.univariate import Univariate
 from credo.graphs.structure.adjacency import Edge
 from credo.graphs.structure.directed import DirectedGraph
@@ -22,16 +31,35 @@ from credo.models.network.factor_graph import FactorGraph
 from credo.models.network.markov_random_field import MarkovRandomField
 from credo.models.network.value.findings import as_mapping, read_findings, with_settings
 from credo.numerics.array import Array
-from credo.plots.bar_card import BarCard, state_bars
-from credo.plots.card import Card, FactorCard, NameCard, text_width, write
-from credo.plots.curve_card import CurveCard, ValueCard
+from credo.plots.card import (
+    PAD,
+    ROW,
+    ROW_SIZE,
+    TITLE,
+    Box,
+    Card,
+    FactorCard,
+    NameCard,
+    draw_frame,
+    text_width,
+    title_width,
+    write,
+)
+from credo.plots.card import ROW_SIZE as SIZE
 from credo.plots.layout.layered import layered_layout
 from credo.plots.layout.layout import Layout
 from credo.plots.layout.stress import stress_layout
+from credo.plots.style import BLUE, GRAY, ORANGE, percent, shortened
 
 __all__ = [
+    "BarCard",
+    "CurveCard",
+    "StateBar",
+    "ValueCard",
     "draw_layout",
+    "mean_and_sd",
     "network_figure",
+    "state_bars",
 ]
 
 
@@ -214,3 +242,240 @@ def _free_card(variable: Variable, belief: Any, mark: str, max_states: int) -> C
         return CurveCard(variable.name, belief, mark)
     bars = state_bars(list(belief.index), belief.to_numpy(), max_states)
     return BarCard(variable.name, bars, mark)
+
+
+BAR = 0.55
+THICK = 0.09
+PERCENT = 0.49
+LABEL_LENGTH = 16
+TRACK, REST = "#E7EBF1", "#B9BFC9"
+
+
+@dataclass(frozen=True)
+class StateBar:
+    """A line of a card: a label, its probability, and whether it stands for several states."""
+
+    label: str
+    share: float
+    is_rest: bool = False
+
+
+@dataclass(frozen=True)
+class BarCard:
+    """A node with states.
+
+    Attributes
+    ----------
+    name
+        Of the variable.
+    bars
+        A line for each state that is shown.
+    mark
+        A word in the corner, such as "given"; empty if there is nothing to mark.
+    """
+
+    name: str
+    bars: tuple[StateBar, ...]
+    mark: str = ""
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height."""
+        row = 2 * PAD + self._label_width + 0.06 + BAR + PERCENT
+        height = TITLE + ROW * len(self.bars) + 0.6 * PAD
+        return max(row, title_width(self.name, self.mark)), height
+
+    @property
+    def _label_width(self) -> float:
+        return max(text_width(bar.label, SIZE) for bar in self.bars)
+
+    def draw(self, ax: Axes, box: Box) -> None:
+        """Draw frame, labels, bars and percentages."""
+        draw_frame(ax, box, self.name, self.mark)
+        left, top, width, _ = box
+        right = left + width - PAD
+        bar_left = left + PAD + self._label_width + 0.06
+        middles = [top + TITLE + ROW * (i + 0.5) + 0.3 * PAD for i in range(len(self.bars))]
+        for bar, middle in zip(self.bars, middles, strict=True):
+            style = {"color": GRAY} if bar.is_rest else {}
+            write(ax, bar_left - 0.06, middle, bar.label, ha="right", zorder=4, **style)
+            write(ax, right, middle, percent(bar.share), ha="right", zorder=4, **style)
+        self._draw_bars(ax, bar_left, right - PERCENT, middles)
+
+    def _draw_bars(self, ax: Axes, left: float, right: float, middles: Sequence[float]) -> None:
+        ends = [left + (right - left) * min(max(bar.share, 0.0), 1.0) for bar in self.bars]
+        tracks = [_strip(left, right, middle) for middle in middles]
+        strips = [_strip(left, end, middle) for end, middle in zip(ends, middles, strict=True)]
+        plain = ORANGE if self.mark else BLUE
+        colors = [REST if bar.is_rest else plain for bar in self.bars]
+        # One artist for all bars of a card: large networks have thousands.
+        bars = PolyCollection(
+            [*tracks, *strips], facecolors=[TRACK] * len(tracks) + colors, lw=0, zorder=3.5
+        )
+        ax.add_collection(bars, autolim=False)
+
+
+def _strip(left: float, right: float, middle: float) -> list[tuple[float, float]]:
+    top, bottom = middle - THICK / 2, middle + THICK / 2
+    return [(left, top), (right, top), (right, bottom), (left, bottom)]
+
+
+def state_bars(labels: Sequence[object], shares: ArrayLike, most: int) -> tuple[StateBar, ...]:
+    """Return a line for each state, or for the most probable ones and the rest in one.
+
+    Parameters
+    ----------
+    labels, shares
+        States in their order, and their probabilities.
+    most
+        Number of lines at most.
+
+    Examples
+    --------
+    >>> [(bar.label, bar.share) for bar in state_bars("abcd", [0.1, 0.25, 0.5, 0.15], 3)]
+    [('b', 0.25), ('c', 0.5), ('2 more', 0.25)]
+    """
+    texts = [shortened(str(label), LABEL_LENGTH) for label in labels]
+    share = np.asarray(shares, dtype=float)
+    if len(texts) <= most:
+        return tuple(StateBar(t, float(p)) for t, p in zip(texts, share, strict=True))
+    shown = np.sort(np.argsort(-share, kind="stable")[: most - 1])
+    rest = StateBar(
+        f"{len(texts) - len(shown)} more", float(np.delete(share, shown).sum()), is_rest=True
+    )
+    return (*(StateBar(texts[i], float(share[i])) for i in shown), rest)
+
+
+CURVE_HEIGHT = 0.42
+CURVE_WIDTH = 1.15
+N_POINTS = 121
+TAIL = 2e-3
+N_BINS = 30
+
+
+@dataclass(frozen=True, eq=False)
+class CurveCard:
+    """A real variable and its density.
+
+    Attributes
+    ----------
+    name
+        Of the variable.
+    distribution
+        What is believed of it.
+    mark
+        A word in the corner; empty if there is nothing to mark.
+    """
+
+    name: str
+    distribution: Univariate
+    mark: str = ""
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height."""
+        return _size(self.name, self.mark, self._caption)
+
+    @property
+    def _caption(self) -> str:
+        return mean_and_sd(float(self.distribution.mean()), float(self.distribution.std()))
+
+    def draw(self, ax: Axes, box: Box) -> None:
+        """Draw frame, density, and mean ± standard deviation."""
+        draw_frame(ax, box, self.name, self.mark)
+        left, width, base = _plot_area(box)
+        x, height = self._curve()
+        across = left + width * (x - x[0]) / (x[-1] - x[0])
+        up = base - 0.92 * CURVE_HEIGHT * height / height.max()
+        color = ORANGE if self.mark else BLUE
+        ax.fill_between(across, up, base, color=color, alpha=0.2, lw=0, zorder=3.5)
+        ax.plot(across, up, color=color, lw=1.1, zorder=3.6)
+        ax.plot([left, left + width], [base, base], color=GRAY, lw=0.6, zorder=3.6)
+        write(
+            ax, box[0] + box[2] / 2, base + ROW / 2 + 0.01, self._caption, ha="center", zorder=4
+        )
+
+    def _curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        low, high = (float(q) for q in self.distribution.quantile(np.array([TAIL, 1 - TAIL])))
+        if isinstance(self.distribution, Empirical):
+            return _frequencies(self.distribution, low, high)
+        x = np.linspace(low, high, N_POINTS)
+        log_height = np.asarray(self.distribution.log_prob(x), dtype=float)
+        is_finite = np.isfinite(log_height)
+        if not (high > low and is_finite.any()):
+            return _spike()
+        # Relative to the top, for a density itself may be too large for a number.
+        top = log_height[is_finite].max()
+        return x, np.exp(np.where(is_finite, log_height - top, -np.inf))
+
+
+@dataclass(frozen=True)
+class ValueCard:
+    """A real variable whose value is given."""
+
+    name: str
+    value: float
+    mark: str = "given"
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height."""
+        return _size(self.name, self.mark, f"{self.value:.6g}")
+
+    def draw(self, ax: Axes, box: Box) -> None:
+        """Draw frame, a line at the value, and the value."""
+        draw_frame(ax, box, self.name, self.mark)
+        left, width, base = _plot_area(box)
+        middle = left + width / 2
+        ax.plot([left, left + width], [base, base], color=GRAY, lw=0.6, zorder=3.6)
+        ax.plot(
+            [middle, middle],
+            [base, base - 0.9 * CURVE_HEIGHT],
+            color=ORANGE,
+            lw=2.2,
+            zorder=3.6,
+        )
+        write(ax, middle, base + ROW / 2 + 0.01, f"{self.value:.6g}", ha="center", zorder=4)
+
+
+def mean_and_sd(mean: float, sd: float) -> str:
+    """Return a mean and a standard deviation, with the digits that the latter leaves sure.
+
+    Examples
+    --------
+    >>> mean_and_sd(835.512, 412.3), mean_and_sd(1.7, 0.1), mean_and_sd(3e-7, 2.1e-8)
+    ('836 ± 412', '1.70 ± 0.10', '3e-07 ± 2.1e-08')
+    """
+    if not (1e-5 < sd < 1e7 and abs(mean) < 1e7):
+        return f"{mean:.4g} ± {sd:.2g}"
+    n_decimals = max(0, 1 - math.floor(math.log10(sd)))
+    return f"{mean:.{n_decimals}f} ± {sd:.{n_decimals}f}"
+
+
+def _spike() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return a line, for a density narrower than numbers near its mean are apart."""
+    height = np.zeros(N_POINTS)
+    height[N_POINTS // 2] = 1.0
+    return np.linspace(-1.0, 1.0, N_POINTS), height
+
+
+def _frequencies(
+    drawn: Empirical, low: float, high: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the outline of a histogram of draws."""
+    if high <= low:
+        low, high = low - 0.5, high + 0.5
+    count, edges = np.histogram(drawn.draws, N_BINS, (low, high), weights=drawn.weights)
+    return np.repeat(edges, 2)[1:-1], np.repeat(count, 2).astype(float)
+
+
+def _size(name: str, mark: str, caption: str) -> tuple[float, float]:
+    inside = max(CURVE_WIDTH, text_width(caption, ROW_SIZE)) + 2 * PAD
+    height = TITLE + 0.6 * PAD + CURVE_HEIGHT + ROW + 0.3 * PAD
+    return max(inside, title_width(name, mark)), height
+
+
+def _plot_area(box: Box) -> tuple[float, float, float]:
+    """Return left end, width and base line of the density."""
+    left, top, width, _ = box
+    return left + PAD, width - 2 * PAD, top + TITLE + 0.6 * PAD + CURVE_HEIGHT

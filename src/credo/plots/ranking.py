@@ -14,12 +14,12 @@ from credo.plots.style import GRAY, axes_of, tidy
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["drawn_roc", "precision_recall_curve", "roc_curve"]
+__all__ = ["drawn_roc", "precision_recall_plot", "roc_plot"]
 
 Curve = TypeVar("Curve", RocCurve, PrecisionRecallCurve)
 
 
-def roc_curve(curves: RocCurve | Sequence[RocCurve], ax: Axes | None = None) -> Axes:
+def roc_plot(curves: RocCurve | Sequence[RocCurve], ax: Axes | None = None) -> Axes:
     """Draw true against false positives; the diagonal is a coin, the upper left corner perfect.
 
     Parameters
@@ -39,7 +39,7 @@ def drawn_roc(curve: RocCurve) -> RankedCurve:
     return RankedCurve(str(curve.label), *rates, area)
 
 
-def precision_recall_curve(
+def precision_recall_plot(
     curves: PrecisionRecallCurve | Sequence[PrecisionRecallCurve], ax: Axes | None = None
 ) -> Axes:
     """Draw precision against recall; the upper right corner is perfect.

@@ -18,9 +18,9 @@ from credo.data.table.preparation import PreparedTable, TablePreparation
 from credo.data.table.table import Table, as_table
 from credo.data.table.table_input import TableInput
 from credo.distributions.categorical import Categorical
-from credo.models.contract.class_label import class_labels
 from credo.models.contract.classifier import PredictiveClassifier
 from credo.models.contract.inputs import (
+    class_labels,
     require_distinct_names,
     require_moderate,
     single_column,

@@ -12,11 +12,10 @@ from credo.data.network_file.network_json import json_text, read_json
 from credo.data.network_file.node_json import node_classes
 from credo.distributions import Gamma, Mixture, Normal, Poisson
 from credo.graphs.factor import Factor
-from credo.graphs.node.conditional_linear_gaussian import ConditionalLinearGaussian
 from credo.graphs.node.conditional_table import ConditionalTable
 from credo.graphs.node.deterministic import Deterministic
 from credo.graphs.node.distribution_node import DistributionNode
-from credo.graphs.node.linear_gaussian import LinearGaussian
+from credo.graphs.node.linear_gaussian import ConditionalLinearGaussian, LinearGaussian
 from credo.graphs.node.noisy import NoisyMax, NoisyOr
 from credo.graphs.node.threshold import ConditionalThreshold, Logit, Probit
 from credo.graphs.variable import Variable

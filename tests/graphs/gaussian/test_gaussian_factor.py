@@ -8,8 +8,7 @@ from scipy import integrate, stats
 from credo.distributions import MultivariateNormal
 from credo.graphs import UnknownVariable, Variable
 from credo.graphs.gaussian.gaussian_factor import GaussianFactor
-from credo.graphs.node.conditional_linear_gaussian import ConditionalLinearGaussian
-from credo.graphs.node.linear_gaussian import LinearGaussian
+from credo.graphs.node.linear_gaussian import ConditionalLinearGaussian, LinearGaussian
 from credo.numerics.linear.linear_algebra import NotPositiveDefinite
 
 MEAN = np.array([1.0, -2.0, 0.5])

@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from credo.inference.discrete.approximation import (
-    PROOF,
+    PROVEN_IMPOSSIBLE,
     approximate,
     approximate_mode,
     approximate_total,
@@ -35,7 +35,7 @@ def test_every_engine_proves_a_contradiction(method):
     found = approximate(IMPOSSIBLE, engine_of(method, "marginals"))
     assert found.probability is None
     assert found.log_total == -np.inf
-    assert found.account is PROOF
+    assert found.account is PROVEN_IMPOSSIBLE
 
 
 @pytest.mark.parametrize("method", of_tables("mode"))
@@ -44,7 +44,7 @@ def test_every_engine_of_modes_proves_a_contradiction(method):
         (2, 2), (table_of((0, 1), np.eye(2)), table_of((0,), np.array([1.0, 0.0])),
                  table_of((1,), np.array([0.0, 1.0]))),
     )  # fmt: skip
-    assert approximate_mode(problem, engine_of(method, "mode")) == (None, PROOF)
+    assert approximate_mode(problem, engine_of(method, "mode")) == (None, PROVEN_IMPOSSIBLE)
 
 
 @pytest.mark.parametrize(

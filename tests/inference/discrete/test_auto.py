@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from credo.inference.discrete.auto import TableLadder
+from credo.inference.discrete.auto import AutoInference
 from credo.inference.discrete.exact_inference import TableInference
 from credo.inference.discrete.factor_problem import FactorProblem, table_of
 from credo.inference.discrete.findings import Findings
@@ -37,12 +37,12 @@ def density_of(problem):
 
 
 def whole(problem):
-    return TableLadder(TableInference(problem))
+    return AutoInference(TableInference(problem))
 
 
 def narrow(problem):
-    """Return a ladder whose exact rung fits nothing."""
-    return TableLadder(TableInference(problem, max_bytes=200, max_seconds=1e-12))
+    """Return inference whose exact engine fits nothing."""
+    return AutoInference(TableInference(problem, max_bytes=200, max_seconds=1e-12))
 
 
 def test_an_exact_answer_that_fits_says_so_and_is_silent():
@@ -59,10 +59,10 @@ def test_an_exact_answer_that_fits_says_so_and_is_silent():
 
 @pytest.mark.parametrize("ask", ["marginals", "joint", "total", "best"])
 def test_exact_by_name_forbids_every_other_rung(ask):
-    ladder = narrow(grid(4, np.random.default_rng(1)))
+    auto = narrow(grid(4, np.random.default_rng(1)))
     targets = {"marginals": [range(16)], "joint": [[0, 1]], "total": [], "best": [range(16)]}
     with pytest.raises(InferenceTooLarge):
-        getattr(ladder, ask)(EVERYTHING, *targets[ask], method="exact")
+        getattr(auto, ask)(EVERYTHING, *targets[ask], method="exact")
 
 
 def test_without_a_plan_that_fits_guided_draws_answer_with_a_standard_error():
@@ -126,9 +126,9 @@ def test_an_approximate_joint_table_is_chained_from_marginals():
 
 
 def test_a_joint_table_of_too_many_runs_is_refused():
-    ladder = whole(grid(4, np.random.default_rng(4)))
+    auto = whole(grid(4, np.random.default_rng(4)))
     with pytest.raises(ValueError, match=r"at most 256 runs; found 512 .*Ask for fewer"):
-        ladder.joint(EVERYTHING, range(10), "belief_propagation")
+        auto.joint(EVERYTHING, range(10), "belief_propagation")
 
 
 def test_a_joint_table_that_cannot_be_held_is_refused_by_every_method():
@@ -180,9 +180,9 @@ def test_modes_by_name_have_the_density_they_tell(method):
 
 
 def test_an_approximate_mode_must_be_of_all_that_is_unknown():
-    ladder = whole(grid(3, np.random.default_rng(8)))
+    auto = whole(grid(3, np.random.default_rng(8)))
     with pytest.raises(ValueError, match=r"found 7 to be summed out.*method=\"exact\""):
-        ladder.best(EVERYTHING, [0, 1], "conditional_modes")
+        auto.best(EVERYTHING, [0, 1], "conditional_modes")
 
 
 @pytest.mark.parametrize(
@@ -190,20 +190,20 @@ def test_an_approximate_mode_must_be_of_all_that_is_unknown():
     [("marginals", ([0],)), ("joint", ([0],)), ("total", ()), ("best", ([0],))],
 )
 def test_unknown_methods_are_refused_with_the_known_ones(ask, arguments):
-    ladder = whole(grid(2, np.random.default_rng(0)))
+    auto = whole(grid(2, np.random.default_rng(0)))
     with pytest.raises(ValueError, match=r"method must be one of \['auto', 'exact'.*'guess'"):
-        getattr(ladder, ask)(EVERYTHING, *arguments, method="guess")
+        getattr(auto, ask)(EVERYTHING, *arguments, method="guess")
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_no_rows_have_no_answers(method):
-    ladder = whole(grid(2, np.random.default_rng(0)))
+    auto = whole(grid(2, np.random.default_rng(0)))
     nothing = Findings(0, {0: np.zeros(0, dtype=int)})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found, _ = ladder.marginals(nothing, [1], method)
-        total, _ = ladder.total(nothing, "auto" if method == "gibbs" else method)
-        table, _, _ = ladder.joint(nothing, [1, 2], method)
+        found, _ = auto.marginals(nothing, [1], method)
+        total, _ = auto.total(nothing, "auto" if method == "gibbs" else method)
+        table, _, _ = auto.joint(nothing, [1, 2], method)
     assert found.probability[1].shape[0] == 0
     assert total.shape == (0,)
     assert table.shape[0] == 0
@@ -251,7 +251,7 @@ def test_an_impossible_row_has_no_most_probable_state_by_every_method(method):
     assert np.isneginf(total[1])
 
 
-def test_a_ladder_that_fits_nothing_finds_impossible_rows_as_well():
+def test_an_inference_that_fits_nothing_finds_impossible_rows_as_well():
     problem, rows = contradiction()
     with pytest.warns(ApproximationWarning):
         found, _ = narrow(problem).marginals(rows, [1])
@@ -293,22 +293,22 @@ def test_auxiliary_variables_do_not_stand_in_the_way_of_a_mode():
     rng = np.random.default_rng(9)
     problem = grid(3, rng, coupling=-0.7)
     states, density = density_of(problem)
-    ladder = TableLadder(narrow(problem).exact, frozenset({8}))
+    auto = AutoInference(narrow(problem).exact, frozenset({8}))
     with pytest.warns(ApproximationWarning):
-        found, total, account = ladder.best(EVERYTHING, range(8))
+        found, total, account = auto.best(EVERYTHING, range(8))
     assert not account.is_exact
     assert found[0, 8] == -1
     same = (states[:, :8] == found[0, :8]).all(axis=1)
     # The exact total of the states does not fit either; what is told is a lower bound.
     assert_allclose(total, np.log(density[same].max()), rtol=1e-9)
-    roomy = TableLadder(TableInference(problem), frozenset({8}))
+    roomy = AutoInference(TableInference(problem), frozenset({8}))
     found, total, account = roomy.best(EVERYTHING, range(8), "conditional_modes")
     same = (states[:, :8] == found[0, :8]).all(axis=1)
     assert_allclose(total, np.log(density[same].sum()), rtol=1e-9)
 
 
 def test_a_mode_with_others_summed_out_that_does_not_fit_is_one_error_without_a_warning():
-    ladder = narrow(grid(4, np.random.default_rng(8)))
+    auto = narrow(grid(4, np.random.default_rng(8)))
     with pytest.raises(InferenceTooLarge, match=r"Ask for the states of all unknown") as caught:
-        ladder.best(EVERYTHING, [0, 1])
+        auto.best(EVERYTHING, [0, 1])
     assert caught.value.found.startswith("a plan of width")

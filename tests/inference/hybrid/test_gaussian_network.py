@@ -11,7 +11,7 @@ from scipy import stats
 from credo.graphs import ConditionalTable, LinearGaussian, Variable
 from credo.inference.discrete.findings import Findings
 from credo.inference.hybrid.gaussian_network import GaussianNetwork, is_linear_gaussian
-from credo.inference.hybrid.strong_inference import HybridProblem
+from credo.inference.hybrid.strong_inference import HybridInference
 from credo.numerics.linear.linear_algebra import NotPositiveDefinite
 from naive import published_file
 
@@ -79,13 +79,13 @@ def test_hybrid_inference_agrees_on_a_stored_network():
     given = {"aceB": [1.0, 0.2], "yheI": [0.3, -0.4]}
     names = [node.child.name for node in nodes]
     ours = GaussianNetwork(nodes).marginals(Findings.of(values=given), names)
-    other = HybridProblem(nodes).marginals(Findings.of(values=given), names)
+    other = HybridInference(nodes).marginals(Findings.of(values=given), names)
     for name in names:
         assert_allclose(ours[name].mean, other[name].mean, rtol=1e-9, atol=1e-9)
         assert_allclose(ours[name].variance, other[name].variance, rtol=1e-9)
     ours, other = (
         kind(nodes).log_prob(Findings.of(values=given))
-        for kind in (GaussianNetwork, HybridProblem)
+        for kind in (GaussianNetwork, HybridInference)
     )
     assert_allclose(ours, other, rtol=1e-11)
 
@@ -181,14 +181,14 @@ def test_relations_almost_without_noise_are_refused_where_squares_lose_them():
     ]
     with pytest.raises(NotPositiveDefinite, match="found 1e-09 at y and up to 1"):
         GaussianNetwork(nodes).marginals(Findings.of(values={"z": [3.0]}), ["x"])
-    found = HybridProblem(nodes).marginals(Findings.of(values={"z": [3.0]}), ["x"])["x"]
+    found = HybridInference(nodes).marginals(Findings.of(values={"z": [3.0]}), ["x"])["x"]
     assert_allclose(found.total_mean(), 1.5, rtol=1e-7)
 
 
 def test_networks_with_tables_are_refused():
     d = ConditionalTable(Variable("d", (0, 1)), (), [0.5, 0.5])
     assert not is_linear_gaussian([d])
-    with pytest.raises(ValueError, match="Use HybridProblem"):
+    with pytest.raises(ValueError, match="Use HybridInference"):
         GaussianNetwork([d])
 
 
@@ -196,7 +196,7 @@ def test_a_parent_without_a_node_is_set_from_outside():
     x, y, z = Variable("x"), Variable("y"), Variable("z")
     root = LinearGaussian(0.5, {}, 2.0).bind(x, ())
     child = LinearGaussian(1.0, {"x": 2.0, "y": -1.0}, 0.7).bind(z, (x, y))
-    network, dense = GaussianNetwork([root, child]), HybridProblem([root, child])
+    network, dense = GaussianNetwork([root, child]), HybridInference([root, child])
     findings = Findings.of(values={"y": [3.0, -1.0], "z": [0.4, 5.0]})
     found, log_prob = network.posterior(findings, ["x"])
     mean, sd = 1.0 + 2.0 * 0.5 - np.array([3.0, -1.0]), np.hypot(0.7, 4.0)

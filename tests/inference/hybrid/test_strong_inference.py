@@ -25,7 +25,7 @@ from credo.graphs.node.gaussian_node import GaussianNode
 from credo.inference.discrete.exact_inference import TableInference
 from credo.inference.discrete.findings import MISSING, Findings
 from credo.inference.engine.error import InferenceTooLarge
-from credo.inference.hybrid.strong_inference import HybridProblem, is_conditional_gaussian
+from credo.inference.hybrid.strong_inference import HybridInference, is_conditional_gaussian
 
 TUNED, POWER, SPEED = Variable("te", (False, True)), Variable("TP"), Variable("SC")
 
@@ -37,7 +37,7 @@ def engine():
             False: LinearGaussian(0.5, {"TP": 1.5}, 1),
         }
     )
-    return HybridProblem(
+    return HybridInference(
         [
             LinearGaussian(2.0, {}, 1.0).bind(POWER, ()),
             ConditionalTable(TUNED, (), [0.3, 0.7]),
@@ -181,7 +181,7 @@ def test_posterior_of_a_real_parent_agrees_with_numerical_integration():
 def test_every_answer_equals_the_mixture_over_all_settings(seed):
     rng = np.random.default_rng(seed)
     nodes = random_network(rng, int(rng.integers(1, 6)), int(rng.integers(1, 7)))
-    problem, brute = HybridProblem(nodes), Brute(nodes)
+    problem, brute = HybridInference(nodes), Brute(nodes)
     codes, values = findings_of(rng, nodes)
     n_rows = 3 if codes or values else 1
     log_prob = problem.log_prob(Findings.of(codes, values))
@@ -208,7 +208,7 @@ def test_every_answer_equals_the_mixture_over_all_settings(seed):
 def test_joint_of_real_and_discrete_variables_equals_the_mixture_over_all_settings(seed):
     rng = np.random.default_rng(100 + seed)
     nodes = random_network(rng, 3, 4)
-    problem, brute = HybridProblem(nodes), Brute(nodes)
+    problem, brute = HybridInference(nodes), Brute(nodes)
     values = {"x3": rng.normal(size=1)}
     joint = problem.joint(Findings.of(values=values), ["x2", "d1", "x0"])
     _, weight, mean, cov, free = brute.posterior({}, row_of(values, 0))
@@ -234,7 +234,7 @@ def test_joint_of_real_and_discrete_variables_equals_the_mixture_over_all_settin
 def test_most_probable_setting_is_the_largest_weight(seed):
     rng = np.random.default_rng(200 + seed)
     nodes = random_network(rng, 4, 3)
-    problem, brute = HybridProblem(nodes), Brute(nodes)
+    problem, brute = HybridInference(nodes), Brute(nodes)
     values = {"x1": rng.normal(size=2), "x2": rng.normal(size=2)}
     states, log_prob = problem.most_probable(Findings.of(values=values))
     for i in range(2):
@@ -248,7 +248,7 @@ def test_most_probable_setting_is_the_largest_weight(seed):
 def test_most_probable_states_of_some_variables_sum_out_the_others(seed):
     rng = np.random.default_rng(300 + seed)
     nodes = random_network(rng, 4, 3)
-    problem, brute = HybridProblem(nodes), Brute(nodes)
+    problem, brute = HybridInference(nodes), Brute(nodes)
     values = {"x2": rng.normal(size=1)}
     states, log_prob = problem.most_probable(Findings.of(values=values), variables=["d2", "d0"])
     total, weight, *_ = brute.posterior({}, row_of(values, 0))
@@ -263,7 +263,7 @@ def test_most_probable_states_of_some_variables_sum_out_the_others(seed):
 def test_draws_given_findings_have_the_posterior_moments():
     rng = np.random.default_rng(3)
     nodes = random_network(rng, 3, 4)
-    problem = HybridProblem(nodes)
+    problem = HybridInference(nodes)
     given = {"x2": np.array([1.5, -2.0])}
     draws = problem.sample(Findings.of(values=given), 40_000, rng)
     found = problem.marginals(Findings.of(values=given), list(problem.structure.conditionals))
@@ -280,7 +280,7 @@ def test_draws_given_findings_have_the_posterior_moments():
 
 def test_draws_of_pairs_keep_their_covariance():
     rng = np.random.default_rng(4)
-    problem = HybridProblem(random_network(rng, 2, 4))
+    problem = HybridInference(random_network(rng, 2, 4))
     joint = problem.joint(Findings.of(values={"x3": [0.5]}), ["x0", "x1"])
     draws = problem.sample(Findings.of(values={"x3": [0.5]}), 100_000, rng)
     cov = np.cov(draws["x0"][0], draws["x1"][0])
@@ -303,7 +303,7 @@ def test_answers_do_not_depend_on_units(unit):
             LinearGaussian(1.0 * u, {}, 3.0 * u).bind(x, ()),
             spec.bind(y, (d, x)),
         ]
-        found = HybridProblem(nodes).marginals(Findings.of(values={"y": [2.0]}), ["d", "x"])
+        found = HybridInference(nodes).marginals(Findings.of(values={"y": [2.0]}), ["d", "x"])
         return found["d"], found["x"].total_mean() / u, found["x"].total_variance() / u**2
 
     for ours, theirs in zip(answers(unit), answers(1.0), strict=True):
@@ -322,7 +322,7 @@ def test_large_offsets_cost_no_digits():
             LinearGaussian(offset, {}, 1.0).bind(x, ()),
             spec.bind(y, (d, x)),
         ]
-        return HybridProblem(nodes).log_prob(Findings.of(values={"y": [offset + 2.0]}))
+        return HybridInference(nodes).log_prob(Findings.of(values={"y": [offset + 2.0]}))
 
     assert_allclose(log_prob(2.0**23), log_prob(0.0), rtol=1e-8)
 
@@ -334,7 +334,7 @@ def test_nearly_exact_relations_keep_their_digits():
         LinearGaussian(0.0, {"x": 1.0}, 1e-7).bind(y, (x,)),
         LinearGaussian(0.0, {"y": 1.0}, 1.0).bind(z, (y,)),
     ]
-    problem = HybridProblem(nodes)
+    problem = HybridInference(nodes)
     found = problem.marginals(Findings.of(values={"z": [3.0]}), ["x", "y"])
     assert_allclose([found[n].total_mean()[0] for n in "xy"], 1.5, rtol=1e-9)
     assert_allclose([found[n].total_variance()[0] for n in "xy"], 0.5, rtol=1e-9)
@@ -353,7 +353,7 @@ def test_findings_far_away_keep_their_ratio_of_probabilities():
 def test_a_table_may_rule_out_the_state_that_is_nearest_to_a_far_finding():
     d, child = Variable("d", (0, 1)), Variable("c", ("no", "yes"))
     spec = ConditionalLinearGaussian({0: LinearGaussian(0.0), 1: LinearGaussian(1000.0)})
-    problem = HybridProblem(
+    problem = HybridInference(
         [
             ConditionalTable(d, (), [0.5, 0.5]),
             ConditionalTable(child, (d,), [[0.0, 1.0], [1.0, 0.0]]),
@@ -370,7 +370,7 @@ def test_a_table_may_rule_out_the_state_that_is_nearest_to_a_far_finding():
 
 def test_impossible_rows_are_told_apart_from_the_others():
     d, child = Variable("d", (0, 1)), Variable("c", (0, 1))
-    problem = HybridProblem(
+    problem = HybridInference(
         [
             ConditionalTable(d, (), [1.0, 0.0]),
             ConditionalTable(child, (d,), [[1.0, 0.0], [0.5, 0.5]]),
@@ -402,7 +402,7 @@ def test_compact_tables_are_used_as_their_whole_table():
     spec = ConditionalLinearGaussian({False: LinearGaussian(0.0), True: LinearGaussian(2.0)})
     roots = [ConditionalTable(c, (), [0.8, 0.2]) for c in causes]
     answers = [
-        HybridProblem([*roots, node, spec.bind(signal, (fault,))]).marginals(
+        HybridInference([*roots, node, spec.bind(signal, (fault,))]).marginals(
             Findings.of(values={"signal": [1.8]}), ["cause3", "fault"]
         )
         for node in (bound, whole)
@@ -410,7 +410,7 @@ def test_compact_tables_are_used_as_their_whole_table():
     for name in ("cause3", "fault"):
         assert_allclose(answers[0][name], answers[1][name], rtol=1e-12)
     best = [
-        HybridProblem([*roots, node, spec.bind(signal, (fault,))]).most_probable(
+        HybridInference([*roots, node, spec.bind(signal, (fault,))]).most_probable(
             Findings.of(values={"signal": [1.8]})
         )
         for node in (bound, whole)
@@ -422,7 +422,7 @@ def test_compact_tables_are_used_as_their_whole_table():
 def test_many_rows_agree_with_one_row_at_a_time(monkeypatch):
     rng = np.random.default_rng(8)
     nodes = random_network(rng, 4, 5)
-    problem = HybridProblem(nodes)
+    problem = HybridInference(nodes)
     codes = {"d1": rng.integers(0, 2, size=50)}
     values = {"x4": rng.normal(size=50), "x2": rng.normal(size=50)}
     monkeypatch.setattr("credo.inference.hybrid.structure.CELLS_AT_ONCE", 500)
@@ -443,7 +443,7 @@ def test_variables_that_are_set_need_no_distribution_of_their_own():
             False: LinearGaussian(0.5, {"TP": 1.5}, 1.0),
         }
     )
-    problem = HybridProblem([spec.bind(SPEED, (power, tuned))])
+    problem = HybridInference([spec.bind(SPEED, (power, tuned))])
     found = problem.marginals(Findings.of({"te": [1, 0]}, {"TP": [2.0, 2.0]}), ["SC"])["SC"]
     assert_allclose(found.total_mean(), [7.0, 3.5])
     assert problem.obstacles(["te", "TP"], ["SC"]) == []
@@ -473,7 +473,7 @@ def test_networks_with_thresholds_are_told_apart():
 
 
 def test_a_single_threshold_is_integrated_exactly():
-    problem = HybridProblem(decision())
+    problem = HybridInference(decision())
     assert problem.obstacles([], ["go"]) == []
     found = problem.marginals(Findings(1), ["go", "size"])
     assert_allclose(found["go"], [[0.2118553986, 0.7881446014]], rtol=1e-9)
@@ -486,7 +486,7 @@ def test_a_single_threshold_is_integrated_exactly():
 
 
 def test_posteriors_that_are_not_mixtures_of_normals_are_sent_to_sampling():
-    problem = HybridProblem(decision())
+    problem = HybridInference(decision())
     assert problem.obstacles(["go"], ["size"]) == ["go"]
     for ask in (
         lambda: problem.marginals(Findings.of(likelihood={"go": [0.2, 0.8]}), ["size"]),
@@ -498,7 +498,7 @@ def test_posteriors_that_are_not_mixtures_of_normals_are_sent_to_sampling():
     second = Probit(90.0, 5.0, below=True).bind(
         Variable("stop", (False, True)), (Variable("size"),)
     )
-    both = HybridProblem(decision([second]))
+    both = HybridInference(decision([second]))
     found = both.marginals(Findings(1), ["go", "stop"])
     assert_allclose(found["go"][0, 1], special.ndtr(20 / 25))
     assert_allclose(found["stop"][0, 1], special.ndtr(-10 / np.hypot(20, 5)))
@@ -535,7 +535,7 @@ def test_thresholds_among_switches_and_findings_equal_numerical_integration(kind
         columns |= {"y": np.full(grid.shape, 0.8), "z": np.full(grid.shape, 2.1)}
         density = np.exp(sum(node.log_prob(columns) for node in nodes))
         expected[i, k] = integrate.simpson(density, x=grid)
-    problem = HybridProblem(nodes)
+    problem = HybridInference(nodes)
     given = {"y": [0.8, 0.8], "z": [2.1, 2.1]}
     found = problem.marginals(Findings.of(values=given), ["d", "grade"])
     assert_allclose(found["grade"][0], expected.sum(axis=0) / expected.sum(), rtol=1e-9)
@@ -566,7 +566,7 @@ def test_a_threshold_may_switch_real_variables_that_are_apart_from_its_score():
         ConditionalLinearGaussian(switch).bind(y, (go,)),
         LinearGaussian(0.0, {"y": 1.0}, 0.8).bind(z, (y,)),
     ]
-    problem = HybridProblem(nodes)
+    problem = HybridInference(nodes)
     assert problem.obstacles(["z"], ["y", "go"]) == []
     assert problem.obstacles(["z"], ["x"]) == ["go"]
     found = problem.marginals(Findings.of(values={"z": [1.1]}), ["y", "go"])
@@ -588,7 +588,7 @@ def test_distributions_without_algebra_do_no_harm_where_they_do_not_matter():
     leaf = DistributionNode(lambda size: Gamma(2.0, np.exp(size / 100))).bind(
         Variable("leaf"), (Variable("size"),)
     )
-    problem = HybridProblem(decision([leaf]))
+    problem = HybridInference(decision([leaf]))
     assert problem.obstacles([], ["go"]) == []
     assert problem.obstacles([], ["leaf"]) == ["leaf"]
     with pytest.raises(ValueError, match=r"found \['leaf'\]"):
@@ -605,7 +605,7 @@ def test_too_many_settings_are_refused_before_any_work():
             {0: LinearGaussian(0, slopes), 1: LinearGaussian(1, slopes)}
         )
         nodes.append(spec.bind(x, (s, reals[i - 1]) if i else (s,)))
-    problem = HybridProblem(nodes)
+    problem = HybridInference(nodes)
     with pytest.raises(InferenceTooLarge, match="plan of width 29"):
         problem.log_prob(Findings.of(values={"x29": [0.0]}))
     width, cells, n_bytes, _, fits = problem.cost(["x29"], [])
@@ -632,7 +632,7 @@ def test_models_drawn_as_networks_have_the_densities_of_the_models():
     ]
     outputs = {f"y{i}": y[i : i + 1] for i in range(8)}
     known = {"slope": [0.9], "level": [0.1], **outputs}
-    problem = HybridProblem(nodes)
+    problem = HybridInference(nodes)
     line = stats.norm.logpdf(y, 0.1 + 0.9 * x, 0.7).sum()
     prior = stats.norm.logpdf(0.9, 0.3, 2.0) + stats.norm.logpdf(0.1, -0.2, 1.5)
     assert_allclose(problem.log_prob(Findings.of(values=known)), line + prior)
@@ -650,7 +650,7 @@ def test_models_drawn_as_networks_have_the_densities_of_the_models():
     kind = Variable("kind", (0, 1, 2))
     parts = {k: LinearGaussian(3.0 * k, {}, 1.0 + k) for k in range(3)}
     shares = [0.5, 0.2, 0.3]
-    drawn = HybridProblem(
+    drawn = HybridInference(
         [
             ConditionalTable(kind, (), shares),
             ConditionalLinearGaussian(parts).bind(Variable("x"), (kind,)),
@@ -699,7 +699,7 @@ def shared_group(problem, findings):
 def test_rows_with_different_gaps_in_one_batch_have_the_answers_of_each_mixture(seed):
     rng = np.random.default_rng(700 + seed)
     nodes = random_network(rng, int(rng.integers(1, 4)), int(rng.integers(2, 5)))
-    problem, brute = HybridProblem(nodes), Brute(nodes)
+    problem, brute = HybridInference(nodes), Brute(nodes)
     findings = with_gaps(rng, nodes, 30, 0.4)
     known = shared_group(problem, findings).known
     found, log_prob = problem.posterior(known, list(problem.structure.conditionals))
@@ -726,7 +726,7 @@ def test_rows_with_different_gaps_in_one_batch_have_the_answers_of_each_mixture(
 def test_joint_moments_of_rows_with_different_gaps_are_those_of_each_mixture(seed):
     rng = np.random.default_rng(800 + seed)
     nodes = random_network(rng, 2, 4)
-    problem, brute = HybridProblem(nodes), Brute(nodes)
+    problem, brute = HybridInference(nodes), Brute(nodes)
     findings = with_gaps(rng, nodes, 40, 0.5)
     joint = problem.joint(shared_group(problem, findings).known, ["x2", "d1", "x0"])
     names = ["x2", "x0"]
@@ -750,7 +750,7 @@ def test_joint_moments_of_rows_with_different_gaps_are_those_of_each_mixture(see
 def test_draws_keep_what_rows_know_and_have_the_moments_of_the_rest():
     rng = np.random.default_rng(5)
     nodes = random_network(rng, 2, 3)
-    problem = HybridProblem(nodes)
+    problem = HybridInference(nodes)
     findings = with_gaps(rng, nodes, 8, 0.5)
     known = shared_group(problem, findings).known
     draws = problem.sample(known, 20_000, rng)
@@ -768,7 +768,7 @@ def test_draws_keep_what_rows_know_and_have_the_moments_of_the_rest():
 def test_the_most_probable_states_of_rows_with_different_gaps_are_those_of_each():
     rng = np.random.default_rng(6)
     nodes = random_network(rng, 3, 3)
-    problem, brute = HybridProblem(nodes), Brute(nodes)
+    problem, brute = HybridInference(nodes), Brute(nodes)
     findings = with_gaps(rng, nodes, 40, 0.5)
     states, log_prob = problem.most_probable(shared_group(problem, findings).known)
     for i in range(40):
@@ -781,7 +781,7 @@ def test_the_most_probable_states_of_rows_with_different_gaps_are_those_of_each(
 def test_rows_in_blocks_answer_as_all_at_once(monkeypatch):
     rng = np.random.default_rng(7)
     nodes = random_network(rng, 2, 3)
-    problem = HybridProblem(nodes)
+    problem = HybridInference(nodes)
     known = shared_group(problem, with_gaps(rng, nodes, 20, 0.4)).known
     names = list(problem.structure.conditionals)
     whole, log_prob = problem.posterior(known, names)
@@ -810,10 +810,10 @@ def switched_chain(n):
 def test_rows_share_a_plan_unless_the_cost_or_a_threshold_forbids_it():
     gaps = [[1.0, np.nan], [np.nan, 2.0]]
     few, many = switched_chain(4), switched_chain(14)
-    assert HybridProblem(few).n_shared(Findings.of({}, {"x0": gaps[0], "x3": gaps[1]}))
-    assert not HybridProblem(many).n_shared(Findings.of({}, {"x0": gaps[0], "x13": gaps[1]}))
+    assert HybridInference(few).n_shared(Findings.of({}, {"x0": gaps[0], "x3": gaps[1]}))
+    assert not HybridInference(many).n_shared(Findings.of({}, {"x0": gaps[0], "x13": gaps[1]}))
     probit = Probit(0.0, below=True).bind(Variable("go", (False, True)), (Variable("x3"),))
-    problem = HybridProblem([*few, probit])
+    problem = HybridInference([*few, probit])
     assert not problem.n_shared(Findings.of({}, {"x0": gaps[0], "x3": gaps[1]}))
     with pytest.raises(ValueError, match="given values of x3 must be finite; found nan"):
         problem.log_prob(Findings.of({"go": [1, 1]}, {"x3": gaps[0]}))
@@ -832,7 +832,7 @@ def test_the_stated_cost_is_that_of_targets_that_come_apart():
     nodes += [ConditionalTable(d, (), [0.5, 0.5]) for d in switches]
     parts = ConditionalLinearGaussian({k: LinearGaussian(k, {"x": 1.0}) for k in (0, 1)})
     nodes += [parts.bind(Variable(f"y{i}"), (d, root)) for i, d in enumerate(switches)]
-    problem = HybridProblem(nodes)
+    problem = HybridInference(nodes)
     leaves = [f"y{i}" for i in range(40)]
     width, cells, _, _, fits = problem.cost([], leaves)
     assert (width, fits) == (0, True)
@@ -849,16 +849,16 @@ def test_the_stated_cost_is_that_of_targets_that_come_apart():
 @pytest.mark.parametrize("seed", range(10))
 def test_the_stated_cost_is_that_of_the_questions_which_are_asked(seed, monkeypatch):
     rng = np.random.default_rng(900 + seed)
-    problem = HybridProblem(random_network(rng, 4, 4))
+    problem = HybridInference(random_network(rng, 4, 4))
     given = ["x3", "d1"] if seed % 2 else []
     targets = [name for name in problem.structure.conditionals if name not in given]
     asked, ask = [], TableInference.plan
-    costed, cost = [], TableInference.sketch
+    costed, cost = [], TableInference.outline
     monkeypatch.setattr(
-        TableInference, "sketch", lambda self, q: (costed.append(q), cost(self, q))[1]
+        TableInference, "outline", lambda self, q: (costed.append(q), cost(self, q))[1]
     )
     problem.cost(given, targets)
-    monkeypatch.setattr(TableInference, "sketch", cost)
+    monkeypatch.setattr(TableInference, "outline", cost)
     monkeypatch.setattr(
         TableInference, "plan", lambda self, q: (asked.append(q), ask(self, q))[1]
     )

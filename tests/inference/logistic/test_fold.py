@@ -4,9 +4,8 @@ from numpy.testing import assert_allclose
 
 from credo.inference.engine.engine import run
 from credo.inference.logistic.fold import LogisticFolds
-from credo.inference.logistic.learning import LogisticLearning
+from credo.inference.logistic.learning import LogisticLearning, VariationalLogistic
 from credo.inference.logistic.problem import LogisticProblem
-from credo.inference.logistic.variational import VariationalLogistic
 
 
 def learned(n_classes, weight=None, n=400):

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from credo.inference.margin import stumps
 from credo.inference.margin.presorted import Presorted
 from credo.inference.margin.stumps import Stump, Stumps, best_stump
-from credo.numerics.parallel import cores
+from credo.numerics.parallel import threads
 
 
 def brute_force_error(x, codes, n_classes, weight):
@@ -151,8 +151,8 @@ def test_several_threads_find_what_one_finds(monkeypatch):
     )
     alone = Presorted.of(x)
     found = [best_stump(alone, np.minimum(codes, k - 1), k, weight) for k in (2, 3)]
-    monkeypatch.setattr(cores, "_WORTH_A_THREAD", 0)
-    monkeypatch.setattr(cores, "n_cores", lambda: 3)
+    monkeypatch.setattr(threads, "_WORTH_A_THREAD", 0)
+    monkeypatch.setattr(threads, "n_cores", lambda: 3)
     shared = Presorted.of(x)
     assert_array_equal(shared.orders, alone.orders)
     assert [best_stump(shared, np.minimum(codes, k - 1), k, weight) for k in (2, 3)] == found

@@ -6,7 +6,7 @@ from credo.inference.spins import grid_sweep as ising_grid
 from credo.inference.spins.grid_sweep import SpinGrid
 from credo.inference.spins.sweep import SpinGraph, random_spins
 from credo.numerics.graph.lattice import lattice_edges
-from credo.numerics.parallel import cores
+from credo.numerics.parallel import threads
 
 RNG = np.random.default_rng(0)
 
@@ -97,10 +97,10 @@ def test_draws_depend_neither_on_threads_nor_on_blocks(periodic, n_threads, monk
     grid = SpinGrid(0.2 * RNG.normal(size=shape), 0.4, periodic)
     expected = grid.pack(start(shape))
     reference = expected.copy()
-    monkeypatch.setattr(cores, "n_cores", lambda: 1)
+    monkeypatch.setattr(threads, "n_cores", lambda: 1)
     monkeypatch.setattr(ising_grid, "_BAND", 1000)
     grid.draw(reference, 99, 0, 11)
-    monkeypatch.setattr(cores, "n_cores", lambda: n_threads)
+    monkeypatch.setattr(threads, "n_cores", lambda: n_threads)
     monkeypatch.setattr(ising_grid, "_BAND", 64)
     grid.draw(expected, 99, 0, 5)
     grid.draw(expected, 99, 5, 6)

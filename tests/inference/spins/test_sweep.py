@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from credo.inference.spins.sweep import SpinGraph, random_seed, random_spins
 from credo.numerics.graph.lattice import lattice_edges
-from credo.numerics.parallel import cores
+from credo.numerics.parallel import threads
 
 RNG = np.random.default_rng(0)
 
@@ -78,9 +78,9 @@ def test_draws_of_a_graph_do_not_depend_on_threads(n_threads, monkeypatch):
     graph = SpinGraph(edges, np.full(len(edges), 0.3), np.zeros(490_000))
     start = random_spins(490_000, np.random.default_rng(1))
     expected = start.copy()
-    monkeypatch.setattr(cores, "n_cores", lambda: 1)
+    monkeypatch.setattr(threads, "n_cores", lambda: 1)
     graph.draw(expected, 5, 0)
-    monkeypatch.setattr(cores, "n_cores", lambda: n_threads)
+    monkeypatch.setattr(threads, "n_cores", lambda: n_threads)
     graph.draw(start, 5, 0)
     assert_array_equal(start, expected)
 

@@ -6,7 +6,7 @@ from sklearn.dummy import DummyClassifier
 
 from credo.decisions import LossMatrix
 from credo.evaluation import compare, refit_folds
-from credo.inference.logistic.softmax_rows import class_coding
+from credo.inference.logistic.softmax import class_coding
 from credo.models import BaselineClassifier, LogisticRegression
 
 Y = np.array(["b", "a", "b", "c", "b", "b", "a"])

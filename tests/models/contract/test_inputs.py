@@ -1,12 +1,15 @@
+""""""
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import get_tags
+from sklearn.utils.class_weight import compute_sample_weight
 
 from credo.features import PolynomialBasis, SplineBasis
 from credo.models import (
@@ -27,6 +30,16 @@ from credo.models import (
     RegularizedRisk,
     Stack,
     VotedPerceptron,
+)
+from credo.models.contract.inputs import (
+    MISSING,
+    class_labels,
+    first_labeled_rows,
+    label_codes,
+    labeled_chunk,
+    more_labeled_rows,
+    require_precision,
+    weighted_by_class,
 )
 
 X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.5], [3.0, 0.5]])
@@ -302,3 +315,232 @@ def test_a_sparse_matrix_that_is_a_dict_of_its_entries_is_told_of_sparse_data():
     x, y = rows("regressor")
     with pytest.raises(TypeError, match="Sparse data was passed"):
         LinearRegression().fit(sparse.dok_array(x), y)
+
+
+@pytest.mark.parametrize("value", ["ard", -1.0, 0, float("inf"), None])
+def test_a_precision_is_a_positive_number_or_one_of_the_named_choices(value):
+    with pytest.raises(ValueError, match=r"a positive number or one of \('evidence',\); found"):
+        require_precision("weight_precision", value, ("evidence",))
+
+
+def test_numbers_and_named_choices_are_precisions():
+    for value in (0.5, 3, "evidence"):
+        require_precision("weight_precision", value, ("evidence",))
+
+
+def test_an_unknown_word_as_the_precision_of_an_estimator_is_told_what_may_stand_there():
+    with pytest.raises(ValueError, match="weight_precision must be a positive number or"):
+        LogisticRegression(weight_precision="ard").fit([[0.0], [1.0], [2.0]], [0, 1, 0])
+
+
+CLASSES = np.array(["a", "b", "c"])
+CODES = np.array([0, 0, 0, 1, 2, 2])
+
+
+def test_no_class_weight_leaves_the_rows_as_they_are():
+    weight = np.array([1.0, 2.0, 0.5, 1.0, 0.0, 3.0])
+    assert weighted_by_class(None, CLASSES, CODES, weight) is weight
+
+
+def test_a_mapping_multiplies_the_rows_of_the_classes_it_names():
+    weight = np.array([1.0, 2.0, 0.5, 1.0, 0.0, 3.0])
+    found = weighted_by_class({"a": 2.0, "c": 0.5}, CLASSES, CODES, weight)
+    np.testing.assert_allclose(found, [2.0, 4.0, 1.0, 1.0, 0.0, 1.5])
+
+
+def test_balanced_rows_weigh_as_scikit_learn_has_it():
+    found = weighted_by_class("balanced", CLASSES, CODES, np.ones(6))
+    np.testing.assert_allclose(found, compute_sample_weight("balanced", CODES))
+
+
+def test_balanced_classes_have_equal_totals_and_keep_the_total_of_all():
+    weight = np.array([1.0, 2.0, 0.5, 1.0, 0.0, 3.0])
+    found = weighted_by_class("balanced", CLASSES, CODES, weight)
+    np.testing.assert_allclose(np.bincount(CODES, found), weight.sum() / 3)
+
+
+def test_a_class_without_weight_gets_none_when_balanced():
+    weight = np.array([1.0, 1.0, 1.0, 0.0, 1.0, 1.0])
+    found = weighted_by_class("balanced", CLASSES, CODES, weight)
+    np.testing.assert_allclose(np.bincount(CODES, found), [2.5, 0.0, 2.5])
+
+
+def test_numbers_and_truth_values_name_classes():
+    codes, weight = np.array([0, 1]), np.ones(2)
+    assert weighted_by_class({1: 3.0}, np.array([0, 1]), codes, weight).tolist() == [1.0, 3.0]
+    found = weighted_by_class({True: 3.0}, np.array([False, True]), codes, weight)
+    assert found.tolist() == [1.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ("even", "must be None, 'balanced' or a mapping.*'even'"),
+        ([1.0, 2.0, 3.0], "must be None, 'balanced' or a mapping"),
+        ({"d": 1.0}, r"classes of y.*found \['d'\]"),
+        ({"a": -1.0}, "found {'a': -1.0}"),
+        ({"a": float("nan")}, "finite weights of 0 or more"),
+        ({"a": float("inf")}, "finite weights of 0 or more"),
+    ],
+)
+def test_what_is_no_weight_of_a_class_is_refused(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        weighted_by_class(wrong, CLASSES, CODES, np.ones(6))
+
+
+CLASS_LABEL_NAMES = ["no", "yes", "yes", "no"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        (CLASS_LABEL_NAMES, ["no", "yes"]),
+        ([0, 1, 1, 0], [0, 1]),
+        ([-1, 1, 1, -1], [-1, 1]),
+        ([1, 2, 2, 1], [1, 2]),
+        ([1.0, 2.0, 2.0, 1.0], [1.0, 2.0]),
+        ([False, True, True, False], [False, True]),
+        (pd.Series(CLASS_LABEL_NAMES), ["no", "yes"]),
+        (pd.Categorical(CLASS_LABEL_NAMES), ["no", "yes"]),
+        (np.array(CLASS_LABEL_NAMES, dtype=object), ["no", "yes"]),
+        (pd.Series(CLASS_LABEL_NAMES, dtype="string"), ["no", "yes"]),
+        (pd.Series(pd.Categorical(CLASS_LABEL_NAMES, categories=["yes", "no"])), ["no", "yes"]),
+        (np.array([False, True, True, False], dtype=object), [False, True]),
+        (np.array([3, 200, 200, 3], dtype=np.uint8), [3, 200]),
+        (np.array([-128, 127, 127, -128], dtype=np.int8), [-128, 127]),
+        (np.array([1, 2**64 - 1, 2**64 - 1, 1], dtype=np.uint64), [1, 2**64 - 1]),
+        (np.array([-(2**62), 2**62, 2**62, -(2**62)]), [-(2**62), 2**62]),
+        (np.array([2**53, 2**53 + 1, 2**53 + 1, 2**53]), [2**53, 2**53 + 1]),
+        (np.array([1, 2, 2, 1], dtype=">i4"), [1, 2]),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_every_coding_of_the_labels_gives_the_same_codes(labels, classes):
+    found, codes = class_labels(labels)
+    assert found.tolist() == classes
+    assert codes.tolist() == [0, 1, 1, 0]
+    assert label_codes(labels, found).tolist() == [0, 1, 1, 0]
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.int64, np.uint16, np.uint64])
+def test_whole_numbers_are_coded_as_sorting_codes_them(dtype):
+    rng = np.random.default_rng(0)
+    low, high = (0, 1) if dtype is bool else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    labels = rng.choice(np.array([low, low // 3, 0, 1, high // 3, high], dtype), 200)
+    expected, expected_codes = np.unique(labels, return_inverse=True)
+    classes, codes = class_labels(labels)
+    assert classes.dtype == labels.dtype
+    np.testing.assert_array_equal(classes, expected)
+    np.testing.assert_array_equal(codes, expected_codes)
+    np.testing.assert_array_equal(label_codes(labels, classes), expected_codes)
+
+
+@pytest.mark.parametrize("gap", [None, float("nan")])
+def test_a_label_that_is_missing_has_a_code_of_its_own_or_is_refused(gap):
+    labels = np.array(["b", gap, "a"], dtype=object)
+    classes, codes = class_labels(labels, allow_missing=True)
+    assert classes.tolist() == ["a", "b"]
+    assert codes.tolist() == [1, MISSING, 0]
+    assert label_codes(labels, classes, allow_missing=True).tolist() == [1, MISSING, 0]
+    with pytest.raises(ValueError, match=r"must have a class in every row.* 1 of 3 rows"):
+        class_labels(labels)
+    with pytest.raises(ValueError, match=r"must have a class in every row.* 1 of 3 rows"):
+        label_codes(labels, classes)
+
+
+def test_a_gap_leaves_numbers_and_truth_values_what_they_were():
+    classes, codes = class_labels(np.array([3, None, -1], dtype=object), allow_missing=True)
+    assert (classes.dtype.kind, codes.tolist()) == ("i", [1, MISSING, 0])
+    classes, codes = class_labels(pd.Series([True, None, False]), allow_missing=True)
+    assert (classes.dtype.kind, codes.tolist()) == ("b", [1, MISSING, 0])
+    classes, codes = class_labels([2.0, float("nan"), 1.0], allow_missing=True)
+    assert (classes.tolist(), codes.tolist()) == ([1.0, 2.0], [1, MISSING, 0])
+
+
+def test_text_beside_numbers_is_refused():
+    with pytest.raises(ValueError, match=r"labels of one kind; found text beside \['int'\]"):
+        class_labels(np.array(["a", 1, "a"], dtype=object))
+
+
+def test_a_label_never_seen_is_refused_by_name():
+    with pytest.raises(ValueError, match=r"\['a', 'b'\]; found \['c'\]"):
+        label_codes(["a", "c"], np.array(["a", "b"]))
+    with pytest.raises(ValueError, match=r"\[1, 2\]; found \[1.5, 3.0\]"):
+        label_codes([1.5, 1.0, 3.0], np.array([1, 2]))
+
+
+def test_a_class_without_weight_stays_a_class_if_two_others_weigh():
+    classes, codes = class_labels(["a", "b", "c"], weight=[1.0, 0.0, 2.0])
+    assert (classes.tolist(), codes.tolist()) == (["a", "b", "c"], [0, 1, 2])
+
+
+def test_one_class_is_refused_also_where_the_other_weighs_nothing():
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        class_labels(["a", "a"])
+    with pytest.raises(ValueError, match=r"found 1 class, \['a'\]"):
+        class_labels(["a", "b"], weight=[1.0, 0.0])
+
+
+def test_measurements_are_not_taken_for_classes():
+    with pytest.raises(ValueError, match="Unknown label type"):
+        class_labels([0.5, 1.2, 3.1])
+
+
+def test_a_first_chunk_is_coded_among_all_classes_that_will_come():
+    classes, codes = class_labels(["b", "b"], classes=["c", "b", "a", "b"])
+    assert (classes.tolist(), codes.tolist()) == (["a", "b", "c"], [1, 1])
+    with pytest.raises(ValueError, match=r"\['a', 'b'\]; found \['c'\]"):
+        class_labels(["c"], classes=["a", "b"])
+
+
+TRAINING_ROWS_X = np.array([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])
+
+
+class Learner(BaseEstimator):
+    """Nothing but a place for classes and features."""
+
+
+def test_a_first_call_sets_classes_and_features_and_codes_the_rows():
+    learner = Learner()
+    frame = pd.DataFrame(TRAINING_ROWS_X, columns=["a", "b"])
+    rows = first_labeled_rows(learner, frame, ["yes", "no", "yes"], [1.0, 0.5, 2.0])
+    assert learner.classes_.tolist() == ["no", "yes"]
+    assert learner.feature_names_in_.tolist() == ["a", "b"]
+    np.testing.assert_array_equal(rows.x, TRAINING_ROWS_X)
+    assert rows.code.tolist() == [1, 0, 1]
+    assert rows.weight.tolist() == [1.0, 0.5, 2.0]
+
+
+def test_labels_in_a_column_are_taken_with_one_warning():
+    with pytest.warns(DataConversionWarning) as told:
+        rows = first_labeled_rows(Learner(), TRAINING_ROWS_X, [["b"], ["a"], ["b"]], None)
+    assert rows.code.tolist() == [1, 0, 1]
+    assert len(told) == 1
+
+
+def test_later_rows_are_coded_by_the_classes_known_and_must_have_the_same_columns():
+    learner = Learner()
+    first_labeled_rows(learner, TRAINING_ROWS_X, ["b", "a", "c"], None)
+    rows = more_labeled_rows(learner, TRAINING_ROWS_X[:2], ["c", "b"], None)
+    assert rows.code.tolist() == [2, 1]
+    assert rows.weight.tolist() == [1.0, 1.0]
+    with pytest.raises(ValueError, match=r"found \['z'\]"):
+        more_labeled_rows(learner, TRAINING_ROWS_X[:1], ["z"], None)
+    with pytest.raises(ValueError, match="1 features"):
+        more_labeled_rows(learner, TRAINING_ROWS_X[:2, :1], ["c", "b"], None)
+
+
+def test_the_first_chunk_must_name_all_classes_and_later_ones_need_not():
+    learner = Learner()
+    with pytest.raises(ValueError, match="classes must be given on the first call"):
+        labeled_chunk(learner, TRAINING_ROWS_X, ["b", "b", "b"], None, None)
+    rows = labeled_chunk(learner, TRAINING_ROWS_X, ["b", "b", "b"], ["a", "b"], None)
+    assert rows.code.tolist() == [1, 1, 1]
+    learner.statistics_ = "something"
+    assert labeled_chunk(learner, TRAINING_ROWS_X[:1], ["a"], None, None).code.tolist() == [0]
+
+
+@pytest.mark.parametrize("weight", [[-1.0, 1.0, 1.0], [1.0, np.nan, 1.0], [1.0, 1.0]])
+def test_weights_that_are_none_are_refused(weight):
+    with pytest.raises(ValueError, match="weight"):
+        first_labeled_rows(Learner(), TRAINING_ROWS_X, ["a", "b", "a"], weight)

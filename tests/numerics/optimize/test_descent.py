@@ -3,8 +3,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from credo.numerics.optimize import (
+    MinimumStatus,
     QuadraticForm,
-    Status,
     Termination,
     coordinate_descent,
     gradient_descent,
@@ -31,7 +31,7 @@ def test_line_search_reproduces_the_worked_trace(method):
     assert steps == [1 / 16, 1 / 16, 1 / 8, 1 / 8, 1 / 16]
     expected = [1.390625, 0.6252441406, 0.4176177979, 0.3832254410, 0.1543612629]
     assert_allclose(values, expected, atol=5e-11)
-    assert found.status is Status.MAX_STEPS
+    assert found.status is MinimumStatus.MAX_STEPS
 
 
 def test_fixed_step_reproduces_the_worked_numbers():
@@ -66,9 +66,9 @@ def test_every_method_reaches_the_least_squares_solution(method):
 @pytest.mark.parametrize(
     ("rule", "status"),
     [
-        ({"gradient_norm": 1e-3}, Status.GRADIENT_SMALL),
-        ({"value_change": 1e-5}, Status.VALUE_STEADY),
-        ({"parameter_change": 1e-3}, Status.PARAMETERS_STEADY),
+        ({"gradient_norm": 1e-3}, MinimumStatus.GRADIENT_SMALL),
+        ({"value_change": 1e-5}, MinimumStatus.VALUE_STEADY),
+        ({"parameter_change": 1e-3}, MinimumStatus.PARAMETERS_STEADY),
     ],
 )
 def test_each_rule_ends_the_search_at_the_first_step_where_it_holds(rule, status):
@@ -94,7 +94,7 @@ def test_each_rule_ends_the_search_at_the_first_step_where_it_holds(rule, status
 
 def test_at_a_stationary_point_the_search_ends_at_once():
     found = gradient_descent(valley, valley_slope, [0.0, 0.0])
-    assert found.status is Status.GRADIENT_SMALL
+    assert found.status is MinimumStatus.GRADIENT_SMALL
     assert found.n_steps == 0
 
 
@@ -107,7 +107,7 @@ def test_halving_ends_when_no_step_lowers_the_value(method):
         return abs(float(x[0]))
 
     found = gradient_descent(function, lambda x: np.ones(1), [0.0], method)
-    assert found.status is Status.NO_DESCENT
+    assert found.status is MinimumStatus.NO_DESCENT
     assert len(calls) < 70
     assert found.x == 0.0
 
@@ -115,19 +115,19 @@ def test_halving_ends_when_no_step_lowers_the_value(method):
 def test_halving_ends_at_zero_gradient_even_if_the_gradient_rule_is_off():
     rules = Termination(gradient_norm=0.0, value_change=0.0)
     found = gradient_descent(valley, valley_slope, [0.0, 0.0], termination=rules)
-    assert found.status is Status.NO_DESCENT
+    assert found.status is MinimumStatus.NO_DESCENT
 
 
 def test_a_gradient_of_wrong_sign_is_not_called_convergence():
     found = gradient_descent(valley, lambda x: -valley_slope(x), [1.0, 1.0])
-    assert found.status is Status.NO_DESCENT
+    assert found.status is MinimumStatus.NO_DESCENT
     assert_allclose(found.x, [1.0, 1.0])
 
 
 def test_too_large_a_fixed_step_is_reported_as_divergence_at_the_last_finite_point():
     with np.errstate(over="ignore"):
         found = gradient_descent(valley, valley_slope, [1.0, 1.0], "fixed", 1.0)
-    assert found.status is Status.DIVERGED
+    assert found.status is MinimumStatus.DIVERGED
     assert np.isfinite(found.value)
 
 
@@ -219,9 +219,9 @@ def test_lbfgs_keeps_to_its_bounds():
 @pytest.mark.parametrize(
     ("rules", "status"),
     [
-        (Termination(max_steps=2), Status.MAX_STEPS),
-        (Termination(gradient_norm=1e-2, value_change=0.0), Status.GRADIENT_SMALL),
-        (Termination(gradient_norm=0.0, value_change=1e-3), Status.VALUE_STEADY),
+        (Termination(max_steps=2), MinimumStatus.MAX_STEPS),
+        (Termination(gradient_norm=1e-2, value_change=0.0), MinimumStatus.GRADIENT_SMALL),
+        (Termination(gradient_norm=0.0, value_change=1e-3), MinimumStatus.VALUE_STEADY),
     ],
 )
 def test_lbfgs_says_which_rule_ended_it(rules, status):
@@ -231,7 +231,7 @@ def test_lbfgs_says_which_rule_ended_it(rules, status):
 
 def test_lbfgs_with_a_wrong_gradient_does_not_claim_to_have_arrived():
     found = lbfgs(rosenbrock, lambda x: -rosenbrock_slope(x), [-1.2, 1.0])
-    assert found.status is Status.NO_DESCENT
+    assert found.status is MinimumStatus.NO_DESCENT
 
 
 def test_coordinate_descent_never_rises_and_solves_the_linear_system():
@@ -257,5 +257,5 @@ def test_coordinate_descent_never_rises_and_solves_the_linear_system():
 
 def test_a_block_that_does_not_minimize_is_found_out():
     found = coordinate_descent(lambda x: x @ x, [lambda x: x + 1.0], [1.0, 2.0])
-    assert found.status is Status.NO_DESCENT
+    assert found.status is MinimumStatus.NO_DESCENT
     assert_allclose(found.x, [1.0, 2.0])

@@ -3,8 +3,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from credo.numerics.optimize import (
+    MinimumStatus,
     QuadraticForm,
-    Status,
     Termination,
     bracketed_root,
     iteratively_reweighted_least_squares,
@@ -19,7 +19,7 @@ def test_root_of_two_reproduces_the_worked_iterates():
     assert_allclose(root.trace[:4], expected, atol=5e-11)
     assert root.n_steps <= 5
     assert_allclose(root.x, np.sqrt(2), rtol=1e-15)
-    assert root.status is Status.ROOT_FOUND
+    assert root.status is MinimumStatus.ROOT_FOUND
 
 
 def test_root_search_is_damped_where_the_plain_one_runs_away():
@@ -82,7 +82,7 @@ def test_no_curvature_or_an_infinite_gradient_still_ends(curvature):
     )
     assert flat.status is not None
     steep = newton(lambda x: 0.0, lambda x: np.array([np.inf]), lambda x: np.eye(1), [1.0])
-    assert steep.status is Status.NO_DESCENT
+    assert steep.status is MinimumStatus.NO_DESCENT
 
 
 def test_a_rounding_floor_counts_as_steady_not_as_failure():
@@ -92,7 +92,7 @@ def test_a_rounding_floor_counts_as_steady_not_as_failure():
         lambda x: 2 * np.eye(2),
         [1e-5, 1e-5],
     )
-    assert found.status is Status.VALUE_STEADY
+    assert found.status is MinimumStatus.VALUE_STEADY
 
 
 X = np.column_stack([np.ones(6), [-2.0, -1.0, 0.0, 1.0, 2.0, 3.0]])

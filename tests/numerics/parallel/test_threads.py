@@ -1,15 +1,26 @@
 """Threads of matrix products, chosen by the size of the work."""
 
+import threading
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from credo import LinearRegression, LogisticRegression
+from credo.numerics.linear.grouped import group_binary_totals, group_moments, group_totals
 from credo.numerics.parallel import threads
-from credo.numerics.parallel.threads import WORTH_THREADS, side_by_side, threads_for
+from credo.numerics.parallel.threads import (
+    WORTH_THREADS,
+    in_parts,
+    over_blocks,
+    over_row_blocks,
+    side_by_side,
+    threads_for,
+)
 
 
 def most_threads():
@@ -84,3 +95,105 @@ def test_the_first_failure_side_by_side_is_raised_and_later_items_are_not_begun(
     assert len(begun) < 50
     assert warnings.filters == filters
     assert side_by_side(work, []) == []
+
+
+RNG = np.random.default_rng(0)
+X = np.where(RNG.uniform(size=(500, 3)) < 0.1, np.nan, RNG.normal(1e6, 1.0, (500, 3)))
+LABEL, WEIGHT = RNG.integers(0, 4, 500), RNG.uniform(0, 2, 500)
+
+
+@pytest.fixture
+def many_blocks(monkeypatch):
+    monkeypatch.setattr(threads, "BLOCK_ENTRIES", 60)
+
+
+def test_blocks_cover_all_rows_once_and_in_order():
+    for n_rows, n_columns in [(0, 3), (1, 1), (7, 1 << 19), (9, 1 << 30), (5, 0)]:
+        blocks = over_row_blocks(lambda rows: rows, n_rows, n_columns)
+        covered = [i for rows in blocks for i in range(n_rows)[rows]]
+        assert covered == list(range(n_rows))
+
+
+def test_blocks_have_the_size_asked_for_and_come_back_in_order():
+    sizes = over_blocks(lambda rows: rows.stop - rows.start, n_rows=10, size=4)
+    assert sizes == [4, 4, 2]
+    starts = over_blocks(lambda rows: rows.start, n_rows=1000, size=1)
+    assert starts == list(range(1000))
+
+
+@pytest.mark.usefixtures("many_blocks")
+def test_an_error_in_a_block_reaches_the_caller():
+    def fail(rows):
+        raise ArithmeticError(threading.current_thread().name)
+
+    with pytest.raises(ArithmeticError):
+        over_row_blocks(fail, 100, 10)
+
+
+def test_moments_of_blocks_pool_to_the_moments_of_all_rows(monkeypatch):
+    whole = group_moments(X, LABEL, 5, WEIGHT)
+    totals = group_totals(X, LABEL, 5, WEIGHT)
+    monkeypatch.setattr(threads, "BLOCK_ENTRIES", 60)
+    for found, expected in zip(group_moments(X, LABEL, 5, WEIGHT), whole, strict=True):
+        assert_allclose(found, expected, rtol=1e-9)
+    for found, expected in zip(group_totals(X, LABEL, 5, WEIGHT), totals, strict=True):
+        assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.usefixtures("many_blocks")
+def test_binary_totals_match_masks_and_see_other_values_in_any_block():
+    x = np.where(np.isnan(X), np.nan, X > 1e6)
+    total, ones, is_binary = group_binary_totals(x, LABEL, 5, WEIGHT)
+    for g in range(5):
+        rows, w = x[g == LABEL], WEIGHT[g == LABEL, None]
+        assert_allclose(total[g], (w * ~np.isnan(rows)).sum(axis=0))
+        assert_allclose(ones[g], (w * (rows == 1)).sum(axis=0))
+    assert is_binary
+    x[300, 1] = 0.5
+    assert not group_binary_totals(x, LABEL, 5, WEIGHT)[2]
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+@pytest.mark.parametrize("n", [0, 1, 3, 100])
+def test_every_piece_is_done_once(monkeypatch, n_threads, n):
+    monkeypatch.setattr(threads, "n_cores", lambda: n_threads)
+    done = np.zeros(n, dtype=int)
+
+    def work(start, stop):
+        done[start:stop] += 1
+
+    in_parts(work, n, size=10**9)
+    assert_array_equal(done, 1)
+
+
+def test_little_work_stays_in_the_calling_thread():
+    seen = []
+    in_parts(lambda start, stop: seen.append((start, stop, threading.get_ident())), 9, size=10)
+    assert seen == [(0, 9, threading.get_ident())]
+
+
+def test_several_callers_at_once_all_get_their_answer(monkeypatch):
+    monkeypatch.setattr(threads, "n_cores", lambda: 2)
+
+    def total(seed):
+        x, parts = np.random.default_rng(seed).normal(size=(40, 1000)), np.zeros(40)
+
+        def work(start, stop):
+            parts[start:stop] = x[start:stop].sum(axis=1)
+
+        in_parts(work, 40, size=10**9)
+        return np.array_equal(parts, x.sum(axis=1))
+
+    with ThreadPoolExecutor(4) as callers:
+        assert all(callers.map(total, range(40)))
+
+
+def test_an_error_reaches_the_caller(monkeypatch):
+    monkeypatch.setattr(threads, "n_cores", lambda: 2)
+
+    def work(start, stop):
+        if start > 0:
+            raise ArithmeticError("part")
+
+    with pytest.raises(ArithmeticError, match="part"):
+        in_parts(work, 8, size=10**9)

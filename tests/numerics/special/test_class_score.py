@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse, special, stats
 
-from credo.numerics.parallel import row_block
+from credo.numerics.parallel import threads
 from credo.numerics.special import class_score
 from credo.numerics.special.class_score import (
     add_binary,
@@ -24,7 +24,7 @@ NAN = np.nan
 )
 def _way(request, monkeypatch):
     n_entries, seconds = request.param
-    monkeypatch.setattr(row_block, "BLOCK_ENTRIES", n_entries)
+    monkeypatch.setattr(threads, "BLOCK_ENTRIES", n_entries)
     monkeypatch.setattr(class_score._plain_time, "left", seconds)
 
 
@@ -46,7 +46,7 @@ def student_t(df):
 @pytest.mark.parametrize("df", [np.full((K, D), 4.0), RNG.integers(1, 4, (K, D)) * 1.5])
 def test_plain_student_t_scores_have_the_bits_of_compiled_ones(df, size, monkeypatch):
     # A value far out changes how its tile of rows is summed, and blocks change the tiles.
-    monkeypatch.setattr(row_block, "BLOCK_ENTRIES", 1 << 21)
+    monkeypatch.setattr(threads, "BLOCK_ENTRIES", 1 << 21)
     _, parameters = student_t(df)
     x, start = size * RNG.normal(size=(N, D)), RNG.normal(size=(N, K))
     x[RNG.uniform(size=x.shape) < 0.05] = NAN

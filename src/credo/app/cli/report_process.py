@@ -21,7 +21,7 @@ import credo
 from credo import study
 from credo.__main__ import load_quickly
 from credo.app.console.flag import with_flags
-from credo.numerics.parallel.row_block import n_cores
+from credo.numerics.parallel.threads import n_cores
 
 if TYPE_CHECKING:
     from credo.study.report.content import Page

@@ -12,9 +12,9 @@ import pandas as pd
 from credo.app.question.network_question import QuestionError, log_constant
 from credo.data.network_file.case_table import CaseTable
 from credo.data.table.column_name import quoted
-from credo.models.network.answer.answer_frame import labelled_answer
 from credo.models.network.network import Network
 from credo.models.network.value.findings import read_findings
+from credo.models.network.value.network_answer import labelled_answer
 from credo.study.counting import count
 from credo.study.progress import Progress, silent
 

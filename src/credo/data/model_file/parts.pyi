@@ -12,9 +12,9 @@ from credo.decisions.margin_loss import QuadraticMargin as QuadraticMargin
 from credo.decisions.margin_loss import SmoothHingeMargin as SmoothHingeMargin
 from credo.decisions.margin_loss import ZeroOneMargin as ZeroOneMargin
 from credo.distributions.class_conditional import ClassConditional as ClassConditional
-from credo.distributions.covariance import DenseCovariance as DenseCovariance
-from credo.distributions.covariance import LowRankCovariance as LowRankCovariance
-from credo.distributions.covariance import PrecisionForm as PrecisionForm
+from credo.distributions.elliptical import DenseCovariance as DenseCovariance
+from credo.distributions.elliptical import LowRankCovariance as LowRankCovariance
+from credo.distributions.elliptical import PrecisionForm as PrecisionForm
 from credo.families.class_conditional import ClassConditionalBelief as ClassConditionalBelief
 from credo.families.class_statistics import (
     ClassConditionalStatistics as ClassConditionalStatistics,
@@ -30,14 +30,14 @@ from credo.inference.latent.expectation_maximization import LatentState as Laten
 from credo.inference.latent.latent_class import IncompleteRows as IncompleteRows
 from credo.inference.linear.automatic_relevance import Relevances as Relevances
 from credo.inference.linear.precision_learning import Brackets as Brackets
-from credo.inference.logistic.belief import LogisticBelief as LogisticBelief
+from credo.inference.logistic.problem import LogisticBelief as LogisticBelief
 from credo.inference.margin.stumps import Stumps as Stumps
 from credo.inference.spins.annealing import IsingAnnealing as IsingAnnealing
 from credo.models.gaps.row_completion import RowCompletion as RowCompletion
 from credo.models.generative.category_count import CategoryCount as CategoryCount
-from credo.models.generative.mixed_belief import MixedBelief as MixedBelief
-from credo.models.generative.mixed_statistics import MixedStatistics as MixedStatistics
-from credo.models.neighbors.neighborhood import Neighborhood as Neighborhood
+from credo.models.generative.naive_bayes import MixedBelief as MixedBelief
+from credo.models.generative.naive_bayes import MixedStatistics as MixedStatistics
+from credo.models.neighbors.nearest_neighbors import Neighborhood as Neighborhood
 from credo.numerics.linear.moments import Moments as Moments
 from credo.study.estimator import TableClassifier as TableClassifier
 from credo.study.estimator import TableRegressor as TableRegressor

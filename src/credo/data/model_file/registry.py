@@ -24,6 +24,9 @@ ROOMS = ("distributions", "families", "features", "models", "inference")
 
 ENGINE = ("init", "step", "posterior")
 
+FORMER_NAMES = MappingProxyType({"LinearGaussian": "LinearGaussianBelief"})
+"""New names of classes, by the names under which older files hold them."""
+
 
 @cache
 def registered_classes() -> Mapping[str, str]:
@@ -52,10 +55,13 @@ def registered_class(name: object) -> type:
     --------
     >>> registered_class("Column")
     <class 'credo.data.table.columns.Column'>
+    >>> registered_class("LinearGaussian").__name__
+    'LinearGaussianBelief'
     """
-    module = registered_classes().get(name) if isinstance(name, str) else None
-    found = None if module is None else getattr(import_module(module), str(name), None)
-    if not (isinstance(found, type) and registered_name(found) == name):
+    now = FORMER_NAMES.get(name, name) if isinstance(name, str) else ""
+    module = registered_classes().get(now)
+    found = None if module is None else getattr(import_module(module), now, None)
+    if not (isinstance(found, type) and registered_name(found) == now):
         raise ModelFileError(f"must name classes of credo's registry; found {str(name)[:80]!r}")
     return found
 

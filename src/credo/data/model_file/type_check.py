@@ -1,4 +1,9 @@
-"""What a class declares of fields, settings and fitted attributes, and whether values fit."""
+"""What a class declares of fields, settings and fitted attributes, and whether values fit.
+
+Forms of arrays are checked as well: their shape, and the range of their entries.
+"""
+
+from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -9,9 +14,10 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from credo.data.error import ModelFileError
 from credo.numerics.form import Form
 
-__all__ = ["declared_forms", "declared_types", "fits", "fitted_types"]
+__all__ = ["declared_forms", "declared_types", "fits", "fitted_types", "require_forms"]
 
 
 @cache
@@ -153,3 +159,56 @@ _SCALARS: Mapping[Any, Callable[[Any], bool]] = MappingProxyType(
 _CONTAINERS: Mapping[Any, Callable[[Any, tuple[Any, ...]], bool]] = MappingProxyType(
     {tuple: _tuple_fits, list: _list_fits, dict: _dict_fits}
 )
+
+
+def require_forms(cls: type, parts: Mapping[str, Any]) -> None:
+    """Raise a `ModelFileError` unless the parts of an object are of their forms and agree.
+
+    Parameters
+    ----------
+    cls
+        The class of the object, whose annotations hold the forms.
+    parts
+        Its fields, or settings and fitted attributes, by name; None is not checked.
+    """
+    name, sizes = cls.__name__, _known_sizes(parts)
+    for field, form in declared_forms(cls).items():
+        value = parts.get(field)
+        if value is None or isinstance(value, str):
+            continue
+        shape = (len(value),) if isinstance(value, list | tuple) else np.shape(value)
+        if not form.bound(shape, sizes):
+            raise ModelFileError(
+                f"must give {name}.{field} the axes ({form.axes or 'none'}) that its other "
+                f"parts have; found shape {shape}"
+            )
+        if not isinstance(value, list | tuple):
+            _require_entries(f"{name}.{field}", value, form, sizes)
+        other = parts.get(form.above) if form.above else None
+        if other is not None and not np.all(np.asarray(value) >= other):
+            raise ModelFileError(
+                f"must give {name}.{field} no entry below that of {form.above}; found one"
+            )
+
+
+def _require_entries(name: str, value: Any, form: Form, sizes: Mapping[str, Any]) -> None:
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.dtype != np.float64:
+        raise ModelFileError(f"must give {name} as float64; found {value.dtype}")
+    if not form.holds(value, sizes):
+        raise ModelFileError(
+            f"must give {name} entries from {form.low:g} to {form.high}; found others"
+        )
+
+
+def _known_sizes(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the lengths that several parts of a fitted estimator are about."""
+    sizes: dict[str, Any] = {}
+    if "n_features_in_" in parts:
+        sizes["d"] = parts["n_features_in_"]
+    if "neighborhood_" in parts:
+        sizes["n"] = len(parts["neighborhood_"].points)
+    if isinstance(parts.get("classes_"), np.ndarray):
+        n_classes = len(np.atleast_1d(parts["classes_"]))
+        # One score tells two classes apart, and none is needed for a single one.
+        sizes |= {"K": n_classes, "s": n_classes if n_classes > 2 else n_classes - 1}
+    return sizes

@@ -13,7 +13,7 @@ __all__ = ["Sentinel", "sentinels"]
 FEWEST = 2
 """A mark is used more than once."""
 
-FAR = 0.5
+LEAST_GAP = 0.5
 """How far from all other values a number like 999 lies, in their range."""
 
 APART = 0.1
@@ -53,9 +53,9 @@ def sentinels(x: Array) -> list[Sentinel]:
 
     Such is a repeated lowest or highest value that is written with nines alone, as -999 or
     9999, or is -1 or 0, and lies apart from all others: nines below zero where no other value
-    is negative, or farther away than `FAR` of the range of the others; -1 and 0 below others
-    that are all positive, by at least `APART` of their range; 0 in at most a `FEW` of the rows
-    and with a hole above it as others have none. NaN is no value.
+    is negative, or farther away than `LEAST_GAP` of the range of the others; -1 and 0 below
+    others that are all positive, by at least `APART` of their range; 0 in at most a `FEW` of
+    the rows and with a hole above it as others have none. NaN is no value.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def _is_apart(found: Sentinel) -> bool:
     gap = max(found.lowest - value, value - found.highest)
     if value in (-1, 0):
         return found.lowest > 0 and gap >= APART * extent
-    return value < 0 <= found.lowest or gap > FAR * extent
+    return value < 0 <= found.lowest or gap > LEAST_GAP * extent
 
 
 def _is_hole(positive: Array) -> bool:

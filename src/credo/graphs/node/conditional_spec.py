@@ -11,10 +11,9 @@ import pandas as pd
 from credo.distributions.distribution import Distribution
 from credo.distributions.normal import Normal
 from credo.graphs.node.conditional import Conditional
-from credo.graphs.node.conditional_linear_gaussian import ConditionalLinearGaussian
 from credo.graphs.node.conditional_table import ConditionalTable
 from credo.graphs.node.distribution_node import DistributionNode
-from credo.graphs.node.linear_gaussian import LinearGaussian
+from credo.graphs.node.linear_gaussian import ConditionalLinearGaussian, LinearGaussian
 from credo.graphs.node.table_spec import frame_columns, state_columns
 from credo.graphs.node.threshold import ConditionalThreshold, Threshold
 from credo.graphs.variable import Variable

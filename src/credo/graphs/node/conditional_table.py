@@ -24,7 +24,7 @@ from credo.graphs.node.table_spec import (
 )
 from credo.graphs.variable import Variable
 from credo.numerics.array import Array, as_float
-from credo.numerics.warning import warn_caller
+from credo.numerics.warning import warn_user
 
 __all__ = ["ConditionalTable", "RoundedTableWarning"]
 
@@ -283,4 +283,4 @@ def _report(scope: tuple[Variable, ...], total: Array, miss: Array, worst: float
     if worst > LARGEST_ROUNDING:
         raise ValueError(f"{fact} Correct the table; only rounding up to 0.01 is repaired.")
     advice = "Taken as rounding and divided by the sum; give more digits to be exact."
-    warn_caller(f"{fact} {advice}", RoundedTableWarning)
+    warn_user(f"{fact} {advice}", RoundedTableWarning)

@@ -20,10 +20,10 @@ from credo.inference.engine.engine import ConvergenceWarning, Inference, Status,
 from credo.inference.engine.error import NotSubmodular
 from credo.inference.engine.weighted_draws import ZeroWeights
 from credo.numerics.array import Array
-from credo.numerics.warning import warn_caller
+from credo.numerics.warning import warn_user
 
 __all__ = [
-    "PROOF",
+    "PROVEN_IMPOSSIBLE",
     "Approximation",
     "approximate",
     "approximate_mode",
@@ -40,7 +40,7 @@ ENOUGH_DRAWS = 1000
 ENOUGH_FOR_TOTAL = 30
 """The same for a log partition, where few draws are nearer than the Bethe approximation."""
 
-PROOF = Account("proof that nothing is possible")
+PROVEN_IMPOSSIBLE = Account("proof that nothing is possible")
 """Messages or a search have left no joint state."""
 
 TOTAL_KINDS = {"bound": "lower bound", "importance": "standard error", "exact": "exact"}
@@ -70,7 +70,7 @@ def approximate(problem: FactorProblem, engine: Any | None = None) -> Approximat
     try:
         by, found = _marginals(problem) if engine is None else _run(engine, problem)
     except NoPossibleState:
-        return Approximation(None, float("-inf"), PROOF)
+        return Approximation(None, float("-inf"), PROVEN_IMPOSSIBLE)
     return Approximation(found.posterior.probability, found.log_evidence, _account(by, found))
 
 
@@ -81,7 +81,7 @@ def approximate_total(
     try:
         by, found = _total(problem) if engine is None else _run(engine, problem)
     except NoPossibleState:
-        return float("-inf"), PROOF
+        return float("-inf"), PROVEN_IMPOSSIBLE
     kind = TOTAL_KINDS.get(found.evidence_method, "Bethe approximation")
     error = getattr(found.posterior, "log_partition_error", 0.0 if kind == "exact" else np.nan)
     account = replace(_account(by, found), error=float(error), error_kind=kind)
@@ -98,7 +98,7 @@ def approximate_mode(
     try:
         by, found = _mode(problem) if engine is None else (engine, _quietly(engine, problem))
     except NoPossibleState:
-        return None, PROOF
+        return None, PROVEN_IMPOSSIBLE
     return found.posterior, _account(by, found)
 
 
@@ -118,7 +118,7 @@ def _run(engine: Any, problem: FactorProblem) -> tuple[Any, Inference]:
     if found.status is not Status.CONVERGED:
         kind, error = found.posterior.error_kind, found.posterior.error
         worth = "That is how far off it may be" if "standard" in kind else "Do not rely on it"
-        warn_caller(
+        warn_user(
             f"an answer by {_title(engine)} must settle; found a {kind} of {error:.2g} after "
             f"all steps that it may take. {worth}, or ask again with another method.",
             ConvergenceWarning,

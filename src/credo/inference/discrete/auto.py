@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.inference.discrete.approximation import (
-    PROOF,
+    PROVEN_IMPOSSIBLE,
     Approximation,
     approximate,
     approximate_mode,
@@ -34,7 +34,7 @@ from credo.inference.engine.error import (
 from credo.inference.engine.method import Method, solver_of
 from credo.numerics.array import Array
 
-__all__ = ["TableLadder", "joint_bytes", "require_joint"]
+__all__ = ["AutoInference", "joint_bytes", "require_joint"]
 
 SMALL_ANSWER = 1 << 15
 """Bytes of a joint answer that is given under any limit."""
@@ -44,7 +44,7 @@ MOST_RUNS = 256
 
 
 @dataclass(frozen=True, eq=False)
-class TableLadder:
+class AutoInference:
     """Questions about one problem, with the method chosen by name or by what fits.
 
     Rows that are impossible are NaN, or have state -1, and their log total is minus infinity;
@@ -283,7 +283,10 @@ def _warn(error: InferenceTooLarge) -> None:
 
 def _worst(accounts: Sequence[Account]) -> Account:
     """Return the account of all rows; those that were proven impossible do not count."""
-    return worst([account for account in accounts if account is not PROOF] or accounts)
+    return worst(
+        [account for account in accounts if account.method != PROVEN_IMPOSSIBLE.method]
+        or accounts
+    )
 
 
 def _engine(method: Method, question: str) -> Any | None:

@@ -10,9 +10,14 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from credo.inference.discrete.exact.plan import TableAnswer, TablePlan
-from credo.inference.discrete.exact.plan_cache import PlanCache
-from credo.inference.discrete.exact.plan_outline import Question, Sketch, sketch
+from credo.inference.discrete.exact.plan import (
+    PlanCache,
+    PlanOutline,
+    Question,
+    TableAnswer,
+    TablePlan,
+    outline,
+)
 from credo.inference.discrete.exact.slicing import SlicedPlan, slice_variables
 from credo.inference.discrete.factor_problem import FactorProblem
 from credo.inference.discrete.findings import MISSING, Findings, FindingsGroup
@@ -67,9 +72,9 @@ class TableInference:
         """Bytes of the arrays of all plans that are kept."""
         return self.plans.n_bytes
 
-    def sketch(self, question: Question) -> Sketch:
+    def outline(self, question: Question) -> PlanOutline:
         """Return the plan of a question by names, with its cost."""
-        return sketch(self.problem, question)
+        return outline(self.problem, question)
 
     def plan(self, question: Question) -> Plan:
         """Return the plan of a question, compiled when first asked for.
@@ -85,10 +90,10 @@ class TableInference:
         if known is not None:
             return known
         limit = self.limit
-        return self.plans.put(question, self._made(question, limit), limit)
+        return self.plans.put(question, self._new_plan(question, limit), limit)
 
-    def _made(self, question: Question, limit: float) -> Plan:
-        whole = self.sketch(question)
+    def _new_plan(self, question: Question, limit: float) -> Plan:
+        whole = self.outline(question)
         if whole.bytes <= limit:
             require_memory("an exact plan", whole.bytes)
             return TablePlan(whole, _room(whole, limit))
@@ -199,7 +204,7 @@ class TableInference:
                 found[i][group.rows] = certain
 
 
-def _room(made: Sketch, limit: float) -> float:
+def _room(made: PlanOutline, limit: float) -> float:
     """Return the memory in which rows may be answered side by side."""
     return limit if made.bytes < SMALL_PLAN else min(limit, spare_bytes())
 

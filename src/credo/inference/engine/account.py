@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from credo.numerics.warning import warn_caller
+from credo.numerics.warning import warn_user
 
 __all__ = ["Account", "ApproximationWarning", "warn_approximate", "worst"]
 
@@ -67,7 +67,7 @@ def worst(accounts: Sequence[Account]) -> Account:
 
 def warn_approximate(what: str) -> None:
     """Warn that ``what`` holds, and tell how to ask for an error instead."""
-    warn_caller(
+    warn_user(
         f'{what}. Pass method="exact" where it can be chosen to get an error instead.',
         ApproximationWarning,
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol, TypeVar
 
-from credo.numerics.warning import warn_caller
+from credo.numerics.warning import warn_user
 
 __all__ = ["ConvergenceWarning", "Engine", "Inference", "Info", "Status", "run"]
 
@@ -158,7 +158,7 @@ def run(
 def _warn(engine: Engine[Any, Any], status: Status, trace: list[Info]) -> None:
     change = trace[-1].change if trace else float("nan")
     advice = "Widen the tolerance" if status is Status.STUCK else "Raise the limit"
-    warn_caller(
+    warn_user(
         f"{type(engine).__name__} {status.value} after {len(trace)} steps with change "
         f"{change:.2g} > tolerance {engine.tolerance:.2g}. {advice}, or read inference_.trace.",
         ConvergenceWarning,

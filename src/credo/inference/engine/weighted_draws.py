@@ -1,9 +1,9 @@
-"""Draws that count with different weights, and what can be read off them."""
+"""Draws that count with different weights, and how many independent draws they are worth."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -11,10 +11,13 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
+from credo.inference.engine.account import Account
+from credo.inference.engine.engine import ConvergenceWarning
 from credo.numerics.array import Array, as_float
 from credo.numerics.special.log_domain import log_sum_exp
+from credo.numerics.warning import warn_user
 
-__all__ = ["WeightedDraws", "ZeroWeights"]
+__all__ = ["DrawAccount", "WeightedDraws", "ZeroWeights"]
 
 
 class ZeroWeights(ValueError):
@@ -159,3 +162,44 @@ class WeightedDraws:
         """Return ``n`` draws of equal weight, each picked in proportion to its weight."""
         rows = rng.choice(self.n_draws, size=n, p=self.weight)
         return {name: column[rows] for name, column in self.columns.items()}
+
+
+FEWEST_DRAWS = 100
+"""Effective draws below which even their error is not known."""
+
+
+@dataclass(eq=False)
+class DrawAccount:
+    """Effective draws and errors of the rows so far."""
+
+    effective: list[float] = field(default_factory=list)
+    errors: list[float] = field(default_factory=list)
+
+    def account(self, tolerance: float) -> Account:
+        """Return the account; warn if some row is known worse than asked for.
+
+        The worth of one effective draw is added to the error: a state that was never drawn
+        is not therefore impossible. The spread of very few draws says nothing of their error,
+        which is infinite then.
+        """
+        effective = min(self.effective, default=float("inf"))
+        if 0 < effective < FEWEST_DRAWS:
+            warn_user(
+                f"likelihood weighting must have draws worth at least {FEWEST_DRAWS} "
+                f"independent ones to tell anything; found {effective:.2g}. Do not trust this "
+                "answer: what is given lies far from what the network expects. Give less, or "
+                "ask for what has an exact answer.",
+                ConvergenceWarning,
+            )
+        elif effective > 0 and effective * (2 * tolerance) ** 2 < 1 - 1e-9:
+            warn_user(
+                f"likelihood weighting must reach a standard error of {tolerance:.2g}; found "
+                f"draws worth only {effective:.0f} independent ones. Read the error told with "
+                "the answer, or give less.",
+                ConvergenceWarning,
+            )
+        worst = max(self.errors, default=0.0)
+        is_known = effective >= FEWEST_DRAWS
+        error = float(np.hypot(worst, 1.0 / effective)) if is_known else float("inf")
+        name = "likelihood weighting"
+        return Account(name, False, error, "largest standard error", effective)

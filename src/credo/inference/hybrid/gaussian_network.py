@@ -105,7 +105,7 @@ class GaussianNetwork:
         if not is_linear_gaussian(nodes):
             raise ValueError(
                 "nodes must all be linear-Gaussian without discrete parents; found others. "
-                "Use HybridProblem for tables and conditional linear Gaussians."
+                "Use HybridInference for tables and conditional linear Gaussians."
             )
         self.nodes = {node.child.name: node for node in found}
         self.graph = DirectedGraph(
@@ -196,7 +196,7 @@ class GaussianNetwork:
         inside = wanted.union(self.graph.ancestors(wanted))
         key = (given, inside)
         if key not in self._factors:
-            self._factors[key] = self._made(given, inside)
+            self._factors[key] = self._factorization(given, inside)
         self._factors.move_to_end(key)
         while len(self._factors) > FACTORS_KEPT:
             self._factors.popitem(last=False)
@@ -213,7 +213,7 @@ class GaussianNetwork:
         nodes = [self.nodes[name] for name in self._names if name in self.nodes]
         return *_standardized(nodes, self._names), _prior_mean(nodes, self._names)
 
-    def _made(self, given: frozenset[str], inside: frozenset[str]) -> _Factored:
+    def _factorization(self, given: frozenset[str], inside: frozenset[str]) -> _Factored:
         whole, all_scales, center = self._whole
         names = self._names
         rows = [i for i, name in enumerate(names) if name in inside and name in self.nodes]
@@ -227,8 +227,8 @@ class GaussianNetwork:
             least = names[rows[int(np.argmin(scale))]]
             raise NotPositiveDefinite(
                 "scales must not be so different that squares of them lose all digits; found "
-                f"{scale.min():.3g} at {least} and up to {scale.max():.3g}. Use HybridProblem, "
-                "which does not square them, or raise the smallest scales."
+                f"{scale.min():.3g} at {least} and up to {scale.max():.3g}. Use "
+                "HybridInference, which does not square them, or raise the smallest scales."
             ) from error
         log_unit = np.log(scale).sum() + 0.5 * factor.log_det()
         return _Factored(

@@ -27,7 +27,7 @@ from credo.graphs.node.conditional import Conditional, DiscreteConditional
 from credo.graphs.node.gaussian_node import GaussianNode
 from credo.graphs.node.threshold_node import ThresholdNode
 from credo.graphs.variable import Variable
-from credo.inference.discrete.exact.plan_outline import Sketch
+from credo.inference.discrete.exact.plan import PlanOutline
 from credo.inference.discrete.findings import Findings
 from credo.inference.engine.error import NoExactAnswer
 from credo.inference.hybrid.real_component import joined_moments, real_components
@@ -36,7 +36,7 @@ from credo.inference.hybrid.structure import HybridStructure, Solved
 from credo.numerics.array import Array
 
 __all__ = [
-    "HybridProblem",
+    "HybridInference",
     "is_conditional_gaussian",
     "is_integrable",
     "n_shared_rows",
@@ -160,7 +160,7 @@ def posterior_cost(
     targets
         Names of the variables asked for; those known cost nothing.
     """
-    codes, values = _parted(structure, given)
+    codes, values = _discrete_and_real(structure, given)
     groups = structure.groups(given, targets) or [[]]
     parts = [structure.relevant(given, group) for group in groups]
     costs = [structure.cost(part, codes, values) for part in parts]
@@ -172,12 +172,12 @@ def posterior_cost(
     made = [
         s for batch in structure.batches(groups) for s in _sketches(structure, given, batch)
     ]
-    n_bytes = max(sketch.bytes for sketch in made)
+    n_bytes = max(outline.bytes for outline in made)
     return (
-        max(width, *(sketch.width for sketch in made)),
-        own + sum(sketch.cells for sketch in made),
+        max(width, *(outline.width for outline in made)),
+        own + sum(outline.cells for outline in made),
         8 * own + n_bytes,
-        seconds + sum(sketch.seconds for sketch in made),
+        seconds + sum(outline.seconds for outline in made),
         n_bytes <= structure.discrete(parts[0]).exact.limit,
     )
 
@@ -198,7 +198,7 @@ def n_shared_rows(structure: HybridStructure, settled: Names, names: Names) -> i
     if len(settled) == len(names) or not structure.is_exact:
         return 0
     relevant = structure.relevant(names, ())
-    codes, values = _parted(structure, settled)
+    codes, values = _discrete_and_real(structure, settled)
     _, per_row, shared = structure.cost(relevant, codes, values)
     if per_row + shared > SHARED_CELLS:
         return 0
@@ -206,7 +206,7 @@ def n_shared_rows(structure: HybridStructure, settled: Names, names: Names) -> i
     some = [name for name in names if name in plans.numbers and name not in codes]
     known = [name for name in codes if name in plans.numbers]
     scopes = structure.table_scopes(relevant, codes, values, names)
-    if plans.sketch("marginals", some, known, scopes).cells > SHARED_CELLS:
+    if plans.outline("marginals", some, known, scopes).cells > SHARED_CELLS:
         return 0
     # Each pattern of gaps has factors of its own, with an equation more per known variable.
     factors = EQUATIONS_OF_GAPS * shared
@@ -217,9 +217,9 @@ def n_shared_rows(structure: HybridStructure, settled: Names, names: Names) -> i
 
 def _sketches(
     structure: HybridStructure, given: Names, batch: Sequence[Sequence[str]]
-) -> list[Sketch]:
+) -> list[PlanOutline]:
     """Return the plans of the discrete part for groups of targets that are asked together."""
-    codes, values = _parted(structure, given)
+    codes, values = _discrete_and_real(structure, given)
     tables = structure.table_scopes(structure.relevant(given, batch[0]), codes, values)
     asked: dict[Scope, None] = {}
     for group in batch:
@@ -230,8 +230,8 @@ def _sketches(
     known = [name for name in codes if name in plans.numbers]
     alone = [scope[0] for scope in asked if len(scope) == 1]
     several = [scope for scope in asked if len(scope) > 1]
-    made = [plans.sketch("marginals" if alone else "total", alone, known, tables)]
-    return made + [plans.sketch("joint", scope, known, tables) for scope in several]
+    made = [plans.outline("marginals" if alone else "total", alone, known, tables)]
+    return made + [plans.outline("joint", scope, known, tables) for scope in several]
 
 
 def _homes(relevant: Sequence[Conditional], codes: Names, values: Names) -> dict[str, Scope]:
@@ -245,7 +245,7 @@ def _homes(relevant: Sequence[Conditional], codes: Names, values: Names) -> dict
     }
 
 
-def _parted(structure: HybridStructure, given: Names) -> tuple[list[str], list[str]]:
+def _discrete_and_real(structure: HybridStructure, given: Names) -> tuple[list[str], list[str]]:
     """Return the names of discrete and of real variables."""
     codes = [name for name in given if structure.variable(name).is_discrete]
     return codes, [name for name in given if name not in codes]
@@ -255,13 +255,13 @@ def is_conditional_gaussian(conditionals: Iterable[Conditional]) -> bool:
     """Return whether all answers are exact: tables, and normals linear in real parents.
 
     A discrete variable with a real parent is not such, nor is a distribution of another kind;
-    then `HybridProblem.obstacles` tells which answers are exact nevertheless.
+    then `HybridInference.obstacles` tells which answers are exact nevertheless.
     """
     exact = (GaussianNode, DiscreteConditional)
     return all(isinstance(conditional, exact) for conditional in conditionals)
 
 
-class HybridProblem:
+class HybridInference:
     """A network of discrete tables and linear-Gaussian nodes, and its exact answers.
 
     States must be given in every row or in none; what rows know of a state without certainty
@@ -286,7 +286,7 @@ class HybridProblem:
     >>> spec = ConditionalLinearGaussian(
     ...     {"small": LinearGaussian(1.0), "large": LinearGaussian(3.0)})
     >>> prior = ConditionalTable(kind, (), [0.5, 0.5])
-    >>> problem = HybridProblem([prior, spec.bind(size, [kind])])
+    >>> problem = HybridInference([prior, spec.bind(size, [kind])])
     >>> findings = Findings.of(values={"size": [2.0, 3.0]})
     >>> problem.marginals(findings, ["kind"])["kind"].round(4)
     array([[0.5   , 0.5   ],
@@ -457,7 +457,7 @@ class HybridProblem:
         nodes = dict(self.structure.conditionals)
         node = nodes.pop(name)
         assert isinstance(node, ThresholdNode)
-        inner = HybridProblem([*nodes.values(), score_node(node)], self.structure.max_bytes)
+        inner = HybridInference([*nodes.values(), score_node(node)], self.structure.max_bytes)
         asked = [target for target in targets if target != name]
         rows = [
             posterior_beyond(node, findings.row(k), asked, inner.posterior)

@@ -21,8 +21,7 @@ from credo.inference.linear.precision_learning import (
     PrecisionProblem,
     curvature,
 )
-from credo.numerics.array import Array, as_float
-from credo.numerics.constant import is_constant
+from credo.numerics.array import Array, as_float, is_constant
 
 __all__ = [
     "LinearProblem",

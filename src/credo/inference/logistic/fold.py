@@ -15,13 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.distributions.multivariate_normal import MultivariateNormal
-from credo.inference.logistic.belief import LogisticBelief
-from credo.inference.logistic.problem import LogisticProblem
-from credo.inference.logistic.softmax_rows import SoftmaxRows
+from credo.inference.logistic.problem import LogisticBelief, LogisticProblem
+from credo.inference.logistic.softmax import ExpectedSoftmax, SoftmaxRows
 from credo.numerics.array import Array
 from credo.numerics.linear.linear_algebra import cholesky
 from credo.numerics.parallel.threads import threads_for_matrix
-from credo.numerics.special.softmax_normal import ExpectedSoftmax
 
 __all__ = ["LogisticFolds"]
 

@@ -1,4 +1,8 @@
-"""Regularized empirical risk of a linear score: ``sum of w_i L(y_i f(x_i)) + lambda R(w)``."""
+"""Regularized empirical risk of a linear score: ``sum of w_i L(y_i f(x_i)) + lambda R(w)``.
+
+Convex losses are minimized by descent; the zero-one loss, which counts errors, by direct
+search.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,15 @@ from typing import Any
 
 import numpy as np
 import scipy
+from numpy.random import Generator
 
 from credo.numerics.array import Array
-from credo.numerics.optimize.minimum import Status, Termination
+from credo.numerics.optimize.minimum import MinimumStatus, Termination
 from credo.numerics.optimize.quasi_newton import lbfgs
 from credo.numerics.optimize.second_order import newton
 
-__all__ = ["RiskMinimum", "RiskProblem", "minimize_risk"]
+__all__ = ["RiskMinimum", "RiskProblem", "error_cost", "minimize_risk", "search_fewest_errors"]
+
 
 # Newton's method solves a system of this many unknowns at most; L-BFGS takes over above.
 _MOST_FOR_NEWTON = 600
@@ -126,7 +132,7 @@ class RiskMinimum:
     intercept: float
     value: float
     gap: float
-    status: Status
+    status: MinimumStatus
 
 
 def minimize_risk(problem: RiskProblem, max_steps: int = 500) -> RiskMinimum:
@@ -169,7 +175,9 @@ def _smooth(problem: RiskProblem, max_steps: int) -> RiskMinimum:
     return _minimum(problem, x, status, gap)
 
 
-def _descended(problem: RiskProblem, start: Array, max_steps: int) -> tuple[Array, Status]:
+def _descended(
+    problem: RiskProblem, start: Array, max_steps: int
+) -> tuple[Array, MinimumStatus]:
     size = float(problem.weight.sum())
     rules = Termination(max_steps, 1e-15, 1e-14, 1e-10 * size)
     if problem.n_parameters <= _MOST_FOR_NEWTON:
@@ -225,10 +233,108 @@ def _linear_program(problem: RiskProblem) -> RiskMinimum:
             "weight_decay."
         )
     x = np.append(found.x[:d] - found.x[d : 2 * d], found.x[2 * d : 2 * d + rest])
-    return _minimum(problem, x, Status.VALUE_STEADY, np.nan)
+    return _minimum(problem, x, MinimumStatus.VALUE_STEADY, np.nan)
 
 
-def _minimum(problem: RiskProblem, x: Array, status: Status, gap: float) -> RiskMinimum:
+def _minimum(problem: RiskProblem, x: Array, status: MinimumStatus, gap: float) -> RiskMinimum:
     intercept = float(x[-1]) if problem.fit_intercept else 0.0
     weights = x[: problem.n_weights]
     return RiskMinimum(weights, intercept, problem.value(x), float(gap), status)
+
+
+_SAME = 1e-12
+_MOST_SWEEPS = 100
+
+
+def error_cost(score: Array, is_positive: Array, weight: Array) -> float:
+    """Return the weight of the rows on the wrong side; a score of zero is the negative side."""
+    return float(weight @ ((score > 0) != (is_positive > 0)))
+
+
+def search_fewest_errors(
+    design: Array,
+    is_positive: Array,
+    weight: Array,
+    starts: list[Array],
+    rng: Generator,
+    n_restarts: int = 10,
+) -> tuple[Array, float]:
+    """Return parameters and cost of errors, no worse than the best of the starts.
+
+    The errors of a linear score are piecewise constant in its parameters and no gradient leads
+    down; but along one direction the best point is found exactly, by sorting where each row
+    changes side. From every start the search goes along each parameter and as many random
+    directions until none helps, then again from the best found, shaken, and keeps the best. The
+    global minimum is not promised: finding it is NP-hard.
+
+    Parameters
+    ----------
+    design
+        Columns, a column of ones among them where there is an intercept, shape (n, d).
+    is_positive
+        Class of each row, 1 or 0.
+    starts
+        Parameters to begin from, such as those that minimize convex losses.
+
+    Examples
+    --------
+    >>> design = np.column_stack([[0.0, 1.0, 2.0, 9.0], np.ones(4)])
+    >>> label, rng = np.array([0.0, 1.0, 1.0, 1.0]), np.random.default_rng(0)
+    >>> search_fewest_errors(design, label, np.ones(4), [np.array([1.0, -5.0])], rng)[1]
+    0.0
+    """
+    found = [_fewer_errors(design, is_positive, weight, start, rng) for start in starts]
+    best, least = min(found, key=lambda pair: pair[1])
+    for _ in range(n_restarts):
+        if least <= _SAME * weight.sum():
+            break
+        size = max(float(np.abs(best).max()), 1e-12)
+        shaken = best + 0.5 * size * rng.normal(size=best.shape)
+        trial, cost = _fewer_errors(design, is_positive, weight, shaken, rng)
+        if cost < least - _SAME * weight.sum():
+            best, least = trial, cost
+    return best, least
+
+
+def _fewer_errors(
+    design: Array, is_positive: Array, weight: Array, start: Array, rng: Generator
+) -> tuple[Array, float]:
+    parameters = np.array(start)
+    score = design @ parameters
+    cost = error_cost(score, is_positive, weight)
+    for _ in range(_MOST_SWEEPS):
+        before = cost
+        size = max(float(np.abs(parameters).max()), 1e-12)
+        random = size * rng.normal(size=(design.shape[1], design.shape[1]))
+        for direction in np.vstack([np.eye(design.shape[1]), random]):
+            change = design @ direction
+            step = _best_step(score, change, is_positive, weight)
+            trial = parameters + step * direction
+            moved = design @ trial
+            there = error_cost(moved, is_positive, weight)
+            if there < cost - _SAME * weight.sum():
+                parameters, score, cost = trial, moved, there
+        if cost >= before:
+            break
+    return parameters, cost
+
+
+def _best_step(score: Array, change: Array, is_positive: Array, weight: Array) -> float:
+    """Return the t for which ``score + t * change`` has the fewest errors, of ties the first.
+
+    A row changes side at ``t = -score / change``; between two such points nothing changes.
+    """
+    moving = np.abs(change) > _SAME * float(np.abs(change).max(initial=0.0))
+    if not moving.any():
+        return 0.0
+    turn = -score[moving] / change[moving]
+    # Beyond its turn a row with rising score is on the positive side, which is right or wrong.
+    gained = np.where((change[moving] > 0) == (is_positive[moving] > 0), -1.0, 1.0)
+    order = np.argsort(turn, kind="stable")
+    ranked, steps = turn[order], np.cumsum((gained * weight[moving])[order])
+    is_last = np.append(ranked[1:] > ranked[:-1], True)
+    edges, cost = ranked[is_last], np.append(0.0, steps[is_last])
+    place = int(np.argmax(cost <= cost.min() + _SAME * weight.sum()))
+    width = max(float(edges[-1] - edges[0]), 1.0)
+    padded = np.concatenate([[edges[0] - width], edges, [edges[-1] + width]])
+    return float(0.5 * (padded[place] + padded[place + 1]))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.numerics.array import Array, as_float
-from credo.numerics.parallel.cores import in_parts
+from credo.numerics.parallel.threads import in_parts
 
 __all__ = ["Blocks", "Presorted"]
 

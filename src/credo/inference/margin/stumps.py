@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from credo.inference.margin.presorted import Blocks, Presorted
 from credo.numerics.array import Array, as_float
 from credo.numerics.form import Form
-from credo.numerics.parallel.cores import in_parts
+from credo.numerics.parallel.threads import in_parts
 
 __all__ = ["Stump", "Stumps", "best_stump"]
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from credo.inference.spins.sweep import Spins
 from credo.numerics.array import Array
-from credo.numerics.parallel.cores import in_parts
+from credo.numerics.parallel.threads import in_parts
 
 __all__ = ["SpinGrid"]
 

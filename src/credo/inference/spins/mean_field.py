@@ -52,7 +52,7 @@ class IsingMeanField:
     def init(self, problem: IsingProblem) -> MeanFieldState:
         """Return the means to start from."""
         if self.seed is None:
-            return MeanFieldState(_tried(problem)[0], np.inf)
+            return MeanFieldState(_best_start(problem)[0], np.inf)
         mean = np.random.default_rng(self.seed).uniform(-1.0, 1.0, problem.n_spins)
         return MeanFieldState(mean, np.inf)
 
@@ -82,7 +82,7 @@ def best_means(problem: IsingProblem, n_sweeps: int = 30) -> Array:
     >>> best_means(IsingProblem(pair)).round(2)
     array([0.96, 0.96])
     """
-    return _tried(problem, n_sweeps)[1]
+    return _best_start(problem, n_sweeps)[1]
 
 
 def mean_field_bound(problem: IsingProblem, mean: Array) -> float:
@@ -101,7 +101,7 @@ def mean_field_bound(problem: IsingProblem, mean: Array) -> float:
     return problem.log_constant + problem.graph.bound(mean)
 
 
-def _tried(problem: IsingProblem, n_sweeps: int = 30) -> tuple[Array, Array]:
+def _best_start(problem: IsingProblem, n_sweeps: int = 30) -> tuple[Array, Array]:
     """Return the start whose means have the largest bound after some sweeps, and these."""
     graph = problem.graph
     local = np.where(graph.field < 0, -1, 1).astype(np.int8)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.numerics.array import Array
-from credo.numerics.parallel.cores import in_parts
+from credo.numerics.parallel.threads import in_parts
 from credo.numerics.special.log_domain import sigmoid
 
 __all__ = ["SpinGraph", "Spins", "random_seed", "random_spins"]

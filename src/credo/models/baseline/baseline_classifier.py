@@ -13,14 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from credo.distributions.categorical import Categorical
 from credo.distributions.parameter import positive
 from credo.families.categorical import CategoricalStatistics, DirichletCategorical
-from credo.models.contract.class_label import ClassLabels
 from credo.models.contract.classifier import PredictiveClassifier
-from credo.models.contract.inputs import validated
-from credo.models.contract.training_rows import (
+from credo.models.contract.inputs import (
+    ClassLabels,
     LabeledRows,
     first_labeled_rows,
     labeled_chunk,
     more_labeled_rows,
+    validated,
 )
 from credo.numerics.array import Array
 

@@ -12,9 +12,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from credo.decisions.decision import Decision, decide
 from credo.decisions.loss_matrix import LossMatrix
 from credo.distributions.categorical import Categorical
-from credo.models.contract.class_label import ClassLabels
 from credo.models.contract.frame import frame_like
-from credo.models.contract.inputs import KnownOutcomes
+from credo.models.contract.inputs import ClassLabels, KnownOutcomes
 from credo.numerics.array import Array
 
 __all__ = ["PredictiveClassifier"]

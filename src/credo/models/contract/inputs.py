@@ -1,13 +1,15 @@
-"""Inputs of estimators: checked by scikit-learn, and refused in credo's words.
+"""What enters an estimator: settings, rows, outcomes, weights and class labels, checked once.
 
-Arrays, outcomes and weights of every estimator enter here: what is masked is missing, times
-are no numbers, and numbers so large that their squares or sums would not be finite are refused
-before any work.
+Arrays are checked by scikit-learn and refused in credo's words: what is masked is missing,
+times are no numbers, and numbers so large that their squares or sums would not be finite are
+refused before any work. Class labels are found once and coded 0 to K - 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Annotated, Any, cast
 
 import numpy as np
@@ -15,27 +17,43 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import is_classifier, is_regressor
-from sklearn.utils import check_array, column_or_1d, get_tags
+from sklearn.utils import check_array, check_random_state, column_or_1d, get_tags
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _num_samples, validate_data
 
 from credo.families.rows import as_weight
-from credo.numerics.array import Array, is_time, unmasked
+from credo.numerics.array import Array, in_byte_order, is_time, unmasked
 from credo.numerics.form import MAX_FEATURES, Form
+from credo.numerics.lookup import ABSENT, places
 from credo.numerics.quotation import quote
 
 __all__ = [
     "LARGEST",
+    "MISSING",
+    "ClassLabels",
     "FittedInputs",
     "KnownOutcomes",
+    "LabeledRows",
+    "class_labels",
+    "first_labeled_rows",
+    "generator",
     "is_block",
     "known_outcome",
     "known_weight",
+    "label_codes",
+    "labeled_chunk",
+    "more_labeled_rows",
+    "require_choice",
+    "require_count",
     "require_distinct_names",
     "require_moderate",
+    "require_precision",
     "row_weight",
     "single_column",
     "validated",
+    "weighted_by_class",
 ]
+
 
 LARGEST = 1e140
 """Size of the largest number to learn from: its square times a weight is still finite."""
@@ -119,6 +137,8 @@ def is_block(X: Any) -> bool:
 
 def row_weight(sample_weight: Any, x: Any) -> Array:
     """Return how much each row of ``x`` counts, shape (n,); 1 if ``sample_weight`` is None."""
+    if sample_weight is None:
+        return np.ones(_num_samples(x))
     try:
         weight = _check_sample_weight(
             unmasked(sample_weight), x, dtype=np.float64, ensure_non_negative=True
@@ -259,3 +279,266 @@ def _is_text(values: Any) -> bool:
     except OverflowError:
         return False
     return False
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return the generator that scikit-learn's ``random_state`` stands for."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if random_state is None or isinstance(random_state, int | np.integer):
+        return np.random.default_rng(random_state)
+    return np.random.default_rng(check_random_state(random_state).randint(2**31))
+
+
+def require_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    """Refuse a value that is not one of the named choices."""
+    if value not in choices:
+        raise ValueError(
+            f"{name} must be one of {choices}; found {quote(value)}. Choose from these."
+        )
+
+
+def require_count(name: str, value: Any) -> None:
+    """Refuse a value that is not a whole number from 1 on."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(
+            f"{name} must be a whole number, at least 1; found {quote(value)}. Pass an int."
+        )
+
+
+def require_precision(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    """Refuse a value that is neither a positive number nor one of the named choices."""
+    is_known = isinstance(value, str) and value in choices
+    if not is_known and not (isinstance(value, Real) and 0 < float(value) < np.inf):
+        raise ValueError(
+            f"{name} must be a positive number or one of {choices}; found {quote(value)}. "
+            "Pass an inverse variance."
+        )
+
+
+def weighted_by_class(
+    class_weight: Any, classes: NDArray[Any], codes: NDArray[np.intp], weight: Array
+) -> Array:
+    """Return the weights of rows, multiplied by those of their classes.
+
+    Parameters
+    ----------
+    class_weight
+        None, a mapping from label to weight (1 for a label that it does not name), or
+        "balanced", which gives all classes the same total and leaves the total of all.
+
+    Examples
+    --------
+    >>> codes = np.array([0, 0, 0, 1])
+    >>> weighted_by_class("balanced", np.array(["a", "b"]), codes, np.ones(4)).round(3)
+    array([0.667, 0.667, 0.667, 2.   ])
+    """
+    if class_weight is None:
+        return weight
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        totals = np.bincount(codes, weight, len(classes))
+        is_present = totals > 0
+        share = totals.sum() / np.count_nonzero(is_present)
+        factors = np.divide(share, totals, out=np.zeros(len(classes)), where=is_present)
+        return np.asarray(weight * factors[codes])
+    _require_mapping(class_weight, classes)
+    factors = np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])
+    return np.asarray(weight * factors[codes])
+
+
+def _require_mapping(class_weight: Any, classes: NDArray[Any]) -> None:
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(
+            "class_weight must be None, 'balanced' or a mapping from class to weight; found "
+            f"{quote(class_weight)}. Write {{label: weight}}."
+        )
+    unknown = [label for label in class_weight if label not in classes.tolist()]
+    bad = {label: w for label, w in class_weight.items() if not 0 <= w < np.inf}
+    if unknown or bad:
+        raise ValueError(
+            f"class_weight must give classes of y, {quote(classes[:8].tolist())}, finite "
+            "weights of 0 "
+            f"or more; found {quote(unknown or bad)}. Leave out what is not a class."
+        )
+
+
+Codes = NDArray[np.intp]
+ClassLabels = Annotated[NDArray[Any], Form("K", is_rising=True)]
+"""Distinct labels in rising order."""
+
+MISSING = -1
+"""Code of a row whose label is not known."""
+
+
+def class_labels(
+    y: ArrayLike,
+    weight: ArrayLike | None = None,
+    allow_missing: bool = False,
+    classes: ArrayLike | None = None,
+) -> tuple[NDArray[Any], Codes]:
+    """Return the distinct labels of ``y`` in rising order, and the code of each row.
+
+    Parameters
+    ----------
+    weight
+        Weight of each row; a class all of whose rows weigh nothing is still a class, but two
+        must carry weight.
+    allow_missing
+        Whether NaN and None mean an unknown label, coded `MISSING`, instead of an error.
+    classes
+        All labels that will ever come, where ``y`` is only a first chunk; it may then lack
+        some.
+
+    Examples
+    --------
+    >>> classes, codes = class_labels(["no", "yes", "no"])
+    >>> classes.tolist(), codes.tolist()
+    (['no', 'yes'], [0, 1, 0])
+    """
+    if classes is not None:
+        named, _ = class_labels(classes)
+        return named, label_codes(y, named, allow_missing)
+    labels, is_missing = _known(y, allow_missing)
+    distinct, found = _coded(labels)
+    codes = np.full(len(is_missing), MISSING, dtype=np.intp)
+    codes[~is_missing] = found
+    _require_two(distinct, codes, weight)
+    return distinct, codes
+
+
+def label_codes(y: ArrayLike, classes: NDArray[Any], allow_missing: bool = False) -> Codes:
+    """Return the code of each label among known classes; an unknown label is refused."""
+    known, is_missing = _known(y, allow_missing)
+    place = places(known, classes)
+    is_other = place == ABSENT
+    if np.any(is_other):
+        raise ValueError(
+            f"y must hold classes seen at the first fit, {quote(classes[:8].tolist())}; found "
+            f"{quote(np.unique(known[is_other])[:5].tolist())}. Name all classes in the first "
+            "call."
+        )
+    codes = np.full(len(is_missing), MISSING, dtype=np.intp)
+    codes[~is_missing] = place
+    return codes
+
+
+def _known(y: ArrayLike, allow_missing: bool) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Return the labels that are known, and which rows have none."""
+    labels = column_or_1d(np.asarray(unmasked(y)), warn=True)
+    is_missing = np.asarray(pd.isna(labels))
+    if not is_missing.any():
+        return _plain(labels), is_missing
+    if not allow_missing:
+        raise ValueError(
+            f"y must have a class in every row; found NaN or None in {is_missing.sum()} of "
+            f"{len(labels)} rows. Leave out these rows, or use GaussianClassConditional, which "
+            "learns from unlabeled rows."
+        )
+    return _plain(labels[~is_missing]), is_missing
+
+
+def _coded(labels: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
+    """Return the distinct labels in rising order, and the code of each."""
+    if labels.dtype.kind in "biu":
+        # Whole numbers are labels as they are, and hashing is quicker than sorting.
+        codes, classes = pd.factorize(labels, sort=True)
+        return np.asarray(classes), codes
+    check_classification_targets(labels)
+    return np.unique(labels, return_inverse=True)
+
+
+def _plain(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return labels in the narrowest type, so that what held a gap compares as the rest."""
+    if labels.dtype.kind != "O" or not len(labels):
+        return in_byte_order(labels)
+    kinds = {type(label) for label in labels}
+    is_text = {issubclass(kind, str) for kind in kinds}
+    if is_text == {True, False}:
+        raise ValueError(
+            "y must hold labels of one kind; found text beside "
+            f"{sorted(kind.__name__ for kind in kinds if not issubclass(kind, str))}. Write "
+            "all labels as text, or all as numbers."
+        )
+    if is_text == {True}:
+        return labels.astype(str) if kinds == {str} else labels
+    plain = np.array(labels.tolist())
+    if plain.dtype.kind == "O":
+        raise ValueError(
+            "y must hold labels that are text, truth values or whole numbers of at most 64 "
+            f"bits; found {sorted(kind.__name__ for kind in kinds)} that are none of these. "
+            "Write the labels as text."
+        )
+    return plain
+
+
+def _require_two(classes: NDArray[Any], codes: Codes, weight: ArrayLike | None) -> None:
+    counted = classes
+    if weight is not None:
+        is_heavy = np.broadcast_to(np.asarray(weight) > 0, codes.shape) & (codes >= 0)
+        counted = classes[np.bincount(codes[is_heavy], minlength=len(classes)) > 0]
+    if len(counted) < 2:
+        raise ValueError(
+            f"y must hold at least 2 classes with rows of positive weight; found "
+            f"{len(counted)} class, {quote(counted[:1].tolist())}. Add rows of another class."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class LabeledRows:
+    """Inputs (n, d), the code of each row's class, and the weight of each row."""
+
+    x: Array
+    code: NDArray[np.intp]
+    weight: Array
+
+
+def first_labeled_rows(
+    estimator: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    classes: ArrayLike | None = None,
+) -> LabeledRows:
+    """Return the rows of a first fit; it sets the classes and features of the estimator.
+
+    Parameters
+    ----------
+    classes
+        All classes that will ever come, where ``y`` is only a first chunk.
+    """
+    x, labels, weight = _checked_rows(estimator, X, y, sample_weight, is_first=True)
+    estimator.classes_, code = class_labels(labels, weight, classes=classes)
+    return LabeledRows(x, code, weight)
+
+
+def more_labeled_rows(
+    estimator: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
+) -> LabeledRows:
+    """Return rows for an estimator that knows its classes and features."""
+    x, labels, weight = _checked_rows(estimator, X, y, sample_weight, is_first=False)
+    return LabeledRows(x, label_codes(labels, estimator.classes_), weight)
+
+
+def labeled_chunk(
+    estimator: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    classes: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+) -> LabeledRows:
+    """Return the rows of one more chunk; the first, before statistics, names all classes."""
+    if hasattr(estimator, "statistics_"):
+        return more_labeled_rows(estimator, X, y, sample_weight)
+    if classes is None:
+        raise ValueError(
+            "classes must be given on the first call to partial_fit; found None. Pass every "
+            "class that any chunk will hold."
+        )
+    return first_labeled_rows(estimator, X, y, sample_weight, classes)
+
+
+def _checked_rows(
+    estimator: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, is_first: bool
+) -> tuple[Array, NDArray[Any], Array]:
+    x, labels = validated(estimator, X, y, reset=is_first, dtype=np.float64)
+    return x, labels, row_weight(sample_weight, x)

@@ -18,10 +18,11 @@ from credo.decisions.decision import Decision
 from credo.distributions.categorical import Categorical
 from credo.distributions.mixture import Mixture
 from credo.distributions.predictive import Predictive
-from credo.models.contract.class_label import ClassLabels, class_labels
 from credo.models.contract.classifier import PredictiveClassifier
 from credo.models.contract.inputs import (
+    ClassLabels,
     FittedInputs,
+    class_labels,
     known_outcome,
     known_weight,
     row_weight,

@@ -204,7 +204,7 @@ def curved_completion(
     curve = _most_probable(candidates, rows.one_of_each().X, y) if start is None else start
     for _ in range(N_ROUNDS):
         line = completion.log_outcome(rows, y[rows.row])
-        curve, rows = _settled_curve(curve, rows, line, y[rows.row], n_copies)
+        curve, rows = _curve_and_rows(curve, rows, line, y[rows.row], n_copies)
         found = np.union1d(sharp, np.flatnonzero(rows.is_sharp))
         if len(found) - len(sharp) <= FEW_ROWS * len(y):
             break
@@ -213,7 +213,7 @@ def curved_completion(
     return WeighedCompletion(completion, curve)
 
 
-def _settled_curve(
+def _curve_and_rows(
     curve: LinearRegression, rows: CompletedRows, line: Array, outcome: Array, n_copies: int
 ) -> tuple[LinearRegression, CompletedRows]:
     """Return a curve learned from copies that count by it, and these.

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from credo.distributions.class_conditional import ClassConditional
-from credo.distributions.covariance import DenseCovariance
+from credo.distributions.elliptical import DenseCovariance
 from credo.families.class_conditional import ClassConditionalBelief
 from credo.inference.engine.engine import ConvergenceWarning
 from credo.inference.latent.expectation_maximization import ExpectationMaximization
@@ -135,7 +135,7 @@ class CompletedRows:
 
     def one_of_each(self) -> CompletedRows:
         """Return one copy of each row, each as often as it counts."""
-        return self._at(*self._chosen(1, 1))
+        return self._at(*self._copies(1, 1))
 
     def resampled(self, n_copies: int) -> CompletedRows:
         """Return at most so many copies of each row, as often as they count."""
@@ -147,9 +147,9 @@ class CompletedRows:
         Systematic resampling: a copy counts by how many of ``n_copies`` evenly spaced levels
         fall into its part of the sum of the weights.
         """
-        return self._chosen(n_copies, 0)
+        return self._copies(n_copies, 0)
 
-    def _chosen(self, n_copies: int, which: int) -> tuple[Indices, Array]:
+    def _copies(self, n_copies: int, which: int) -> tuple[Indices, Array]:
         level = 0.0 if self.choice is None else self.choice[self.row, which]
         total = np.cumsum(self.weight)
         end = total - np.append(0.0, total)[self.start][self.row]

@@ -19,11 +19,16 @@ from credo.families.class_conditional import ClassConditionalBelief, NormalBelie
 from credo.inference.engine.engine import Inference
 from credo.inference.latent.expectation_maximization import ExpectationMaximization
 from credo.inference.latent.latent_class import IncompleteRows
-from credo.models.contract.class_label import class_labels, label_codes
 from credo.models.contract.classifier import PredictiveClassifier
 from credo.models.contract.diagnosis import Diagnosis, diagnose_classes
-from credo.models.contract.inputs import require_moderate, row_weight, validated
-from credo.models.contract.setting import generator
+from credo.models.contract.inputs import (
+    class_labels,
+    generator,
+    label_codes,
+    require_moderate,
+    row_weight,
+    validated,
+)
 from credo.models.generative.class_setting import ClassConditionalSetting, Summary, class_weight
 from credo.numerics.array import Array
 from credo.numerics.example import Example

@@ -21,14 +21,14 @@ from credo.families.normal import NormalStatistics
 from credo.inference.engine.engine import Inference, Status, run
 from credo.inference.latent.expectation_maximization import ExpectationMaximization
 from credo.inference.latent.latent_class import IncompleteRows, LatentClassProblem
-from credo.models.contract.setting import require_choice
+from credo.models.contract.inputs import require_choice
 from credo.numerics.array import Array
 from credo.numerics.missing import has_missing
 
 __all__ = ["ClassConditionalSetting", "SingularClassWarning", "Summary", "class_weight"]
 
 SINGULAR = 1e-12
-SLIGHT = 1e-9
+ADDED_VARIANCE = 1e-9
 """Share of the pooled variance that is added where a class has no estimate without it."""
 
 Summary = ClassConditionalStatistics | IncompleteRows
@@ -161,7 +161,7 @@ class ClassConditionalSetting:
             rows,
             self.covariance,
             None if is_point else self.belief(rows.pooled(), k),
-            SLIGHT if self.variance_floor is None else float(self.variance_floor),
+            ADDED_VARIANCE if self.variance_floor is None else float(self.variance_floor),
             self.known_probability(k),
         )
 
@@ -176,7 +176,7 @@ class ClassConditionalSetting:
         """Whether there is something to learn from: with a prior always."""
         if self.estimate != "ml":
             return True
-        floor = SLIGHT if self.variance_floor is None else float(self.variance_floor)
+        floor = ADDED_VARIANCE if self.variance_floor is None else float(self.variance_floor)
         return not self._inestimable(statistics, floor).any()
 
     def _estimable_floor(
@@ -189,8 +189,8 @@ class ClassConditionalSetting:
             return floor
         found = (
             f"inference='ml' with covariance={self.covariance!r} needs every class to "
-            f"vary in every direction{self._need(statistics)}; found too few rows, or constant "
-            f"or repeated columns, in class {_named(classes[faulty].tolist())}."
+            f"vary in every direction{self._row_requirement(statistics)}; found too few rows, "
+            f"or constant or repeated columns, in class {_named(classes[faulty].tolist())}."
         )
         better = (
             "Use inference='exact' (or 'map'), whose prior carries such classes, or a simpler "
@@ -199,14 +199,14 @@ class ClassConditionalSetting:
         if not self.is_estimable(statistics):
             raise ValueError(f"{found} {better}, or variance_floor=1e-6.")
         warnings.warn(
-            f"{found} A share of {SLIGHT} of the pooled variances was added to all, and "
-            f"probabilities hang on that number. {better}, or set variance_floor.",
+            f"{found} A share of {ADDED_VARIANCE} of the pooled variances was added to all, "
+            f"and probabilities hang on that number. {better}, or set variance_floor.",
             SingularClassWarning,
             stacklevel=5,
         )
-        return SLIGHT
+        return ADDED_VARIANCE
 
-    def _need(self, statistics: ClassConditionalStatistics) -> str:
+    def _row_requirement(self, statistics: ClassConditionalStatistics) -> str:
         d = statistics.rows.mean.shape[-1]
         if self.covariance == "full":
             return f", so more than n_features = {d} rows of each"

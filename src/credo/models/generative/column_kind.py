@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from credo.models.contract.setting import require_choice
+from credo.models.contract.inputs import require_choice
 from credo.models.generative.column_reader import Category, Kind, Source
 from credo.numerics.array import Array
 from credo.numerics.quotation import quote

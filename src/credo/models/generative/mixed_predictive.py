@@ -19,7 +19,7 @@ from credo.families.rows import as_rows
 from credo.models.generative.category_count import category_codes
 from credo.models.generative.column_kind import TypedRows
 from credo.numerics.array import Array
-from credo.numerics.parallel.row_block import over_row_blocks
+from credo.numerics.parallel.threads import over_row_blocks
 from credo.numerics.special.class_score import add_binary, add_polya, add_student_t
 
 __all__ = ["Draws", "MixedPredictive", "log_arrangements", "shares"]

@@ -1,14 +1,19 @@
-"""Naive Bayes classification: columns of any kind, independent in a class, integrated out."""
+"""Naive Bayes classification: columns of any kind, independent in a class, integrated out.
+
+Rows are summarized by additive statistics of each kind of column in each class; these give a
+belief, and the belief the predictive of new rows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.utils import Tags
 from sklearn.utils.validation import (
     check_consistent_length,
@@ -17,14 +22,23 @@ from sklearn.utils.validation import (
 
 from credo import families
 from credo.distributions.categorical import Categorical
+from credo.distributions.normal import Normal
 from credo.distributions.parameter import positive
-from credo.families.normal import NormalInverseGamma
+from credo.families.bernoulli import BernoulliStatistics, BetaBernoulli
+from credo.families.categorical import CategoricalStatistics, DirichletCategorical
+from credo.families.normal import NormalInverseGamma, NormalStatistics
 from credo.families.rows import as_weight
-from credo.models.contract.class_label import class_labels, label_codes
 from credo.models.contract.classifier import PredictiveClassifier
 from credo.models.contract.diagnosis import Diagnosis, diagnose_classes
-from credo.models.contract.inputs import require_moderate, row_weight
-from credo.models.contract.setting import generator, require_choice
+from credo.models.contract.inputs import (
+    class_labels,
+    generator,
+    label_codes,
+    require_choice,
+    require_moderate,
+    row_weight,
+)
+from credo.models.generative.category_count import CategoryCount
 from credo.models.generative.column_kind import (
     TypedRows,
     chosen_kinds,
@@ -32,16 +46,14 @@ from credo.models.generative.column_kind import (
     typed_rows,
 )
 from credo.models.generative.column_reader import Kind, source_of
-from credo.models.generative.mixed_belief import MixedBelief
-from credo.models.generative.mixed_predictive import MixedPredictive, log_arrangements
-from credo.models.generative.mixed_statistics import MixedStatistics, maximum_likelihood
+from credo.models.generative.mixed_predictive import MixedPredictive, log_arrangements, shares
 from credo.numerics.array import Array
 from credo.numerics.example import Example
 from credo.numerics.form import SMALLEST, Form
 from credo.numerics.special.class_score import class_probability
 from credo.numerics.special.log_domain import log_sum_exp
 
-__all__ = ["NaiveBayes"]
+__all__ = ["MixedBelief", "MixedStatistics", "NaiveBayes", "maximum_likelihood"]
 
 
 class NaiveBayes(PredictiveClassifier):
@@ -362,3 +374,208 @@ def _subject(kinds: tuple[str, ...]) -> str:
         return "X and y"
     runs = [(kind, len(list(run))) for kind, run in groupby(kinds)]
     return "X and y, X as " + ", ".join(f"{n} {kind}" for kind, n in runs)
+
+
+@dataclass(frozen=True, eq=False)
+class MixedBelief:
+    """Belief about classes and their columns; prior and posterior alike.
+
+    Attributes
+    ----------
+    classes
+        Belief about the frequency of the classes.
+    numbers, binary, categories
+        Beliefs about Gaussian, Bernoulli and categorical columns, by class in a posterior.
+    words
+        Belief about the words of counts; None without counts.
+    """
+
+    classes: DirichletCategorical
+    numbers: NormalInverseGamma
+    binary: BetaBernoulli
+    categories: tuple[DirichletCategorical, ...]
+    words: DirichletCategorical | None
+
+    @classmethod
+    def prior(
+        cls,
+        statistics: MixedStatistics,
+        pseudo_count: float,
+        class_pseudo_count: float,
+        normal: NormalInverseGamma | None,
+    ) -> MixedBelief:
+        """Return the belief before the data; if none is given for numbers, in their units.
+
+        The weak belief about numbers has the pooled mean, and the variance within classes,
+        or of all rows where classes do not vary.
+        """
+        if normal is None:
+            normal = NormalInverseGamma.weak(_within(statistics.numbers))
+        n_words = statistics.words.counts.shape[-1]
+        return cls(
+            DirichletCategorical(np.full(len(statistics.class_weight), class_pseudo_count)),
+            normal,
+            BetaBernoulli(pseudo_count, pseudo_count),
+            tuple(
+                DirichletCategorical(np.full(max(len(part.states), 1), pseudo_count))
+                for part in statistics.categories
+            ),
+            DirichletCategorical(np.full(n_words, pseudo_count)) if n_words else None,
+        )
+
+    def update(self, statistics: MixedStatistics) -> MixedBelief:
+        """Return the posterior, with a leading axis of classes in all but ``classes``."""
+        return MixedBelief(
+            DirichletCategorical(self.classes.concentration + statistics.class_weight),
+            self.numbers.update(statistics.numbers),
+            self.binary.update(statistics.binary),
+            tuple(
+                belief.update(part.statistics) if len(part.states) else belief
+                for belief, part in zip(self.categories, statistics.categories, strict=True)
+            ),
+            None if self.words is None else self.words.update(statistics.words),
+        )
+
+    def log_evidence(self, statistics: MixedStatistics) -> float:
+        """Return the log probability of rows and classes, given the lengths of counts."""
+        counted = CategoricalStatistics(statistics.class_weight)
+        parts = [
+            self.classes.log_evidence(counted),
+            self.numbers.log_evidence(statistics.numbers),
+            self.binary.log_evidence(statistics.binary),
+            statistics.log_arrangements,
+        ]
+        for belief, column in zip(self.categories, statistics.categories, strict=True):
+            parts += [belief.log_evidence(column.statistics)] if len(column.states) else []
+        if self.words is not None:
+            parts.append(self.words.log_evidence(statistics.words))
+        return float(sum(np.sum(part) for part in parts))
+
+    def predictive(self) -> MixedPredictive:
+        """Return the distribution of the next row and class, parameters integrated out."""
+        return MixedPredictive(
+            self.classes.predictive().probability,
+            self.numbers.predictive(),
+            self.binary.predictive().probability,
+            tuple(belief.predictive().probability for belief in self.categories),
+            self.words,
+        )
+
+    def mode(self) -> MixedPredictive:
+        """Return the distribution at the most probable parameters; even shares if none is."""
+        return MixedPredictive(
+            _mode_shares(self.classes.concentration),
+            self.numbers.mode(),
+            _mode_shares(np.stack([self.binary.a, self.binary.b], axis=-1))[..., 0],
+            tuple(_mode_shares(belief.concentration) for belief in self.categories),
+            None if self.words is None else _mode_shares(self.words.concentration),
+        )
+
+
+def _mode_shares(concentration: Array) -> Array:
+    return shares(np.maximum(concentration - 1.0, 0.0))
+
+
+def _within(numbers: NormalStatistics) -> NormalStatistics:
+    """Return pooled weight and mean, with the scatter about the means of the classes."""
+    pooled = numbers.pooled()
+    within = NormalStatistics(pooled.weight, pooled.mean, numbers.scatter.sum(axis=0))
+    return NormalStatistics(
+        pooled.weight,
+        pooled.mean,
+        np.where(within.is_constant(), pooled.scatter, within.scatter),
+    )
+
+
+FLOOR = 1e-9
+"""Least variance of a column in a class, as a share of its variance in all rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class MixedStatistics:
+    """All that naive Bayes keeps of its data; ``a + b`` is the pooled sample.
+
+    Attributes
+    ----------
+    class_weight
+        Summed weight of the rows of each class, shape (K,).
+    numbers, binary, categories, words
+        Statistics of Gaussian, Bernoulli and categorical columns and of counts, by class.
+    log_arrangements
+        Weighted sum of the log number of orders in which the words of a row can stand, (K,).
+    """
+
+    class_weight: Annotated[Array, Form("k", 0.0)]
+    numbers: NormalStatistics
+    binary: BernoulliStatistics
+    categories: tuple[CategoryCount, ...]
+    words: CategoricalStatistics
+    log_arrangements: Annotated[Array, Form("k")]
+
+    @classmethod
+    def by_group(
+        cls, rows: TypedRows, label: NDArray[np.intp], k: int, weight: Array
+    ) -> MixedStatistics:
+        """Summarize each of ``k`` groups in one pass over the rows."""
+        words, arranged = _word_counts(rows, label, k, weight)
+        return cls(
+            np.bincount(label, weight, k).astype(np.float64),
+            NormalStatistics.by_group(rows.numbers, label, k, weight),
+            BernoulliStatistics.by_group(rows.binary, label, k, weight),
+            tuple(CategoryCount.by_group(c, label, k, weight) for c in rows.categories),
+            words,
+            arranged,
+        )
+
+    def __add__(self, other: MixedStatistics) -> MixedStatistics:
+        return MixedStatistics(
+            self.class_weight + other.class_weight,
+            self.numbers + other.numbers,
+            self.binary + other.binary,
+            tuple(a + b for a, b in zip(self.categories, other.categories, strict=True)),
+            self.words + other.words,
+            self.log_arrangements + other.log_arrangements,
+        )
+
+    def __getitem__(self, groups: Any) -> MixedStatistics:
+        """Return the statistics of some groups."""
+        return MixedStatistics(
+            self.class_weight[groups],
+            self.numbers[groups],
+            self.binary[groups],
+            tuple(part[groups] for part in self.categories),
+            self.words[groups],
+            self.log_arrangements[groups],
+        )
+
+
+def _word_counts(
+    rows: TypedRows, label: NDArray[np.intp], k: int, weight: Array
+) -> tuple[CategoricalStatistics, Array]:
+    """Return word counts and log arrangements by group; rows with a gap have no weight."""
+    if rows.counts.shape[1] == 0:
+        return CategoricalStatistics(np.zeros((k, 0))), np.zeros(k)
+    kept = np.where(rows.is_counted, weight, 0.0)
+    member = sparse.csr_array((kept, (label, np.arange(len(rows)))), shape=(k, len(rows)))
+    arranged = np.bincount(label, kept * log_arrangements(rows.counts), k)
+    words = CategoricalStatistics((member @ rows.counts).toarray())
+    return words, arranged.astype(np.float64)
+
+
+def maximum_likelihood(statistics: MixedStatistics) -> MixedPredictive:
+    """Return the distribution at the observed frequencies, means and variances.
+
+    Where nothing was seen of a class, shares are even and numbers as in all rows; a variance
+    is at least `FLOOR` of the pooled one.
+    """
+    binary, numbers, pooled = statistics.binary, statistics.numbers, statistics.numbers.pooled()
+    usual = pooled.usual_variance()
+    variance = np.where(numbers.weight > 0, numbers.variance(), usual)
+    floored = np.maximum(variance, np.where(pooled.is_constant(), 1.0, FLOOR) * usual)
+    return MixedPredictive(
+        shares(statistics.class_weight),
+        Normal(np.where(numbers.weight > 0, numbers.mean, pooled.mean), np.sqrt(floored)),
+        shares(np.stack([binary.successes, binary.failures], axis=-1))[..., 0],
+        tuple(shares(part.statistics.counts) for part in statistics.categories),
+        shares(statistics.words.counts) if statistics.words.counts.shape[-1] else None,
+    )

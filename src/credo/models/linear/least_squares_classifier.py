@@ -13,16 +13,16 @@ from credo import features
 from credo.families.linear import LinearStatistics, Rows
 from credo.features.basis import Basis
 from credo.inference.linear.regression import LinearProblem, infer
-from credo.models.contract.class_label import ClassLabels
 from credo.models.contract.design import design, placed_basis
-from credo.models.contract.inputs import KnownOutcomes
-from credo.models.contract.linear_score import best_class, linear_score
-from credo.models.contract.training_rows import (
+from credo.models.contract.inputs import (
+    ClassLabels,
+    KnownOutcomes,
     LabeledRows,
     first_labeled_rows,
     labeled_chunk,
     more_labeled_rows,
 )
+from credo.models.contract.linear_score import best_class, linear_score
 from credo.numerics.array import Array
 from credo.numerics.example import Example
 from credo.numerics.form import Form

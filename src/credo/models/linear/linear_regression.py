@@ -46,9 +46,14 @@ from credo.models.contract.design import (
     term_names,
 )
 from credo.models.contract.diagnosis import Diagnosis, diagnose_linear
-from credo.models.contract.inputs import row_weight, validated
+from credo.models.contract.inputs import (
+    generator,
+    require_choice,
+    require_precision,
+    row_weight,
+    validated,
+)
 from credo.models.contract.regressor import PredictiveRegressor
-from credo.models.contract.setting import generator, require_choice, require_precision
 from credo.numerics.array import Array
 from credo.numerics.example import Example
 from credo.numerics.form import ANYTHING, FINITE, Form
@@ -114,20 +119,20 @@ class LinearSetting:
 
     def is_enough(self, statistics: LinearStatistics) -> bool:
         """Return whether the data leave something to learn the noise from."""
-        return statistics.weight > self._taken
+        return statistics.weight > self._n_lost_rows
 
     def require_enough(self, statistics: LinearStatistics) -> None:
         """Refuse data that leave nothing to learn the noise from."""
         if not self.is_enough(statistics):
             raise ValueError(
-                f"samples must weigh more than {self._taken:g} together to learn with these "
-                f"settings; found n_samples={statistics.weight:g}. Add rows, give "
+                f"samples must weigh more than {self._n_lost_rows:g} together to learn with "
+                f"these settings; found n_samples={statistics.weight:g}. Add rows, give "
                 "noise_precision as a number, or scale sample_weight, which counts copies of "
                 "a row, to sum to the number of rows."
             )
 
     @property
-    def _taken(self) -> float:
+    def _n_lost_rows(self) -> float:
         """Rows that a flat intercept uses up before the noise can be learned."""
         return float(self.noise is None and self.intercept == "flat")
 
@@ -478,7 +483,7 @@ class LinearRegression(PredictiveRegressor):
             inference = infer(
                 self._setting.problem(statistics, rows), is_point=self.inference == "map"
             )
-        return self._hold(statistics, inference)
+        return self._set_belief(statistics, inference)
 
     def _moments(self, columns: Array, inputs: Array) -> tuple[Array, Array]:
         """Return mean and leverage at rows, which may lie outside the training inputs."""
@@ -507,7 +512,7 @@ class LinearRegression(PredictiveRegressor):
                 "training data, and predict_dist for new rows."
             )
 
-    def _hold(self, statistics: LinearStatistics, inference: Inference) -> Self:
+    def _set_belief(self, statistics: LinearStatistics, inference: Inference) -> Self:
         belief: RidgeBelief = inference.posterior
         self.coef_ = self._per_output(belief.weights.T)
         self.intercept_ = self._per_output(belief.intercept)

@@ -15,10 +15,9 @@ from credo.distributions.categorical import Categorical
 from credo.distributions.normal import Normal
 from credo.features.basis import Basis
 from credo.inference.engine.engine import Inference
-from credo.inference.logistic.belief import LogisticBelief
 from credo.inference.logistic.fold import LogisticFolds
 from credo.inference.logistic.learning import LogisticLearning
-from credo.models.contract.class_weight import weighted_by_class
+from credo.inference.logistic.problem import LogisticBelief
 from credo.models.contract.classifier import PredictiveClassifier
 from credo.models.contract.design import (
     design,
@@ -28,8 +27,14 @@ from credo.models.contract.design import (
     term_names,
 )
 from credo.models.contract.diagnosis import Diagnosis, diagnose_logistic
-from credo.models.contract.setting import generator, require_choice, require_precision
-from credo.models.contract.training_rows import first_labeled_rows, more_labeled_rows
+from credo.models.contract.inputs import (
+    first_labeled_rows,
+    generator,
+    more_labeled_rows,
+    require_choice,
+    require_precision,
+    weighted_by_class,
+)
 from credo.numerics.array import Array, as_float
 from credo.numerics.example import Example
 from credo.numerics.form import Form
@@ -152,7 +157,7 @@ class LogisticRegression(PredictiveClassifier):
             design(self.basis_, rows.x), rows.code, weight, len(self.classes_)
         )
         with threads_for_matrix(self.posterior_.mean.size):
-            return self._hold()
+            return self._set_belief()
 
     def predict_dist(self, X: ArrayLike) -> Categorical:
         """Return the distribution of the class, weights integrated out, one entry per row."""
@@ -250,7 +255,7 @@ class LogisticRegression(PredictiveClassifier):
         require_precision("weight_precision", self.weight_precision, ("evidence",))
         require_choice("integration", self.integration, ("quadrature", "probit"))
 
-    def _hold(self) -> Self:
+    def _set_belief(self) -> Self:
         belief = self.posterior_
         weights, intercepts = belief.weights()
         is_pair = len(self.classes_) == 2

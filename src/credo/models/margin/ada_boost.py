@@ -23,11 +23,8 @@ from credo.inference.margin.boosting import (
 )
 from credo.inference.margin.presorted import Presorted
 from credo.inference.margin.stumps import Stump, Stumps, best_stump
-from credo.models.contract.class_label import label_codes
 from credo.models.contract.classifier import PredictiveClassifier
-from credo.models.contract.inputs import validated
-from credo.models.contract.setting import generator
-from credo.models.contract.training_rows import first_labeled_rows
+from credo.models.contract.inputs import first_labeled_rows, generator, label_codes, validated
 from credo.numerics.array import Array
 from credo.numerics.form import SMALLEST, Form
 from credo.numerics.optimize.early_stopping import early_stop
@@ -336,7 +333,7 @@ class AdaBoost(PredictiveClassifier):
     def _fit_all(self, data: BoostingData, place: NDArray[np.intp]) -> Self:
         """Learn from all rows; the temperature from parts learned anew without each."""
         self.held_out_errors_: Array | None = None
-        self._hold(list(islice(data.rounds(), self.n_rounds)))
+        self._set_rounds(list(islice(data.rounds(), self.n_rounds)))
         if self.temperature is not None:
             self.temperature_ = self.temperature
             return self
@@ -346,7 +343,7 @@ class AdaBoost(PredictiveClassifier):
         held = [place % n_parts == part for part in range(n_used)]
         taught = [_taught(place, part, n_parts) for part in range(n_used)]
         judged = [
-            self._judged(data.part(kept), data.x[rows])
+            self._held_out_votes(data.part(kept), data.x[rows])
             for kept, rows in zip(taught, held, strict=True)
         ]
         self.temperature_ = 1.0 / vote_sharpness(
@@ -356,7 +353,7 @@ class AdaBoost(PredictiveClassifier):
         )
         return self
 
-    def _judged(self, taught: BoostingData, x: Array) -> Array:
+    def _held_out_votes(self, taught: BoostingData, x: Array) -> Array:
         """Return the votes for held-out rows of members that did not see them."""
         rounds = list(islice(taught.rounds(), self.n_rounds))
         weight = np.array([r.vote for r in rounds])
@@ -384,14 +381,14 @@ class AdaBoost(PredictiveClassifier):
         if rounds:
             stopped = early_stop(rounds, error)
             self.held_out_errors_, n_kept = stopped.errors, stopped.n_steps
-        self._hold(rounds[:n_kept])
+        self._set_rounds(rounds[:n_kept])
         found = votes(self.members_, self.estimator_weights_, x, len(self.classes_))
         self.temperature_ = float(
             self.temperature or 1.0 / vote_sharpness(found, codes, weight)
         )
         return self
 
-    def _hold(self, rounds: list[Round]) -> None:
+    def _set_rounds(self, rounds: list[Round]) -> None:
         self.members_ = _members(rounds)
         self.n_rounds_ = len(rounds)
         self.estimator_weights_ = np.array([r.vote for r in rounds])
@@ -419,7 +416,7 @@ class AdaBoost(PredictiveClassifier):
     def _votes(self, X: ArrayLike) -> Array:
         check_is_fitted(self)
         x = validated(self, X, reset=False, dtype=np.float64)
-        return self._settled(
+        return self._votes_with_ties(
             votes(self.members_, self.estimator_weights_, x, len(self.classes_))
         )
 
@@ -430,9 +427,9 @@ class AdaBoost(PredictiveClassifier):
         every = np.arange(len(x))
         for m in range(self.n_rounds_):
             total[every, member_codes(self.members_[m], x)] += self.estimator_weights_[m]
-            yield self._settled(total)
+            yield self._votes_with_ties(total)
 
-    def _settled(self, total: Array) -> Array:
+    def _votes_with_ties(self, total: Array) -> Array:
         """Return votes in which a tie is a tie, whatever rounding made of it."""
         most = total.max(axis=1, keepdims=True)
         return np.where(total >= most - _TIE * self._all_votes, most, total)

@@ -13,8 +13,7 @@ from credo.distributions.categorical import Categorical
 from credo.inference.margin.presorted import Presorted
 from credo.inference.margin.stumps import best_stump
 from credo.models.contract.classifier import PredictiveClassifier
-from credo.models.contract.inputs import validated
-from credo.models.contract.training_rows import first_labeled_rows
+from credo.models.contract.inputs import first_labeled_rows, validated
 from credo.numerics.array import Array, as_float
 from credo.numerics.form import SMALLEST, Form
 

@@ -13,12 +13,15 @@ from sklearn.exceptions import ConvergenceWarning
 from credo import features
 from credo.features.basis import Basis
 from credo.inference.margin.perceptron import perceptron_epoch
-from credo.models.contract.class_label import ClassLabels
 from credo.models.contract.design import design, placed_basis
-from credo.models.contract.inputs import KnownOutcomes
+from credo.models.contract.inputs import (
+    ClassLabels,
+    KnownOutcomes,
+    first_labeled_rows,
+    generator,
+    require_count,
+)
 from credo.models.contract.linear_score import best_class, linear_score
-from credo.models.contract.setting import generator, require_count
-from credo.models.contract.training_rows import first_labeled_rows
 from credo.models.margin.signed_rows import MarginRows
 from credo.numerics.array import Array
 from credo.numerics.example import Example

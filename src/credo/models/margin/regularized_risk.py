@@ -16,18 +16,21 @@ from credo import features
 from credo.decisions.margin_loss import MARGIN_LOSSES, MarginLoss, ZeroOneMargin
 from credo.distributions.categorical import Categorical
 from credo.features.basis import Basis
-from credo.inference.margin.empirical_risk import RiskMinimum, RiskProblem, minimize_risk
-from credo.inference.margin.zero_one_search import search_fewest_errors
+from credo.inference.margin.empirical_risk import (
+    RiskMinimum,
+    RiskProblem,
+    minimize_risk,
+    search_fewest_errors,
+)
 from credo.models.contract.classifier import PredictiveClassifier
 from credo.models.contract.design import design, placed_basis
+from credo.models.contract.inputs import first_labeled_rows, generator, require_choice
 from credo.models.contract.linear_score import best_class, linear_score
-from credo.models.contract.setting import generator, require_choice
-from credo.models.contract.training_rows import first_labeled_rows
 from credo.models.margin.signed_rows import MarginRows
 from credo.numerics.array import Array
 from credo.numerics.example import Example
 from credo.numerics.form import FINITE, Form
-from credo.numerics.optimize.minimum import Status
+from credo.numerics.optimize.minimum import MinimumStatus
 
 __all__ = ["RegularizedRisk"]
 
@@ -259,4 +262,4 @@ def _fewest_errors(problem: RiskProblem, rng: np.random.Generator) -> RiskMinimu
     best, cost = search_fewest_errors(columns, problem.sign, problem.weight, starts, rng)
     length = float(np.linalg.norm(best[:-1]))
     best = best / (length if length > 0 else 1.0)
-    return RiskMinimum(best[:-1], float(best[-1]), cost, np.nan, Status.VALUE_STEADY)
+    return RiskMinimum(best[:-1], float(best[-1]), cost, np.nan, MinimumStatus.VALUE_STEADY)

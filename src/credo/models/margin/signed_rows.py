@@ -8,9 +8,8 @@ from typing import Self
 import numpy as np
 
 from credo.inference.margin.perceptron import Codes, distinct_labeled_rows
-from credo.models.contract.training_rows import LabeledRows
-from credo.numerics.array import Array
-from credo.numerics.constant import is_constant
+from credo.models.contract.inputs import LabeledRows
+from credo.numerics.array import Array, is_constant
 
 __all__ = ["MarginRows"]
 

@@ -11,12 +11,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from credo import features
 from credo.features.basis import Basis
 from credo.inference.margin.perceptron import Epoch, perceptron_epoch, vote_shares
-from credo.models.contract.class_label import ClassLabels
 from credo.models.contract.design import design, fitted_design, placed_basis
-from credo.models.contract.inputs import KnownOutcomes
+from credo.models.contract.inputs import (
+    ClassLabels,
+    KnownOutcomes,
+    first_labeled_rows,
+    generator,
+    require_count,
+)
 from credo.models.contract.linear_score import best_class
-from credo.models.contract.setting import generator, require_count
-from credo.models.contract.training_rows import first_labeled_rows
 from credo.models.margin.signed_rows import MarginRows
 from credo.numerics.array import Array
 from credo.numerics.example import Example

@@ -17,11 +17,13 @@ from credo.graphs.structure.structure_text import parse_structure
 from credo.graphs.variable import Variable, nearest
 from credo.inference.discrete.factor_problem import FactorProblem, Table
 from credo.inference.engine.method import Method
-from credo.models.network.answer.answers import Answers
-from credo.models.network.answer.directed_answers import DirectedAnswers
-from credo.models.network.answer.hybrid_answers import HybridAnswers
-from credo.models.network.answer.table_answers import TableAnswers
-from credo.models.network.answer.weighted_answers import WeightedAnswers
+from credo.models.network.answer.engine import (
+    DirectedEngine,
+    DiscreteEngine,
+    DrawEngine,
+    NetworkEngine,
+)
+from credo.models.network.answer.hybrid_engine import HybridEngine
 from credo.models.network.network import Network
 from credo.models.network.value.findings import as_mapping
 from credo.models.network.value.network_answer import shown_names
@@ -99,14 +101,14 @@ class BayesianNetwork(Network):
         self.variables = {name: variables[name] for name in self.graph.nodes}
         self.conditionals = {name: self.conditionals[name] for name in self.graph.nodes}
 
-    def answers(self, do: Sequence[str] = ()) -> Answers:
+    def answers(self, do: Sequence[str] = ()) -> NetworkEngine:
         """Return the engines of this network, those in ``do`` cut off from their causes."""
         cut = frozenset(do)
         if cut not in self._engines:
-            self._engines[cut] = self._made(cut)
+            self._engines[cut] = self._engine(cut)
         return self._engines[cut]
 
-    def _made(self, cut: frozenset[str]) -> Answers:
+    def _engine(self, cut: frozenset[str]) -> NetworkEngine:
         """Return exact answers by what the nodes allow, with weighted draws behind them."""
         if not self.conditionals:
             raise ValueError(
@@ -115,14 +117,14 @@ class BayesianNetwork(Network):
             )
         nodes = [c for name, c in self.conditionals.items() if name not in cut]
         is_discrete = all(v.is_discrete for v in self.variables.values())
-        exact: Answers
+        exact: NetworkEngine
         if is_discrete and all(isinstance(c, DiscreteConditional) for c in nodes):
             exact = self._table_answers(cut)
         else:
-            exact = HybridAnswers.of(self.variables, nodes, self.limits)
-        return DirectedAnswers(exact, WeightedAnswers.of(self.conditionals, cut, exact))
+            exact = HybridEngine.of(self.variables, nodes, self.limits)
+        return DirectedEngine(exact, DrawEngine.of(self.conditionals, cut, exact))
 
-    def _table_answers(self, cut: frozenset[str]) -> TableAnswers:
+    def _table_answers(self, cut: frozenset[str]) -> DiscreteEngine:
         """Return answers on the tables; compact nodes bring auxiliary variables along."""
         numbers = {name: i for i, name in enumerate(self.variables)}
         n_states = [v.n_states for v in self.variables.values()]
@@ -139,16 +141,16 @@ class BayesianNetwork(Network):
                 # The last variable of every factor is distributed given the others.
                 tables.append(Table(scope, factor.values, factor.log_scale, scope[-1]))
         problem = FactorProblem(tuple(n_states), tuple(tables))
-        return TableAnswers.of(numbers, problem, self.limits)
+        return DiscreteEngine.of(numbers, problem, self.limits)
 
-    def _log_constant(self, answers: Answers, method: Method) -> float:
+    def _log_constant(self, answers: NetworkEngine, method: Method) -> float:
         return 0.0
 
     def _check_log_prob(self, method: Method) -> None:
         """Allow every method: the constant is one, so that a bound stays a bound."""
 
     @cached_property
-    def _engines(self) -> dict[frozenset[str], Answers]:
+    def _engines(self) -> dict[frozenset[str], NetworkEngine]:
         return {}
 
     @cached_property

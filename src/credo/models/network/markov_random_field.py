@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from credo.graphs.factor import Factor
 from credo.graphs.structure.undirected import UndirectedGraph
 from credo.graphs.variable import Variable
-from credo.inference.discrete.approximate.gibbs_draws import gibbs_draws_given
+from credo.inference.discrete.approximate.gibbs import gibbs_draws_given
 from credo.inference.discrete.factor_problem import FactorProblem, Table
 from credo.inference.discrete.findings import MISSING, Findings
 from credo.inference.engine.account import warn_approximate
 from credo.inference.engine.error import InferenceTooLarge
-from credo.models.network.answer.table_answers import TableAnswers
+from credo.models.network.answer.engine import DiscreteEngine
 from credo.models.network.network import Network
 from credo.models.network.value.network_answer import shown_names
 from credo.numerics.array import Array
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-class FieldAnswers(TableAnswers):
+class FieldAnswers(DiscreteEngine):
     """The questions of a network without arrows, which has no order to draw along."""
 
     def draws(
@@ -43,7 +43,7 @@ class FieldAnswers(TableAnswers):
             return super().draws(findings, n_draws, rng)
         except InferenceTooLarge:
             warn_approximate("draws come from Gibbs chains, for exact ones do not fit")
-        problem = self.ladder.exact.problem
+        problem = self.auto.exact.problem
         states = gibbs_draws_given(problem, findings.numbered(self.numbers), n_draws, rng)
         by_name = {name: states[:, :, number] for name, number in self.numbers.items()}
         return by_name, np.where((states == MISSING).any(axis=(1, 2)), -np.inf, 0.0)

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from credo.display import html_of
 from credo.graphs.variable import UnknownVariable, Variable, nearest
-from credo.inference.discrete.exact.plan import TablePlan
-from credo.inference.discrete.exact.plan_outline import Question
+from credo.inference.discrete.exact.plan import Question, TablePlan
 from credo.inference.discrete.findings import MISSING, Findings
 from credo.inference.engine.account import Account
 from credo.inference.engine.error import (
@@ -31,10 +30,7 @@ from credo.inference.engine.error import (
     NoExactAnswer,
 )
 from credo.inference.engine.method import Method, engine_of, tells_total, written
-from credo.models.network.answer.answer_frame import labelled_answer, value_columns
-from credo.models.network.answer.answers import Answers
-from credo.models.network.answer.directed_answers import DirectedAnswers
-from credo.models.network.answer.table_answers import TableAnswers
+from credo.models.network.answer.engine import DirectedEngine, DiscreteEngine, NetworkEngine
 from credo.models.network.value.findings import (
     Given,
     as_frame,
@@ -50,25 +46,27 @@ from credo.models.network.value.network_answer import (
     PlanReport,
     check_draws,
     labelled,
+    labelled_answer,
     row_attrs,
     value_column,
+    value_columns,
 )
 from credo.numerics.array import Array
 from credo.numerics.quotation import quote
 
 __all__ = [
+    "CachedQuery",
     "Names",
     "Network",
-    "Route",
     "TableVerbs",
     "asked_of",
-    "route_to",
+    "cached_query",
     "variables_named",
 ]
 
 
 @dataclass(frozen=True, eq=False)
-class Route:
+class CachedQuery:
     """The plan of one variable given the states of some, found once and used again.
 
     The plan is not kept alive: where it was dropped for memory, the long way makes another.
@@ -107,21 +105,23 @@ class Route:
         return labelled([self.target], found.columns[0], Account())
 
 
-def route_to(answers: Answers, target: Variable, observed: Sequence[Variable]) -> Route | None:
+def cached_query(
+    answers: NetworkEngine, target: Variable, observed: Sequence[Variable]
+) -> CachedQuery | None:
     """Return the way to the plan that such a question was answered by, if there is one.
 
     Only a plan of tables, whole, has one; other engines answer the long way.
     """
-    tables = answers.exact if isinstance(answers, DirectedAnswers) else answers
-    if not isinstance(tables, TableAnswers):
+    tables = answers.exact if isinstance(answers, DirectedEngine) else answers
+    if not isinstance(tables, DiscreteEngine):
         return None
     ordered = sorted(observed, key=lambda v: tables.numbers[v.name])
     numbers = tuple(tables.numbers[v.name] for v in ordered)
     question = Question("joint", (tables.numbers[target.name],), numbers)
-    plan = tables.ladder.exact.plans.get(question)
+    plan = tables.auto.exact.plans.get(question)
     if not isinstance(plan, TablePlan) or len(plan.outputs) != 1:
         return None
-    return Route(target, tuple(ordered), ref(plan))
+    return CachedQuery(target, tuple(ordered), ref(plan))
 
 
 Names = str | Sequence[str]
@@ -133,7 +133,7 @@ class TableVerbs(ABC):
     variables: dict[str, Variable]
 
     @abstractmethod
-    def answers(self, do: Sequence[str] = ()) -> Answers:
+    def answers(self, do: Sequence[str] = ()) -> NetworkEngine:
         """Return the engines of this network, those in ``do`` cut off from their causes."""
 
     def predict_proba(
@@ -166,7 +166,7 @@ class TableVerbs(ABC):
             ``join`` both. Rows with impossible findings are NaN and listed in
             ``attrs["impossible_rows"]``.
         """
-        findings, answers = self._asked(_table(data), do)
+        findings, answers = self._findings_and_engine(_table(data), do)
         absent = [name for name in self.variables if name not in findings.names]
         chosen = absent if target is None else target
         if not isinstance(chosen, str) and not len(chosen):
@@ -232,7 +232,7 @@ class TableVerbs(ABC):
             ``attrs["impossible_rows"]``.
         """
         table = _table(data)
-        findings, answers = self._asked(table, do)
+        findings, answers = self._findings_and_engine(table, do)
         names = list(table.columns)
         filled, total = (
             self._likeliest(answers, findings, names)
@@ -247,19 +247,19 @@ class TableVerbs(ABC):
         frame.attrs = row_attrs(is_empty, total)
         return frame
 
-    def _asked(
+    def _findings_and_engine(
         self, given: Given, do: Mapping[str, Any] | None
-    ) -> tuple[Findings[str], Answers]:
+    ) -> tuple[Findings[str], NetworkEngine]:
         """Return what is known and set, and the engines of the network without their causes."""
         findings = read_findings(self.variables, given)
-        told = as_mapping(do)
-        if not told:
+        forced = as_mapping(do)
+        if not forced:
             return findings, self.answers()
-        settings = read_findings(self.variables, told)
+        settings = read_findings(self.variables, forced)
         return with_settings(findings, settings), self.answers(tuple(sorted(settings.names)))
 
     def _likeliest(
-        self, answers: Answers, findings: Findings[str], names: Sequence[str]
+        self, answers: NetworkEngine, findings: Findings[str], names: Sequence[str]
     ) -> tuple[dict[str, Any], Array]:
         """Return the most probable states jointly, and the means of real columns."""
         every = [n for n, v in self.variables.items() if v.is_discrete]
@@ -272,7 +272,10 @@ class TableVerbs(ABC):
 
 
 def asked_of(
-    answers: Answers, findings: Findings[str], variables: Sequence[Variable], method: Method
+    answers: NetworkEngine,
+    findings: Findings[str],
+    variables: Sequence[Variable],
+    method: Method,
 ) -> tuple[Any, Array, Account]:
     """Return the joint distribution of the variables; one real variable has a marginal."""
     names = [variable.name for variable in variables]
@@ -318,7 +321,7 @@ def _table(data: Any) -> pd.DataFrame:
 
 
 def _drawn(
-    answers: Answers, findings: Findings[str], rng: Generator
+    answers: NetworkEngine, findings: Findings[str], rng: Generator
 ) -> tuple[dict[str, Any], Array]:
     drawn, total = answers.draws(findings, 1, rng)
     return {name: column[:, 0] for name, column in drawn.items()}, total
@@ -339,10 +342,10 @@ def _certain(findings: Findings[str], name: str) -> NDArray[np.intp]:
     return np.where(possible.sum(axis=0) == 1, possible.argmax(axis=0), MISSING)
 
 
-PLANNED = ("_answers", "_engines", "_routes")
+PLANNED = ("_answers", "_engines", "_cached_queries")
 """Cached properties that hold engines and their plans."""
 
-MOST_ROUTES = 1000
+MOST_CACHED = 1000
 
 
 class Network(TableVerbs):
@@ -417,12 +420,12 @@ class Network(TableVerbs):
             If an exact answer is asked for and does not fit.
         """
         is_plain = type(given) is dict and type(targets) is str and not do and method == "auto"
-        if is_plain and (route := self._routes.get((targets, *given))) is not None:
-            quick = route.answer(given)
+        if is_plain and (cached := self._cached_queries.get((targets, *given))) is not None:
+            quick = cached.answer(given)
             if quick is not None:
                 return quick
         variables = variables_named(self.variables, targets)
-        findings, answers = self._asked(given, do)
+        findings, answers = self._findings_and_engine(given, do)
         table, total, account = asked_of(answers, findings, variables, method)
         _refuse_impossible(findings, total, answers, given, do)
         if is_plain:
@@ -430,24 +433,24 @@ class Network(TableVerbs):
         return labelled_answer(variables, table, total, findings, account)
 
     @cached_property
-    def _routes(self) -> dict[tuple[Any, ...], Route]:
+    def _cached_queries(self) -> dict[tuple[Any, ...], CachedQuery]:
         return {}
 
     def _remember(
         self,
         key: tuple[Any, ...],
-        answers: Answers,
+        answers: NetworkEngine,
         target: Variable,
         findings: Findings[str],
     ) -> None:
         """Keep the way to a plan that answered states alone, for the next such question."""
         if len(findings.codes) == len(key) - 1 and target.name not in findings.codes:
             observed = [self.variables[name] for name in findings.codes]
-            found = route_to(answers, target, observed)
+            found = cached_query(answers, target, observed)
             if found is not None:
-                if len(self._routes) >= MOST_ROUTES:
-                    self._routes.clear()
-                self._routes[key] = found
+                if len(self._cached_queries) >= MOST_CACHED:
+                    self._cached_queries.clear()
+                self._cached_queries[key] = found
 
     def marginals(
         self, given: Given = None, do: Mapping[str, Any] | None = None, method: Method = "auto"
@@ -462,7 +465,7 @@ class Network(TableVerbs):
             ``log_prob`` and ``is_impossible`` tell of the findings; ``log_prob`` is NaN where
             the method does not know it, as Gibbs sampling does not.
         """
-        findings, answers = self._asked(given, do)
+        findings, answers = self._findings_and_engine(given, do)
         names = [name for name in self.variables if not findings.is_known(name)]
         found, total, account = answers.marginals(findings, names, method)
         _refuse_impossible(findings, total, answers, given, do)
@@ -504,7 +507,7 @@ class Network(TableVerbs):
             rows of a table are NaN, with a warning.
         """
         self._check_log_prob(method)
-        known, answers = self._asked(findings, do)
+        known, answers = self._findings_and_engine(findings, do)
         total, _ = answers.total(known, method)
         return _one_or_all(total - self._log_constant(answers, method), known)
 
@@ -514,7 +517,7 @@ class Network(TableVerbs):
         For a Bayesian network this is the log probability of the findings. It is a lower bound
         by mean field; Gibbs sampling does not give it.
         """
-        findings, answers = self._asked(given, None)
+        findings, answers = self._findings_and_engine(given, None)
         total, _ = answers.total(findings, method)
         return _one_or_all(total, findings)
 
@@ -535,7 +538,7 @@ class Network(TableVerbs):
         dict
             States by name, with the attribute ``log_prob``; a DataFrame for a table.
         """
-        findings, answers = self._asked(given, do)
+        findings, answers = self._findings_and_engine(given, do)
         names = self._targets(variables, findings)
         states, total, account = answers.best(findings, names, method)
         if findings.index is not None:
@@ -558,7 +561,7 @@ class Network(TableVerbs):
     ) -> pd.DataFrame:
         """Return ``n`` joint draws of all variables once some is known or set, one row each."""
         check_draws(n)
-        findings, answers = self._asked(given, do)
+        findings, answers = self._findings_and_engine(given, do)
         if findings.index is not None:
             raise ValueError(
                 "given must be a dictionary to draw from; found a table. Use impute to fill "
@@ -579,7 +582,7 @@ class Network(TableVerbs):
         known = [v.name for v in variables_named(self.variables, observed)] if observed else []
         return self.answers().report(names, known)
 
-    def _log_constant(self, answers: Answers, method: Method) -> float:
+    def _log_constant(self, answers: NetworkEngine, method: Method) -> float:
         """Return the log of the sum of the density over everything, NaN if not known.
 
         Raises
@@ -622,22 +625,22 @@ class Network(TableVerbs):
 def _refuse_impossible(
     findings: Findings[str],
     total: Array,
-    answers: Answers,
+    answers: NetworkEngine,
     given: Given,
     do: Mapping[str, Any] | None = None,
 ) -> None:
     """Raise if a dictionary of findings is impossible, naming the smallest conflict."""
     if findings.index is not None or total[0] != -np.inf:
         return
-    told = _told(given, do)
+    values = _known_and_forced(given, do)
     try:
         conflict = answers.conflict(findings)
     except (InferenceTooLarge, NoExactAnswer):
-        conflict = [name for name in told if name in findings.names]
-    raise ImpossibleFindings({name: told.get(name) for name in conflict})
+        conflict = [name for name in values if name in findings.names]
+    raise ImpossibleFindings({name: values.get(name) for name in conflict})
 
 
-def _told(given: Given, do: Mapping[str, Any] | None) -> dict[str, Any]:
+def _known_and_forced(given: Given, do: Mapping[str, Any] | None) -> dict[str, Any]:
     return {**as_mapping(given), **as_mapping(do)}
 
 

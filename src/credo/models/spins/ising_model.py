@@ -1,12 +1,14 @@
 """The Ising model: spins on a grid or graph that prefer to equal their neighbors.
 
-The sum over all spins is exact where that fits, and found by annealing elsewhere.
+The sum over all spins is exact where that fits, and found by annealed importance sampling
+elsewhere. Means and modes are found by the name of a method or by an engine: engines for spins
+solve the spins themselves, all others the same as tables.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
 from typing import Any, Literal, Self
@@ -14,25 +16,22 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from credo.graphs.factor import Factor
 from credo.graphs.variable import Variable, nearest
 from credo.inference.engine.account import ApproximationWarning
-from credo.inference.engine.engine import Inference
+from credo.inference.engine.engine import Engine, Inference, run
 from credo.inference.engine.error import InferenceTooLarge, require_memory
 from credo.inference.spins.annealing import IsingAnnealing
-from credo.inference.spins.answer import (
-    DENOISERS,
-    Method,
-    check_method,
-    modes_by,
-    spin_inference,
-)
+from credo.inference.spins.cut import spin_cut
 from credo.inference.spins.exact import SpinElimination
-from credo.inference.spins.gibbs import spin_draws
-from credo.inference.spins.problem import IsingProblem
-from credo.inference.spins.sweep import Spins
+from credo.inference.spins.gibbs import IsingGibbs, spin_draws
+from credo.inference.spins.grid_sweep import SpinGrid
+from credo.inference.spins.mean_field import IsingMeanField
+from credo.inference.spins.modes import IsingConditionalModes
+from credo.inference.spins.problem import IsingProblem, SpinAssignment
+from credo.inference.spins.sweep import SpinGraph, Spins
 from credo.models.network.markov_random_field import MarkovRandomField
 from credo.models.network.value.limits import Limits
-from credo.models.spins.spin_factor import spin_factors, spin_problem
 from credo.models.spins.spin_noise import SpinNoise, as_noise, check_levels, noise_beyond
 from credo.models.spins.spin_structure import (
     SpinStructure,
@@ -44,11 +43,18 @@ from credo.models.spins.spin_structure import (
 )
 from credo.numerics.array import Array, as_float
 from credo.numerics.memory import USUAL_BYTES
-from credo.numerics.warning import warn_caller
+from credo.numerics.warning import warn_user
 
 __all__ = [
+    "DENOISERS",
     "IsingModel",
+    "Method",
     "SpinSum",
+    "check_method",
+    "modes_by",
+    "spin_factors",
+    "spin_inference",
+    "spin_problem",
 ]
 
 
@@ -88,7 +94,7 @@ class SpinSum:
         if method == "annealing":
             method = IsingAnnealing()
         if isinstance(method, IsingAnnealing):
-            return method.log_normalizer(self._left(given)).value
+            return method.log_normalizer(self._remaining_problem(given)).value
         if method not in ("auto", "exact"):
             return self.field.log_partition(given, method=method)
         try:
@@ -146,8 +152,8 @@ class SpinSum:
         """Return an estimate of log Z, and warn that it is one."""
         if given is not None and not is_certain(given):
             return self.field.log_partition(given)
-        found = IsingAnnealing().log_normalizer(self._left(given))
-        warn_caller(
+        found = IsingAnnealing().log_normalizer(self._remaining_problem(given))
+        warn_user(
             f"log Z is an estimate by annealed importance sampling, {found.value:.8g} with "
             f"standard error {found.standard_error:.2g} and lower bound {found.bound:.8g}, as "
             f'{error.found} does not fit. Pass method="exact" to get an error instead, or '
@@ -156,7 +162,7 @@ class SpinSum:
         )
         return found.value
 
-    def _left(self, given: Any) -> IsingProblem:
+    def _remaining_problem(self, given: Any) -> IsingProblem:
         """Return the problem of the spins that are not given."""
         if given is None:
             return self.problem
@@ -483,3 +489,102 @@ class IsingModel:
                 "Build the model with the shape of the observations."
             )
         return array
+
+
+Method = str | Engine[IsingProblem, Any]
+
+MEANS = ("auto", "exact", "gibbs", "mean_field")
+MODES = ("max_flow", "icm", "exact")
+DENOISERS = (*MEANS, "max_flow", "icm")
+"""Methods that give every spin a value: its more probable one, or that of the best image."""
+
+
+def spin_inference(
+    problem: IsingProblem,
+    method: Method,
+    rng: np.random.Generator | int | None = None,
+    max_seconds: float = float("inf"),
+) -> Inference:
+    """Return means of all spins by "gibbs", "mean_field" or an engine.
+
+    Parameters
+    ----------
+    rng
+        Replaces the seed of Gibbs sampling, if given.
+    """
+    engines: dict[str, Any] = {"gibbs": IsingGibbs(), "mean_field": IsingMeanField()}
+    engine = engines.get(method) if isinstance(method, str) else method
+    if engine is None:
+        raise _unknown(method, MEANS)
+    if isinstance(engine, IsingGibbs) and rng is not None:
+        seed = int(np.random.default_rng(rng).integers(1 << 62))
+        engine = replace(engine, seed=seed)
+    return run(engine, problem, max_seconds=max_seconds)
+
+
+def modes_by(problem: IsingProblem, method: str) -> SpinAssignment:
+    """Return the most probable spins by "max_flow", or a local optimum by "icm"."""
+    if method == "max_flow":
+        return spin_cut(problem)
+    if method == "icm":
+        answer: SpinAssignment = run(IsingConditionalModes(), problem).posterior
+        return answer
+    raise _unknown(method, MODES)
+
+
+def check_method(method: Method, known: tuple[str, ...]) -> None:
+    """Raise if a method is a name that is not known."""
+    if isinstance(method, str) and method not in known:
+        raise _unknown(method, known)
+
+
+def _unknown(method: object, known: tuple[str, ...]) -> ValueError:
+    return ValueError(
+        f"method must be one of {list(known)}; found {method!r}. Check the spelling, or pass "
+        "an engine."
+    )
+
+
+LARGEST_SUM = 1e300
+"""Below it sums of a few log densities are finite."""
+
+
+def spin_problem(
+    structure: SpinStructure, coupling: Array, field: Array, log_constant: float
+) -> IsingProblem:
+    """Return the problem, as a grid for the fast loops where they serve it."""
+    _require_finite_sums(coupling, field)
+    graph = SpinGraph(structure.edges, coupling, np.ascontiguousarray(field).ravel())
+    problem = IsingProblem(graph, None, log_constant)
+    is_even = bool(np.all(coupling == coupling[:1]))
+    if not (structure.is_grid and len(structure.shape) == 2 and is_even):
+        return problem
+    weight = float(coupling[0]) if len(coupling) else 0.0
+    grid = SpinGrid(graph.field.reshape(structure.shape), weight, structure.is_periodic)
+    return replace(problem, grid=grid) if grid.is_served else problem
+
+
+def _require_finite_sums(coupling: Array, field: Array) -> None:
+    with np.errstate(over="ignore"):
+        total = np.abs(coupling).sum() + np.abs(field).sum()
+    if not total < LARGEST_SUM:
+        raise ValueError(
+            f"couplings and fields must add up to less than {LARGEST_SUM:g} in size, so that "
+            f"the log density of spins is finite; found {total:g}. Spins that are all but "
+            "bound need no coupling above 1,000."
+        )
+
+
+def spin_factors(names: Sequence[str], problem: IsingProblem) -> list[Factor]:
+    """Return one table per spin and per edge, whose product is the density."""
+    variables = [Variable(name, (-1, 1)) for name in names]
+    sign = np.array([-1.0, 1.0])
+    graph = problem.graph
+    factors = [
+        Factor((v,), np.exp(sign * h - abs(h)), abs(h))
+        for v, h in zip(variables, graph.field.tolist(), strict=True)
+    ]
+    for (i, j), w in zip(graph.edges.tolist(), graph.coupling.tolist(), strict=True):
+        table = np.exp(np.outer(sign, sign) * w - abs(w))
+        factors.append(Factor((variables[i], variables[j]), table, abs(w)))
+    return [*factors, Factor((), 1.0, problem.log_constant)]

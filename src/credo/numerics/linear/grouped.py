@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from credo.numerics.array import Array
 from credo.numerics.linear.moments import Moments
-from credo.numerics.parallel.row_block import over_row_blocks
+from credo.numerics.parallel.threads import over_row_blocks
 
 __all__ = [
     "group_binary_totals",

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.numerics.array import Array
-from credo.numerics.parallel.row_block import over_blocks
-from credo.numerics.parallel.threads import threads_for
+from credo.numerics.parallel.threads import over_blocks, threads_for
 from credo.numerics.plain_time import PlainTime, by_element
 
 if TYPE_CHECKING:

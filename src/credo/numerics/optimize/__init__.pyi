@@ -17,7 +17,7 @@ from credo.numerics.optimize.least_squares import (
 )
 from credo.numerics.optimize.least_squares import sum_of_squares as sum_of_squares
 from credo.numerics.optimize.minimum import Minimum as Minimum
-from credo.numerics.optimize.minimum import Status as Status
+from credo.numerics.optimize.minimum import MinimumStatus as MinimumStatus
 from credo.numerics.optimize.minimum import StepInfo as StepInfo
 from credo.numerics.optimize.minimum import Termination as Termination
 from credo.numerics.optimize.quadratic import QuadraticForm as QuadraticForm

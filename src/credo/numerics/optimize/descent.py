@@ -11,8 +11,8 @@ from credo.numerics.optimize.minimum import (
     Function,
     Gradient,
     Minimum,
+    MinimumStatus,
     Point,
-    Status,
     StepInfo,
     Termination,
     largest,
@@ -63,7 +63,8 @@ def gradient_descent(
     Notes
     -----
     Halving ends when a step no longer moves the parameters: the status is then
-    `Status.NO_DESCENT`, or `Status.VALUE_STEADY` if even the first step promised no change.
+    `MinimumStatus.NO_DESCENT`, or `MinimumStatus.VALUE_STEADY` if even the first step promised
+    no change.
 
     Examples
     --------
@@ -79,7 +80,7 @@ def gradient_descent(
     first = _METHODS[method] if step is None else step
     allowed = projection or _everywhere
 
-    def advance(point: Point, last: float | None) -> Move | Status:
+    def advance(point: Point, last: float | None) -> Move | MinimumStatus:
         if method == "fixed":
             x = allowed(point.x - first * point.gradient)
             return Move(x, float(function(x)), first)
@@ -106,7 +107,7 @@ class LineSearch:
 
 def back_track(
     function: Function, point: Point, direction: Array, search: LineSearch, rules: Termination
-) -> Move | Status:
+) -> Move | MinimumStatus:
     """Return the first of step, step/2, step/4, ... that lowers the value enough.
 
     The value must fall below ``value + sufficient * gradient . (x_new - x)``. A stationary
@@ -124,14 +125,14 @@ def back_track(
             return Move(x, value, step)
         step /= 2
     steady = rules.is_steady(point.value, point.value - promise)
-    return Status.VALUE_STEADY if steady else Status.NO_DESCENT
+    return MinimumStatus.VALUE_STEADY if steady else MinimumStatus.NO_DESCENT
 
 
 def descend(
     function: Function,
     gradient: Gradient,
     start: Array,
-    advance: Callable[[Point, float | None], Move | Status],
+    advance: Callable[[Point, float | None], Move | MinimumStatus],
     rules: Termination,
     projection: Projection = _everywhere,
 ) -> Minimum:
@@ -147,18 +148,18 @@ def descend(
     point = _first_point(function, gradient, start)
     trace: list[StepInfo] = []
     small = norm(point) < rules.gradient_norm
-    status = Status.GRADIENT_SMALL if small else None
+    status = MinimumStatus.GRADIENT_SMALL if small else None
     while status is None and len(trace) < rules.max_steps:
         move = advance(point, trace[-1].step if trace else None)
-        if isinstance(move, Status):
+        if isinstance(move, MinimumStatus):
             status = move
         elif not np.isfinite(move.value):
-            status = Status.DIVERGED
+            status = MinimumStatus.DIVERGED
         else:
             before, point = point, Point(move.x, move.value, as_float(gradient(move.x)))
             trace.append(StepInfo(point.value, norm(point), move.step))
             status = rules.status(before, point, trace[-1].gradient_norm)
-    ended = status or Status.MAX_STEPS
+    ended = status or MinimumStatus.MAX_STEPS
     return Minimum(point.x, point.value, point.gradient, ended, len(trace), tuple(trace))
 
 

@@ -9,13 +9,21 @@ import numpy as np
 
 from credo.numerics.array import Array
 
-__all__ = ["Function", "Gradient", "Minimum", "Point", "Status", "StepInfo", "Termination"]
+__all__ = [
+    "Function",
+    "Gradient",
+    "Minimum",
+    "MinimumStatus",
+    "Point",
+    "StepInfo",
+    "Termination",
+]
 
 Function = Callable[[Array], SupportsFloat]
 Gradient = Callable[[Array], Array]
 
 
-class Status(Enum):
+class MinimumStatus(Enum):
     """Why a search ended."""
 
     GRADIENT_SMALL = "gradient below tolerance"
@@ -29,7 +37,11 @@ class Status(Enum):
     @property
     def has_converged(self) -> bool:
         """Whether the search ended because it had arrived."""
-        return self not in (Status.MAX_STEPS, Status.NO_DESCENT, Status.DIVERGED)
+        return self not in (
+            MinimumStatus.MAX_STEPS,
+            MinimumStatus.NO_DESCENT,
+            MinimumStatus.DIVERGED,
+        )
 
 
 @dataclass(frozen=True)
@@ -73,7 +85,7 @@ class Minimum:
     x: Array
     value: float
     gradient: Array
-    status: Status
+    status: MinimumStatus
     n_steps: int
     trace: tuple[StepInfo, ...]
 
@@ -108,14 +120,14 @@ class Termination:
                     f"{name} must be 0 or more; found {setting}. Use 0 to switch a rule off."
                 )
 
-    def status(self, before: Point, after: Point, gradient_norm: float) -> Status | None:
+    def status(self, before: Point, after: Point, gradient_norm: float) -> MinimumStatus | None:
         """Return the rule that holds after a step, or None to go on."""
         if gradient_norm < self.gradient_norm:
-            return Status.GRADIENT_SMALL
+            return MinimumStatus.GRADIENT_SMALL
         if self.is_steady(before.value, after.value):
-            return Status.VALUE_STEADY
+            return MinimumStatus.VALUE_STEADY
         if largest(after.x - before.x) < self.parameter_change * max(1.0, largest(after.x)):
-            return Status.PARAMETERS_STEADY
+            return MinimumStatus.PARAMETERS_STEADY
         return None
 
     def is_steady(self, before: float, after: float) -> bool:

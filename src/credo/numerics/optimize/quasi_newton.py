@@ -13,7 +13,7 @@ from credo.numerics.optimize.minimum import (
     Function,
     Gradient,
     Minimum,
-    Status,
+    MinimumStatus,
     StepInfo,
     Termination,
 )
@@ -79,7 +79,11 @@ def lbfgs(
     return Minimum(found.x, float(found.fun), slope, status, found.nit, tuple(trace))
 
 
-def _status(code: int, message: str) -> Status:
+def _status(code: int, message: str) -> MinimumStatus:
     if code == 0:
-        return Status.GRADIENT_SMALL if "GRADIENT" in message else Status.VALUE_STEADY
-    return Status.MAX_STEPS if code == 1 else Status.NO_DESCENT
+        return (
+            MinimumStatus.GRADIENT_SMALL
+            if "GRADIENT" in message
+            else MinimumStatus.VALUE_STEADY
+        )
+    return MinimumStatus.MAX_STEPS if code == 1 else MinimumStatus.NO_DESCENT

@@ -13,8 +13,8 @@ from credo.numerics.optimize.minimum import (
     Function,
     Gradient,
     Minimum,
+    MinimumStatus,
     Point,
-    Status,
     Termination,
 )
 
@@ -55,7 +55,7 @@ def newton(
     """
     rules = termination or Termination()
 
-    def advance(point: Point, last: float | None) -> Move | Status:
+    def advance(point: Point, last: float | None) -> Move | MinimumStatus:
         direction = _descent_direction(point.gradient, as_float(hessian(point.x)))
         return back_track(function, point, direction, LineSearch(), rules)
 
@@ -76,7 +76,7 @@ class Root:
 
     x: float
     value: float
-    status: Status
+    status: MinimumStatus
     n_steps: int
     trace: tuple[float, ...]
 
@@ -101,20 +101,20 @@ def newton_root(
     """
     x, value = float(start), float(function(start))
     trace: list[float] = []
-    status = Status.ROOT_FOUND if abs(value) <= tolerance else None
+    status = MinimumStatus.ROOT_FOUND if abs(value) <= tolerance else None
     while status is None and len(trace) < max_steps:
         found = _closer(function, x, value, float(derivative(x)))
         if found is None:
-            status = Status.NO_DESCENT
+            status = MinimumStatus.NO_DESCENT
             break
         small_step = abs(found[0] - x) <= tolerance * max(1.0, abs(found[0]))
         x, value = found
         trace.append(x)
         if abs(value) <= tolerance:
-            status = Status.ROOT_FOUND
+            status = MinimumStatus.ROOT_FOUND
         elif small_step:
-            status = Status.PARAMETERS_STEADY
-    return Root(x, value, status or Status.MAX_STEPS, len(trace), tuple(trace))
+            status = MinimumStatus.PARAMETERS_STEADY
+    return Root(x, value, status or MinimumStatus.MAX_STEPS, len(trace), tuple(trace))
 
 
 def bracketed_root(

@@ -1,26 +1,38 @@
-"""How many threads matrix products take: chosen by the size of the work, in this one place.
+"""Threads: how many a piece of work takes, chosen by its size in this one place.
 
 BLAS starts threads for products of a few microseconds, which then cost more than they bring,
 and much more on a busy machine. Small work then gives the same bits however many threads are
-allowed; large work differs by rounding, as its products do.
+allowed; large work differs by rounding, as its products do. Work in credo's own hands is shared
+by the cores item by item, in blocks of rows, or in short parts that come many times over.
 """
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import copy_context
 from functools import cache
+from itertools import pairwise
 from threading import Lock, Thread
 from typing import Any, Generic, TypeVar
 
+import numpy as np
 from scipy import linalg
 from threadpoolctl import ThreadpoolController
 
-from credo.numerics.parallel.row_block import n_cores
+__all__ = [
+    "in_parts",
+    "n_cores",
+    "over_blocks",
+    "over_row_blocks",
+    "side_by_side",
+    "threads_for",
+    "threads_for_matrix",
+]
 
-__all__ = ["side_by_side", "threads_for", "threads_for_matrix"]
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -145,3 +157,72 @@ _ONE = _OneThread()
 def _libraries(loaded: object) -> ThreadpoolController:
     """Return the BLAS libraries of NumPy and SciPy, both of which are loaded by then."""
     return ThreadpoolController().select(user_api="blas")
+
+
+BLOCK_ENTRIES = 1 << 21
+"""Numbers in a block: large enough to be worth a thread, and the same on every machine."""
+
+
+def over_row_blocks(work: Callable[[slice], T], n_rows: int, n_columns: int) -> list[T]:
+    """Return what ``work`` gives for each block of rows, in order.
+
+    The blocks depend on the shape alone, so that sums do not differ in rounding from one
+    machine to the next.
+
+    Examples
+    --------
+    >>> over_row_blocks(lambda rows: (rows.start, rows.stop), n_rows=3, n_columns=1 << 20)
+    [(0, 2), (2, 3)]
+    """
+    return over_blocks(work, n_rows, max(1, BLOCK_ENTRIES // max(n_columns, 1)))
+
+
+def over_blocks(work: Callable[[slice], T], n_rows: int, size: int) -> list[T]:
+    """Return what ``work`` gives for each block of ``size`` rows, in order.
+
+    Threads are plain Python threads around loops that release the interpreter: such loops may
+    be called from other threads and after a fork.
+    """
+    blocks = [slice(i, min(i + size, n_rows)) for i in range(0, max(n_rows, 1), size)]
+    if len(blocks) == 1:
+        return [work(blocks[0])]
+    with ThreadPoolExecutor(min(len(blocks), n_cores())) as threads:
+        return list(threads.map(work, blocks))
+
+
+def n_cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+_WORTH_A_THREAD = 200_000
+
+
+def in_parts(work: Callable[[int, int], None], n: int, size: int) -> None:
+    """Run ``work(start, stop)`` on parts of 0 to n - 1, on all cores if that is worth it."""
+    n_threads = min(n_cores(), n)
+    if size < _WORTH_A_THREAD or n_threads == 1:
+        work(0, n)
+        return
+    edges = np.linspace(0, n, min(n, 4 * n_threads) + 1).astype(int).tolist()
+    turn = iter(list(pairwise(edges)))
+
+    def take_turns() -> None:
+        for start, stop in turn:
+            work(start, stop)
+
+    # The calling thread takes its turns as well; a pool does not survive a fork.
+    pool = _pool(os.getpid())
+    others = [pool.submit(take_turns) for _ in range(n_threads - 1)]
+    take_turns()
+    for other in others:
+        # A thread that has not come to it yet would find nothing left to do.
+        if not other.cancel():
+            other.result()
+
+
+@cache
+def _pool(process: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max_workers=max(n_cores() - 1, 1))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from credo.numerics.array import Array
-from credo.numerics.parallel.row_block import over_row_blocks
+from credo.numerics.parallel.threads import over_row_blocks
 from credo.numerics.plain_time import PlainTime, by_element
 
 __all__ = ["add_binary", "add_polya", "add_student_t", "class_probability"]

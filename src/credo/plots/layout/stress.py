@@ -81,7 +81,7 @@ def _between(control: Array, first: float, last: float) -> Array:
 
 STEPS = 150
 # Nobody sees a move of a thousandth of an edge.
-CLOSE = 1e-3
+SMALLEST_MOVE = 1e-3
 PUSHES = 200
 LENGTH = 1.25
 
@@ -160,7 +160,7 @@ def _least_stress(distance: Array) -> Array:
         moved = inverse @ (pull.sum(axis=1)[:, None] * place - pull @ place)
         change = float(np.abs(moved - place).max())
         place = moved
-        if change < CLOSE:
+        if change < SMALLEST_MOVE:
             break
     return _turned(place)
 

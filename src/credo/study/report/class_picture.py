@@ -7,11 +7,11 @@ import numpy as np
 from credo.decisions.loss_matrix import LossMatrix
 from credo.evaluation.classes.ranking import roc_curve
 from credo.evaluation.classes.reliability import reliability_curve
+from credo.plots.calibration import drawn_reliability
 from credo.plots.confusion import drawn_confusion
 from credo.plots.decision import drawn_losses
 from credo.plots.drawing import COLORS, Dependence, DependenceLine, RocCurves, Shares
 from credo.plots.ranking import drawn_roc
-from credo.plots.reliability import drawn_reliability
 from credo.study.partial_dependence import Profile
 from credo.study.report.content import Picture
 from credo.study.report.picture import SMALL, SQUARE, list_size, tick_names

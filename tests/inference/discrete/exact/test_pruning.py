@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from credo.inference.discrete.exact.plan_outline import connected_to, without_barren
+from credo.inference.discrete.exact.plan import connected_to, without_barren
 from credo.inference.discrete.exact_inference import TableInference
 from credo.inference.discrete.factor_problem import FactorProblem, Table, table_of
 from credo.inference.discrete.findings import Findings

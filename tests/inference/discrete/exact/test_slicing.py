@@ -4,8 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from credo.inference.discrete.exact.plan import TablePlan
-from credo.inference.discrete.exact.plan_outline import Question, sketch
+from credo.inference.discrete.exact.plan import Question, TablePlan, outline
 from credo.inference.discrete.exact.slicing import SlicedPlan, slice_variables
 from credo.inference.discrete.factor_problem import FactorProblem, table_of
 from credo.inference.engine.error import InferenceTooLarge
@@ -33,7 +32,7 @@ def in_pieces(problem, question, share):
 
     Where no pieces are that small, the share is raised until some are.
     """
-    whole = sketch(problem, question)
+    whole = outline(problem, question)
     try:
         small, sliced = slice_variables(problem, whole, share * whole.bytes, 60.0)
     except InferenceTooLarge:
@@ -51,7 +50,7 @@ def test_marginals_in_pieces_equal_those_of_the_whole(seed, is_directed, share):
     problem = random_problem(rng, zeros=0.1, is_directed=is_directed)
     question = Question("marginals", tuple(range(1, 7)), (0,))
     codes = rng.integers(problem.n_states[0], size=(1, 3))
-    whole = TablePlan(sketch(problem, question))
+    whole = TablePlan(outline(problem, question))
     pieces = in_pieces(problem, question, share)
     assert pieces.sliced
     expected, found = whole.run(codes), pieces.run(codes)
@@ -127,9 +126,9 @@ def test_more_pieces_than_fit_in_one_batch_are_averaged():
     tables = [table_of((i, (i + 1) % 12), rng.random((2, 2)) + 0.1) for i in range(12)]
     problem = FactorProblem((2,) * 12, (*tables, table_of((0,), np.array([0.02, 1.0]))))
     question, sliced = Question("marginals", tuple(range(12))), tuple(range(11))
-    small = sketch(problem, Question("marginals", (11,), sliced, sliced=sliced))
+    small = outline(problem, Question("marginals", (11,), sliced, sliced=sliced))
     plan = SlicedPlan(TablePlan(small), question, sliced, problem.n_states)
-    found, whole = plan.run(np.zeros((0, 2))), TablePlan(sketch(problem, question))
+    found, whole = plan.run(np.zeros((0, 2))), TablePlan(outline(problem, question))
     expected = whole.run(np.zeros((0, 2)))
     assert_allclose(found.log_total, expected.log_total, rtol=1e-12)
     places = {scope[0]: column for scope, column in whole.outputs}
@@ -180,7 +179,7 @@ def test_likelihoods_tilt_every_piece():
 
 def test_pieces_that_would_take_too_long_are_refused_with_the_cost_of_the_whole():
     problem = random_problem(np.random.default_rng(6))
-    whole = sketch(problem, Question("total"))
+    whole = outline(problem, Question("total"))
     with pytest.raises(InferenceTooLarge) as caught:
         slice_variables(problem, whole, whole.bytes / 2, 1e-12)
     assert (caught.value.cells, caught.value.bytes) == (whole.cells, whole.bytes)

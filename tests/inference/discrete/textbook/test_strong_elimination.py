@@ -25,7 +25,7 @@ from credo.inference.discrete.textbook.strong_elimination import (
 )
 from credo.inference.engine.error import ImpossibleFindings
 from credo.inference.hybrid.gaussian_network import GaussianNetwork
-from credo.inference.hybrid.strong_inference import HybridProblem
+from credo.inference.hybrid.strong_inference import HybridInference
 
 A, B = Variable("a", ("lo", "hi")), Variable("b", (0, 1, 2))
 X, Y, Z = Variable("x"), Variable("y"), Variable("z")
@@ -137,7 +137,7 @@ def test_reals_go_before_discrete_ones_and_every_step_can_be_checked():
 
 @pytest.mark.parametrize("given", GIVEN[:3], ids=str)
 def test_the_engine_for_hybrid_networks_gives_the_same_answers(given):
-    problem = HybridProblem(network())
+    problem = HybridInference(network())
     known = Findings.of({}, given)
     found = eliminate_strongly(hybrid_factors(network()), "a", given)
     assert_allclose(problem.log_prob(known)[0], found.log_evidence, rtol=1e-10, atol=1e-12)

@@ -74,12 +74,12 @@ class IteratedConditionalModes:
         """Return random joint states."""
         flat = FlatProblem.of(problem)
         states = flat.starts(self.n_starts, np.random.default_rng(self.seed))
-        return _valued(flat, states)
+        return _state(flat, states)
 
     def step(self, problem: FactorProblem, state: ModeState) -> tuple[ModeState, Info]:
         """Let every variable of every start move once."""
         states, n_moved = mode_sweep(state.flat.net, state.states)
-        after = _valued(state.flat, states)
+        after = _state(state.flat, states)
         return after, Info(float(after.log_density.max()), float(n_moved))
 
     def posterior(
@@ -91,5 +91,5 @@ class IteratedConditionalModes:
         return found, float("nan"), "none"
 
 
-def _valued(flat: FlatProblem, states: NDArray[np.intp]) -> ModeState:
+def _state(flat: FlatProblem, states: NDArray[np.intp]) -> ModeState:
     return ModeState(flat, states, log_densities(flat.net, states) + flat.log_scale)

@@ -8,22 +8,27 @@ Where tables have zeros the bound is minus infinity unless the product of all ``
 of them, and a uniform start does not. So a start is a single joint state of positive density,
 whose bound is its log density; each update then widens as far as the others allow, and never
 onto a zero. What is found depends on the start, so there are several, and the best bound wins.
+
+Sweeps and bounds are compiled loops; numba loads on the first call, never at import.
 """
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
 from typing import Self
 
 import numpy as np
 
 from credo.inference.discrete.approximate.flat_problem import FlatProblem
 from credo.inference.discrete.factor_problem import FactorProblem, TableMarginals
-from credo.inference.discrete.loops.mean_field import mean_field_bound, mean_field_sweep
+from credo.inference.discrete.loops.flat_tables import FlatTables
 from credo.inference.engine.engine import Info
 from credo.numerics.array import Array
 
-__all__ = ["MeanFieldState", "TableMeanField"]
+__all__ = ["MeanFieldState", "TableMeanField", "mean_field_bound", "mean_field_sweep"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,3 +146,33 @@ def _points(flat: FlatProblem, engine: TableMeanField) -> Array:
 
 def _bounds(flat: FlatProblem, probability: Array) -> Array:
     return np.array([mean_field_bound(flat.net, row) + flat.log_scale for row in probability])
+
+
+def mean_field_sweep(net: FlatTables, probability: Array) -> tuple[Array, float]:
+    """Return the distributions after each has been made the best in turn, and their change.
+
+    Parameters
+    ----------
+    probability
+        One entry per state of every variable, end to end.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from credo.inference.discrete.loops.flat_tables import flat_tables
+    >>> net = flat_tables([2], [(0,)], [np.array([1.0, 3.0])])
+    >>> mean_field_sweep(net, np.array([0.5, 0.5]))
+    (array([0.25, 0.75]), 0.25)
+    """
+    after = probability.copy()
+    return after, float(_loops().ascend(net, after))
+
+
+def mean_field_bound(net: FlatTables, probability: Array) -> float:
+    """Return the lower bound of the log partition: expected log entries plus entropy."""
+    return float(_loops().bound(net, probability))
+
+
+@cache
+def _loops() -> ModuleType:
+    return importlib.import_module("credo.inference.discrete.loops._loops_mean_field")

@@ -15,7 +15,7 @@ from math import log2
 
 __all__ = ["ContractionTree", "Leaf", "Node", "contraction_tree"]
 
-MANY = 12
+MOST_COMPARED = 12
 """Above so many tables in one product, the two smallest are joined without comparing pairs."""
 
 Scope = frozenset[int]
@@ -165,7 +165,7 @@ def _eliminate(forest: _Forest, variable: int, allowed: Collection[int] | None) 
 def _join_all(forest: _Forest, bucket: list[int], allowed: Collection[int] | None) -> None:
     heap = [(forest.size(forest.nodes[i].scope), i) for i in bucket]
     heapify(heap)
-    while len(heap) > MANY:
+    while len(heap) > MOST_COMPARED:
         (_, left), (_, right) = heappop(heap), heappop(heap)
         joined = forest.join(left, right, allowed)
         heappush(heap, (forest.size(forest.nodes[joined].scope), joined))

@@ -1,29 +1,50 @@
-"""Exact inference in discrete networks, compiled once per set of observed variables.
+"""Exact inference in discrete networks by variable elimination, planned once per pattern.
 
-The tables that matter are multiplied along a binary tree, each variable summed out as soon as
-no other table has it. What does not depend on the findings is computed when the plan is made;
-the rest is a flat list of operations that a fused loop runs on eight rows of findings at a
-time. Values are rescaled at every step with the logs kept, and rows whose tables span more
-than a product of two can hold are run again in the log domain. For draws and most probable
-states the program is walked back, to find which states each sum or maximum came from.
+A plan is first made by names, which gives its cost: nothing is allocated for one that does not
+fit. Tables that a question does not need, those of barren nodes and of parts that the findings
+separate, are pruned. The others are multiplied along a binary tree, each variable summed out as
+soon as no other table has it; with all marginals wanted this is a junction tree, up and down.
+
+What does not depend on the findings is computed when the plan is made; the rest is a flat list
+of operations that a fused loop runs on eight rows of findings at a time. Values are rescaled at
+every step with the logs kept, and rows whose tables span more than a product of two can hold
+are run again in the log domain. For draws and most probable states the program is walked back,
+to find which states each sum or maximum came from. Plans that were used lately are kept as long
+as their arrays fit the memory together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
+from threading import Lock
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from credo.inference.discrete.exact.buffers import Layout
-from credo.inference.discrete.exact.contraction_tree import ContractionTree
-from credo.inference.discrete.exact.operations import Schedule
-from credo.inference.discrete.exact.plan_outline import Sketch
-from credo.inference.discrete.exact.program import Program, Source, cell_strides, write_program
+from credo.graphs.structure.elimination_order import elimination_order
+from credo.inference.discrete.exact.contraction_tree import (
+    ContractionTree,
+    Leaf,
+    contraction_tree,
+)
+from credo.inference.discrete.exact.program import (
+    BufferPlan,
+    OperationList,
+    Program,
+    Source,
+    buffer_plan,
+    cell_strides,
+    n_offsets,
+    operation_list,
+    write_program,
+)
+from credo.inference.discrete.factor_problem import FactorProblem, Table
 from credo.inference.discrete.loops.contraction import (
     FLOOR,
     LANES,
@@ -33,21 +54,291 @@ from credo.inference.discrete.loops.contraction import (
     StepColumn,
 )
 from credo.numerics.array import Array
-from credo.numerics.parallel.cores import in_parts
-from credo.numerics.parallel.row_block import n_cores
+from credo.numerics.parallel.threads import in_parts, n_cores
 
 __all__ = [
+    "PlanCache",
+    "PlanOutline",
+    "Question",
+    "Sized",
     "TableAnswer",
     "TablePlan",
+    "connected_to",
+    "outline",
+    "without_barren",
     "write_trace",
 ]
+
+
+def without_barren(tables: Sequence[Table], wanted: Collection[int]) -> list[Table]:
+    """Return the tables without conditional distributions that sum to one and tell nothing.
+
+    A variable is barren if it is neither asked for nor known and occurs in no table but its own
+    conditional distribution; removing that table may make its parents barren in turn.
+    """
+    homes: dict[int, set[int]] = {}
+    for number, table in enumerate(tables):
+        for variable in table.scope:
+            homes.setdefault(variable, set()).add(number)
+    child_of = {number: table.child for number, table in enumerate(tables)}
+    stack = [i for i, child in child_of.items() if child is not None and child not in wanted]
+    removed: set[int] = set()
+    while stack:
+        number = stack.pop()
+        child = child_of[number]
+        if number in removed or child is None or child in wanted or homes[child] != {number}:
+            continue
+        removed.add(number)
+        for variable in tables[number].scope:
+            homes[variable].discard(number)
+            stack.extend(homes[variable])
+    return [table for number, table in enumerate(tables) if number not in removed]
+
+
+def connected_to(
+    tables: Sequence[Table],
+    targets: Collection[int],
+    known: Collection[int],
+    links: Sequence[tuple[int, ...]] = (),
+) -> list[Table]:
+    """Return the tables that tell something about the targets, or may forbid the findings.
+
+    Given the known variables a network falls into parts. A part without targets changes the
+    answer only if its tables are not positive everywhere: then the findings may be impossible.
+    Variables may be linked by further tables, whose scopes are ``links``.
+    """
+    parts = _parts([*(table.scope for table in tables), *links], known)
+    asked = {parts[i] for i in targets if i in parts}
+    home = [next((parts[i] for i in t.scope if i not in known), None) for t in tables]
+    doubtful = {
+        part
+        for part, table in zip(home, tables, strict=True)
+        if part is not None and part not in asked and table.values.min() <= 0
+    }
+    needed = asked | doubtful
+    return [
+        table
+        for part, table in zip(home, tables, strict=True)
+        if part in needed or (part is None and table.values.min() <= 0)
+    ]
+
+
+def _parts(scopes: Sequence[tuple[int, ...]], known: Collection[int]) -> dict[int, int]:
+    """Return the part of each unknown variable, named by one of its variables."""
+    root: dict[int, int] = {}
+
+    def find(variable: int) -> int:
+        while root[variable] != variable:
+            root[variable] = root[root[variable]]
+            variable = root[variable]
+        return variable
+
+    for scope in scopes:
+        free = [i for i in scope if i not in known]
+        for variable in free:
+            root.setdefault(variable, variable)
+        for variable in free[1:]:
+            root[find(variable)] = find(free[0])
+    return {variable: find(variable) for variable in root}
+
+
+CELLS_PER_SECOND = 7e8
+SECONDS_PER_OPERATION = 1e-7
+SECONDS_PER_OPERATION_IN_TILES = 2.5e-8
+BYTES, OFFSET_BYTES = 8, 4
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of a problem once some variables are known.
+
+    Attributes
+    ----------
+    kind
+        "marginals" of single variables, the "joint" table of some, the "total" (partition
+        function alone), the "best" joint state, or a random "draw".
+    targets
+        Variables asked about; for "best" those that are maximized, the others being summed
+        out. Ignored by "total" and "draw".
+    observed
+        Variables whose states are given, row by row.
+    weighted
+        Variables of each table that is given row by row, such as one for a likelihood.
+    sliced
+        Observed variables that nobody knows: they are fixed in turn, and the answers added up.
+    """
+
+    kind: Literal["marginals", "joint", "total", "best", "draw"]
+    targets: tuple[int, ...] = ()
+    observed: tuple[int, ...] = ()
+    weighted: tuple[tuple[int, ...], ...] = ()
+    sliced: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class PlanOutline:
+    """A plan by names only: what it would cost, before any array is made."""
+
+    question: Question
+    n_states: tuple[int, ...]
+    sources: tuple[Source, ...]
+    leaves: tuple[Leaf, ...]
+    tree: ContractionTree
+    steps: OperationList
+    place: BufferPlan
+    isolated: tuple[int, ...]
+
+    @property
+    def log_constant(self) -> float:
+        """Log of the scales of the tables, and of the states of variables no table has."""
+        scales = [self.sources[i].table for i in sorted(self.steps.counted)]
+        maximized = self.question.targets if self.question.kind == "best" else ()
+        free = [i for i in (*self.steps.free, *self.isolated) if i not in maximized]
+        return float(
+            sum(np.log(self.n_states[i]) for i in free)
+            + sum(table.log_scale for table in scales if table is not None)
+        )
+
+    @property
+    def width(self) -> int:
+        """Variables of the largest product, less one."""
+        return self.steps.width
+
+    @property
+    def cells(self) -> int:
+        """Multiplications per row of findings."""
+        return self.steps.cells
+
+    @cached_property
+    def bytes(self) -> int:
+        """Memory that the plan holds and takes for one row of findings, at most.
+
+        That is its tables, the whole tables behind those that findings are read from, and the
+        offsets of their cells; the operations themselves, a few hundred bytes each, are not
+        counted, nor is the copy of the fixed tables in logs that rows may ask for whose range
+        is beyond plain numbers.
+        """
+        tables = self.place.moving_cells + self.place.fixed_cells + self._raw_cells
+        walks = self.question.kind in ("best", "draw")
+        offsets = n_offsets(self.steps, self.n_states, self.sources, walks)
+        return BYTES * tables + OFFSET_BYTES * offsets
+
+    @property
+    def seconds(self) -> float:
+        """Rough time for one row of findings, one core."""
+        return self.seconds_for(1, 0.0)
+
+    def seconds_for(self, n_rows: int, max_bytes: float) -> float:
+        """Return the rough time for some rows, which run in tiles if these fit the memory."""
+        tile = BYTES * LANES * self.place.moving_cells
+        in_tiles = n_rows >= LANES and tile <= max_bytes
+        each = SECONDS_PER_OPERATION_IN_TILES if in_tiles else SECONDS_PER_OPERATION
+        return n_rows * (self.cells / CELLS_PER_SECOND + len(self.steps.steps) * each)
+
+    @property
+    def _raw_cells(self) -> int:
+        """Cells of the tables that findings are read from."""
+        leaves = [value.leaf for value in self.steps.values if value.moves]
+        tables = [self.sources[leaf].table for leaf in leaves if leaf is not None]
+        return sum(table.values.size for table in tables if table is not None)
+
+
+def outline(problem: FactorProblem, question: Question, effort: float = 1.0) -> PlanOutline:
+    """Return the plan of a question by names, with what it costs."""
+    known = frozenset(question.observed)
+    tables = _relevant(problem, question, known)
+    sources, leaves = _leaves(tables, problem.n_states, question, known)
+    targets = frozenset(question.targets)
+    involved = frozenset().union(*(leaf.scope for leaf in leaves))
+    kept = targets & involved if question.kind == "joint" else frozenset()
+    phases = _phases(leaves, problem.n_states, question, involved - kept, effort)
+    tree = contraction_tree(leaves, phases, problem.n_states, kept)
+    steps = operation_list(
+        tree,
+        leaves,
+        problem.n_states,
+        marginals_of=targets if question.kind == "marginals" else frozenset(),
+        takes_max=targets if question.kind == "best" else frozenset(),
+    )
+    place = buffer_plan(steps, keeps_all=question.kind in ("best", "draw"))
+    mentioned = known.union(*(t.scope for t in problem.tables), *question.weighted)
+    isolated = tuple(i for i in range(len(problem.n_states)) if i not in mentioned)
+    return PlanOutline(
+        question, problem.n_states, sources, leaves, tree, steps, place, isolated
+    )
+
+
+def _relevant(problem: FactorProblem, question: Question, known: frozenset[int]) -> list[Table]:
+    wanted = known.union(question.targets, *question.weighted)
+    if question.kind in ("total", "joint", "marginals"):
+        tables = without_barren(problem.tables, wanted)
+    else:
+        tables = list(problem.tables)
+    if question.kind == "joint":
+        # A part cut off by a sliced variable still tells how much each of its states weighs.
+        known = known.difference(question.sliced)
+        tables = connected_to(tables, frozenset(question.targets), known, question.weighted)
+    return tables
+
+
+def _leaves(
+    tables: Sequence[Table], n_states: Sequence[int], question: Question, known: frozenset[int]
+) -> tuple[tuple[Source, ...], tuple[Leaf, ...]]:
+    sums = question.kind in ("marginals", "total", "joint")
+    sources, leaves = [], []
+    for table in tables:
+        observed = tuple(i for i in table.scope if i in known)
+        scope = frozenset(table.scope) - known
+        child = table.child if sums and table.child in scope else None
+        sources.append(Source(table, observed))
+        leaves.append(Leaf(scope, bool(observed), child))
+    row = 0
+    for weighted in question.weighted:
+        sources.append(Source(None, weighted, row))
+        leaves.append(Leaf(frozenset(weighted), True))
+        row += prod(n_states[i] for i in weighted)
+    return tuple(sources), tuple(leaves)
+
+
+def _phases(
+    leaves: Sequence[Leaf],
+    n_states: Sequence[int],
+    question: Question,
+    going: frozenset[int],
+    effort: float,
+) -> list[list[int]]:
+    """Return the order of elimination; sums come before maxima."""
+    involved = sorted(frozenset().union(*(leaf.scope for leaf in leaves)))
+    place = {variable: i for i, variable in enumerate(involved)}
+    neighbors: list[set[int]] = [set() for _ in involved]
+    for leaf in leaves:
+        group = [place[i] for i in leaf.scope]
+        for i in group:
+            neighbors[i].update(group)
+    for i, others in enumerate(neighbors):
+        others.discard(i)
+    targets = question.targets if question.kind in ("best", "joint") else ()
+    last = [place[i] for i in targets if i in place]
+    states = [n_states[i] for i in involved]
+    mixed = question.kind == "best" and 0 < len(last) < len(involved)
+    waits = last if mixed or question.kind == "joint" else ()
+    found = elimination_order(neighbors, states, last=waits, effort=effort)
+    order = [involved[i] for i in found.order if involved[i] in going]
+    if not mixed:
+        return [order]
+    chosen = frozenset(question.targets)
+    return [[i for i in order if i not in chosen], [i for i in order if i in chosen]]
 
 
 Integers = NDArray[np.int64]
 
 
 def write_trace(
-    plan: Schedule, tree: ContractionTree, place: Layout, n_states: Sequence[int], one: int
+    plan: OperationList,
+    tree: ContractionTree,
+    place: BufferPlan,
+    n_states: Sequence[int],
+    one: int,
 ) -> tuple[Integers, NDArray[np.int32]]:
     """Return the steps of a walk from the roots down, and their offsets.
 
@@ -58,7 +349,7 @@ def write_trace(
     one
         Where in the fixed memory the one lies that stands for a missing table.
     """
-    writer = _Writer(plan, place, n_states, one)
+    writer = _TraceWriter(plan, place, n_states, one)
     read = {value.leaf: i for i, value in enumerate(plan.values) if value.leaf is not None}
     steps = []
     for node in reversed(tree.nodes):
@@ -75,9 +366,9 @@ def write_trace(
 
 
 @dataclass
-class _Writer:
-    plan: Schedule
-    place: Layout
+class _TraceWriter:
+    plan: OperationList
+    place: BufferPlan
     n_states: Sequence[int]
     one: int
     pool: IndexPool = field(default_factory=IndexPool)
@@ -139,7 +430,7 @@ class TablePlan:
 
     Attributes
     ----------
-    sketch
+    outline
         What is asked, and the operations by names.
     max_bytes
         Memory that rows side by side may take; where less than a tile fits, they run one by
@@ -154,23 +445,23 @@ class TablePlan:
     Examples
     --------
     >>> from credo.inference.discrete.factor_problem import FactorProblem, Table
-    >>> from credo.inference.discrete.exact.plan_outline import Question, sketch
+    >>> from credo.inference.discrete.exact.plan import Question, outline
     >>> prior, test = Table((0,), np.array([0.1, 0.9])), np.array([[0.8, 0.2], [0.3, 0.7]])
     >>> problem = FactorProblem((2, 2), (prior, Table((0, 1), test, child=1)))
-    >>> plan = TablePlan(sketch(problem, Question("marginals", targets=(0,), observed=(1,))))
+    >>> plan = TablePlan(outline(problem, Question("marginals", targets=(0,), observed=(1,))))
     >>> answer = plan.run(np.array([[0, 1]]))
     >>> answer.columns.round(3).tolist()
     [[0.229, 0.771], [0.031, 0.969]]
     """
 
-    sketch: Sketch
+    outline: PlanOutline
     max_bytes: float = float("inf")
     program: Program = field(init=False)
     log_fixed_total: float = field(init=False)
     is_wide: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        made = self.sketch
+        made = self.outline
         rows = {variable: row for row, variable in enumerate(made.question.observed)}
         program = write_program(made.steps, made.place, made.n_states, made.sources, rows)
         total, is_wide = _run_fixed(program, program.fixed, False)
@@ -263,7 +554,7 @@ class TablePlan:
 
     def _known_states(self, rows: Rows, rng: Generator | None, n_draws: int) -> States:
         """Return states with those filled in that are given, or that nothing depends on."""
-        made, n_rows = self.sketch, len(rows.log_total)
+        made, n_rows = self.outline, len(rows.log_total)
         found = np.full((n_rows, n_draws, len(made.n_states)), -1, dtype=np.intp)
         found[:, :, list(made.question.observed)] = rows.codes.T[:, None]
         for i in made.isolated:
@@ -305,11 +596,11 @@ class TablePlan:
         return Rows(given, weight, columns, np.zeros(n), np.zeros(n, dtype=bool)), logs
 
     def _arena(self, n_lanes: int = 1) -> Array:
-        return np.empty(max(self.sketch.place.moving_cells, 1) * n_lanes)
+        return np.empty(max(self.outline.place.moving_cells, 1) * n_lanes)
 
     @cached_property
     def _walk(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        made, one = self.sketch, len(self.program.fixed) - 1
+        made, one = self.outline, len(self.program.fixed) - 1
         return write_trace(made.steps, made.tree, made.place, made.n_states, one)
 
     @cached_property
@@ -319,7 +610,7 @@ class TablePlan:
 
     def _run_plain(self, rows: Rows) -> None:
         n_rows = len(rows.log_total)
-        tile = self.sketch.place.moving_cells * LANES * rows.log_total.itemsize
+        tile = self.outline.place.moving_cells * LANES * rows.log_total.itemsize
         if n_rows < FEW_ROWS or tile > self.max_bytes:
             self._loop.run_rows(rows, self._arena())
             return
@@ -332,7 +623,7 @@ class TablePlan:
         if tile * n_cores() > self.max_bytes:
             work(0, n_tiles)
         else:
-            in_parts(work, n_tiles, n_rows * self.sketch.cells)
+            in_parts(work, n_tiles, n_rows * self.outline.cells)
 
     def _run_log(self, rows: Rows, row: int, arena: Array, logs: Array | None) -> None:
         loop, total = self._log_loop
@@ -353,7 +644,7 @@ class TablePlan:
         total, _ = _run_fixed(program, fixed, True)
         return Loop(
             program.moving_steps, program.index, fixed
-        ), self.sketch.log_constant + total
+        ), self.outline.log_constant + total
 
 
 def _run_fixed(program: Program, fixed: Array, is_log: bool) -> tuple[float, bool]:
@@ -375,3 +666,81 @@ def _too_low(logs: Array | None) -> NDArray[np.bool_]:
 def _spans_too_much(sources: Sequence[Source]) -> bool:
     tables = [source.table.values for source in sources if source.table is not None]
     return any(bool(np.any((values > 0) & (values < FLOOR))) for values in tables)
+
+
+class Sized(Protocol):
+    """Anything that knows how much memory its arrays take."""
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of the arrays that it holds now."""
+        ...
+
+
+Key = TypeVar("Key", bound=Hashable)
+Plan = TypeVar("Plan", bound=Sized)
+
+
+class PlanCache(Generic[Key, Plan]):
+    """Plans by what they answer; those unused for longest go first. Safe to share by threads.
+
+    A plan that grows while it is kept counts with its new size when the next one is made. The
+    latest plan is kept whatever it takes. A copy, and what comes out of a pickle, is empty.
+
+    Parameters
+    ----------
+    max_plans
+        Most plans that are kept, however small.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> cache = PlanCache(max_plans=2)
+    >>> for size in (10, 20, 30):
+    ...     _ = cache.put(size, SimpleNamespace(n_bytes=size), max_bytes=1000.0)
+    >>> 10 in cache, 20 in cache, cache.n_bytes
+    (False, True, 50)
+    """
+
+    def __init__(self, max_plans: int = 64) -> None:
+        self.max_plans = max_plans
+        self._plans: OrderedDict[Key, Plan] = OrderedDict()
+        self._lock = Lock()
+
+    def __len__(self) -> int:
+        return len(self._plans)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._plans
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.max_plans,)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of all plans as they are now."""
+        with self._lock:
+            return sum(plan.n_bytes for plan in self._plans.values())
+
+    def get(self, key: Key) -> Plan | None:
+        """Return the plan of a key, now the latest, or None."""
+        with self._lock:
+            kept = self._plans.get(key)
+            if kept is not None:
+                self._plans.move_to_end(key)
+            return kept
+
+    def put(self, key: Key, plan: Plan, max_bytes: float) -> Plan:
+        """Return the plan after keeping it; of two threads that made one, the first wins.
+
+        The oldest plans go until the rest fits.
+        """
+        with self._lock:
+            first = self._plans.setdefault(key, plan)
+            self._plans.move_to_end(key)
+            total = sum(kept.n_bytes for kept in self._plans.values())
+            while len(self._plans) > 1 and (
+                total > max_bytes or len(self._plans) > self.max_plans
+            ):
+                total -= self._plans.popitem(last=False)[1].n_bytes
+            return first

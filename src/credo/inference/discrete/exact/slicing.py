@@ -15,8 +15,13 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from credo.inference.discrete.exact.plan import TableAnswer, TablePlan
-from credo.inference.discrete.exact.plan_outline import Question, Sketch, sketch
+from credo.inference.discrete.exact.plan import (
+    PlanOutline,
+    Question,
+    TableAnswer,
+    TablePlan,
+    outline,
+)
 from credo.inference.discrete.factor_problem import FactorProblem
 from credo.inference.engine.error import InferenceTooLarge
 from credo.numerics.array import Array
@@ -25,12 +30,12 @@ __all__ = ["SlicedPlan", "slice_variables"]
 
 PIECES_AT_ONCE = 1024
 
-Output = tuple[tuple[int, ...], int]
+Readout = tuple[tuple[int, ...], int]
 
 
 def slice_variables(
-    problem: FactorProblem, whole: Sketch, max_bytes: float, max_seconds: float
-) -> tuple[Sketch, tuple[int, ...]]:
+    problem: FactorProblem, whole: PlanOutline, max_bytes: float, max_seconds: float
+) -> tuple[PlanOutline, tuple[int, ...]]:
     """Return a smaller plan that fits, and the variables to fix so that it does.
 
     Variables are taken one by one, each time the one that shrinks the plan most.
@@ -47,7 +52,7 @@ def slice_variables(
         if chosen is None:
             raise InferenceTooLarge(whole.width, whole.cells, whole.bytes, max_bytes)
         sliced = (*sliced, chosen)
-        small = sketch(problem, _fixed(question, sliced))
+        small = outline(problem, _fixed(question, sliced))
         pieces = prod(problem.n_states[i] for i in sliced)
         if small.seconds_for(pieces, max_bytes) > max_seconds:
             raise InferenceTooLarge(whole.width, whole.cells, whole.bytes, max_bytes)
@@ -73,7 +78,7 @@ def _forbidden(question: Question, sliced: tuple[int, ...], n_variables: int) ->
     return frozenset((*question.observed, *weighted, *sliced, *kept))
 
 
-def _best_variable(small: Sketch, forbidden: frozenset[int]) -> int | None:
+def _best_variable(small: PlanOutline, forbidden: frozenset[int]) -> int | None:
     """Return the variable whose fixing takes most cells away, per log of its states."""
     gain: dict[int, float] = {}
     for scope, cells in zip(small.steps.product_scopes, small.steps.product_cells, strict=True):
@@ -95,7 +100,7 @@ class SlicedPlan:
     n_states: tuple[int, ...]
 
     @property
-    def outputs(self) -> tuple[Output, ...]:
+    def outputs(self) -> tuple[Readout, ...]:
         """Variables and first column of each answer; the sliced variables come last."""
         inner, column = self.plan.outputs, self.plan.n_outputs
         if self.question.kind != "marginals":
@@ -151,7 +156,7 @@ class SlicedPlan:
             total[row] = pieces.max() if rng is None else np.logaddexp.reduce(pieces)
             if np.isneginf(total[row]):
                 continue
-            chosen = self._chosen(pieces, rng, n_draws)
+            chosen = self._slices(pieces, rng, n_draws)
             for piece in np.unique(chosen):
                 cell = np.array(np.unravel_index([piece], self._shape))
                 draws = np.flatnonzero(chosen == piece)
@@ -162,7 +167,7 @@ class SlicedPlan:
         return found, total
 
     @staticmethod
-    def _chosen(log_weight: Array, rng: Generator | None, n_draws: int) -> NDArray[np.intp]:
+    def _slices(log_weight: Array, rng: Generator | None, n_draws: int) -> NDArray[np.intp]:
         if rng is None:
             return np.array([int(log_weight.argmax())])
         share = np.exp(log_weight - log_weight.max())

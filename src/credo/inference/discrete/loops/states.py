@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from credo.inference.discrete.loops.flat_tables import FlatTables, Walk
 from credo.numerics.array import Array
-from credo.numerics.parallel.cores import in_parts
+from credo.numerics.parallel.threads import in_parts
 
 __all__ = [
     "conditional_probability",
@@ -102,7 +102,7 @@ def guided_draws(
     draws would hide what is missed.
     """
     floor = 0.0 if order.is_forest else _floor(net)
-    incoming = _heard(net, log_message)
+    incoming = _incoming_messages(net, log_message)
     states = np.zeros((n, len(net.n_states)), dtype=np.intp)
     log_prob = np.empty(n)
     edges = np.linspace(0, n, _N_STREAMS + 1).astype(int)
@@ -142,7 +142,7 @@ def possible_states(
     if not net.has_zeros:
         uniform = rng.random((n, len(net.n_states)))
         return np.asarray(uniform * net.n_states, dtype=np.intp)
-    incoming = _heard(net, log_message)
+    incoming = _incoming_messages(net, log_message)
     states = np.zeros((n, len(net.n_states)), dtype=np.intp)
     max_returns = _RETURNS_PER_VARIABLE * len(net.n_states)
     for row in states:
@@ -171,7 +171,7 @@ def _floor(net: FlatTables) -> float:
     return min(_MOST_LIFTED, 0.5 / len(net.n_states))
 
 
-def _heard(net: FlatTables, log_message: Array) -> Array:
+def _incoming_messages(net: FlatTables, log_message: Array) -> Array:
     """Return the messages from variables to tables that go with those from tables."""
     messages = importlib.import_module("credo.inference.discrete.loops._loops_messages")
     return np.asarray(_loops().heard(net, messages.sort_mail(net, log_message)))

@@ -2,7 +2,7 @@
 
 Real variables are integrated out first and discrete ones summed out after that, a strong order
 [lauritzen1992]_; a sum first would leave mixtures, which are no factors. This is what
-`HybridProblem` computes by orthogonal rotations that lose fewer digits, for many rows at once.
+`HybridInference` computes by orthogonal rotations that lose fewer digits, for many rows.
 """
 
 from __future__ import annotations

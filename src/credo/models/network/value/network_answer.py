@@ -1,34 +1,55 @@
-"""Answers of networks, labelled by names and states."""
+"""Answers of networks, labelled by names and states: for one dictionary of findings, or by row.
+
+Joint answers of real and discrete variables, and posteriors of a real one, exact or drawn,
+carry the account that every answer has.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.random import Generator
+from numpy.typing import ArrayLike, NDArray
 
+from credo.distributions.distribution import Distribution
+from credo.distributions.empirical import Empirical
+from credo.distributions.mixture import Mixture
+from credo.distributions.normal import Normal
 from credo.graphs.variable import Variable, object_array
+from credo.inference.discrete.findings import Findings
 from credo.inference.engine.account import Account
 from credo.numerics.array import Array
 from credo.numerics.memory import bytes_text
 
 __all__ = [
+    "DrawnDistribution",
+    "DrawnRows",
+    "ExactMixture",
+    "ExactNormal",
     "Explanation",
+    "JointAnswer",
+    "JointRows",
     "Marginals",
     "PlanReport",
+    "RealMarginal",
     "check_draws",
     "joint_axis",
     "labelled",
+    "labelled_answer",
     "labelled_rows",
     "row_attrs",
     "shown_names",
     "value_column",
+    "value_columns",
+    "with_account",
 ]
+
 
 MOST_SHOWN = 6
 """Names of variables that a short text lists."""
@@ -85,6 +106,22 @@ class Explanation(dict[str, Any]):
         super().__init__(states)
         self.log_prob = log_prob
         self.account = account
+
+
+class RealMarginal(Protocol):
+    """Posterior of a real variable in each row of findings."""
+
+    def total_mean(self) -> Array:
+        """Return the mean, shape (n_rows,)."""
+        ...
+
+    def total_variance(self) -> Array:
+        """Return the variance, shape (n_rows,)."""
+        ...
+
+    def mixture(self, row: int | None = None) -> Distribution:
+        """Return the distribution of one row."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -230,3 +267,267 @@ def value_column(
         return chosen.infer_objects() if len(kinds) == 1 else chosen
     categories = pd.Categorical.from_codes(values, categories=pd.Index(labels))
     return pd.Series(categories, index=index, name=variable.name)
+
+
+@dataclass(frozen=True, eq=False)
+class ExactNormal(Normal):
+    """A `Normal` that says how it was found.
+
+    Attributes
+    ----------
+    account
+        Method and error.
+    """
+
+    _shared: ClassVar[frozenset[str]] = frozenset({"account"})
+
+    account: Account
+
+    def __init__(self, loc: ArrayLike, scale: ArrayLike, account: Account) -> None:
+        object.__setattr__(self, "account", account)
+        super().__init__(loc, scale)
+
+    def __repr__(self) -> str:
+        return repr(Normal(self.loc, self.scale))
+
+
+@dataclass(frozen=True, eq=False)
+class ExactMixture(Mixture):
+    """A `Mixture` that says how it was found.
+
+    Attributes
+    ----------
+    account
+        Method and error.
+    """
+
+    _shared: ClassVar[frozenset[str]] = frozenset({"account"})
+
+    account: Account
+
+    def __init__(
+        self, weights: ArrayLike, components: Sequence[Distribution], account: Account
+    ) -> None:
+        object.__setattr__(self, "account", account)
+        super().__init__(weights, components)
+
+    def __repr__(self) -> str:
+        return repr(Mixture(self.weights, self.components))
+
+
+def with_account(found: Distribution, account: Account) -> Distribution:
+    """Return the posterior of a real variable with the account of how it was found.
+
+    Examples
+    --------
+    >>> with_account(Normal(0.0, 1.0), Account()).account.is_exact
+    True
+    """
+    if isinstance(found, DrawnDistribution):
+        return found
+    if isinstance(found, Normal):
+        return ExactNormal(found.loc, found.scale, account)
+    if isinstance(found, Mixture):
+        return ExactMixture(found.weights, found.components, account)
+    if isinstance(found, Empirical):
+        return DrawnDistribution(found.draws, found.weights, account)
+    return found
+
+
+def labelled_answer(
+    variables: Sequence[Variable],
+    found: Any,
+    total: Array,
+    findings: Findings[str],
+    account: Account,
+) -> Any:
+    """Return what was found about some variables, under the names of states and rows.
+
+    Parameters
+    ----------
+    found
+        Table of probabilities, (n_rows, *n_states); or `JointRows`, or a `RealMarginal`.
+    total
+        Log total of the findings in each row, minus infinity where they are impossible.
+    """
+    if isinstance(found, JointRows):
+        return JointAnswer(tuple(variables), found, account, total, findings.index)
+    if not isinstance(found, np.ndarray):
+        return _labelled_real(found, total, findings, account)
+    if findings.index is None:
+        return labelled(variables, found[0], account)
+    return labelled_rows(variables, found, total, findings.index, account)
+
+
+def value_columns(
+    variables: Mapping[str, Variable], values: Mapping[str, Any], index: pd.Index[Any] | None
+) -> pd.DataFrame:
+    """Return states by position and real values, one column per name in ``values``."""
+    columns = [value_column(variables[name], column, index) for name, column in values.items()]
+    return pd.concat(columns, axis=1) if columns else pd.DataFrame(index=index)
+
+
+def _labelled_real(
+    found: RealMarginal, total: Array, findings: Findings[str], account: Account
+) -> Any:
+    """Return the distribution of a real variable, or its moments row by row."""
+    if findings.index is None:
+        return with_account(found.mixture(0), account)
+    mean = found.total_mean()
+    parts = {"mean": mean, "std": np.sqrt(found.total_variance())}
+    frame = pd.DataFrame(parts, index=findings.index)
+    frame.attrs = account.attrs() | row_attrs(np.isnan(mean), total)
+    return frame
+
+
+Draw = Callable[[int, Generator], dict[str, NDArray[Any]]]
+
+
+@dataclass(frozen=True, eq=False)
+class JointRows:
+    """Joint posterior of discrete and real variables in each row, without labels.
+
+    Attributes
+    ----------
+    table
+        Probability of the states of the discrete ones, shape (n_rows, *n_states).
+    mean, covariance
+        Of the ``d`` real ones, shapes (n_rows, d) and (n_rows, d, d).
+    draw
+        Returns draws of all variables by name, each of shape (n_rows, n).
+    """
+
+    table: Array
+    mean: Array
+    covariance: Array
+    draw: Draw
+
+
+@dataclass(frozen=True, eq=False)
+class JointAnswer:
+    """What is known of several variables together, some of them real.
+
+    Attributes
+    ----------
+    variables
+        The variables asked about.
+    account
+        How the answer was found.
+    total
+        Log total of the findings, minus infinity in rows that are impossible.
+    """
+
+    variables: tuple[Variable, ...]
+    rows: JointRows
+    account: Account
+    total: Array
+    index: pd.Index[Any] | None = None
+
+    @property
+    def probability(self) -> Any:
+        """Joint probability of the discrete variables, a Series; rows of a table of findings.
+
+        None if all variables asked about are real.
+        """
+        discrete = [v for v in self.variables if v.is_discrete]
+        if not discrete:
+            return None
+        if self.index is None:
+            return labelled(discrete, self.rows.table[0], self.account)
+        return labelled_rows(discrete, self.rows.table, self.total, self.index, self.account)
+
+    def mean(self) -> Any:
+        """Return the means of the real variables, a Series; one row per row of findings."""
+        frame = pd.DataFrame(self.rows.mean, columns=self._real, index=self.index)
+        return frame.iloc[0].rename(None) if self.index is None else frame
+
+    def covariance(self) -> pd.DataFrame:
+        """Return the covariance of the real variables, labelled by name on both sides.
+
+        For a table of findings one such block per row, under a first level of the index.
+        """
+        names, blocks = self._real, self.rows.covariance
+        if self.index is None:
+            return pd.DataFrame(blocks[0], index=names, columns=names)
+        labels = pd.MultiIndex.from_product([self.index, names])
+        return pd.DataFrame(blocks.reshape(-1, len(names)), index=labels, columns=names)
+
+    def sample(self, n: int, rng: Generator | int | None = None) -> pd.DataFrame:
+        """Return ``n`` joint draws, one row each.
+
+        Raises
+        ------
+        ValueError
+            If the answer is about a table of findings, or ``n`` is no whole number.
+        """
+        if self.index is not None:
+            raise ValueError(
+                "findings must be a dictionary to draw from their joint posterior; found a "
+                "table. Ask about one row."
+            )
+        check_draws(n)
+        drawn = self.rows.draw(n, np.random.default_rng(rng))
+        return pd.concat([value_column(v, drawn[v.name][0]) for v in self.variables], axis=1)
+
+    @property
+    def _real(self) -> list[str]:
+        return [v.name for v in self.variables if not v.is_discrete]
+
+    def __repr__(self) -> str:
+        names = ", ".join(v.name for v in self.variables)
+        return f"JointAnswer({names}; {self.account.method})"
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnDistribution(Empirical):
+    """An `Empirical` distribution that says how its draws were made.
+
+    Attributes
+    ----------
+    account
+        Method, error and effective draws.
+
+    Examples
+    --------
+    >>> account = Account("likelihood weighting", False, 0.01, "largest standard error", 9000.0)
+    >>> found = DrawnDistribution([1.0, 2.0, 4.0], [0.5, 0.25, 0.25], account)
+    >>> float(found.mean()), found.account.effective_draws
+    (2.0, 9000.0)
+    """
+
+    _shared: ClassVar[frozenset[str]] = frozenset({"account"})
+
+    account: Account
+
+    def __init__(self, draws: ArrayLike, weights: ArrayLike, account: Account) -> None:
+        super().__init__(draws, weights)
+        object.__setattr__(self, "account", account)
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnRows:
+    """Posterior of a real variable in each row, known through weighted draws.
+
+    Attributes
+    ----------
+    mean, variance
+        Shape (n_rows,); NaN in rows that no draw agrees with.
+    distribution
+        Returns the draws of one row; they are made again, not kept.
+    """
+
+    mean: Array
+    variance: Array
+    distribution: Callable[[int], Distribution]
+
+    def total_mean(self) -> Array:
+        """Return the mean, shape (n_rows,)."""
+        return self.mean
+
+    def total_variance(self) -> Array:
+        """Return the variance, shape (n_rows,)."""
+        return self.variance
+
+    def mixture(self, row: int | None = None) -> Distribution:
+        """Return the draws of one row, the first by default."""
+        return self.distribution(row or 0)

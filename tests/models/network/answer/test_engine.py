@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from credo.graphs.node.conditional import Conditional
-from credo.graphs.node.intervention_node import SetNode
 from credo.graphs.variable import Variable
+from credo.models.network.answer.engine import InterventionNode
 
 
 def test_a_set_value_tells_nothing():
-    node = SetNode(Variable("dose"))
+    node = InterventionNode(Variable("dose"))
     assert isinstance(node, Conditional)
     assert node.log_prob({"dose": np.array([1.0, -7.0, 1e9])}).tolist() == [0.0, 0.0, 0.0]
     assert node.parents == ()
@@ -18,4 +18,4 @@ def test_a_set_value_tells_nothing():
 
 def test_a_node_that_was_cut_off_cannot_be_drawn():
     with pytest.raises(ValueError, match=r"dose must be set .* Pass it in do"):
-        SetNode(Variable("dose")).sample({}, 3, np.random.default_rng(0))
+        InterventionNode(Variable("dose")).sample({}, 3, np.random.default_rng(0))

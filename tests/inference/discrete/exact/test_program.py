@@ -5,9 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from credo.inference.discrete.exact.buffers import layout
-from credo.inference.discrete.exact.operations import Move, Output, Schedule, Value
-from credo.inference.discrete.exact.plan_outline import Question, sketch
+from credo.inference.discrete.exact.plan import Question, outline
+from credo.inference.discrete.exact.program import (
+    Operand,
+    Operation,
+    OperationList,
+    Readout,
+    buffer_plan,
+)
 from credo.inference.discrete.factor_problem import FactorProblem, Table
 
 
@@ -28,13 +33,13 @@ def random_sketch(rng, kind):
     weighted = tuple((i,) for i in order[n_known : n_known + n_weighted])
     rest = order[n_known:]
     targets = tuple(rest if kind == "marginals" else rest[:2])
-    return sketch(
+    return outline(
         FactorProblem(n_states, tuple(tables)), Question(kind, targets, observed, weighted)
     )
 
 
 def operands(step):
-    if isinstance(step, Output):
+    if isinstance(step, Readout):
         return (step.value,)
     return tuple(i for i in (step.x, step.y) if i is not None)
 
@@ -55,7 +60,7 @@ def collisions(steps, place):
         run = [
             (time, step)
             for time, step in enumerate(steps.steps)
-            if isinstance(step, Move) and values[step.z].moves == moves
+            if isinstance(step, Operation) and values[step.z].moves == moves
         ]
         for time, step in run:
             live = [i for i in live if is_needed(steps, i, time)]
@@ -71,7 +76,7 @@ def is_needed(steps, value, time):
     for later, step in enumerate(steps.steps):
         if value not in operands(step):
             continue
-        reads_row = isinstance(step, Output) or steps.values[step.z].moves
+        reads_row = isinstance(step, Readout) or steps.values[step.z].moves
         if later >= time or (reads_row and not steps.values[value].moves):
             return True
     return False
@@ -107,49 +112,49 @@ def test_tables_that_a_walk_back_needs_are_never_overwritten(seed, kind):
 
 
 def chain(n, cells):
-    """Return a schedule that makes each table from the one before."""
-    values = [Value((), cells, True) for _ in range(n)]
-    steps = [Move(0), *(Move(i, i - 1) for i in range(1, n)), Output(n - 1, ())]
-    return Schedule(values, steps)
+    """Return operations that make each table from the one before."""
+    values = [Operand((), cells, True) for _ in range(n)]
+    steps = [Operation(0), *(Operation(i, i - 1) for i in range(1, n)), Readout(n - 1, ())]
+    return OperationList(values, steps)
 
 
 def test_a_chain_of_tables_lives_in_the_memory_of_two():
-    place = layout(chain(10, 7))
+    place = buffer_plan(chain(10, 7))
     assert place.moving_cells == 14
     assert place.fixed_cells == 0
     assert set(place.offset) == {0, 7}
 
 
 def test_a_chain_that_is_kept_needs_the_memory_of_all():
-    place = layout(chain(10, 7), keeps_all=True)
+    place = buffer_plan(chain(10, 7), keeps_all=True)
     assert place.moving_cells == 70
 
 
 def test_neighboring_gaps_are_joined_for_a_larger_table():
-    values = [Value((), cells, True) for cells in (2, 3, 1, 5)]
-    steps = [Move(0), Move(1), Move(2, 0, 1), Move(3, 2), Output(3, ())]
-    place = layout(Schedule(values, steps))
+    values = [Operand((), cells, True) for cells in (2, 3, 1, 5)]
+    steps = [Operation(0), Operation(1), Operation(2, 0, 1), Operation(3, 2), Readout(3, ())]
+    place = buffer_plan(OperationList(values, steps))
     assert place.offset == (0, 2, 5, 0)
     assert place.moving_cells == 6
 
 
 def test_fixed_tables_that_rows_read_keep_their_place():
     values = [
-        Value((), 4, False, leaf=0),
-        Value((), 4, False),
-        Value((), 4, False),
-        Value((), 2, True),
+        Operand((), 4, False, leaf=0),
+        Operand((), 4, False),
+        Operand((), 4, False),
+        Operand((), 2, True),
     ]
-    steps = [Move(1, 0), Move(2, 1), Move(3, 1, 2), Output(3, ())]
-    place = layout(Schedule(values, steps))
+    steps = [Operation(1, 0), Operation(2, 1), Operation(3, 1, 2), Readout(3, ())]
+    place = buffer_plan(OperationList(values, steps))
     fixed = [place.offset[i] for i in range(3)]
     assert sorted(fixed) == [0, 4, 8]
     assert (place.fixed_cells, place.moving_cells) == (12, 2)
 
 
 def test_a_table_that_nobody_uses_has_no_place():
-    values = [Value((), 3, True), Value((), 3, True)]
-    place = layout(Schedule(values, [Move(0), Output(0, ())]))
+    values = [Operand((), 3, True), Operand((), 3, True)]
+    place = buffer_plan(OperationList(values, [Operation(0), Readout(0, ())]))
     assert place.offset == (0, -1)
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from credo.inference.engine.engine import ConvergenceWarning, Status, run
+from credo.inference.logistic.learning import GaussianFit, VariationalLogistic
 from credo.inference.logistic.problem import LogisticProblem
-from credo.inference.logistic.softmax_rows import SoftmaxRows
-from credo.inference.logistic.variational import GaussianFit, VariationalLogistic
+from credo.inference.logistic.softmax import SoftmaxRows
 from credo.numerics.linear.linear_algebra import cholesky
 
 

@@ -1,8 +1,11 @@
-"""Answers of networks with real variables by exact inference, row by row of any findings."""
+"""Answers of networks with real variables by exact inference, row by row of any findings.
+
+The posterior of a real variable in rows that were answered in parts is put together here too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +13,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from credo.distributions.distribution import Distribution
+from credo.distributions.empirical import Empirical
 from credo.graphs.node.conditional import Conditional
 from credo.graphs.variable import Variable
 from credo.inference.discrete.auto import require_joint
@@ -21,15 +26,14 @@ from credo.inference.engine.method import Method, solver_of
 from credo.inference.hybrid.gaussian_network import GaussianNetwork, is_linear_gaussian
 from credo.inference.hybrid.likelihood_weighting import ConditionalProblem
 from credo.inference.hybrid.real_posterior import HybridPosterior
-from credo.inference.hybrid.strong_inference import HybridProblem
-from credo.models.network.answer.real_marginal import KnownReal, RealPart, RealRows
-from credo.models.network.value.joint_answer import JointRows
+from credo.inference.hybrid.strong_inference import HybridInference
 from credo.models.network.value.limits import Limits
-from credo.models.network.value.network_answer import PlanReport
+from credo.models.network.value.network_answer import JointRows, PlanReport, RealMarginal
 from credo.numerics.array import Array
 from credo.numerics.memory import USUAL_BYTES
 
-__all__ = ["HybridAnswers"]
+__all__ = ["HybridEngine", "KnownReal", "RealPart", "RealRows"]
+
 
 Rows = NDArray[np.intp]
 
@@ -38,7 +42,7 @@ FEW_NODES = 32
 
 
 @dataclass(frozen=True, eq=False)
-class HybridAnswers:
+class HybridEngine:
     """The questions of a network with real variables, put to an exact engine.
 
     Attributes
@@ -54,7 +58,7 @@ class HybridAnswers:
     """
 
     variables: dict[str, Variable]
-    engine: HybridProblem | GaussianNetwork
+    engine: HybridInference | GaussianNetwork
     inside: frozenset[str]
     limit: float = USUAL_BYTES
 
@@ -64,12 +68,12 @@ class HybridAnswers:
         variables: Mapping[str, Variable],
         conditionals: Sequence[Conditional],
         limits: Limits,
-    ) -> HybridAnswers:
+    ) -> HybridEngine:
         """Return the answers of a network; variables without a conditional must be set."""
         names = [v.name for c in conditionals for v in (c.child, *c.parents)]
         if len(conditionals) > FEW_NODES and is_linear_gaussian(conditionals):
             return cls(dict(variables), GaussianNetwork(conditionals), frozenset(names))
-        problem = HybridProblem(conditionals, limits.memory)
+        problem = HybridInference(conditionals, limits.memory)
         limit = limits.memory or USUAL_BYTES
         return cls(dict(variables), problem, frozenset(names), limit)
 
@@ -83,7 +87,7 @@ class HybridAnswers:
         parts: dict[str, list[RealPart]] = {n: [] for n in names if n not in tables}
         for group in self._groups(findings):
             free = self._unknown(names, group)
-            found, log_prob = self._asked(group, free)
+            found, log_prob = self._posteriors_and_total(group, free)
             total[group.rows] = log_prob[group.place]
             for name in names:
                 if name not in tables:
@@ -190,7 +194,7 @@ class HybridAnswers:
         """Return what exact marginals of some variables would cost given others."""
         known = [name for name in observed if name in self.inside]
         targets = [name for name in names if name not in observed]
-        if isinstance(self.engine, HybridProblem):
+        if isinstance(self.engine, HybridInference):
             obstacles = self.engine.obstacles(known, targets)
             if obstacles:
                 raise NoExactAnswer(obstacles)
@@ -214,7 +218,7 @@ class HybridAnswers:
         known = group.known.settled
         return [name for name in names if name in self.inside and name not in known]
 
-    def _asked(
+    def _posteriors_and_total(
         self, group: FindingsGroup[str], names: list[str]
     ) -> tuple[Mapping[str, Any], Array]:
         """Return the posteriors of hidden variables, and the log density of what is known."""
@@ -307,3 +311,65 @@ def _moments(
 
 def _require_exact(method: Method, question: str) -> None:
     solver_of(method, question, ConditionalProblem, "a network with real variables")
+
+
+@dataclass(frozen=True, eq=False)
+class KnownReal:
+    """A real variable whose values are given, shape (n_rows,); NaN in impossible rows."""
+
+    values: Array
+
+    def total_mean(self) -> Array:
+        """Return the values."""
+        return self.values
+
+    def total_variance(self) -> Array:
+        """Return zeros, or NaN in impossible rows."""
+        return self.values * 0.0
+
+    def mixture(self, row: int | None = None) -> Distribution:
+        """Return all probability at the value of one row."""
+        return Empirical(self.values[None] if row is None else self.values[row : row + 1])
+
+
+@dataclass(frozen=True, eq=False)
+class RealPart:
+    """Some rows, the place of each in a posterior, and that posterior."""
+
+    rows: Rows
+    place: Rows
+    posterior: RealMarginal
+
+
+@dataclass(frozen=True, eq=False)
+class RealRows:
+    """The posterior of a real variable in all rows, put together from parts.
+
+    Attributes
+    ----------
+    n_rows
+        Number of rows; each is in one part.
+    """
+
+    n_rows: int
+    parts: tuple[RealPart, ...]
+
+    def total_mean(self) -> Array:
+        """Return the mean, shape (n_rows,)."""
+        return self._gathered(lambda posterior: posterior.total_mean())
+
+    def total_variance(self) -> Array:
+        """Return the variance, shape (n_rows,)."""
+        return self._gathered(lambda posterior: posterior.total_variance())
+
+    def mixture(self, row: int | None = None) -> Distribution:
+        """Return the distribution of one row, the first by default."""
+        wanted = row or 0
+        part = next(part for part in self.parts if wanted in part.rows)
+        return part.posterior.mixture(int(part.place[part.rows == wanted][0]))
+
+    def _gathered(self, answer: Callable[[RealMarginal], Array]) -> Array:
+        found = np.empty(self.n_rows)
+        for part in self.parts:
+            found[part.rows] = answer(part.posterior)[part.place]
+        return found

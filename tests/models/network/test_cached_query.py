@@ -23,7 +23,7 @@ def test_questions_asked_again_about_other_states_are_answered_as_by_a_new_netwo
         given = {name: case[name] for name in names[1:]}
         expected = load_example_network("alarm").query(names[0], given)
         assert_series_equal(net.query(names[0], given), expected)
-    assert len(net._routes) == 1
+    assert len(net._cached_queries) == 1
 
 
 def test_the_order_of_findings_does_not_matter():
@@ -53,20 +53,20 @@ def test_what_the_short_way_cannot_tell_goes_the_long_way():
 def test_a_plan_that_was_dropped_for_memory_is_made_again():
     net = load_example_network("asia")
     expected = asked_twice(net, "lung", {"smoke": "yes"})
-    net.answers().exact.ladder.exact.plans._plans.clear()
+    net.answers().exact.auto.exact.plans._plans.clear()
     gc.collect()
-    (route,) = net._routes.values()
-    assert route.plan() is None
+    (cached,) = net._cached_queries.values()
+    assert cached.plan() is None
     assert_series_equal(net.query("lung", {"smoke": "yes"}), expected)
-    (route,) = net._routes.values()
-    assert route.plan() is not None
+    (cached,) = net._cached_queries.values()
+    assert cached.plan() is not None
 
 
-def test_routes_stay_behind_when_a_network_travels_or_gets_other_limits():
+def test_cached_queries_stay_behind_when_a_network_travels_or_gets_other_limits():
     net = load_example_network("asia")
     asked_twice(net, "lung", {"smoke": "yes"})
     for other in (pickle.loads(pickle.dumps(net)), net.within(memory="1GB")):
-        assert not other._routes
+        assert not other._cached_queries
         assert_series_equal(
             asked_twice(other, "lung", {"smoke": "yes"}), net.query("lung", {"smoke": "yes"})
         )
