@@ -27,7 +27,9 @@ Each time the test must fail. What is changed is what the symbol hands out: the 
 function or method; of a class, the results of its public methods, properties and operators, and
 the public attributes that the test reads. Numbers are found in arrays, tables, containers,
 dataclasses and lines of figures. Some answers hold none: a graph or a label cannot be scaled,
-and is said to have *no number to change*.
+and is said to have *no number to change*. And some questions have the same answer at another
+scale: a threshold, its noise and its coefficients, all scaled, give the same probability. Such
+a mutant lives by right, and stands in the list all the same.
 """
 
 
