@@ -37,7 +37,7 @@ fuzz: $(READY)
 long: $(READY) wheel
 	$(ONE_THREAD) $(BIN)/python -m pytest -m slow -p no:randomly
 	$(ONE_THREAD) $(BIN)/python -m calibration --seed $(SEED) --store
-	$(ONE_THREAD) $(BIN)/python -m mutants --store
+	$(ONE_THREAD) $(BIN)/python -m mutants --anew --store
 	$(ONE_THREAD) $(BIN)/python -m fuzz --seed $(SEED) --minutes $(MINUTES)
 	$(ONE_THREAD) $(BIN)/python -m fuzz --seed $(SEED) --store
 	$(BIN)/python -m benchmarks

@@ -19,6 +19,7 @@ from typing import Any
 from docstring_text import markdown
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from numpy.typing import ArrayLike
 
 import credo
 from credo.exports import stub_lines
@@ -269,8 +270,22 @@ def _default(value: Any) -> str:
 
 
 def _annotation(annotation: Any) -> str:
+    """Return an annotation as it was written, also where only what it means is kept."""
     if annotation is inspect.Signature.empty:
         return ""
+    text = _bare(annotation).replace(_array_like(), "ArrayLike").replace("NoneType", "None")
+    text = re.sub(r"Union\[(ArrayLike)\]", r"\1", text)
+    text = re.sub(r"ndarray\[tuple\[[^\]]*\], dtype\[(\w+)\]\]", r"NDArray[\1]", text)
+    return text.replace("NDArray[float64]", "Array")
+
+
+@cache
+def _array_like() -> str:
+    """Return the members of the union that ``ArrayLike`` stands for."""
+    return _bare(ArrayLike).removeprefix("Union[").removesuffix("]")
+
+
+def _bare(annotation: Any) -> str:
     text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
     return re.sub(r"\b(?:credo|numpy|typing|collections)\.(?:\w+\.)*", "", text)
 

@@ -23,11 +23,14 @@ run three more times, with a symbol that
 - gives every answer **negated** (truth values turned),
 - gives every real number **scaled** by 1.001 (counts and truth values stay).
 
-Each time the test must fail. What is changed is what the symbol hands out: the result of a
+Each time the test must fail; with a symbol replaced in the same way that answers rightly, it
+must pass. What is changed is what the symbol hands out: the result of a
 function or method; of a class, the results of its public methods, properties and operators, and
 the public attributes that the test reads. Numbers are found in arrays, tables, containers,
 dataclasses and lines of figures. Some answers hold none: a graph or a label cannot be scaled,
-and is said to have *no number to change*.
+and is said to have *no number to change*. And some questions have the same answer at another
+scale: a threshold, its noise and its coefficients, all scaled, give the same probability. Such
+a mutant lives by right, and stands in the list all the same.
 """
 
 
@@ -39,7 +42,8 @@ def page(run: dict[str, Any]) -> str:
         [
             INTRODUCTION,
             f"**{len(held)} of {len(rows)} rows hold** "
-            f"(commit {run['commit']}, {run['date']}; `make long` runs it again).",
+            f"(commit {run['commit']}, {run['date']}; the commit at which a row was run is",
+            "stored with it; `make long` runs all again).",
             "",
             *_counts(rows),
             *_survivors({key: trial for key, trial in rows.items() if key not in held}),

@@ -52,7 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     wanted = chosen.ids or [key for key in rows if key not in kept]
     _load_everything() if wanted else None
     for key in wanted:
-        kept[key] = trial_of(rows[key]["symbol"], rows[key]["test"]).plain()
+        trial = trial_of(rows[key]["symbol"], rows[key]["test"])
+        kept[key] = {**trial.plain(), "commit": commit()}
         _tell(key, kept[key])
         _write(STATE, {"rows": kept})
     survivors = [key for key, trial in kept.items() if not has_passed(trial)]

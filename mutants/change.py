@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from scipy import sparse
 
-__all__ = ["SCALE", "Change", "negated", "scaled"]
+__all__ = ["SCALE", "Change", "negated", "scaled", "unchanged"]
 
 SCALE = 1.001
 DEEPEST = 6
@@ -124,6 +124,11 @@ RULES: tuple[tuple[Any, Callable[[Change, Any, int], Any]], ...] = (
     ((list, tuple), Change.sequence),
     (Iterator, Change.iterator),
 )
+
+
+def unchanged() -> Change:
+    """Return the change that is none: what fails under it fails for the way of changing."""
+    return Change("unchanged", lambda x: x)
 
 
 def negated() -> Change:

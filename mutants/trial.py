@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-from mutants.change import Change, negated, scaled
+from mutants.change import Change, negated, scaled, unchanged
 from mutants.symbol import break_symbol
 
 __all__ = ["MUTANTS", "Trial", "has_passed", "trial_of", "verdict"]
@@ -31,6 +31,9 @@ MUTANTS: dict[str, Callable[[], Change | None]] = {
     "negated": negated,
     "scaled": scaled,
 }
+
+CONTROL = "unchanged"
+"""The symbol is replaced as for a mutant, and answers rightly: the test must pass."""
 
 CAUGHT, SURVIVED = "caught", "survived"
 NOTHING = "no number to change"
@@ -57,7 +60,7 @@ def trial_of(symbol: str, test: str) -> Trial:
     """Run a test with its symbol right, then with each mutant of it."""
     start = time.monotonic()
     trial = Trial(symbol, test)
-    trial.passes, _ = _apart(symbol, test, None)
+    trial.passes, _ = _apart(symbol, test, CONTROL)
     for name in MUTANTS if trial.passes else ():
         passed, told = _apart(symbol, test, name)
         trial.outcomes[name] = (
@@ -82,7 +85,7 @@ def has_passed(trial: dict[str, Any]) -> bool:
     return trial["passes"] and SURVIVED not in trial["outcomes"].values()
 
 
-def _apart(symbol: str, test: str, mutant: str | None) -> tuple[bool, dict[str, Any]]:
+def _apart(symbol: str, test: str, mutant: str) -> tuple[bool, dict[str, Any]]:
     """Run the test in a child, and return whether it passed and what the child says."""
     ours, theirs = Pipe(duplex=False)
     child = os.fork()
@@ -98,17 +101,15 @@ def _apart(symbol: str, test: str, mutant: str | None) -> tuple[bool, dict[str, 
     return False, {}
 
 
-def _run(symbol: str, test: str, mutant: str | None, pipe: Connection) -> None:
+def _run(symbol: str, test: str, mutant: str, pipe: Connection) -> None:
     """Run the test, say what came of it, and end the process."""
     told: dict[str, Any] = {"passed": False}
     with contextlib.suppress(BaseException):
         os.chdir(ROOT)
         resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT))
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        change = None
-        if mutant is not None:
-            change = MUTANTS[mutant]()
-            told["names"] = break_symbol(symbol, change)
+        change = unchanged() if mutant == CONTROL else MUTANTS[mutant]()
+        told["names"] = break_symbol(symbol, change)
         told["passed"] = _passes(test)
         told["n_changed"] = change.n_changed if change else 0
     pipe.send(json.dumps(told))

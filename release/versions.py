@@ -44,7 +44,12 @@ def main(newest: str = "3.14") -> None:
             trial(wheel, "highest", newest, Path(folder)),
         ]
     when = datetime.now(UTC).strftime("%Y-%m-%d")
-    found = {"commit": commit(), "date": when, "system": platform.platform(), "runs": runs}
+    found = {
+        "commit": commit(),
+        "date": when,
+        "system": f"{platform.system()} {platform.machine()}",
+        "runs": runs,
+    }
     RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(page(found), encoding="utf-8")
 

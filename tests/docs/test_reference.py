@@ -58,6 +58,12 @@ def test_a_signature_shows_names_annotations_and_defaults():
     )
 
 
+def test_long_annotations_have_their_short_names():
+    assert "a: Array,\n" in reference.page("credo.numerics")
+    assert "as_float(values: ArrayLike) -> Array" in reference.page("credo.numerics")
+    assert "dtype[" not in reference.page("credo.numerics")
+
+
 DOC = """Return a `Normal` scaled, as [bishop2006]_ has it::
 
     y = a x

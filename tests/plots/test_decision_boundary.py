@@ -24,6 +24,12 @@ def test_the_line_of_one_neighbor_is_the_bisector(ax):
     vertices = np.concatenate([path.vertices for path in line.get_paths()])
     assert len(vertices) > 100
     assert_allclose(vertices[:, 0], 2.0, atol=0.02)
+    far = X + 1000.0
+    other = ax.figure.add_subplot(2, 1, 2)
+    boundary(model(far), far, Y, other)
+    (line,) = [c for c in other.collections if c.get_paths()]
+    vertices = np.concatenate([path.vertices for path in line.get_paths()])
+    assert_allclose(vertices[:, 0], 1002.0, atol=0.02)
 
 
 def test_each_class_has_its_color_and_surer_is_fuller(ax):

@@ -102,5 +102,7 @@ def test_nonlinear_least_squares_recovers_a_decay():
         lambda p: np.column_stack([np.exp(-p[1] * t), -p[0] * t * np.exp(-p[1] * t)]),
     )
     assert check_gradient(loss.value, loss.gradient, np.array([1.0, 0.4])).error < 1e-6
+    residual = 2.0 * np.exp(-1.3 * t) - np.exp(-0.4 * t)
+    assert_allclose(loss.value(np.array([1.0, 0.4])), residual @ residual)
     found = gradient_descent(loss.value, loss.gradient, [1.0, 0.4], "reuse")
     assert_allclose(found.x, truth, atol=1e-4)
