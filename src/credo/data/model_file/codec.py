@@ -13,6 +13,7 @@ All else is an object whose key ``$`` says what it is:
 ``value``      a dataclass of ours: its class and fields, given back to the constructor
 ``member``     a member of an enumeration of ours: its class and name
 ``estimator``  an estimator of ours: its class, settings and fitted attributes
+``step``       a Pipeline of scikit-learn, or a known step of one: the same
 =============  ==========================================================================
 """
 
@@ -30,6 +31,7 @@ from numpy.typing import NDArray
 from credo.data.error import ModelFileError
 from credo.data.model_file.first_prediction import require_predicts
 from credo.data.model_file.form import require_forms
+from credo.data.model_file.pipeline import OUTPUT, built_step, known_step, step_parts
 from credo.data.model_file.registry import registered_class, registered_name
 from credo.data.model_file.type_check import declared_types, fits, fitted_types
 
@@ -61,6 +63,7 @@ _KEYS: Mapping[str, frozenset[str]] = MappingProxyType(
         "value": frozenset(["$", "class", "fields"]),
         "member": frozenset(["$", "class", "name"]),
         "estimator": frozenset(["$", "class", "settings", "fitted"]),
+        "step": frozenset(["$", "class", "settings", "fitted"]),
     }
 )
 
@@ -122,7 +125,22 @@ class Encoder:
             return {"$": "dict", "items": self._named(value, path, depth)}
         name = registered_name(type(value))
         if name is None:
+            return self._step(value, path, depth)
+        return self._object(value, name, path, depth)
+
+    def _step(self, value: Any, path: str, depth: int) -> Any:
+        parts = step_parts(value, path)
+        if parts is None:
             raise _unstorable(path, f"an object of class {type(value).__name__}")
+        settings, fitted = parts
+        return {
+            "$": "step",
+            "class": type(value).__name__,
+            "settings": self._named(settings, path, depth),
+            "fitted": self._named(fitted, path, depth),
+        }
+
+    def _object(self, value: Any, name: str, path: str, depth: int) -> Any:
         if isinstance(value, Enum):
             return {"$": "member", "class": name, "name": value.name}
         if dataclasses.is_dataclass(value):
@@ -248,9 +266,14 @@ class Decoder:
         _require_types(cls, fitted, fitted_types(cls))
         require_forms(cls, settings | fitted)
         vars(estimator).update(fitted)
-        if fitted:
+        if set(fitted) - {OUTPUT}:
             require_predicts(estimator)
         return estimator
+
+    def _step(self, tree: dict[str, Any], depth: int) -> Any:
+        known = known_step(tree["class"])
+        settings = self._named(tree["settings"], depth)
+        return built_step(known, settings, self._named(tree["fitted"], depth))
 
     def _named(self, items: Any, depth: int) -> dict[str, Any]:
         return {key: self.decode(v, depth) for key, v in _of_type(items, dict).items()}

@@ -1,6 +1,7 @@
 """A first prediction by a loaded estimator, so that its parts are known to agree."""
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.utils import get_tags
 
 from credo.data.error import ModelFileError
 
-__all__ = ["require_predicts"]
+__all__ = ["require_flow", "require_predicts"]
 
 N_ROWS = 3
 
@@ -27,14 +28,27 @@ def require_predicts(estimator: Any) -> None:
     allows_gaps = get_tags(estimator).input_tags.allow_nan
     fillers = (np.nan,) * allows_gaps + (0.0,) * (not allows_gaps or _is_normal(estimator))
     for filler in fillers:
-        _require_answers(estimator, filler)
+        require_flow([estimator], filler)
 
 
-def _require_answers(estimator: Any, filler: float) -> None:
+def require_flow(steps: Sequence[Any], filler: Any) -> None:
+    """Raise a `ModelFileError` unless rows pass through steps, and the last one answers.
+
+    Parameters
+    ----------
+    steps
+        Fitted transformers, and any fitted estimator as the last.
+    filler
+        A number, or a row, that the rows hold.
+    """
+    estimator = steps[-1]
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            answers = _answers(estimator, _rows(estimator, filler))
+            rows = _rows(steps[0], filler)
+            for step in steps[:-1]:
+                rows = _transformed(step, rows)
+            answers = _answers(estimator, rows)
         except ModelFileError:
             raise
         # Whatever parts that do not agree make a prediction raise, the file is at fault.
@@ -50,6 +64,15 @@ def _require_answers(estimator: Any, filler: float) -> None:
                 f"must hold a {type(estimator).__name__} that predicts numbers; found NaN or "
                 "another number of rows"
             )
+
+
+def _transformed(step: Any, rows: Any) -> Any:
+    found = step.transform(rows)
+    if not np.isfinite(np.asarray(found, dtype=np.float64)).all():
+        raise ModelFileError(
+            f"must hold a {type(step).__name__} that gives finite numbers; found others"
+        )
+    return found
 
 
 def _require_coded_members(estimator: Any) -> None:
@@ -75,7 +98,7 @@ def _is_normal(estimator: Any) -> bool:
     return type(estimator).__name__ == "GaussianClassConditional"
 
 
-def _rows(estimator: Any, filler: float) -> Any:
+def _rows(estimator: Any, filler: Any) -> Any:
     """Return rows that a fitted estimator takes, by name if it knows its columns by name."""
     rows = np.full((N_ROWS, estimator.n_features_in_), filler)
     names = getattr(estimator, "feature_names_in_", None)
@@ -85,7 +108,7 @@ def _rows(estimator: Any, filler: float) -> Any:
 def _answers(estimator: Any, rows: Any) -> list[NDArray[Any]]:
     """Return what the verbs of an estimator say of rows."""
     if hasattr(estimator, "transform"):
-        return [np.asarray(estimator.transform(rows))]
+        return [np.asarray(_transformed(estimator, rows))]
     verbs = ("predict", "predict_proba", "decision_function", "log_density")
     found = {v: np.asarray(getattr(estimator, v)(rows)) for v in verbs if hasattr(estimator, v)}
     if "predict_proba" in found:
