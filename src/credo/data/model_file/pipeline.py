@@ -394,7 +394,10 @@ def _restore_imputer(step: Any, fitted: Values) -> None:
         other = 1.0 if step.missing_values == 0 else 0.0
         rows = np.full((2, learned["n_features_in_"]), other).astype(learned.pop("dtype"))
         rows[0, learned.pop("indicator_")] = step.missing_values
-        step.fit(rows)
+        dtype = step.fit(rows).statistics_.dtype
+        if dtype.kind in "iu" and not np.isfinite(learned["statistics_"]).all():
+            raise ModelFileError("must fill gaps in whole numbers by such; found NaN")
+        learned["statistics_"] = learned["statistics_"].astype(dtype)
     vars(step).update(learned)
 
 
