@@ -178,6 +178,12 @@ def test_models_of_tables_are_known_steps(model, outcome, tmp_path):
     assert_array_equal(loaded.predict(GAPPY), pipeline.predict(GAPPY))
 
 
+def test_a_pipeline_that_gives_frames_comes_back_unfitted(tmp_path):
+    pipeline = make_pipeline(BasisTransformer(SplineBasis(4)), StandardScaler())
+    loaded = again(pipeline.set_output(transform="pandas"), tmp_path)
+    pd.testing.assert_frame_equal(loaded.fit_transform(X), pipeline.fit_transform(X))
+
+
 def test_a_pipeline_may_be_of_a_table_model_alone(tmp_path):
     frame = X.assign(site=np.where(X["b"] > 0, "u", "v"))
     pipeline = make_pipeline(None, TableRegressor(models=("linear",))).fit(frame, Y)
