@@ -284,7 +284,10 @@ def broken(scaler):
         (make_pipeline(PolynomialFeatures(65)), "PolynomialFeatures.degree .* found 65"),
         (make_pipeline(StandardScaler().fit(X), LinearRegression()), "found 1 of 2"),
         (make_pipeline(LinearRegression(), LinearRegression()), "such as transform"),
-        (make_pipeline(broken(MinMaxScaler())), "MinMaxScaler.scale_ .* shape .3,."),
+        (
+            make_pipeline(broken(MinMaxScaler())),
+            "MinMaxScaler.scale_ .* shape .3,., entries from nan to nan",
+        ),
         (Pipeline([("a__b", PCA())]), "without '__'"),
         (
             make_pipeline(SimpleImputer(strategy="most_frequent").fit([["a"], ["b"]])),

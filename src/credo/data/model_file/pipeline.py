@@ -95,8 +95,8 @@ class KnownStep:
 
     Attributes
     ----------
-    home
-        Public module of the class.
+    name, home
+        Name of the class, and its public module.
     settings, fitted
         Parts by name.
     newer
@@ -290,7 +290,9 @@ def _require_names(owner: str, found: Values, expected: Parts) -> None:
 
 def _shown(value: Any) -> str:
     if isinstance(value, np.ndarray):
-        return f"an array of {value.dtype}, shape {value.shape}"
+        has_range = value.dtype.kind in "fiu" and value.size > 0
+        entries = f", entries from {value.min():g} to {value.max():g}" if has_range else ""
+        return f"an array of {value.dtype}, shape {value.shape}{entries}"
     is_short = value is None or isinstance(value, bool | int | float | str)
     return repr(value)[:80] if is_short else f"a {type(value).__name__}"
 
