@@ -14,6 +14,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
+from sklearn.decomposition import PCA
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    PolynomialFeatures,
+    RobustScaler,
+    StandardScaler,
+)
 
 import credo
 from credo.data.error import ModelFileError
@@ -44,6 +54,20 @@ GAPPY = FRAME.assign(
     }
 )
 X = FRAME[["a", "b"]].to_numpy()
+PIPELINES = (
+    make_pipeline(
+        SimpleImputer(add_indicator=True),
+        StandardScaler(),
+        PolynomialFeatures(2, include_bias=False),
+        credo.LinearRegression(),
+    ),
+    make_pipeline(
+        RobustScaler(),
+        make_pipeline(MinMaxScaler(), PCA(whiten=True), "passthrough"),
+        MaxAbsScaler(),
+        credo.LogisticRegression(),
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -88,7 +112,7 @@ class SealedModel:
 
 
 def prepare() -> list[SealedModel]:
-    """Return one file of every estimator and of both jobs on tables."""
+    """Return one file of every estimator, of pipelines and of both jobs on tables."""
     sealed = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -97,6 +121,11 @@ def prepare() -> list[SealedModel]:
                 np.abs(X), FRAME["k" if is_classifier(model) else "y"].to_numpy()
             )
             sealed.append(SealedModel.of(fitted, str(model)))
+            use(fitted)
+        for place, (pipeline, target) in enumerate(zip(PIPELINES, "yk", strict=True)):
+            rows = GAPPY[["a", "b"]] if target == "y" else FRAME[["a", "b"]]
+            fitted = pipeline.fit(rows, FRAME[target])
+            sealed.append(SealedModel.of(fitted, f"pipeline {place}"))
             use(fitted)
         for target, other in (("y", "k"), ("k", "y")):
             table = GAPPY.drop(columns=other)
@@ -149,6 +178,14 @@ def use(model: Any) -> None:
         require_finite(model.predict(new), "predict")
     if hasattr(model, "predict_proba"):
         require_finite(model.predict_proba(new), "predict_proba")
+    use_distribution(model, new)
+
+
+def use_distribution(model: Any, new: Any) -> None:
+    """Ask a model, or the last step of a pipeline, for what it may predict of each row."""
+    if isinstance(model, Pipeline):
+        new = model[:-1].transform(new) if len(model) > 1 else new
+        model = model[-1]
     if hasattr(model, "predict_dist"):
         told = model.predict_dist(new)
         is_number = isinstance(told, Univariate)

@@ -13,26 +13,24 @@ All else is an object whose key ``$`` says what it is:
 ``value``      a dataclass of ours: its class and fields, given back to the constructor
 ``member``     a member of an enumeration of ours: its class and name
 ``estimator``  an estimator of ours: its class, settings and fitted attributes
+``step``       a Pipeline of scikit-learn, or a known step of one: the same
 =============  ==========================================================================
-
-A loaded estimator makes a first prediction, which shows whether its parts agree.
 """
 
 import dataclasses
 import inspect
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
-from sklearn.utils import get_tags
 
 from credo.data.error import ModelFileError
+from credo.data.model_file.first_prediction import require_predicts
+from credo.data.model_file.pipeline import OUTPUT, built_step, known_step, step_parts
 from credo.data.model_file.registry import registered_class, registered_name
 from credo.data.model_file.type_check import declared_types, fits, fitted_types, require_forms
 
@@ -43,7 +41,6 @@ __all__ = [
     "Decoder",
     "Encoder",
     "array_fault",
-    "require_predicts",
 ]
 
 
@@ -73,6 +70,7 @@ _KEYS: Mapping[str, frozenset[str]] = MappingProxyType(
         "value": frozenset(["$", "class", "fields"]),
         "member": frozenset(["$", "class", "name"]),
         "estimator": frozenset(["$", "class", "settings", "fitted"]),
+        "step": frozenset(["$", "class", "settings", "fitted"]),
     }
 )
 
@@ -134,7 +132,22 @@ class Encoder:
             return {"$": "dict", "items": self._named(value, path, depth)}
         name = registered_name(type(value))
         if name is None:
+            return self._step(value, path, depth)
+        return self._object(value, name, path, depth)
+
+    def _step(self, value: Any, path: str, depth: int) -> Any:
+        parts = step_parts(value, path)
+        if parts is None:
             raise _unstorable(path, f"an object of class {type(value).__name__}")
+        settings, fitted = parts
+        return {
+            "$": "step",
+            "class": type(value).__name__,
+            "settings": self._named(settings, path, depth),
+            "fitted": self._named(fitted, path, depth),
+        }
+
+    def _object(self, value: Any, name: str, path: str, depth: int) -> Any:
         if isinstance(value, Enum):
             return {"$": "member", "class": name, "name": value.name}
         if dataclasses.is_dataclass(value):
@@ -261,9 +274,14 @@ class Decoder:
         _require_types(cls, fitted, fitted_types(cls))
         require_forms(cls, settings | fitted)
         vars(estimator).update(fitted)
-        if fitted:
+        if set(fitted) - {OUTPUT}:
             require_predicts(estimator)
         return estimator
+
+    def _step(self, tree: dict[str, Any], depth: int) -> Any:
+        known = known_step(tree["class"])
+        settings = self._named(tree["settings"], depth)
+        return built_step(known, settings, self._named(tree["fitted"], depth))
 
     def _named(self, items: Any, depth: int) -> dict[str, Any]:
         return {key: self.decode(v, depth) for key, v in _of_type(items, dict).items()}
@@ -336,86 +354,3 @@ def _unstorable(path: str, found: str) -> ModelFileError:
         f"registered classes; found {found}; leave it out, or turn it into one of these. "
         "Networks have files of their own: use save_network."
     )
-
-
-N_ROWS = 3
-
-
-def require_predicts(estimator: Any) -> None:
-    """Raise a `ModelFileError` unless a fitted estimator of ours answers for some rows.
-
-    The rows hold nothing where gaps are allowed, else zeros, which are at most some 1e16
-    standard deviations from any data: an estimator that learned from data answers for them.
-    Counts may make zeros impossible; normal classes take both, for a gap does not ask after
-    their means.
-    """
-    _require_coded_members(estimator)
-    allows_gaps = get_tags(estimator).input_tags.allow_nan
-    fillers = (np.nan,) * allows_gaps + (0.0,) * (not allows_gaps or _is_normal(estimator))
-    for filler in fillers:
-        _require_answers(estimator, filler)
-
-
-def _require_answers(estimator: Any, filler: float) -> None:
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        try:
-            answers = _answers(estimator, _rows(estimator, filler))
-        except ModelFileError:
-            raise
-        # Whatever parts that do not agree make a prediction raise, the file is at fault.
-        except Exception as error:
-            reason = " ".join(f"{type(error).__name__}: {error}".split())[:120]
-            raise ModelFileError(
-                f"must hold a {type(estimator).__name__} whose parts agree; found that it "
-                f"cannot predict ({reason})"
-            ) from error
-    for answer in answers:
-        if len(answer) != N_ROWS or (answer.dtype.kind == "f" and np.isnan(answer).any()):
-            raise ModelFileError(
-                f"must hold a {type(estimator).__name__} that predicts numbers; found NaN or "
-                "another number of rows"
-            )
-
-
-def _require_coded_members(estimator: Any) -> None:
-    """Refuse members of a vote that answer with codes of classes that are not there."""
-    for member in getattr(estimator, "members_", ()):
-        codes = getattr(member, "classes_", np.arange(0))
-        if not np.isin(codes, np.arange(len(estimator.classes_))).all():
-            raise ModelFileError(
-                f"must hold members that vote for {len(estimator.classes_)} classes; found "
-                "one that votes for others"
-            )
-
-
-def _require_columns(estimator: Any, probability: NDArray[Any]) -> None:
-    if probability.shape[1] != len(estimator.classes_):
-        raise ModelFileError(
-            f"must hold a {type(estimator).__name__} of {len(estimator.classes_)} classes; "
-            f"found that it gives {probability.shape[1]} probabilities"
-        )
-
-
-def _is_normal(estimator: Any) -> bool:
-    return type(estimator).__name__ == "GaussianClassConditional"
-
-
-def _rows(estimator: Any, filler: float) -> Any:
-    """Return rows that a fitted estimator takes, by name if it knows its columns by name."""
-    rows = np.full((N_ROWS, estimator.n_features_in_), filler)
-    names = getattr(estimator, "feature_names_in_", None)
-    return rows if names is None else pd.DataFrame(rows, columns=list(names))
-
-
-def _answers(estimator: Any, rows: Any) -> list[NDArray[Any]]:
-    """Return what the verbs of an estimator say of rows."""
-    if hasattr(estimator, "transform"):
-        return [np.asarray(estimator.transform(rows))]
-    verbs = ("predict", "predict_proba", "decision_function", "log_density")
-    found = {v: np.asarray(getattr(estimator, v)(rows)) for v in verbs if hasattr(estimator, v)}
-    if "predict_proba" in found:
-        _require_columns(estimator, found["predict_proba"])
-    elif hasattr(estimator, "predict_dist"):
-        found["predict_dist"] = np.asarray(estimator.predict_dist(rows).quantile(0.5))
-    return list(found.values())

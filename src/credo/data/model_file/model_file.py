@@ -68,8 +68,11 @@ def save(value: Any, path: str | PathLike[str], fingerprint: str | None = None) 
     Parameters
     ----------
     value
-        An estimator, distribution, basis or preparation of credo, or lists, tuples, dicts
-        (with text keys), arrays, numbers and text that hold them.
+        An estimator, distribution, basis or preparation of credo; a Pipeline of scikit-learn
+        whose steps are credo's, "passthrough", or one of StandardScaler, MinMaxScaler,
+        MaxAbsScaler, RobustScaler, PolynomialFeatures, PCA, SimpleImputer (of numbers) and
+        Pipeline; or lists, tuples, dicts (with text keys), arrays, numbers and text that hold
+        them.
     path
         Where to; by convention it ends in ``.credo``.
     fingerprint
@@ -79,7 +82,8 @@ def save(value: Any, path: str | PathLike[str], fingerprint: str | None = None) 
     Raises
     ------
     ModelFileError
-        If part of ``value`` is of a class that a model file cannot hold.
+        If part of ``value`` is of a class that a model file cannot hold, such as an unknown
+        step; nothing is written then.
     OutputError
         If the file cannot be written.
 
