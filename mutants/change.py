@@ -70,12 +70,14 @@ class Change:
 
     def frame(self, value: Any, _depth: int) -> Any:
         """Return a data frame or series with its numbers changed, and its labels kept."""
+        before = self.n_changed
         if isinstance(value, pd.Series):
-            wrong = self.array(value.to_numpy())
-            return pd.Series(wrong, value.index, name=value.name)
-        return pd.DataFrame(
-            {i: self.frame(value.iloc[:, i], 0) for i in range(value.shape[1])}
-        ).set_axis(value.columns, axis=1)
+            wrong = pd.Series(self.array(value.to_numpy()), value.index, name=value.name)
+        else:
+            columns = {i: self.frame(value.iloc[:, i], 0) for i in range(value.shape[1])}
+            wrong = pd.DataFrame(columns, value.index).set_axis(value.columns, axis=1)
+        wrong.attrs = value.attrs
+        return wrong if self.n_changed > before else value
 
     def mapping(self, value: Any, depth: int) -> Any:
         """Return a dictionary with its values changed."""
