@@ -2,8 +2,8 @@
 
 ``y = x^T w + noise`` with any normal prior on the weights. `LinearGaussianBelief` knows the
 noise precision; `LinearGaussianGamma` does not, and keeps the prior of the weights in units of
-the noise [murphy2007]_. Both update by parts, so that the posterior of one batch is the prior
-of the next. A column of ones in ``x`` is an intercept under the prior; `RidgeBelief` has flat
+the noise [murphy2007]_. Both update by parts: the posterior of one batch is the prior of the
+next. A column of ones in ``x`` is an intercept under the prior; `RidgeBelief` has flat
 intercepts and learned precisions.
 """
 

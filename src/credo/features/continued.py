@@ -244,7 +244,7 @@ class ContinuedBasis(Basis):
 
 
 class _Outside(NamedTuple):
-    """Rows outside the box, all arrays of shape (n_outside, n_features) but as told.
+    """Rows outside the box, all arrays of shape (n_outside, n_features) unless stated.
 
     Attributes
     ----------

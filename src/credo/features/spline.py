@@ -66,7 +66,7 @@ class SplineBasis(AdditiveBasis):
             )
 
     def _knots(self, u: Array) -> Array:
-        # More functions than distinct values could not be told apart.
+        # More functions than distinct values could not be distinguished.
         levels = np.linspace(0, 1, min(self.n_knots, len(np.unique(u)) - 2))
         inner = (np.quantile(u, levels) if self.placement == "quantile" else levels)[1:-1]
         inside = inner[(inner > _SMALLEST_GAP) & (inner < 1 - _SMALLEST_GAP)]

@@ -30,7 +30,7 @@ from numba.misc import appdirs
 __all__ = ["compiled", "compiled_part"]
 
 PATIENCE = 1.0
-"""Seconds of compiling after which people who look at a terminal are told."""
+"""Seconds of compiling after which people who look at a terminal get a message."""
 
 _SEAL = hashlib.sha256().digest_size
 
@@ -67,7 +67,7 @@ def compiled(**settings: Any) -> Callable[[Function], Function]:
 
 
 def compiled_part(**settings: Any) -> Callable[[Function], Function]:
-    """Return a decorator for what loops call and nobody else; it is kept as a part of them."""
+    """Return a decorator for what loops call alone; it is kept as a part of them."""
     return lambda function: _jit(function, settings | {"no_cpython_wrapper": True})
 
 
@@ -134,10 +134,10 @@ class _Keeper:
 
 
 class _Waiting:
-    """Time that people have waited for the compiler, who are told once it is long."""
+    """Time that people have waited for the compiler, who get a message once it is long."""
 
     def __init__(self) -> None:
-        self._depth, self._since, self._total, self._is_told = 0, 0.0, 0.0, False
+        self._depth, self._since, self._total, self._has_spoken = 0, 0.0, 0.0, False
 
     def during(self, work: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function that compiles, and notes that it does, perhaps inside another."""
@@ -165,9 +165,9 @@ class _Waiting:
 
     def _tell(self) -> None:
         waited = self._total + time.monotonic() - self._since
-        if self._is_told or waited < PATIENCE or not _is_watched():
+        if self._has_spoken or waited < PATIENCE or not _is_watched():
             return
-        self._is_told = True
+        self._has_spoken = True
         often = (
             "once"
             if _folders().writable
@@ -245,7 +245,7 @@ def _can_write(folder: Path, mode: int) -> bool:
 
 
 def _is_own(folder: Path) -> bool:
-    """Return whether nobody else can have put a file into a folder, to have it run."""
+    """Return whether no other user can have put a file into a folder, to have it run."""
     found = folder.lstat()
     is_private = _user() is None or (found.st_uid == _user() and not found.st_mode & 0o077)
     return stat.S_ISDIR(found.st_mode) and is_private

@@ -65,9 +65,9 @@ def test_states_must_be_distinct_words(text):
         parse_structure(text)
 
 
-def test_states_told_twice_must_agree():
+def test_states_given_twice_must_agree():
     assert parse_structure("a{x|y} -> b; a{x|y} -> c")[1] == {"a": ("x", "y")}
-    with pytest.raises(ValueError, match="told once"):
+    with pytest.raises(ValueError, match="given once"):
         parse_structure("a{x|y} -> b; a{y|x} -> c")
 
 

@@ -9,7 +9,7 @@ from scipy import integrate, special, stats
 
 from credo.distributions import Gamma, Mixture, Normal
 from credo.families.linear import LinearStatistics
-from credo.families.linear_gaussian import LinearGaussian as LinearBelief
+from credo.families.linear_gaussian import LinearGaussianBelief
 from credo.graphs import (
     ConditionalLinearGaussian,
     ConditionalTable,
@@ -637,7 +637,7 @@ def test_models_drawn_as_networks_have_the_densities_of_the_models():
     prior = stats.norm.logpdf(0.9, 0.3, 2.0) + stats.norm.logpdf(0.1, -0.2, 1.5)
     assert_allclose(problem.log_prob(Findings.of(values=known)), line + prior)
 
-    belief = LinearBelief(np.array([0.3, -0.2]), np.diag([1 / 4.0, 1 / 2.25]), 1 / 0.49)
+    belief = LinearGaussianBelief(np.array([0.3, -0.2]), np.diag([1 / 4.0, 1 / 2.25]), 1 / 0.49)
     statistics = LinearStatistics.of(np.column_stack([x, np.ones(8)]), y)
     assert_allclose(
         problem.log_prob(Findings.of(values=outputs)), belief.log_evidence(statistics)

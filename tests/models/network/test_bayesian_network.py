@@ -695,7 +695,7 @@ def test_a_joint_query_over_sixty_variables_is_refused_before_any_work():
 
 def test_a_variable_cannot_be_both_set_and_given():
     net = sprinkler()
-    with pytest.raises(ValueError, match=r"do must set variables.*\['rain'\].*once"):
+    with pytest.raises(ValueError, match=r"do must name variables.*\['rain'\].*once"):
         net.query("wet", given={"rain": True}, do={"rain": False})
     with pytest.raises(ValueError, match=r"one state each; found \['rain'\]"):
         net.query("wet", do={"rain": {True: 0.3, False: 0.7}})

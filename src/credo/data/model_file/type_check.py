@@ -77,7 +77,7 @@ def declared_forms(cls: Any) -> Mapping[str, Form]:
 
 
 def fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of a declared type; what cannot be told counts as fitting.
+    """Whether a value is of a declared type; what cannot be checked counts as fitting.
 
     A float may be any real number, an array of floats any array of numbers or one number.
 

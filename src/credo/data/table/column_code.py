@@ -1,4 +1,4 @@
-"""Codes that turn one column of a table into columns of a design matrix.
+"""Codes that turn one column of a table into columns of a design: categories are one-hot.
 
 A code is learned from training rows and never changes: it is a frozen value of plain fields.
 """
@@ -127,8 +127,8 @@ class DateCode:
         present = values[~np.isnan(values)]
         start, has_gap = float(present.min()), len(present) < len(values)
         is_constant = bool(np.all(present == start))
-        is_told = is_telling or (is_constant and has_gap)
-        return cls(str(series.name), start, is_constant, is_told)
+        has_indicator = is_telling or (is_constant and has_gap)
+        return cls(str(series.name), start, is_constant, has_indicator)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Gaps in the columns of a table: what they tell, and what was done about them."""
+"""Gaps in the columns of a table: what they mean, and what was done about them."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

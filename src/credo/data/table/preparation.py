@@ -234,11 +234,11 @@ class TablePreparation:
 
 def _notes(parts: Sequence[Coded], where: str) -> Iterator[str]:
     """Yield notes by column, those on gaps that were treated alike in one sentence."""
-    told = set()
+    reported = set()
     for part in parts:
         yield from part.notes
-        if part.gap and part.gap.fate not in told:
-            told.add(part.gap.fate)
+        if part.gap and part.gap.fate not in reported:
+            reported.add(part.gap.fate)
             alike = [p.gap for p in parts if p.gap and p.gap.fate == part.gap.fate]
             yield gap_note(alike, where)
 

@@ -174,8 +174,8 @@ def _class_target(table: Table, name: str, task: Task) -> Target:
         f"Target {name!r} has only two values and is predicted as classes; pass "
         "`task='regression'` to predict it as a number."
     )
-    told = (note,) if is_number and task == "auto" else ()
-    return Target(name, labels, rows, _missing_note(table, rows, name) + told)
+    number_note = (note,) if is_number and task == "auto" else ()
+    return Target(name, labels, rows, _missing_note(table, rows, name) + number_note)
 
 
 def _number_target(

@@ -78,9 +78,14 @@ class DirectedGraph:
 
     def __init__(self, parents: Mapping[str, Sequence[str]]) -> None:
         names = checked_names("nodes", parents.keys())
-        told = {name: tuple(_listed(name, parents[name])) for name in names}
-        unlisted = {tail: () for tails in told.values() for tail in tails if tail not in told}
-        object.__setattr__(self, "_parents", {**told, **unlisted})
+        parents_of = {name: tuple(_listed(name, parents[name])) for name in names}
+        unlisted = {
+            tail: ()
+            for tails in parents_of.values()
+            for tail in tails
+            if tail not in parents_of
+        }
+        object.__setattr__(self, "_parents", {**parents_of, **unlisted})
         if len(self._order) < len(self._parents):
             raise CycleFound(self._cycle())
 

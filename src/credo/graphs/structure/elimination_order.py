@@ -2,7 +2,7 @@
 
 Eliminating a variable multiplies the tables it occurs in into one over its clique, the variable
 and its neighbors, and links the neighbors. The sum of the cells of these cliques is what a plan
-costs. Finding the best order is NP-hard; here nodes whose elimination links nobody new
+costs. Finding the best order is NP-hard; here nodes whose elimination adds no link
 (simplicial nodes) go first, which is safe, and the rest is the best of many greedy orders
 [kjaerulff1990]_, bettered by putting small pieces of its tree into their best order.
 """

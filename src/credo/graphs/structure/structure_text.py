@@ -24,7 +24,7 @@ Node = tuple[str, tuple[str, ...] | None]
 def parse_structure(
     text: str,
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
-    """Return the parents of every node, and the states of those that tell them.
+    """Return the parents of every node, and the states of those that list them.
 
     Statements are separated by semicolons or line ends. A statement is a node alone, or groups
     of nodes, divided by commas, joined by arrows in either direction; a chain of arrows joins
@@ -33,7 +33,7 @@ def parse_structure(
     Raises
     ------
     ValueError
-        If a name is missing or cannot be told from an arrow, or states are told twice.
+        If a name is missing or looks like an arrow, or states are given twice.
 
     Notes
     -----
@@ -81,7 +81,7 @@ def _nodes(piece: str, statement: str) -> list[Node]:
 
 
 def _check_divided(groups: list[list[Node]], arrows: list[str], statement: str) -> None:
-    """Refuse commas that were meant to divide statements, told by arrows back to a name."""
+    """Refuse commas that were meant to divide statements, known by arrows back to a name."""
     names = [name for group in groups for name, _ in group]
     counts = Counter(names)
     again = next((name for name in names if counts[name] > 1), None)
@@ -121,6 +121,6 @@ def _tell(
         )
     if states.setdefault(name, labels) != labels:
         raise ValueError(
-            f"states of {name} must be told once; found {quote(list(states[name]))} and "
+            f"states of {name} must be given once; found {quote(list(states[name]))} and "
             f"{quote(list(labels))}. Keep one of them."
         )

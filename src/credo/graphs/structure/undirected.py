@@ -90,8 +90,8 @@ def _branch(
 class UndirectedGraph:
     """Nodes and the pairs of them that are joined; an immutable value.
 
-    An edge told from one side holds from both. Answers that are several nodes are tuples in the
-    order of the graph's nodes. Graphs are equal that have the same nodes and edges; as a
+    An edge given from one side holds from both. Answers that are several nodes are tuples in
+    the order of the graph's nodes. Graphs are equal that have the same nodes and edges; as a
     collection, a graph holds its nodes.
 
     Examples
@@ -106,13 +106,16 @@ class UndirectedGraph:
     _neighbors: dict[str, tuple[str, ...]]
 
     def __init__(self, neighbors: Mapping[str, Iterable[str]]) -> None:
-        told = {
+        neighbors_of = {
             name: checked_names(f"neighbors of {name}", neighbors[name])
             for name in checked_names("nodes", neighbors.keys())
         }
-        names = [*told, *(other for others in told.values() for other in others)]
+        names = [
+            *neighbors_of,
+            *(other for others in neighbors_of.values() for other in others),
+        ]
         joined: dict[str, set[str]] = {name: set() for name in names}
-        for name, others in told.items():
+        for name, others in neighbors_of.items():
             if name in others:
                 raise ValueError(
                     f"a node must not be its own neighbor; found {quote(name)} joined to "

@@ -55,7 +55,7 @@ class AutoInference:
     exact
         Exact inference.
     auxiliary
-        Variables that compact tables brought along and nobody asks about.
+        Variables that compact tables brought along and no question names.
     """
 
     exact: TableInference

@@ -36,7 +36,7 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class Info:
-    """What one step tells a human: the objective, and how much it or the state still moved."""
+    """What one step reports: the objective, and how much it or the state still moved."""
 
     objective: float
     change: float

@@ -19,7 +19,7 @@ __all__ = [
 ]
 
 NEGLIGIBLE = 1 << 25
-"""Bytes that nobody need look for."""
+"""Bytes that any machine has, so that free memory is not measured for them."""
 
 
 class ImpossibleFindings(ValueError):
@@ -35,14 +35,14 @@ class ImpossibleFindings(ValueError):
 
     def __init__(self, conflict: Mapping[str, Any]) -> None:
         self.conflict = dict(conflict)
-        told = ", ".join(f"{name}={quote(state)}" for name, state in self.conflict.items())
+        findings = ", ".join(f"{name}={quote(state)}" for name, state in self.conflict.items())
         is_real = any(isinstance(state, float) for state in self.conflict.values())
         # No finite value is impossible under a normal, but its log density may be below -1e308.
         far = ", or lies so far out that its density has no log" if is_real else ""
         super().__init__(
-            f"findings must be possible together; found that {told} has probability zero{far}. "
-            "Correct or drop one of them: nothing follows from what cannot be."
-            if told
+            f"findings must be possible together; found that {findings} has probability "
+            f"zero{far}. Correct or drop one of them."
+            if findings
             else "product of the factors must be positive somewhere; found zero everywhere. "
             "Check the zeros of the tables."
         )

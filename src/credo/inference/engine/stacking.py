@@ -130,6 +130,6 @@ def _density(log_score: Array, weight: ArrayLike | None) -> tuple[Array, Array]:
     known = np.where(np.isnan(log_score), -np.inf, log_score)
     best = known.max(axis=0, initial=-np.inf)
     counts = np.ones(len(best)) if weight is None else as_float(weight)
-    is_told = np.isfinite(best) & (counts > 0)
-    share = counts[is_told]
-    return np.exp(known[:, is_told] - best[is_told]), share / max(share.sum(), 1e-300)
+    is_known = np.isfinite(best) & (counts > 0)
+    share = counts[is_known]
+    return np.exp(known[:, is_known] - best[is_known]), share / max(share.sum(), 1e-300)

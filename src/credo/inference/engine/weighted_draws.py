@@ -194,8 +194,8 @@ class DrawAccount:
         elif effective > 0 and effective * (2 * tolerance) ** 2 < 1 - 1e-9:
             warn_user(
                 f"likelihood weighting must reach a standard error of {tolerance:.2g}; found "
-                f"draws worth only {effective:.0f} independent ones. Read the error told with "
-                "the answer, or give less.",
+                f"draws worth only {effective:.0f} independent ones. Read the error that comes "
+                "with the answer, or give less.",
                 ConvergenceWarning,
             )
         worst = max(self.errors, default=0.0)

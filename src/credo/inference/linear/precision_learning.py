@@ -283,8 +283,8 @@ def _integral(problem: PrecisionProblem, output: int, best: float) -> float:
 
     The grid is dense at the maximum and covers all that is searched: nodes
     ``t = best + h sinh(u)`` with ``u`` equally spaced, for which the trapezoid rule is very
-    accurate on smooth integrands. A noise below rounding cannot be told from none, so that
-    there the integral ends.
+    accurate on smooth integrands. The integral ends where noise is below
+    rounding, which cannot be distinguished from none.
     """
     grid = problem.searched(output)
     width = 1.0 / np.sqrt(max(curvature(problem, output, best), 1e-2))

@@ -58,7 +58,7 @@ MOST_EXCESS = 0.1
 
 
 class SeparationWarning(UserWarning):
-    """Classes can be told apart without error, so that no finite weights are most likely."""
+    """Classes are linearly separable, so that no finite weights are most likely."""
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class LogisticLearning:
         return run(VariationalLogistic(self.learns_precision, tolerance), problem)
 
     def _most_likely(self, problem: LogisticProblem) -> Inference:
-        """Return the mode under hardly any prior, or some where no finite mode is likely."""
+        """Return the mode under next to no prior, or a larger one if classes are separable."""
         found = mode_of(problem)
         per_row = problem.precision / FIRST_PRECISION
         problem = replace(problem, guess=found.state.parameters)
@@ -229,7 +229,7 @@ def _leans(gaussian: MultivariateNormal, part: LogisticProblem | None) -> bool:
 def _warn_of_separation() -> None:
     warn_user(
         "maximum likelihood needs classes that overlap; found classes, or values of a "
-        "column, that are told apart without error, so that the likelihood grows as "
+        "column, that are separated without error, so that the likelihood grows as "
         "weights go to infinity. The weights returned are finite but arbitrary in size; "
         "use inference='map' or 'laplace', whose prior keeps them sensible.",
         SeparationWarning,
@@ -499,7 +499,7 @@ class VariationalLogistic:
 
     @property
     def least_gain(self) -> float:
-        """Change of the bound, per parameter, that tells nothing."""
+        """Change of the bound, per parameter, that counts as none."""
         return 0.05 * self.tolerance**2
 
     def init(self, problem: LogisticProblem) -> _State:

@@ -56,7 +56,8 @@ class IsingAnnealing:
     Where no field acts the density is the same with all spins turned round; the chains then
     start from a symmetric mixture, so that they need not find both halves of the sum. Parts
     that no edge joins are annealed apart. Near a critical coupling many spins turn together
-    and chains lag behind: a large grid there needs more updates, and is told too low without.
+    and chains lag behind: a large grid there needs more updates, without which log Z is
+    biased low.
 
     Attributes
     ----------

@@ -168,7 +168,7 @@ class SpinElimination:
     def _forward(self, reduce: Reduce, removals: list[_Removal] | None = None) -> float:
         """Add all spins, and sum or maximize over each when it is finished."""
         graph = self.problem.graph
-        place, finished = _schedule(graph, self.order)
+        place, finished = _order_of_spins(graph, self.order)
         coupling = _coupling_by_node(graph)
         axes: tuple[int, ...] = ()
         table: Array = np.full((), self.problem.log_constant)
@@ -217,7 +217,7 @@ def _orders(problem: IsingProblem) -> list[Index]:
     return orders
 
 
-def _schedule(graph: SpinGraph, order: Index) -> tuple[Index, list[list[int]]]:
+def _order_of_spins(graph: SpinGraph, order: Index) -> tuple[Index, list[list[int]]]:
     """Return the place of each node in the order, and which are finished at each place."""
     place, last = _places(graph, order)
     finished: list[list[int]] = [[] for _ in order]

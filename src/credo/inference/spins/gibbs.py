@@ -1,4 +1,7 @@
-"""Gibbs sampling of spins, all of one color at once."""
+"""Gibbs sampling of spins, all of one color at once.
+
+Means are Rao-Blackwellized: conditional means given the neighbors are averaged, not draws.
+"""
 
 from __future__ import annotations
 

@@ -235,8 +235,8 @@ def _curve_and_rows(
     leverage = curve.posterior_.leverage(columns)
     for _ in range(N_STEPS):
         before, belief = rows.weight, curve.posterior_
-        told = belief.predictive_at(belief.mean(columns), leverage)[:, 0]
-        rows = rows.weighed(told.log_prob(outcome) - line)
+        outlook = belief.predictive_at(belief.mean(columns), leverage)[:, 0]
+        rows = rows.weighed(outlook.log_prob(outcome) - line)
         kept, weight = rows.kept(n_copies)
         curve = _learned_from(columns[kept], outcome[kept], weight, curve)
         if np.abs(rows.weight - before).max() <= SETTLED:
@@ -363,8 +363,8 @@ class GapAverage(BaseEstimator):
         model = clone(self.estimator)
         self.completion_ = self._learned(X, y)
         if not has_missing(np.asarray(X, dtype=np.float64)):
-            told = {} if sample_weight is None else {"sample_weight": sample_weight}
-            self.estimator_ = model.fit(X, y, **told)
+            arguments = {} if sample_weight is None else {"sample_weight": sample_weight}
+            self.estimator_ = model.fit(X, y, **arguments)
             return self
         rows = self._training(X, y)
         weight = rows.weight * _by_copy(sample_weight, rows)

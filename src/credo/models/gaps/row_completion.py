@@ -489,9 +489,9 @@ class RowCompletion:
         score = (drawn - self.center[j]) / self.scale[j]
         score = (score - center[label]) / scale[label]
         mean, variance = score.mean(axis=1, keepdims=True), score.var(axis=1, keepdims=True)
-        told = np.clip(1.0 - variance, 1e-12, 1.0)
-        gain = np.minimum(lost[label], np.sqrt(LARGEST_SHARE / told))
-        left = np.sqrt(1.0 - gain**2 * told)
+        explained = np.clip(1.0 - variance, 1e-12, 1.0)
+        gain = np.minimum(lost[label], np.sqrt(LARGEST_SHARE / explained))
+        left = np.sqrt(1.0 - gain**2 * explained)
         share = special.ndtr((gain * mean - quantile[label]) / left)
         height = gain * mean + left * (score - mean) / np.sqrt(variance) - quantile[label]
         n_high = np.floor(share.sum(axis=1) + dither)

@@ -300,9 +300,11 @@ class LinearRegression(PredictiveRegressor):
         for columns, parts in group_blocks(self.basis_, inputs, groups):
             none = LinearStatistics.of(columns[:0], outputs[:0])
             for group, rows, own in parts:
-                told = None if weight is None else weight[rows]
+                row_weights = None if weight is None else weight[rows]
                 with threads_for(columns[own].size * columns.shape[1]):
-                    found[group].append(LinearStatistics.of(columns[own], outputs[rows], told))
+                    found[group].append(
+                        LinearStatistics.of(columns[own], outputs[rows], row_weights)
+                    )
         return tuple(reduce(add, part) if part else none for part in found)
 
     def fit_statistics(self, statistics: LinearStatistics) -> Self:
@@ -469,9 +471,9 @@ class LinearRegression(PredictiveRegressor):
         for columns in design_blocks(self.basis_, inputs):
             ends.append(ends[-1] + len(columns))
             rows = slice(*ends[-2:])
-            told = None if weight is None else weight[rows]
+            row_weights = None if weight is None else weight[rows]
             with threads_for(columns.size * columns.shape[1]):
-                parts.append(LinearStatistics.of(columns, outputs[rows], told))
+                parts.append(LinearStatistics.of(columns, outputs[rows], row_weights))
         return reduce(add, parts)
 
     def _learn(

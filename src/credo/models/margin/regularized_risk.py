@@ -46,7 +46,7 @@ def _tells_probability(model: RegularizedRisk) -> bool:
 class RegularizedRisk(PredictiveClassifier):
     """A linear score of least regularized risk: ``sum of L(y f(x)) + weight_decay R(w)``.
 
-    ``f(x) = intercept + b(x)^T w``; two classes are coded y = -1 and 1, more are told apart one
+    ``f(x) = intercept + b(x)^T w``; two classes are coded y = -1 and 1, more are separated one
     against the rest. With the logistic loss and ridge this is the most probable logistic
     regression under independent normal weights of precision ``weight_decay``.
 

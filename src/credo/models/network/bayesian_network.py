@@ -81,8 +81,8 @@ class BayesianNetwork(Network):
         cpts: Mapping[str, Any] | None = None,
         states: Mapping[str, Sequence[Any]] | None = None,
     ) -> None:
-        self.graph, told = _graph_of(structure)
-        known = {**told, **{name: _labels(name, s) for name, s in (states or {}).items()}}
+        self.graph, listed = _graph_of(structure)
+        known = {**listed, **{name: _labels(name, s) for name, s in (states or {}).items()}}
         _check_names("states", known, self.graph)
         self.conditionals: dict[str, Conditional] = {}
         if cpts is None:
@@ -201,7 +201,7 @@ class BayesianNetwork(Network):
 
 
 def _graph_of(structure: Any) -> tuple[DirectedGraph, dict[str, tuple[Any, ...]]]:
-    """Return the graph of anything that can stand for one, and the states told with it."""
+    """Return the graph of anything that can stand for one, and the states given with it."""
     if isinstance(structure, DirectedGraph):
         return structure, {}
     if isinstance(structure, str):
@@ -215,7 +215,7 @@ def _graph_of(structure: Any) -> tuple[DirectedGraph, dict[str, tuple[Any, ...]]
 
 
 def _labels(name: str, labels: Any) -> tuple[Any, ...]:
-    """Return the states that were told for a variable; a text is not a list of letters."""
+    """Return the states that were given for a variable; a text is not a list of letters."""
     if isinstance(labels, str) or not isinstance(labels, Iterable):
         raise ValueError(
             f"states of {name} must be a list of labels in order; found {quote(labels)}. "

@@ -46,7 +46,7 @@ class MinimumStatus(Enum):
 
 @dataclass(frozen=True)
 class StepInfo:
-    """What one step tells a human: the new value and gradient, and the step length taken.
+    """What one step reports: the new value and gradient, and the step length taken.
 
     ``gradient_norm`` and ``step`` are NaN where a method has none or does not tell.
     """

@@ -1,7 +1,8 @@
 """Gibbs sampling in a network: one variable at a time, drawn given its Markov blanket.
 
 Each update leaves the target as it is [geman1984]_. Chains start in different joint states of
-positive density. Draws are averaged in blocks, whose spread within and between chains gives the
+positive density. Marginals are Rao-Blackwellized: conditional probabilities are averaged rather
+than draws. Averages are kept in blocks, whose spread within and between chains gives the
 Monte Carlo standard error without assuming that successive draws are independent.
 
 Zeros can part the joint states into islands that no change of one variable connects, so that

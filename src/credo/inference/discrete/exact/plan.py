@@ -165,7 +165,7 @@ class Question:
     weighted
         Variables of each table that is given row by row, such as one for a likelihood.
     sliced
-        Observed variables that nobody knows: they are fixed in turn, and the answers added up.
+        Observed variables without a finding: they are fixed in turn, and the answers added up.
     """
 
     kind: Literal["marginals", "joint", "total", "best", "draw"]

@@ -1,8 +1,8 @@
-"""Exact inference in pieces: some variables are fixed in turn at every joint state.
+"""Cutset conditioning: exact inference with some variables fixed at each of their states.
 
 Fixing a variable makes the tables that have it smaller. The pieces are rows of findings for one
-smaller plan, and their answers are averaged with their probabilities as weights: cutset
-conditioning, exact, at the price of time.
+smaller plan, and their answers are averaged with their probabilities as weights:
+exact, at the price of time.
 """
 
 from __future__ import annotations

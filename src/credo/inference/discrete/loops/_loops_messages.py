@@ -27,7 +27,7 @@ FLOOR = -100.0
 
 
 class Mail(NamedTuple):
-    """Messages from tables to variables, and what each variable has been told in all."""
+    """Messages from tables to variables, and the sum of them at each variable."""
 
     log_message: Array
     total: Array
@@ -226,7 +226,7 @@ def _post(edges: Edges, mail: Mail, e: int, fresh: Array) -> float:
 
 @compiled_part()
 def _all_have_states(state_start: Index, n_zero: Index) -> bool:
-    """Return whether what each variable has been told leaves it some state."""
+    """Return whether the messages leave each variable some state."""
     for i in range(len(state_start) - 1):
         if n_zero[state_start[i] : state_start[i + 1]].min() > 0:
             return False
@@ -283,11 +283,11 @@ def bethe(net: FlatTables, log_message: Array) -> float:
             _advance(message, first, last - first, desk.place)
         found += _log_sum(score)
     for i in range(len(net.n_states)):
-        told = mail.total[net.state_start[i] : net.state_start[i + 1]].copy()
-        for k in range(len(told)):
+        total = mail.total[net.state_start[i] : net.state_start[i + 1]].copy()
+        for k in range(len(total)):
             if mail.n_zero[net.state_start[i] + k]:
-                told[k] = NOTHING
-        found += (1 - (net.slot_start[i + 1] - net.slot_start[i])) * _log_sum(told)
+                total[k] = NOTHING
+        found += (1 - (net.slot_start[i + 1] - net.slot_start[i])) * _log_sum(total)
     return found
 
 

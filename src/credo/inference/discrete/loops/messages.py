@@ -46,9 +46,9 @@ def sweep(
 def beliefs(net: FlatTables, log_message: Array) -> Array:
     """Return the product of the messages to each variable, normalized, end to end."""
     mail = _loops().sort_mail(net, log_message)
-    told = np.where(mail.n_zero > 0, -np.inf, mail.total)
+    total = np.where(mail.n_zero > 0, -np.inf, mail.total)
     starts = net.state_start[:-1]
-    weight = np.exp(told - np.repeat(np.maximum.reduceat(told, starts), net.n_states))
+    weight = np.exp(total - np.repeat(np.maximum.reduceat(total, starts), net.n_states))
     return np.asarray(weight / np.repeat(np.add.reduceat(weight, starts), net.n_states))
 
 

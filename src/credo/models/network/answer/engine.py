@@ -267,7 +267,7 @@ def _check_weighable(problem: ConditionalProblem) -> None:
         name = node.child.name
         if name in problem.given and not hasattr(node, "log_prob"):
             raise ValueError(
-                f"a node that is given must tell the density of a value; found {name}, a "
+                f"a node that is given must have the density of a value; found {name}, a "
                 f"{type(node).__name__} that can only be drawn from. Give it a log_prob, or "
                 "give another variable."
             )
@@ -279,7 +279,7 @@ def _equal_rows(findings: Findings[str]) -> list[Rows]:
     numbers += [line for table in findings.likelihood.values() for line in table]
     if not numbers or not findings.n_rows:
         return [np.arange(findings.n_rows)] if findings.n_rows else []
-    # Missing values are unlike each other; a number that nobody gives makes them equal.
+    # Missing values are unlike each other; a number that is never given makes them equal.
     table = np.nan_to_num(np.array(numbers, dtype=np.float64), nan=-np.inf)
     _, group = np.unique(table, axis=1, return_inverse=True)
     return [np.flatnonzero(group.ravel() == at) for at in range(int(group.max()) + 1)]
@@ -296,8 +296,8 @@ DRAWS_PER_SECOND = 3e7
 class DrawEngine:
     """The questions of a Bayesian network of any nodes, answered by weighted draws.
 
-    The error told with an answer is a standard error: of a probability, or of the mean of a
-    real variable in units of its standard deviation. Draws have a fixed seed, so the same
+    The error that comes with an answer is a standard error: of a probability, or of the mean of
+    a real variable in units of its standard deviation. Draws have a fixed seed, so the same
     question has the same answer.
 
     Attributes
@@ -305,7 +305,7 @@ class DrawEngine:
     rows
         Draws for rows of findings; nodes cut off from their causes are `InterventionNode`.
     exact
-        Asked whether rows that no draw agrees with are impossible, which draws cannot tell.
+        Asked whether rows that no draw agrees with are impossible, which draws cannot show.
     """
 
     rows: RowDraws

@@ -207,11 +207,11 @@ class HybridEngine:
         return [name for name in names if self.variables[name].is_discrete]
 
     def _groups(self, findings: Findings[str]) -> Iterator[FindingsGroup[str]]:
-        """Yield rows that are asked about at once; nodes that lead nowhere are not told."""
-        told = findings.without([name for name in findings.names if name not in self.inside])
+        """Yield groups of rows with equal findings; those about barren nodes are dropped."""
+        kept = findings.without([name for name in findings.names if name not in self.inside])
         discrete = self._discrete([*self.variables])
         n_states = {name: self._n(name) for name in discrete}
-        return told.groups(n_states, self.engine.n_shared(told))
+        return kept.groups(n_states, self.engine.n_shared(kept))
 
     def _unknown(self, names: Sequence[str], group: FindingsGroup[str]) -> list[str]:
         """Return the names that some row of the group does not know."""
@@ -284,8 +284,8 @@ def _real_parts(
     if name in found:
         parts.append(RealPart(rows[~known], group.place[~known], found[name]))
     if known.any():
-        told = np.where(np.isneginf(total[rows]), np.nan, values)[known]
-        parts.append(RealPart(rows[known], np.arange(len(told)), KnownReal(told)))
+        kept = np.where(np.isneginf(total[rows]), np.nan, values)[known]
+        parts.append(RealPart(rows[known], np.arange(len(kept)), KnownReal(kept)))
     return parts
 
 

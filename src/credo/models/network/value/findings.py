@@ -58,7 +58,7 @@ def with_settings(findings: Findings[str], settings: Findings[str]) -> Findings[
     clash = sorted(settings.names & findings.names)
     if settings.likelihood or clash:
         raise ValueError(
-            "do must set variables that are not given as well to one state each; found "
+            "do must name variables that given does not, with one state each; found "
             f"{clash or sorted(settings.likelihood)}. Name each once."
         )
     n = findings.n_rows
@@ -166,8 +166,8 @@ def _likelihood(variable: Variable, value: Any) -> Array:
         chosen = {variable.index(state) for state in value}
         likelihood = np.array([float(i in chosen) for i in range(variable.n_states)])
     elif isinstance(value, Mapping | pd.Series):
-        told = {variable.index(state): float(share) for state, share in value.items()}
-        likelihood = np.array([told.get(i, np.nan) for i in range(variable.n_states)])
+        given_states = {variable.index(state): float(share) for state, share in value.items()}
+        likelihood = np.array([given_states.get(i, np.nan) for i in range(variable.n_states)])
     else:
         likelihood = _listed(variable, value)
     if (
@@ -194,7 +194,7 @@ def _listed(variable: Variable, value: Any) -> Array:
         return as_float(value)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"a list found about {variable.name} must hold the likelihoods of its states "
+            f"a list given for {variable.name} must hold one likelihood for each of its states "
             f"{quote(list(variable.labels[:8]))}; found {quote(value)}. Use a set to say that "
             "one of some states is true."
         ) from error
@@ -225,8 +225,8 @@ def _likelihoods(variable: Variable, column: pd.Series[Any]) -> Array:
         if _is_missing(cell):
             continue
         try:
-            told = cell if _is_likelihood(variable, cell) else {cell}
-            likelihood[:, row] = _likelihood(variable, told)
+            given_states = cell if _is_likelihood(variable, cell) else {cell}
+            likelihood[:, row] = _likelihood(variable, given_states)
         except ValueError as error:
             where = f"It is in row {row} of column {variable.name}."
             raise type(error)(f"{error} {where}") from error
