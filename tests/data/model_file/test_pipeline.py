@@ -294,7 +294,7 @@ def broken(scaler):
             "SimpleImputer.statistics_",
         ),
     ],
-    ids=repr,
+    ids=lambda part: part if isinstance(part, str) else "",
 )
 def test_what_a_step_cannot_keep_is_refused_before_anything_is_written(
     pipeline, said, tmp_path
