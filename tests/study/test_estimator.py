@@ -20,6 +20,12 @@ def test_the_contract_of_scikit_learn_holds(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow
+@parametrize_with_checks([TableRegressor(), TableClassifier()])
+def test_the_contract_of_scikit_learn_holds_with_all_candidates(estimator, check):
+    check(estimator)
+
+
 @pytest.fixture(scope="module")
 def rows(table):
     return table.drop(columns="outcome"), table["outcome"].to_numpy()
