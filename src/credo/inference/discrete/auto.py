@@ -31,7 +31,7 @@ from credo.inference.engine.error import (
     InferenceTooLarge,
     require_memory,
 )
-from credo.inference.engine.method import Method, solver_of
+from credo.inference.engine.method import Method, engine_for
 from credo.numerics.array import Array
 
 __all__ = ["AutoInference", "joint_bytes", "require_joint"]
@@ -290,7 +290,7 @@ def _worst(accounts: Sequence[Account]) -> Account:
 
 
 def _engine(method: Method, question: str) -> Any | None:
-    return solver_of(method, question, None, "tables without arrows")
+    return engine_for(method, question, None, "tables without arrows")
 
 
 def _check_whole(n_summed_out: int) -> None:

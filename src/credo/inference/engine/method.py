@@ -19,10 +19,10 @@ from credo.numerics.quotation import quote
 
 __all__ = [
     "Method",
+    "engine_for",
     "engine_of",
     "methods",
     "named_engines",
-    "solver_of",
     "tells_total",
     "written",
 ]
@@ -119,7 +119,7 @@ def tells_total(method: Method) -> bool:
     return "total" in getattr(method, "answers", ("total",))
 
 
-def solver_of(method: Method, question: str, problem: type | None, of: str) -> Any | None:
+def engine_for(method: Method, question: str, problem: type | None, of: str) -> Any | None:
     """Return the engine that a method stands for, which must solve a kind of problem.
 
     Parameters
@@ -131,8 +131,8 @@ def solver_of(method: Method, question: str, problem: type | None, of: str) -> A
     """
     engine = engine_of(method, question)
     if engine is not None and getattr(engine, "problem", None) is not problem:
-        solvers = [e for e in named_engines() if getattr(e, "problem", None) is problem]
-        names = sorted({e.name for e in solvers if _answers(e, question)})
+        able = [e for e in named_engines() if getattr(e, "problem", None) is problem]
+        names = sorted({e.name for e in able if _answers(e, question)})
         raise _unknown(method, (*FREE, *names), f" for {of}")
     return engine
 
@@ -177,9 +177,9 @@ def _as_engine(method: Any) -> Any:
 
 
 def _silent(method: Method, engine: Any, question: str) -> ValueError:
-    told = " and ".join(part for part in engine.answers if part in QUESTIONS)
+    answered = " and ".join(part for part in engine.answers if part in QUESTIONS)
     others = ", ".join(f'"{name}"' for name in methods(question)[len(FREE) :])
     return ValueError(
         f"{QUESTIONS[question]} must come from a method that tells it; found "
-        f"{written(method)}, which tells {told} only. Use {others}, or leave method out."
+        f"{written(method)}, which tells {answered} only. Use {others}, or leave method out."
     )
