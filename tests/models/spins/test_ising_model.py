@@ -4,9 +4,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import special
 
-from credo.inference.engine.account import ApproximationWarning
 from credo.inference.engine.engine import ConvergenceWarning
 from credo.inference.engine.error import InferenceTooLarge, NotSubmodular
+from credo.inference.engine.method import ApproximationWarning
 from credo.inference.spins.annealing import IsingAnnealing
 from credo.inference.spins.gibbs import IsingGibbs
 from credo.inference.spins.mean_field import IsingMeanField
