@@ -32,7 +32,7 @@ TERMS = {
     "junction tree": "inference/discrete/exact/plan.py",
     "likelihood weighting": "inference/hybrid/likelihood_weighting.py",
     "one-hot": "data/table/column_code.py",
-    "partial dependence": "study/dependence/__init__.py",
+    "partial dependence": "study/partial_dependence.py",
     "Rao-Blackwellized": "inference/discrete/approximate/gibbs.py",
     "Sugiyama": "plots/layout/layered.py",
 }

@@ -109,7 +109,7 @@ class GammaError(Belief):
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
         """Return priors for the laws, and for saving, with statistics and rows."""
-        data = ErrorStatistics.examples()[0].told
+        data = ErrorStatistics.examples()[0].arguments
         return (Example(cls(1.5, 0.8), statistics=ErrorStatistics, **data),)
 
     def update(self, statistics: ErrorStatistics) -> GammaError:

@@ -115,7 +115,7 @@ def test_laws_that_are_exact_hold_for_arbitrary_rows(name, data):
     elements = NUMBERS.get(name, st.floats(-100, 100, allow_subnormal=False))
     shape = (data.draw(st.integers(6, 12)), 2)
     rows = data.draw(arrays(float, shape, elements=elements.map(float)))
-    laws.check_family(example.it, **{**example.told, "rows": rows}, n_draws=0)
+    laws.check_family(example.it, **{**example.arguments, "rows": rows}, n_draws=0)
 
 
 class Silent(d.Normal):

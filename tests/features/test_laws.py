@@ -35,7 +35,7 @@ BY_RULE = [e for e in EXAMPLES if is_placed_by_rule(e.it)]
 every_basis = pytest.mark.parametrize("basis", [e.it for e in EXAMPLES], ids=str)
 every_rule = pytest.mark.parametrize("basis", [e.it for e in BY_RULE], ids=str)
 every_unit_free = pytest.mark.parametrize(
-    "basis", [e.it for e in BY_RULE if e.told.get("unit_free", True)], ids=str
+    "basis", [e.it for e in BY_RULE if e.arguments.get("unit_free", True)], ids=str
 )
 
 

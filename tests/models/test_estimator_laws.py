@@ -27,7 +27,7 @@ FOREIGN = [
 def test_estimator_obeys_the_laws(example):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        names = laws.check_estimator(example.it, **example.told)
+        names = laws.check_estimator(example.it, **example.arguments)
     assert "passes_the_checks_of_scikit_learn" in names
     is_placed = getattr(example.it, "basis", None) is not None
     if hasattr(example.it, "partial_fit") and not is_placed:

@@ -19,13 +19,13 @@ from credo.graphs import (
     Probit,
     Variable,
 )
-from credo.inference.engine.account import ApproximationWarning
 from credo.inference.engine.engine import ConvergenceWarning
 from credo.inference.engine.error import (
     ImpossibleFindings,
     InferenceTooLarge,
     NoExactAnswer,
 )
+from credo.inference.engine.method import ApproximationWarning
 from credo.inference.engine.weighted_draws import WeightedDraws, ZeroWeights
 from credo.models.network.bayesian_network import BayesianNetwork
 from credo.models.network.markov_random_field import MarkovRandomField

@@ -110,7 +110,7 @@ class BetaBernoulli(Belief):
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
         """Return examples for the laws, and for saving."""
-        data = BernoulliStatistics.examples()[0].told
+        data = BernoulliStatistics.examples()[0].arguments
         return (Example(cls(1.5, [2.0, 0.7]), statistics=BernoulliStatistics, **data),)
 
     def update(self, statistics: BernoulliStatistics) -> BetaBernoulli:

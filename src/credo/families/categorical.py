@@ -118,7 +118,7 @@ class DirichletCategorical(Belief):
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
         """Return examples for the laws, and for saving."""
-        data = CategoricalStatistics.examples()[0].told
+        data = CategoricalStatistics.examples()[0].arguments
         return (Example(cls([0.5, 1.0, 2.5]), statistics=CategoricalStatistics, **data),)
 
     def update(self, statistics: CategoricalStatistics) -> DirichletCategorical:

@@ -106,7 +106,7 @@ class GammaExponential(Belief):
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
         """Return examples for the laws, and for saving."""
-        data = ExponentialStatistics.examples()[0].told
+        data = ExponentialStatistics.examples()[0].arguments
         return (Example(cls([2.5, 3.0], 1.3), statistics=ExponentialStatistics, **data),)
 
     def update(self, statistics: ExponentialStatistics) -> GammaExponential:

@@ -75,7 +75,7 @@ class LinearGaussianBelief:
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
         """Return examples for the laws, and for saving."""
-        data = LinearStatistics.examples()[0].told
+        data = LinearStatistics.examples()[0].arguments
         prior = cls(as_float([0.4, -0.3]), as_float([[2.0, 0.6], [0.6, 1.0]]), 2.5)
         return (Example(prior, **data, read=OutputLast.read, maximum_likelihood=False),)
 
@@ -147,7 +147,7 @@ class LinearGaussianGamma:
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
         """Return examples for the laws, and for saving."""
-        data = LinearStatistics.examples()[0].told
+        data = LinearStatistics.examples()[0].arguments
         prior = cls(as_float([0.4, -0.3]), as_float([[2.0, 0.6], [0.6, 1.0]]), Gamma(3.0, 2.0))
         return (Example(prior, **data, read=OutputLast.read),)
 

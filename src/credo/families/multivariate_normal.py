@@ -162,7 +162,7 @@ class NormalInverseWishart(Belief):
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
         """Return examples for the laws, and for saving."""
-        data = MultivariateNormalStatistics.examples()[0].told
+        data = MultivariateNormalStatistics.examples()[0].arguments
         return (
             Example(
                 cls([0.3, -1.0], 0.7, 4.5, [[2.0, 0.6], [0.6, 1.0]]),

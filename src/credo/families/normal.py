@@ -174,7 +174,7 @@ class NormalInverseGamma(Belief):
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
         """Return examples for the laws, and for saving."""
-        data = NormalStatistics.examples()[0].told
+        data = NormalStatistics.examples()[0].arguments
         return (Example(cls([0.3, -1.0], 0.7, 1.5, 2.0), statistics=NormalStatistics, **data),)
 
     @classmethod

@@ -54,7 +54,7 @@ class NormalKnownVariance(Belief):
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
         """Return examples for the laws, and for saving."""
-        data = NormalStatistics.examples()[0].told
+        data = NormalStatistics.examples()[0].arguments
         return (
             Example(
                 cls(0.3, 0.7, [2.0, 1.0]),

@@ -111,7 +111,7 @@ class GammaPoisson(Belief):
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
         """Return examples for the laws, and for saving."""
-        data = PoissonStatistics.examples()[0].told
+        data = PoissonStatistics.examples()[0].arguments
         return (Example(cls(2.5, [1.3, 0.2]), statistics=PoissonStatistics, **data),)
 
     def update(self, statistics: PoissonStatistics) -> GammaPoisson:

@@ -80,7 +80,7 @@ class TiedNormalInverseWishart(Belief):
     def examples(cls) -> tuple[Example, ...]:
         """Return examples for the laws, and for saving."""
         prior = cls([[0.3, -1.0], [0.0, 0.5]], [0.7, 1.1], 4.5, [[2.0, 0.6], [0.6, 1.0]])
-        rows = MultivariateNormalStatistics.examples()[0].told["rows"]
+        rows = MultivariateNormalStatistics.examples()[0].arguments["rows"]
         grouped = np.column_stack([rows, [0, 1, 0, 0, 1, 1, 0]])
         read = GroupLast.read
         return (

@@ -37,7 +37,6 @@ from credo.inference.discrete.textbook.strong_elimination import (
 )
 from credo.inference.discrete.textbook.variable_elimination import Elimination as Elimination
 from credo.inference.discrete.textbook.variable_elimination import eliminate as eliminate
-from credo.inference.engine.account import ApproximationWarning as ApproximationWarning
 from credo.inference.engine.engine import ConvergenceWarning as ConvergenceWarning
 from credo.inference.engine.engine import Engine as Engine
 from credo.inference.engine.engine import Inference as Inference
@@ -48,6 +47,7 @@ from credo.inference.engine.error import ImpossibleFindings as ImpossibleFinding
 from credo.inference.engine.error import InferenceTooLarge as InferenceTooLarge
 from credo.inference.engine.error import NoExactAnswer as NoExactAnswer
 from credo.inference.engine.error import NotSubmodular as NotSubmodular
+from credo.inference.engine.method import ApproximationWarning as ApproximationWarning
 from credo.inference.engine.method import methods as methods
 from credo.inference.engine.model_evidence import bic_evidence as bic_evidence
 from credo.inference.engine.model_evidence import laplace_evidence as laplace_evidence

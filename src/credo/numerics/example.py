@@ -1,7 +1,7 @@
 """Examples that a class gives of itself, for the laws and for whoever saves or lists it.
 
 A class has a classmethod ``examples()`` that returns a tuple. An item is an object of the
-class; or an `Example`, where the laws of its kind must be told more than the object knows.
+class; or an `Example`, where the laws of its kind take arguments that the object does not have.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ class Example:
     Examples
     --------
     >>> example = Example(3, unit_free=False)
-    >>> example.it, example.told["unit_free"]
+    >>> example.it, example.arguments["unit_free"]
     (3, False)
     """
 
     it: Any
-    told: Mapping[str, Any]
+    arguments: Mapping[str, Any]
 
-    def __init__(self, it: Any, **told: Any) -> None:
+    def __init__(self, it: Any, **arguments: Any) -> None:
         object.__setattr__(self, "it", it)
-        object.__setattr__(self, "told", MappingProxyType(told))
+        object.__setattr__(self, "arguments", MappingProxyType(arguments))

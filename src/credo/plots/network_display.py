@@ -18,13 +18,13 @@ from credo.plots.network import Net, network_figure
 __all__ = ["network_html"]
 
 MOST_NODES = 60
-"""Of larger networks a drawing is a wall of boxes: they are told in words."""
+"""Of larger networks a drawing is a wall of boxes: words describe them."""
 
 MOST_BELIEFS = 25
 """Up to so many variables are shown with their probabilities, others by name."""
 
 _SETTINGS: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "credo"}
-_NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+_NO_ORIGIN = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 
 
 def network_html(net: Net) -> str:
@@ -68,5 +68,5 @@ def _svg(figure: Figure) -> bytes:
     with warnings.catch_warnings(), rc_context(_SETTINGS):
         # The page has the letters, whether or not the font to measure their width has them.
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
-        figure.savefig(buffer, format="svg", metadata=_NO_METADATA)
+        figure.savefig(buffer, format="svg", metadata=_NO_ORIGIN)
     return buffer.getvalue()

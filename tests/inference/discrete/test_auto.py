@@ -9,9 +9,8 @@ from credo.inference.discrete.auto import AutoInference
 from credo.inference.discrete.exact_inference import TableInference
 from credo.inference.discrete.factor_problem import FactorProblem, table_of
 from credo.inference.discrete.findings import Findings
-from credo.inference.engine.account import Account, ApproximationWarning
 from credo.inference.engine.error import AnswerTooLarge, InferenceTooLarge, NotSubmodular
-from credo.inference.engine.method import methods
+from credo.inference.engine.method import Account, ApproximationWarning, methods
 
 METHODS = [method for method in methods() if method != "likelihood_weighting"]
 EVERYTHING = Findings(1)

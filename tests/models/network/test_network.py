@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from credo.graphs import Factor, UnknownState, UnknownVariable, Variable
-from credo.inference.engine.account import ApproximationWarning
 from credo.inference.engine.error import (
     AnswerTooLarge,
     ImpossibleFindings,
     InferenceTooLarge,
     NoExactAnswer,
 )
+from credo.inference.engine.method import ApproximationWarning
 from credo.models import BayesianNetwork, FactorGraph, MarkovRandomField
 
 EXACT = {"rtol": 1e-10, "atol": 1e-13}

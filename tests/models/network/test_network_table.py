@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from credo.graphs import Factor, LinearGaussian, Variable
-from credo.inference.engine.account import ApproximationWarning
+from credo.inference.engine.method import ApproximationWarning
 from credo.models import BayesianNetwork, MarkovRandomField
 
 EQUAL = BayesianNetwork(

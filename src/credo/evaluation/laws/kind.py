@@ -35,7 +35,7 @@ class Kind:
     has
         Whether a class is one.
     check
-        Runs the laws on an example; its second argument is what the laws are told.
+        Runs the laws on an example; its second argument holds those of the laws.
     advice
         What ``examples()`` of such a class returns.
     """
@@ -95,7 +95,7 @@ def check_example(example: Example) -> list[str]:
             f"an example must be of a kind that has laws, {', '.join(KINDS)}; found a "
             f"{type(example.it).__name__}. Derive its class from one of these."
         )
-    return kind.check(example.it, dict(example.told))
+    return kind.check(example.it, dict(example.arguments))
 
 
 def check_class(cls: type) -> list[str]:
@@ -106,7 +106,7 @@ def check_class(cls: type) -> list[str]:
     cls
         A distribution, belief, statistics, basis, estimator, node or engine, credo's or yours,
         with a classmethod ``examples()``. It returns a tuple of objects, or of
-        `credo.numerics.Example` where the laws must be told more: the rows of statistics, the
+        `credo.numerics.Example` where the laws take more: the rows of statistics, the
         variables of a node, the problem of an engine.
 
     Raises
@@ -131,7 +131,7 @@ def _as_example(one: Any) -> Example:
 
 
 def _compared(found: tuple[Example, ...]) -> tuple[Example, ...]:
-    """Return distributions of which the first is told of the second, for ``kl``."""
+    """Return distributions of which the first is compared with the second, for ``kl``."""
     first, *rest = found
     return Example(first.it, other=rest[0].it) if rest else first, *rest
 
@@ -146,8 +146,8 @@ def _is_node(cls: type) -> bool:
     return is_spec or {"child", "parents"} <= set(fields)
 
 
-def _statistics(it: Any, told: dict[str, Any]) -> list[str]:
-    return check_statistics(told.pop("statistics", type(it)), **told)
+def _statistics(it: Any, arguments: dict[str, Any]) -> list[str]:
+    return check_statistics(arguments.pop("statistics", type(it)), **arguments)
 
 
 KINDS: Mapping[str, Kind] = MappingProxyType(
@@ -157,25 +157,27 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             Kind(
                 "engine",
                 _has("init", "step", "posterior"),
-                lambda it, told: check_engine(it, **told),
+                lambda it, arguments: check_engine(it, **arguments),
                 "engines, or Example(engine, problem=...) if it is not for tables",
             ),
             Kind(
                 "estimator",
                 _has("get_params", "fit"),
-                lambda it, told: check_estimator(it, **told),
+                lambda it, arguments: check_estimator(it, **arguments),
                 "unfitted estimators, one for each way to set it",
             ),
             Kind(
                 "distribution",
                 lambda cls: issubclass(cls, Distribution),
-                lambda it, told: check_distribution(it, np.random.default_rng(0), **told),
+                lambda it, arguments: check_distribution(
+                    it, np.random.default_rng(0), **arguments
+                ),
                 "distributions, of which kl compares the first with the second",
             ),
             Kind(
                 "belief",
                 _has("update", "log_evidence"),
-                lambda it, told: check_family(it, **told),
+                lambda it, arguments: check_family(it, **arguments),
                 "Example(prior, statistics=..., rows=...)",
             ),
             Kind(
@@ -187,13 +189,13 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             Kind(
                 "basis",
                 lambda cls: issubclass(cls, Basis),
-                lambda it, told: check_basis(it, **told),
+                lambda it, arguments: check_basis(it, **arguments),
                 "bases that are not placed",
             ),
             Kind(
                 "node",
                 _is_node,
-                lambda it, told: check_node(it, **told),
+                lambda it, arguments: check_node(it, **arguments),
                 "Example(spec, child=..., parents=...), or nodes that know their variables",
             ),
         )

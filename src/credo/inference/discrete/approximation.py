@@ -15,9 +15,9 @@ from credo.inference.discrete.approximate.gibbs import TableGibbs
 from credo.inference.discrete.approximate.graph_cut import GraphCut
 from credo.inference.discrete.approximate.importance import TableImportance
 from credo.inference.discrete.factor_problem import Assignment, FactorProblem
-from credo.inference.engine.account import Account
 from credo.inference.engine.engine import ConvergenceWarning, Inference, Status, run
 from credo.inference.engine.error import NotSubmodular
+from credo.inference.engine.method import Account
 from credo.inference.engine.weighted_draws import ZeroWeights
 from credo.numerics.array import Array
 from credo.numerics.warning import warn_user

@@ -25,13 +25,12 @@ from credo.inference.discrete.approximation import (
 from credo.inference.discrete.exact_inference import ExactMarginals, TableInference
 from credo.inference.discrete.factor_problem import FactorProblem
 from credo.inference.discrete.findings import MISSING, Findings
-from credo.inference.engine.account import Account, warn_approximate, worst
 from credo.inference.engine.error import (
     AnswerTooLarge,
     InferenceTooLarge,
     require_memory,
 )
-from credo.inference.engine.method import Method, solver_of
+from credo.inference.engine.method import Account, Method, engine_for, warn_approximate, worst
 from credo.numerics.array import Array
 
 __all__ = ["AutoInference", "joint_bytes", "require_joint"]
@@ -290,7 +289,7 @@ def _worst(accounts: Sequence[Account]) -> Account:
 
 
 def _engine(method: Method, question: str) -> Any | None:
-    return solver_of(method, question, None, "tables without arrows")
+    return engine_for(method, question, None, "tables without arrows")
 
 
 def _check_whole(n_summed_out: int) -> None:

@@ -1,14 +1,19 @@
-"""Methods of answering about a network: engines as values, and the names that stand for them.
+"""Methods of answering about a network, engines as values, and the account of an answer.
 
 An engine that can be asked for by name says so in its class: ``name``; ``answers``, the
 questions it can be asked ("marginals", "total" for the log partition, "bound" for a lower
 bound on it, "mode"); and, if it is not for a product of tables, ``problem``, the kind it
 solves. Its ``examples()`` are values with usual settings, and a name stands for the first of
 them that answers the question. The stub of `credo.inference` lists the engines there are.
+
+An `Account` says how an answer was found: exactly or not, by which method, and how far off it
+may be.
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -16,14 +21,19 @@ from typing import Any
 from credo.exports import stub_lines
 from credo.inference.engine.engine import Engine
 from credo.numerics.quotation import quote
+from credo.numerics.warning import warn_user
 
 __all__ = [
+    "Account",
+    "ApproximationWarning",
     "Method",
+    "engine_for",
     "engine_of",
     "methods",
     "named_engines",
-    "solver_of",
     "tells_total",
+    "warn_approximate",
+    "worst",
     "written",
 ]
 
@@ -119,7 +129,7 @@ def tells_total(method: Method) -> bool:
     return "total" in getattr(method, "answers", ("total",))
 
 
-def solver_of(method: Method, question: str, problem: type | None, of: str) -> Any | None:
+def engine_for(method: Method, question: str, problem: type | None, of: str) -> Any | None:
     """Return the engine that a method stands for, which must solve a kind of problem.
 
     Parameters
@@ -131,8 +141,8 @@ def solver_of(method: Method, question: str, problem: type | None, of: str) -> A
     """
     engine = engine_of(method, question)
     if engine is not None and getattr(engine, "problem", None) is not problem:
-        solvers = [e for e in named_engines() if getattr(e, "problem", None) is problem]
-        names = sorted({e.name for e in solvers if _answers(e, question)})
+        able = [e for e in named_engines() if getattr(e, "problem", None) is problem]
+        names = sorted({e.name for e in able if _answers(e, question)})
         raise _unknown(method, (*FREE, *names), f" for {of}")
     return engine
 
@@ -146,6 +156,68 @@ def written(method: Method) -> str:
     'method="gibbs"'
     """
     return f'method="{method}"' if isinstance(method, str) else f"method={_shown(method)}"
+
+
+class ApproximationWarning(UserWarning):
+    """An answer is approximate because an exact one does not fit."""
+
+
+@dataclass(frozen=True)
+class Account:
+    """How an answer was found.
+
+    Attributes
+    ----------
+    method
+        Name of the method.
+    is_exact
+        Whether the answer is exact up to rounding.
+    error
+        Size of the error in the sense of ``error_kind``; zero if exact.
+    error_kind
+        What ``error`` measures.
+    effective_draws
+        Independent draws that random ones are worth, the fewest of any row; None if nothing
+        was drawn.
+
+    Examples
+    --------
+    >>> Account("mean field", False, 0.1, "largest change of a marginal").attrs()["error"]
+    0.1
+    """
+
+    method: str = "exact"
+    is_exact: bool = True
+    error: float = 0.0
+    error_kind: str = "exact"
+    effective_draws: float | None = None
+
+    def attrs(self) -> dict[Hashable, Any]:
+        """Return the account as attributes of a labelled answer, without what is None."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+    def worse(self, other: Account) -> Account:
+        """Return the account of two answers taken together."""
+        mine, theirs = (not self.is_exact, self.error), (not other.is_exact, other.error)
+        return other if theirs > mine else self
+
+
+def worst(accounts: Sequence[Account]) -> Account:
+    """Return the account of several answers taken together; of none, the exact one."""
+    if not accounts:
+        return Account()
+    found = accounts[0]
+    for account in accounts[1:]:
+        found = found.worse(account)
+    return found
+
+
+def warn_approximate(what: str) -> None:
+    """Warn that ``what`` holds, and tell how to ask for an error instead."""
+    warn_user(
+        f'{what}. Pass method="exact" where it can be chosen to get an error instead.',
+        ApproximationWarning,
+    )
 
 
 def _unknown(method: Method, known: tuple[str, ...], of: str = "") -> ValueError:
@@ -177,9 +249,9 @@ def _as_engine(method: Any) -> Any:
 
 
 def _silent(method: Method, engine: Any, question: str) -> ValueError:
-    told = " and ".join(part for part in engine.answers if part in QUESTIONS)
+    answered = " and ".join(part for part in engine.answers if part in QUESTIONS)
     others = ", ".join(f'"{name}"' for name in methods(question)[len(FREE) :])
     return ValueError(
         f"{QUESTIONS[question]} must come from a method that tells it; found "
-        f"{written(method)}, which tells {told} only. Use {others}, or leave method out."
+        f"{written(method)}, which tells {answered} only. Use {others}, or leave method out."
     )

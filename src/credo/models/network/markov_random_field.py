@@ -18,8 +18,8 @@ from credo.graphs.variable import Variable
 from credo.inference.discrete.approximate.gibbs import gibbs_draws_given
 from credo.inference.discrete.factor_problem import FactorProblem, Table
 from credo.inference.discrete.findings import MISSING, Findings
-from credo.inference.engine.account import warn_approximate
 from credo.inference.engine.error import InferenceTooLarge
+from credo.inference.engine.method import warn_approximate
 from credo.models.network.answer.engine import DiscreteEngine
 from credo.models.network.network import Network
 from credo.models.network.value.network_answer import shown_names

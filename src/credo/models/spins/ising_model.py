@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike
 
 from credo.graphs.factor import Factor
 from credo.graphs.variable import Variable, nearest
-from credo.inference.engine.account import ApproximationWarning
 from credo.inference.engine.engine import Engine, Inference, run
 from credo.inference.engine.error import InferenceTooLarge, require_memory
+from credo.inference.engine.method import ApproximationWarning
 from credo.inference.spins.annealing import IsingAnnealing
 from credo.inference.spins.cut import spin_cut
 from credo.inference.spins.exact import SpinElimination

@@ -32,7 +32,7 @@ _SETTINGS: dict[Any, Any] = {
     "legend.frameon": False,
     "text.parse_math": False,
 }
-_NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+_NO_ORIGIN = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 _ID = re.compile(r'(id="|url\(#|href="#)')
 
 
@@ -67,7 +67,7 @@ def svg_picture(name: str, size: tuple[float, float], draw: Callable[[Axes], obj
         axes = figure.subplots()
         draw(axes)
         _fill(figure, axes)
-        canvas.print_svg(buffer, metadata=_NO_METADATA)
+        canvas.print_svg(buffer, metadata=_NO_ORIGIN)
     text = buffer.getvalue()
     return _ID.sub(rf"\g<1>{name}-", text[text.index("<svg ") :])
 

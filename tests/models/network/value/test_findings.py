@@ -237,7 +237,8 @@ def test_cells_may_be_states_sets_likelihoods_and_gaps(some):
 
 @pytest.mark.parametrize("labels", [["low", "mid"], ("low", "mid")])
 def test_a_list_of_states_is_refused_in_favor_of_a_set(labels):
-    with pytest.raises(ValueError, match=r"list found about grade.*likelihoods.*Use a set"):
+    message = r"list given for grade.*one likelihood for each.*Use a set"
+    with pytest.raises(ValueError, match=message):
         read_findings(VARIABLES, {"grade": labels})
 
 

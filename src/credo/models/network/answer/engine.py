@@ -28,14 +28,13 @@ from credo.inference.discrete.exact.plan import Question
 from credo.inference.discrete.exact_inference import TableInference
 from credo.inference.discrete.factor_problem import FactorProblem
 from credo.inference.discrete.findings import MISSING, Findings
-from credo.inference.engine.account import Account, warn_approximate
 from credo.inference.engine.engine import ConvergenceWarning, run
 from credo.inference.engine.error import (
     AnswerTooLarge,
     InferenceTooLarge,
     NoExactAnswer,
 )
-from credo.inference.engine.method import Method, engine_of
+from credo.inference.engine.method import Account, Method, engine_of, warn_approximate
 from credo.inference.engine.weighted_draws import DrawAccount, WeightedDraws, ZeroWeights
 from credo.inference.hybrid.likelihood_weighting import ConditionalProblem, LikelihoodWeighting
 from credo.models.network.value.limits import Limits

@@ -20,9 +20,8 @@ from credo.graphs.variable import Variable
 from credo.inference.discrete.auto import require_joint
 from credo.inference.discrete.conflict import smallest_conflict
 from credo.inference.discrete.findings import MISSING, Findings, FindingsGroup
-from credo.inference.engine.account import Account
 from credo.inference.engine.error import NoExactAnswer
-from credo.inference.engine.method import Method, solver_of
+from credo.inference.engine.method import Account, Method, engine_for
 from credo.inference.hybrid.gaussian_network import GaussianNetwork, is_linear_gaussian
 from credo.inference.hybrid.likelihood_weighting import ConditionalProblem
 from credo.inference.hybrid.real_posterior import HybridPosterior
@@ -310,7 +309,7 @@ def _moments(
 
 
 def _require_exact(method: Method, question: str) -> None:
-    solver_of(method, question, ConditionalProblem, "a network with real variables")
+    engine_for(method, question, ConditionalProblem, "a network with real variables")
 
 
 @dataclass(frozen=True, eq=False)
