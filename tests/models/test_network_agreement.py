@@ -54,7 +54,7 @@ def peer_of(net):
 
 
 def network(name):
-    return load_network(FOLDER / "utils" / "example_models" / f"{name}.bif.gz")
+    return load_network(FOLDER / f"{name}.bif.gz")
 
 
 @pytest.mark.parametrize("name", NETWORKS)

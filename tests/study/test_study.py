@@ -176,3 +176,30 @@ def test_errors_name_arguments_and_no_options(table):
             call()
         assert "--" not in str(caught.value)
         assert "`" in str(caught.value)
+
+
+def test_a_few_rows_of_one_class_can_be_scored_and_unknown_classes_are_said(
+    classes, clinic_classes
+):
+    few = clinic_classes[clinic_classes["outcome"] == "sick"].head(2)
+    chosen = classes.predict_proba(few)[:, 1]
+    assert classes.score(few).log_score == pytest.approx(np.log(chosen).mean())
+    with pytest.raises(TableError, match="classes that the model knows, 'cured', 'sick'"):
+        classes.score(few.assign(outcome="other"))
+    with pytest.raises(TableError, match="must be known in at least one row"):
+        classes.score(few.assign(outcome=None))
+    half = few.assign(outcome=["sick", "other"])
+    assert classes.score(half).accuracy == pytest.approx(np.mean(chosen[:1] > 0.5) / 2)
+    assert "given no probability" in classes.score(half).sentence("outcome")
+
+
+def test_losses_of_other_classes_are_refused_before_any_work(clinic_classes, monkeypatch):
+    monkeypatch.setattr("credo.study.job.split_rows", None)
+    with pytest.raises(TableError, match="`loss` must have a column for each class, 'cured'"):
+        credo.fit(clinic_classes, "outcome", loss=LossMatrix.zero_one(["a", "b"]))
+
+
+def test_one_model_or_column_may_be_named_by_itself(table):
+    study = credo.fit(table, "outcome", models="linear", ignore="age", n_folds=2)
+    assert study.table().index.tolist() == ["constant", "linear", "average"]
+    assert "age" not in study.inputs

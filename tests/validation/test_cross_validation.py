@@ -23,7 +23,8 @@ from credo.evaluation import (
 )
 from credo.families.linear import LinearStatistics, Rows
 from credo.features import ContinuedBasis, PolynomialBasis, RadialBasis, SplineBasis
-from credo.models import LinearRegression, ModelAverage
+from credo.models import GaussianClassConditional, LinearRegression, ModelAverage
+from credo.models import LogisticRegression as CredoLogistic
 from credo.models.contract.design import design
 from credo.validation import out_of_fold_normal
 
@@ -423,3 +424,14 @@ def test_a_transformed_target_is_scored_by_its_change_of_variable():
     found = cross_validate(model, x, np.exp(z), labels=fold)
     inner = cross_validate(LinearRegression(), x, z, labels=fold)
     assert_allclose(found.log_score, inner.log_score - z, rtol=1e-5)
+
+
+def test_an_average_of_evidences_about_different_things_is_refused_in_folds_too():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 2))
+    y = (x[:, 0] + rng.normal(size=60) > 0).astype(int)
+    mixed = ModelAverage({"density": GaussianClassConditional(), "odds": CredoLogistic()})
+    with pytest.raises(ValueError, match="evidence"):
+        mixed.fit(x, y)
+    with pytest.raises(ValueError, match="evidence"):
+        cross_validate(mixed, x, y, n_folds=3)

@@ -14,6 +14,7 @@ from credo.numerics.linear.linear_algebra import solve_lower as solve_lower
 from credo.numerics.linear.linear_algebra import symmetrize as symmetrize
 from credo.numerics.linear.moments import Moments as Moments
 from credo.numerics.linear.neighbors import NeighborSearch as NeighborSearch
+from credo.numerics.parallel.threads import n_cores as n_cores
 from credo.numerics.special.log_domain import log1m_exp as log1m_exp
 from credo.numerics.special.log_domain import log_normal_cdf as log_normal_cdf
 from credo.numerics.special.log_domain import log_normalize as log_normalize

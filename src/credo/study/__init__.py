@@ -2,4 +2,13 @@
 
 from credo.exports import public_names
 
-__getattr__, __dir__, __all__ = public_names(__name__)
+__getattr__, __dir__, __all__ = public_names(
+    __name__,
+    renamed={
+        "ClassificationResult": "JudgedClassification",
+        "Finding": "Remark",
+        "RegressionResult": "JudgedRegression",
+        "class_findings": "class_remarks",
+        "findings": "regression_remarks",
+    },
+)

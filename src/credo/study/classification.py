@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from credo.data.error import TableError
+from credo.data.table.column_name import quoted
 from credo.data.table.loss_file import read_losses
 from credo.data.table.preparation import PreparedTable, TablePreparation
 from credo.data.table.table_input import named_inputs
@@ -219,6 +220,11 @@ def chosen_loss(settings: FitSettings, labels: list[str]) -> LossMatrix | None:
         loss = LossMatrix.zero_one(labels)
     elif isinstance(settings.loss, LossMatrix):
         loss = settings.loss
+        if sorted(map(str, loss.labels)) != sorted(labels):
+            raise TableError(
+                f"`loss` must have a column for each class, {quoted(labels)}; found "
+                f"{quoted(loss.labels)}; name the classes as the table does."
+            )
     else:
         loss = read_losses(settings.loss, labels)
     if settings.reject is None:

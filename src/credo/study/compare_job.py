@@ -24,9 +24,8 @@ from credo.models.gaps.row_completion import RowCompletion
 from credo.numerics.missing import has_missing
 from credo.numerics.parallel.threads import threads_for
 from credo.study.candidates.candidate import CLASS_MEANINGS, MEANINGS
-from credo.study.job import require_rows
+from credo.study.job import require_rows, task_of
 from credo.study.split import require_ignorable
-from credo.study.task import task_of
 
 __all__ = ["TableComparison", "compare_table", "model_names"]
 

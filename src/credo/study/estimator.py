@@ -30,6 +30,7 @@ from credo.models.contract.regressor import PredictiveRegressor
 from credo.numerics.array import unmasked
 from credo.study.result.result import FitSettings
 from credo.study.result.table_model import TableClassification, TableModel, TableRegression
+from credo.study.split import names_given
 
 __all__ = ["TableClassifier", "TableRegressor"]
 
@@ -184,7 +185,7 @@ class TableClassifier(PredictiveClassifier):
 
 
 def _names(models: Sequence[str] | None) -> tuple[str, ...] | None:
-    return None if models is None else tuple(models)
+    return None if models is None else names_given(models)
 
 
 class _CheckedRows(NamedTuple):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from credo import study
 from credo.data.error import TableError
 from credo.data.table.table import Table, as_table
 from credo.data.table.target import Target, prepare_target
@@ -21,9 +22,9 @@ from credo.study.result.data_summary import DataSummary
 from credo.study.result.held_out import held_out_rows
 from credo.study.result.result import FitSettings, Judged
 from credo.study.split import require_ignorable, split_rows
-from credo.study.task import StudyRows, Task, Trained, task_of
+from credo.study.task import StudyRows, Task, Trained
 
-__all__ = ["MIN_ROWS", "fit_table", "require_rows"]
+__all__ = ["MIN_ROWS", "fit_table", "require_rows", "task_of"]
 
 MIN_ROWS = 10
 """With fewer rows there is nothing to hold out and judge by."""
@@ -124,6 +125,12 @@ def _judged(task: Task, rows: StudyRows, slate: Slate, trained: Trained) -> Judg
         "slate_notes": (*slate.notes, *trained.notes, *trained.dropped_notes),
     }
     return task.judged(trained, rows, common)
+
+
+def task_of(target: Target) -> Task:
+    """Return the task that a target asks for; what the other one needs is not loaded."""
+    task: Task = study.CLASSIFICATION if target.has_classes else study.REGRESSION
+    return task
 
 
 def require_rows(target: Target, source: str) -> None:

@@ -20,7 +20,14 @@ from credo.data.table.table_input import named_inputs
 from credo.data.table.target import Target
 from credo.validation.splits import hold_out
 
-__all__ = ["MIN_TRAINING_ROWS", "Part", "Split", "require_ignorable", "split_rows"]
+__all__ = [
+    "MIN_TRAINING_ROWS",
+    "Part",
+    "Split",
+    "names_given",
+    "require_ignorable",
+    "split_rows",
+]
 
 MIN_TRAINING_ROWS = 2
 """Rows of each class to learn from, so that one can be held out in turn."""
@@ -104,6 +111,11 @@ def _require_variety(y: NDArray[Any], target: Target, source: str) -> None:
             f"target {target.name!r} of {source} must vary in the training rows; found "
             f"{y[0]:g} in all {len(y)}; add rows with other values, or pass another `seed`."
         )
+
+
+def names_given(names: str | Sequence[str]) -> tuple[str, ...]:
+    """Return names of columns or models, of which one may be given by itself."""
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def require_ignorable(ignore: Sequence[str], table: Table, target: str) -> None:

@@ -10,6 +10,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
@@ -17,8 +18,9 @@ from credo import study
 from credo.data.error import DataError, TableError
 from credo.data.model_file.model_file import save
 from credo.data.output import atomic_file, require_writable
+from credo.data.table.column_name import quoted
 from credo.data.table.table import as_table
-from credo.data.table.target import Task, prepare_target
+from credo.data.table.target import Task, known_outcomes
 from credo.decisions.decision import Decision
 from credo.decisions.loss_matrix import LossMatrix
 from credo.distributions.distribution import Distribution
@@ -27,6 +29,7 @@ from credo.study.progress import Progress, silent
 from credo.study.result.result import FitSettings, Judged, Remark
 from credo.study.result.table_model import TableClassification, TableModel, TableRegression
 from credo.study.result.table_score import TableScore
+from credo.study.split import names_given
 
 __all__ = ["Study", "fit"]
 
@@ -108,8 +111,8 @@ def fit(
         task=task,
         loss=losses,
         reject=reject,
-        ignore=(ignore,) if isinstance(ignore, str) else tuple(ignore),
-        models=None if models is None else tuple(models),
+        ignore=names_given(ignore),
+        models=None if models is None else names_given(models),
     )
     return Study.of(study.fit_table(data, target, settings, progress))
 
@@ -156,7 +159,10 @@ class Study:
 
     @cached_property
     def estimator(self) -> Any:
-        """The scikit-learn estimator inside, a `TableRegressor` or `TableClassifier`."""
+        """The scikit-learn estimator inside, a `TableRegressor` or `TableClassifier`.
+
+        Its classes are text, as those of the study.
+        """
         if isinstance(self.model, TableRegression):
             return study.TableRegressor(self.model.coverage).with_model(self.model)
         assert isinstance(self.model, TableClassification)
@@ -247,13 +253,21 @@ class Study:
             As of `predict`, with the target as a column; rows without it are left out.
         """
         table = as_table(rows, text_columns=self.model.preparation.text_columns)
-        task: Task = (
-            "regression" if isinstance(self.model, TableRegression) else "classification"
-        )
-        target = prepare_target(table, self.target, task)
+        has_classes = isinstance(self.model, TableClassification)
+        target = known_outcomes(table, self.target, has_classes)
+        if not len(target.y):
+            raise TableError(
+                f"target {self.target!r} of {table.name} must be known in at least one row to "
+                "score by; found none; add it."
+            )
+        if has_classes and not np.isin(target.y, self.classes_).any():
+            raise TableError(
+                f"target {self.target!r} of {table.name} must have classes that the model "
+                f"knows, {quoted(self.classes_)}; found {quoted(np.unique(target.y), 3)}; "
+                "write them as in training."
+            )
         predictive = self.model.predict_dist(table.rows(target.rows))
-        coverage = getattr(self.model, "coverage", 0.9)
-        return TableScore.of(predictive, target.y, coverage)
+        return TableScore.of(predictive, target.y, getattr(self.model, "coverage", 0.9))
 
     def table(self) -> pd.DataFrame:
         """Return the scores of all candidates and of their mixture, which predicts."""

@@ -13,7 +13,6 @@ from typing import Any, Literal, NamedTuple, Protocol
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from credo import study
 from credo.data.table.preparation import PreparedTable, TablePreparation
 from credo.data.table.table import Table
 from credo.data.table.target import Target
@@ -27,7 +26,7 @@ from credo.study.result.result import FitSettings, Judged, Remark
 from credo.study.result.table_model import TableModel
 from credo.study.split import Split
 
-__all__ = ["StudyRows", "Task", "TaskName", "Trained", "task_of"]
+__all__ = ["StudyRows", "Task", "TaskName", "Trained"]
 
 TaskName = Literal["classification", "regression"]
 
@@ -140,9 +139,3 @@ class Task(Protocol):
 
     def remarks(self, judged: Any) -> tuple[Remark, ...]:
         """Return all sentences on what was judged, the answer first and cautions last."""
-
-
-def task_of(target: Target) -> Task:
-    """Return the task that a target asks for; what the other one needs is not loaded."""
-    task: Task = study.CLASSIFICATION if target.has_classes else study.REGRESSION
-    return task

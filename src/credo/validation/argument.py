@@ -8,7 +8,7 @@ where it can. Whatever is no array of the kind that a score wants is refused her
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from inspect import signature
 from typing import Any, ParamSpec, TypeVar
@@ -82,12 +82,22 @@ def old_arguments(
             warnings.warn(_new_call(function, stale, renamed), FutureWarning, stacklevel=2)
             named: dict[str, Any] = {renamed.get(k, k): v for k, v in kwargs.items()}
             if is_swapped:
-                return by_name(**dict(zip(order.split(), args, strict=False)), **named)
+                return by_name(**_by_place(order.split(), args), **named)
             return by_name(*args, **named)
 
         return call
 
     return decorated
+
+
+def _by_place(order: Sequence[str], args: Sequence[Any]) -> dict[str, Any]:
+    """Return arguments by their names; refuse more than there are names."""
+    if len(args) > len(order):
+        raise TypeError(
+            f"the call must have at most {len(order)} arguments by place; found {len(args)}. "
+            "Pass the others by name."
+        )
+    return dict(zip(order, args, strict=False))
 
 
 def predicted_first(args: Given, named: Named) -> bool:

@@ -13,7 +13,7 @@ from scipy import special
 from sklearn.utils import _safe_indexing
 
 from credo.distributions.estimate import Estimate
-from credo.inference.engine.model_evidence import model_posterior
+from credo.inference.engine.model_evidence import Evidence, model_posterior
 from credo.numerics.array import Array
 from credo.validation.fold_fit import TrainingRows, fold_codes, fold_members, fold_models
 from credo.validation.held_out import RowScores, row_scores
@@ -143,11 +143,16 @@ def planned_scores(estimator: Any, rows: TrainingRows, plan: SplitPlan) -> Cross
 
 @dataclass(frozen=True, eq=False)
 class _Scored:
-    """What a model said of each row, its answer there, and its log evidence of each fold."""
+    """What a model said of each row, its answer there, and its log evidence of each fold.
+
+    Evidences compare if their subject is the same: what they are the probability of, and
+    which parameters have a flat prior.
+    """
 
     rows: RowScores
     predicted: NDArray[Any]
     log_evidence: Array
+    subject: tuple[str, tuple[str, ...]]
 
 
 def _scored(estimator: Any, rows: TrainingRows, plan: SplitPlan) -> _Scored:
@@ -155,8 +160,9 @@ def _scored(estimator: Any, rows: TrainingRows, plan: SplitPlan) -> _Scored:
     if hasattr(estimator, "estimators") and hasattr(estimator, "prior"):
         named = named_models(estimator.estimators)
         parts = [_scored(part, rows, plan) for part in named.values()]
-        # Without evidences it must find its weights anew in every fold.
-        if not np.isnan([part.log_evidence for part in parts]).any():
+        # Without evidences that compare, its weights must be found anew in every fold.
+        has_evidence = not np.isnan([part.log_evidence for part in parts]).any()
+        if has_evidence and len({part.subject for part in parts}) == 1:
             return _averaged(parts, rows.outcome, plan, estimator.prior)
     return _asked(estimator, rows, plan)
 
@@ -175,7 +181,9 @@ def _asked(estimator: Any, rows: TrainingRows, plan: SplitPlan) -> _Scored:
             answer[test] = _answered(model, inputs, said.prediction, outcome.classes)
     noisy = found.with_noise(outcome, np.flatnonzero(plan.fold != NEVER), rows.weight)
     predicted = found.prediction if outcome.classes is None else outcome.classes[answer]
-    return _Scored(noisy, predicted, np.array(evidences, dtype=np.float64))
+    evidence = Evidence.of_model(model)
+    subject = (evidence.of, evidence.flat)
+    return _Scored(noisy, predicted, np.array(evidences, dtype=np.float64), subject)
 
 
 def _fits(estimator: Any, rows: TrainingRows, plan: SplitPlan) -> Iterator[tuple[Any, Rows]]:
@@ -208,4 +216,5 @@ def _averaged(
     log_evidence = special.logsumexp(evidences, axis=0, b=share[:, None])
     classes = outcome.classes
     predicted = mean if classes is None else classes[mean.argmax(axis=1)]
-    return _Scored(RowScores(mean, log_prob), predicted, np.asarray(log_evidence))
+    rows = RowScores(mean, log_prob)
+    return _Scored(rows, predicted, np.asarray(log_evidence), parts[0].subject)

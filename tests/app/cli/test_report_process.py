@@ -110,7 +110,7 @@ def test_no_process_is_started_for_no_report(is_wanted, monkeypatch, started):
 def test_one_core_or_what_draws_being_loaded_make_a_process_useless(
     n_cores, loaded, is_worth, monkeypatch
 ):
-    monkeypatch.setattr(module, "n_cores", lambda: n_cores)
+    monkeypatch.setattr("credo.numerics.n_cores", lambda: n_cores, raising=False)
     monkeypatch.setattr(module, "sys", SimpleNamespace(modules=loaded))
     assert module._is_worth() is is_worth
 

@@ -20,7 +20,7 @@ from credo.data.model_file.registry import (
     registered_name,
 )
 from credo.exports import stub_lines
-from resealing import storable_classes
+from resealing import seal, storable_classes, unseal
 from rooms import every_example
 
 ROOMS = ["distributions", "families", "features", "inference", "models"]
@@ -126,3 +126,11 @@ def test_a_loaded_basis_gives_the_same_design(value, tmp_path):
     save(value, tmp_path / "v.credo")
     copy = load(tmp_path / "v.credo")
     assert_array_equal(copy.place(X).design(X), value.place(X).design(X))
+
+
+def test_a_file_whose_head_has_a_former_name_opens(tmp_path):
+    belief = f.LinearGaussianBelief.examples()[0].it
+    save(belief, tmp_path / "m.credo")
+    document, arrays = unseal(tmp_path / "m.credo")
+    document["class"] = document["value"]["class"] = "LinearGaussian"
+    assert type(load(seal(tmp_path / "old.credo", document, arrays))) is type(belief)

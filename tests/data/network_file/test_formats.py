@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from credo import BayesianNetwork, load_network, save_network
 from credo.app.cli.command_line import command_line

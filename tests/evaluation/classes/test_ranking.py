@@ -163,3 +163,16 @@ def test_rows_that_make_no_curve_are_refused(y, score, pos_label, message):
     for curve in (roc_curve, precision_recall_curve):
         with pytest.raises(ValueError, match=message):
             curve(y, score, pos_label=pos_label)
+
+
+def test_an_old_call_keeps_all_its_arguments_by_place():
+    score, y = [0.1, 0.4, 0.35, 0.8], ["a", "b", "a", "a"]
+    weight = [1.0, 1.0, 2.0, 1.0]
+    new = roc_curve(y, score, pos_label="a", sample_weight=weight)
+    with pytest.warns(FutureWarning, match="y_true"):
+        old = roc_curve(score, y, "a", weight=weight)
+    assert old.area.value == new.area.value
+    assert old.label == "a"
+    many = (score, y, "a", 0.9, None, 7)
+    with pytest.warns(FutureWarning), pytest.raises(TypeError, match="at most 5 arguments"):
+        roc_curve(*many, weight=weight)

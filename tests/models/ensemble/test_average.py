@@ -12,7 +12,13 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from credo import LinearRegression, LogisticRegression, ModelAverage, NaiveBayes, compare
+from credo import (
+    LinearRegression,
+    LogisticRegression,
+    ModelAverage,
+    NaiveBayes,
+    compare,
+)
 from credo.features import PolynomialBasis, RadialBasis
 from credo.models.ensemble.average import EvidenceWarning
 from credo.validation import cross_validate, out_of_fold_normal

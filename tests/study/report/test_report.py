@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from credo.app.console.flag import with_flags
 from credo.distributions import Normal, Predictive
 from credo.study.compare_job import compare_table
 from credo.study.job import fit_table
@@ -152,8 +153,10 @@ def test_a_comparison_of_a_hostile_table_is_shown_as_it_is():
 def test_arguments_in_notes_are_options_of_the_command_line():
     said = Sentences((("fact", "pass `task='regression'` <b>"),))
     section = Section("", "", (Card("", "", (said,)),))
-    page = page_html(Page("", "", "", (), (section,), ""))
-    assert '<li class="fact">pass --task regression &lt;b&gt;</li>' in page
+    content = Page("", "", "", (), (section,), "")
+    typed = page_html(content, wording=with_flags)
+    assert '<li class="fact">pass --task regression &lt;b&gt;</li>' in typed
+    assert "pass `task=&#39;regression&#39;` &lt;b&gt;" in page_html(content)
 
 
 def test_the_same_result_gives_the_same_page(result, page):

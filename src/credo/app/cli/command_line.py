@@ -55,6 +55,9 @@ class _OneSentence(InOrder):
             _fail(f"{error.format_message().rstrip('.')}; see {command} --help.")
         except click.Abort:
             _fail("stopped; each output is whole or as it was before.", INTERRUPTED)
+        except SystemExit as end:
+            # Asked to return, click still ends the process where a reader has left.
+            raise SystemExit(READER_LEFT) from end
         except MemoryError:
             _fail("the memory must suffice for the work; found too little; use less data.")
         sys.exit(exit_code)
@@ -293,11 +296,6 @@ def main() -> None:
             command_line()
         finally:
             sys.stdout.flush()
-    except SystemExit as end:
-        # Typer makes 1 of a reader that left.
-        if isinstance(end.__context__, BrokenPipeError):
-            sys.exit(READER_LEFT)
-        raise
     except OSError as error:
         # A long text is not kept by the stream that could not write it.
         is_long = error.filename is None and error.errno in _NO_ROOM

@@ -65,7 +65,7 @@ def _predicted(
 
 def _score_note(study: Study, rows: Table) -> tuple[str, ...]:
     """Return how good the predictions are, if the table has the target and it can be read."""
-    if study.target not in rows.columns:
+    if study.target not in rows.columns or not rows.frame[study.target].notna().any():
         return ()
     try:
         return (study.score(rows).sentence(study.target),)

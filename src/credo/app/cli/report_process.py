@@ -18,10 +18,9 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING, NoReturn
 
 import credo
-from credo import study
+from credo import numerics, study
 from credo.__main__ import load_quickly
 from credo.app.console.flag import with_flags
-from credo.numerics.parallel.threads import n_cores
 
 if TYPE_CHECKING:
     from credo.study.report.content import Page
@@ -172,7 +171,7 @@ def _answer(parts: Sequence[Callable[[], str]], sink: int) -> NoReturn:
 
 
 def _is_worth() -> bool:
-    return n_cores() > 1 and "matplotlib" not in sys.modules
+    return numerics.n_cores() > 1 and "matplotlib" not in sys.modules
 
 
 def _started() -> subprocess.Popen[bytes] | None:

@@ -18,7 +18,7 @@ from typing import Any
 from credo.data.error import ModelFileError
 from credo.data.model_file.archive import read_arrays, read_document, write_archive
 from credo.data.model_file.codec import Decoder, Encoder
-from credo.data.model_file.registry import registered_name
+from credo.data.model_file.registry import FORMER_NAMES, registered_name
 from credo.data.output import atomic_file
 
 __all__ = ["SCHEMA_VERSION", "ModelFileInfo", "load", "model_file_info", "save"]
@@ -124,7 +124,8 @@ def load(path: str | PathLike[str]) -> Any:
         value = decoder.decode(document["value"])
         if len(decoder.used) != len(decoder.arrays):
             raise ModelFileError("must use every array it holds; found one that is not used")
-        if document["class"] != _class_name(value):
+        head = document["class"]
+        if FORMER_NAMES.get(head, head) != _class_name(value):
             raise ModelFileError(
                 f"must hold the {str(document['class'])[:80]} that its head names; found a "
                 f"{_class_name(value)}"

@@ -26,6 +26,7 @@ __all__ = [
     "Target",
     "Task",
     "is_class_column",
+    "known_outcomes",
     "prepare_target",
     "require_classes",
 ]
@@ -158,6 +159,38 @@ def prepare_target(table: Any, name: str, task: Task = "auto") -> Target:
     ):
         return _class_target(table, name, task)
     return _number_target(table, name, values, is_text)
+
+
+def known_outcomes(table: Table, name: str, has_classes: bool) -> Target:
+    """Return the outcomes that a table has for a model to be scored by; any number of them.
+
+    Parameters
+    ----------
+    table, name
+        A table, and the column that the model predicts.
+    has_classes
+        Whether it predicts classes, or a number.
+
+    Examples
+    --------
+    >>> table = as_table(pd.DataFrame({"y": [None, 2.5]}))
+    >>> known_outcomes(table, "y", has_classes=False).y
+    array([2.5])
+    """
+    require_column(name, table.columns, table.name, argument="target")
+    series = table.frame[name]
+    if has_classes:
+        words = cell.text(series)
+        rows = np.flatnonzero(~pd.isna(words))
+        return Target(name, words[rows].astype(str), rows, ())
+    values, is_text = cell.numbers(series)
+    if is_text.any():
+        raise TableError(
+            f"target {name!r} of {table.name} must be a number column; found "
+            f"{quoted(pd.unique(cell.text(series[is_text])), 3)}; leave these cells empty."
+        )
+    rows = np.flatnonzero(~np.isnan(values))
+    return Target(name, values[rows], rows, ())
 
 
 def _class_target(table: Table, name: str, task: Task) -> Target:

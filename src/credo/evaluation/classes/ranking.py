@@ -119,7 +119,9 @@ RENAMED = {
     "positive": "pos_label",
     "weight": "sample_weight",
 }
-_old_order = old_arguments(_score_first, "y_score y_true", **RENAMED)
+_old_order = old_arguments(
+    _score_first, "y_score y_true pos_label coverage sample_weight", **RENAMED
+)
 
 
 @_old_order

@@ -67,7 +67,9 @@ def _probability_first(args: tuple[Any, ...], named: Mapping[str, Any]) -> bool:
     return not named.keys().isdisjoint(RENAMED)
 
 
-@old_arguments(_probability_first, "y_prob y_true", **RENAMED)
+@old_arguments(
+    _probability_first, "y_prob y_true n_bins coverage sample_weight label", **RENAMED
+)
 @score_second("reliability_curve(y_true, y_prob)")
 def reliability_curve(
     y_true: ArrayLike,

@@ -46,7 +46,11 @@ class TableScore:
     def sentence(self, target: str) -> str:
         """Return the scores of predictions of a column in one sentence."""
         rows = f"On {count(self.n_rows, 'row')} whose {target!r} is known, predictions "
-        log_score = f"log score per row {plus_minus(self.log_score, self.log_score_error, 3)}"
+        log_score = "some rows came out as what was given no probability"
+        if np.isfinite(self.log_score):
+            log_score = (
+                f"log score per row {plus_minus(self.log_score, self.log_score_error, 3)}"
+            )
         if np.isnan(self.rmse):
             return f"{rows}are wrong for {percent(1 - self.accuracy)}; {log_score}."
         return (
