@@ -12,20 +12,13 @@ SOURCE = Path(credo.__file__).parent
 GLOSSARY = SOURCE.parents[1] / "docs" / "glossary.md"
 ODD = {"told", "untold", "mended", "nobody"}
 OTHER_MEANINGS = {
-    "beta", "bounds", "carry", "category", "clique", "cluster", "config", "cost", "energy",
-    "eps", "evidence", "example", "expansion", "fitted", "free energy", "gamma", "gap",
-    "instance", "log", "masked", "metric", "moderated", "moments", "null", "observation",
-    "options", "partition", "Phi", "potential", "target", "task", "weights",
+    "beta", "bias", "bounds", "carry", "category", "clique", "cluster", "config", "cost",
+    "energy", "eps", "evidence", "example", "expansion", "fitted", "free energy", "gamma",
+    "gap", "instance", "log", "marginal likelihood", "masked", "metric", "moderated",
+    "moments", "null", "observation", "options", "partition", "Phi", "potential",
+    "regressors", "target", "task", "weights",
 }  # fmt: skip
-NOT_YET = (
-    "app",
-    "data/network_file",
-    "evaluation",
-    "inference/latent",
-    "models/ensemble",
-    "study",
-    "validation",
-)
+NOT_YET = ("inference/latent",)
 TERMS = {
     "annealed importance sampling": "inference/spins/annealing.py",
     "cutset conditioning": "inference/discrete/exact/slicing.py",

@@ -1,4 +1,4 @@
-"""Models of the slate compared on a table: which are better, and which cannot be told apart."""
+"""Models of the slate compared on a table: which are better, which alike."""
 
 from __future__ import annotations
 

@@ -5,12 +5,12 @@ from collections.abc import Callable
 __all__ = ["Progress", "silent", "unheard"]
 
 Progress = Callable[[float, str], None]
-"""Told the share of the work that is done, and what comes next."""
+"""Called with the share of the work that is done, and what comes next."""
 
 
 def silent(share: float, step: str) -> None:
-    """Tell nobody."""
+    """Do nothing, for work that shows no progress."""
 
 
 def unheard(judged: object) -> None:
-    """Tell nobody what was judged."""
+    """Do nothing with what was judged."""

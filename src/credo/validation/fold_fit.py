@@ -51,7 +51,7 @@ class TrainingRows:
     weight
         How much each row counts, shape (n,).
     is_weighted
-        Whether models are told of the weights.
+        Whether models get the weights.
     """
 
     X: Any
@@ -72,14 +72,14 @@ class TrainingRows:
         return len(self.outcome)
 
     @property
-    def told_weight(self) -> Array | None:
-        """The weights, if models are told of them."""
+    def given_weight(self) -> Array | None:
+        """The weights, if models get them."""
         return self.weight if self.is_weighted else None
 
     def fit(self, model: Any) -> Any:
         """Return a clone fitted to all rows."""
-        told = {"sample_weight": self.weight} if self.is_weighted else {}
-        return clone(model).fit(self.X, self.outcome.y, **told)
+        weights = {"sample_weight": self.weight} if self.is_weighted else {}
+        return clone(model).fit(self.X, self.outcome.y, **weights)
 
     def take(self, rows: Rows) -> TrainingRows:
         """Return some of the rows."""
@@ -152,7 +152,7 @@ def refit_folds(
 def fold_models(estimator: Any, rows: TrainingRows, fold: Rows) -> list[Any]:
     """Return the model fitted without each fold, folds coded 0, 1, ..."""
     if hasattr(estimator, "summarize_groups") and hasattr(estimator, "fit_statistics"):
-        fits = AdditiveFits.of(estimator, rows.X, rows.outcome.y, fold, rows.told_weight)
+        fits = AdditiveFits.of(estimator, rows.X, rows.outcome.y, fold, rows.given_weight)
         return [fits.without(i) for i in range(fold.max() + 1)]
     return [rows.take(np.flatnonzero(fold != i)).fit(estimator) for i in range(fold.max() + 1)]
 

@@ -189,7 +189,7 @@ class _Learner(NamedTuple):
         """Return the learner that a fit to all rows leaves behind."""
         forget = None
         if hasattr(fitted, "forgetting"):
-            forget = fitted.forgetting(rows.X, rows.outcome.y, rows.told_weight)
+            forget = fitted.forgetting(rows.X, rows.outcome.y, rows.given_weight)
         return cls(fitted.settled() if hasattr(fitted, "settled") else model, forget)
 
 

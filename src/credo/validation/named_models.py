@@ -16,15 +16,15 @@ def named_models(models: Any) -> dict[str, Any]:
     ----------
     models
         Estimators by name, pairs of name and estimator, or estimators alone. These have the
-        names of their classes; equal names are told apart by a number.
+        names of their classes; equal names get a number.
 
     Examples
     --------
     >>> from sklearn.linear_model import Lasso, Ridge
     >>> list(named_models([Ridge(), Lasso(), Ridge(2.0)]))
     ['Ridge 1', 'Lasso', 'Ridge 2']
-    >>> named_models([("small", Ridge(0.1))])
-    {'small': Ridge(alpha=0.1)}
+    >>> list(named_models([("small", Ridge(0.1))]))
+    ['small']
     """
     if isinstance(models, Mapping):
         return dict(models)

@@ -252,7 +252,7 @@ def compare(
     task: Any,
     ignore: tuple[str, ...],
 ) -> None:
-    """Say which models predict a column better, and which cannot be told apart.
+    """Say which models predict a column better, and which cannot be distinguished.
 
     TABLE is a CSV or Parquet file with one header line.
     """

@@ -36,7 +36,7 @@ PICTURES = (".svg", ".png", ".pdf")
 PIXELS_PER_INCH = 150
 MOST_PIXELS = 30_000
 # Nothing about when and by what a picture was made, so that equal pictures are equal files.
-METADATA: dict[str, dict[str, Any]] = {
+ORIGINS: dict[str, dict[str, Any]] = {
     ".svg": dict.fromkeys(("Creator", "Date", "Format", "Type")),
     ".png": {"Software": None},
     ".pdf": {"Creator": None, "Producer": None, "CreationDate": None},
@@ -98,7 +98,7 @@ def picture_bytes(figure: Figure, extension: str) -> bytes:
             buffer,
             format=extension.lstrip("."),
             dpi=min(PIXELS_PER_INCH, MOST_PIXELS / max(figure.get_size_inches())),
-            metadata=METADATA.get(extension, {}),
+            metadata=ORIGINS.get(extension, {}),
         )
     # In SVG the viewer's fonts show what matplotlib's font lacks.
     if extension != ".svg" and any("Glyph" in str(one.message) for one in caught):

@@ -187,7 +187,7 @@ def _require_method(method: str) -> None:
 
 
 def _require_few(names: Sequence[str], net: Network) -> None:
-    """Raise a `QuestionError` if nobody could read the joint states one by one."""
+    """Raise a `QuestionError` if the joint states are too many to be read one by one."""
     real = [name for name in names if not net.variables[name].is_discrete]
     if real:
         raise QuestionError(

@@ -1,6 +1,6 @@
 """What every command writes to a terminal with: consoles, progress, tables and sentences.
 
-Where nobody watches a terminal, progress is a line of text now and then.
+Away from a terminal, progress is a line of text now and then.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ _CAUTION = ("!", "yellow")
 def progress_bar(console: Console) -> Iterator[Progress]:
     """Yield what a job calls with its progress; the bar vanishes when the job is done.
 
-    Where nobody looks at a terminal, a job that takes long says now and then where it is.
+    Away from a terminal, a job that takes long says now and then where it is.
     """
     if not console.is_terminal:
         with spoken_progress(lambda line: console.print(Text(line), soft_wrap=True)) as advance:
@@ -113,7 +113,7 @@ def progress_bar(console: Console) -> Iterator[Progress]:
 
 
 def stdout() -> Console:
-    """Return the console for results; wide enough for the table where nobody is looking."""
+    """Return the console for results; away from a terminal wide enough for the table."""
     console = Console()
     return console if console.is_terminal else Console(width=100)
 

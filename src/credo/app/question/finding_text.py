@@ -104,10 +104,10 @@ def findings_text(given: Mapping[str, Any]) -> str:
     >>> findings_text({"smoke": "yes", "age": {"old": 0.8, "young": 0.2}})
     'smoke = yes, age ~ old:0.8 young:0.2'
     """
-    return ", ".join(f"{name} {_told(value)}" for name, value in given.items())
+    return ", ".join(f"{name} {_as_typed(value)}" for name, value in given.items())
 
 
-def _told(value: Any) -> str:
+def _as_typed(value: Any) -> str:
     if isinstance(value, Mapping):
         return "~ " + " ".join(f"{state}:{share:g}" for state, share in value.items())
     if isinstance(value, set | frozenset):

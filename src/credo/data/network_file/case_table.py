@@ -22,7 +22,7 @@ __all__ = ["CaseTable", "read_cases"]
 
 @dataclass(frozen=True, eq=False)
 class CaseTable:
-    """Cases from a file, told apart by what a network knows.
+    """Cases from a file, parted by what a network knows.
 
     Attributes
     ----------

@@ -92,10 +92,10 @@ def from_networkx(graph: Any) -> BayesianNetwork | MarkovRandomField:
 
 def _parents(graph: Any, node: Any) -> tuple[str, ...]:
     found = tuple(str(parent) for parent in graph.predecessors(node))
-    told = graph.nodes[node].get("parents")
-    if told is None:
+    named = graph.nodes[node].get("parents")
+    if named is None:
         return found
-    parents = tuple(str(parent) for parent in told)
+    parents = tuple(str(parent) for parent in named)
     if sorted(parents) != sorted(found):
         raise ValueError(
             f"parents of {node!s} must be the tails of its edges, {list(found)}; found "
@@ -111,8 +111,8 @@ def _field(graph: Any) -> MarkovRandomField:
             "an undirected networkx graph must hold its factors in graph['factors']; found "
             "none. List values of Factor there, or pass a DiGraph."
         )
-    told = graph.nodes(data="states")
-    known = [Variable(str(n), tuple(states)) for n, states in told if states is not None]
+    noted = graph.nodes(data="states")
+    known = [Variable(str(n), tuple(states)) for n, states in noted if states is not None]
     if isinstance(factors, Mapping):
         return FactorGraph(factors, known)
     return MarkovRandomField(list(factors), known)

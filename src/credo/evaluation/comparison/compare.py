@@ -397,11 +397,11 @@ def _notes(trials: list[Trial], outcome: Outcome, table: pd.DataFrame, fold: Row
             "predictions without a spread are scored by a normal fitted to the out-of-fold "
             f"residuals of other rows: {', '.join(foreign)}."
         )
-    n_untold = int(np.isneginf([t.log_score for t in trials]).all(axis=0).sum())
-    if n_untold:
+    n_impossible = int(np.isneginf([t.log_score for t in trials]).all(axis=0).sum())
+    if n_impossible:
         notes.append(
-            f"what happened in {n_untold} rows was impossible to every model: weights rest on "
-            "the other rows, and there are none where that was all."
+            f"what happened in {n_impossible} rows was impossible to every model: weights rest "
+            "on the other rows, and there are none where that was all."
         )
     if outcome.codes is not None and outcome.classes is not None:
         codes = outcome.codes[is_judged & (outcome.codes != MISSING)]

@@ -132,7 +132,7 @@ class Comparison:
         return None
 
     def contenders(self, by: str | None = None) -> list[str]:
-        """Return the models that no other is better than, as far as can be told."""
+        """Return the models that no other is better than, as far as the rows show."""
         verdicts = self._of(self._score(by))
         compared = {name for v in verdicts for name in (v.first, v.second)}
         beaten = {v.second for v in verdicts if v.kind == "better"}

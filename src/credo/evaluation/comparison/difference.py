@@ -186,7 +186,7 @@ def paired_difference(
 def needed_rows(
     estimate: float, row_variance: float, coverage: float = 0.95, power: float = 0.5
 ) -> float:
-    """Return above how many rows a difference of this size would be told from none.
+    """Return above how many rows a difference of this size would be distinguished from none.
 
     ``((z_coverage + z_power) / estimate)^2 row_variance``, where the variance of the
     difference over n rows is ``row_variance / n``. At a power of one half, the default, this

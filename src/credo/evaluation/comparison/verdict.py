@@ -213,7 +213,7 @@ def _verdict(
         kind = "practically equal"
     elif p <= 1 - level:
         kind = "better"
-    needed, sentence = np.nan, _told(contrast, kind, 1 - 0.5 * p)
+    needed, sentence = np.nan, _sentence(contrast, kind, 1 - 0.5 * p)
     if kind == "not distinguishable":
         needed, advice = _advice(contrast, n_pairs, n_rows, level)
         pair = f"{contrast.first} and {contrast.second}"
@@ -238,7 +238,7 @@ def _verdict(
 def _needed(contrast: Contrast, n_pairs: int, n_rows: int, level: float) -> tuple[float, str]:
     """Return the rows with which there would be a verdict, and what that would be.
 
-    The difference seen would be told, or be seen to be negligible. The spread falls with the
+    The difference seen would be found, or be seen to be negligible. The spread falls with the
     root of the number of rows.
     """
     gaps = {TELL_APART: (contrast.estimate, contrast.reach(1 - (1 - level) / n_pairs))}
@@ -250,7 +250,7 @@ def _needed(contrast: Contrast, n_pairs: int, n_rows: int, level: float) -> tupl
     return max(rows[aim], n_rows + 1.0), aim
 
 
-def _told(contrast: Contrast, kind: Kind, probability: float) -> str:
+def _sentence(contrast: Contrast, kind: Kind, probability: float) -> str:
     """Return the verdict on a pair that has one in words."""
     first, second = contrast.first, contrast.second
     if kind == "better":

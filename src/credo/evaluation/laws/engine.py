@@ -72,8 +72,8 @@ class Solved:
 
     def require(self, *answers: str) -> None:
         """Leave the law out unless the engine answers such a question about tables."""
-        told = getattr(self.it, "answers", ())
-        if not isinstance(self.problem, FactorProblem) or not set(answers) & set(told):
+        answered = getattr(self.it, "answers", ())
+        if not isinstance(self.problem, FactorProblem) or not set(answers) & set(answered):
             raise NotApplicable
 
     @cached_property
@@ -114,12 +114,12 @@ def a_limit_of_steps_is_kept(case: Solved) -> None:
     n, most = len(case.found.trace), case.it.max_steps
     expect("a limit of steps is kept", 0 < n <= most, f"1 to {most} steps", n)
     is_settled = case.found.trace[-1].change <= case.it.tolerance
-    is_told = (case.found.status is Status.CONVERGED) == is_settled
-    expect("the status says whether it settled", is_told, str(is_settled), case.found.status)
+    is_right = (case.found.status is Status.CONVERGED) == is_settled
+    expect("the status says whether it settled", is_right, str(is_settled), case.found.status)
 
 
 def marginals_are_within_their_error(case: Solved) -> None:
-    """Marginals of independent variables are exact, up to the error that is told."""
+    """Marginals of independent variables are exact, up to the stated error."""
     case.require("marginals")
     states, density = case.joint
     found = case.found.posterior

@@ -148,7 +148,7 @@ class ModelAverage(Ensemble):
         names, models = self._checked()
         is_classifier = kind_of(self.estimators) == "classifier"
         X, y = indexable(X, y)
-        # The members check the values, each as it was told to.
+        # The members check the values, each by its own settings.
         validated(self, X, y, skip_check_array=True)
         y = single_column(self, y)
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}

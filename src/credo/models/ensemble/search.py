@@ -100,7 +100,7 @@ class EvidenceSearch(FittedInputs, MetaEstimatorMixin, BaseEstimator):
 
     Every combination of settings is fitted to all rows. If all have an evidence, and the
     evidences mean the same, the highest wins; if not, the highest mean log score on held-out
-    rows. Where both exist, it is told whether they disagree. Shaped as scikit-learn's
+    rows. Where both exist, a warning says if they disagree. Shaped as scikit-learn's
     `GridSearchCV`.
 
     Parameters
@@ -246,8 +246,8 @@ class EvidenceSearch(FittedInputs, MetaEstimatorMixin, BaseEstimator):
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the best model's own score, accuracy or explained share of variance."""
         weight = known_weight(sample_weight, X)
-        told = {} if weight is None else {"sample_weight": weight}
-        return float(self._best().score(X, known_outcome(self, y), **told))
+        weights = {} if weight is None else {"sample_weight": weight}
+        return float(self._best().score(X, known_outcome(self, y), **weights))
 
     @property
     def classes_(self) -> NDArray[Any]:

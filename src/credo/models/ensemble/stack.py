@@ -150,7 +150,7 @@ class Stack(Ensemble):
     def predict_dist(self, X: ArrayLike) -> Categorical | Predictive:
         """Return the mixture of the models' predictives, one entry per row."""
         check_is_fitted(self)
-        # The members check X, each as it was told to.
+        # The members check X, each by its own settings.
         if kind_of(self.estimators) == "classifier":
             used = np.flatnonzero(self.weights_)
             parts = [class_probability(self.estimators_[m], X, self.classes_) for m in used]

@@ -55,7 +55,7 @@ CLASS_MEANINGS = MappingProxyType(
 
 
 MAX_LETTERS = 60
-"""Settings that take more to write are told to be there, but not shown."""
+"""Settings that take more letters are shown as being there, without their value."""
 
 
 class Candidate(NamedTuple):
@@ -87,12 +87,12 @@ def expression(model: Any) -> str:
     """
     usual = signature(type(model)).parameters
     settings = model.get_params(deep=False)
-    told = [
+    settings_shown = [
         _basis(value) if isinstance(value, Basis) else f"{name}={_brief(value)}"
         for name, value in settings.items()
         if not _is_usual(value, usual[name].default)
     ]
-    return f"{type(model).__name__}({', '.join(told)})"
+    return f"{type(model).__name__}({', '.join(settings_shown)})"
 
 
 def _is_usual(value: Any, default: Any) -> bool:

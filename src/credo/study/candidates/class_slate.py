@@ -60,7 +60,7 @@ def class_slate(X: ArrayLike, n_classes: int, kinds: Mapping[str, str] | None = 
     n_classes
         Each class but one has weights of its own.
     kinds
-        What naive Bayes is told of columns, see `bayes_kinds`.
+        Kinds of columns for naive Bayes, see `bayes_kinds`.
     """
     rows = np.asarray(X, dtype=np.float64)
     logistic, notes = _logistic(rows, n_classes)
@@ -81,7 +81,7 @@ def class_slate(X: ArrayLike, n_classes: int, kinds: Mapping[str, str] | None = 
 
 
 def bayes_kinds(preparation: TablePreparation) -> dict[str, str] | None:
-    """Return what naive Bayes is told of columns that are no measured numbers; None if none.
+    """Return the kinds of columns that are no measured numbers, for naive Bayes; None if none.
 
     The levels of categories are counted: each category of a row adds one to one of them, so
     that a row is as probable as the product over categories of their level's share. As truth

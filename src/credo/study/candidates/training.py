@@ -76,7 +76,7 @@ def trained(
     fold
         Which fold each row is in, 0, 1, ...
     progress
-        Is told which candidate has its turn, from a fifth of the work to seven tenths.
+        Called with the candidate that has its turn, from a fifth of the work to seven tenths.
     """
     rows = _TrainingRows.of(completion, train, fold)
     first, *others = _fold_parts(completion, train, fold)
@@ -207,10 +207,10 @@ class _Judged:
             models = [self.fits.without(k) for k in part.folds]
             groups = part.place[part.asked.row]
             said = self.fits.model.predict_groups(part.asked.X, groups, models)
-            for own, told in part.asked.parts(said):
+            for own, predictive in part.asked.parts(said):
                 rows = part.rows[own]
-                self.log_prob[rows] = log_score(part.y[own], told)
-                self.mean[rows] = told.mean()
+                self.log_prob[rows] = log_score(part.y[own], predictive)
+                self.mean[rows] = predictive.mean()
         self.evidences[part.folds] = [one.log_evidence_ for one in models]
 
     def cross_validation(self, fold: NDArray[np.intp]) -> CrossValidation:

@@ -59,7 +59,7 @@ def class_headline(result: JudgedClassification) -> str:
     target, stack, alone = result.data.target, result.mixture, result.simplest
     always = f"always saying {result.common!r} is wrong for {percent(alone.error_rate)}"
     n_test, wrong = count(result.data.n_test, "test row"), percent(stack.error_rate)
-    if not _is_told(result) and float(result.columns_gain.interval(CONFIDENCE)[0]) > 0:
+    if not _is_confirmed(result) and float(result.columns_gain.interval(CONFIDENCE)[0]) > 0:
         if float(result.held_out.gain.interval(CONFIDENCE)[1]) < 0:
             lost, error = -result.held_out.gain.value, result.held_out.gain.standard_error
             return (
@@ -75,7 +75,7 @@ def class_headline(result: JudgedClassification) -> str:
             f"class frequencies alone; the {n_test} cannot confirm it, predictions are wrong "
             f"for {wrong} there, and {always}."
         )
-    if not _is_told(result):
+    if not _is_confirmed(result):
         return (
             f"The columns say nothing certain about {target!r}: on {n_test} predictions are "
             f"wrong for {wrong}, and {always}."
@@ -87,7 +87,7 @@ def class_headline(result: JudgedClassification) -> str:
     )
 
 
-def _is_told(result: JudgedClassification) -> bool:
+def _is_confirmed(result: JudgedClassification) -> bool:
     """Whether the test rows show that the columns tell something."""
     return float(result.held_out.gain.interval(CONFIDENCE)[0]) > 0
 
@@ -95,18 +95,18 @@ def _is_told(result: JudgedClassification) -> bool:
 def _models(result: JudgedClassification) -> Iterator[Remark]:
     winner = result.winner
     ranked = sorted(result.candidates, key=lambda score: -score.weight)
-    told = [f"{s.name} {s.weight:.2f}" for s in ranked if s.weight >= LEAST_WEIGHT]
+    weights = [f"{s.name} {s.weight:.2f}" for s in ranked if s.weight >= LEAST_WEIGHT]
     judged = f" among those judged on all {result.n_folds} folds" * result.has_dropped
     yield Remark(
         "fact",
         f"The best single classifier by cross-validation{judged} is {winner.name}; the stack "
-        f"that predicts has the weights {', '.join(told)}.",
+        f"that predicts has the weights {', '.join(weights)}.",
     )
     gain, error = float(result.stack_gain.value), float(result.stack_gain.standard_error)
     if float(result.stack_gain.interval(CONFIDENCE)[0]) > 0:
         # No praise beside an answer that says that nothing, or nothing sure, was found.
         yield Remark(
-            "good" if _is_told(result) else "fact",
+            "good" if _is_confirmed(result) else "fact",
             f"The stack beats {winner.name} in the folds, by {number(gain, 2)} ± "
             f"{number(error, 2)} of log score per row.",
         )

@@ -69,7 +69,7 @@ def headline(result: JudgedRegression) -> str:
     """Return the answer in one sentence."""
     target, errors, alone = result.data.target, result.errors, number(result.simplest.rmse)
     n_test = count(result.data.n_test, "test row")
-    if _is_told(result):
+    if _is_confirmed(result):
         is_few = result.data.n_test < FEWEST_FOR_SHARES
         without = f" {errors.left_out}" * bool(errors.left_out)
         explained = f", {errors.share} of the variance among them explained" * (not is_few)
@@ -100,7 +100,7 @@ def headline(result: JudgedRegression) -> str:
     )
 
 
-def _is_told(result: JudgedRegression) -> bool:
+def _is_confirmed(result: JudgedRegression) -> bool:
     """Whether the test rows show that the columns tell something."""
     return float(result.held_out.gain.interval(CONFIDENCE)[0]) > 0
 
@@ -133,7 +133,7 @@ def _models(result: JudgedRegression) -> Iterator[Remark]:
         text = f"Cross-validation agrees with the evidence that {winner.name} is best."
         # No praise beside an answer that says that nothing, or nothing sure, was found.
         is_sound = not any(failure_remarks(result.scores, result.simplest))
-        is_good = _is_told(result) and is_sound and not result.errors.r_squared < 0
+        is_good = _is_confirmed(result) and is_sound and not result.errors.r_squared < 0
         yield Remark("good" if is_good else "fact", text)
         return
     if result.mixture.r_squared > EXACT:
@@ -158,8 +158,8 @@ def _models(result: JudgedRegression) -> Iterator[Remark]:
 def _cv_weights(result: JudgedRegression) -> str:
     """Return the candidates by their weight in cross-validation, leaving out the smallest."""
     ranked = sorted(result.candidates, key=lambda score: -score.cv_weight)
-    told = [f"{s.name} {s.cv_weight:.2f}" for s in ranked if s.cv_weight >= LEAST_WEIGHT]
-    return ", ".join(told)
+    weights = [f"{s.name} {s.cv_weight:.2f}" for s in ranked if s.cv_weight >= LEAST_WEIGHT]
+    return ", ".join(weights)
 
 
 def _moves(result: JudgedRegression) -> Iterator[Remark]:
@@ -192,7 +192,7 @@ def _noise(result: JudgedRegression) -> Iterator[Remark]:
         yield Remark(
             "fact",
             "How much of the spread of a typical prediction is noise, and how much doubt, "
-            "cannot be told: with so few rows to learn from its standard deviation is not "
+            "is unknown: with so few rows to learn from its standard deviation is not "
             "finite.",
         )
         return

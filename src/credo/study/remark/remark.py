@@ -75,16 +75,16 @@ def failure_remarks(
         and score.probability >= COUNTED
     ]
     if failed:
-        told = [
+        failures = [
             f"{score.name} ({number(score.cv_log_score, 3)} ± "
             f"{number(score.cv_log_score_error, 2)})"
             for score in failed
         ]
         yield Remark(
             "caution",
-            f"Cross-validation gives {listed(told)} far less log score per row than the mean "
-            f"alone ({number(alone.cv_log_score, 3)}): left-out rows came out far from where "
-            "they were predicted to lie. Do not trust such intervals; look for odd rows.",
+            f"Cross-validation gives {listed(failures)} far less log score per row than the "
+            f"mean alone ({number(alone.cv_log_score, 3)}): left-out rows came out far from "
+            "where they were predicted to lie. Do not trust such intervals; look for odd rows.",
         )
 
 

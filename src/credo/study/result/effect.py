@@ -44,14 +44,14 @@ class EffectList(NamedTuple):
 
     def sentence(self) -> str:
         """Return all effects in one sentence."""
-        told = ", ".join(
+        effects = ", ".join(
             f"{term!r} {number(mean)} ({number(low)} to {number(high)})"
             for term, mean, _, low, high in self.effects
         )
         return (
             f"The strongest weights of {self.candidate}, as change of the prediction per "
             f"standard deviation of a term, the largest first, with {percent(self.coverage)} "
-            f"intervals: {told}."
+            f"intervals: {effects}."
         )
 
 

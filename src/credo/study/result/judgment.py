@@ -101,7 +101,7 @@ def class_answers(
 def candidate_scores(
     average: ModelAverage,
     folds: Sequence[CrossValidation],
-    told: Sequence[Predictive],
+    answers: Sequence[Predictive],
     y: Array,
     coverage: float,
 ) -> tuple[CandidateScore, ...]:
@@ -113,7 +113,7 @@ def candidate_scores(
         The candidates fitted to the training rows.
     folds
         Their cross-validations within the training rows, all by the same folds.
-    told, y
+    answers, y
         What each candidate and the average said of the test rows, and what came true.
     coverage
         Probability of the intervals whose hits are counted.
@@ -127,7 +127,7 @@ def candidate_scores(
     shares = [*average.probability_, 1.0]
     return tuple(
         _candidate_score(part, float(share), model, predictive, y, coverage)
-        for part, share, model, predictive in zip(weighed, shares, models, told, strict=True)
+        for part, share, model, predictive in zip(weighed, shares, models, answers, strict=True)
     )
 
 
@@ -189,10 +189,10 @@ def dropped_notes(n_asked: Mapping[str, int], n_folds: int) -> tuple[str, ...]:
     """Return a sentence on the models that were asked about fewer folds than there are."""
     if not n_asked:
         return ()
-    told = ", ".join(f"{name} in {n}" for name, n in n_asked.items())
+    asked = ", ".join(f"{name} in {n}" for name, n in n_asked.items())
     return (
         f"Cross-validated in some of the {n_folds} folds only, where no weight was to be had "
-        f"any more: {told}; each such score is an estimate, from the lag behind the best one "
+        f"any more: {asked}; each such score is an estimate, from the lag behind the best one "
         "in these.",
     )
 
