@@ -124,11 +124,10 @@ def load(path: str | PathLike[str]) -> Any:
         value = decoder.decode(document["value"])
         if len(decoder.used) != len(decoder.arrays):
             raise ModelFileError("must use every array it holds; found one that is not used")
-        head = document["class"]
+        head = str(document["class"])
         if FORMER_NAMES.get(head, head) != _class_name(value):
             raise ModelFileError(
-                f"must hold the {str(document['class'])[:80]} that its head names; found a "
-                f"{_class_name(value)}"
+                f"must hold the {head[:80]} that its head names; found a {_class_name(value)}"
             )
         if hasattr(value, "require_usable"):
             value.require_usable()
