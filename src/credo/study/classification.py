@@ -21,7 +21,6 @@ from credo.data.table.loss_file import read_losses
 from credo.data.table.preparation import PreparedTable, TablePreparation
 from credo.data.table.table_input import named_inputs
 from credo.data.table.target import Target
-from credo.data.table.training_range import TrainingRange
 from credo.decisions.loss_matrix import LossMatrix
 from credo.distributions.categorical import Categorical
 from credo.distributions.estimate import Estimate
@@ -152,7 +151,9 @@ class _Classification:
         completion = RowCompletion.learn(prepared.X, target.y, preparation.level_places)
         stack = _relearned(trained.mixture, completion, preparation, prepared, target.y)
         n_test = len(rows.split.test.y)
-        return _table_classification(preparation, prepared, completion, stack, n_test)
+        return TableClassification.unscored(
+            preparation, prepared, completion, n_test, stack=stack
+        )
 
     def learn(
         self,
@@ -170,7 +171,7 @@ class _Classification:
         inputs = named_inputs(prepared)
         stack, _ = _stacked(slate, held, inputs, y, n_folds, settings.seed)
         kept = _kept(stack, stack.estimators_)
-        return _table_classification(preparation, prepared, completion, kept, 0)
+        return TableClassification.unscored(preparation, prepared, completion, 0, stack=kept)
 
     def remarks(self, judged: JudgedClassification) -> tuple[Remark, ...]:
         """Return all sentences on classifiers that were judged."""
@@ -328,22 +329,3 @@ def _kept(stack: Stack, members: Sequence[Any]) -> Stack:
         for name, member in zip(again.names_, again.estimators_, strict=True)
     ]
     return again
-
-
-def _table_classification(
-    preparation: TablePreparation,
-    prepared: PreparedTable,
-    completion: RowCompletion,
-    stack: Stack,
-    n_test: int,
-) -> TableClassification:
-    return TableClassification(
-        preparation=preparation,
-        completion=completion,
-        training_range=TrainingRange.of(prepared),
-        n_rows=len(prepared.X),
-        n_test=n_test,
-        scores=(),
-        notes=(),
-        stack=stack,
-    )

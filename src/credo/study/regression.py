@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 from credo.data.error import TableError
 from credo.data.table.preparation import PreparedTable, TablePreparation
 from credo.data.table.target import Target
-from credo.data.table.training_range import TrainingRange
 from credo.distributions.estimate import Estimate
 from credo.distributions.predictive import Predictive
-from credo.models.ensemble.average import ModelAverage
 from credo.models.gaps.gap_average import FoldCompletion, GapAverage, curved_completion
 from credo.models.gaps.row_completion import Completion, RowCompletion, WeighedCompletion
 from credo.numerics.array import Array
@@ -125,8 +123,13 @@ class _Regression:
         drawn = RowCompletion.learn(prepared.X, target.y, preparation.level_places)
         completion = curved_completion(drawn, [winner], prepared.X, target.y, start)
         again = retrained(average, completion, prepared, target.y)
-        return _table_regression(
-            preparation, prepared, drawn, again, rows.settings.coverage, len(split.test.y)
+        return TableRegression.unscored(
+            preparation,
+            prepared,
+            drawn,
+            len(split.test.y),
+            average=again,
+            coverage=rows.settings.coverage,
         )
 
     def learn(
@@ -142,7 +145,9 @@ class _Regression:
         slate = self.slate(complete, y, preparation).only(settings.models)
         completion = curved_completion(drawn, slate.candidates, prepared.X, y)
         average = learned_average(slate.candidates, completion, prepared, y)
-        return _table_regression(preparation, prepared, drawn, average, settings.coverage, 0)
+        return TableRegression.unscored(
+            preparation, prepared, drawn, 0, average=average, coverage=settings.coverage
+        )
 
     def remarks(self, judged: JudgedRegression) -> tuple[Remark, ...]:
         """Return all sentences on regressions that were judged."""
@@ -150,24 +155,3 @@ class _Regression:
 
 
 REGRESSION = _Regression()
-
-
-def _table_regression(
-    preparation: TablePreparation,
-    prepared: PreparedTable,
-    completion: RowCompletion,
-    average: ModelAverage,
-    coverage: float,
-    n_test: int,
-) -> TableRegression:
-    return TableRegression(
-        preparation=preparation,
-        completion=completion,
-        training_range=TrainingRange.of(prepared),
-        n_rows=len(prepared.X),
-        n_test=n_test,
-        scores=(),
-        notes=(),
-        average=average,
-        coverage=coverage,
-    )

@@ -75,17 +75,13 @@ def methods(question: str = "marginals") -> tuple[str, ...]:
 def named_engines() -> tuple[Any, ...]:
     """Return the values that names of methods stand for, one or several of a class."""
     lines = stub_lines("credo.inference").items()
-    public = (
+    public: list[Any] = [
         getattr(import_module(module), name)
         for name, (module, _) in lines
         if module.startswith(SUBJECTS)
-    )
-    return tuple(
-        getattr(engine, "it", engine)
-        for found in public
-        if isinstance(found, type) and isinstance(getattr(found, "name", None), str)
-        for engine in found.examples()  # type: ignore[attr-defined]
-    )
+    ]
+    named = [found for found in public if isinstance(getattr(found, "name", None), str)]
+    return tuple(getattr(engine, "it", engine) for kind in named for engine in kind.examples())
 
 
 def engine_of(method: Method, question: str) -> Any | None:

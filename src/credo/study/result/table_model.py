@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,6 +153,37 @@ class TableModel(ABC):
     n_test: int
     scores: tuple[Any, ...]
     notes: tuple[str, ...]
+
+    @classmethod
+    def unscored(
+        cls,
+        preparation: TablePreparation,
+        prepared: PreparedTable,
+        completion: RowCompletion,
+        n_test: int,
+        **own: Any,
+    ) -> Self:
+        """Return a model of prepared rows that was not judged yet.
+
+        Parameters
+        ----------
+        preparation, prepared, completion
+            Rules from table to design matrix, that of the rows, and what may be in its gaps.
+        n_test
+            How many of the rows served as test rows first.
+        own
+            The fields of the kind of model.
+        """
+        return cls(
+            preparation=preparation,
+            completion=completion,
+            training_range=TrainingRange.of(prepared),
+            n_rows=len(prepared.X),
+            n_test=n_test,
+            scores=(),
+            notes=(),
+            **own,
+        )
 
     @property
     def target(self) -> str:
