@@ -2,9 +2,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from credo.inference.engine.engine import ConvergenceWarning, Status, run
-from credo.inference.logistic.learning import GaussianFit, VariationalLogistic
+from credo.inference.logistic.learning import (
+    GaussianFit,
+    LogisticFolds,
+    LogisticLearning,
+    VariationalLogistic,
+)
 from credo.inference.logistic.problem import LogisticProblem
 from credo.inference.logistic.softmax import SoftmaxRows
 from credo.numerics.linear.linear_algebra import cholesky
@@ -64,3 +70,89 @@ def test_the_distance_of_a_precision_is_the_loss_of_stein():
     near = fit.precision + 1e-3 * (other - fit.precision)
     rms = np.sqrt(np.mean((1e-3 * apart) ** 2))
     assert np.isclose(fit.distance(near, cholesky(near)), rms, rtol=1e-2)
+
+
+def learned(n_classes, weight=None, n=400):
+    rng = np.random.default_rng(n_classes)
+    x = rng.normal([5.0, 0.0, -2.0], [3.0, 1.0, 0.2], (n, 3))
+    scores = (x - x.mean(axis=0)) @ rng.normal(size=(3, n_classes)) / [3.0]
+    code = (scores + rng.gumbel(size=scores.shape)).argmax(axis=1)
+    weight = np.ones(n) if weight is None else weight
+    learning = LogisticLearning("variational", "evidence", True)
+    return learning.learn(x, code, weight, n_classes)[0], x, code, weight
+
+
+def closest(folds, kept):
+    """Return the closest Gaussian given some rows at the precision of all, step by step."""
+    problem = LogisticProblem(folds.rows.take(kept), folds.belief.precision)
+    fit = run(VariationalLogistic(False, tolerance=1e-3), problem).state.fit
+    return fit.mean.reshape(folds.belief.mean.shape), fit.precision
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_step_leads_nearly_to_the_gaussian_of_the_other_rows(n_classes):
+    belief, x, code, weight = learned(n_classes)
+    folds = LogisticFolds.of(belief, x, code, weight)
+    left_out = np.flatnonzero((np.arange(400) % 10 == 0) | (x[:, 0] > 10.0))
+    found = folds.without(left_out)
+    mean, precision = closest(folds, np.setdiff1d(np.arange(400), left_out))
+    sd = np.sqrt(np.linalg.inv(precision).diagonal()).reshape(mean.shape)
+    off, moved = (found.mean - mean) / sd, (belief.mean - mean) / sd
+    assert np.abs(moved).max() > 0.4
+    assert_allclose(off, 0.0, atol=0.05)
+    width = found.gaussian.form.dense().diagonal()
+    assert_allclose(width, sd.ravel() ** 2, rtol=0.06)
+    assert (width > belief.gaussian.form.dense().diagonal()).all()
+
+
+def test_a_row_of_weight_two_is_forgotten_as_two_rows():
+    weight = np.where(np.arange(400) < 100, 2.0, 1.0)
+    belief, x, code, _ = learned(3, weight)
+    twice = np.concatenate([np.arange(400), np.arange(100)])
+    heavy = LogisticFolds.of(belief, x, code, weight).without(np.arange(30))
+    double = LogisticFolds.of(belief, x[twice], code[twice], np.ones(500)).without(
+        np.concatenate([np.arange(30), np.arange(400, 430)])
+    )
+    assert_allclose(heavy.mean, double.mean, rtol=1e-8)
+
+
+def test_nothing_left_out_changes_next_to_nothing():
+    belief, x, code, weight = learned(2)
+    same = LogisticFolds.of(belief, x, code, weight).without(np.zeros(0, dtype=np.intp))
+    assert_allclose(same.mean, belief.mean, atol=2e-3)
+
+
+def test_what_is_too_far_for_a_step_is_left_to_a_fit():
+    belief, x, code, weight = learned(2)
+    folds = LogisticFolds.of(belief, x, code, weight)
+    assert folds.without(np.flatnonzero(code == 1)) is None
+    assert folds.without(np.arange(20)) is not None
+
+
+def test_a_step_too_far_for_the_rows_left_out_alone_is_left_to_a_fit():
+    rng = np.random.default_rng(1)
+    x = np.column_stack([rng.normal(size=400), np.arange(400) < 6])
+    code = (rng.uniform(size=400) < 0.4).astype(np.intp)
+    code[:6] = [1, 1, 1, 1, 1, 0]
+    learning = LogisticLearning("variational", "evidence", True)
+    belief, _ = learning.learn(x, code, np.ones(400), 2)
+    folds = LogisticFolds.of(belief, x, code, np.ones(400))
+    mean, _ = closest(folds, np.arange(6, 400))
+    moved = np.abs(folds.rows.coordinates(mean - belief.mean))[:, 0]
+    assert moved[:6].min() > 0.5
+    assert np.sqrt((moved**2).mean()) < 0.2
+    assert folds.without(np.arange(6)) is None
+    assert folds.without(np.arange(6, 12)) is not None
+
+
+def test_more_columns_than_rows_are_seen_in_the_space_that_the_rows_span():
+    rng = np.random.default_rng(5)
+    x, code = rng.normal(size=(40, 60)), np.arange(40) % 2
+    learning = LogisticLearning("variational", "evidence", True)
+    belief, _ = learning.learn(x, code, np.ones(40), 2)
+    assert belief.axes is not None
+    folds = LogisticFolds.of(belief, x, code, np.ones(40))
+    found = folds.without(np.arange(4))
+    mean, _ = closest(folds, np.arange(4, 40))
+    off, moved = np.abs(found.mean - mean).max(), np.abs(belief.mean - mean).max()
+    assert off < 0.2 * moved

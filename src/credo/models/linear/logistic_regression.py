@@ -15,8 +15,7 @@ from credo.distributions.categorical import Categorical
 from credo.distributions.normal import Normal
 from credo.features.basis import Basis
 from credo.inference.engine.engine import Inference
-from credo.inference.logistic.fold import LogisticFolds
-from credo.inference.logistic.learning import LogisticLearning
+from credo.inference.logistic.learning import LogisticFolds, LogisticLearning
 from credo.inference.logistic.problem import LogisticBelief
 from credo.models.contract.classifier import PredictiveClassifier
 from credo.models.contract.design import (
