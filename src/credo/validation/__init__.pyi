@@ -1,12 +1,12 @@
 from credo.validation.cross_validation import CrossValidation as CrossValidation
 from credo.validation.cross_validation import cross_validate as cross_validate
 from credo.validation.fold_fit import refit_folds as refit_folds
+from credo.validation.held_out import ResidualNormal as ResidualNormal
+from credo.validation.held_out import held_out_normal as held_out_normal
+from credo.validation.held_out import out_of_fold_normal as out_of_fold_normal
 from credo.validation.predictive import predictive_of as predictive_of
 from credo.validation.probability_score import brier_score as brier_score
 from credo.validation.proportion import proportion_interval as proportion_interval
-from credo.validation.residual_normal import ResidualNormal as ResidualNormal
-from credo.validation.residual_normal import held_out_normal as held_out_normal
-from credo.validation.residual_normal import out_of_fold_normal as out_of_fold_normal
 from credo.validation.score import Score as Score
 from credo.validation.score import score_table as score_table
 from credo.validation.scores import Evaluation as Evaluation
