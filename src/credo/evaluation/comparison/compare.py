@@ -1,12 +1,14 @@
 """Models compared on the same rows, by evidence, log score, accuracy or error.
 
-The trials of the models give losses, contrasts of pairs, and a table.
+The trials of the models give losses, contrasts of pairs, a table, and a posterior over the
+models whose evidences mean the same.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -22,10 +24,10 @@ from credo.evaluation.classes.confusion import Confusion
 from credo.evaluation.classes.rates import matthews_correlation
 from credo.evaluation.comparison.comparison import Comparison, score_title
 from credo.evaluation.comparison.difference import paired_difference
-from credo.evaluation.comparison.evidence_ranking import EvidenceRanking
 from credo.evaluation.comparison.fold_difference import correlated_t
 from credo.evaluation.comparison.trial import Trial, trial
-from credo.evaluation.comparison.verdict import Contrast, Verdict, judge, percent
+from credo.evaluation.comparison.verdict import Contrast, Kind, Verdict, judge, percent
+from credo.inference.engine.model_evidence import Evidence, model_posterior
 from credo.inference.engine.stacking import stacking_weights
 from credo.numerics.array import Array, as_float
 from credo.validation.named_models import named_models
@@ -33,13 +35,7 @@ from credo.validation.outcome import MISSING, Outcome, flat_column
 from credo.validation.proportion import proportion_interval
 from credo.validation.split_plan import NEVER, SplitPlan
 
-__all__ = [
-    "compare",
-    "contrasts",
-    "row_losses",
-    "summary_table",
-]
-
+__all__ = ["EvidenceRanking", "compare", "contrasts", "row_losses", "summary_table"]
 
 Rows = NDArray[np.intp]
 
@@ -196,6 +192,108 @@ def _number_columns(
         "mae": [float(mean.value) for mean in mae],
         "mae_error": [float(mean.standard_error) for mean in mae],
     }
+
+
+@dataclass(frozen=True, eq=False)
+class EvidenceRanking:
+    """Posterior over the models whose evidences can be compared.
+
+    Attributes
+    ----------
+    names
+        Of all models.
+    log_evidence
+        Of each; NaN if there is none.
+    probability
+        Posterior probability of each, with equal prior probabilities; NaN for models that
+        have no evidence, or one that means something else.
+    notes
+        Why models were left out.
+    """
+
+    names: tuple[str, ...]
+    log_evidence: Array
+    probability: Array
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, trials: Sequence[Trial]) -> EvidenceRanking:
+        """Return the posterior over the largest set of comparable models."""
+        evidences = [t.evidence for t in trials]
+        usable = [e.key for e in evidences if not e.reason]
+        # Of sets of equal size the first is taken, in the order of the models.
+        main = Counter(usable).most_common(1)[0][0] if usable else None
+        reasons = [_reason(e, main) for e in evidences]
+        values = np.array([e.value for e in evidences])
+        probability = np.full(len(trials), np.nan)
+        chosen = np.array([not reason for reason in reasons])
+        # One model alone is certain to be the best of itself, which says nothing.
+        if chosen.sum() > 1:
+            probability[chosen] = model_posterior(values[chosen])
+        names = tuple(t.name for t in trials)
+        notes = _notes_on_left_out(names, reasons)
+        if chosen.sum() == 1:
+            notes += ("no two models have evidences that can be compared.",)
+        return cls(names, values, probability, notes)
+
+    def verdicts(self, n_rows: int, level: float) -> tuple[Verdict, ...]:
+        """Return which of each two comparable models the data support."""
+        ranked = [i for i, p in enumerate(self.probability) if np.isfinite(p)]
+        return tuple(self._verdict(i, j, n_rows, level) for i, j in combinations(ranked, 2))
+
+    def _verdict(self, i: int, j: int, n_rows: int, level: float) -> Verdict:
+        if self.log_evidence[j] > self.log_evidence[i]:
+            i, j = j, i
+        gain = float(self.log_evidence[i] - self.log_evidence[j])
+        probability = float(special.expit(gain))
+        first, second = self.names[i], self.names[j]
+        kind: Kind = "better" if probability >= level else "not distinguishable"
+        sentence = f"{first} is more probable than {second}: {percent(probability)}"
+        if kind != "better":
+            sentence = (
+                f"{first} and {second} are not distinguishable with {n_rows:,} rows "
+                f"({percent(probability)} for {first})"
+            )
+        return Verdict(
+            first,
+            second,
+            "evidence",
+            kind,
+            probability,
+            np.nan,
+            gain,
+            np.nan,
+            np.nan,
+            n_rows,
+            np.nan,
+            sentence,
+        )
+
+
+def _notes_on_left_out(names: Sequence[str], reasons: Sequence[str]) -> tuple[str, ...]:
+    """Return one sentence for each reason to leave models out."""
+    left_out: dict[str, list[str]] = {}
+    for name, reason in zip(names, reasons, strict=True):
+        if reason:
+            left_out.setdefault(reason, []).append(name)
+    return tuple(
+        f"not in the posterior over models, as {reason}: {', '.join(who)}."
+        for reason, who in left_out.items()
+    )
+
+
+def _reason(evidence: Evidence, main: tuple[str, tuple[str, ...], bool] | None) -> str:
+    """Return why an evidence cannot stand beside those of the main set; empty if it can."""
+    if evidence.reason or main is None:
+        return evidence.reason or "there is no evidence"
+    of, flat, is_bound = main
+    if evidence.of != of:
+        return f"the evidence is of {evidence.of}, that of the others of {of}"
+    if (evidence.method == "bound") != is_bound:
+        return "a bound must not be compared with an evidence"
+    if evidence.flat != flat:
+        return f"the flat priors {list(evidence.flat)} are not those of the others {list(flat)}"
+    return ""
 
 
 SCORES = ("evidence", "log_score", "accuracy")
