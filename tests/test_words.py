@@ -21,7 +21,7 @@ OTHER_MEANINGS = {
 NOT_YET = ("inference/latent",)
 TERMS = {
     "annealed importance sampling": "inference/spins/annealing.py",
-    "cutset conditioning": "inference/discrete/exact/slicing.py",
+    "cutset conditioning": "inference/discrete/exact_inference.py",
     "junction tree": "inference/discrete/exact/plan.py",
     "likelihood weighting": "inference/hybrid/likelihood_weighting.py",
     "one-hot": "data/table/column_code.py",

@@ -21,8 +21,7 @@ from credo.inference.discrete.exact.plan import (
     TablePlan,
     outline,
 )
-from credo.inference.discrete.exact.slicing import slice_variables
-from credo.inference.discrete.exact_inference import TableInference
+from credo.inference.discrete.exact_inference import TableInference, slice_variables
 from credo.inference.discrete.factor_problem import FactorProblem, Table, table_of
 from credo.inference.discrete.findings import Findings
 from credo.inference.engine.error import InferenceTooLarge

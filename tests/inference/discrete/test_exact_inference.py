@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from credo.inference.discrete.exact.plan import Question, TablePlan, outline
-from credo.inference.discrete.exact.slicing import SlicedPlan, slice_variables
+from credo.inference.discrete.exact_inference import SlicedPlan, slice_variables
 from credo.inference.discrete.factor_problem import FactorProblem, table_of
 from credo.inference.engine.error import InferenceTooLarge
 from naive import joint_of
