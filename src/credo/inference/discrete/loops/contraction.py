@@ -166,7 +166,7 @@ class Loop:
 
     def run_tiles(self, rows: Rows, arena: Array, span: tuple[int, int]) -> None:
         """Run on a span of rows, eight side by side."""
-        loops, bounds = _loops("contraction"), np.array(span)
+        loops, bounds = _loops(), np.array(span)
         loops.run_tiles(self.steps, self.index, self.fixed, rows, arena, bounds)
 
     def run_row(self, rows: Rows, arena: Array, row: int, is_log: bool) -> None:
@@ -174,7 +174,7 @@ class Loop:
         if not is_log and _is_plain(self.steps, 1):
             _run_plain(self, rows, arena, row)
             return
-        loops = _loops("contraction_row")
+        loops = _loops()
         loops.run_rows(self.steps, self.index, self.fixed, rows, arena, row, row + 1, is_log)
 
     def run_rows(self, rows: Rows, arena: Array) -> None:
@@ -184,7 +184,7 @@ class Loop:
             for row in range(n_rows):
                 _run_plain(self, rows, arena, row)
             return
-        loops = _loops("contraction_row")
+        loops = _loops()
         loops.run_rows(self.steps, self.index, self.fixed, rows, arena, 0, n_rows, False)
 
     def trace_rows(
@@ -209,7 +209,7 @@ class Loop:
             One chance per row, draw and step, or None for the best states.
         """
         shape = (1, states.shape[1], len(walk.steps))
-        _loops("contraction_row").trace_rows(
+        _loops().trace_rows(
             self.steps,
             walk.steps,
             (self.index, walk.index),
@@ -234,14 +234,14 @@ class Loop:
             One chance per draw and step, or None for the best states.
         """
         chance = np.zeros((len(states), len(self.steps))) if uniform is None else uniform
-        _loops("contraction_row").trace(
+        _loops().trace(
             self.steps, self.index, self.fixed, arena, states, chance, is_log, uniform is None
         )
 
 
 @cache
-def _loops(name: str) -> ModuleType:
-    return importlib.import_module(f"credo.inference.discrete.loops._loops_{name}")
+def _loops() -> ModuleType:
+    return importlib.import_module("credo.inference.discrete.loops._loops_contraction")
 
 
 _plain_time = PlainTime(PLAIN_SECONDS)
