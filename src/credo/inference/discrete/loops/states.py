@@ -173,10 +173,10 @@ def _floor(net: FlatTables) -> float:
 
 def _incoming_messages(net: FlatTables, log_message: Array) -> Array:
     """Return the messages from variables to tables that go with those from tables."""
-    messages = importlib.import_module("credo.inference.discrete.loops._loops_messages")
-    return np.asarray(_loops().heard(net, messages.sort_mail(net, log_message)))
+    loops = _loops()
+    return np.asarray(loops.heard(net, loops.sort_mail(net, log_message)))
 
 
 @cache
 def _loops() -> ModuleType:
-    return importlib.import_module("credo.inference.discrete.loops._loops_states")
+    return importlib.import_module("credo.inference.discrete.loops._loops_messages")
