@@ -92,7 +92,7 @@ class PackedGraph:
         seed
             Chooses the subtrees.
         """
-        loops = _tree_loops()
+        loops = _loops()
         later, parent, cells = loops.elimination_tree(self.words, self.log_states, order)
         done = loops.reorder_subtrees(
             self.words,
@@ -144,11 +144,6 @@ def _children_first(parent: NDArray[np.int64]) -> NDArray[np.int64]:
         order.append(v)
         stack += children[v]
     return np.array(order[::-1], dtype=np.int64)
-
-
-@cache
-def _tree_loops() -> ModuleType:
-    return importlib.import_module("credo.numerics.graph._loops_elimination_tree")
 
 
 @cache
