@@ -3,8 +3,7 @@ import numpy as np
 import pytest
 
 import credo.graphs.structure.elimination_order
-from credo.graphs.structure.elimination_order import best_order, elimination_order
-from credo.numerics.graph.elimination import HEURISTICS
+from credo.graphs.structure.elimination_order import HEURISTICS, best_order, elimination_order
 
 GRID = nx.convert_node_labels_to_integers(nx.grid_2d_graph(5, 5))
 NEIGHBORS = [set(GRID[v]) for v in range(25)]
