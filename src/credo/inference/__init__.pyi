@@ -18,9 +18,6 @@ from credo.inference.discrete.approximate.importance import (
 from credo.inference.discrete.approximate.importance import TableImportance as TableImportance
 from credo.inference.discrete.approximate.mean_field import TableMeanField as TableMeanField
 from credo.inference.discrete.factor_problem import FactorProblem as FactorProblem
-from credo.inference.discrete.textbook.elimination_text import (
-    explain_elimination as explain_elimination,
-)
 from credo.inference.discrete.textbook.enumeration import (
     enumerate_depth_first as enumerate_depth_first,
 )
@@ -37,6 +34,9 @@ from credo.inference.discrete.textbook.strong_elimination import (
 )
 from credo.inference.discrete.textbook.variable_elimination import Elimination as Elimination
 from credo.inference.discrete.textbook.variable_elimination import eliminate as eliminate
+from credo.inference.discrete.textbook.variable_elimination import (
+    explain_elimination as explain_elimination,
+)
 from credo.inference.engine.engine import ConvergenceWarning as ConvergenceWarning
 from credo.inference.engine.engine import Engine as Engine
 from credo.inference.engine.engine import Inference as Inference
