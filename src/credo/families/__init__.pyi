@@ -14,11 +14,9 @@ from credo.families.multivariate_normal import (
 from credo.families.multivariate_normal import NormalInverseWishart as NormalInverseWishart
 from credo.families.normal import NormalInverseGamma as NormalInverseGamma
 from credo.families.normal import NormalStatistics as NormalStatistics
+from credo.families.normal import SphericalNormalInverseGamma as SphericalNormalInverseGamma
 from credo.families.normal_known_variance import NormalKnownVariance as NormalKnownVariance
 from credo.families.poisson import GammaPoisson as GammaPoisson
 from credo.families.poisson import PoissonStatistics as PoissonStatistics
 from credo.families.ridge_belief import RidgeBelief as RidgeBelief
-from credo.families.spherical_normal import (
-    SphericalNormalInverseGamma as SphericalNormalInverseGamma,
-)
 from credo.families.tied_normal import TiedNormalInverseWishart as TiedNormalInverseWishart

@@ -22,8 +22,11 @@ from credo.families.multivariate_normal import (
     MultivariateNormalStatistics,
     NormalInverseWishart,
 )
-from credo.families.normal import NormalInverseGamma, NormalStatistics
-from credo.families.spherical_normal import SphericalNormalInverseGamma
+from credo.families.normal import (
+    NormalInverseGamma,
+    NormalStatistics,
+    SphericalNormalInverseGamma,
+)
 from credo.families.tied_normal import TiedNormalInverseWishart
 from credo.numerics.array import Array
 
