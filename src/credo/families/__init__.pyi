@@ -12,6 +12,9 @@ from credo.families.multivariate_normal import (
     MultivariateNormalStatistics as MultivariateNormalStatistics,
 )
 from credo.families.multivariate_normal import NormalInverseWishart as NormalInverseWishart
+from credo.families.multivariate_normal import (
+    TiedNormalInverseWishart as TiedNormalInverseWishart,
+)
 from credo.families.normal import NormalInverseGamma as NormalInverseGamma
 from credo.families.normal import NormalStatistics as NormalStatistics
 from credo.families.normal import SphericalNormalInverseGamma as SphericalNormalInverseGamma
@@ -19,4 +22,3 @@ from credo.families.normal_known_variance import NormalKnownVariance as NormalKn
 from credo.families.poisson import GammaPoisson as GammaPoisson
 from credo.families.poisson import PoissonStatistics as PoissonStatistics
 from credo.families.ridge_belief import RidgeBelief as RidgeBelief
-from credo.families.tied_normal import TiedNormalInverseWishart as TiedNormalInverseWishart

@@ -21,13 +21,13 @@ from credo.families.class_statistics import ClassConditionalStatistics
 from credo.families.multivariate_normal import (
     MultivariateNormalStatistics,
     NormalInverseWishart,
+    TiedNormalInverseWishart,
 )
 from credo.families.normal import (
     NormalInverseGamma,
     NormalStatistics,
     SphericalNormalInverseGamma,
 )
-from credo.families.tied_normal import TiedNormalInverseWishart
 from credo.numerics.array import Array
 
 __all__ = ["COVARIANCES", "ClassConditionalBelief", "NormalBelief", "weak_belief"]
