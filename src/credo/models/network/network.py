@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from typing import Any, Self, overload
 from weakref import ReferenceType, ref
 
@@ -19,7 +20,6 @@ import pandas as pd
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from credo.display import html_of
 from credo.graphs.variable import UnknownVariable, Variable, nearest
 from credo.inference.discrete.exact.plan import Question, TablePlan
 from credo.inference.discrete.findings import MISSING, Findings
@@ -374,7 +374,9 @@ class Network(TableVerbs):
 
     def _repr_html_(self) -> str:
         """Return the network as a notebook shows it: drawn, if it is not too large."""
-        return html_of("network", self)
+        # Drawings stand above models; matplotlib is loaded when a notebook asks for one.
+        plots = import_module("credo.plots.network_display")
+        return str(plots.network_html(self))
 
     def __getstate__(self) -> dict[str, Any]:
         # Plans are many times larger than the network, and belong to the limits they fit.
