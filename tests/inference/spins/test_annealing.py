@@ -9,7 +9,7 @@ from credo.inference.spins.annealing import IsingAnnealing
 from credo.inference.spins.exact import SpinElimination
 from credo.inference.spins.problem import IsingProblem
 from credo.inference.spins.sweep import SpinGraph
-from credo.numerics.graph.lattice import lattice_edges
+from credo.models.spins.ising_model import lattice_edges
 
 QUICK = IsingAnnealing(max_updates=2e7)
 

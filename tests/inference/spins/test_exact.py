@@ -6,7 +6,7 @@ from credo.inference.engine.error import InferenceTooLarge
 from credo.inference.spins.exact import SpinElimination
 from credo.inference.spins.problem import IsingProblem
 from credo.inference.spins.sweep import SpinGraph
-from credo.numerics.graph.lattice import lattice_edges
+from credo.models.spins.ising_model import lattice_edges
 
 
 def random_problem(shape, seed=0, periodic=False, scale=1.0):

@@ -8,7 +8,7 @@ from credo.inference.spins.gibbs import IsingGibbs, SpinChain, spin_draws
 from credo.inference.spins.grid_sweep import SpinGrid
 from credo.inference.spins.problem import IsingProblem
 from credo.inference.spins.sweep import SpinGraph
-from credo.numerics.graph.lattice import lattice_edges
+from credo.models.spins.ising_model import lattice_edges
 
 
 def problem(shape=(4, 4), is_grid=True, coupling=0.3):

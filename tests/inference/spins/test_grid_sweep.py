@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from credo.inference.spins import grid_sweep as ising_grid
 from credo.inference.spins.grid_sweep import SpinGrid
 from credo.inference.spins.sweep import SpinGraph, random_spins
-from credo.numerics.graph.lattice import lattice_edges
+from credo.models.spins.ising_model import lattice_edges
 from credo.numerics.parallel import threads
 
 RNG = np.random.default_rng(0)

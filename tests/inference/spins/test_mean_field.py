@@ -6,7 +6,7 @@ from credo.inference.engine.engine import run
 from credo.inference.spins.mean_field import IsingMeanField, mean_field_bound
 from credo.inference.spins.problem import IsingProblem
 from credo.inference.spins.sweep import SpinGraph
-from credo.numerics.graph.lattice import lattice_edges
+from credo.models.spins.ising_model import lattice_edges
 
 CYCLE = np.array([[0, 1], [1, 3], [3, 2], [2, 0]])
 FIELD = np.array([0.5, -0.3, 0.1, 0.8])

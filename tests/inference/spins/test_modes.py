@@ -6,7 +6,7 @@ from credo.inference.engine.engine import Status, run
 from credo.inference.spins.modes import IsingConditionalModes
 from credo.inference.spins.problem import IsingProblem
 from credo.inference.spins.sweep import SpinGraph
-from credo.numerics.graph.lattice import lattice_edges
+from credo.models.spins.ising_model import lattice_edges
 
 
 def random_problem(seed, shape=(4, 4)):

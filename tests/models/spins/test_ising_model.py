@@ -11,7 +11,7 @@ from credo.inference.spins.annealing import IsingAnnealing
 from credo.inference.spins.gibbs import IsingGibbs
 from credo.inference.spins.mean_field import IsingMeanField
 from credo.models.spins import ising_model as spin_sum
-from credo.models.spins.ising_model import IsingModel
+from credo.models.spins.ising_model import IsingModel, lattice_edges
 from credo.models.spins.spin_noise import BitFlip, GaussianNoise
 
 MEANS = [0.4709093838, -0.0657751583, 0.3033787388, 0.6615567220]
@@ -404,3 +404,14 @@ def test_sums_beyond_the_largest_number_are_refused(settings):
     with pytest.raises(ValueError, match=r"add up to less than 1e\+300 in size.*found"):
         IsingModel((2, 3), **settings)
     assert np.isfinite(IsingModel((2, 3), 1e290, 1.0).mean()).all()
+
+
+@pytest.mark.parametrize("shape", [(1,), (7,), (3, 4), (2, 3, 4), (1, 5)])
+@pytest.mark.parametrize("periodic", [False, True])
+def test_edges_are_those_of_networkx(shape, periodic):
+    graph = nx.grid_graph(shape[::-1], periodic=periodic)
+    place = {node: k for k, node in enumerate(sorted(graph.nodes))}
+    expected = {frozenset((place[a], place[b])) for a, b in graph.edges if a != b}
+    edges = lattice_edges(shape, periodic)
+    assert len(edges) == len(expected)
+    assert {frozenset(pair) for pair in edges.tolist()} == expected

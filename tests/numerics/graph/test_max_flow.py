@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import maximum_flow
 
-from credo.numerics.graph.lattice import lattice_edges
+from credo.models.spins.ising_model import lattice_edges
 from credo.numerics.graph.max_flow import minimum_cut
 
 

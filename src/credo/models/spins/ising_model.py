@@ -34,7 +34,6 @@ from credo.models.network.markov_random_field import MarkovRandomField
 from credo.models.network.value.limits import Limits
 from credo.models.spins.spin_noise import SpinNoise, as_noise, check_levels, noise_beyond
 from credo.numerics.array import Array, as_float
-from credo.numerics.graph.lattice import lattice_edges
 from credo.numerics.memory import USUAL_BYTES
 from credo.numerics.quotation import quote
 from credo.numerics.warning import warn_user
@@ -48,6 +47,7 @@ __all__ = [
     "check_method",
     "field_by_name",
     "is_certain",
+    "lattice_edges",
     "modes_by",
     "places_of",
     "spin_factors",
@@ -626,6 +626,30 @@ def structure_of(shape_or_edges: Any, periodic: bool) -> SpinStructure:
             "List the edges that close the ring, or pass the shape of a grid."
         )
     return _graph([tuple(pair) for pair in parts])
+
+
+def lattice_edges(shape: tuple[int, ...], is_periodic: bool = False) -> NDArray[np.intp]:
+    """Return pairs of neighbors, each once, shape (n_edges, 2), axis by axis.
+
+    Places are counted as in ``ravel``. On a periodic grid the last place along an axis is a
+    neighbor of the first, unless the axis is so short that it already was.
+
+    Examples
+    --------
+    >>> lattice_edges((2, 2)).tolist()
+    [[0, 2], [1, 3], [0, 1], [2, 3]]
+    >>> lattice_edges((3,), is_periodic=True).tolist()
+    [[0, 1], [1, 2], [2, 0]]
+    """
+    place = np.arange(int(np.prod(shape)), dtype=np.intp).reshape(shape)
+    parts = []
+    for axis, length in enumerate(shape):
+        along = np.moveaxis(place, axis, 0)
+        parts.append((along[:-1], along[1:]))
+        if is_periodic and length > 2:
+            parts.append((along[-1:], along[:1]))
+    pairs = [np.stack([a.ravel(), b.ravel()], axis=1) for a, b in parts]
+    return np.concatenate(pairs) if pairs else np.empty((0, 2), dtype=np.intp)
 
 
 def spread(values: ArrayLike, shape: tuple[int, ...], name: str, unit: str) -> Array:

@@ -1,1 +1,1 @@
-"""Algorithms on graphs of numbers: lattices, maximum flow."""
+"""Algorithms on graphs of numbers: maximum flow."""

@@ -10,7 +10,7 @@ from credo.inference.engine.error import NotSubmodular
 from credo.inference.spins.cut import spin_cut
 from credo.inference.spins.problem import IsingProblem
 from credo.inference.spins.sweep import SpinGraph
-from credo.numerics.graph.lattice import lattice_edges
+from credo.models.spins.ising_model import lattice_edges
 
 
 def submodular_table(rng, zeros=0.0):
