@@ -30,7 +30,7 @@ from credo.models.neighbors.nearest_neighbors import (
 from credo.models.network.bayesian_network import BayesianNetwork as BayesianNetwork
 from credo.models.network.factor_graph import FactorGraph as FactorGraph
 from credo.models.network.markov_random_field import MarkovRandomField as MarkovRandomField
+from credo.models.spins.ising_model import BitFlip as BitFlip
+from credo.models.spins.ising_model import GaussianNoise as GaussianNoise
 from credo.models.spins.ising_model import IsingModel as IsingModel
-from credo.models.spins.spin_noise import BitFlip as BitFlip
-from credo.models.spins.spin_noise import GaussianNoise as GaussianNoise
 from credo.validation.predictive import predict_dist as predict_dist
