@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.numerics.array import Array
-from credo.numerics.optimize.second_order import bracketed_root
+from credo.numerics.optimize.descent import bracketed_root
 
 __all__ = ["Round", "boosting_rounds", "content_parts", "vote_sharpness"]
 

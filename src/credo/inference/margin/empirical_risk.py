@@ -14,9 +14,9 @@ import scipy
 from numpy.random import Generator
 
 from credo.numerics.array import Array
+from credo.numerics.optimize.descent import newton
 from credo.numerics.optimize.minimum import MinimumStatus, Termination
 from credo.numerics.optimize.quasi_newton import lbfgs
-from credo.numerics.optimize.second_order import newton
 
 __all__ = ["RiskMinimum", "RiskProblem", "error_cost", "minimize_risk", "search_fewest_errors"]
 

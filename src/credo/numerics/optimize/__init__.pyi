@@ -2,7 +2,11 @@ from credo.numerics.optimize.constraint import FreeCovariance as FreeCovariance
 from credo.numerics.optimize.constraint import FreeSimplex as FreeSimplex
 from credo.numerics.optimize.constraint import project_to_simplex as project_to_simplex
 from credo.numerics.optimize.coordinate import coordinate_descent as coordinate_descent
+from credo.numerics.optimize.descent import Root as Root
+from credo.numerics.optimize.descent import bracketed_root as bracketed_root
 from credo.numerics.optimize.descent import gradient_descent as gradient_descent
+from credo.numerics.optimize.descent import newton as newton
+from credo.numerics.optimize.descent import newton_root as newton_root
 from credo.numerics.optimize.difference import GradientReport as GradientReport
 from credo.numerics.optimize.difference import check_gradient as check_gradient
 from credo.numerics.optimize.difference import (
@@ -23,7 +27,3 @@ from credo.numerics.optimize.minimum import Termination as Termination
 from credo.numerics.optimize.quadratic import QuadraticForm as QuadraticForm
 from credo.numerics.optimize.quadratic import taylor as taylor
 from credo.numerics.optimize.quasi_newton import lbfgs as lbfgs
-from credo.numerics.optimize.second_order import Root as Root
-from credo.numerics.optimize.second_order import bracketed_root as bracketed_root
-from credo.numerics.optimize.second_order import newton as newton
-from credo.numerics.optimize.second_order import newton_root as newton_root

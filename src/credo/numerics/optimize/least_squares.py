@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from credo.numerics.array import Array, as_float
+from credo.numerics.optimize.descent import newton
 from credo.numerics.optimize.minimum import Minimum, Termination
-from credo.numerics.optimize.second_order import newton
 from credo.numerics.special.log_domain import sigmoid
 
 __all__ = ["SumOfSquares", "iteratively_reweighted_least_squares", "sum_of_squares"]
