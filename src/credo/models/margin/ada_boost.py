@@ -27,7 +27,7 @@ from credo.models.contract.classifier import PredictiveClassifier
 from credo.models.contract.inputs import first_labeled_rows, generator, label_codes, validated
 from credo.numerics.array import Array
 from credo.numerics.form import SMALLEST, Form
-from credo.numerics.optimize.early_stopping import early_stop
+from credo.numerics.optimize.minimum import early_stop
 from credo.numerics.special.log_domain import softmax
 from credo.validation.predictive import HasPredictive
 

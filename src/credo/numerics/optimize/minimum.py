@@ -1,15 +1,19 @@
-"""What a search for a minimum returns, and when it ends."""
+"""What a search for a minimum returns, and when it ends.
 
-from collections.abc import Callable
+Early stopping judges every iterate on held-out rows and goes back to the best.
+"""
+
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import SupportsFloat
+from typing import Generic, SupportsFloat, TypeVar
 
 import numpy as np
 
 from credo.numerics.array import Array
 
 __all__ = [
+    "EarlyStop",
     "Function",
     "Gradient",
     "Minimum",
@@ -17,6 +21,7 @@ __all__ = [
     "Point",
     "StepInfo",
     "Termination",
+    "early_stop",
 ]
 
 Function = Callable[[Array], SupportsFloat]
@@ -138,3 +143,56 @@ class Termination:
 def largest(x: Array) -> float:
     """Return the largest absolute entry."""
     return float(np.abs(x).max(initial=0.0))
+
+
+State = TypeVar("State")
+
+
+@dataclass(frozen=True, eq=False)
+class EarlyStop(Generic[State]):
+    """The best iterate, how many steps led to it, and the error of every one tried."""
+
+    best: State
+    n_steps: int
+    errors: Array
+
+
+def early_stop(
+    iterates: Iterable[State], error: Callable[[State], float], patience: int | None = None
+) -> EarlyStop[State]:
+    """Return the iterate of least held-out error, the first where several are equally good.
+
+    Parameters
+    ----------
+    iterates
+        Any sequence of states of learning, made as they are asked for.
+    error
+        Error of a state on rows that had no part in learning. Rows that choose the iterate no
+        longer measure it: keep a test part besides.
+    patience
+        Steps without a new least error after which to stop; if None, try them all.
+
+    Notes
+    -----
+    What is found depends on the path of the optimizer, not only on the function it minimizes.
+
+    Examples
+    --------
+    >>> found = early_stop([0.0, 0.5, 1.0, 1.5, 2.0], lambda w: (w - 1.1) ** 2)
+    >>> found.best, found.n_steps
+    (1.0, 3)
+    """
+    kept: list[State] = []
+    errors: list[float] = []
+    n_steps, best = 0, np.inf
+    for state in iterates:
+        errors.append(float(error(state)))
+        if errors[-1] < best or not kept:
+            kept, n_steps, best = [state], len(errors), errors[-1]
+        if patience is not None and len(errors) - n_steps >= patience:
+            break
+    if not kept:
+        raise ValueError(
+            "iterates must hold at least one state; found none. Take a step first."
+        )
+    return EarlyStop(kept[0], n_steps, np.array(errors))
