@@ -21,7 +21,7 @@ from credo.graphs.node.noisy import NoisyOr as NoisyOr
 from credo.graphs.node.threshold import ConditionalThreshold as ConditionalThreshold
 from credo.graphs.node.threshold import Logit as Logit
 from credo.graphs.node.threshold import Probit as Probit
-from credo.graphs.node.threshold_node import ThresholdNode as ThresholdNode
+from credo.graphs.node.threshold import ThresholdNode as ThresholdNode
 from credo.graphs.structure.directed import CycleFound as CycleFound
 from credo.graphs.structure.directed import DirectedGraph as DirectedGraph
 from credo.graphs.structure.elimination_order import EliminationOrder as EliminationOrder

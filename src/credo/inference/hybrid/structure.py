@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from credo.graphs.factor import Factor
 from credo.graphs.node.conditional import Conditional, DiscreteConditional
 from credo.graphs.node.gaussian_node import GaussianNode
-from credo.graphs.node.threshold_node import ThresholdNode, log_shares
+from credo.graphs.node.threshold import ThresholdNode, log_shares
 from credo.graphs.structure.directed import DirectedGraph
 from credo.graphs.variable import Variable
 from credo.inference.discrete.exact.plan import PlanCache, PlanOutline, Question
