@@ -11,10 +11,10 @@ from credo.graphs.node.deterministic import Deterministic as Deterministic
 from credo.graphs.node.discretize import Bins as Bins
 from credo.graphs.node.discretize import discretized as discretized
 from credo.graphs.node.distribution_node import DistributionNode as DistributionNode
-from credo.graphs.node.gaussian_node import GaussianNode as GaussianNode
 from credo.graphs.node.linear_gaussian import (
     ConditionalLinearGaussian as ConditionalLinearGaussian,
 )
+from credo.graphs.node.linear_gaussian import GaussianNode as GaussianNode
 from credo.graphs.node.linear_gaussian import LinearGaussian as LinearGaussian
 from credo.graphs.node.noisy import NoisyMax as NoisyMax
 from credo.graphs.node.noisy import NoisyOr as NoisyOr

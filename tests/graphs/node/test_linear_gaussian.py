@@ -7,7 +7,7 @@ from scipy import integrate, stats
 
 from credo.graphs import ConditionalLinearGaussian, LinearGaussian, UnknownState, Variable
 from credo.graphs.node.conditional import Conditional, DiscreteConditional
-from credo.graphs.node.gaussian_node import GaussianNode
+from credo.graphs.node.linear_gaussian import GaussianNode
 
 X, Y, Z = Variable("x"), Variable("y"), Variable("z")
 

@@ -21,7 +21,7 @@ from credo.graphs import (
     Probit,
     Variable,
 )
-from credo.graphs.node.gaussian_node import GaussianNode
+from credo.graphs.node.linear_gaussian import GaussianNode
 from credo.inference.discrete.exact_inference import TableInference
 from credo.inference.discrete.findings import MISSING, Findings
 from credo.inference.engine.error import InferenceTooLarge

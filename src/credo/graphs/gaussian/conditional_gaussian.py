@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from credo.graphs.factor import Factor
 from credo.graphs.gaussian.canonical import Canonical
 from credo.graphs.gaussian.gaussian_factor import node_form, places
-from credo.graphs.node.gaussian_node import GaussianNode
+from credo.graphs.node.linear_gaussian import GaussianNode
 from credo.graphs.variable import Variable
 from credo.numerics.array import Array, as_float
 from credo.numerics.linear.linear_algebra import cholesky, symmetrize

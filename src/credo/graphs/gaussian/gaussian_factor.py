@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.distributions.normal import LOG_ROOT_TWO_PI
 from credo.graphs.gaussian.canonical import Canonical
-from credo.graphs.node.gaussian_node import GaussianNode
+from credo.graphs.node.linear_gaussian import GaussianNode
 from credo.graphs.variable import UnknownVariable, nearest
 from credo.numerics.array import Array, as_float
 from credo.numerics.linear.linear_algebra import cholesky

@@ -16,7 +16,7 @@ from credo.distributions.univariate import Univariate
 from credo.graphs.node.conditional import Conditional, Values
 from credo.graphs.node.conditional_table import ConditionalTable
 from credo.graphs.node.distribution_node import BoundDistribution
-from credo.graphs.node.gaussian_node import GaussianNode
+from credo.graphs.node.linear_gaussian import GaussianNode
 from credo.graphs.node.parent_state import setting_codes
 from credo.graphs.variable import Variable
 from credo.numerics.array import Array, as_float

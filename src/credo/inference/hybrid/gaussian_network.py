@@ -14,7 +14,7 @@ from scipy import sparse
 
 from credo.distributions.normal import LOG_ROOT_TWO_PI
 from credo.graphs.node.conditional import Conditional
-from credo.graphs.node.gaussian_node import GaussianNode
+from credo.graphs.node.linear_gaussian import GaussianNode
 from credo.graphs.structure.directed import DirectedGraph
 from credo.inference.discrete.findings import Findings, check_known
 from credo.inference.hybrid.real_posterior import HybridPosterior, RealPosterior

@@ -24,7 +24,7 @@ from scipy import special
 
 from credo.distributions.quadrature import panels
 from credo.graphs.node.conditional import Conditional, DiscreteConditional
-from credo.graphs.node.gaussian_node import GaussianNode
+from credo.graphs.node.linear_gaussian import GaussianNode
 from credo.graphs.node.threshold import ThresholdNode
 from credo.graphs.variable import Variable
 from credo.inference.discrete.exact.plan import PlanOutline

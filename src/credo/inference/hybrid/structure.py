@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from credo.graphs.factor import Factor
 from credo.graphs.node.conditional import Conditional, DiscreteConditional
-from credo.graphs.node.gaussian_node import GaussianNode
+from credo.graphs.node.linear_gaussian import GaussianNode
 from credo.graphs.node.threshold import ThresholdNode, log_shares
 from credo.graphs.structure.directed import DirectedGraph
 from credo.graphs.variable import Variable

@@ -20,7 +20,7 @@ from credo.graphs.factor import Factor
 from credo.graphs.gaussian.conditional_gaussian import ConditionalGaussianFactor
 from credo.graphs.gaussian.gaussian_factor import GaussianFactor
 from credo.graphs.node.conditional import Conditional, DiscreteConditional
-from credo.graphs.node.gaussian_node import GaussianNode
+from credo.graphs.node.linear_gaussian import GaussianNode
 from credo.graphs.variable import UnknownVariable, nearest
 from credo.inference.engine.error import ImpossibleFindings
 from credo.numerics.special.log_domain import log_sum_exp
