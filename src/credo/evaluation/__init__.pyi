@@ -4,12 +4,6 @@ from credo.evaluation.calibration import coverage_curve as coverage_curve
 from credo.evaluation.calibration import (
     probability_integral_transform as probability_integral_transform,
 )
-from credo.evaluation.classes.brier_decomposition import (
-    BrierDecomposition as BrierDecomposition,
-)
-from credo.evaluation.classes.brier_decomposition import (
-    brier_decomposition as brier_decomposition,
-)
 from credo.evaluation.classes.class_evaluation import ClassEvaluation as ClassEvaluation
 from credo.evaluation.classes.class_evaluation import evaluate_classes as evaluate_classes
 from credo.evaluation.classes.confusion import Confusion as Confusion
@@ -25,7 +19,9 @@ from credo.evaluation.classes.rates import f1_score as f1_score
 from credo.evaluation.classes.rates import macro_f1 as macro_f1
 from credo.evaluation.classes.rates import matthews_correlation as matthews_correlation
 from credo.evaluation.classes.rates import micro_f1 as micro_f1
+from credo.evaluation.classes.reliability import BrierDecomposition as BrierDecomposition
 from credo.evaluation.classes.reliability import ReliabilityCurve as ReliabilityCurve
+from credo.evaluation.classes.reliability import brier_decomposition as brier_decomposition
 from credo.evaluation.classes.reliability import reliability_curve as reliability_curve
 from credo.evaluation.comparison.compare import compare as compare
 from credo.evaluation.comparison.comparison import Comparison as Comparison

@@ -11,10 +11,6 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from credo.distributions.categorical import Categorical
-from credo.evaluation.classes.brier_decomposition import (
-    BrierDecomposition,
-    brier_decomposition,
-)
 from credo.evaluation.classes.confusion import Confusion
 from credo.evaluation.classes.rank_area import Ranking, precision_score, roc_score
 from credo.evaluation.classes.ranking import PrecisionRecallCurve, RocCurve
@@ -28,7 +24,12 @@ from credo.evaluation.classes.rates import (
     matthews_correlation,
     micro_f1,
 )
-from credo.evaluation.classes.reliability import ReliabilityCurve, reliability_curve
+from credo.evaluation.classes.reliability import (
+    BrierDecomposition,
+    ReliabilityCurve,
+    brier_decomposition,
+    reliability_curve,
+)
 from credo.numerics.array import Array
 from credo.numerics.quotation import quote
 from credo.validation.argument import as_categorical, label_column, old_arguments
