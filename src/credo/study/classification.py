@@ -36,7 +36,7 @@ from credo.models.generative.naive_bayes import NaiveBayes
 from credo.numerics.array import Array
 from credo.numerics.parallel.threads import side_by_side
 from credo.study.candidates.class_slate import bayes_kinds, class_slate, over_gaps
-from credo.study.candidates.proposal import Slate
+from credo.study.candidates.slate import Slate
 from credo.study.progress import Progress
 from credo.study.remark.class_remark import class_remarks
 from credo.study.result.chance import CONFIDENCE

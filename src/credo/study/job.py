@@ -15,7 +15,7 @@ from credo.data.table.table import Table, as_table
 from credo.data.table.target import Target, prepare_target
 from credo.models.gaps.row_completion import RowCompletion
 from credo.numerics.parallel.threads import threads_for
-from credo.study.candidates.proposal import Slate
+from credo.study.candidates.slate import Slate
 from credo.study.partial_dependence import N_PROFILES, profiles
 from credo.study.progress import Progress, silent, unheard
 from credo.study.result.data_summary import DataSummary

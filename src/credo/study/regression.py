@@ -16,8 +16,7 @@ from credo.distributions.predictive import Predictive
 from credo.models.gaps.gap_average import FoldCompletion, GapAverage, curved_completion
 from credo.models.gaps.row_completion import Completion, RowCompletion, WeighedCompletion
 from credo.numerics.array import Array
-from credo.study.candidates.proposal import Slate
-from credo.study.candidates.slate import regression_slate
+from credo.study.candidates.slate import Slate, regression_slate
 from credo.study.candidates.training import learned_average, retrained, trained
 from credo.study.progress import Progress
 from credo.study.remark.regression_remark import regression_remarks

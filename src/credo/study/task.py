@@ -20,7 +20,7 @@ from credo.distributions.estimate import Estimate
 from credo.models.gaps.gap_average import FoldCompletion, GapAverage
 from credo.models.gaps.row_completion import Completion, RowCompletion
 from credo.numerics.array import Array
-from credo.study.candidates.proposal import Slate
+from credo.study.candidates.slate import Slate
 from credo.study.progress import Progress
 from credo.study.result.result import FitSettings, Judged, Remark
 from credo.study.result.table_model import TableModel

@@ -23,8 +23,7 @@ from credo.models.margin.ada_boost import AdaBoost
 from credo.models.neighbors.nearest_neighbors import NearestNeighborsClassifier
 from credo.numerics.array import Array
 from credo.study.candidates.candidate import BASELINE
-from credo.study.candidates.proposal import Proposal, Slate, n_terms, worthwhile
-from credo.study.candidates.slate import LINEAR
+from credo.study.candidates.slate import LINEAR, Proposal, Slate, n_terms, worthwhile
 
 __all__ = [
     "MAX_LINEAR_PARAMETERS",

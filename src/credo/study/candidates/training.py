@@ -22,8 +22,7 @@ from credo.models.gaps.row_completion import CompletedRows, Completion
 from credo.models.linear.linear_regression import LinearRegression
 from credo.numerics.array import Array
 from credo.numerics.parallel.threads import side_by_side
-from credo.study.candidates.proposal import Slate
-from credo.study.candidates.slate import CONSTANT, LINEAR
+from credo.study.candidates.slate import CONSTANT, LINEAR, Slate
 from credo.study.progress import Progress
 from credo.study.split import Part
 from credo.validation.cross_validation import CrossValidation
