@@ -1,6 +1,6 @@
-from credo.study.candidates.class_slate import class_slate as class_slate
 from credo.study.candidates.slate import regression_slate as regression_slate
 from credo.study.classification import CLASSIFICATION as CLASSIFICATION
+from credo.study.classification import class_slate as class_slate
 from credo.study.compare_job import TableComparison as TableComparison
 from credo.study.compare_job import compare_table as compare_table
 from credo.study.compare_job import model_names as model_names
