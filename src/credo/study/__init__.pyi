@@ -1,4 +1,3 @@
-from credo.study.candidates.slate import regression_slate as regression_slate
 from credo.study.classification import CLASSIFICATION as CLASSIFICATION
 from credo.study.classification import class_slate as class_slate
 from credo.study.compare_job import TableComparison as TableComparison
@@ -8,6 +7,7 @@ from credo.study.estimator import TableClassifier as TableClassifier
 from credo.study.estimator import TableRegressor as TableRegressor
 from credo.study.job import fit_table as fit_table
 from credo.study.regression import REGRESSION as REGRESSION
+from credo.study.regression import regression_slate as regression_slate
 from credo.study.remark.class_remark import class_remarks as class_remarks
 from credo.study.remark.regression_remark import regression_remarks as regression_remarks
 from credo.study.report.class_report import class_blocks as class_blocks

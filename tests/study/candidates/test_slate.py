@@ -4,7 +4,8 @@ from numpy.testing import assert_allclose
 
 from credo.features import LinearBasis, PolynomialBasis, RadialBasis
 from credo.models import LinearRegression
-from credo.study.candidates.slate import MAX_CENTERS, MAX_TERMS, Span, regression_slate
+from credo.study.candidates.slate import Span
+from credo.study.regression import MAX_CENTERS, MAX_TERMS, regression_slate
 
 RNG = np.random.default_rng(0)
 
