@@ -10,11 +10,9 @@ from credo.decisions.loss_matrix import LossMatrix
 from credo.evaluation.classes.ranking import roc_curve
 from credo.evaluation.classes.reliability import reliability_curve
 from credo.evaluation.decision_report import DecisionReport
-from credo.plots.calibration import drawn_reliability
-from credo.plots.confusion import drawn_confusion
-from credo.plots.decision import drawn_losses
+from credo.plots.classes import drawn_confusion, drawn_losses, drawn_roc
 from credo.plots.drawing import COLORS, Dependence, DependenceLine, RocCurves, Shares
-from credo.plots.ranking import drawn_roc
+from credo.plots.prediction import drawn_reliability
 from credo.study.candidates.candidate import CLASS_MEANINGS, STACK, described
 from credo.study.partial_dependence import Profile
 from credo.study.remark.class_remark import DECISION_HEADINGS, decision_cells

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.evaluation.calibration import coverage_curve
-from credo.plots.calibration import drawn_coverage
 from credo.plots.drawing import Dependence, DependenceLine, Shares, Weights
-from credo.plots.prediction import drawn_predictions, drawn_residuals
+from credo.plots.prediction import drawn_coverage, drawn_predictions, drawn_residuals
 from credo.study.candidates.candidate import described
 from credo.study.candidates.slate import AVERAGE
 from credo.study.partial_dependence import Profile
