@@ -10,6 +10,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Collection, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
@@ -262,7 +263,7 @@ def fit(
 
     TABLE is a CSV or Parquet file with one header line.
     """
-    with report_process(report is not None) as maker:
+    with nullcontext() if report is None else report_process() as maker:
         settings = study.FitSettings(
             test_share=test_share,
             seed=seed,
@@ -362,7 +363,7 @@ def inspect(model: Path) -> None:
 )
 def demo(folder: Path) -> None:
     """Fit the strength of concrete from its mixture and age, on data that come with credo."""
-    with report_process(is_wanted=True) as maker:
+    with report_process() as maker:
         app.terminal_job.demo(folder, maker)
 
 
