@@ -16,9 +16,7 @@ __all__ = ["bit", "eliminate_greedily", "first_bit", "missing_pairs"]
 
 Words = NDArray[np.uint64]
 ONE = np.uint64(1)
-SIX = np.uint64(6)
 LOW = np.uint64(63)
-FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
 M1 = np.uint64(0x5555555555555555)
 M2 = np.uint64(0x3333333333333333)
 M4 = np.uint64(0x0F0F0F0F0F0F0F0F)
