@@ -9,7 +9,7 @@ import credo
 ARRAYS = {"numpy", "scipy", "pandas", "sklearn", "numba", "rich"}
 TESTS = {"scipy.stats._stats_py", "numpy.testing._private", "numpy.f2py.f2py2e"}
 CLASSES = {
-    "credo.study.candidates.class_slate",
+    "credo.study.classification",
     "credo.models.margin.ada_boost",
     "scipy.spatial",
 }

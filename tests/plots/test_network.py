@@ -19,8 +19,14 @@ from credo.graphs.variable import Variable
 from credo.models.network.bayesian_network import BayesianNetwork
 from credo.models.network.factor_graph import FactorGraph
 from credo.models.network.markov_random_field import MarkovRandomField
-from credo.plots.card import TITLE, text_width
-from credo.plots.network import CURVE_HEIGHT, CurveCard, ValueCard, network_figure
+from credo.plots.network import (
+    CURVE_HEIGHT,
+    TITLE,
+    CurveCard,
+    ValueCard,
+    network_figure,
+    text_width,
+)
 from credo.plots.style import BLUE, ORANGE
 from naive import sprinkler
 

@@ -1,9 +1,9 @@
 from credo.plots import layout as layout
 from credo.plots.band import predictive_band as predictive_band
-from credo.plots.calibration import coverage_plot as coverage_plot
-from credo.plots.calibration import reliability_plot as reliability_plot
-from credo.plots.confusion import confusion_table as confusion_table
-from credo.plots.decision import expected_losses as expected_losses
+from credo.plots.classes import confusion_table as confusion_table
+from credo.plots.classes import expected_losses as expected_losses
+from credo.plots.classes import precision_recall_plot as precision_recall_plot
+from credo.plots.classes import roc_plot as roc_plot
 from credo.plots.decision_boundary import boundary as boundary
 from credo.plots.distribution import density as density
 from credo.plots.distribution import prior_posterior as prior_posterior
@@ -13,8 +13,8 @@ from credo.plots.model_support import comparison as comparison
 from credo.plots.model_support import evidence_against_complexity as evidence_against_complexity
 from credo.plots.model_support import model_comparison as model_comparison
 from credo.plots.network import network_figure as network_figure
+from credo.plots.prediction import coverage_plot as coverage_plot
 from credo.plots.prediction import predictions_against_truth as predictions_against_truth
+from credo.plots.prediction import reliability_plot as reliability_plot
 from credo.plots.prediction import residuals as residuals
-from credo.plots.ranking import precision_recall_plot as precision_recall_plot
-from credo.plots.ranking import roc_plot as roc_plot
 from credo.plots.weight import weights as weights

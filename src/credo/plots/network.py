@@ -1,7 +1,7 @@
 """Networks as boxes and arrows, with what is believed of each variable in its box.
 
 A variable with states shows a label, a bar and a percentage for each; a real one a small
-density with its mean and standard deviation.
+density with its mean and standard deviation. Boxes are measured in inches.
 """
 
 from __future__ import annotations
@@ -10,14 +10,18 @@ import math
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, Protocol
+from unicodedata import east_asian_width
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
-from matplotlib.patches import PathPatch, Polygon
+from matplotlib.font_manager import FontProperties
+from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
 from matplotlib.path import Path
+from matplotlib.textpath import text_to_path
 from numpy.typing import ArrayLike, NDArray
 
 from credo.distributions.empirical import Empirical
@@ -31,43 +35,190 @@ from credo.models.network.factor_graph import FactorGraph
 from credo.models.network.markov_random_field import MarkovRandomField
 from credo.models.network.value.findings import as_mapping, read_findings, with_settings
 from credo.numerics.array import Array
-from credo.plots.card import (
-    PAD,
-    ROW,
-    ROW_SIZE,
-    TITLE,
-    Box,
-    Card,
-    FactorCard,
-    NameCard,
-    draw_frame,
-    text_width,
-    title_width,
-    write,
-)
-from credo.plots.card import ROW_SIZE as SIZE
 from credo.plots.layout.layered import layered_layout
 from credo.plots.layout.layout import Layout
 from credo.plots.layout.stress import stress_layout
-from credo.plots.style import BLUE, GRAY, ORANGE, percent, shortened
+from credo.plots.style import BLUE, GRAY, INK, ORANGE, percent, shortened
 
 __all__ = [
+    "PAD",
+    "ROW",
+    "ROW_SIZE",
+    "TITLE",
     "BarCard",
+    "Box",
+    "Card",
     "CurveCard",
+    "FactorCard",
+    "NameCard",
     "StateBar",
     "ValueCard",
+    "draw_frame",
     "draw_layout",
     "mean_and_sd",
     "network_figure",
     "state_bars",
+    "text_width",
+    "title_width",
+    "write",
 ]
 
-
 MARGIN = 0.15
-TITLE_SIZE, TITLE_ROW = 9.5, 0.2
+HEADING_SIZE, HEADING_ROW = 9.5, 0.2
 LINE = "#5C6573"
 FAINT = "#B4BAC4"
 HEAD_LENGTH, HEAD_WIDTH = 0.095, 0.075
+PLAIN_FACE, MARKED_FACE = "#F2F5F9", "#FBE6D9"
+
+Box = tuple[float, float, float, float]
+"""Left, top, width and height; y grows downward."""
+
+PAD = 0.07
+TITLE = 0.23
+ROW = 0.15
+FACTOR = 0.19
+TITLE_SIZE = 8.0
+ROW_SIZE = 7.0
+MARK_SIZE = 6.0
+NAME_LENGTH = 30
+POINTS_PER_INCH = 72.0
+
+# Fonts of other viewers may be somewhat wider than the one measured here.
+SPARE = 1.04
+
+
+class Card(Protocol):
+    """What stands for a node: it knows its size and draws itself into a box of that size."""
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height."""
+        ...
+
+    def draw(self, ax: Axes, box: Box) -> None:
+        """Draw on axes whose unit is an inch."""
+        ...
+
+
+@dataclass(frozen=True)
+class NameCard:
+    """A node of which only the name is shown.
+
+    Attributes
+    ----------
+    name
+        Of the variable.
+    mark
+        A word in the corner, such as "given"; empty if there is nothing to mark.
+    """
+
+    name: str
+    mark: str = ""
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height."""
+        return title_width(self.name, self.mark), TITLE
+
+    def draw(self, ax: Axes, box: Box) -> None:
+        """Draw the name in its box."""
+        draw_frame(ax, box, self.name, self.mark)
+
+
+@dataclass(frozen=True)
+class FactorCard:
+    """A factor of a factor graph: its name on a dark ground."""
+
+    name: str
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height."""
+        return text_width(shortened(self.name, NAME_LENGTH), ROW_SIZE) + 2 * PAD, FACTOR
+
+    def draw(self, ax: Axes, box: Box) -> None:
+        """Draw the name in its box."""
+        left, top, width, height = box
+        ground = _rounded(left, top, width, height)
+        ground.set(facecolor=INK, edgecolor="none", zorder=3)
+        ax.add_artist(ground)
+        shown = shortened(self.name, NAME_LENGTH)
+        style = {"color": "white", "ha": "center", "zorder": 4}
+        write(ax, left + width / 2, top + height / 2, shown, **style)
+
+
+@lru_cache(maxsize=20_000)
+def text_width(text: str, points: float, weight: str = "normal") -> float:
+    """Return how wide a text is in inches.
+
+    Examples
+    --------
+    >>> 0.2 < text_width("smoke", 7.0) < 0.5
+    True
+    """
+    # Letters as wide as high are in no font that comes with matplotlib.
+    is_wide = [east_asian_width(letter) in ("W", "F") for letter in text]
+    narrow = "".join(x for x, wide in zip(text, is_wide, strict=True) if not wide)
+    font = FontProperties(family="DejaVu Sans", size=points, weight=weight)
+    width = text_to_path.get_text_width_height_descent(narrow, font, ismath=False)[0]
+    return float(SPARE * (width + points * sum(is_wide)) / POINTS_PER_INCH)
+
+
+def title_width(name: str, mark: str) -> float:
+    """Return the width that a name and its mark need."""
+    own = text_width(shortened(name, NAME_LENGTH), TITLE_SIZE, "bold") + 2 * PAD
+    return own + (text_width(mark, MARK_SIZE, "bold") + 3 * PAD if mark else 0.0)
+
+
+def write(ax: Axes, x: float, y: float, text: str, **style: Any) -> None:
+    """Write a text, its middle at height ``y``; signs of formulas have no meaning."""
+    settings: dict[str, Any] = {"fontsize": ROW_SIZE, "color": INK, "va": "center_baseline"}
+    ax.text(x, y, text, parse_math=False, **{**settings, **style})
+
+
+def draw_frame(ax: Axes, box: Box, name: str, mark: str) -> None:
+    """Draw the outline and the title; marked nodes are orange and say why."""
+    left, top, width, height = box
+    color, face = (ORANGE, MARKED_FACE) if mark else (GRAY, PLAIN_FACE)
+    body = _rounded(left, top, width, height)
+    body.set(facecolor="white", edgecolor="none", zorder=3)
+    title = _rounded(left, top, width, height)
+    title.set(facecolor=face, edgecolor="none", zorder=3.1)
+    outline = _rounded(left, top, width, height)
+    outline.set(facecolor="none", edgecolor=color, linewidth=1.6 if mark else 0.8, zorder=3.4)
+    for patch in (body, title, outline):
+        ax.add_artist(patch)
+    if height > TITLE:
+        # The title band is the rounded box, covered by white below the title.
+        cover = _rounded(left, top + TITLE, width, height - TITLE)
+        cover.set(facecolor="white", edgecolor="none", zorder=3.2)
+        ax.add_artist(cover)
+    _write_title(ax, box, name, mark)
+
+
+def _write_title(ax: Axes, box: Box, name: str, mark: str) -> None:
+    left, top, width, _ = box
+    middle = top + TITLE / 2
+    shown = shortened(name, NAME_LENGTH)
+    if not mark:
+        style = {"fontsize": TITLE_SIZE, "fontweight": "bold", "zorder": 4, "ha": "center"}
+        write(ax, left + width / 2, middle, shown, **style)
+        return
+    style = {"fontsize": TITLE_SIZE, "fontweight": "bold", "zorder": 4, "ha": "left"}
+    write(ax, left + PAD, middle, shown, **style)
+    badge_width = text_width(mark, MARK_SIZE, "bold") + 1.2 * PAD
+    badge_left = left + width - PAD - badge_width
+    badge = _rounded(badge_left, middle - 0.065, badge_width, 0.13)
+    badge.set(facecolor=ORANGE, edgecolor="none", zorder=3.5)
+    ax.add_artist(badge)
+    style = {"fontsize": MARK_SIZE, "fontweight": "bold", "color": "white", "zorder": 4}
+    write(ax, badge_left + badge_width / 2, middle, mark, ha="center", **style)
+
+
+def _rounded(left: float, top: float, width: float, height: float) -> FancyBboxPatch:
+    return FancyBboxPatch(
+        (left, top), width, height, boxstyle="round,pad=0,rounding_size=0.045"
+    )
 
 
 def draw_layout(
@@ -91,14 +242,14 @@ def draw_layout(
         A line above the drawing.
     """
     lines = _title_lines(title, layout.width)
-    top = TITLE_ROW * len(lines) + MARGIN * bool(lines)
+    top = HEADING_ROW * len(lines) + MARGIN * bool(lines)
     size = (layout.width + 2 * MARGIN, layout.height + 2 * MARGIN + top)
     figure = Figure(figsize=size, facecolor="white")
     ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     ax.set(xlim=(-MARGIN, size[0] - MARGIN), ylim=(size[1] - top - MARGIN, -MARGIN - top))
     ax.axis("off")
     for i, line in enumerate(lines):
-        write(ax, 0.0, TITLE_ROW * (i + 0.5) - top, line, ha="left", fontsize=TITLE_SIZE)
+        write(ax, 0.0, HEADING_ROW * (i + 0.5) - top, line, ha="left", fontsize=HEADING_SIZE)
     for edge, curve in layout.curves.items():
         _draw_edge(ax, curve, is_directed, edge in cut)
     for name, card in cards.items():
@@ -108,7 +259,7 @@ def draw_layout(
 
 def _title_lines(title: str, width: float) -> list[str]:
     """Return a title in lines that are not wider than the drawing."""
-    whole = text_width(title, TITLE_SIZE)
+    whole = text_width(title, HEADING_SIZE)
     if whole <= width:
         return [title] if title else []
     return textwrap.wrap(title, max(12, int(0.9 * len(title) * width / whole)))
@@ -145,7 +296,6 @@ def _direction(curve: Array) -> Array:
 
 
 MOST_STATES = 6
-
 Net = BayesianNetwork | MarkovRandomField
 
 
@@ -287,7 +437,7 @@ class BarCard:
 
     @property
     def _label_width(self) -> float:
-        return max(text_width(bar.label, SIZE) for bar in self.bars)
+        return max(text_width(bar.label, ROW_SIZE) for bar in self.bars)
 
     def draw(self, ax: Axes, box: Box) -> None:
         """Draw frame, labels, bars and percentages."""

@@ -1,4 +1,4 @@
-"""Predictions beside what came true."""
+"""Predictions beside what came true; calibration: whether they hold as often as claimed."""
 
 from __future__ import annotations
 
@@ -7,18 +7,24 @@ from typing import TYPE_CHECKING
 from numpy.typing import ArrayLike
 
 from credo.distributions.univariate import Univariate
+from credo.evaluation.calibration import CoverageCurve
+from credo.evaluation.classes.reliability import ReliabilityCurve
 from credo.numerics.array import as_float
-from credo.plots.drawing import Predictions, Residuals
-from credo.plots.style import axes_of
+from credo.plots.drawing import CoverageLine, Predictions, Reliability, Residuals
+from credo.plots.style import axes_of, shortened
 from credo.validation.scores import is_covered
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
+    "coverage_plot",
+    "drawn_coverage",
     "drawn_predictions",
+    "drawn_reliability",
     "drawn_residuals",
     "predictions_against_truth",
+    "reliability_plot",
     "residuals",
 ]
 
@@ -70,3 +76,36 @@ def drawn_residuals(predictive: Univariate, y: ArrayLike, coverage: float) -> Re
     """Return the numbers that residuals are drawn by."""
     mean = predictive.mean()
     return Residuals(mean, (as_float(y) - mean) / predictive.std(), coverage)
+
+
+def coverage_plot(curve: CoverageCurve, ax: Axes | None = None) -> Axes:
+    """Draw observed against claimed coverage; on the diagonal predictions are calibrated.
+
+    Below it intervals are too narrow, above it too wide. The band from ``curve.low`` to
+    ``curve.high`` is where the share of endless rows may lie: where it leaves out the
+    diagonal, chance does not explain the distance.
+    """
+    return drawn_coverage(curve).draw(axes_of(ax))
+
+
+def drawn_coverage(curve: CoverageCurve) -> CoverageLine:
+    """Return the numbers that a coverage curve is drawn by."""
+    return CoverageLine(curve.levels, curve.observed, curve.low, curve.high, curve.n_rows)
+
+
+def reliability_plot(curve: ReliabilityCurve, ax: Axes | None = None) -> Axes:
+    """Draw observed against predicted shares with interval bars; on the diagonal is calibrated.
+
+    The gray histogram at the foot shows how often each probability was said. A bar that leaves
+    out the diagonal is hard to explain by chance, though one in ten may do so.
+    """
+    return drawn_reliability(curve).draw(axes_of(ax))
+
+
+def drawn_reliability(curve: ReliabilityCurve) -> Reliability:
+    """Return the numbers that a reliability curve is drawn by."""
+    name = "class called" if curve.label is None else str(curve.label)
+    label = f"{shortened(name, 20)}, error {curve.error.value:.3f}"
+    return Reliability(
+        curve.predicted, curve.observed, curve.low, curve.high, curve.histogram, label
+    )

@@ -1,18 +1,19 @@
-"""The task of predicting a class: classifiers stacked by cross-validation, and judged.
+"""The task of predicting a class: classifiers offered, stacked by cross-validation, and judged.
 
-Traps that the table may hold for whoever judges by it become sentences.
+They go from class frequencies to curved boundaries. Traps that the table may hold for whoever
+judges by it become sentences.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from credo.data.error import TableError
@@ -28,15 +29,24 @@ from credo.evaluation.classes.confusion import Confusion
 from credo.evaluation.decision_report import DecisionReport, judge_decisions
 from credo.evaluation.order_test import stated_p
 from credo.evaluation.traps import imbalance, row_order, seen_rows
+from credo.features.continued import ContinuedBasis
+from credo.features.linear import LinearBasis
+from credo.features.radial import RadialBasis
+from credo.features.spline import SplineBasis
 from credo.inference.engine.engine import ConvergenceWarning
+from credo.models.baseline.baseline_classifier import BaselineClassifier
 from credo.models.ensemble.stack import Stack
 from credo.models.gaps.gap_average import FoldCompletion, GapAverage, held_out_completion
 from credo.models.gaps.row_completion import Completion, RowCompletion
+from credo.models.generative.class_conditional import GaussianClassConditional
 from credo.models.generative.naive_bayes import NaiveBayes
+from credo.models.linear.logistic_regression import LogisticRegression
+from credo.models.margin.ada_boost import AdaBoost
+from credo.models.neighbors.nearest_neighbors import NearestNeighborsClassifier
 from credo.numerics.array import Array
 from credo.numerics.parallel.threads import side_by_side
-from credo.study.candidates.class_slate import bayes_kinds, class_slate, over_gaps
-from credo.study.candidates.proposal import Slate
+from credo.study.candidates.candidate import BASELINE
+from credo.study.candidates.slate import LINEAR, Proposal, Slate, n_terms, worthwhile
 from credo.study.progress import Progress
 from credo.study.remark.class_remark import class_remarks
 from credo.study.result.chance import CONFIDENCE
@@ -57,13 +67,34 @@ from credo.study.result.wording import count
 from credo.study.split import Split
 from credo.study.task import StudyRows, TaskName, Trained
 
-__all__ = ["CLASSIFICATION", "REJECT", "chosen_loss", "trap_notes"]
+__all__ = [
+    "CLASSIFICATION",
+    "MAX_LINEAR_PARAMETERS",
+    "MAX_PARAMETERS",
+    "REJECT",
+    "bayes_kinds",
+    "chosen_loss",
+    "class_slate",
+    "trap_notes",
+]
 
 REJECT = "reject"
 """Name of the action that leaves a row undecided."""
 
 TYPICAL_COLUMNS = 200
 """Columns of the design matrix of a typical candidate."""
+
+MAX_PARAMETERS = 600
+"""No curved logistic candidate has more weights than this, over all of its classes."""
+
+MAX_LINEAR_PARAMETERS = 1500
+"""Nor has the linear one more than this: each step takes the cube of their number."""
+
+MAX_CENTERS = 60
+"""Radial centers, where a fifth of the training rows allows as many."""
+
+MIN_CENTERS = 10
+"""Where classes are so many that they leave room for fewer, there are no radial centers."""
 
 
 class _Classification:
@@ -86,7 +117,7 @@ class _Classification:
 
     def over_gaps(self, model: Any, completion: Completion | FoldCompletion) -> GapAverage:
         """Return a candidate that takes rows with gaps."""
-        return over_gaps(model, completion)
+        return _over_gaps(model, completion)
 
     def train(self, slate: Slate, rows: StudyRows, progress: Progress) -> Trained:
         """Return the classifiers fitted to the training rows, stacked by cross-validation."""
@@ -181,6 +212,77 @@ class _Classification:
 CLASSIFICATION = _Classification()
 
 
+def class_slate(X: ArrayLike, n_classes: int, kinds: Mapping[str, str] | None = None) -> Slate:
+    """Return the classifiers for training inputs ``X``, shape (n_rows, n_columns).
+
+    Those that differ from a simpler one only in a basis that says no more about these inputs
+    are left out with a note, and so are those with more weights than rows or than
+    `MAX_PARAMETERS` (linear: `MAX_LINEAR_PARAMETERS`), intercepts included, and densities in
+    more dimensions than that.
+
+    Parameters
+    ----------
+    n_classes
+        Each class but one has weights of its own.
+    kinds
+        Kinds of columns for naive Bayes, see `bayes_kinds`.
+    """
+    rows = np.asarray(X, dtype=np.float64)
+    logistic, notes = _logistic(rows, n_classes)
+    found: list[tuple[str, Any]] = [(BASELINE, BaselineClassifier()), *logistic]
+    if rows.shape[1] <= MAX_PARAMETERS:
+        found.append(("tied gaussian", GaussianClassConditional("tied")))
+        found.append(("gaussian", GaussianClassConditional()))
+    else:
+        notes += [
+            f"{name} was left out: the {rows.shape[1]:,} columns are more than the "
+            f"{MAX_PARAMETERS} that it may have."
+            for name in ("tied gaussian", "gaussian")
+        ]
+    found.append(("naive bayes", NaiveBayes(kinds=kinds)))
+    found.append(("neighbors", NearestNeighborsClassifier()))
+    found.append(("boosting", AdaBoost()))
+    return Slate(tuple(found), tuple(notes))
+
+
+def bayes_kinds(preparation: TablePreparation) -> dict[str, str] | None:
+    """Return the kinds of columns that are no measured numbers, for naive Bayes; None if none.
+
+    The levels of categories are counted: each category of a row adds one to one of them, so
+    that a row is as probable as the product over categories of their level's share. As truth
+    values every level would count once more by its absence.
+    """
+    is_level = set(preparation.level_names)
+    return {
+        name: "counts" if name in is_level else "bernoulli" for name in preparation.binary_names
+    } or None
+
+
+def chosen_loss(settings: FitSettings, labels: list[str]) -> LossMatrix | None:
+    """Return the losses that the settings ask for, or None if they ask for no decisions."""
+    if not settings.has_decisions:
+        return None
+    if settings.loss is None:
+        loss = LossMatrix.zero_one(labels)
+    elif isinstance(settings.loss, LossMatrix):
+        loss = settings.loss
+        if sorted(map(str, loss.labels)) != sorted(labels):
+            raise TableError(
+                f"`loss` must have a column for each class, {quoted(labels)}; found "
+                f"{quoted(loss.labels)}; name the classes as the table does."
+            )
+    else:
+        loss = read_losses(settings.loss, labels)
+    if settings.reject is None:
+        return loss
+    if REJECT in loss.actions.tolist():
+        raise TableError(
+            f"`reject` must add an action of its own; found {REJECT!r} among the actions "
+            "already; name that one otherwise, or leave out `reject`."
+        )
+    return loss.with_reject(settings.reject, REJECT)
+
+
 def trap_notes(split: Split, target: Target, predicted: NDArray[Any]) -> tuple[str, ...]:
     """Return a sentence for each trap found.
 
@@ -209,33 +311,45 @@ def trap_notes(split: Split, target: Target, predicted: NDArray[Any]) -> tuple[s
     return tuple(notes)
 
 
-def _capital(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]
+def _logistic(X: Array, n_classes: int) -> tuple[list[tuple[str, Any]], list[str]]:
+    """Return the logistic candidates by name, and notes on those left out."""
+    # In a table with fewer rows than columns a class has no more weights than rows.
+    n_weights = (n_classes - 1) * min(X.shape[1] + 1, len(X))
+    if n_weights > MAX_LINEAR_PARAMETERS:
+        return [], [
+            f"{name} was left out: {n_classes:,} classes and {X.shape[1]:,} columns make "
+            f"{n_weights:,} weights or more, too many to fit in reasonable time."
+            for name in (LINEAR, "spline", "radial")
+        ]
+    max_terms = _max_terms(n_classes)
+    kept, notes = worthwhile(X, _proposals(X, max_terms), (LINEAR,), max_terms)
+    return [(proposal.name, LogisticRegression(proposal.basis)) for proposal in kept], notes
 
 
-def chosen_loss(settings: FitSettings, labels: list[str]) -> LossMatrix | None:
-    """Return the losses that the settings ask for, or None if they ask for no decisions."""
-    if not settings.has_decisions:
-        return None
-    if settings.loss is None:
-        loss = LossMatrix.zero_one(labels)
-    elif isinstance(settings.loss, LossMatrix):
-        loss = settings.loss
-        if sorted(map(str, loss.labels)) != sorted(labels):
-            raise TableError(
-                f"`loss` must have a column for each class, {quoted(labels)}; found "
-                f"{quoted(loss.labels)}; name the classes as the table does."
-            )
-    else:
-        loss = read_losses(settings.loss, labels)
-    if settings.reject is None:
-        return loss
-    if REJECT in loss.actions.tolist():
-        raise TableError(
-            f"`reject` must add an action of its own; found {REJECT!r} among the actions "
-            "already; name that one otherwise, or leave out `reject`."
-        )
-    return loss.with_reject(settings.reject, REJECT)
+def _max_terms(n_classes: int) -> int:
+    """Return how many terms a class may have, besides its intercept."""
+    return max(MAX_PARAMETERS // (n_classes - 1) - 1, 0)
+
+
+def _proposals(X: Array, max_terms: int) -> Iterator[Proposal]:
+    n_rows, n_columns = X.shape
+    spline = SplineBasis()
+    room = max(max_terms - n_columns, MIN_CENTERS)
+    n_centers = max(1, min(MAX_CENTERS, n_rows // 5, room))
+    yield Proposal(LINEAR, None, n_columns)
+    n_spline = n_terms(spline, X, (spline.n_knots + 1) * n_columns)
+    # A tangent at the edge hangs on a few rows, and must not decide about all rows beyond.
+    yield Proposal("spline", ContinuedBasis(spline), n_spline)
+    yield Proposal("radial", LinearBasis() + RadialBasis(n_centers), n_columns + n_centers)
+
+
+def _over_gaps(model: Any, completion: Completion | FoldCompletion) -> GapAverage:
+    """Return a candidate that takes rows with gaps.
+
+    Those that hold rows out while they learn get one completion of each.
+    """
+    is_single = isinstance(model, AdaBoost | NearestNeighborsClassifier)
+    return GapAverage(model, completion, is_single)
 
 
 def _folds(y: NDArray[Any], wanted: int) -> tuple[int, tuple[str, ...]]:
@@ -261,7 +375,7 @@ def _stacked(
 ) -> tuple[Stack, tuple[str, ...]]:
     """Return a fitted stack, and a note instead of warnings where fits did not settle."""
     wrapped = Stack(
-        [(name, over_gaps(model, completion)) for name, model in slate.candidates],
+        [(name, _over_gaps(model, completion)) for name, model in slate.candidates],
         cv=n_folds,
         random_state=seed,
         drop_early=True,
@@ -298,7 +412,7 @@ def _relearned(
 ) -> Stack:
     """Return a stack of the same weights, whose members have learned from other rows."""
     X, kinds = named_inputs(prepared), bayes_kinds(preparation)
-    members = [over_gaps(_of_kinds(model, kinds), completion) for _, model in stack.estimators]
+    members = [_over_gaps(_of_kinds(model, kinds), completion) for _, model in stack.estimators]
     again = _kept(stack, members)
     fitted = side_by_side(lambda member: member.fit(X, y), again.estimators_)
     again.estimators_ = [member.estimator_ for member in fitted]
@@ -329,3 +443,7 @@ def _kept(stack: Stack, members: Sequence[Any]) -> Stack:
         for name, member in zip(again.names_, again.estimators_, strict=True)
     ]
     return again
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]

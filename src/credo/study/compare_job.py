@@ -20,7 +20,7 @@ from credo.evaluation.comparison.compare import compare
 from credo.evaluation.comparison.comparison import Comparison
 from credo.inference.engine.engine import ConvergenceWarning
 from credo.models.gaps.gap_average import held_out_completion
-from credo.models.gaps.row_completion import RowCompletion
+from credo.models.gaps.row_completion import learned_completion
 from credo.numerics.missing import has_missing
 from credo.numerics.parallel.threads import threads_for
 from credo.study.candidates.candidate import CLASS_MEANINGS, MEANINGS
@@ -123,7 +123,7 @@ def _models(
     chosen: list[str] | None,
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the models by name, and notes on those that were left out."""
-    completion = RowCompletion.learn(prepared.X, target.y, preparation.level_places)
+    completion = learned_completion(prepared.X, target.y, preparation.level_places)
     X = completion.training(prepared.X, target.y).one_of_each().X
     task = task_of(target)
     slate = task.slate(X, target.y, preparation)

@@ -13,9 +13,9 @@ from credo import study
 from credo.data.error import TableError
 from credo.data.table.table import Table, as_table
 from credo.data.table.target import Target, prepare_target
-from credo.models.gaps.row_completion import RowCompletion
+from credo.models.gaps.row_completion import learned_completion
 from credo.numerics.parallel.threads import threads_for
-from credo.study.candidates.proposal import Slate
+from credo.study.candidates.slate import Slate
 from credo.study.partial_dependence import N_PROFILES, profiles
 from credo.study.progress import Progress, silent, unheard
 from credo.study.result.data_summary import DataSummary
@@ -104,7 +104,8 @@ def _rows(table: Table, target: Target, settings: FitSettings) -> StudyRows:
     split_rng, fold_rng = np.random.default_rng(settings.seed).spawn(2)
     split = split_rows(table, target, settings.test_share, split_rng, settings.ignore)
     X, y = split.train.prepared.X, split.train.y
-    completion = RowCompletion.learn(X, y, split.preparation.level_places)
+    levels, asked = split.preparation.level_places, split.test.prepared.X
+    completion = learned_completion(X, y, levels, asked)
     complete = completion.training(X, y).one_of_each().X
     return StudyRows(table, target, settings, split, completion, complete, fold_rng)
 

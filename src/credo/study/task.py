@@ -18,9 +18,9 @@ from credo.data.table.table import Table
 from credo.data.table.target import Target
 from credo.distributions.estimate import Estimate
 from credo.models.gaps.gap_average import FoldCompletion, GapAverage
-from credo.models.gaps.row_completion import Completion, RowCompletion
+from credo.models.gaps.row_completion import Completion, NoGaps, RowCompletion
 from credo.numerics.array import Array
-from credo.study.candidates.proposal import Slate
+from credo.study.candidates.slate import Slate
 from credo.study.progress import Progress
 from credo.study.result.result import FitSettings, Judged, Remark
 from credo.study.result.table_model import TableModel
@@ -42,7 +42,7 @@ class StudyRows:
     split
         Training and test rows.
     completion, complete
-        What may be in the gaps of the training rows, and these with one guess in each gap.
+        What may be in the gaps of rows, and the training rows with one guess in each gap.
     fold_rng
         Draws the folds.
     """
@@ -51,7 +51,7 @@ class StudyRows:
     target: Target
     settings: FitSettings
     split: Split
-    completion: RowCompletion
+    completion: RowCompletion | NoGaps
     complete: Array
     fold_rng: Generator
 

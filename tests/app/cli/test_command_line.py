@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from numpy.testing import assert_allclose
 
 import credo
-from credo.app.cli.command_line import command_line
+from credo.app.cli.command_line import command_line, spread_values
 
 MAIN = "from credo.app.cli.command_line import main; main()"
 
@@ -169,3 +169,21 @@ def test_a_terminal_that_knows_only_ascii_still_gets_an_answer(csv_file):
         env={"PYTHONIOENCODING": "ascii", "PATH": ""},
     )
     assert b"The most probable candidate is" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("typed", "read"),
+    [
+        ("n.bif --given a=1 b=2", "n.bif --given a=1 --given b=2"),
+        ("n.bif --given a=1 --given b=2", "n.bif --given a=1 --given b=2"),
+        ("n.bif --given=a=1 b=2 --of x", "n.bif --given=a=1 --given b=2 --of x"),
+        ("--given a=1 b=2 n.bif --of x", "--given a=1 --given b=2 n.bif --of x"),
+        ("--of x n.bif --do a=1 b=2", "--of x n.bif --do a=1 --do b=2"),
+        ("n.bif --of x y z --out f.csv", "n.bif --of x --of y --of z --out f.csv"),
+        ("n.bif --out f.csv --of x", "n.bif --out f.csv --of x"),
+        ("--out f.csv --of x n.bif", "--out f.csv --of x n.bif"),
+        ("n.bif --joint --of x y", "n.bif --joint --of x --of y"),
+    ],
+)
+def test_every_value_gets_the_option_before_it(typed, read):
+    assert " ".join(spread_values(typed.split())) == read

@@ -11,8 +11,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from click.testing import CliRunner
 
 from credo.app.cli import report_process as module
+from credo.app.cli.command_line import command_line
 from credo.app.cli.report_process import ReportProcess, report_process
 from credo.app.console.flag import with_flags
 from credo.study.report.page import page_html
@@ -49,7 +51,7 @@ def started(monkeypatch):
 @pytest.mark.parametrize("kind", ["result", "sorted_rows"])
 def test_another_process_makes_the_same_page(kind, request, started, elsewhere):
     content = report_content(request.getfixturevalue(kind))
-    with report_process(is_wanted=True) as maker:
+    with report_process() as maker:
         maker.begin(content)
         assert maker.page() == page_html(content, wording=with_flags).encode()
 
@@ -57,7 +59,7 @@ def test_another_process_makes_the_same_page(kind, request, started, elsewhere):
 def test_files_of_the_current_folder_are_no_modules(content, tmp_path, monkeypatch, started):
     (tmp_path / "numpy.py").write_text("open('ran', 'w')\n")
     monkeypatch.chdir(tmp_path)
-    with report_process(is_wanted=True) as maker:
+    with report_process() as maker:
         maker.begin(content)
         assert maker.page() == page_html(content, wording=with_flags).encode()
     assert not (tmp_path / "ran").exists()
@@ -80,7 +82,7 @@ def test_a_process_that_fails_is_made_up_for(code, content):
 
 def test_a_process_that_cannot_be_started_is_made_up_for(content, monkeypatch, started):
     monkeypatch.setattr(sys, "executable", "/no/such/file")
-    with report_process(is_wanted=True) as maker:
+    with report_process() as maker:
         maker.begin(content)
         assert maker.page() == page_html(content, wording=with_flags).encode()
 
@@ -89,18 +91,19 @@ def test_whatever_stops_the_work_ends_the_other_process(monkeypatch, started):
     processes = []
     start = module._started
     monkeypatch.setattr(module, "_started", lambda: processes.append(start()) or processes[-1])
-    with pytest.raises(KeyboardInterrupt), report_process(is_wanted=True):
+    with pytest.raises(KeyboardInterrupt), report_process():
         raise KeyboardInterrupt
     assert processes[0].poll() is not None
 
 
-@pytest.mark.parametrize("is_wanted", [True, False])
-def test_no_process_is_started_for_no_report(is_wanted, monkeypatch, started):
+@pytest.mark.parametrize("report", [("--report", "page.html"), ()])
+def test_no_process_is_started_for_no_report(report, csv_file, monkeypatch, started):
     asked = []
+    monkeypatch.chdir(csv_file.parent)
     monkeypatch.setattr(module, "_started", lambda: asked.append(1))
-    with report_process(is_wanted):
-        pass
-    assert len(asked) == is_wanted
+    ran = CliRunner().invoke(command_line, ["fit", str(csv_file), "--target", "none", *report])
+    assert "target column 'none' must be in clinic.csv" in ran.output
+    assert len(asked) == bool(report)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +121,7 @@ def test_one_core_or_what_draws_being_loaded_make_a_process_useless(
 def test_what_others_print_is_no_part_of_the_page(content, tmp_path, monkeypatch, started):
     (tmp_path / "sitecustomize.py").write_text("print('hello')\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    with report_process(is_wanted=True) as maker:
+    with report_process() as maker:
         maker.begin(content)
         assert maker.page() == page_html(content, wording=with_flags).encode()
 
@@ -146,7 +149,7 @@ def test_what_this_python_must_not_load_the_other_must_not_either(flag, letter, 
 def test_whatever_keeps_the_other_from_being_asked_is_made_up_for(
     trouble, content, monkeypatch, started
 ):
-    with report_process(is_wanted=True) as maker:
+    with report_process() as maker:
         if trouble == "closed":
             maker.close()
         if trouble == "no thread":

@@ -6,8 +6,10 @@ from credo.distributions import MultivariateNormal, Normal
 from credo.models.gaps.row_completion import (
     N_DRAWS,
     CompletedRows,
+    NoGaps,
     RowCompletion,
     WeighedCompletion,
+    learned_completion,
 )
 
 RNG = np.random.default_rng(0)
@@ -267,3 +269,27 @@ def test_rows_of_which_few_copies_count_get_others():
     assert_array_equal(second.X[:, 0], [0, 1, 2, 3, 20, 21])
     assert_array_equal(second.row, [0, 0, 0, 0, 1, 1])
     assert_array_equal(second.weight, [0.25, 0.25, 0.25, 0.25, 0.7, 0.3])
+
+
+def test_where_no_row_has_a_gap_nothing_is_learned_to_complete_them():
+    rng = np.random.default_rng(7)
+    X, y = rng.normal(size=(30, 3)), rng.normal(size=30)
+    holed = np.where(rng.random(X.shape) < 0.2, np.nan, X)
+    assert isinstance(learned_completion(X, y, ()), NoGaps)
+    assert isinstance(learned_completion(X, y, (), X[:5]), NoGaps)
+    assert isinstance(learned_completion(holed, y, (), X), RowCompletion)
+    assert isinstance(learned_completion(X, y, (), holed), RowCompletion)
+
+
+def test_rows_without_gaps_complete_themselves_as_a_density_completes_them():
+    rng = np.random.default_rng(8)
+    X, y = rng.normal(size=(30, 3)), rng.normal(size=30)
+    learned, none = RowCompletion.learn(X, y), NoGaps()
+    for one, two in (
+        (none.training(X, y), learned.training(X, y)),
+        (none.training(X, y).one_of_each(), learned.training(X, y).one_of_each()),
+        (none.prediction(X), learned.prediction(X)),
+    ):
+        assert_array_equal(one.X, two.X)
+        assert_array_equal(one.row, two.row)
+        assert_array_equal(one.weight, two.weight)

@@ -3,8 +3,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from credo.plots.layout.layered import n_crossings, untangled
-from credo.plots.layout.layers import proper_layers
+from credo.plots.layout.layered import n_crossings, proper_layers, untangled
 
 
 def crossings_by_pairs(layers):

@@ -11,10 +11,10 @@ from numpy.testing import assert_allclose
 from credo.plots.layout.layered import (
     layered_layout,
     needed_width,
+    proper_layers,
     squeezed_positions,
     untangled,
 )
-from credo.plots.layout.layers import proper_layers
 
 
 @st.composite

@@ -3,7 +3,7 @@ import numpy as np
 from credo import features
 from credo.models import LinearRegression
 from credo.study.candidates.candidate import MEANINGS, described
-from credo.study.candidates.slate import regression_slate
+from credo.study.regression import regression_slate
 
 NAMES = {name: getattr(features, name) for name in features.__all__}
 NAMES["LinearRegression"] = LinearRegression

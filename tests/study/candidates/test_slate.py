@@ -4,7 +4,8 @@ from numpy.testing import assert_allclose
 
 from credo.features import LinearBasis, PolynomialBasis, RadialBasis
 from credo.models import LinearRegression
-from credo.study.candidates.slate import MAX_CENTERS, MAX_TERMS, regression_slate
+from credo.study.candidates.slate import Span
+from credo.study.regression import MAX_CENTERS, MAX_TERMS, regression_slate
 
 RNG = np.random.default_rng(0)
 
@@ -118,3 +119,34 @@ def test_one_column_has_no_products_to_add_to_its_spline():
     assert notes == (
         "spline + quadratic was left out: on these columns it is the same as spline.",
     )
+
+
+SPAN_RNG = np.random.default_rng(0)
+DESIGN = SPAN_RNG.normal(size=(30, 4)) * [1e-6, 1.0, 1e6, 1.0] + [0.0, 1e3, 0.0, 0.0]
+
+
+def augmented_rank(*parts):
+    """Return the rank of the centered columns, by singular values."""
+    joined = np.hstack(parts)
+    centered = joined - joined.mean(axis=0)
+    return np.linalg.matrix_rank(centered / np.maximum(centered.std(axis=0), 1e-12), tol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        DESIGN,
+        DESIGN @ SPAN_RNG.normal(size=(4, 4)),
+        DESIGN @ SPAN_RNG.normal(size=(4, 3)),
+        np.hstack([DESIGN, DESIGN[:, :2] @ SPAN_RNG.normal(size=(2, 3)), np.ones((30, 2))]),
+        np.hstack([DESIGN[:, :3], SPAN_RNG.normal(size=(30, 1))]),
+        DESIGN[:, :3],
+        np.zeros((30, 2)),
+        np.empty((30, 0)),
+    ],
+)
+def test_spans_are_equal_exactly_if_joining_them_adds_nothing(other):
+    one, two = Span.of(DESIGN), Span.of(other)
+    assert two.rank == (augmented_rank(other) if other.size else 0)
+    is_same = augmented_rank(DESIGN) == augmented_rank(DESIGN, other) == two.rank
+    assert one.equals(two) == two.equals(one) == is_same

@@ -14,10 +14,9 @@ from credo.study.compare_job import compare_table
 from credo.study.job import fit_table
 from credo.study.report.compare_report import comparison_page
 from credo.study.report.content import Card, Page, Section, Sentences
-from credo.study.report.number_picture import MAX_POINTS, N_WORST, drawn_rows, profiles
-from credo.study.report.page import page_html
+from credo.study.report.number_report import MAX_POINTS, N_WORST, drawn_rows, profile_pictures
+from credo.study.report.page import page_html, svg_picture
 from credo.study.report.report import report_page
-from credo.study.report.svg import svg_picture
 from credo.study.result.effect import strongest_effects
 from credo.study.result.result import FitSettings
 from credo.study.result.wording import score_cells
@@ -243,7 +242,7 @@ def test_doubt_without_end_does_not_set_the_scale_of_the_profiles(result):
     endless = Predictive(Normal(mean, np.ones_like(mean)), doubt, np.ones_like(mean))
     odd = dataclasses.replace(first, predictive=endless)
     assert np.isinf(odd.band()).any()
-    shown = profiles(dataclasses.replace(result, profiles=(odd, *result.profiles[1:])))
+    shown = profile_pictures(dataclasses.replace(result, profiles=(odd, *result.profiles[1:])))
     assert len(shown) == len(result.profiles)
     drawn = [svg_picture(one.name, one.size, one.drawing.draw) for one in shown[1:]]
     assert not any("nan" in picture or "inf" in picture for picture in drawn)

@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose
 
 from credo.features import RadialBasis
 from credo.models import LinearRegression, ModelAverage
-from credo.study.candidates.slate import regression_slate
+from credo.study.regression import regression_slate
 from credo.study.result.effect import strongest_effects
 
 RNG = np.random.default_rng(0)

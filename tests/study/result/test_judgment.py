@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from credo.evaluation import cross_validate, evaluate, fold_labels
 from credo.inference import stacking_weights
 from credo.models import ModelAverage
-from credo.study.candidates.slate import regression_slate
+from credo.study.regression import regression_slate
 from credo.study.result.judgment import (
     candidate_scores,
     cross_validation_gain,

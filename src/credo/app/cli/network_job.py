@@ -13,7 +13,6 @@ from rich.text import Text
 
 from credo.app.console.console import print_notes, progress_bar, stderr, stdout
 from credo.app.console.csv_place import CsvPlace
-from credo.app.question.case_answer import case_answers
 from credo.app.question.finding_text import (
     require_free,
     require_names,
@@ -27,9 +26,8 @@ from credo.app.question.network_question import (
     opened_network,
     require_answers,
 )
-from credo.app.question.query_answer import Answer, RealAnswer, StateAnswer
-from credo.app.terminal.network_info import print_info
-from credo.app.terminal.query_terminal import print_answer
+from credo.app.question.query_answer import Answer, RealAnswer, StateAnswer, case_answers
+from credo.app.terminal.network_terminal import print_answer, print_info
 from credo.data.network_file.case_table import read_cases
 from credo.data.network_file.network_file import save_network
 from credo.data.output import require_apart, require_writable

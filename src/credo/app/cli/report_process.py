@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 import credo
 from credo import numerics, study
-from credo.__main__ import load_quickly
 from credo.app.console.flag import with_flags
 
 if TYPE_CHECKING:
@@ -32,7 +31,12 @@ PATIENCE = 60.0
 
 STANDARD_OUTPUT = 1
 
-_COMMAND = "from credo.app.cli.report_process import serve; serve()"
+_COMMAND = """
+from credo.__main__ import load_quickly
+load_quickly()
+from credo.app.cli.report_process import serve
+serve()
+"""
 _FIRST = b"<!DOCTYPE html>"
 _FLAGS = {"I": "isolated", "E": "ignore_environment", "s": "no_user_site"}
 
@@ -93,15 +97,9 @@ class ReportProcess:
 
 
 @contextmanager
-def report_process(is_wanted: bool) -> Iterator[ReportProcess]:
-    """Lend a `ReportProcess`, if there is a core for it and nothing to draw with is loaded.
-
-    Parameters
-    ----------
-    is_wanted
-        Whether a report will be made at all.
-    """
-    maker = ReportProcess(_started() if is_wanted and _is_worth() else None)
+def report_process() -> Iterator[ReportProcess]:
+    """Lend a `ReportProcess`, a second if a core is free and nothing that draws is loaded."""
+    maker = ReportProcess(_started() if _is_worth() else None)
     try:
         yield maker
     finally:
@@ -115,7 +113,6 @@ def serve() -> None:
     """
     if sys.argv[1] != credo.__file__:
         os._exit(1)
-    load_quickly()
     page_html = study.page_html
     page = page_html(pickle.load(sys.stdin.buffer), halves, with_flags).encode()
     # What others print stays in its buffer. Nothing is left to be cleared away either, which

@@ -28,18 +28,21 @@ def fit(
     settings: FitSettings,
     out: Path | None,
     report: Path | None,
-    maker: ReportProcess,
+    maker: ReportProcess | None,
 ) -> None:
-    """Fit a table, print what was found, and write the model and the report if asked to."""
+    """Fit a table, print what was found, and write the model and the report if asked to.
+
+    ``maker`` makes the page of the report; None if there is no ``report``.
+    """
     _require_places(table, out, report)
 
     def begin(judged: Any) -> None:
-        if report is not None:
+        if maker is not None:
             maker.begin(study.report_content(judged))
 
     with terminal.progress_bar(terminal.stderr()) as progress:
         result = fit_table(table, target, settings, progress, begin)
-        if report is not None:
+        if maker is not None:
             progress(1.0, "drawing the report")
             page = maker.page()
     if out is not None:

@@ -44,7 +44,6 @@ MOST_CELLS = 1 << 29
 """Cells that a Parquet file may have; more would take above four gigabytes."""
 
 Place = Callable[[int], str]
-_NESTED = (list, dict, tuple, set, np.ndarray)
 
 
 @dataclass(frozen=True, eq=False)

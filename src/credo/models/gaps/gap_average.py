@@ -32,6 +32,7 @@ from credo.models.gaps.row_completion import (
     N_DRAWS,
     CompletedRows,
     Completion,
+    NoGaps,
     RowCompletion,
     WeighedCompletion,
 )
@@ -172,12 +173,12 @@ class AskedRows:
 
 
 def curved_completion(
-    completion: RowCompletion,
+    completion: RowCompletion | NoGaps,
     candidates: Sequence[tuple[str, LinearRegression]],
     X: Array,
     y: Array,
     start: LinearRegression | None = None,
-) -> RowCompletion | WeighedCompletion:
+) -> RowCompletion | NoGaps | WeighedCompletion:
     """Return a completion whose copies count by the most probable candidate.
 
     Rows without gaps need none. Which candidate is the most probable is found from one copy
@@ -195,7 +196,7 @@ def curved_completion(
     start
         A fitted curve of the same columns to start from instead, on whatever rows.
     """
-    if not has_missing(X):
+    if isinstance(completion, NoGaps) or not has_missing(X):
         return completion
     chosen = completion.sample(X, y, CURVE_ROWS)
     X, y = X[chosen], y[chosen]
@@ -303,8 +304,8 @@ class FoldCompletion:
 
 
 def held_out_completion(
-    completion: RowCompletion, X: Array, levels: Sequence[tuple[int, int]]
-) -> RowCompletion | FoldCompletion:
+    completion: RowCompletion | NoGaps, X: Array, levels: Sequence[tuple[int, int]]
+) -> RowCompletion | NoGaps | FoldCompletion:
     """Return what completes rows while some of them are held out.
 
     Few rows: a density of its own for each part that is learned from. Of many rows no part
@@ -319,7 +320,7 @@ def held_out_completion(
     levels
         Categories, as of `RowCompletion.learn`.
     """
-    if len(X) >= ENOUGH_ROWS or not has_missing(X):
+    if isinstance(completion, NoGaps) or len(X) >= ENOUGH_ROWS or not has_missing(X):
         return completion
     return FoldCompletion(levels, completion)
 

@@ -38,8 +38,10 @@ __all__ = [
     "N_DRAWS",
     "CompletedRows",
     "Completion",
+    "NoGaps",
     "RowCompletion",
     "WeighedCompletion",
+    "learned_completion",
 ]
 
 N_DRAWS = 32
@@ -205,6 +207,18 @@ class Completion(Protocol):
     def prediction(self, X: Array) -> CompletedRows:
         """Return rows to predict, completed without their outcomes."""
         ...
+
+
+class NoGaps:
+    """The completion of rows that have no gaps: the rows themselves."""
+
+    def training(self, X: Array, y: NDArray[Any]) -> CompletedRows:
+        """Return rows to learn from."""
+        return self.prediction(X)
+
+    def prediction(self, X: Array) -> CompletedRows:
+        """Return rows to predict."""
+        return CompletedRows(X, np.arange(len(X)), np.ones(len(X)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -541,6 +555,23 @@ class WeighedCompletion:
     def prediction(self, X: Array) -> CompletedRows:
         """Return rows to predict, completed without their outcomes."""
         return self.completion.prediction(X)
+
+
+def learned_completion(
+    X: Array, y: NDArray[Any], levels: Sequence[tuple[int, int]], asked: Array | None = None
+) -> RowCompletion | NoGaps:
+    """Return what completes rows to learn from and rows to ask about, if any has a gap.
+
+    Parameters
+    ----------
+    X, y, levels
+        What to learn from, as of `RowCompletion.learn`.
+    asked
+        Inputs of rows that will be predicted, NaN where missing.
+    """
+    if has_missing(X) or (asked is not None and has_missing(asked)):
+        return RowCompletion.learn(X, y, levels)
+    return NoGaps()
 
 
 def _learned(rows: Array, label: Indices, n_classes: int) -> ClassConditional:

@@ -1,6 +1,7 @@
 """Layered drawings of acyclic graphs (Sugiyama): parents above children, edges around boxes.
 
-1. Each node gets a layer, children below all their parents, such that edges are short.
+1. Each node gets a layer, children below all their parents, such that edges are short; long
+   ones run through bends, so that every edge joins neighbors.
 2. Layers are sorted by the middle of each node's neighbors, downward and upward in turn, and
    neighbors change places where that undoes crossings [gansner1993]_.
 3. Each node is aligned with the middle one of its neighbors above or below, from the left or
@@ -14,7 +15,8 @@ Where a width is given, nodes are squeezed into it such that edges bend little.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from graphlib import TopologicalSorter
 from itertools import pairwise
 from statistics import median
@@ -27,28 +29,100 @@ from scipy.sparse import block_array, coo_array, eye_array
 
 from credo.graphs.structure.adjacency import Edge, connected_parts
 from credo.numerics.array import Array
-from credo.plots.layout.layers import Layers, proper_layers
 from credo.plots.layout.layout import Layout, Size, packed
 
 __all__ = [
+    "Layers",
     "layered_layout",
     "layers_of_least_length",
     "n_crossings",
     "narrowed_layers",
     "needed_width",
     "positions",
+    "proper_layers",
     "spread_ports",
     "squeezed_positions",
     "untangled",
 ]
 
-
 Key = TypeVar("Key", bound=Hashable)
-
+LayerRows = tuple[tuple[int, ...], ...]
 INSET = 0.12
 APART = 0.13
+
 # An arrow may leave the middle of a side, but not for its corners.
 SHIFT = 0.6
+
+
+@dataclass(frozen=True, eq=False)
+class Layers:
+    """Nodes by number, boxes first and then bends, in rows from top to bottom.
+
+    Attributes
+    ----------
+    rows
+        Numbers of the nodes of each layer, from left to right.
+    above, below
+        Neighbors of each node in the layers above and below.
+    n_boxes
+        How many of the nodes are boxes; the others are bends of long edges.
+    routes
+        For each edge (parent, child) the nodes along it, both ends included.
+    """
+
+    rows: LayerRows
+    above: LayerRows
+    below: LayerRows
+    n_boxes: int
+    routes: Mapping[Edge, tuple[int, ...]]
+
+    def places(self) -> list[int]:
+        """Return the position of each node in its row."""
+        place = [0] * len(self.above)
+        for row in self.rows:
+            for i, node in enumerate(row):
+                place[node] = i
+        return place
+
+    def ordered(self, rows: Sequence[Sequence[int]]) -> Layers:
+        """Return the same layers, each in another order."""
+        return replace(self, rows=tuple(tuple(row) for row in rows))
+
+
+def proper_layers(parents: Mapping[str, Sequence[str]], layer: Mapping[str, int]) -> Layers:
+    """Return the layers with a bend wherever an edge crosses one.
+
+    Examples
+    --------
+    >>> layers = proper_layers({"a": [], "b": ["a"], "c": ["a", "b"]}, {"a": 0, "b": 1, "c": 2})
+    >>> layers.rows, layers.routes["a", "c"]
+    (((0,), (1, 3), (2,)), (0, 3, 2))
+    """
+    number = {name: i for i, name in enumerate(parents)}
+    rows: list[list[int]] = [[] for _ in range(max(layer.values(), default=-1) + 1)]
+    for name, i in number.items():
+        rows[layer[name]].append(i)
+    routes, n_nodes = {}, len(number)
+    for child in parents:
+        for parent in parents[child]:
+            crossed = range(layer[parent] + 1, layer[child])
+            bends = tuple(range(n_nodes, n_nodes + len(crossed)))
+            for place, bend in zip(crossed, bends, strict=True):
+                rows[place].append(bend)
+            n_nodes += len(bends)
+            routes[parent, child] = (number[parent], *bends, number[child])
+    above, below = _neighbors(routes.values(), n_nodes)
+    return Layers(tuple(map(tuple, rows)), above, below, len(number), routes)
+
+
+def _neighbors(routes: Iterable[tuple[int, ...]], n_nodes: int) -> tuple[LayerRows, LayerRows]:
+    above: list[list[int]] = [[] for _ in range(n_nodes)]
+    below: list[list[int]] = [[] for _ in range(n_nodes)]
+    for route in routes:
+        for top, bottom in pairwise(route):
+            below[top].append(bottom)
+            above[bottom].append(top)
+    return tuple(map(tuple, above)), tuple(map(tuple, below))
 
 
 def spread_ports(toward: Mapping[Key, float], center: float, width: float) -> dict[Key, float]:
@@ -186,6 +260,7 @@ def _balanced(found: list[Array], width: Array) -> Array:
 
 
 SWEEPS = 24
+
 # Large graphs get fewer sweeps: their pictures are read for their parts.
 LARGE = 2000
 LARGE_SWEEPS = 8
@@ -208,7 +283,6 @@ def n_crossings(layers: Layers) -> int:
 
     Examples
     --------
-    >>> from credo.plots.layout.layers import proper_layers
     >>> parents = {"a": [], "b": [], "c": ["b"], "d": ["a"]}
     >>> n_crossings(proper_layers(parents, {"a": 0, "b": 0, "c": 1, "d": 1}))
     1
@@ -413,13 +487,17 @@ def _without_gaps(layer: dict[str, int]) -> dict[str, int]:
 
 
 BEND_WIDTH = 0.06
+
 # Edges arrive straight from above, so that there is place for an arrowhead.
 STUB = 0.11
+
 # Edges that go far to the side need height, or they would run almost level.
 SLOPE = 0.11
 TALLEST_GAP = 1.5
+
 # Width of a layer that is broken in two, over the side of a square of the boxes' area.
 MOST_WIDTH = 1.9
+
 # A drawing that is wider than a full layer by this much has its long edges bent.
 TOO_WIDE = 1.2
 

@@ -1,87 +1,199 @@
-"""The candidates that a table of numbers is offered: from the mean alone to curved surfaces."""
+"""The candidates that a table is offered: of the bases proposed for it, those worth one.
+
+Bases are proposed the simplest first; one whose columns span what those of a simpler one span
+is left out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from scipy import linalg
 
-from credo.features.basis import Basis
-from credo.features.continued import ContinuedBasis
+from credo.data.error import TableError
+from credo.data.table.column_name import quoted
+from credo.features.basis import MAX_COLUMNS, Basis
 from credo.features.linear import LinearBasis
-from credo.features.polynomial import PolynomialBasis
-from credo.features.radial import RadialBasis
-from credo.features.spline import SplineBasis
-from credo.models.linear.linear_regression import LinearRegression
+from credo.features.placement import distinct_rows
 from credo.numerics.array import Array
-from credo.study.candidates.proposal import Proposal, Slate, n_terms, worthwhile
 
 __all__ = [
     "AVERAGE",
     "CONSTANT",
     "LINEAR",
-    "MAX_CENTERS",
-    "MAX_TERMS",
+    "MAX_COMPARED",
     "READABLE",
-    "regression_slate",
+    "Proposal",
+    "Slate",
+    "Span",
+    "n_terms",
+    "worthwhile",
 ]
 
 AVERAGE = "average"
 CONSTANT = "constant"
 LINEAR = "linear"
+
 READABLE = (CONSTANT, LINEAR, "quadratic", "cubic")
 """Candidates whose terms mean something to people."""
 
-MAX_TERMS = 600
-"""No candidate has more terms than this, nor more than there are training rows."""
+MAX_COMPARED = 2000
+"""Rows, chosen at random, on which candidates are compared with each other."""
 
-MAX_CENTERS = 200
-"""Radial centers, where three fifths of the training rows allow as many."""
+# Columns have length one; rounding leaves about 1e-15 of one that others determine.
+_TOLERANCE = 1e-9
 
 
-def regression_slate(X: ArrayLike) -> Slate:
-    """Return the candidates for training inputs ``X``, shape (n_rows, n_columns).
+class Slate(NamedTuple):
+    """Names and unfitted candidates, simplest first, and a sentence for each one left out."""
 
-    Each is a linear regression whose precisions are learned by evidence. The constant and
-    the linear one are always there; one with more terms than rows, or than `MAX_TERMS`, is
-    left out with a note, and so is one that can say no more and no less about these inputs
-    than a simpler one: twice the same candidate would have twice its probability.
+    candidates: tuple[tuple[str, Any], ...]
+    notes: tuple[str, ...]
+
+    def only(self, names: Collection[str] | None) -> Slate:
+        """Return the candidates of some names, and the simplest; all of them if None."""
+        if names is None:
+            return self
+        offered = [name for name, _ in self.candidates]
+        unknown = [name for name in names if name not in offered]
+        if unknown:
+            raise TableError(
+                f"`models` must name models that suit the table; found {unknown[0]!r}; choose "
+                f"from {quoted(offered, 20)}."
+            )
+        kept = {offered[0], *names}
+        return Slate(tuple(one for one in self.candidates if one[0] in kept), self.notes)
+
+
+class Proposal(NamedTuple):
+    """A basis, None for the inputs themselves, and its number of terms on these inputs."""
+
+    name: str
+    basis: Basis | None
+    n_terms: int
+
+
+@dataclass(frozen=True, eq=False)
+class Span:
+    """The centered functions of some rows that a design can make by weighing its columns.
+
+    Attributes
+    ----------
+    directions
+        Orthonormal columns, shape (n_rows, rank).
+    probe
+        A random member, shape (n_rows,): it lies in another span only if all members do,
+        but for chances of measure zero.
 
     Examples
     --------
-    >>> slate = regression_slate(np.random.default_rng(0).normal(size=(40, 3)))
-    >>> [name for name, _ in slate.candidates]
-    ['constant', 'linear', 'quadratic', 'cubic', 'spline', 'radial', 'spline + quadratic']
-    >>> slate.notes
-    ('spline + radial was left out: its 51 terms are more than the 40 training rows allow.',)
+    >>> x = np.arange(4.0)
+    >>> line, square = Span.of(x[:, None]), Span.of(np.stack([x, x**2], axis=1))
+    >>> line.rank, square.rank, square.equals(line)
+    (1, 2, False)
+    >>> Span.of(5.0 - 2.0 * x[:, None]).equals(line)
+    True
     """
-    rows = np.asarray(X, dtype=np.float64)
-    kept, notes = worthwhile(rows, _proposals(rows), (CONSTANT, LINEAR), MAX_TERMS)
-    candidates = tuple((name, LinearRegression(_continued(basis))) for name, basis, _ in kept)
-    return Slate(candidates, tuple(notes))
+
+    directions: Array
+    probe: Array
+
+    @classmethod
+    def of(cls, design: Array) -> Self:
+        """Return the span of a design matrix, shape (n_rows, n_columns)."""
+        centered = design - design.mean(axis=0)
+        length = np.linalg.norm(centered, axis=0)
+        is_moving = length > _TOLERANCE * np.linalg.norm(design, axis=0)
+        unit = centered[:, is_moving] / length[is_moving]
+        probe = unit @ np.random.default_rng(0).normal(size=unit.shape[1])
+        if not unit.size:
+            return cls(unit, probe)
+        directions, upper, _ = linalg.qr(unit, mode="economic", pivoting=True)
+        rank = int(np.sum(np.abs(np.diag(upper)) > _TOLERANCE))
+        return cls(np.asarray(directions[:, :rank]), probe)
+
+    @property
+    def rank(self) -> int:
+        """The number of columns that no others determine."""
+        return int(self.directions.shape[1])
+
+    def equals(self, other: Span) -> bool:
+        """Whether both hold the same functions of the same rows."""
+        if self.rank != other.rank:
+            return False
+        missed = self.probe - other.directions @ (other.directions.T @ self.probe)
+        return bool(np.linalg.norm(missed) <= 1e3 * _TOLERANCE * np.linalg.norm(self.probe))
 
 
-def _continued(basis: Basis | None) -> ContinuedBasis:
-    """Return a basis that no odd row can make run away; None is the inputs themselves."""
-    return ContinuedBasis(LinearBasis() if basis is None else basis)
+def worthwhile(
+    X: Array, proposals: Iterable[Proposal], needed: Collection[str], max_terms: int
+) -> tuple[list[Proposal], list[str]]:
+    """Return the proposals that are not too large and say something new, and notes on others.
+
+    Parameters
+    ----------
+    X
+        The training inputs, shape (n_rows, n_columns).
+    proposals
+        The simplest first.
+    needed
+        Names of those that are never left out.
+    max_terms
+        The most terms that any may have; nor may it have more than there are rows.
+    """
+    comparison = _Comparison(X)
+    kept, notes = [], []
+    for proposal in proposals:
+        name, is_needed = proposal.name, proposal.name in needed
+        if proposal.n_terms > min(len(X), max_terms) and not is_needed:
+            excess = _excess(proposal.n_terms, len(X), max_terms)
+            notes.append(f"{name} was left out: {excess}.")
+            continue
+        same_as = comparison.add(name, proposal.basis)
+        if same_as and not is_needed:
+            notes.append(f"{name} was left out: on these columns it is the same as {same_as}.")
+        else:
+            kept.append(proposal)
+    return kept, notes
 
 
-def _proposals(X: Array) -> Iterator[Proposal]:
-    n_rows, n_columns = X.shape
-    # Orthogonal columns do not depend on where the zero of an input lies.
-    quadratic, cubic = (PolynomialBasis(degree, orthogonal=True) for degree in (2, 3))
-    spline = SplineBasis()
-    n_centers = max(1, min(MAX_CENTERS, 3 * n_rows // 5))
-    radial = RadialBasis(n_centers)
-    n_quadratic = n_terms(quadratic, X, PolynomialBasis(2).n_columns(n_columns))
-    n_cubic = n_terms(cubic, X, PolynomialBasis(3).n_columns(n_columns))
-    n_spline = n_terms(spline, X, (spline.n_knots + 1) * n_columns)
-    yield Proposal(CONSTANT, PolynomialBasis(0), 0)
-    yield Proposal(LINEAR, None, n_columns)
-    yield Proposal("quadratic", quadratic, n_quadratic)
-    yield Proposal("cubic", cubic, n_cubic)
-    yield Proposal("spline", spline, n_spline)
-    yield Proposal("radial", LinearBasis() + radial, n_columns + n_centers)
-    yield Proposal("spline + quadratic", spline + quadratic, n_spline + n_quadratic)
-    yield Proposal("spline + radial", spline + radial, n_spline + n_centers)
+def n_terms(basis: Basis, X: Array, at_most: int) -> int:
+    """Return the number of terms; inputs with few distinct values have fewer than others."""
+    return at_most if at_most > MAX_COLUMNS else basis.place(X).n_columns(X.shape[1])
+
+
+class _Comparison:
+    """Remembers what each candidate can say about the distinct rows of the inputs."""
+
+    def __init__(self, X: Array) -> None:
+        distinct = distinct_rows(X)
+        # Curves through all of a few rows differ between them, unless rows repeat: then
+        # there is nothing between.
+        self._is_discrete = 2 * len(distinct) <= len(X)
+        kept = np.random.default_rng(0).permutation(len(distinct))[:MAX_COMPARED]
+        self._placed_on, self._rows = distinct, distinct[np.sort(kept)]
+        self._spans: dict[str, Span] = {}
+
+    def add(self, name: str, basis: Basis | None) -> str:
+        """Return the name of the first candidate that has the same span, or nothing."""
+        span = self._span(basis)
+        is_through_all = span.rank >= len(self._rows) - 1
+        if self._is_discrete or not is_through_all:
+            for simpler, other in self._spans.items():
+                if span.equals(other):
+                    return simpler
+        self._spans[name] = span
+        return ""
+
+    def _span(self, basis: Basis | None) -> Span:
+        placed = (LinearBasis() if basis is None else basis).place(self._placed_on)
+        return Span.of(placed.design(self._rows))
+
+
+def _excess(n_terms: int, n_rows: int, max_terms: int) -> str:
+    if n_rows < max_terms:
+        return f"its {n_terms:,} terms are more than the {n_rows:,} training rows allow"
+    return f"its {n_terms:,} terms are more than the {max_terms} that a candidate may have"

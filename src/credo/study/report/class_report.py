@@ -1,4 +1,4 @@
-"""What a report says on a target of classes, and on the decisions that a loss asks for."""
+"""What a report says and shows of a target of classes, and decisions that a loss asks for."""
 
 from __future__ import annotations
 
@@ -7,14 +7,20 @@ from collections.abc import Iterator
 import numpy as np
 
 from credo.decisions.loss_matrix import LossMatrix
+from credo.evaluation.classes.ranking import roc_curve
+from credo.evaluation.classes.reliability import reliability_curve
 from credo.evaluation.decision_report import DecisionReport
+from credo.plots.classes import drawn_confusion, drawn_losses, drawn_roc
+from credo.plots.drawing import COLORS, Dependence, DependenceLine, RocCurves, Shares
+from credo.plots.prediction import drawn_reliability
 from credo.study.candidates.candidate import CLASS_MEANINGS, STACK, described
+from credo.study.partial_dependence import Profile
 from credo.study.remark.class_remark import DECISION_HEADINGS, decision_cells
 from credo.study.remark.remark import FEWEST_FOR_SHARES
-from credo.study.report import class_picture as picture
 from credo.study.report.content import (
     Blocks,
     Card,
+    Picture,
     Section,
     Sentences,
     Table,
@@ -22,7 +28,8 @@ from credo.study.report.content import (
     Tile,
     figure,
 )
-from credo.study.report.picture import log_scores
+from credo.study.report.picture import SMALL, SQUARE, list_size, log_scores, tick_names
+from credo.study.result.chance import CONFIDENCE
 from credo.study.result.classification_result import JudgedClassification
 from credo.study.result.wording import class_score_cells, count, decimals, percent
 
@@ -31,8 +38,12 @@ __all__ = ["class_blocks"]
 N_EXAMPLES = 9
 N_DECIMALS = 3
 """Of log scores, wherever they stand on the page."""
+
 MOST_BESIDE = 3
 """Up to so many classes their table can be read beside another picture."""
+
+ROWS_PER_GROUP = 15
+N_GROUPS = (3, 10)
 
 
 def class_blocks(result: JudgedClassification) -> Blocks:
@@ -88,7 +99,7 @@ def _models(result: JudgedClassification) -> Section:
                 "Weight of each classifier",
                 "Classifiers that say the same share a weight: one without any may be as good "
                 "alone.",
-                picture.shares(result),
+                _shares_picture(result),
             ),
             figure(
                 "Log score of each classifier, and of their stack",
@@ -113,7 +124,7 @@ def _models(result: JudgedClassification) -> Section:
 
 
 def _predictions(result: JudgedClassification) -> Section:
-    roc = picture.roc(result)
+    roc = _roc_picture(result)
     return Section(
         "Predictions on test rows",
         f"All {result.data.n_test:,} rows below were held out of training.",
@@ -123,7 +134,7 @@ def _predictions(result: JudgedClassification) -> Section:
                 "How often what was given a probability came true, in groups of test rows with "
                 "95 % intervals; on the dashed line, as often as promised. Gray is how often "
                 "each probability was said.",
-                picture.reliability(result),
+                _reliability_picture(result),
             ),
             Card(
                 "How well rows are ranked (ROC)",
@@ -135,7 +146,7 @@ def _predictions(result: JudgedClassification) -> Section:
                 "What was taken for what",
                 "Test rows by true class (down) and predicted class (across); below each count "
                 "its share of the true class with its 95 % interval.",
-                picture.confusion(result),
+                _confusion_picture(result),
                 is_wide=len(result.confusion.labels) > MOST_BESIDE,
             ),
             Card(
@@ -184,7 +195,7 @@ def _decisions(decisions: DecisionReport, loss: LossMatrix) -> Section:
         figure(
             "Which action when",
             "Expected loss of each action by the probability of a class; the lowest is taken.",
-            picture.losses(loss),
+            _loss_picture(loss),
         )
         if len(loss.labels) == 2
         else None
@@ -210,7 +221,7 @@ def _columns(result: JudgedClassification) -> Section:
         "One column at a time",
         f"Probability of {_drawn(result)} when one column moves over the middle 95 % of its "
         "values and all others stay as in the most typical row; the farthest reach is first.",
-        picture.class_profiles(result),
+        _profile_pictures(result),
         is_wide=True,
         is_small=True,
     )
@@ -220,7 +231,7 @@ def _columns(result: JudgedClassification) -> Section:
 
 def _drawn(result: JudgedClassification) -> str:
     """Return which classes are drawn, in words."""
-    places = picture.drawn_classes(result)
+    places = _drawn_classes(result)
     labels = [str(label) for label in result.training.classes_]
     if len(labels) == 2:
         return repr(labels[1])
@@ -230,3 +241,77 @@ def _drawn(result: JudgedClassification) -> str:
     if counts[places].min() > np.delete(counts, places).max():
         return f"the {count(len(places), 'most frequent class')}"
     return f"{len(places)} of the {count(len(labels), 'class')}"
+
+
+def _shares_picture(result: JudgedClassification) -> Picture:
+    """Return the weight of each classifier in the stack."""
+    scores = result.candidates
+    weight = np.array([score.weight for score in scores])
+    drawing = Shares(tuple(score.name for score in scores), weight, "weight in the stack")
+    return Picture("weights", list_size(scores), drawing)
+
+
+def _profile_pictures(result: JudgedClassification) -> tuple[Picture, ...]:
+    """Return the probabilities along each of the columns that move them most."""
+    places = _drawn_classes(result)
+    labels = [str(label) for label in result.training.classes_]
+
+    def drawn(place: int, profile: Profile) -> Dependence:
+        share = profile.predictive.probability
+        lines = tuple(DependenceLine(labels[k], share[:, k]) for k in places)
+        has_legend = place == 0 and len(places) > 1
+        ticks, limits = tick_names(profile.x, profile.labels), (-0.02, 1.02)
+        return Dependence(profile.name, profile.x, ticks, lines, limits, has_legend)
+
+    return tuple(
+        Picture(f"profile{place}", SMALL, drawn(place, profile))
+        for place, profile in enumerate(result.profiles)
+    )
+
+
+def _reliability_picture(result: JudgedClassification) -> Picture:
+    """Return how often probabilities came true: of one of two classes, or of that called."""
+    predictive, y = result.held_out.predictive, result.held_out.y
+    label = predictive.labels[1] if len(predictive.labels) == 2 else None
+    if label is None:
+        share, hit = predictive.probability.max(axis=1), predictive.mode() == y
+    else:
+        share, hit = predictive.probability[:, 1], y == label
+    n_bins = int(np.clip(len(y) // ROWS_PER_GROUP, *N_GROUPS))
+    curve = reliability_curve(hit, share, n_bins=n_bins, coverage=CONFIDENCE, label=label)
+    return Picture("reliability", SQUARE, drawn_reliability(curve))
+
+
+def _roc_picture(result: JudgedClassification) -> Picture | None:
+    """Return how well the probabilities rank the rows of a class above others, if they do."""
+    predictive, y = result.held_out.predictive, result.held_out.y
+    labels, is_pair = predictive.labels, len(predictive.labels) == 2
+    curves = tuple(
+        drawn_roc(
+            roc_curve(y, predictive.probability[:, k], pos_label=label, coverage=CONFIDENCE)
+        )
+        for k, label in enumerate(labels)
+        if 0 < np.sum(y == label) < len(y) and (k == 1 or not is_pair)
+    )
+    return Picture("roc", SQUARE, RocCurves(curves)) if curves else None
+
+
+def _confusion_picture(result: JudgedClassification) -> Picture:
+    """Return which classes were taken for which, with the intervals of the shares."""
+    side = 3.4 + 0.35 * len(result.confusion.labels)
+    size = (max(SQUARE[0], 1.2 * side), max(SQUARE[1], side))
+    return Picture("confusion", size, drawn_confusion(result.confusion, CONFIDENCE))
+
+
+def _loss_picture(loss: LossMatrix) -> Picture:
+    """Return what each action is expected to cost by the probability of one of two classes."""
+    return Picture("losses", SQUARE, drawn_losses(loss))
+
+
+def _drawn_classes(result: JudgedClassification) -> list[int]:
+    """Return the places of the classes that are drawn: one of two, or the most frequent."""
+    counts = result.confusion.table.sum(axis=1)
+    if len(counts) == 2:
+        return [1]
+    kept = np.argsort(-counts, kind="stable")[: len(COLORS)]
+    return sorted(int(k) for k in kept)

@@ -1,31 +1,78 @@
-"""What a report says on a target of numbers."""
+"""What a report says on a target of numbers, and the pictures that show it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
+from credo.evaluation.calibration import coverage_curve
+from credo.plots.drawing import Dependence, DependenceLine, Shares, Weights
+from credo.plots.prediction import drawn_coverage, drawn_predictions, drawn_residuals
 from credo.study.candidates.candidate import described
 from credo.study.candidates.slate import AVERAGE
+from credo.study.partial_dependence import Profile
 from credo.study.remark.remark import FEWEST_FOR_SHARES
-from credo.study.report import number_picture as picture
-from credo.study.report.content import Blocks, Card, Section, Sentences, Table, Tile, figure
-from credo.study.report.picture import log_scores
-from credo.study.result.effect import strongest_effects
+from credo.study.report.content import (
+    Blocks,
+    Card,
+    Picture,
+    Section,
+    Sentences,
+    Table,
+    Tile,
+    figure,
+)
+from credo.study.report.picture import SMALL, SQUARE, log_scores, tick_names
+from credo.study.result.effect import EffectList, strongest_effects
 from credo.study.result.regression_result import JudgedRegression
 from credo.study.result.wording import number, percent, score_cells
 
-__all__ = ["number_blocks"]
-
+__all__ = [
+    "MAX_POINTS",
+    "N_WORST",
+    "drawn_rows",
+    "number_blocks",
+    "profile_pictures",
+]
 N_WEIGHTS = 12
 N_EXAMPLES = 9
+MAX_POINTS = 600
+
+N_WORST = 20
+"""Test rows with the largest errors, which are always drawn."""
 
 
 def number_blocks(result: JudgedRegression) -> Blocks:
     """Return what is said of a target of numbers."""
     said = Sentences(tuple((remark.tone, remark.text) for remark in result.remarks))
     return Blocks(result.remarks[0].text, tuple(_tiles(result)), said, tuple(_sections(result)))
+
+
+def profile_pictures(result: JudgedRegression) -> tuple[Picture, ...]:
+    """Return the prediction along each of the columns that move it most, on one scale."""
+    bands = [profile.band() for profile in result.profiles]
+    # Doubt about numbers of extreme size may have no end, which no picture can show.
+    known = np.concatenate([band[np.isfinite(band)] for band in bands])
+    limits = (float(known.min()), float(known.max())) if len(known) else None
+
+    def drawn(profile: Profile, band: NDArray[np.float64]) -> Dependence:
+        lines = (DependenceLine("", profile.predictive.mean(), band),)
+        return Dependence(
+            profile.name, profile.x, tick_names(profile.x, profile.labels), lines, limits
+        )
+
+    drawings = map(drawn, result.profiles, bands)
+    return tuple(Picture(f"profile{i}", SMALL, drawing) for i, drawing in enumerate(drawings))
+
+
+def drawn_rows(result: JudgedRegression) -> NDArray[np.intp]:
+    """Return every so many-th test row, and those with the largest errors."""
+    held_out = result.held_out
+    errors = np.abs(held_out.y - held_out.predictive.mean())
+    worst = np.argsort(-errors, kind="stable")[:N_WORST]
+    return np.union1d(np.arange(0, len(errors), _row_step(result)), worst)
 
 
 def _tiles(result: JudgedRegression) -> Iterator[Tile]:
@@ -79,7 +126,7 @@ def _models(result: JudgedRegression) -> Section:
                 "Probability of each candidate",
                 "Under its name is its log evidence; 3 less than another is 20 times less "
                 "probable.",
-                picture.probabilities(result),
+                _probability_picture(result),
             ),
             figure(
                 "Log score of each candidate, and of their average",
@@ -110,8 +157,8 @@ def _models(result: JudgedRegression) -> Section:
 
 
 def _predictions(result: JudgedRegression) -> Section:
-    level, step = percent(result.settings.coverage), picture.row_step(result)
-    some = f"One of {step} test rows, and the {picture.N_WORST} with the largest errors, each"
+    level, step = percent(result.settings.coverage), _row_step(result)
+    some = f"One of {step} test rows, and the {N_WORST} with the largest errors, each"
     who = "Each test row" if step == 1 else some
     return Section(
         "Predictions on test rows",
@@ -120,20 +167,20 @@ def _predictions(result: JudgedRegression) -> Section:
             figure(
                 "Predicted and true",
                 f"{who} with its {level} interval; the line is a perfect prediction.",
-                picture.truth(result),
+                _truth_picture(result),
             ),
             figure(
                 "Do intervals keep their promise?",
                 "Share of test rows inside intervals of every size. The band around it is "
                 "where the share of endless rows may lie, with 95 % confidence at each size: "
                 "where it leaves out the dashed line, chance is no excuse.",
-                picture.coverage(result),
+                _coverage_picture(result),
             ),
             figure(
                 "What is left over",
                 "Truth minus prediction, in units of its sd; a pattern is something that no "
                 "candidate caught.",
-                picture.residuals(result),
+                _residual_picture(result),
             ),
             Card(
                 "What a prediction looks like",
@@ -165,7 +212,7 @@ def _columns(result: JudgedRegression) -> Section:
             "Prediction when one column moves over the middle 95 % of its values and all "
             "others stay as in the most typical row; the band is the doubt about the mean. The "
             "farthest reach is first, columns that may not matter at all are last.",
-            picture.profiles(result),
+            profile_pictures(result),
             is_wide=True,
             is_small=True,
         )
@@ -177,9 +224,52 @@ def _columns(result: JudgedRegression) -> Section:
             "Change of the prediction when a term rises by one standard deviation, the largest "
             f"first, with {percent(weights.coverage)} intervals; levels of a category are "
             "better known against each other than each alone.",
-            picture.weights(weights),
+            _weight_picture(weights),
             is_wide=True,
         )
         cards.append(shown)
     lead = "These describe the models, not what would happen if someone changed a column."
     return Section("What moves the prediction", lead, tuple(cards))
+
+
+def _probability_picture(result: JudgedRegression) -> Picture:
+    """Return the probability of each candidate, its evidence beside it."""
+    average = result.training
+    labels = tuple(
+        f"{name}\nlog evidence {evidence:.1f}"
+        for name, evidence in zip(average.names_, average.log_evidences_, strict=True)
+    )
+    drawing = Shares(labels, average.probability_, "posterior probability")
+    return Picture("models", (5.2, 0.7 + 0.5 * len(labels)), drawing)
+
+
+def _truth_picture(result: JudgedRegression) -> Picture:
+    """Return predictions with intervals against what came true."""
+    rows, level = drawn_rows(result), result.settings.coverage
+    predictive, y = result.held_out.predictive[rows], result.held_out.y[rows]
+    return Picture("truth", SQUARE, drawn_predictions(predictive, y, level))
+
+
+def _coverage_picture(result: JudgedRegression) -> Picture:
+    """Return how many outcomes lie in intervals of every size."""
+    curve = coverage_curve(result.held_out.y, result.held_out.predictive)
+    return Picture("coverage", SQUARE, drawn_coverage(curve))
+
+
+def _residual_picture(result: JudgedRegression) -> Picture:
+    """Return truth minus prediction against the prediction."""
+    rows, level = drawn_rows(result), result.settings.coverage
+    predictive, y = result.held_out.predictive[rows], result.held_out.y[rows]
+    return Picture("residuals", SQUARE, drawn_residuals(predictive, y, level))
+
+
+def _weight_picture(effects: EffectList) -> Picture:
+    """Return the strongest weights with their intervals, the largest first."""
+    terms, mean, _, low, high = zip(*effects.effects, strict=True)
+    drawing = Weights(terms, np.array(mean), np.array(low), np.array(high), len(terms))
+    return Picture("weights", (6.4, 0.7 + 0.3 * len(terms)), drawing)
+
+
+def _row_step(result: JudgedRegression) -> int:
+    """Return 1 if every test row is drawn, 2 if every second of many is, and so on."""
+    return -(-len(result.held_out.y) // MAX_POINTS)

@@ -11,10 +11,9 @@ from credo.models import ModelAverage
 from credo.models.gaps.gap_average import GapAverage
 from credo.models.gaps.row_completion import RowCompletion
 from credo.numerics.parallel import threads
-from credo.study.candidates.slate import regression_slate
-from credo.study.candidates.training import retrained, trained
 from credo.study.job import fit_table
 from credo.study.progress import silent
+from credo.study.regression import regression_slate, retrained, trained
 from credo.study.split import Part
 
 RNG = np.random.default_rng(5)

@@ -1,4 +1,4 @@
-"""What a network is made of, what exact answers about it cost, and what looks odd."""
+"""Networks on a terminal: answers as bars; what they are made of, costs, and what looks odd."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from credo.app.console.console import print_remark, print_table
+from credo.app.question.query_answer import Answer, RealAnswer, StateAnswer
 from credo.graphs.factor import Factor
 from credo.graphs.node.conditional_table import ConditionalTable
 from credo.graphs.structure.adjacency import connected_parts
@@ -17,14 +19,38 @@ from credo.models.network.bayesian_network import BayesianNetwork
 from credo.models.network.markov_random_field import MarkovRandomField
 from credo.models.network.value.network_answer import PlanReport
 from credo.numerics.memory import bytes_text
+from credo.plots.style import percent, shortened
 from credo.study.counting import count
 from credo.study.result.result import Remark
 
-__all__ = ["network_findings", "network_lines", "print_info"]
+__all__ = [
+    "bar",
+    "network_findings",
+    "network_lines",
+    "print_answer",
+    "print_info",
+]
 
 Net = BayesianNetwork | MarkovRandomField
-
 N_LARGEST = 5
+BAR_CELLS = 30
+LABEL_LENGTH = 32
+EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def print_answer(console: Console, answer: Answer) -> None:
+    """Print the distribution of each variable asked for, then how it was found."""
+    width = max((_label_width(part) for part in answer.parts), default=0)
+    for part in answer.parts:
+        console.print(Text(part.name, "bold"))
+        if isinstance(part, StateAnswer):
+            _print_bars(console, part, width)
+        else:
+            console.print(Text(f"  mean {part.mean:.6g}, sd {part.sd:.4g}"))
+    if answer.parts:
+        console.print()
+    for line in answer.lines():
+        console.print(Text(line, "dim"), soft_wrap=True)
 
 
 def print_info(console: Console, path: Path, net: Net) -> None:
@@ -87,6 +113,37 @@ def network_findings(
     if names:
         found.append(Remark("caution", f"Impossible whatever else holds: {_some(names)}."))
     return found
+
+
+def bar(share: float, n_cells: int = BAR_CELLS) -> str:
+    """Return a bar of block characters, to an eighth of a cell.
+
+    Examples
+    --------
+    >>> bar(0.5, 4), bar(0.03, 4), bar(0.0, 4)
+    ('██', '▏', '')
+    """
+    eighths = round(8 * n_cells * min(max(share, 0.0), 1.0))
+    return "█" * (eighths // 8) + EIGHTHS[eighths % 8].strip()
+
+
+def _label_width(part: StateAnswer | RealAnswer) -> int:
+    if isinstance(part, RealAnswer):
+        return 0
+    return max(len(shortened(label, LABEL_LENGTH)) for label in part.labels)
+
+
+def _print_bars(console: Console, part: StateAnswer, width: int) -> None:
+    top = max(part.shares)
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_column(min_width=width + 2, no_wrap=True)
+    grid.add_column(width=BAR_CELLS, no_wrap=True)
+    grid.add_column(justify="right", no_wrap=True)
+    for label, share in zip(part.labels, part.shares, strict=True):
+        style = "bold" if share == top else ""
+        name = Text(f"  {shortened(label, LABEL_LENGTH)}", style)
+        grid.add_row(name, Text(bar(share), "blue"), Text(percent(share), style))
+    console.print(grid)
 
 
 def _kind(net: Net) -> str:

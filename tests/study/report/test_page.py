@@ -1,7 +1,7 @@
 import pytest
 
 from credo.plots.style import legend_above
-from credo.study.report.svg import svg_picture
+from credo.study.report.page import svg_picture
 
 
 @pytest.mark.filterwarnings("error")
