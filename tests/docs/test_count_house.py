@@ -1,6 +1,7 @@
 """The counts of the house: what is a fragment, which files are opened, and how many of them."""
 
 import runpy
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 script = runpy.run_path(str(ROOT / "docs" / "count_house.py"))
 MOST_FRAGMENTS = 0.15
 MOST_FILES = {"_query": 20, "_classification": 15}
+MOST_FILES_OF_COMMAND = 60
 
 
 def test_an_import_through_a_stub_counts_for_the_module_behind_it():
@@ -32,6 +34,14 @@ def test_one_call_is_followed_through_few_files(flow):
     found = script["files_opened"](script[flow]())
     assert "numerics/array.py" in found
     assert len(found) <= MOST_FILES[flow]
+
+
+def test_the_command_is_counted_once_all_that_it_imports_is_loaded(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["credo"])
+    found = script["files_opened"](script["_command"](tmp_path), until=script["engine"].run)
+    assert "app/cli/command_line.py" in found
+    assert "inference/engine/engine.py" not in found
+    assert len(found) <= MOST_FILES_OF_COMMAND
 
 
 def test_nothing_is_opened_after_the_last_call_to_follow():

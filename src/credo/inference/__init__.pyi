@@ -18,11 +18,6 @@ from credo.inference.discrete.approximate.importance import (
 from credo.inference.discrete.approximate.importance import TableImportance as TableImportance
 from credo.inference.discrete.approximate.mean_field import TableMeanField as TableMeanField
 from credo.inference.discrete.factor_problem import FactorProblem as FactorProblem
-from credo.inference.discrete.textbook.enumeration import (
-    enumerate_depth_first as enumerate_depth_first,
-)
-from credo.inference.discrete.textbook.enumeration import enumerate_joint as enumerate_joint
-from credo.inference.discrete.textbook.enumeration import enumerate_query as enumerate_query
 from credo.inference.discrete.textbook.strong_elimination import (
     StrongElimination as StrongElimination,
 )
@@ -34,6 +29,15 @@ from credo.inference.discrete.textbook.strong_elimination import (
 )
 from credo.inference.discrete.textbook.variable_elimination import Elimination as Elimination
 from credo.inference.discrete.textbook.variable_elimination import eliminate as eliminate
+from credo.inference.discrete.textbook.variable_elimination import (
+    enumerate_depth_first as enumerate_depth_first,
+)
+from credo.inference.discrete.textbook.variable_elimination import (
+    enumerate_joint as enumerate_joint,
+)
+from credo.inference.discrete.textbook.variable_elimination import (
+    enumerate_query as enumerate_query,
+)
 from credo.inference.discrete.textbook.variable_elimination import (
     explain_elimination as explain_elimination,
 )
