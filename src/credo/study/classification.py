@@ -405,7 +405,7 @@ def _decisions(
 ) -> DecisionReport | None:
     if loss is None:
         return None
-    return judge_decisions(held_out.predictive, held_out.y, loss, coverage=CONFIDENCE)
+    return judge_decisions(held_out.y, held_out.predictive, loss, coverage=CONFIDENCE)
 
 
 def _relearned(
