@@ -20,7 +20,7 @@ model = LinearRegression().fit(temperature[:100], demand[:100])
 days, sold = temperature[100:], demand[100:]
 
 loss = AsymmetricLinearLoss(under=PRICE - COST, over=COST - REFUND)
-report = judge_decisions(model.predict_dist(days), sold, loss)
+report = judge_decisions(sold, model.predict_dist(days), loss)
 by_mean = loss.loss(model.predict(days), sold).mean()
 
 print(report.table().round(2))

@@ -3,6 +3,8 @@
 import ast
 import importlib
 import re
+import sys
+import tomllib
 import warnings
 from collections import defaultdict
 from pathlib import Path
@@ -46,6 +48,15 @@ def test_loops_alone_import_numba():
     users = {p for p in MODULES if any(name.split(".")[0] == "numba" for name in imported(p))}
     assert users
     assert {path for path in users if not path.name.startswith("_loops")} == set()
+
+
+def test_every_library_that_is_imported_is_declared():
+    project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text("utf-8"))["project"]
+    optional = project["optional-dependencies"]["parquet"]
+    declared = {re.match(r"[\w-]+", line)[0] for line in project["dependencies"] + optional}
+    used = {name.split(".")[0] for path in MODULES for name in imported(path)}
+    known = {"credo", "__future__", *sys.stdlib_module_names}
+    assert {"scikit-learn" if one == "sklearn" else one for one in used - known} <= declared
 
 
 def test_every_sub_room_stands_on_the_architecture_page_with_its_sentence():

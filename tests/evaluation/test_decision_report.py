@@ -23,12 +23,12 @@ def patients(n=2000, sharpness=1.0, seed=0):
     p = 1 / (1 + np.exp(-logit))
     y = np.where(rng.uniform(size=n) < p, "ill", "well")
     claimed = 1 / (1 + np.exp(-sharpness * logit))
-    return Categorical(np.column_stack([1 - claimed, claimed]), ["well", "ill"]), y
+    return y, Categorical(np.column_stack([1 - claimed, claimed]), ["well", "ill"])
 
 
 def test_every_number_of_the_report_is_its_plain_average():
-    predictive, y = patients(50)
-    report = judge_decisions(predictive, y, TREAT, reject=0.7)
+    y, predictive = patients(50)
+    report = judge_decisions(y, predictive, TREAT, reject=0.7)
     costs = TREAT.with_reject(0.7)
     decision = decide(predictive, costs)
     column = {"well": 0, "ill": 1}
@@ -89,7 +89,7 @@ def test_honest_predictions_are_seldom_called_dishonest_though_dear_losses_are_r
     for _ in range(200):
         p = rng.uniform(0.0, 0.009, size=400)
         y = np.where(rng.uniform(size=400) < p, "ill", "well")
-        report = judge_decisions(np.column_stack([1 - p, p]), y, costs)
+        report = judge_decisions(y, np.column_stack([1 - p, p]), costs)
         agree += report.verdict.endswith("agrees.")
     assert agree >= 180
 
@@ -97,7 +97,7 @@ def test_honest_predictions_are_seldom_called_dishonest_though_dear_losses_are_r
 def test_the_error_of_a_promise_about_numbers_is_that_of_fresh_outcomes():
     rng = np.random.default_rng(8)
     predictive, loss = Normal(np.zeros(50), np.linspace(0.5, 2.0, 50)), PinballLoss(0.8)
-    report = judge_decisions(predictive, predictive.sample(rng), loss)
+    report = judge_decisions(predictive.sample(rng), predictive, loss)
     action = loss.action(predictive)
     means = [loss.loss(action, predictive.sample(rng)).mean() for _ in range(4000)]
     # A standard deviation from 4,000 draws is known to about one part in ninety.
@@ -106,12 +106,12 @@ def test_the_error_of_a_promise_about_numbers_is_that_of_fresh_outcomes():
 
 
 def test_one_action_for_all_is_said_to_be_that_action():
-    report = judge_decisions([[0.5, 0.5]] * 9, ["ill"] * 3 + ["well"] * 6, TREAT)
+    report = judge_decisions(["ill"] * 3 + ["well"] * 6, [[0.5, 0.5]] * 9, TREAT)
     assert "as much as always 'treat'." in report.verdict
 
 
 def test_one_row_is_said_to_be_too_few_to_tell_a_saving():
-    report = judge_decisions([[0.99, 0.01]], ["ill"], TREAT)
+    report = judge_decisions(["ill"], [[0.99, 0.01]], TREAT)
     assert "one row cannot tell whether they save anything against always" in report.verdict
     assert "nan" not in report.verdict
 
@@ -120,7 +120,7 @@ def test_ignorant_probabilities_are_not_distinguishable_from_one_action():
     y = np.array(["well", "ill"] * 40)
     p = np.random.default_rng(3).uniform(0.3, 0.7, size=80)
     report = judge_decisions(
-        np.column_stack([1 - p, p]), y, LossMatrix.zero_one(["well", "ill"])
+        y, np.column_stack([1 - p, p]), LossMatrix.zero_one(["well", "ill"])
     )
     assert "is not distinguishable from always" in report.verdict
 
@@ -129,13 +129,13 @@ def test_a_rule_worse_than_one_action_is_told_so():
     y = np.array(["well"] * 90 + ["ill"] * 10)
     p = np.where(y == "ill", 0.1, 0.9)
     zero_one = LossMatrix.zero_one(["well", "ill"])
-    report = judge_decisions(np.column_stack([1 - p, p]), y, zero_one)
+    report = judge_decisions(y, np.column_stack([1 - p, p]), zero_one)
     assert "always 'well' would have cost 0.9 less" in report.verdict
 
 
 def test_the_bayes_rule_with_true_probabilities_beats_other_thresholds():
-    predictive, y = patients(20000, seed=4)
-    best = judge_decisions(predictive, y, TREAT).realized.value
+    y, predictive = patients(20000, seed=4)
+    best = judge_decisions(y, predictive, TREAT).realized.value
     ill = predictive.probability[:, 1]
     for threshold in [0.02, 0.3, 0.5]:
         loss = np.where(ill > threshold, y == "well", 10.0 * (y == "ill")).mean()
@@ -154,7 +154,7 @@ def test_numbers_are_judged_against_the_best_number_in_hindsight(loss, constant)
     rng = np.random.default_rng(5)
     center = rng.normal(size=400)
     y = center + 0.5 * rng.normal(size=400)
-    report = judge_decisions(Normal(center, 0.5), y, loss)
+    report = judge_decisions(y, Normal(center, 0.5), loss)
     assert_allclose(report.best_constant, constant(y))
     assert_allclose(report.constant["loss"].iloc[0], loss.loss(constant(y), y).mean())
     cost = loss.loss(loss.action(Normal(center, 0.5)), y)
@@ -167,7 +167,7 @@ def test_numbers_are_judged_against_the_best_number_in_hindsight(loss, constant)
 
 def test_an_undecided_number_costs_what_rejecting_costs():
     report = judge_decisions(
-        Normal([0.0, 0.0], [0.1, 9.0]), [1.0, 5.0], QuadraticLoss(), reject=2.0
+        [1.0, 5.0], Normal([0.0, 0.0], [0.1, 9.0]), QuadraticLoss(), reject=2.0
     )
     assert_allclose(report.realized.value, (1.0 + 2.0) / 2)
     assert_allclose(report.promised.value, (0.01 + 2.0) / 2)
@@ -179,7 +179,7 @@ def test_narrow_predictives_are_too_sure_of_a_newsvendor():
     rng = np.random.default_rng(6)
     demand = rng.normal(100, 20, size=500)
     loss = AsymmetricLinearLoss(under=3.0, over=0.5)
-    report = judge_decisions(Normal(np.full(500, 100.0), 5.0), demand, loss)
+    report = judge_decisions(demand, Normal(np.full(500, 100.0), 5.0), loss)
     assert "too sure" in report.verdict
 
 
@@ -198,18 +198,33 @@ def test_the_table_has_a_row_for_each_thing_that_could_be_done():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([[0.5, 0.5]], ["sick"], TREAT), r"y must hold classes .* found \['sick'\]"),
+        ((["sick"], [[0.5, 0.5]], TREAT), r"y_true must hold classes .* found \['sick'\]"),
         (
-            ([[0.5, 0.5]], ["ill", "ill"], TREAT),
+            (["ill", "ill"], [[0.5, 0.5]], TREAT),
             r"one class for each row .* found shape \(2,\)",
         ),
-        (([0.5, 0.5], ["ill", "ill"], TREAT), r"predictions of shape \(2,\)"),
-        ((np.empty((0, 2)), [], TREAT), "y must hold at least one row"),
-        (([[0.5, 0.6]], ["ill"], TREAT), "must be 1; found 1.1"),
-        ((Normal([0.0], 1.0), [1.0, 2.0], QuadraticLoss()), "one outcome for each"),
-        ((Normal([0.0], 1.0), [np.nan], QuadraticLoss()), "y must be finite"),
+        ((["ill", "ill"], [0.5, 0.5], TREAT), r"predictions of shape \(2,\)"),
+        (([], np.empty((0, 2)), TREAT), "y_true must hold at least one row"),
+        ((["ill"], [[0.5, 0.6]], TREAT), "must be 1; found 1.1"),
+        (([1.0, 2.0], Normal([0.0], 1.0), QuadraticLoss()), "one outcome for each"),
+        (([np.nan], Normal([0.0], 1.0), QuadraticLoss()), "y_true must be finite"),
     ],
 )
 def test_bad_input_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         judge_decisions(*arguments)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda y, said: judge_decisions(said, y, TREAT),
+        lambda y, said: judge_decisions(said.probability, y, TREAT),
+        lambda y, said: judge_decisions(predictive=said, y=y, loss=TREAT),
+    ],
+)
+def test_predictions_before_what_came_true_work_for_one_release_with_a_warning(call):
+    y, predictive = patients(100)
+    with pytest.warns(FutureWarning, match="takes y_true first and y_pred second"):
+        old = call(y, predictive)
+    assert old.verdict == judge_decisions(y, predictive, TREAT).verdict

@@ -1,4 +1,6 @@
 import numpy as np
+import pytest
+from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 from scipy import stats
 
@@ -12,7 +14,7 @@ Y = np.array([0.5, -1.0, 3.0])
 
 
 def test_hits_and_misses_have_points_and_intervals_of_their_own(ax):
-    assert predictions_against_truth(PREDICTIVE, Y, ax) is ax
+    assert predictions_against_truth(Y, PREDICTIVE, ax) is ax
     _, inside, outside = ax.lines
     assert_allclose(inside.get_data(), [[0.5, -1.0], [0.0, 1.0]])
     assert_allclose(outside.get_data(), [[3.0], [2.0]])
@@ -25,13 +27,13 @@ def test_hits_and_misses_have_points_and_intervals_of_their_own(ax):
 
 
 def test_the_diagonal_spans_outcomes_and_predictions(ax):
-    predictions_against_truth(PREDICTIVE, Y, ax)
+    predictions_against_truth(Y, PREDICTIVE, ax)
     assert_allclose(ax.lines[0].get_data(), [[-1.0, 3.0], [-1.0, 3.0]])
 
 
 def test_of_many_rows_some_are_shown_and_all_are_counted(ax):
     y = np.random.default_rng(0).normal(size=5000)
-    predictions_against_truth(Normal(np.zeros(5000), 1.0), y, ax)
+    predictions_against_truth(y, Normal(np.zeros(5000), 1.0), ax)
     assert sum(len(line.get_xdata()) for line in ax.lines[1:]) == 1000
     n_inside = (np.abs(y) <= stats.norm.ppf(0.95)).sum()
     assert ax.get_legend().get_texts()[1].get_text() == f"inside 90 % interval: {n_inside:,}"
@@ -39,7 +41,7 @@ def test_of_many_rows_some_are_shown_and_all_are_counted(ax):
 
 
 def test_residuals_are_in_predictive_standard_deviations(ax):
-    residuals(PREDICTIVE, Y, ax, coverage=0.8)
+    residuals(Y, PREDICTIVE, ax, coverage=0.8)
     points = ax.lines[1]
     assert_allclose(points.get_data(), [[0.0, 1.0, 2.0], [0.5, -1.0, 10.0]])
     band = ax.patches[0]
@@ -53,7 +55,7 @@ def test_residuals_are_in_predictive_standard_deviations(ax):
 def test_the_interval_of_one_odd_row_does_not_flatten_the_picture(ax):
     y = np.linspace(0, 10, 40)
     predictive = Normal(y, np.append(np.full(39, 0.5), 1e6))
-    predictions_against_truth(predictive, y, ax)
+    predictions_against_truth(y, predictive, ax)
     low, high = ax.get_ylim()
     assert -5 < low < 0
     assert 10 < high < 15
@@ -96,3 +98,15 @@ def test_the_class_called_needs_no_label(ax):
     reliability_plot(curve, ax)
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert f"class called, error {curve.error.value:.3f}" in labels
+
+
+@pytest.mark.parametrize("draw", [predictions_against_truth, residuals])
+def test_predictions_before_what_came_true_work_for_one_release_with_a_warning(draw):
+    new = draw(Y, PREDICTIVE, Figure().subplots())
+    with pytest.warns(FutureWarning, match="takes y_true first and y_pred second"):
+        old = draw(PREDICTIVE, Y, Figure().subplots())
+    with pytest.warns(FutureWarning, match="predictive is now y_pred"):
+        named = draw(predictive=PREDICTIVE, y=Y, ax=Figure().subplots())
+    for one in (old, named):
+        for a, b in zip(one.lines, new.lines, strict=True):
+            assert_allclose(a.get_xydata(), b.get_xydata())

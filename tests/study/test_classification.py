@@ -13,6 +13,7 @@ from sklearn.metrics import log_loss, matthews_corrcoef
 import credo
 from credo.app.terminal.score_terminal import print_class_scores
 from credo.data.error import TableError
+from credo.data.table.loss_file import read_losses
 from credo.data.table.preparation import TablePreparation
 from credo.data.table.table_input import named_inputs
 from credo.decisions import LossMatrix
@@ -21,6 +22,7 @@ from credo.features import SplineBasis
 from credo.models import BaselineClassifier, NaiveBayes, Stack
 from credo.models.gaps.gap_average import average_over_gaps
 from credo.models.gaps.row_completion import RowCompletion
+from credo.study import classification
 from credo.study.candidates.candidate import CLASS_MEANINGS
 from credo.study.classification import (
     MAX_LINEAR_PARAMETERS,
@@ -221,11 +223,15 @@ def test_rows_in_the_order_of_their_class_are_a_caution(sorted_rows):
     )
 
 
-def test_decisions_cost_what_the_losses_say(clinic_classes, tmp_path):
-    costs = tmp_path / "costs.csv"
+def test_decisions_cost_what_the_losses_say(clinic_classes, tmp_path, monkeypatch):
+    costs, read = tmp_path / "costs.csv", []
     costs.write_text("action,sick,cured\ntreat,1,2\ndismiss,9,0\n")
     settings = FitSettings(loss=costs, reject=0.5)
+    monkeypatch.setattr(
+        classification, "read_losses", lambda *given: read.append(1) or read_losses(*given)
+    )
     result = fit_table(clinic_classes, "outcome", settings)
+    assert len(read) == 1
     report, held_out = result.decisions, result.held_out
     p = dict(zip(held_out.predictive.labels, held_out.predictive.probability.T, strict=True))
     risk = np.stack([p["sick"] + 2 * p["cured"], 9 * p["sick"], np.full(len(held_out.y), 0.5)])

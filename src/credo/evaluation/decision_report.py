@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from credo.distributions.estimate import Estimate, sample_mean
 from credo.distributions.parameter import require
 from credo.numerics.array import Array, as_float
 from credo.numerics.quotation import quote
+from credo.validation.argument import old_arguments, predicted_first
 
 __all__ = ["DecisionReport", "judge_decisions"]
 
@@ -114,9 +115,20 @@ class DecisionReport:
         return f"{expected}, which agrees."
 
 
+def _is_predicted_first(args: tuple[Any, ...], named: Mapping[str, Any]) -> bool:
+    """Return whether predictions come first: distributions, or a row of shares for each row."""
+    return predicted_first(args, named) or (np.ndim(args[0]) == 2 and np.shape(args[0])[1] > 1)
+
+
+@old_arguments(
+    _is_predicted_first,
+    "y_pred y_true loss reject labels coverage",
+    predictive="y_pred",
+    y="y_true",
+)
 def judge_decisions(
-    predictive: Any,
-    y: ArrayLike,
+    y_true: ArrayLike,
+    y_pred: Any,
     loss: Any,
     reject: float | None = None,
     labels: Labels = None,
@@ -126,10 +138,10 @@ def judge_decisions(
 
     Parameters
     ----------
-    predictive, loss, reject, labels
-        As for `credo.decide`.
-    y
+    y_true
         What came true, shape (n,): classes, or numbers for a numeric loss.
+    y_pred, loss, reject, labels
+        Predictions and the rest as for `credo.decide`.
     coverage
         Probability of the intervals in the verdict.
 
@@ -137,14 +149,14 @@ def judge_decisions(
     --------
     >>> costs = LossMatrix([[0, 10], [1, 0]], ["well", "ill"], ["send home", "treat"])
     >>> proba = [[0.99, 0.01], [0.7, 0.3], [0.95, 0.05], [0.4, 0.6]]
-    >>> report = judge_decisions(proba, ["well", "well", "well", "ill"], costs)
+    >>> report = judge_decisions(["well", "well", "well", "ill"], proba, costs)
     >>> float(report.realized.value), report.best_constant, float(report.saving.value)
     (0.25, 'treat', 0.5)
     """
     if isinstance(loss, NumericLoss):
-        return _numeric_report(predictive, y, loss, reject, coverage)
-    probability, costs = class_decision_problem(predictive, loss, reject, labels)
-    code = _codes(y, costs, probability)
+        return _numeric_report(y_true, y_pred, loss, reject, coverage)
+    probability, costs = class_decision_problem(y_pred, loss, reject, labels)
+    code = _codes(y_true, costs, probability)
     by_action = costs.loss[:, code]
     decision = decide(probability, costs)
     taken = (probability @ costs.loss.T).argmin(axis=-1)
@@ -166,17 +178,17 @@ def judge_decisions(
 
 
 def _numeric_report(
-    predictive: Any, y: ArrayLike, loss: NumericLoss, reject: float | None, coverage: float
+    y_true: ArrayLike, y_pred: Any, loss: NumericLoss, reject: float | None, coverage: float
 ) -> DecisionReport:
-    decision = decide(predictive, loss, reject)
-    outcomes = as_float(y)
+    decision = decide(y_pred, loss, reject)
+    outcomes = as_float(y_true)
     if outcomes.shape != decision.action.shape or outcomes.ndim != 1 or not len(outcomes):
         raise ValueError(
-            "y must hold one outcome for each of at least one prediction; found shape "
+            "y_true must hold one outcome for each of at least one prediction; found shape "
             f"{outcomes.shape} for predictions of shape {decision.action.shape}. Pass the "
             "outcomes of the same rows, in the same order."
         )
-    require("y", outcomes, np.isfinite, "finite", "Leave out rows without an outcome.")
+    require("y_true", outcomes, np.isfinite, "finite", "Leave out rows without an outcome.")
     undecided = np.isnan(decision.action)
     realized = np.where(undecided, reject or 0.0, loss.loss(decision.action, outcomes))
     best = float(loss.action(Empirical(outcomes)))
@@ -188,7 +200,7 @@ def _numeric_report(
         oracle=float(loss.loss(outcomes, outcomes).mean()),
         share=pd.Series(np.zeros(0), index=pd.Index([], name="action"), name="share"),
         coverage=coverage,
-        **_common(decision, realized, _mean_square(predictive, loss, decision)),
+        **_common(decision, realized, _mean_square(y_pred, loss, decision)),
     )
 
 
@@ -227,16 +239,19 @@ def _codes(y: ArrayLike, costs: LossMatrix, probability: Array) -> NDArray[np.in
     outcomes = np.asarray(y).tolist()
     if np.ndim(y) != 1 or probability.ndim != 2 or len(outcomes) != len(probability):
         raise ValueError(
-            f"y must hold one class for each row of predictions; found shape {np.shape(y)} for "
-            f"predictions of shape {probability.shape}. Pass the classes of the same rows."
+            "y_true must hold one class for each row of predictions; found shape "
+            f"{np.shape(y)} for predictions of shape {probability.shape}. Pass the "
+            "classes of the same rows."
         )
     if not outcomes:
-        raise ValueError("y must hold at least one row; found none. Pass rows with outcomes.")
+        raise ValueError(
+            "y_true must hold at least one row; found none. Pass rows with outcomes."
+        )
     place = {label: j for j, label in enumerate(costs.labels.tolist())}
     unknown = sorted({str(label) for label in outcomes if label not in place})
     if unknown:
         raise ValueError(
-            f"y must hold classes of the predictions, {quote(costs.labels[:8].tolist())}; "
+            f"y_true must hold classes of the predictions, {quote(costs.labels[:8].tolist())}; "
             f"found {quote(unknown[:5])}. Leave out rows without a class, or predict every "
             "class."
         )

@@ -12,6 +12,7 @@ from credo.evaluation.classes.reliability import ReliabilityCurve
 from credo.numerics.array import as_float
 from credo.plots.drawing import CoverageLine, Predictions, Reliability, Residuals
 from credo.plots.style import axes_of, shortened
+from credo.validation.argument import old_arguments, predicted_first
 from credo.validation.scores import is_covered
 
 if TYPE_CHECKING:
@@ -29,8 +30,14 @@ __all__ = [
 ]
 
 
+_old_order = old_arguments(
+    predicted_first, "y_pred y_true ax coverage", predictive="y_pred", y="y_true"
+)
+
+
+@_old_order
 def predictions_against_truth(
-    predictive: Univariate, y: ArrayLike, ax: Axes | None = None, coverage: float = 0.9
+    y_true: ArrayLike, y_pred: Univariate, ax: Axes | None = None, coverage: float = 0.9
 ) -> Axes:
     """Draw each predictive mean with its interval against the outcome.
 
@@ -40,23 +47,24 @@ def predictions_against_truth(
 
     Parameters
     ----------
-    predictive, y
-        One distribution and one outcome per row.
+    y_true, y_pred
+        One outcome and one distribution per row.
     coverage
         Probability of the central intervals.
     """
-    return drawn_predictions(predictive, y, coverage).draw(axes_of(ax))
+    return drawn_predictions(y_true, y_pred, coverage).draw(axes_of(ax))
 
 
-def drawn_predictions(predictive: Univariate, y: ArrayLike, coverage: float) -> Predictions:
+def drawn_predictions(y_true: ArrayLike, y_pred: Univariate, coverage: float) -> Predictions:
     """Return the numbers that predictions are drawn by."""
-    is_inside = is_covered(y, predictive, coverage)
-    low, high = predictive.interval(coverage).T
-    return Predictions(as_float(y), predictive.mean(), low, high, is_inside, coverage)
+    is_inside = is_covered(y_true, y_pred, coverage)
+    low, high = y_pred.interval(coverage).T
+    return Predictions(as_float(y_true), y_pred.mean(), low, high, is_inside, coverage)
 
 
+@_old_order
 def residuals(
-    predictive: Univariate, y: ArrayLike, ax: Axes | None = None, coverage: float = 0.9
+    y_true: ArrayLike, y_pred: Univariate, ax: Axes | None = None, coverage: float = 0.9
 ) -> Axes:
     """Draw outcomes minus predictive means, in predictive standard deviations.
 
@@ -64,18 +72,18 @@ def residuals(
 
     Parameters
     ----------
-    predictive, y
-        One distribution and one outcome per row.
+    y_true, y_pred
+        One outcome and one distribution per row.
     coverage
         Share of normal residuals that would lie in the shaded band.
     """
-    return drawn_residuals(predictive, y, coverage).draw(axes_of(ax))
+    return drawn_residuals(y_true, y_pred, coverage).draw(axes_of(ax))
 
 
-def drawn_residuals(predictive: Univariate, y: ArrayLike, coverage: float) -> Residuals:
+def drawn_residuals(y_true: ArrayLike, y_pred: Univariate, coverage: float) -> Residuals:
     """Return the numbers that residuals are drawn by."""
-    mean = predictive.mean()
-    return Residuals(mean, (as_float(y) - mean) / predictive.std(), coverage)
+    mean = y_pred.mean()
+    return Residuals(mean, (as_float(y_true) - mean) / y_pred.std(), coverage)
 
 
 def coverage_plot(curve: CoverageCurve, ax: Axes | None = None) -> Axes:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -107,9 +109,13 @@ class _Classification:
         """Return the work of a product of a typical design matrix with itself."""
         return n_rows * TYPICAL_COLUMNS**2
 
-    def require(self, target: Target, settings: FitSettings, source: str) -> None:
-        """Raise a `TableError` if the losses do not fit the classes."""
-        chosen_loss(settings, np.unique(target.y).tolist())
+    def checked(self, target: Target, settings: FitSettings, source: str) -> FitSettings:
+        """Return the settings with their losses read; these must fit the classes."""
+        labels = np.unique(target.y).tolist()
+        if isinstance(settings.loss, Path):
+            settings = replace(settings, loss=read_losses(settings.loss, labels))
+        chosen_loss(settings, labels)
+        return settings
 
     def slate(self, X: Array, y: NDArray[Any], preparation: TablePreparation) -> Slate:
         """Return the classifiers for rows without gaps."""
@@ -259,20 +265,19 @@ def bayes_kinds(preparation: TablePreparation) -> dict[str, str] | None:
 
 
 def chosen_loss(settings: FitSettings, labels: list[str]) -> LossMatrix | None:
-    """Return the losses that the settings ask for, or None if they ask for no decisions."""
+    """Return the losses that settings, their file read, ask for; None for no decisions."""
     if not settings.has_decisions:
         return None
     if settings.loss is None:
         loss = LossMatrix.zero_one(labels)
-    elif isinstance(settings.loss, LossMatrix):
+    else:
+        assert isinstance(settings.loss, LossMatrix)
         loss = settings.loss
         if sorted(map(str, loss.labels)) != sorted(labels):
             raise TableError(
                 f"`loss` must have a column for each class, {quoted(labels)}; found "
                 f"{quoted(loss.labels)}; name the classes as the table does."
             )
-    else:
-        loss = read_losses(settings.loss, labels)
     if settings.reject is None:
         return loss
     if REJECT in loss.actions.tolist():
@@ -400,7 +405,7 @@ def _decisions(
 ) -> DecisionReport | None:
     if loss is None:
         return None
-    return judge_decisions(held_out.predictive, held_out.y, loss, coverage=CONFIDENCE)
+    return judge_decisions(held_out.y, held_out.predictive, loss, coverage=CONFIDENCE)
 
 
 def _relearned(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from credo.data.error import TableError
-from credo.data.table.column_name import nearest_names, quoted
+from credo.data.table.column_name import quoted
 from credo.data.table.columns import TableSchema
 from credo.data.table.preparation import PreparedTable, TablePreparation
 from credo.data.table.table import as_table
@@ -24,6 +24,7 @@ from credo.models.gaps.row_completion import learned_completion
 from credo.numerics.missing import has_missing
 from credo.numerics.parallel.threads import threads_for
 from credo.study.candidates.candidate import CLASS_MEANINGS, MEANINGS
+from credo.study.candidates.slate import spelled
 from credo.study.job import require_rows, task_of
 from credo.study.split import require_ignorable
 
@@ -95,25 +96,13 @@ def _known(names: Sequence[str] | None, target: Target) -> list[str] | None:
     if names is None:
         return None
     known = list(model_names(target.has_classes))
-    chosen = [_spelled(name, known) for name in names]
+    chosen = [spelled(name, known, "for this target") for name in names]
     if len(set(chosen)) < 2:
         raise TableError(
             f"`models` must name at least 2 different models; found {quoted(chosen)}; choose "
             f"from {quoted(known, 20)}."
         )
     return list(dict.fromkeys(chosen))
-
-
-def _spelled(name: str, known: list[str]) -> str:
-    plain = " ".join(name.replace("-", " ").replace("_", " ").lower().split())
-    if plain in known:
-        return plain
-    nearest = nearest_names(plain, known, n=1)
-    hint = f"did you mean {nearest[0]!r}? " if nearest else ""
-    raise TableError(
-        f"`models` must name models for this target; found {name.strip()!r}; {hint}choose from "
-        f"{quoted(known, 20)}."
-    )
 
 
 def _models(

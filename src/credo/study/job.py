@@ -66,7 +66,7 @@ def fit_table(
     require_ignorable(settings.ignore, table, target)
     require_rows(wanted, table.name)
     task = task_of(wanted)
-    task.require(wanted, settings, table.name)
+    settings = task.checked(wanted, settings, table.name)
     with threads_for(task.n_threaded(len(wanted.y))):
         return _studied(task, table, wanted, settings, progress, on_judged)
 

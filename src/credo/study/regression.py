@@ -108,13 +108,14 @@ class _Regression:
         """Return that candidates run side by side, with many small products between them."""
         return 0
 
-    def require(self, target: Target, settings: FitSettings, source: str) -> None:
-        """Raise a `TableError` if decisions are asked for, which need classes."""
+    def checked(self, target: Target, settings: FitSettings, source: str) -> FitSettings:
+        """Return the settings; raise a `TableError` if decisions are asked for."""
         if settings.has_decisions:
             raise TableError(
                 f"`loss` and `reject` need a target of classes; found that {target.name!r} of "
                 f"{source} is a number; leave them out, or pass `task` classification."
             )
+        return settings
 
     def slate(self, X: Array, y: NDArray[Any], preparation: TablePreparation) -> Slate:
         """Return the regressions for rows without gaps."""

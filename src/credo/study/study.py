@@ -167,7 +167,8 @@ class Study:
     def estimator(self) -> Any:
         """The scikit-learn estimator inside, a `TableRegressor` or `TableClassifier`.
 
-        Its classes are text, as those of the study.
+        Its classes are text, as those of the study: a column of codes is read as labels, and
+        a model file keeps them so. Fit a `TableClassifier` to have labels of another type.
         """
         if isinstance(self.model, TableRegression):
             return study.TableRegressor(self.model.coverage).with_model(self.model)

@@ -94,8 +94,8 @@ class Task(Protocol):
     def n_threaded(self, n_rows: int) -> int:
         """Return the work in one matrix product that threads may share, see `threads_for`."""
 
-    def require(self, target: Target, settings: FitSettings, source: str) -> None:
-        """Raise a `TableError` if the settings do not fit the target."""
+    def checked(self, target: Target, settings: FitSettings, source: str) -> FitSettings:
+        """Return the settings with what their files hold, or raise a `TableError`."""
 
     def slate(self, X: Array, y: NDArray[Any], preparation: TablePreparation) -> Slate:
         """Return the candidates for rows without gaps."""

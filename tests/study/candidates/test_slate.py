@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from credo.data.error import TableError
 from credo.features import LinearBasis, PolynomialBasis, RadialBasis
 from credo.models import LinearRegression
 from credo.study.candidates.slate import Span
@@ -150,3 +151,15 @@ def test_spans_are_equal_exactly_if_joining_them_adds_nothing(other):
     assert two.rank == (augmented_rank(other) if other.size else 0)
     is_same = augmented_rank(DESIGN) == augmented_rank(DESIGN, other) == two.rank
     assert one.equals(two) == two.equals(one) == is_same
+
+
+def test_candidates_are_chosen_by_names_that_may_be_spelled_otherwise():
+    slate = regression_slate(RNG.normal(size=(400, 4)))
+    chosen = slate.only(["Spline", "spline-+_quadratic"])
+    assert [name for name, _ in chosen.candidates] == [
+        "constant",
+        "spline",
+        "spline + quadratic",
+    ]
+    with pytest.raises(TableError, match=r"'qadratic'; did you mean 'quadratic'\? choose"):
+        slate.only(["qadratic"])

@@ -6,7 +6,7 @@ is left out.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
@@ -14,7 +14,7 @@ import numpy as np
 from scipy import linalg
 
 from credo.data.error import TableError
-from credo.data.table.column_name import quoted
+from credo.data.table.column_name import nearest_names, quoted
 from credo.features.basis import MAX_COLUMNS, Basis
 from credo.features.linear import LinearBasis
 from credo.features.placement import distinct_rows
@@ -30,6 +30,7 @@ __all__ = [
     "Slate",
     "Span",
     "n_terms",
+    "spelled",
     "worthwhile",
 ]
 
@@ -58,13 +59,7 @@ class Slate(NamedTuple):
         if names is None:
             return self
         offered = [name for name, _ in self.candidates]
-        unknown = [name for name in names if name not in offered]
-        if unknown:
-            raise TableError(
-                f"`models` must name models that suit the table; found {unknown[0]!r}; choose "
-                f"from {quoted(offered, 20)}."
-            )
-        kept = {offered[0], *names}
+        kept = {offered[0], *(spelled(name, offered, "that suit the table") for name in names)}
         return Slate(tuple(one for one in self.candidates if one[0] in kept), self.notes)
 
 
@@ -126,6 +121,34 @@ class Span:
             return False
         missed = self.probe - other.directions @ (other.directions.T @ self.probe)
         return bool(np.linalg.norm(missed) <= 1e3 * _TOLERANCE * np.linalg.norm(self.probe))
+
+
+def spelled(name: str, known: Sequence[str], kind: str) -> str:
+    """Return a name as those known are spelled; an unknown one is refused with the nearest.
+
+    Parameters
+    ----------
+    name
+        As typed: letters may be large, and words joined by hyphens.
+    known
+        Names of models.
+    kind
+        What these models are, in the sentence that refuses another.
+
+    Examples
+    --------
+    >>> spelled("Naive-Bayes", ["linear", "naive bayes"], "for this target")
+    'naive bayes'
+    """
+    plain = " ".join(name.replace("-", " ").replace("_", " ").lower().split())
+    if plain in known:
+        return plain
+    nearest = nearest_names(plain, known, n=1)
+    hint = f"did you mean {nearest[0]!r}? " if nearest else ""
+    raise TableError(
+        f"`models` must name models {kind}; found {name.strip()!r}; {hint}choose from "
+        f"{quoted(known, 20)}."
+    )
 
 
 def worthwhile(

@@ -247,7 +247,7 @@ def _truth_picture(result: JudgedRegression) -> Picture:
     """Return predictions with intervals against what came true."""
     rows, level = drawn_rows(result), result.settings.coverage
     predictive, y = result.held_out.predictive[rows], result.held_out.y[rows]
-    return Picture("truth", SQUARE, drawn_predictions(predictive, y, level))
+    return Picture("truth", SQUARE, drawn_predictions(y, predictive, level))
 
 
 def _coverage_picture(result: JudgedRegression) -> Picture:
@@ -260,7 +260,7 @@ def _residual_picture(result: JudgedRegression) -> Picture:
     """Return truth minus prediction against the prediction."""
     rows, level = drawn_rows(result), result.settings.coverage
     predictive, y = result.held_out.predictive[rows], result.held_out.y[rows]
-    return Picture("residuals", SQUARE, drawn_residuals(predictive, y, level))
+    return Picture("residuals", SQUARE, drawn_residuals(y, predictive, level))
 
 
 def _weight_picture(effects: EffectList) -> Picture:

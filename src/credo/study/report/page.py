@@ -1,7 +1,7 @@
 """The page of a report: its pictures drawn as SVG, and all of it put into one HTML file.
 
 Nothing is loaded from elsewhere. Whatever is text in the content stays text on the page: the
-templates escape it.
+templates escape it, all but the pictures.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from html import escape
 from pathlib import Path
 from typing import Any
 from unicodedata import east_asian_width
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -91,9 +91,7 @@ def page_html(page: Page, making: Making = in_turn, wording: Callable[[str], str
     """
     pictures = list(page.pictures())
     drawn = making([partial(_svg, title, picture) for title, picture in pictures])
-    svg = {
-        picture.name: Markup(text) for (_, picture), text in zip(pictures, drawn, strict=True)
-    }
+    svg = {picture.name: text for (_, picture), text in zip(pictures, drawn, strict=True)}
     return _TEMPLATES.get_template("page.html.jinja").render(
         page=page, svg=svg, wording=wording
     )
