@@ -37,7 +37,6 @@ from credo.data.error import ModelFileError, NetworkFileError
 from credo.data.model_file.codec import Decoder, Encoder
 from credo.data.model_file.registry import registered_classes
 from credo.data.model_file.type_check import fits
-from credo.data.network_file.json_field import array_of, field_of, state_labels
 from credo.data.network_file.network_content import text_of
 from credo.distributions.distribution import Distribution
 from credo.exports import stub_lines
@@ -47,18 +46,22 @@ from credo.graphs.variable import UnknownVariable, Variable, nearest
 from credo.models.network.bayesian_network import BayesianNetwork
 from credo.models.network.factor_graph import FactorGraph
 from credo.models.network.markov_random_field import MarkovRandomField
+from credo.numerics.array import Array
 
 __all__ = [
     "VERSION",
+    "array_of",
     "distribution_of_document",
     "document_of_distribution",
     "document_of_node",
+    "field_of",
     "json_text",
     "node_classes",
     "node_of_document",
     "read",
     "read_json",
     "require_states",
+    "state_labels",
     "write",
 ]
 
@@ -445,7 +448,7 @@ def _read(value: Any, hint: Any, what: str) -> Any:
     if arrays:
         return _read(value, arrays[0], what)
     if not fits(value, hint):
-        raise _unfit(what, _WORDS.get(hint, "what credo writes"), value)
+        raise _unfit(what, _FIELD_WORDS.get(hint, "what credo writes"), value)
     return value
 
 
@@ -479,4 +482,82 @@ def _unfit(what: str, wanted: str, found: Any) -> NetworkFileError:
     )
 
 
-_WORDS = {bool: "a truth value", str: "text", int: "a whole number", float: "a number"}
+def field_of(record: Any, key: str, kind: type) -> Any:
+    """Return the value of a key of a JSON object, which must be of a type.
+
+    Examples
+    --------
+    >>> field_of({"scale": 2}, "scale", float)
+    2
+    """
+    if not isinstance(record, dict):
+        raise NetworkFileError(
+            f"entries must be JSON objects with {key!r}; found {str(record)[:40]!r}. Check "
+            "that credo wrote the file."
+        )
+    value = record.get(key)
+    is_number = not isinstance(value, bool) and _is_finite(value)
+    if not (is_number if kind is float else isinstance(value, kind)):
+        found = "none" if key not in record else repr(value)[:40]
+        raise NetworkFileError(
+            f"{key!r} must be {_KIND_WORDS[kind]}; found {found} in {str(record)[:60]}. "
+            "Check that credo wrote the file."
+        )
+    return value
+
+
+def array_of(value: Any, shape: tuple[int, ...], what: str) -> Array:
+    """Return nested lists as an array, which must be of numbers and of a shape."""
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except OverflowError as error:
+        raise _too_large(what) from error
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    # A list without entries cannot tell its own shape.
+    if array.size == 0 == math.prod(shape):
+        return np.empty(shape)
+    if array.shape != shape:
+        raise NetworkFileError(
+            f"{what} must be numbers of shape {shape}; found another shape, {array.shape}. "
+            "Check that credo wrote the file."
+        )
+    if not np.isfinite(array).all():
+        raise _too_large(what)
+    return array
+
+
+def _too_large(what: str) -> NetworkFileError:
+    return NetworkFileError(
+        f"{what} must be finite; found numbers too large to hold. Correct them."
+    )
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether a value is a number that a float can hold."""
+    try:
+        return isinstance(value, int | float) and math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def state_labels(states: Any, name: str) -> tuple[Any, ...]:
+    """Return the states of a variable, which must be a list of plain values."""
+    is_list = isinstance(states, list)
+    odd = [s for s in states if isinstance(s, list | dict)] if is_list else [states]
+    if odd:
+        raise NetworkFileError(
+            f"states of {name!r} must be a list of text, truth values or numbers; found "
+            f"{str(odd[0])[:40]}. Check that credo wrote the file."
+        )
+    return tuple(states)
+
+
+_FIELD_WORDS = {bool: "a truth value", str: "text", int: "a whole number", float: "a number"}
+_KIND_WORDS = {
+    list: "a list",
+    str: "text",
+    float: "a finite number",
+    dict: "an object",
+    bool: "a truth value",
+}
