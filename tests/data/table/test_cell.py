@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from credo.data.table import cell
+from credo.data.table.cell import Cells
 
 
 @given(st.lists(st.dates(datetime.date(1600, 1, 1), datetime.date(2400, 1, 1)), min_size=1))
@@ -15,45 +16,46 @@ def test_days_count_from_1970_in_every_notation(dates):
     expected = [(date - datetime.date(1970, 1, 1)).days for date in dates]
     for layout in ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y"):
         words = pd.Series([date.strftime(layout) for date in dates], dtype=object)
-        values, is_wrong = cell.days(words)
-        assert_array_equal(values, expected)
-        assert not is_wrong.any()
-    assert_array_equal(cell.days(pd.Series(pd.to_datetime(dates)))[0], expected)
-    assert_array_equal(cell.days(pd.Series(dates, dtype=object))[0], expected)
+        column = Cells(words)
+        assert_array_equal(column.days, expected)
+        assert not column.is_undated.any()
+    assert_array_equal(Cells(pd.Series(pd.to_datetime(dates))).days, expected)
+    assert_array_equal(Cells(pd.Series(dates, dtype=object)).days, expected)
 
 
 def test_an_offset_moves_a_time_to_utc():
-    values, _ = cell.days(pd.Series(["1970-01-02T01:00+01:00", "1970-01-02 00:00"]))
-    assert_array_equal(values, [1.0, 1.0])
+    column = Cells(pd.Series(["1970-01-02T01:00+01:00", "1970-01-02 00:00"]))
+    assert_array_equal(column.days, [1.0, 1.0])
     zoned = pd.Series(pd.to_datetime(["1970-01-02T01:00+01:00"]))
-    assert_array_equal(cell.days(zoned)[0], [1.0])
+    assert_array_equal(Cells(zoned).days, [1.0])
 
 
 @pytest.mark.parametrize("word", ["2024-13-01", "30.02.2024", "2024-1", "20240101", "1/2/2024"])
 def test_what_is_no_date_is_marked(word):
-    values, is_wrong = cell.days(pd.Series([word]))
-    assert np.isnan(values[0])
-    assert is_wrong[0]
+    column = Cells(pd.Series([word]))
+    assert np.isnan(column.days[0])
+    assert column.is_undated[0]
 
 
 @pytest.mark.parametrize("dtype", ["int8", "Int64", "float32", "Float64", "bool", "boolean"])
 def test_every_number_type_gives_the_same_numbers(dtype):
-    values, is_text = cell.numbers(pd.Series([1, 0, 1], dtype=dtype))
-    assert_array_equal(values, [1.0, 0.0, 1.0])
-    assert values.dtype == np.float64
-    assert not is_text.any()
+    column = Cells(pd.Series([1, 0, 1], dtype=dtype))
+    assert_array_equal(column.numbers, [1.0, 0.0, 1.0])
+    assert column.numbers.dtype == np.float64
+    assert not column.is_text.any()
+    assert not column.has_text
 
 
 def test_missing_entries_of_nullable_types_are_missing():
-    assert np.isnan(cell.numbers(pd.Series([1, None], dtype="Int64"))[0][1])
-    assert np.isnan(cell.numbers(pd.Series([True, None], dtype="boolean"))[0][1])
-    assert cell.text(pd.Series(["a", None], dtype="string")).tolist() == ["a", None]
+    assert np.isnan(Cells(pd.Series([1, None], dtype="Int64")).numbers[1])
+    assert np.isnan(Cells(pd.Series([True, None], dtype="boolean")).numbers[1])
+    assert Cells(pd.Series(["a", None], dtype="string")).text.tolist() == ["a", None]
 
 
 def test_a_word_among_truth_values_makes_them_text():
-    values, is_text = cell.numbers(pd.Series(["true", "false", "maybe"]))
-    assert np.isnan(values).all()
-    assert is_text.all()
+    column = Cells(pd.Series(["true", "false", "maybe"]))
+    assert np.isnan(column.numbers).all()
+    assert column.is_text.all()
 
 
 COLUMNS = [
@@ -75,12 +77,51 @@ COLUMNS = [
 
 @pytest.mark.parametrize("series", COLUMNS, ids=lambda s: f"{s.dtype}-{s.tolist()}")
 def test_what_is_missing_and_uniform_can_be_read_off_the_texts(series):
-    words = cell.text(series)
-    assert_array_equal(cell.is_missing(series), [word is None for word in words])
-    assert cell.is_uniform(series) == (len(set(words)) == 1)
+    column = Cells(series)
+    words = column.text.tolist()
+    assert_array_equal(column.is_missing, [word is None for word in words])
+    assert column.n_missing == words.count(None)
+    assert column.is_uniform == (len(set(words)) == 1)
+    assert [column.word(row) for row in range(len(series))] == words
+
+
+PLACES = ([], [0], [1, 0], [3, 1, 1], list(range(7)), [6, 5, 2])
+MIXED = pd.Series([" red", "NA", "true", "2.5", "red", "false", "2024-01-31"])
+
+
+@pytest.mark.parametrize("positions", PLACES, ids=str)
+def test_rows_of_a_column_that_was_read_are_as_if_read_alone(positions):
+    part = MIXED.iloc[positions].reset_index(drop=True)
+    whole = Cells(MIXED)
+    assert whole.words.levels == ["red", "true", "2.5", "false", "2024-01-31"]
+    taken, alone = whole.rows(part, np.array(positions, dtype=int)), Cells(part)
+    assert taken.has_words
+    assert taken.words.levels == alone.words.levels
+    assert taken.text.tolist() == alone.text.tolist()
+    for name in ("numbers", "days", "is_text", "is_missing", "is_undated"):
+        assert_array_equal(getattr(taken, name), getattr(alone, name))
+    assert taken.has_text == alone.has_text
+    assert taken.is_uniform == alone.is_uniform
+
+
+def test_words_are_read_once_unless_too_many_of_them_differ(monkeypatch):
+    n_read = []
+    read = cell.Words.of
+    monkeypatch.setattr(cell.Words, "of", lambda series: n_read.append(1) or read(series))
+    few, many = Cells(pd.Series(["a", "b"])), Cells(pd.Series(["a", "b", "c"]))
+    monkeypatch.setattr(cell, "MOST_KEPT", 2)
+    for column in (few, many):
+        assert column.has_text
+        assert column.text[0] == "a"
+    assert len(n_read) == 3
+    held = many.held()
+    assert held.text.tolist() == ["a", "b", "c"] == held.words.levels
+    assert len(n_read) == 4
+    assert few.has_words
+    assert not held.over(many.series).has_words
 
 
 @given(st.lists(st.floats(allow_nan=False)))
 def test_floats_are_written_as_python_writes_them(values):
     expected = [str(int(v)) if v.is_integer() else str(v) for v in values]
-    assert cell.text(pd.Series(values, dtype=np.float64)).tolist() == expected
+    assert Cells(pd.Series(values, dtype=np.float64)).text.tolist() == expected

@@ -3,15 +3,14 @@
 A code is learned from training rows and never changes: it is a frozen value of plain fields.
 """
 
-from collections import Counter
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
-import pandas as pd
+from numpy.typing import NDArray
 
 from credo.data.error import TableError
-from credo.data.table import cell
+from credo.data.table.cell import Cells, Words, varies
 from credo.data.table.column_name import quoted
 from credo.data.table.gap import Gap
 from credo.numerics.array import Array
@@ -55,8 +54,8 @@ class ColumnCode(Protocol):
     def names(self) -> tuple[str, ...]:
         """The columns of the design matrix."""
 
-    def code(self, series: "pd.Series[Any]", source: str) -> Coded:
-        """Return the design columns of ``series``, a column of the table called ``source``."""
+    def code(self, column: Cells, source: str) -> Coded:
+        """Return the design columns of a column of the table called ``source``."""
 
 
 @dataclass(frozen=True)
@@ -78,19 +77,19 @@ class NumberCode:
     has_indicator: bool
 
     @classmethod
-    def learn(cls, series: "pd.Series[Any]", source: str, is_telling: bool) -> Self:
+    def learn(cls, column: Cells, source: str, is_telling: bool) -> Self:
         """Return the code of a number column that is not all missing.
 
         Parameters
         ----------
-        series, source
+        column, source
             The column, and what its table is called.
         is_telling
             Whether values are missing in training, and this says something of the target.
         """
-        values = _numbers(series, source)
-        is_constant, has_gap = not cell.varies(values), bool(np.isnan(values).any())
-        return cls(str(series.name), is_constant, is_telling or (is_constant and has_gap))
+        values = _numbers(column, source)
+        is_constant, has_gap = not varies(values), bool(np.isnan(values).any())
+        return cls(column.name, is_constant, is_telling or (is_constant and has_gap))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -98,9 +97,9 @@ class NumberCode:
         own = () if self.is_constant else (self.name,)
         return own + ((f"{self.name} is missing",) if self.has_indicator else ())
 
-    def code(self, series: "pd.Series[Any]", source: str) -> Coded:
+    def code(self, column: Cells, source: str) -> Coded:
         """Return the numbers, NaN where they are missing, and the indicator."""
-        return _with_gaps(_numbers(series, source), self)
+        return _with_gaps(_numbers(column, source), self)
 
 
 @dataclass(frozen=True)
@@ -121,14 +120,14 @@ class DateCode:
     has_indicator: bool
 
     @classmethod
-    def learn(cls, series: "pd.Series[Any]", source: str, is_telling: bool) -> Self:
+    def learn(cls, column: Cells, source: str, is_telling: bool) -> Self:
         """Return the code of a date column that is not all missing."""
-        values = _days(series, source)
+        values = _days(column, source)
         present = values[~np.isnan(values)]
         start, has_gap = float(present.min()), len(present) < len(values)
         is_constant = bool(np.all(present == start))
         has_indicator = is_telling or (is_constant and has_gap)
-        return cls(str(series.name), start, is_constant, has_indicator)
+        return cls(column.name, start, is_constant, has_indicator)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -137,9 +136,9 @@ class DateCode:
         own = () if self.is_constant else (f"{self.name} (days since {start})",)
         return own + ((f"{self.name} is missing",) if self.has_indicator else ())
 
-    def code(self, series: "pd.Series[Any]", source: str) -> Coded:
+    def code(self, column: Cells, source: str) -> Coded:
         """Return the days, NaN where they are missing, and the indicator."""
-        return _with_gaps(_days(series, source) - self.start, self)
+        return _with_gaps(_days(column, source) - self.start, self)
 
 
 @dataclass(frozen=True)
@@ -168,25 +167,24 @@ class CategoryCode:
     has_missing: bool
 
     @classmethod
-    def learn(cls, series: "pd.Series[Any]", source: str, is_telling: bool) -> Self:
+    def learn(cls, column: Cells, source: str, is_telling: bool) -> Self:
         """Return the code of a category column that is not all missing.
 
         Parameters
         ----------
-        series, source
+        column, source
             The column, and what its table is called.
         is_telling
             Whether values are missing in training, and this says something of the target.
         """
-        words = cell.text(series)
-        counts = Counter(word for word in words if word is not None)
+        counts = column.words.level_counts
         ranked = sorted(counts, key=lambda level: (-counts[level], level))
         kept = [level for level in ranked if counts[level] >= MIN_LEVEL_ROWS][:MAX_LEVELS]
         if not kept or len(ranked) == len(kept) + 1 <= MAX_LEVELS:
             kept = ranked[:MAX_LEVELS]
         has_other = len(kept) < len(ranked)
         is_alone = len(kept) + has_other == 1
-        return cls(str(series.name), tuple(kept), has_other, is_telling or is_alone)
+        return cls(column.name, tuple(kept), has_other, is_telling or is_alone)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -195,61 +193,63 @@ class CategoryCode:
         other = (f"{self.name} = other",) if self.has_other else ()
         return own + other + ((f"{self.name} is missing",) if self.has_missing else ())
 
-    def code(self, series: "pd.Series[Any]", source: str) -> Coded:
+    def code(self, column: Cells, source: str) -> Coded:
         """Return the 0/1 columns, NaN where a level is missing and is not one of its own."""
-        words = cell.text(series)
+        words = column.words
         place = {level: i for i, level in enumerate(self.levels)}
         other = len(self.levels) if self.has_other else -1
         missing = len(self.names) - 1 if self.has_missing else -1
-        codes, distinct = pd.factorize(words)
-        places = np.array([place.get(level, other) for level in distinct] + [missing])[codes]
-        values = np.zeros((len(words), len(self.names)))
+        found = [place.get(level, other) for level in words.levels]
+        places = np.array([*found, missing])[words.codes]
+        values = np.zeros((len(column), len(self.names)))
         rows = np.flatnonzero(places >= 0)
         values[rows, places[rows]] = 1.0
         if not self.has_missing:
-            values[pd.isna(words)] = np.nan
-        return Coded(values, self._notes(words, set(distinct) - set(place)), self._gap(words))
+            values[column.is_missing] = np.nan
+        return Coded(values, self._notes(words), self._gap(column))
 
     @property
     def _fate(self) -> str:
         return "counted as 'other'" if self.has_other else "predicted as the average level"
 
-    def _notes(self, words: Any, strange: set[str]) -> tuple[str, ...]:
+    def _notes(self, words: Words) -> tuple[str, ...]:
+        known = set(self.levels)
+        strange = {word: n for word, n in words.level_counts.items() if word not in known}
         if not strange:
             return ()
         rare = f"rare or new ({quoted(sorted(strange), 3)}) and {self._fate}"
-        n_rows = sum(word in strange for word in words)
+        n_rows = sum(strange.values())
         what = "1 value" if n_rows == 1 else f"{n_rows:,} values"
         most = f"; only the {MAX_LEVELS} most frequent levels have weights of their own"
         end = most if len(self.levels) == MAX_LEVELS else ""
         return (f"{what} of {self.name!r} {'was' if n_rows == 1 else 'were'} {rare}{end}.",)
 
-    def _gap(self, words: Any) -> Gap | None:
-        n_missing = int(pd.isna(words).sum())
+    def _gap(self, column: Cells) -> Gap | None:
         fate = "counted as a level of their own" if self.has_missing else AVERAGED
-        return Gap(self.name, n_missing, fate) if n_missing else None
+        return Gap(self.name, column.n_missing, fate) if column.n_missing else None
 
 
-def _numbers(series: "pd.Series[Any]", source: str) -> Array:
-    values, is_text = cell.numbers(series)
-    is_wrong = is_text | np.isinf(values)
-    _require(~is_wrong, series, source, "finite numbers, as it did in training")
+def _numbers(column: Cells, source: str) -> Array:
+    values = column.numbers
+    is_wrong = np.isinf(values)
+    if column.has_text:
+        is_wrong |= column.is_text
+    _require(~is_wrong, column, source, "finite numbers, as it did in training")
     return values
 
 
-def _days(series: "pd.Series[Any]", source: str) -> Array:
-    values, is_wrong = cell.days(series)
-    _require(~is_wrong, series, source, "dates such as 2024-01-31")
-    return values
+def _days(column: Cells, source: str) -> Array:
+    _require(~column.is_undated, column, source, "dates such as 2024-01-31")
+    return column.days
 
 
-def _require(is_right: Any, series: "pd.Series[Any]", source: str, rule: str) -> None:
+def _require(is_right: NDArray[np.bool_], column: Cells, source: str, rule: str) -> None:
     if not is_right.all():
         row = int(np.flatnonzero(~is_right)[0])
         raise TableError(
-            f"column {series.name!r} of {source} must hold {rule}; found "
-            f"{str(series.iloc[row])!r} in row {row + 1}; correct it, or leave it empty if it "
-            "is missing."
+            f"column {column.name!r} of {source} must hold {rule}; found "
+            f"{str(column.series.iloc[row])!r} in row {row + 1}; correct it, or leave it empty "
+            "if it is missing."
         )
 
 

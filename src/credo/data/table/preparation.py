@@ -6,11 +6,10 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from credo.data.error import TableError
-from credo.data.table import cell
+from credo.data.table.cell import Cells, varies
 from credo.data.table.column_code import CategoryCode, Coded, ColumnCode, DateCode, NumberCode
 from credo.data.table.column_name import quoted, require_columns
 from credo.data.table.columns import VANISHING, Column, TableSchema
@@ -20,7 +19,7 @@ from credo.numerics.array import Array
 
 __all__ = ["MissingCells", "PreparedTable", "TablePreparation"]
 
-_CODES: Mapping[str, Callable[["pd.Series[Any]", str, bool], ColumnCode]] = MappingProxyType(
+_CODES: Mapping[str, Callable[[Cells, str, bool], ColumnCode]] = MappingProxyType(
     {"number": NumberCode.learn, "category": CategoryCode.learn, "date": DateCode.learn}
 )
 
@@ -76,6 +75,7 @@ class TablePreparation:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> frame = pd.DataFrame(
     ...     {"age": [20.0, None, 40.0], "sex": ["f", "m", "f"], "y": [1.0, 2.0, 3.0]}
     ... )
@@ -131,10 +131,10 @@ class TablePreparation:
         columns = [_in_training(column, table) for column in inputs]
         left_out = tuple(column for column in columns if not column.is_used)
         codes: Any = tuple(
-            _CODES[column.kind](series, table.name, _is_telling(series, y))
+            _CODES[column.kind](cells, table.name, _is_telling(cells, y))
             for column in columns
             if column.is_used
-            for series in [table.frame[column.name]]
+            for cells in [table.column(column.name)]
         )
         _require_some(codes, left_out, table.name)
         bare = cls(target, codes, left_out, len(table), ())
@@ -200,7 +200,7 @@ class TablePreparation:
         """Return the same, notes on gaps saying where they are."""
         table = as_table(table, text_columns=self.text_columns)
         require_columns(self.inputs, table.columns, table.name)
-        parts = [code.code(table.frame[code.name], table.name) for code in self.codes]
+        parts = [code.code(table.column(code.name), table.name) for code in self.codes]
         notes = tuple(_notes(parts, where))
         X = np.concatenate([part.values for part in parts], axis=1)
         return PreparedTable(X, self.names, notes + self._extra(table))
@@ -212,6 +212,7 @@ class TablePreparation:
 
         Examples
         --------
+        >>> import pandas as pd
         >>> frame = pd.DataFrame({"age": [20.0, None, 40.0], "dose": [1.0, 2.0, 3.0]})
         >>> preparation = TablePreparation.learn(frame)
         >>> missing = preparation.missing(preparation.prepare(frame))
@@ -247,11 +248,12 @@ def _in_training(column: Column, table: Table) -> Column:
     """Return ``column``, or its replacement if the training rows alone show nothing of it."""
     if not column.is_used:
         return column
-    series = table.frame[column.name]
-    (word,) = cell.text(series.iloc[:1])
-    if cell.is_uniform(series):
+    cells = table.column(column.name)
+    if cells.is_uniform:
+        word = cells.word(0)
         why = f"all its training values are {'missing' if word is None else repr(word)}"
-    elif column.kind == "number" and _vanishes(series):
+    elif column.kind == "number" and not (cells.n_missing or varies(cells.numbers)):
+        word = cells.word(0)
         why = f"its training values {VANISHING}"
     else:
         return column
@@ -259,15 +261,11 @@ def _in_training(column: Column, table: Table) -> Column:
     return Column(column.name, "empty" if word is None else "constant", note)
 
 
-def _vanishes(series: "pd.Series[Any]") -> bool:
-    """Whether numbers without a gap differ by less than arithmetic can lose."""
-    return not (cell.is_missing(series).any() or cell.varies(cell.numbers(series)[0]))
-
-
-def _is_telling(series: "pd.Series[Any]", y: NDArray[Any] | None) -> bool:
+def _is_telling(column: Cells, y: NDArray[Any] | None) -> bool:
     """Return whether values are missing, and evidence favors that this says something."""
-    is_missing = np.asarray(cell.is_missing(series))
-    return bool(y is not None and is_missing.any() and gap_evidence(is_missing, y) > 0)
+    if y is None or not column.n_missing:
+        return False
+    return gap_evidence(column.is_missing, y) > 0
 
 
 def _require_some(codes: Sequence[ColumnCode], left_out: Sequence[Column], source: str) -> None:

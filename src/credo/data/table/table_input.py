@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from credo.data.error import ModelFileError
-from credo.data.table import cell
 from credo.data.table.preparation import PreparedTable, TablePreparation
 from credo.data.table.table import Table, as_table
 from credo.data.table.training_range import TrainingRange
@@ -85,7 +84,7 @@ class TableInput:
         """Return predictions by name, after the columns that number the rows."""
         present = set(self.table.columns) - set(columns)
         numbering = {
-            column.name: cell.text(self.table.frame[column.name])
+            column.name: self.table.column(column.name).text
             for column in self.preparation.left_out
             if column.kind == "id" and column.name in present
         }
