@@ -10,8 +10,8 @@ import numpy as np
 
 from credo.data.table.column_name import quoted
 from credo.data.table.columns import TableSchema
+from credo.data.table.gap import sentinels
 from credo.data.table.preparation import TablePreparation
-from credo.data.table.sentinel import sentinels
 from credo.data.table.table import Table
 from credo.data.table.target import Target
 
