@@ -1,11 +1,13 @@
 """Cells of a column as text, as numbers, or as days, by one rule wherever a table came from.
 
 A missing cell is None as text and NaN otherwise. Words such as ``NA``, ``?`` or ``-`` mean
-missing. A column is read once: `Cells` keeps what it found, also for a part of its rows.
+missing. A column is read once: `Cells` keeps what it found, also for a part of its rows. Text
+that is a number to people, as ``1,234`` or ``$5``, is told by what keeps it from being one.
 """
 
 import re
-from collections.abc import Hashable
+from collections import Counter
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
@@ -25,6 +27,7 @@ __all__ = [
     "Cells",
     "Words",
     "is_date_text",
+    "number_style",
     "varies",
 ]
 
@@ -46,6 +49,23 @@ _YEAR_FIRST = re.compile(
     r"\d{4}([-/])\d{1,2}\1\d{1,2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?"
 )
 _DAY_FIRST = re.compile(r"\d{1,2}\.\d{1,2}\.\d{4}")
+# Repetitions are possessive, since one that can give back is tried again at every length.
+_DIGITS = r"\d[\d.,' \u00a0\u202f]*+"
+_SIGNS = "$€£¥₹"
+_STYLES = (
+    ("percent signs", re.compile(rf"[-+]?{_DIGITS}%")),
+    (
+        "currency signs",
+        re.compile(rf"[-+]?[{_SIGNS}] ?[-+]?{_DIGITS}|[-+]?{_DIGITS}[{_SIGNS}]"),
+    ),
+    (
+        "thousands separators",
+        re.compile(r"[-+]?\d{1,3}(([,'\u00a0\u202f ]\d{3})++(\.\d++)?|(\.\d{3})++,\d++)"),
+    ),
+    ("decimal commas", re.compile(r"[-+]?\d++,\d++")),
+)
+_PLAIN = re.compile(r"[-+]?(\d++\.?+\d*+|\.\d++)([eE][-+]?\d++)?")
+_MOST = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,6 +341,24 @@ def is_date_text(word: str) -> bool:
     return bool(_YEAR_FIRST.fullmatch(word) or _DAY_FIRST.fullmatch(word))
 
 
+def number_style(words: Sequence[str]) -> str:
+    """Return what most of ``words`` have besides a number, or nothing if they are no numbers.
+
+    Examples
+    --------
+    >>> number_style(["1,234", "999", "12,000.5"]), number_style(["12.5%", "3%"])
+    ('thousands separators', 'percent signs')
+    >>> number_style(["$5.54", "$1,000"]), number_style(["1,5", "2,25"])
+    ('currency signs', 'decimal commas')
+    >>> number_style(["A-12", "B-7"])
+    ''
+    """
+    found = Counter(_style(word) for word in words)
+    n_plain, n_other = found.pop("plain", 0), found.pop("", 0)
+    is_number = n_other <= (1 - _MOST) * (n_plain + n_other + found.total())
+    return found.most_common(1)[0][0] if found and is_number else ""
+
+
 def _words(values: NDArray[Any]) -> list[str | None]:
     if values.dtype == np.float64:
         plain = values.tolist()
@@ -349,3 +387,9 @@ def _days_since_epoch(moments: pd.DatetimeIndex) -> Array:
     plain = moments if moments.tz is None else moments.tz_convert(None)
     elapsed = (plain - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)
     return np.asarray(elapsed, dtype=np.float64)
+
+
+def _style(word: str) -> str:
+    if _PLAIN.fullmatch(word):
+        return "plain"
+    return next((style for style, pattern in _STYLES if pattern.fullmatch(word)), "")

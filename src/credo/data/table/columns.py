@@ -7,9 +7,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from credo.data.table.cell import MIN_SPREAD, Cells, is_date_text, varies
+from credo.data.table.cell import MIN_SPREAD, Cells, is_date_text, number_style, varies
 from credo.data.table.column_name import quoted
-from credo.data.table.number_style import number_style
 from credo.data.table.table import as_table
 
 __all__ = [

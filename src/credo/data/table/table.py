@@ -25,9 +25,8 @@ from pandas.api import types
 
 from credo.data.error import TableError
 from credo.data.packed import UnpackedTooLarge, unpacked
-from credo.data.table.cell import MAX_NUMBER, MISSING_MARKERS, Cells
+from credo.data.table.cell import MAX_NUMBER, MISSING_MARKERS, Cells, number_style
 from credo.data.table.column_name import nearest_names, require_unique
-from credo.data.table.number_style import number_style
 from credo.numerics.array import Array
 
 __all__ = ["NUMBER_SHARE", "SEPARATORS", "Table", "TextTable", "as_table", "read_table"]

@@ -13,9 +13,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from credo.data.error import TableError
-from credo.data.table.cell import MIN_SPREAD, Cells, varies
+from credo.data.table.cell import MIN_SPREAD, Cells, number_style, varies
 from credo.data.table.column_name import quoted, require_column
-from credo.data.table.number_style import number_style
 from credo.data.table.table import Table, as_table
 from credo.numerics.array import Array
 
