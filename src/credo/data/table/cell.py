@@ -80,7 +80,7 @@ class Words:
         The different words, in the order of their first cells.
     """
 
-    codes: NDArray[np.int32]
+    codes: NDArray[np.int16 | np.int32]
     levels: list[str]
 
     @classmethod
@@ -96,7 +96,7 @@ class Words:
         codes, values = pd.factorize(series)
         words = np.array([*_words(np.asarray(values)), None], dtype=object)
         places, levels = pd.factorize(words)
-        return cls(places.astype(np.int32)[codes], levels.tolist())
+        return cls(_small(places, len(levels))[codes], levels.tolist())
 
     @property
     def level_counts(self) -> dict[str, int]:
@@ -135,8 +135,9 @@ class Words:
         """Return the words of the cells at ``positions``."""
         codes, used = pd.factorize(self.codes[positions])
         is_word = used >= 0
-        places = np.where(is_word, np.cumsum(is_word) - 1, -1).astype(np.int32)
-        return Words(places[codes], [self.levels[place] for place in used[is_word]])
+        places = np.where(is_word, np.cumsum(is_word) - 1, -1)
+        levels = [self.levels[place] for place in used[is_word]]
+        return Words(_small(places, len(levels))[codes], levels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +219,7 @@ class Cells:
         written = np.array([*words.levels, None], dtype=object)
         return cast("NDArray[np.object_]", written[words.codes])
 
-    @cached_property
+    @property
     def numbers(self) -> Array:
         """Each cell as a number, NaN where it is missing or text.
 
@@ -357,6 +358,10 @@ def number_style(words: Sequence[str]) -> str:
     n_plain, n_other = found.pop("plain", 0), found.pop("", 0)
     is_number = n_other <= (1 - _MOST) * (n_plain + n_other + found.total())
     return found.most_common(1)[0][0] if found and is_number else ""
+
+
+def _small(places: NDArray[np.intp], n: int) -> NDArray[np.int16 | np.int32]:
+    return places.astype(np.int16) if n <= MOST_KEPT else places.astype(np.int32)
 
 
 def _words(values: NDArray[Any]) -> list[str | None]:
