@@ -14,13 +14,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from credo.data.network_file.json_field import array_of
 from credo.data.network_file.network_assembly import (
     Network,
     network_of_parts,
     parts_of_network,
 )
 from credo.data.network_file.network_content import text_of
+from credo.data.network_file.network_json import array_of
 from credo.data.network_file.network_part import (
     NetworkParts,
     TablePart,

@@ -27,7 +27,7 @@ from sklearn.preprocessing import (
 
 import credo
 from credo.data.error import ModelFileError
-from credo.data.model_file.archive import DOCUMENT, write_archive
+from credo.data.model_file.model_file import DOCUMENT, write_archive
 from credo.distributions.univariate import Univariate
 from credo.study.job import fit_table
 from credo.study.study import Study

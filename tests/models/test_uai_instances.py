@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from credo.data.network_file.network_file import load_network
-from credo.data.network_file.uai_findings import load_uai_findings
+from credo.data.network_file.uai import load_uai_findings
 
 FOLDER = Path(__file__).parents[1] / "data" / "network_file" / "uai"
 INSTANCES = sorted(path.name.removesuffix(".uai.gz") for path in FOLDER.glob("*.uai.gz"))

@@ -13,7 +13,7 @@ from credo.data.network_file.network_file import load_network as load_network
 from credo.data.network_file.network_file import save_network as save_network
 from credo.data.network_file.networkx_network import from_networkx as from_networkx
 from credo.data.network_file.networkx_network import to_networkx as to_networkx
-from credo.data.network_file.uai_findings import load_uai_findings as load_uai_findings
+from credo.data.network_file.uai import load_uai_findings as load_uai_findings
 from credo.data.output import atomic_file as atomic_file
 from credo.data.output import require_writable as require_writable
 from credo.data.sets.embedded_table import load_set as load_set

@@ -13,8 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from credo.data.table.column_code import CategoryCode, DateCode, NumberCode
-from credo.data.table.preparation import PreparedTable, TablePreparation
+from credo.data.table.preparation import (
+    CategoryCode,
+    DateCode,
+    NumberCode,
+    PreparedTable,
+    TablePreparation,
+)
 from credo.data.table.table_input import named_inputs
 from credo.distributions.categorical import Categorical
 from credo.distributions.estimate import Estimate

@@ -20,7 +20,7 @@ from credo.data import (
     model_file_info,
     save,
 )
-from credo.data.model_file import archive
+from credo.data.model_file import model_file
 
 FRAME = pd.DataFrame({"x": [1.0, None, 3.0], "c": ["a", "b", "a"], "y": [1.0, 2.0, 3.0]})
 VALUE = {
@@ -131,7 +131,7 @@ def test_an_unwritable_place_is_one_sentence(tmp_path):
 
 
 def test_a_value_beyond_the_limits_is_not_written(tmp_path, monkeypatch):
-    monkeypatch.setattr(archive, "MAX_TOTAL_SIZE", 1000)
+    monkeypatch.setattr(model_file, "MAX_TOTAL_SIZE", 1000)
     with pytest.raises(ModelFileError, match="1000 bytes at most; found 8000"):
         save(np.arange(1000.0), tmp_path / "m.credo")
     assert os.listdir(tmp_path) == []
@@ -331,7 +331,7 @@ def test_an_encrypted_member_is_refused(whole, tmp_path):
     ],
 )
 def test_a_file_beyond_the_limits_is_refused(whole, monkeypatch, limit, value, part):
-    monkeypatch.setattr(archive, limit, value)
+    monkeypatch.setattr(model_file, limit, value)
     with pytest.raises(ModelFileError, match=part):
         load(whole)
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from credo.data import NetworkFileError, load_network
-from credo.data.network_file.bif import bif_text, read_bif
-from credo.data.network_file.bif_text import shielded
+from credo.data.network_file.bif import bif_text, read_bif, shielded
 from credo.data.network_file.network_part import NetworkParts, TablePart, VariablePart
 from naive import published_file, published_networks
 

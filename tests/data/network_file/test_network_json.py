@@ -8,8 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from credo.data import NetworkFileError, load_example_network, load_network, save_network
-from credo.data.network_file.network_json import json_text, read_json
-from credo.data.network_file.node_json import node_classes
+from credo.data.network_file.network_json import json_text, node_classes, read_json
 from credo.distributions import Gamma, Mixture, Normal, Poisson
 from credo.graphs.factor import Factor
 from credo.graphs.node.conditional_table import ConditionalTable

@@ -12,8 +12,7 @@ from credo.data import (
     load_uai_findings,
     save_network,
 )
-from credo.data.network_file.uai import read_uai
-from credo.data.network_file.uai_findings import read_uai_findings
+from credo.data.network_file.uai import read_uai, read_uai_findings
 from credo.graphs.factor import Factor
 from credo.graphs.variable import Variable
 from credo.models.network.bayesian_network import BayesianNetwork

@@ -14,6 +14,7 @@ from numpy.testing import assert_array_equal
 
 from credo.data import TableError, as_table, load_set, read_table, set_path
 from credo.data.table import table as table_module
+from credo.data.table.cell import Words
 from credo.data.table.table import TextTable
 
 
@@ -85,7 +86,7 @@ def test_byte_order_mark_and_old_line_ends_do_not_matter(write):
 def test_missing_markers_are_missing_and_not_text(write, marker):
     table = read_table(write(f"x,color\n1,red\n{marker},{marker}\n3,blue\n"))
     assert_array_equal(table.frame["x"], [1.0, np.nan, 3.0])
-    assert table_module.cell.text(table.frame["color"]).tolist() == ["red", None, "blue"]
+    assert table.column("color").text.tolist() == ["red", None, "blue"]
 
 
 def test_a_nameless_column_is_named_by_its_position(write):
@@ -211,7 +212,7 @@ def test_pandas_and_polars_frames_give_the_same_table():
     ).with_columns(t=pl.Series(["2024-01-01", None, "2024-01-03"]).str.to_datetime())
     left, right = as_table(pandas), as_table(polars)
     for name in pandas:
-        cells = [table_module.cell.text(t.frame[name]).tolist() for t in (left, right)]
+        cells = [t.column(name).text.tolist() for t in (left, right)]
         assert cells[0] == cells[1]
     assert left.fingerprint() == right.fingerprint()
 
@@ -238,6 +239,15 @@ def test_rows_picks_by_position_and_by_truth_value():
     assert table.rows([2, 0]).frame["x"].tolist() == [3, 1]
     assert table.rows([False, True, True]).frame["x"].tolist() == [2, 3]
     assert len(table.rows(np.array([False, True, True]))) == 2
+
+
+def test_rows_are_not_read_again(monkeypatch):
+    table = as_table(pd.DataFrame({"c": ["a", "b", "NA", "a"], "x": [1, 2, 3, 4]}))
+    monkeypatch.setattr(Words, "of", None)
+    assert table.rows([3, 2, 1]).column("c").text.tolist() == ["a", None, "b"]
+    whole = table.rows(range(4))
+    assert whole.column("x") is table.column("x")
+    assert whole.fingerprint() == table.fingerprint()
 
 
 def test_fingerprint_changes_with_any_cell_name_or_order():

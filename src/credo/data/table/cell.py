@@ -1,11 +1,15 @@
 """Cells of a column as text, as numbers, or as days, by one rule wherever a table came from.
 
 A missing cell is None as text and NaN otherwise. Words such as ``NA``, ``?`` or ``-`` mean
-missing.
+missing. A column is read once: `Cells` keeps what it found, also for a part of its rows. Text
+that is a number to people, as ``1,234`` or ``$5``, is told by what keeps it from being one.
 """
 
 import re
-from collections.abc import Hashable
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -19,13 +23,11 @@ __all__ = [
     "MAX_NUMBER",
     "MIN_SPREAD",
     "MISSING_MARKERS",
-    "days",
+    "MOST_KEPT",
+    "Cells",
+    "Words",
     "is_date_text",
-    "is_missing",
-    "is_truth",
-    "is_uniform",
-    "numbers",
-    "text",
+    "number_style",
     "varies",
 ]
 
@@ -39,77 +41,282 @@ MISSING_MARKERS = frozenset(
     ("", "?", "-", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-NaN", "-nan", "NaT")
 ).union(("null", "NULL", "Null", "None", "none"))
 
+MOST_KEPT = 4096
+"""Words of more than this many kinds are read again when needed: kept, they fill memory."""
+
 _BOOLEANS = {"true": 1.0, "false": 0.0}
 _YEAR_FIRST = re.compile(
     r"\d{4}([-/])\d{1,2}\1\d{1,2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?"
 )
 _DAY_FIRST = re.compile(r"\d{1,2}\.\d{1,2}\.\d{4}")
+# Repetitions are possessive, since one that can give back is tried again at every length.
+_DIGITS = r"\d[\d.,' \u00a0\u202f]*+"
+_SIGNS = "$€£¥₹"
+_STYLES = (
+    ("percent signs", re.compile(rf"[-+]?{_DIGITS}%")),
+    (
+        "currency signs",
+        re.compile(rf"[-+]?[{_SIGNS}] ?[-+]?{_DIGITS}|[-+]?{_DIGITS}[{_SIGNS}]"),
+    ),
+    (
+        "thousands separators",
+        re.compile(r"[-+]?\d{1,3}(([,'\u00a0\u202f ]\d{3})++(\.\d++)?|(\.\d{3})++,\d++)"),
+    ),
+    ("decimal commas", re.compile(r"[-+]?\d++,\d++")),
+)
+_PLAIN = re.compile(r"[-+]?(\d++\.?+\d*+|\.\d++)([eE][-+]?\d++)?")
+_MOST = 0.9
 
 
-def text(series: "pd.Series[Any]") -> NDArray[np.object_]:
-    """Return each cell as text without outer blanks, and missing cells as None.
+@dataclass(frozen=True, eq=False)
+class Words:
+    """Cells as places in the list of their different words.
 
-    Whole numbers lose their decimal point, so that 1 and 1.0 are the same category.
+    Attributes
+    ----------
+    codes
+        The place of each cell's word, -1 where the cell is missing, shape (n,).
+    levels
+        The different words, in the order of their first cells.
+    """
+
+    codes: NDArray[np.int16 | np.int32]
+    levels: list[str]
+
+    @classmethod
+    def of(cls, series: "pd.Series[Any]") -> "Words":
+        """Return the words of a column, of which each different value is written once.
+
+        Examples
+        --------
+        >>> words = Words.of(pd.Series([" red", "NA", "blue", "red"]))
+        >>> words.codes.tolist(), words.levels
+        ([0, -1, 1, 0], ['red', 'blue'])
+        """
+        codes, values = pd.factorize(series)
+        words = np.array([*_words(np.asarray(values)), None], dtype=object)
+        places, levels = pd.factorize(words)
+        return cls(_small(places, len(levels))[codes], levels.tolist())
+
+    @property
+    def level_counts(self) -> dict[str, int]:
+        """How many cells have each word."""
+        counts = np.bincount(self.codes + 1, minlength=len(self.levels) + 1)[1:]
+        return dict(zip(self.levels, counts.tolist(), strict=True))
+
+    @cached_property
+    def numbers(self) -> Array:
+        """Each word as a number, NaN if it is none.
+
+        True and false are 1 and 0 where there are no other words.
+        """
+        if self.are_truth:
+            return np.array([_BOOLEANS[word.lower()] for word in self.levels])
+        parsed = pd.to_numeric(pd.Series(self.levels, dtype=object), errors="coerce")
+        return parsed.to_numpy(dtype=np.float64, na_value=np.nan)
+
+    @cached_property
+    def days(self) -> Array:
+        """Each word as days since 1970-01-01, NaN if it is no date."""
+        return _days_since_epoch(_moments(self.levels))
+
+    @property
+    def are_truth(self) -> bool:
+        """Whether all words are true or false, however they are spelled.
+
+        Examples
+        --------
+        >>> [Words.of(pd.Series(c)).are_truth for c in (["TRUE", None, "false"], ["yes", "no"])]
+        [True, False]
+        """
+        return bool(self.levels) and all(word.lower() in _BOOLEANS for word in self.levels)
+
+    def rows(self, positions: NDArray[np.intp]) -> "Words":
+        """Return the words of the cells at ``positions``."""
+        codes, used = pd.factorize(self.codes[positions])
+        is_word = used >= 0
+        places = np.where(is_word, np.cumsum(is_word) - 1, -1)
+        levels = [self.levels[place] for place in used[is_word]]
+        return Words(_small(places, len(levels))[codes], levels)
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """A column of a table, read once: as words, numbers and days, and where it has gaps.
+
+    Attributes
+    ----------
+    series
+        The cells as they are.
 
     Examples
     --------
-    >>> text(pd.Series([1.0, 2.5, None])).tolist()
-    ['1', '2.5', None]
-    >>> text(pd.Series([" red", "NA", "blue"])).tolist()
-    ['red', None, 'blue']
+    >>> column = Cells(pd.Series([" red", "NA", "blue"]))
+    >>> column.text.tolist(), column.is_missing.tolist()
+    (['red', None, 'blue'], [False, True, False])
     """
-    codes, distinct = pd.factorize(series)
-    words = np.empty(len(distinct) + 1, dtype=object)
-    words[:-1] = _words(np.asarray(distinct))
-    words[-1] = None
-    return cast("NDArray[np.object_]", words[codes])
 
+    series: "pd.Series[Any]"
+    _kept: list[Words] = field(default_factory=list, repr=False)
 
-def is_missing(series: "pd.Series[Any]") -> NDArray[np.bool_]:
-    """Return which cells are missing.
+    def __len__(self) -> int:
+        return len(self.series)
 
-    Examples
-    --------
-    >>> is_missing(pd.Series(["red", "NA", None])).tolist()
-    [False, True, True]
-    """
-    if _is_number(series):
-        return np.asarray(np.isnan(series.to_numpy(dtype=np.float64, na_value=np.nan)))
-    return np.asarray(pd.isna(text(series)))
+    @property
+    def name(self) -> str:
+        """The name of the column."""
+        return str(self.series.name)
 
+    @cached_property
+    def is_number(self) -> bool:
+        """Whether cells are of a type of numbers, or of truth values."""
+        dtype = self.series.dtype
+        return types.is_numeric_dtype(dtype) or types.is_bool_dtype(dtype)
 
-def is_uniform(series: "pd.Series[Any]") -> bool:
-    """Whether all cells have the same text, or all are missing.
+    @property
+    def is_truth(self) -> bool:
+        """Whether cells are of a type of truth values."""
+        return types.is_bool_dtype(self.series.dtype)
 
-    Examples
-    --------
-    >>> is_uniform(pd.Series([1, 1.0])), is_uniform(pd.Series([1.0, None]))
-    (True, False)
-    """
-    if not _is_number(series):
-        return len(pd.unique(text(series))) <= 1
-    values = series.to_numpy(dtype=np.float64, na_value=np.nan)
-    return bool(np.isnan(values).all() or (values == values[:1]).all())
+    @property
+    def is_category(self) -> bool:
+        """Whether cells are of a type of categories."""
+        return isinstance(self.series.dtype, pd.CategoricalDtype)
 
+    @property
+    def is_date(self) -> bool:
+        """Whether cells are of a type of dates."""
+        return types.is_datetime64_any_dtype(self.series.dtype)
 
-def numbers(series: "pd.Series[Any]") -> tuple[Array, NDArray[np.bool_]]:
-    """Return each cell as a number, and a mask of the cells that are text instead.
+    @property
+    def words(self) -> Words:
+        """The cells as words, which are kept unless more than `MOST_KEPT` of them differ.
 
-    True and false count as 1 and 0 where a column holds nothing else.
+        Whole numbers lose their decimal point, so that 1 and 1.0 are the same category.
+        """
+        if self._kept:
+            return self._kept[0]
+        found = Words.of(self.series)
+        if len(found.levels) <= MOST_KEPT:
+            self._kept.append(found)
+        return found
 
-    Examples
-    --------
-    >>> values, is_text = numbers(pd.Series(["1.5", "two", "?"]))
-    >>> values.tolist(), is_text.tolist()
-    ([1.5, nan, nan], [False, True, False])
-    """
-    if _is_number(series):
-        values = series.to_numpy(dtype=np.float64, na_value=np.nan)
-        return values, np.zeros(len(values), dtype=bool)
-    codes, words = _distinct_words(series)
-    parsed = _numbers_of_words(words)
-    values = np.append(parsed, np.nan)[codes]
-    return values, np.append(np.isnan(parsed), False)[codes]
+    @property
+    def has_words(self) -> bool:
+        """Whether words have been read and are kept."""
+        return bool(self._kept)
+
+    @property
+    def text(self) -> NDArray[np.object_]:
+        """Each cell as text without outer blanks, and missing cells as None.
+
+        Examples
+        --------
+        >>> Cells(pd.Series([1.0, 2.5, None])).text.tolist()
+        ['1', '2.5', None]
+        """
+        words = self.words
+        written = np.array([*words.levels, None], dtype=object)
+        return cast("NDArray[np.object_]", written[words.codes])
+
+    @property
+    def numbers(self) -> Array:
+        """Each cell as a number, NaN where it is missing or text.
+
+        True and false count as 1 and 0 where a column holds nothing else.
+
+        Examples
+        --------
+        >>> column = Cells(pd.Series(["1.5", "two", "?"]))
+        >>> column.numbers.tolist(), column.is_text.tolist()
+        ([1.5, nan, nan], [False, True, False])
+        """
+        if not self.is_number:
+            words = self.words
+            return np.append(words.numbers, np.nan)[words.codes]
+        if isinstance(self.series.dtype, np.dtype):
+            return self.series.to_numpy().astype(np.float64, copy=False)
+        return self.series.to_numpy(dtype=np.float64, na_value=np.nan)
+
+    @property
+    def is_text(self) -> NDArray[np.bool_]:
+        """Which cells are text that is no number."""
+        if self.is_number:
+            return np.zeros(len(self), dtype=bool)
+        words = self.words
+        return np.append(np.isnan(words.numbers), False)[words.codes]
+
+    @cached_property
+    def has_text(self) -> bool:
+        """Whether any cell is text that is no number."""
+        return not self.is_number and bool(np.isnan(self.words.numbers).any())
+
+    @cached_property
+    def days(self) -> Array:
+        """Each cell as days since 1970-01-01, NaN where it is missing or no date.
+
+        Dates are ``2024-01-31`` or ``2024/01/31``, with a time or without, and ``31.01.2024``.
+        Times with an offset are moved to UTC.
+
+        Examples
+        --------
+        >>> column = Cells(pd.Series(["1970-01-02", "01.02.1970", "soon", None]))
+        >>> column.days.tolist(), column.is_undated.tolist()
+        ([1.0, 31.0, nan, nan], [False, False, True, False])
+        """
+        if self.is_date:
+            return _days_since_epoch(pd.DatetimeIndex(self.series))
+        words = self.words
+        return np.append(words.days, np.nan)[words.codes]
+
+    @property
+    def is_undated(self) -> NDArray[np.bool_]:
+        """Which cells are there and no date."""
+        if self.is_date:
+            return np.zeros(len(self), dtype=bool)
+        words = self.words
+        return np.append(np.isnan(words.days), False)[words.codes]
+
+    @property
+    def is_missing(self) -> NDArray[np.bool_]:
+        """Which cells are missing."""
+        return np.asarray(np.isnan(self.numbers) if self.is_number else self.words.codes < 0)
+
+    @cached_property
+    def n_missing(self) -> int:
+        """How many cells are missing."""
+        return int(np.count_nonzero(self.is_missing))
+
+    @cached_property
+    def is_uniform(self) -> bool:
+        """Whether all cells have the same text, or all are missing.
+
+        Examples
+        --------
+        >>> Cells(pd.Series([1, 1.0])).is_uniform, Cells(pd.Series([1.0, None])).is_uniform
+        (True, False)
+        """
+        if not self.is_number:
+            return len(self.words.levels) + (self.n_missing > 0) <= 1
+        values = self.numbers
+        return bool((values == values[:1]).all()) or self.n_missing == len(values)
+
+    def word(self, row: int) -> str | None:
+        """Return the text of one cell, for which the others need not be read."""
+        (word,) = Cells(self.series.iloc[row : row + 1]).text
+        return cast("str | None", word)
+
+    def held(self) -> "Cells":
+        """Return the cells with their words kept, for several questions one after the other."""
+        return self if self.is_number else Cells(self.series, [self.words])
+
+    def over(self, series: "pd.Series[Any]") -> "Cells":
+        """Return the same cells in another series, with the words that are kept."""
+        return Cells(series, [words for words in self._kept if len(words.levels) <= MOST_KEPT])
+
+    def rows(self, series: "pd.Series[Any]", positions: NDArray[np.intp]) -> "Cells":
+        """Return the cells at ``positions``, which are ``series``, with words that are kept."""
+        return Cells(series, [words.rows(positions) for words in self._kept])
 
 
 def varies(values: Array) -> bool:
@@ -124,26 +331,6 @@ def varies(values: Array) -> bool:
     return bool(len(present) and np.ptp(present) >= MIN_SPREAD)
 
 
-def days(series: "pd.Series[Any]") -> tuple[Array, NDArray[np.bool_]]:
-    """Return each cell as days since 1970-01-01, and a mask of the cells that are not dates.
-
-    Dates are ``2024-01-31`` or ``2024/01/31``, with a time or without, and ``31.01.2024``.
-    Times with an offset are moved to UTC.
-
-    Examples
-    --------
-    >>> values, is_wrong = days(pd.Series(["1970-01-02", "01.02.1970", "soon", None]))
-    >>> values.tolist(), is_wrong.tolist()
-    ([1.0, 31.0, nan, nan], [False, False, True, False])
-    """
-    if types.is_datetime64_any_dtype(series.dtype):
-        values = _days_since_epoch(pd.DatetimeIndex(series))
-        return values, np.zeros(len(values), dtype=bool)
-    codes, words = _distinct_words(series)
-    parsed = _days_since_epoch(_moments(words))
-    return np.append(parsed, np.nan)[codes], np.append(np.isnan(parsed), False)[codes]
-
-
 def is_date_text(word: str) -> bool:
     """Whether ``word`` is written as an unambiguous date.
 
@@ -155,20 +342,26 @@ def is_date_text(word: str) -> bool:
     return bool(_YEAR_FIRST.fullmatch(word) or _DAY_FIRST.fullmatch(word))
 
 
-def is_truth(series: "pd.Series[Any]") -> bool:
-    """Whether the cells that are there are all true or false, however they are spelled.
+def number_style(words: Sequence[str]) -> str:
+    """Return what most of ``words`` have besides a number, or nothing if they are no numbers.
 
     Examples
     --------
-    >>> is_truth(pd.Series(["TRUE", None, "false"])), is_truth(pd.Series(["yes", "no"]))
-    (True, False)
+    >>> number_style(["1,234", "999", "12,000.5"]), number_style(["12.5%", "3%"])
+    ('thousands separators', 'percent signs')
+    >>> number_style(["$5.54", "$1,000"]), number_style(["1,5", "2,25"])
+    ('currency signs', 'decimal commas')
+    >>> number_style(["A-12", "B-7"])
+    ''
     """
-    words = _distinct_words(series)[1]
-    return bool(words) and all(word.lower() in _BOOLEANS for word in words)
+    found = Counter(_style(word) for word in words)
+    n_plain, n_other = found.pop("plain", 0), found.pop("", 0)
+    is_number = n_other <= (1 - _MOST) * (n_plain + n_other + found.total())
+    return found.most_common(1)[0][0] if found and is_number else ""
 
 
-def _is_number(series: "pd.Series[Any]") -> bool:
-    return types.is_numeric_dtype(series.dtype) or types.is_bool_dtype(series.dtype)
+def _small(places: NDArray[np.intp], n: int) -> NDArray[np.int16 | np.int32]:
+    return places.astype(np.int16) if n <= MOST_KEPT else places.astype(np.int32)
 
 
 def _words(values: NDArray[Any]) -> list[str | None]:
@@ -185,18 +378,6 @@ def _word(value: Hashable) -> str | None:
     return None if word in MISSING_MARKERS else word
 
 
-def _distinct_words(series: "pd.Series[Any]") -> tuple[NDArray[np.intp], list[str]]:
-    codes, words = pd.factorize(text(series))
-    return codes, [str(word) for word in words]
-
-
-def _numbers_of_words(words: list[str]) -> Array:
-    if words and all(word.lower() in _BOOLEANS for word in words):
-        return np.array([_BOOLEANS[word.lower()] for word in words])
-    parsed = pd.to_numeric(pd.Series(words, dtype=object), errors="coerce")
-    return parsed.to_numpy(dtype=np.float64, na_value=np.nan)
-
-
 def _moments(words: list[str]) -> pd.DatetimeIndex:
     moments = np.full(len(words), np.datetime64("NaT"), dtype="datetime64[us]")
     for pattern, layout in ((_YEAR_FIRST, "ISO8601"), (_DAY_FIRST, "%d.%m.%Y")):
@@ -211,3 +392,9 @@ def _days_since_epoch(moments: pd.DatetimeIndex) -> Array:
     plain = moments if moments.tz is None else moments.tz_convert(None)
     elapsed = (plain - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)
     return np.asarray(elapsed, dtype=np.float64)
+
+
+def _style(word: str) -> str:
+    if _PLAIN.fullmatch(word):
+        return "plain"
+    return next((style for style, pattern in _STYLES if pattern.fullmatch(word)), "")

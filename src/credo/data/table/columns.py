@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
-import pandas as pd
-from pandas.api import types
 
-from credo.data.table import cell
+from credo.data.table.cell import MIN_SPREAD, Cells, is_date_text, number_style, varies
 from credo.data.table.column_name import quoted
-from credo.data.table.number_style import number_style
 from credo.data.table.table import as_table
 
 __all__ = [
@@ -32,7 +29,7 @@ MIN_TEXT_LEVELS = 10
 MIN_ID_SHARE = 0.9
 """Whole numbers named like an identifier are one if more than this share of them differ."""
 
-VANISHING = f"differ by less than {cell.MIN_SPREAD:g}, so that its unit must be changed"
+VANISHING = f"differ by less than {MIN_SPREAD:g}, so that its unit must be changed"
 """Said of numbers that are not equal but count as such."""
 
 _USED = ("number", "category", "date")
@@ -74,6 +71,7 @@ class TableSchema:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> frame = pd.DataFrame({"id": [7, 8, 9], "x": [1.5, 2.0, 0.5], "site": ["a", "b", "a"]})
     >>> schema = TableSchema.of(frame)
     >>> schema.kinds
@@ -106,11 +104,11 @@ class TableSchema:
         ignore
             Columns that are not used, whatever they hold.
         """
-        frame = as_table(table).frame
-        names = [name for name in frame.columns if name not in leave_out]
-        columns = [_column(frame[name], name in keep) for name in names]
+        table = as_table(table)
+        names = [name for name in table.columns if name not in leave_out]
+        columns = [_column(table.column(name), name in keep) for name in names]
         if not any(column.is_used for column in columns):
-            columns = [_unless_number(column, frame[column.name]) for column in columns]
+            columns = [_unless_number(column, table.column(column.name)) for column in columns]
         return cls(tuple(_ignored(c) if c.name in ignore else c for c in columns))
 
     @property
@@ -139,34 +137,31 @@ def column_kinds(table: Any) -> dict[str, ColumnKind]:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> column_kinds(pd.DataFrame({"day": ["2024-01-01", "2024-01-02"], "price": [3, 5]}))
     {'day': 'date', 'price': 'number'}
     """
     return TableSchema.of(table).kinds
 
 
-def _column(series: "pd.Series[Any]", is_kept: bool) -> Column:
-    name = str(series.name)
-    if cell.is_uniform(series):
-        (word,) = cell.text(series.iloc[:1])
+def _column(column: Cells, is_kept: bool) -> Column:
+    name, cells = column.name, column.held()
+    if cells.is_uniform:
+        word = cells.word(0)
         if word is None:
             return _left_out(name, "empty", "all its values are missing")
         return _left_out(name, "constant", f"all its values are {word!r}")
-    if types.is_datetime64_any_dtype(series.dtype):
+    if cells.is_date:
         return Column(name, "date")
-    is_declared = isinstance(series.dtype, pd.CategoricalDtype)
-    values, is_text = cell.numbers(series)
-    if not is_text.any() and not is_declared:
-        return _number_column(name, values, is_kept)
-    if is_declared or is_kept:
+    if not cells.has_text and not cells.is_category:
+        return _number_column(name, cells.numbers, is_kept)
+    if cells.is_category or is_kept:
         return Column(name, "category")
-    words = cell.text(series)
-    present = words[~pd.isna(words)]
-    return _text_column(name, pd.unique(present).tolist(), len(present))
+    return _text_column(name, cells.words.levels, len(cells) - cells.n_missing)
 
 
 def _number_column(name: str, values: "np.ndarray[Any, Any]", is_kept: bool) -> Column:
-    if not cell.varies(values) and not np.isnan(values).any():
+    if not varies(values) and not np.isnan(values).any():
         return _left_out(name, "constant", f"its values {VANISHING}")
     present = values[~np.isnan(values)]
     if is_kept or not bool(np.all(np.mod(present, 1) == 0)):
@@ -192,13 +187,13 @@ def _ignored(column: Column) -> Column:
     return _left_out(column.name, "ignored", "it is to be ignored")
 
 
-def _unless_number(column: Column, series: "pd.Series[Any]") -> Column:
-    is_row_number = column.kind == "id" and types.is_numeric_dtype(series.dtype)
+def _unless_number(column: Column, cells: Cells) -> Column:
+    is_row_number = column.kind == "id" and cells.is_number
     return Column(column.name, "number") if is_row_number else column
 
 
 def _text_column(name: str, levels: list[str], n_present: int) -> Column:
-    if all(cell.is_date_text(level) for level in levels):
+    if all(is_date_text(level) for level in levels):
         return Column(name, "date")
     style = number_style(levels)
     advice = f" (they look like numbers with {style}: write 1234.5)" if style else ""

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from credo.data.error import TableError
-from credo.data.table import cell
 from credo.data.table.column_name import quoted
 from credo.data.table.table import Table, read_table
 from credo.decisions.loss_matrix import LossMatrix
@@ -45,7 +44,7 @@ def read_losses(path: str | PathLike[str], labels: Sequence[str]) -> LossMatrix:
     table = read_table(path)
     wanted, found = [str(label) for label in labels], table.columns[1:]
     _require_labels(table.columns[0], found, wanted, table.name)
-    actions = cell.text(table.frame[table.columns[0]])
+    actions = table.column(table.columns[0]).text
     _require_actions(actions.tolist(), table.name)
     losses = np.column_stack([_losses(table, label) for label in wanted])
     return LossMatrix(losses, wanted, actions.astype(str))
@@ -81,7 +80,7 @@ def _require_actions(actions: list[str | None], source: str) -> None:
 
 
 def _losses(table: Table, label: str) -> Array:
-    values, _ = cell.numbers(table.frame[label])
+    values = table.column(label).numbers
     if np.isnan(values).any():
         row = int(np.flatnonzero(np.isnan(values))[0])
         found = table.frame[label].iloc[row]

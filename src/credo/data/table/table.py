@@ -10,7 +10,7 @@ import io
 import re
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import islice
 from os import PathLike
@@ -25,10 +25,8 @@ from pandas.api import types
 
 from credo.data.error import TableError
 from credo.data.packed import UnpackedTooLarge, unpacked
-from credo.data.table import cell
-from credo.data.table.cell import MISSING_MARKERS
+from credo.data.table.cell import MAX_NUMBER, MISSING_MARKERS, Cells, number_style
 from credo.data.table.column_name import nearest_names, require_unique
-from credo.data.table.number_style import number_style
 from credo.numerics.array import Array
 
 __all__ = ["NUMBER_SHARE", "SEPARATORS", "Table", "TextTable", "as_table", "read_table"]
@@ -64,6 +62,7 @@ class Table:
     frame: pd.DataFrame
     name: str
     words_of: Callable[[str], list[str]] | None = None
+    _read: dict[str, Cells] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -72,6 +71,18 @@ class Table:
     def columns(self) -> list[str]:
         """The column names, in order."""
         return list(self.frame.columns)
+
+    def column(self, name: str) -> Cells:
+        """Return the cells of a column, which are read at most once.
+
+        Examples
+        --------
+        >>> as_table(pd.DataFrame({"x": ["1", "2.5", "?"]})).column("x").numbers.tolist()
+        [1.0, 2.5, nan]
+        """
+        if name not in self._read:
+            self._read[name] = Cells(self.frame[name])
+        return self._read[name]
 
     def missing_words(self, column: str) -> list[str]:
         """Return the different texts in a column that count as missing, as far as known.
@@ -84,23 +95,31 @@ class Table:
         if self.words_of is not None:
             return self.words_of(column)
         found = (str(value).strip() for value in pd.unique(self.frame[column].dropna()))
-        return [word for word in found if word and word in cell.MISSING_MARKERS]
+        return [word for word in found if word and word in MISSING_MARKERS]
 
     def rows(self, index: ArrayLike) -> "Table":
         """Return the table of the rows at ``index``: positions, or one truth value per row."""
         index = np.asarray(index)
         positions = np.flatnonzero(index) if index.dtype == bool else index
-        return Table(self.frame.iloc[positions].reset_index(drop=True), self.name)
+        if np.array_equal(positions, np.arange(len(self))):
+            return Table(self.frame, self.name, _read=self._read)
+        frame = self.frame.iloc[positions].reset_index(drop=True)
+        read = {
+            name: cells.rows(frame[name], positions)
+            for name, cells in self._read.items()
+            if cells.has_words
+        }
+        return Table(frame, self.name, _read=read)
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of the column names and of every cell, in hexadecimal."""
         digest = sha256()
         for name in self.columns:
+            column = self.column(name).held()
             digest.update(repr((name, len(self))).encode())
-            values, is_text = cell.numbers(self.frame[name])
-            digest.update(values.astype("<f8").tobytes())
-            if is_text.any():
-                digest.update(repr(cell.text(self.frame[name]).tolist()).encode())
+            digest.update(column.numbers.astype("<f8", copy=False).tobytes())
+            if column.has_text:
+                digest.update(repr(column.text.tolist()).encode())
         return digest.hexdigest()
 
 
@@ -273,30 +292,38 @@ def _checked(
         )
     frame = frame.set_axis(names, axis=1)
     columns = {
-        column: frame[column] if column in text_columns else _column(frame[column], name, place)
+        column: Cells(frame[column])
+        if column in text_columns
+        else _column(frame[column], name, place)
         for column in names
     }
-    return Table(pd.DataFrame(columns), name)
+    frame = pd.DataFrame({column: cells.series for column, cells in columns.items()})
+    read = {
+        column: cells.over(frame[column])
+        for column, cells in columns.items()
+        if cells.has_words
+    }
+    return Table(frame, name, _read=read)
 
 
-def _column(series: "pd.Series[Any]", source: str, place: Place) -> "pd.Series[Any]":
+def _column(series: "pd.Series[Any]", source: str, place: Place) -> Cells:
     """Return a column with its numbers as numbers, after the checks that concern cells.
 
     True and false keep their spelling, in case they are the names of classes.
     """
     _require_plain(series, source)
-    if types.is_datetime64_any_dtype(series.dtype) or types.is_bool_dtype(series.dtype):
-        return series
-    if isinstance(series.dtype, pd.CategoricalDtype):
-        return series
-    values, is_text = cell.numbers(series)
-    n_numbers = int(np.sum(~np.isnan(values)))
-    n_present = n_numbers + int(is_text.sum())
+    cells = Cells(series)
+    if cells.is_date or cells.is_truth or cells.is_category:
+        return cells
+    cells = cells.held()
+    values = cells.numbers
+    n_present = len(values) - cells.n_missing
+    n_numbers = len(values) - int(np.count_nonzero(np.isnan(values)))
     if n_numbers < NUMBER_SHARE * n_present:
-        return series
-    if is_text.any():
-        row = int(np.flatnonzero(is_text)[0])
-        word = str(cell.text(series)[row])
+        return cells
+    if cells.has_text:
+        row = int(np.flatnonzero(cells.is_text)[0])
+        word = str(cells.word(row))
         style = number_style([word])
         cause = f", which has {style}: write 1234.5" if style else ""
         raise TableError(
@@ -306,18 +333,20 @@ def _column(series: "pd.Series[Any]", source: str, place: Place) -> "pd.Series[A
             "missing, or read the column as text."
         )
     _require_size(values, str(series.name), source, place)
-    if n_present == 0 or types.is_numeric_dtype(series.dtype) or cell.is_truth(series):
-        return series
-    return pd.Series(values, index=series.index, name=series.name)
+    if n_present == 0 or cells.is_number or cells.words.are_truth:
+        return cells
+    return Cells(pd.Series(values, index=series.index, name=series.name))
 
 
 def _require_size(values: Array, column: str, source: str, place: Place) -> None:
     """Raise a `TableError` for a number that is infinite, or too large to be squared."""
+    if not (np.abs(values) > MAX_NUMBER).any():
+        return
     for is_wrong, rule, advice in (
         (np.isinf(values), "finite numbers", "correct it, or leave it empty if it is missing"),
         (
-            np.abs(values) > cell.MAX_NUMBER,
-            f"numbers within {cell.MAX_NUMBER:g} of 0",
+            np.abs(values) > MAX_NUMBER,
+            f"numbers within {MAX_NUMBER:g} of 0",
             "change the unit, or leave it empty if it is missing",
         ),
     ):
@@ -334,10 +363,10 @@ def _require_plain(series: "pd.Series[Any]", source: str) -> None:
     is_odd = types.is_complex_dtype(series.dtype) or types.is_timedelta64_dtype(series.dtype)
     found = str(series.dtype)
     if series.dtype == object:
-        nested = next(
-            (v for v in series if isinstance(v, list | dict | tuple | np.ndarray)), None
-        )
-        is_odd, found = nested is not None, type(nested).__name__
+        kinds = set(map(type, series.to_numpy()))
+        is_odd = any(issubclass(kind, _NESTED) for kind in kinds)
+        nested = next((v for v in series if isinstance(v, _NESTED)), None) if is_odd else None
+        found = type(nested).__name__
     if is_odd:
         raise TableError(
             f"column {series.name!r} of {source} must hold numbers, text or dates; found "

@@ -11,12 +11,10 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pandas.api import types
 
 from credo.data.error import TableError
-from credo.data.table import cell
+from credo.data.table.cell import MIN_SPREAD, Cells, number_style, varies
 from credo.data.table.column_name import quoted, require_column
-from credo.data.table.number_style import number_style
 from credo.data.table.table import Table, as_table
 from credo.numerics.array import Array
 
@@ -39,27 +37,18 @@ MIN_CLASS_ROWS = 3
 """One row of each class to test on, and two to learn from in turn."""
 
 
-def is_class_column(series: pd.Series[Any], values: Array, is_text: NDArray[np.bool_]) -> bool:
+def is_class_column(column: Cells) -> bool:
     """Whether a column names classes: text, true and false, categories, or two numbers.
-
-    Parameters
-    ----------
-    series
-        The column.
-    values, is_text
-        What `credo.data.table.cell.numbers` says of it.
 
     Examples
     --------
-    >>> column = pd.Series([0, 1, 1, 0])
-    >>> is_class_column(column, *cell.numbers(column))
+    >>> is_class_column(Cells(pd.Series([0, 1, 1, 0])))
     True
     """
-    is_named = types.is_bool_dtype(series.dtype) or isinstance(
-        series.dtype, pd.CategoricalDtype
-    )
-    is_pair = len(np.unique(values[~np.isnan(values)])) == 2 and cell.varies(values)
-    return bool(is_named or is_text.any() or is_pair)
+    if column.is_truth or column.is_category or column.has_text:
+        return True
+    values = column.numbers
+    return len(np.unique(values[~np.isnan(values)])) == 2 and varies(values)
 
 
 def require_classes(labels: NDArray[np.str_], name: str, source: str) -> None:
@@ -151,14 +140,10 @@ def prepare_target(table: Any, name: str, task: Task = "auto") -> Target:
     """
     table = as_table(table)
     require_column(name, table.columns, table.name, argument="target")
-    series = table.frame[name]
-    _require_no_dates(series, name, table)
-    values, is_text = cell.numbers(series)
-    if task == "classification" or (
-        task == "auto" and is_class_column(series, values, is_text)
-    ):
+    _require_no_dates(table, name)
+    if task == "classification" or (task == "auto" and is_class_column(table.column(name))):
         return _class_target(table, name, task)
-    return _number_target(table, name, values, is_text)
+    return _number_target(table, name)
 
 
 def known_outcomes(table: Table, name: str, has_classes: bool) -> Target:
@@ -178,31 +163,28 @@ def known_outcomes(table: Table, name: str, has_classes: bool) -> Target:
     array([2.5])
     """
     require_column(name, table.columns, table.name, argument="target")
-    series = table.frame[name]
+    column = table.column(name).held()
+    rows = np.flatnonzero(~column.is_missing)
     if has_classes:
-        words = cell.text(series)
-        rows = np.flatnonzero(~pd.isna(words))
-        return Target(name, words[rows].astype(str), rows, ())
-    values, is_text = cell.numbers(series)
-    if is_text.any():
+        return Target(name, column.text[rows].astype(str), rows, ())
+    if column.has_text:
         raise TableError(
             f"target {name!r} of {table.name} must be a number column; found "
-            f"{quoted(pd.unique(cell.text(series[is_text])), 3)}; leave these cells empty."
+            f"{quoted(pd.unique(column.text[column.is_text]), 3)}; leave these cells empty."
         )
-    rows = np.flatnonzero(~np.isnan(values))
-    return Target(name, values[rows], rows, ())
+    return Target(name, column.numbers[rows], rows, ())
 
 
 def _class_target(table: Table, name: str, task: Task) -> Target:
-    series = table.frame[name]
-    words = cell.text(series)
+    column = table.column(name)
+    words = column.text
     rows = np.flatnonzero(~pd.isna(words))
     labels = words[rows].astype(str)
     _require_some(labels, name, table)
     if task == "auto":
         _require_no_number_style(labels, name, table)
     require_classes(labels, name, table.name)
-    is_number = types.is_numeric_dtype(series.dtype) and not types.is_bool_dtype(series.dtype)
+    is_number = column.is_number and not column.is_truth
     note = (
         f"Target {name!r} has only two values and is predicted as classes; pass "
         "`task='regression'` to predict it as a number."
@@ -211,23 +193,18 @@ def _class_target(table: Table, name: str, task: Task) -> Target:
     return Target(name, labels, rows, _missing_note(table, rows, name) + number_note)
 
 
-def _number_target(
-    table: Table, name: str, values: Array, is_text: NDArray[np.bool_]
-) -> Target:
-    series = table.frame[name]
-    is_named = types.is_bool_dtype(series.dtype) or isinstance(
-        series.dtype, pd.CategoricalDtype
-    )
-    if is_named or is_text.any():
-        found = pd.unique(cell.text(series[is_text] if is_text.any() else series))
-        words = [word for word in found if word is not None]
+def _number_target(table: Table, name: str) -> Target:
+    column = table.column(name).held()
+    if column.is_truth or column.is_category or column.has_text:
+        found = column.text[column.is_text] if column.has_text else column.text
+        words = [word for word in pd.unique(found) if word is not None]
         raise TableError(
             f"target {name!r} of {table.name} must be a number column; found "
             f"{quoted(words, 3)}; choose a column of numbers, or pass "
             "`task='classification'`."
         )
-    rows = np.flatnonzero(~np.isnan(values))
-    y = values[rows]
+    rows = np.flatnonzero(~column.is_missing)
+    y = column.numbers[rows]
     _require_some(y, name, table)
     _require_variety(y, name, table)
     return Target(name, y, rows, _missing_note(table, rows, name) + _few_note(y, name))
@@ -258,8 +235,8 @@ def _few_note(y: Array, name: str) -> tuple[str, ...]:
     return (note,) if is_code else ()
 
 
-def _require_no_dates(series: pd.Series[Any], name: str, table: Table) -> None:
-    if types.is_datetime64_any_dtype(series.dtype):
+def _require_no_dates(table: Table, name: str) -> None:
+    if table.column(name).is_date:
         raise TableError(
             f"target {name!r} of {table.name} must be a number or a class column; found dates; "
             "write the days since a fixed date instead."
@@ -291,8 +268,8 @@ def _require_variety(y: Array, name: str, table: Table) -> None:
             f"target {name!r} of {table.name} must vary; found {y[0]:g} in all {len(y):,} "
             "rows; choose another target, for there is nothing to learn."
         )
-    if not cell.varies(y):
+    if not varies(y):
         raise TableError(
             f"target {name!r} of {table.name} must have a range of at least "
-            f"{cell.MIN_SPREAD:g}; found a range of {np.ptp(y):g}; change the unit."
+            f"{MIN_SPREAD:g}; found a range of {np.ptp(y):g}; change the unit."
         )

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-import pandas as pd
 
-from credo.data.table import cell
 from credo.data.table.column_name import quoted
 from credo.data.table.columns import TableSchema
+from credo.data.table.gap import sentinels
 from credo.data.table.preparation import TablePreparation
-from credo.data.table.sentinel import sentinels
 from credo.data.table.table import Table
 from credo.data.table.target import Target
 
@@ -74,30 +72,29 @@ class DataSummary:
         cls, table: Table, target: Target, schema: TableSchema, preparation: TablePreparation
     ) -> Self:
         """Return the summary of a table whose training rows gave the preparation."""
-        frame = table.rows(target.rows).frame
+        rows = table.rows(target.rows)
         n_missing = {
-            column.name: int(cell.is_missing(frame[column.name]).sum())
-            for column in schema.columns
+            column.name: rows.column(column.name).n_missing for column in schema.columns
         }
         return cls(
             name=table.name,
             target=target.name,
-            n_rows=len(frame),
+            n_rows=len(rows),
             n_train=preparation.n_rows,
-            n_test=len(frame) - preparation.n_rows,
+            n_test=len(rows) - preparation.n_rows,
             schema=schema,
             n_missing={name: n for name, n in n_missing.items() if n},
             notes=target.notes + preparation.notes,
             fingerprint=table.fingerprint(),
             n_target_values=len(np.unique(target.y)),
-            sentinel_notes=tuple(_sentinel_notes(frame, target, schema)),
+            sentinel_notes=tuple(_sentinel_notes(rows, target, schema)),
         )
 
 
-def _sentinel_notes(frame: pd.DataFrame, target: Target, schema: TableSchema) -> Iterator[str]:
+def _sentinel_notes(rows: Table, target: Target, schema: TableSchema) -> Iterator[str]:
     """Yield what was noticed in the columns of numbers, and in a target of numbers."""
     columns = {
-        column.name: cell.numbers(frame[column.name])[0]
+        column.name: rows.column(column.name).numbers
         for column in schema.columns
         if column.kind == "number"
     }

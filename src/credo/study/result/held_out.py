@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.data.table.training_range import TrainingRange
+from credo.data.table.table_input import TrainingRange
 from credo.distributions.distribution import Distribution
 from credo.distributions.estimate import Estimate, sample_mean
 from credo.study.split import Split

@@ -21,12 +21,12 @@ from credo.data.table.preparation import PreparedTable, TablePreparation
 from credo.data.table.table_input import (
     TableInput,
     TablePrediction,
+    TrainingRange,
     named_inputs,
     prepared_rows,
     require_whole_text,
     trial_rows,
 )
-from credo.data.table.training_range import TrainingRange
 from credo.decisions.decision import Decision, decide
 from credo.decisions.loss_matrix import LossMatrix
 from credo.distributions.categorical import Categorical

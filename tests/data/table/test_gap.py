@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from credo.data.table.sentinel import sentinels
+from credo.data.table.gap import sentinels
 
 RNG = np.random.default_rng(0)
 AGES = RNG.integers(18, 80, 50).astype(float)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from credo.data.table.preparation import PreparedTable
-from credo.data.table.training_range import TrainingRange
+from credo.data.table.table_input import TrainingRange
 
 
 @pytest.mark.parametrize(
