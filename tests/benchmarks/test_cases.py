@@ -22,7 +22,7 @@ SIZES = {
     "SIZE": 6,
     "CHUNK": 50,
 }
-IN_NEW_PROCESSES = {"cold", "stream", "whole_job"}
+IN_NEW_PROCESSES = {"cold", "commands", "stream", "whole_job"}
 OF_WHOLE_NETWORKS = {"network_files", "network_query", "network_rows"}
 
 
