@@ -20,14 +20,13 @@ from pathlib import Path
 from statistics import geometric_mean
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
 from benchmarks.store import ROOT, commit, machine, store
 
-__all__ = ["Pair", "Tree", "compared", "main", "summary"]
+__all__ = ["Pair", "Tree", "compared", "line", "main", "summary"]
 
 PROCESS = Path(__file__).with_name("tree_process.py")
+
+HEAD = f"{'before':>10} {'after':>10} {'ratio':>7} {'runs':>5}  benchmark, case, contender"
 
 MEAN_AT_MOST, EACH_AT_MOST = 1.02, 1.10
 
@@ -70,14 +69,16 @@ def main(arguments: list[str] | None = None) -> None:
         parser.error(f"names must be benchmarks; found {unknown}. Choose from {known}.")
     if chosen.store and chosen.names:
         parser.error("only a run of all benchmarks is stored; leave out the names or --store.")
-    console, facts, pairs = Console(), machine(), []
+    facts, pairs = machine(), []
+    print(HEAD)
     with tempfile.TemporaryDirectory() as scratch:
         before, after = (Tree(tree, Path(scratch), chosen.clock) for tree in trees)
         for name in chosen.names or known:
-            found = list(compared(name, before, after, chosen.runs))
-            console.print(table(name, found))
-            pairs.extend(found)
-    console.print("\n".join(summary(pairs)))
+            for pair in compared(name, before, after, chosen.runs):
+                pairs.append(pair)
+                # A whole run takes long: each line is shown as it comes.
+                print(line(pair), flush=True)
+    print("\n".join(summary(pairs)))
     if chosen.store:
         run = {
             "commit": commit(trees[1]),
@@ -86,7 +87,7 @@ def main(arguments: list[str] | None = None) -> None:
             "machine": facts,
             "pairs": [asdict(pair) for pair in pairs],
         }
-        console.print(f"stored in {store('before_after', run).name}")
+        print(f"stored in {store('before_after', run).name}")
 
 
 def case_files(*trees: Path) -> dict[str, Path]:
@@ -183,30 +184,22 @@ def by_turns(pair: Pair, old: TreeProcess, new: TreeProcess, runs: int) -> Pair:
     return replace(pair, before=before, after=after, runs=len(found["after"]))
 
 
-def table(name: str, pairs: Sequence[Pair]) -> Table:
-    """Return a table for people: seconds before and after, and their ratio."""
-    shown = Table(title=name)
-    for column in ("case", "contender"):
-        shown.add_column(column)
-    for column in ("before", "after", "ratio", "runs"):
-        shown.add_column(column, justify="right", no_wrap=True)
-    for pair in pairs:
-        if not pair.problem:
-            numbers = f"{pair.before:.4g} {pair.after:.4g} {pair.ratio:.3f} {pair.runs}"
-            shown.add_row(pair.case, pair.contender, *numbers.split())
-    return shown
+def line(pair: Pair) -> str:
+    """Return a line of the table below `HEAD`."""
+    if pair.problem:
+        return f"not compared: {_name(pair)}: {pair.problem}"
+    numbers = f"{pair.before:10.4g} {pair.after:10.4g} {pair.ratio:7.3f} {pair.runs:5}"
+    return f"{numbers}  {_name(pair)}"
 
 
 def summary(pairs: Sequence[Pair]) -> list[str]:
-    """Return sentences: what was not compared, the mean ratio, and ratios above the bound."""
-    lines = [f"not compared: {_name(pair)}: {pair.problem}" for pair in pairs if pair.problem]
+    """Return sentences: the mean of the ratios, and those that are above their bound."""
     ratios = {_name(pair): pair.ratio for pair in pairs if not pair.problem}
     if not ratios:
-        return lines
+        return ["no contender could be compared"]
     mean, worst = geometric_mean(ratios.values()), max(ratios.values())
     slower = {name: ratio for name, ratio in ratios.items() if ratio > EACH_AT_MOST}
     return [
-        *lines,
         *(f"slower: {name}: {ratio:.3f}" for name, ratio in slower.items()),
         f"geometric mean of {len(ratios)} ratios: {mean:.3f}, {_said(mean, MEAN_AT_MOST)}",
         f"largest ratio: {worst:.3f}, {_said(worst, EACH_AT_MOST)}",

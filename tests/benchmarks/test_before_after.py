@@ -7,7 +7,7 @@ from textwrap import dedent
 from types import SimpleNamespace
 
 import pytest
-from benchmarks.before_after import Pair, Tree, compared, main, summary
+from benchmarks.before_after import Pair, Tree, compared, line, main, summary
 from benchmarks.harness import Case, Contender
 
 from benchmarks import before_after, store, tree_process
@@ -102,7 +102,7 @@ def test_what_is_in_one_tree_only_or_fails_is_named(trees, tmp_path):
     assert problems["credo, only after"] == "not before: no such contender"
     assert problems["credo, only before"] == "not after: no such contender"
     assert problems["fails"] == "not before: ZeroDivisionError: division by zero"
-    assert sum("not compared: sleep, rest" in line for line in summary(found)) == 3
+    assert sum("not compared: sleep, rest" in line(pair) for pair in found) == 3
 
 
 def test_a_benchmark_that_one_tree_lacks_is_run_in_both(trees, tmp_path):
@@ -116,6 +116,7 @@ def test_a_benchmark_that_no_tree_can_load_is_named(trees, tmp_path):
     write(after / "benchmarks" / "cases" / "broken.py", "import no_such_module")
     (pair,) = compared("broken", Tree(before, tmp_path), Tree(after, tmp_path), runs=2)
     assert pair.problem.count("No module named 'no_such_module'") == 2
+    assert summary([pair]) == ["no contender could be compared"]
 
 
 def test_the_mean_of_ratios_is_geometric_and_each_above_its_bound_is_named():
