@@ -28,7 +28,7 @@ COMMANDS = {
     "compare": "compare number.csv --target resistance",
     "demo": "demo --folder demo",
     "query": "query asia.bif --of lung --given smoke=yes",
-    "query of rows": "query asia.bif --data rows.csv --out answers.csv",
+    "query of rows": "query asia.bif --data rows.csv --of lung --out answers.csv",
     "network info": "network info asia.bif",
     "network convert": "network convert asia.bif asia.xmlbif",
     "network draw": "network draw asia.bif --out asia.svg",

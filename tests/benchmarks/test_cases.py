@@ -72,3 +72,9 @@ def test_the_start_of_every_command_is_measured():
     for name in [*plain, *nested]:
         words = [m for m in measured if m.startswith(f"{name} ") and "--help" not in m]
         assert words, name
+
+
+@pytest.mark.slow
+def test_every_measured_command_succeeds():
+    outcome = run_case(replace(commands.CASES[0], repeats=1))
+    assert len(outcome.results) == len(commands.COMMANDS)
