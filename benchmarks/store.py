@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_info
 from benchmarks.harness import Outcome
 from benchmarks.source import sources
 
-__all__ = ["RESULTS", "commit", "machine", "record", "store"]
+__all__ = ["RESULTS", "ROOT", "commit", "machine", "record", "store"]
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
@@ -75,20 +75,19 @@ def machine() -> dict[str, Any]:
     }
 
 
-def commit() -> str:
+def commit(root: Path = ROOT) -> str:
     """Return the short commit, with a plus sign if tracked files have changed since."""
     try:
-        name = _git("rev-parse", "--short", "HEAD")
-        return (
-            f"{name}+" if _git("status", "--porcelain", "--untracked-files=no", "src") else name
-        )
+        name = _git(root, "rev-parse", "--short", "HEAD")
+        changed = _git(root, "status", "--porcelain", "--untracked-files=no", "src")
+        return f"{name}+" if changed else name
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
 
 
-def _git(*arguments: str) -> str:
+def _git(root: Path, *arguments: str) -> str:
     answer = subprocess.run(
-        ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True
+        ["git", *arguments], cwd=root, capture_output=True, text=True, check=True
     )
     return answer.stdout.strip()
 

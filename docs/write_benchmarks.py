@@ -3,6 +3,7 @@
 import json
 import runpy
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Any
 
 __all__ = ["page", "read_results"]
@@ -40,6 +41,9 @@ def page(benchmarks: list[dict[str, Any]], root: Path = ROOT) -> str:
     for benchmark in benchmarks:
         run = benchmark["runs"][-1]
         parts.append(f"## {benchmark['benchmark']}\n")
+        if "pairs" in run:
+            parts.append(_before_after(run))
+            continue
         parts.extend(_case(case) for case in run["cases"])
         parts.append(f"*{_machine(run)}*\n")
         if is_stale(run, root):
@@ -61,6 +65,26 @@ def _case(case: dict[str, Any]) -> str:
             for goal, is_reached in case["goals"].items()
         ),
         *(f"Not installed, so not run: {name}.\n" for name in case["absent"]),
+    ]
+    return "\n".join(lines)
+
+
+def _before_after(run: dict[str, Any]) -> str:
+    """Return the table of a comparison of two commits, which no later change makes stale."""
+    both = [pair for pair in run["pairs"] if not pair["problem"]]
+    ratios = [pair["after"] / pair["before"] for pair in both]
+    lines = [
+        f"**Seconds at {run['before']} and at {run['commit']}, which ran by turns**\n",
+        "| benchmark | case | contender | before | after | ratio | runs |",
+        f"|---|---|---|{'---:|' * 4}",
+        *(
+            f"| {pair['benchmark']} | {pair['case']} | {pair['contender']} "
+            f"| {pair['before']:.3g} | {pair['after']:.3g} | {ratio:.2f} | {pair['runs']} |"
+            for pair, ratio in zip(both, ratios, strict=True)
+        ),
+        f"\nThe geometric mean of the ratios is {geometric_mean(ratios):.3f}, "
+        f"the largest {max(ratios):.3f}.\n",
+        f"*{_machine(run)}*\n",
     ]
     return "\n".join(lines)
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import ast
+import re
 import sys
 import warnings
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
-from pkgutil import get_data
 from types import MappingProxyType
 from typing import Any
 
 __all__ = ["public_names", "stub_lines"]
+
+
+# Python's own parser would take longer to load than all the rest of ``import credo``.
+_LINE = re.compile(r"^from (\S+) import (?:\(\s*)?(\w+) as (\w+)", re.MULTILINE)
 
 
 @cache
@@ -21,15 +24,8 @@ def stub_lines(package: str, stub: str = "__init__.pyi") -> Mapping[str, tuple[s
 
     A line is such as ``from credo.numerics.array import Array as Array``.
     """
-    tree = ast.parse(get_data(package, stub) or b"")
-    return MappingProxyType(
-        {
-            alias.asname or alias.name: (str(line.module), alias.name)
-            for line in tree.body
-            if isinstance(line, ast.ImportFrom)
-            for alias in line.names
-        }
-    )
+    lines = _LINE.findall(_text(package, stub))
+    return MappingProxyType({name: (module, there) for module, there, name in lines})
 
 
 def public_names(
@@ -82,3 +78,11 @@ def _found(package: str, module: str, name: str) -> Any:
         return import_module(f"{module}.{name}")
     holder = import_module(module)
     return getattr(holder, name) if name in dir(holder) else import_module(f"{module}.{name}")
+
+
+def _text(package: str, file: str) -> str:
+    """Return what a file beside a package holds, also if the package is in an archive."""
+    module = import_module(package)
+    loader: Any = module.__loader__
+    beside = str(module.__file__).removesuffix("__init__.py")
+    return str(loader.get_data(beside + file), encoding="utf-8")

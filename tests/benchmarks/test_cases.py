@@ -5,11 +5,12 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 import pytest
-from benchmarks.cases import whole_job
+from benchmarks.cases import commands, whole_job
 from benchmarks.harness import run_case
 from benchmarks.linear_data import linear_data
 
 from benchmarks import cases
+from credo.app.cli.command_line import command_line
 
 NAMES = sorted(module.name for module in iter_modules(cases.__path__))
 SIZES = {
@@ -22,7 +23,7 @@ SIZES = {
     "SIZE": 6,
     "CHUNK": 50,
 }
-IN_NEW_PROCESSES = {"cold", "stream", "whole_job"}
+IN_NEW_PROCESSES = {"cold", "commands", "stream", "whole_job"}
 OF_WHOLE_NETWORKS = {"network_files", "network_query", "network_rows"}
 
 
@@ -61,3 +62,19 @@ def test_benchmarks_of_new_processes_make_their_data_at_toy_size(monkeypatch):
     assert whole_job.wide_table(8, 40).read_text().count("\n") == 9
     found = toy("stream", monkeypatch).stream(100)
     assert found["error"] < 1.0
+
+
+def test_the_start_of_every_command_is_measured():
+    groups = {name: getattr(c, "commands", None) for name, c in command_line.commands.items()}
+    plain = [name for name, parts in groups.items() if not parts]
+    nested = [f"{name} {part}" for name, parts in groups.items() for part in parts or ()]
+    measured = tuple(commands.COMMANDS.values())
+    for name in [*plain, *nested]:
+        words = [m for m in measured if m.startswith(f"{name} ") and "--help" not in m]
+        assert words, name
+
+
+@pytest.mark.slow
+def test_every_measured_command_succeeds():
+    outcome = run_case(replace(commands.CASES[0], repeats=1))
+    assert len(outcome.results) == len(commands.COMMANDS)
