@@ -37,6 +37,7 @@ from credo.inference.discrete.textbook.strong_elimination import (
 )
 from credo.inference.discrete.textbook.variable_elimination import Elimination as Elimination
 from credo.inference.discrete.textbook.variable_elimination import eliminate as eliminate
+from credo.inference.engine.draws import Draws as Draws
 from credo.inference.engine.engine import ConvergenceWarning as ConvergenceWarning
 from credo.inference.engine.engine import Engine as Engine
 from credo.inference.engine.engine import Inference as Inference
