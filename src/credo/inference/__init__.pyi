@@ -41,6 +41,7 @@ from credo.inference.discrete.textbook.variable_elimination import (
 from credo.inference.discrete.textbook.variable_elimination import (
     explain_elimination as explain_elimination,
 )
+from credo.inference.engine.draws import Draws as Draws
 from credo.inference.engine.engine import ConvergenceWarning as ConvergenceWarning
 from credo.inference.engine.engine import Engine as Engine
 from credo.inference.engine.engine import Inference as Inference

@@ -42,6 +42,7 @@ MOST_CELLS = 1 << 29
 """Cells that a Parquet file may have; more would take above four gigabytes."""
 
 Place = Callable[[int], str]
+_NESTED = (list, dict, tuple, np.ndarray)
 
 
 @dataclass(frozen=True, eq=False)

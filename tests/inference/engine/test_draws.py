@@ -1,0 +1,108 @@
+"""Draws: their table, weights against many equal draws, and what ArviZ takes."""
+
+import numpy as np
+import pytest
+
+from credo.inference.engine import markov_chain
+from credo.inference.engine.draws import Draws
+from naive import peer
+
+RNG = np.random.default_rng(0)
+DRAWS = Draws(
+    {"level": RNG.normal(2.0, 3.0, (4, 400)), "slope": RNG.standard_t(3, (4, 400, 2, 3))}
+)
+
+
+def test_the_table_has_a_row_for_each_number() -> None:
+    table = DRAWS.summary(coverage=0.8)
+    slopes = [f"slope[{i}, {j}]" for i in range(2) for j in range(3)]
+    assert list(table.index) == ["level", *slopes]
+    one = DRAWS["slope"][:, :, 1, 2]
+    row = table.loc["slope[1, 2]"]
+    expected = {
+        "mean": one.mean(),
+        "sd": one.std(ddof=1),
+        "low": np.quantile(one, 0.1),
+        "high": np.quantile(one, 0.9),
+        "mean_error": markov_chain.mean_error(one),
+        "sd_error": markov_chain.sd_error(one),
+        "effective_draws": markov_chain.effective_draws(one),
+        "tail_effective_draws": markov_chain.tail_effective_draws(one),
+        "r_hat": markov_chain.r_hat(one),
+    }
+    assert list(table.columns) == list(expected)
+    for name, value in expected.items():
+        assert row[name] == pytest.approx(float(value), rel=1e-12), name
+    assert "slope[1, 2]" in DRAWS._repr_html_()
+
+
+def test_weights_of_two_are_draws_twice() -> None:
+    x = RNG.normal(size=(1, 50))
+    twice = np.concatenate([x, x[:, :20]], axis=1)
+    logs = np.log(np.where(np.arange(50) < 20, 2.0, 1.0))[None] - 700.0
+    weighted, repeated = Draws({"x": x}, logs), Draws({"x": twice})
+    assert weighted.mean("x") == pytest.approx(repeated.mean("x"))
+    moment = np.square(twice - twice.mean()).mean()
+    worth = weighted.effective_draws("x")
+    assert float(worth) == pytest.approx(70**2 / (20 * 4 + 30))
+    assert weighted.sd("x") ** 2 == pytest.approx(moment * worth / (worth - 1))
+    assert weighted.quantile("x", 0.3) == np.quantile(twice, 0.3, method="inverted_cdf")
+    assert np.isnan(weighted.r_hat("x"))
+
+
+def test_errors_of_weighted_draws_are_the_spread_of_repetitions() -> None:
+    n, repeats = 500, 300
+    x = RNG.normal(size=(repeats, n))
+    logs = 0.8 * x
+    each = [Draws({"x": x[i][None]}, logs[i][None]) for i in range(repeats)]
+    means = np.array([float(draws.mean("x")) for draws in each])
+    assert means.mean() == pytest.approx(0.8, abs=0.03)
+    told = np.mean([float(draws.mean_error("x")) for draws in each])
+    assert told == pytest.approx(means.std(), rel=0.15)
+    spread = np.std([float(draws.sd("x")) for draws in each])
+    assert np.mean([float(draws.sd_error("x")) for draws in each]) == pytest.approx(
+        spread, rel=0.2
+    )
+
+
+def test_resampled_draws_follow_the_weights() -> None:
+    values, logs = np.arange(3.0)[None], np.log([[0.2, 0.3, 0.5]])
+    picked = Draws({"x": values}, logs).resampled(100_000, np.random.default_rng(1))
+    share = np.bincount(picked.pooled("x").astype(int)) / 100_000
+    np.testing.assert_allclose(share, [0.2, 0.3, 0.5], atol=0.006)
+
+
+def test_a_warm_up_is_left_out_and_chains_are_joined() -> None:
+    late = DRAWS.after(100)
+    assert (late.n_chains, late.n_draws) == (4, 300)
+    np.testing.assert_array_equal(late["slope"], DRAWS["slope"][:, 100:])
+    parts = [Draws({"x": np.full((1, 5), i)}, np.full((1, 5), -i)) for i in (0.0, 1.0)]
+    both = Draws.joined(parts)
+    assert both.n_chains == 2
+    assert both.log_weight is not None
+    np.testing.assert_array_equal(both["x"][:, 0], [0.0, 1.0])
+    assert both.mean("x") == pytest.approx(np.exp(-1) / (1 + np.exp(-1)))
+
+
+def test_axes_and_names_are_asked_for() -> None:
+    with pytest.raises(ValueError, match="share the axes"):
+        Draws({"x": np.zeros((2, 5)), "y": np.zeros((2, 6))})
+    with pytest.raises(ValueError, match="share the axes"):
+        Draws({"x": np.zeros(5)})
+    with pytest.raises(KeyError, match="level"):
+        DRAWS["levle"]
+
+
+@pytest.mark.comparison
+def test_arviz_takes_them_and_finds_the_same() -> None:
+    arviz = peer("arviz")
+    handed = DRAWS.to_arviz()
+    table = DRAWS.summary()
+    r_hat = arviz.rhat(handed)
+    found = np.asarray(r_hat["slope"] if "slope" in r_hat else r_hat["posterior"]["slope"])
+    np.testing.assert_allclose(found.ravel(), table["r_hat"].iloc[1:], rtol=1e-8)
+
+
+def test_weights_have_no_place_in_arviz() -> None:
+    with pytest.raises(ValueError, match="count alike"):
+        Draws({"x": np.zeros((1, 4))}, np.zeros((1, 4))).to_arviz()
