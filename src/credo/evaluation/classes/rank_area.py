@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import optimize, special
+from scipy import special
 
 from credo.distributions.parameter import probability
 from credo.numerics.array import Array, as_float
@@ -180,6 +181,6 @@ def _newcombe_interval(
         return (area - truth) ** 2 - z**2 * truth * (1.0 - truth) * pairs
 
     ends = 1e-12, 1.0 - 1e-12
-    low = optimize.brentq(excess, ends[0], min(area, ends[1])) if area > 0 else 0.0
-    high = optimize.brentq(excess, max(area, ends[0]), ends[1]) if area < 1 else 1.0
+    low = scipy.optimize.brentq(excess, ends[0], min(area, ends[1])) if area > 0 else 0.0
+    high = scipy.optimize.brentq(excess, max(area, ends[0]), ends[1]) if area < 1 else 1.0
     return float(low), float(high)
