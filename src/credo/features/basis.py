@@ -1,4 +1,7 @@
-"""What a basis is: fixed functions of the inputs, placed once on the training inputs."""
+"""What a basis is: fixed functions of the inputs, placed once on the training inputs.
+
+And what it is placed on: distinct rows, and how far their columns spread.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 from credo import features
 from credo.numerics.array import Array, as_float
 
-__all__ = ["MAX_COLUMNS", "Basis", "ConcatenatedBasis", "n_distinct"]
+__all__ = [
+    "MAX_COLUMNS",
+    "Basis",
+    "ConcatenatedBasis",
+    "column_spread",
+    "distinct_rows",
+    "n_distinct",
+]
 
 MAX_COLUMNS = 5000
 
@@ -185,6 +195,41 @@ class ConcatenatedBasis(Basis):
 def n_distinct(X: Array) -> list[int]:
     """Return the number of distinct values in each column."""
     return [len(np.unique(column)) for column in X.T]
+
+
+def column_spread(X: Array, constant: float) -> Array:
+    """Return the standard deviation of each column, and ``constant`` where nothing varies.
+
+    Columns whose squares are below the range of floats count as constant too.
+
+    Examples
+    --------
+    >>> column_spread(np.array([[1.0, 0.1, 1e-200], [3.0, 0.1, -1e-200]]), 1.0)
+    array([1., 1., 1.])
+    """
+    spread = X.std(axis=0)
+    # The deviation of equal numbers can be a rounding error above zero.
+    return np.where((np.ptp(X, axis=0) > 0) & (spread > 0), spread, constant)
+
+
+def distinct_rows(X: Array, weight: Array | None = None) -> Array:
+    """Return each row that carries weight once, in an order that depends on values alone.
+
+    A basis placed on these does not change when a row is repeated, weighted or moved.
+
+    Examples
+    --------
+    >>> distinct_rows(np.array([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0]])).shape
+    (2, 2)
+    """
+    rows = X if weight is None else X[weight > 0]
+    if rows.shape[1] == 0 or len(rows) < 2:
+        return rows
+    # Sorting one number per row is much faster than sorting rows.
+    mixing = np.random.default_rng(0).uniform(1.0, 2.0, rows.shape[1])
+    spread = np.abs(rows).max(axis=0)
+    keys = (rows * (mixing / np.where(spread > 0, spread, 1.0))).sum(axis=1)
+    return np.asarray(rows[np.unique(keys, return_index=True)[1]])
 
 
 def _parts(basis: Basis) -> tuple[Basis, ...]:

@@ -8,8 +8,7 @@ from typing import Annotated, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from credo.features.basis import Basis
-from credo.features.placement import column_spread
+from credo.features.basis import Basis, column_spread
 from credo.numerics.array import Array, as_float
 from credo.numerics.example import Example
 from credo.numerics.form import SMALLEST, Form

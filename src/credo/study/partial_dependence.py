@@ -24,7 +24,7 @@ from credo.data.table.table_input import named_inputs
 from credo.distributions.categorical import Categorical
 from credo.distributions.estimate import Estimate
 from credo.distributions.predictive import Predictive
-from credo.features.placement import column_spread
+from credo.features.basis import column_spread
 from credo.numerics.array import Array
 from credo.numerics.linear.distance import squared_distances
 

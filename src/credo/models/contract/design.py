@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from credo.features.basis import Basis
-from credo.features.placement import distinct_rows
+from credo.features.basis import Basis, distinct_rows
 from credo.models.contract.inputs import require_moderate, validated
 from credo.numerics.array import Array
 
