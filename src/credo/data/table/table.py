@@ -17,7 +17,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
@@ -271,8 +270,10 @@ def _require_few_cells(path: Path) -> None:
 def _pandas_frame(source: Any) -> pd.DataFrame:
     if isinstance(source, pd.DataFrame):
         return source.reset_index(drop=True)
+    # Files and frames of pandas are read without it.
+    other_frames = importlib.import_module("narwhals.stable.v2")
     try:
-        frame = nw.from_native(source, eager_only=True)
+        frame = other_frames.from_native(source, eager_only=True)
     except TypeError as error:
         raise TypeError(
             f"a table must be a path or a data frame; found {type(source).__name__}; "
