@@ -24,7 +24,7 @@ TERMS = {
     "cutset conditioning": "inference/discrete/exact_inference.py",
     "junction tree": "inference/discrete/exact/plan.py",
     "likelihood weighting": "inference/hybrid/likelihood_weighting.py",
-    "one-hot": "data/table/column_code.py",
+    "one-hot": "data/table/preparation.py",
     "partial dependence": "study/partial_dependence.py",
     "Rao-Blackwellized": "inference/discrete/approximate/gibbs.py",
     "Sugiyama": "plots/layout/layered.py",

@@ -2,7 +2,7 @@
 
 A missing cell is None as text and NaN otherwise. Words such as ``NA``, ``?`` or ``-`` mean
 missing. A column is read once: `Cells` keeps what it found, also for a part of its rows. Text
-that is a number to people, as ``1,234`` or ``$5``, is told by what keeps it from being one.
+that is a number to people, as ``1,234`` or ``$5``, is known by what keeps it from being one.
 """
 
 import re
