@@ -29,6 +29,11 @@ def test_the_front_door_and_the_command_line_study_a_table_alike(numbers, result
     pd.testing.assert_frame_equal(numbers.predict_frame(table), told)
 
 
+def test_a_misspelled_task_is_refused_before_the_table_is_read():
+    with pytest.raises(TableError, match="did you mean 'classification'"):
+        credo.fit("no such file.csv", target="outcome", task="clasification")
+
+
 def test_a_path_a_pandas_frame_and_a_polars_frame_are_the_same_table(csv_file, table):
     quick = {"models": ("linear",), "n_folds": 2}
     studies = [

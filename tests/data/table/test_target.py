@@ -24,6 +24,15 @@ def test_rows_without_a_target_are_left_out_with_a_note():
     assert prepare_target(frame, "x").notes == ()
 
 
+def test_a_task_that_is_not_known_is_refused_with_the_nearest():
+    frame = pd.DataFrame({"y": [0.5, 1.5, 2.5]})
+    assert refused(frame, task="regresion") == (
+        "`task` must be 'auto', 'classification' or 'regression'; found 'regresion'; did you "
+        "mean 'regression'?"
+    )
+    assert "found None; leave it out" in refused(frame, task=None)
+
+
 def test_a_misspelled_target_gets_the_nearest_names():
     message = refused(set_path("concrete"), "strenght")
     assert message == (

@@ -6,7 +6,7 @@ Labels of classes are text, and each class must have enough rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from credo.data.error import TableError
 from credo.data.table.cell import MIN_SPREAD, Cells, number_style, varies
-from credo.data.table.column_name import quoted, require_column
+from credo.data.table.column_name import nearest_names, quoted, require_column
 from credo.data.table.table import Table, as_table
 from credo.numerics.array import Array
 
@@ -27,6 +27,7 @@ __all__ = [
     "known_outcomes",
     "prepare_target",
     "require_classes",
+    "require_task",
 ]
 
 
@@ -138,12 +139,25 @@ def prepare_target(table: Any, name: str, task: Task = "auto") -> Target:
     >>> prepare_target(pd.DataFrame({"z": ["a", "b", "a"] * 3}), "z").y[:2].tolist()
     ['a', 'b']
     """
+    require_task(task)
     table = as_table(table)
     require_column(name, table.columns, table.name, argument="target")
     _require_no_dates(table, name)
     if task == "classification" or (task == "auto" and is_class_column(table.column(name))):
         return _class_target(table, name, task)
     return _number_target(table, name)
+
+
+def require_task(task: object) -> None:
+    """Raise a `TableError` with the nearest name unless ``task`` is one of `Task`."""
+    known = get_args(Task)
+    if task in known:
+        return
+    nearest = nearest_names(task, known, n=1) if isinstance(task, str) else []
+    advice = f"did you mean {nearest[0]!r}?" if nearest else "leave it out to decide by itself."
+    raise TableError(
+        f"`task` must be 'auto', 'classification' or 'regression'; found {task!r}; {advice}"
+    )
 
 
 def known_outcomes(table: Table, name: str, has_classes: bool) -> Target:
