@@ -208,3 +208,24 @@ def test_one_model_or_column_may_be_named_by_itself(table):
     study = credo.fit(table, "outcome", models="linear", ignore="age", n_folds=2)
     assert study.table().index.tolist() == ["constant", "linear", "average"]
     assert "age" not in study.inputs
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        lambda n: [[1, i] for i in range(n)],
+        lambda n: [{i} for i in range(n)],
+        lambda n: [object() for _ in range(n)],
+        lambda n: np.arange(n) + 1j,
+        lambda n: np.where(np.arange(n) == 3, np.inf, 1.0),
+        lambda n: ["1"] * (n - 1) + ["a"],
+    ],
+)
+def test_columns_that_are_ignored_or_extra_may_hold_anything(cells, table, numbers):
+    quick = {"models": "linear", "n_folds": 2}
+    odd = table.assign(odd=cells(len(table)))
+    study = credo.fit(odd, "outcome", ignore="odd", **quick)
+    plain = credo.fit(table, "outcome", **quick)
+    assert_array_equal(study.predict(odd), plain.predict(table))
+    assert_array_equal(numbers.predict(odd), numbers.predict(table))
+    assert numbers.score(odd) == numbers.score(table)

@@ -72,7 +72,7 @@ def compare_table(
     ignore
         Columns that are not used.
     """
-    table = as_table(source)
+    table = as_table(source, is_used=lambda name: name not in ignore)
     wanted = prepare_target(table, target, task)
     require_rows(wanted, table.name)
     require_ignorable(ignore, table, target)

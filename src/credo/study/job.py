@@ -60,8 +60,9 @@ def fit_table(
     on_judged
         Called with what was judged, while the fit to all rows goes on or before it.
     """
-    table = as_table(source)
     settings = settings or FitSettings()
+    ignored = settings.ignore
+    table = as_table(source, is_used=lambda name: name not in ignored)
     wanted = prepare_target(table, target, settings.task)
     require_ignorable(settings.ignore, table, target)
     require_rows(wanted, table.name)

@@ -22,7 +22,6 @@ from credo.data.error import DataError, TableError
 from credo.data.model_file.model_file import save
 from credo.data.output import atomic_file, require_writable
 from credo.data.table.column_name import quoted
-from credo.data.table.table import as_table
 from credo.data.table.target import Task, known_outcomes
 from credo.decisions.decision import Decision
 from credo.decisions.loss_matrix import LossMatrix
@@ -259,7 +258,7 @@ class Study:
         rows
             As of `predict`, with the target as a column; rows without it are left out.
         """
-        table = as_table(rows, text_columns=self.model.preparation.text_columns)
+        table = self.model.preparation.read(rows)
         has_classes = isinstance(self.model, TableClassification)
         target = known_outcomes(table, self.target, has_classes)
         if not len(target.y):

@@ -42,7 +42,13 @@ MOST_CELLS = 1 << 29
 """Cells that a Parquet file may have; more would take above four gigabytes."""
 
 Place = Callable[[int], str]
-_NESTED = (list, dict, tuple, np.ndarray)
+IsUsed = Callable[[str], bool]
+_NESTED = (list, dict, tuple, set, np.ndarray)
+_PLAIN_KINDS = (str, int, float, np.generic, type(None))
+
+
+def _any_column(name: str) -> bool:
+    return True
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +134,7 @@ def read_table(
     path: str | PathLike[str],
     text_columns: Sequence[str] = (),
     present_words: Mapping[str, Collection[str]] | None = None,
+    is_used: IsUsed = _any_column,
 ) -> Table:
     """Return the table in a file; one that breaks a rule raises a `TableError`.
 
@@ -143,6 +150,8 @@ def read_table(
         Columns whose cells are text even where they look like numbers, as postal codes do.
     present_words
         For some columns words that are values there, though elsewhere they mean missing.
+    is_used
+        Whether a column is used, by its name; others may hold anything.
 
     Raises
     ------
@@ -160,7 +169,8 @@ def read_table(
     path = Path(path)
     raw = _file_bytes(path)
     if raw[:4] == b"PAR1":
-        return _checked(_parquet_frame(path), path.name, lambda row: f"row {row + 1}")
+        frame = _parquet_frame(path)
+        return _checked(frame, path.name, lambda row: f"row {row + 1}", (), is_used)
     if raw[:4] == b"PK\x03\x04":
         raise TableError(
             f"{path.name} must be CSV or Parquet; found a zip archive or an Excel workbook; "
@@ -169,11 +179,18 @@ def read_table(
     is_tab_file = ".tsv" in path.suffixes
     content = TextTable.of(raw, path.name, "\t" if is_tab_file else None)
     frame = content.frame(text_columns, present_words)
-    table = _checked(frame, path.name, lambda row: f"line {content.line_of(row)}", text_columns)
+    table = _checked(
+        frame, path.name, lambda row: f"line {content.line_of(row)}", text_columns, is_used
+    )
     return replace(table, words_of=content.missing_words)
 
 
-def as_table(source: Any, name: str = "the table", text_columns: Sequence[str] = ()) -> Table:
+def as_table(
+    source: Any,
+    name: str = "the table",
+    text_columns: Sequence[str] = (),
+    is_used: IsUsed = _any_column,
+) -> Table:
     """Return ``source`` as a checked `Table`.
 
     Parameters
@@ -185,6 +202,8 @@ def as_table(source: Any, name: str = "the table", text_columns: Sequence[str] =
         What messages call a data frame.
     text_columns
         Columns whose cells are text even where they look like numbers.
+    is_used
+        Whether a column is used, by its name; others may hold anything.
 
     Examples
     --------
@@ -194,9 +213,9 @@ def as_table(source: Any, name: str = "the table", text_columns: Sequence[str] =
     if isinstance(source, Table):
         return source
     if isinstance(source, str | PathLike):
-        return read_table(source, text_columns)
+        return read_table(source, text_columns, is_used=is_used)
     frame = _pandas_frame(source)
-    return _checked(frame, name, lambda row: f"row {row + 1}", text_columns)
+    return _checked(frame, name, lambda row: f"row {row + 1}", text_columns, is_used)
 
 
 def _file_bytes(path: Path) -> bytes:
@@ -282,7 +301,11 @@ def _pandas_frame(source: Any) -> pd.DataFrame:
 
 
 def _checked(
-    frame: pd.DataFrame, name: str, place: Place, text_columns: Sequence[str] = ()
+    frame: pd.DataFrame,
+    name: str,
+    place: Place,
+    text_columns: Sequence[str],
+    is_used: IsUsed,
 ) -> Table:
     names = [str(column) for column in frame.columns]
     require_unique(names, name)
@@ -292,12 +315,14 @@ def _checked(
             "that the file was written to the end."
         )
     frame = frame.set_axis(names, axis=1)
-    columns = {
-        column: Cells(frame[column])
-        if column in text_columns
-        else _column(frame[column], name, place)
-        for column in names
-    }
+    columns = {}
+    for column in names:
+        if not is_used(column):
+            columns[column] = Cells(_written(frame[column]))
+        elif column in text_columns:
+            columns[column] = Cells(frame[column])
+        else:
+            columns[column] = _column(frame[column], name, place)
     frame = pd.DataFrame({column: cells.series for column, cells in columns.items()})
     read = {
         column: cells.over(frame[column])
@@ -310,9 +335,12 @@ def _checked(
 def _column(series: "pd.Series[Any]", source: str, place: Place) -> Cells:
     """Return a column with its numbers as numbers, after the checks that concern cells.
 
-    True and false keep their spelling, in case they are the names of classes.
+    True and false keep their spelling, in case they are the names of classes. A span of time
+    is a number of seconds.
     """
     _require_plain(series, source)
+    if types.is_timedelta64_dtype(series.dtype):
+        series = series.dt.total_seconds()
     cells = Cells(series)
     if cells.is_date or cells.is_truth or cells.is_category:
         return cells
@@ -361,7 +389,7 @@ def _require_size(values: Array, column: str, source: str, place: Place) -> None
 
 def _require_plain(series: "pd.Series[Any]", source: str) -> None:
     """Raise a `TableError` for cells that are neither numbers, text, dates nor categories."""
-    is_odd = types.is_complex_dtype(series.dtype) or types.is_timedelta64_dtype(series.dtype)
+    is_odd = types.is_complex_dtype(series.dtype)
     found = str(series.dtype)
     if series.dtype == object:
         kinds = set(map(type, series.to_numpy()))
@@ -373,6 +401,15 @@ def _require_plain(series: "pd.Series[Any]", source: str) -> None:
             f"column {series.name!r} of {source} must hold numbers, text or dates; found "
             f"values of type {found}; write each of their parts as a column of its own."
         )
+
+
+def _written(series: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Return a column that is not used, with text in place of what no table can hold."""
+    is_odd = types.is_complex_dtype(series.dtype) or (
+        series.dtype == object
+        and not all(issubclass(kind, _PLAIN_KINDS) for kind in set(map(type, series)))
+    )
+    return series.map(str) if is_odd else series
 
 
 SEPARATORS = (",", ";", "\t")
