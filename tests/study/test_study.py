@@ -229,3 +229,17 @@ def test_columns_that_are_ignored_or_extra_may_hold_anything(cells, table, numbe
     assert_array_equal(study.predict(odd), plain.predict(table))
     assert_array_equal(numbers.predict(odd), numbers.predict(table))
     assert numbers.score(odd) == numbers.score(table)
+
+
+def test_the_habit_of_passing_x_and_y_gets_a_sentence(table):
+    X = table.drop(columns="outcome")
+    for rows in (X, X.to_numpy()):
+        with pytest.raises(TableError, match="or use TableRegressor or TableClassifier"):
+            credo.fit(rows, table["outcome"])
+
+
+def test_columns_may_be_named_by_numbers(table):
+    numbered = table[["dose", "age", "outcome"]].set_axis([0, 1, 5], axis=1)
+    study = credo.fit(numbered, target=5, ignore=[1], models="linear", n_folds=2)
+    assert (study.target, study.inputs) == ("5", ("0",))
+    assert len(study.predict(numbered)) == len(numbered)

@@ -41,7 +41,7 @@ __all__ = ["Study", "TableScore", "fit"]
 
 def fit(
     data: Any,
-    target: str,
+    target: str | int,
     *,
     task: Task = "auto",
     ignore: Sequence[str] = (),

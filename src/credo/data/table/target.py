@@ -17,6 +17,7 @@ from credo.data.table.cell import MIN_SPREAD, Cells, number_style, varies
 from credo.data.table.column_name import nearest_names, quoted, require_column
 from credo.data.table.table import Table, as_table
 from credo.numerics.array import Array
+from credo.numerics.quotation import MOST_QUOTED, quote
 
 __all__ = [
     "MAX_CLASSES",
@@ -27,6 +28,7 @@ __all__ = [
     "known_outcomes",
     "prepare_target",
     "require_classes",
+    "require_one_name",
     "require_task",
 ]
 
@@ -115,7 +117,7 @@ class Target:
         return self.y.dtype.kind == "U"
 
 
-def prepare_target(table: Any, name: str, task: Task = "auto") -> Target:
+def prepare_target(table: Any, name: Any, task: Task = "auto") -> Target:
     """Return the numbers or classes of target column ``name``, and the rows that have one.
 
     Parameters
@@ -123,7 +125,8 @@ def prepare_target(table: Any, name: str, task: Task = "auto") -> Target:
     table
         A `Table`, a path or a data frame.
     name
-        The target column; it must hold at least two different values.
+        The target column, which may be named by a number where the table does so; it must
+        hold at least two different values.
     task
         Whether it is predicted as classes or as a number. By default text, true and false,
         categories and numbers of only two values are classes.
@@ -140,12 +143,29 @@ def prepare_target(table: Any, name: str, task: Task = "auto") -> Target:
     ['a', 'b']
     """
     require_task(task)
+    require_one_name(name)
     table = as_table(table)
+    name = str(name)
     require_column(name, table.columns, table.name, argument="target")
     _require_no_dates(table, name)
     if task == "classification" or (task == "auto" and is_class_column(table.column(name))):
         return _class_target(table, name, task)
     return _number_target(table, name)
+
+
+def require_one_name(target: object) -> None:
+    """Raise a `TableError` unless ``target`` can be the name of a column."""
+    if isinstance(target, str | int | np.integer) and not isinstance(target, bool):
+        return
+    is_outcome = hasattr(target, "__array__") or len(repr(target)) > MOST_QUOTED
+    found, advice = quote(target), "pass that name as text"
+    if is_outcome:
+        found = f"values of type {type(target).__name__}"
+        advice = (
+            "put them into the table as a column, or use TableRegressor or TableClassifier, "
+            "which learn from X and y"
+        )
+    raise TableError(f"`target` must be the name of one column; found {found}; {advice}.")
 
 
 def require_task(task: object) -> None:
