@@ -99,7 +99,9 @@ def test_scores_of_classes_are_what_they_are_by_definition(classes, clinic_class
     chosen = classes.predict_proba(clinic_classes)[np.arange(len(y)), (y == "sick").astype(int)]
     assert score.accuracy == pytest.approx(hits.mean())
     assert score.log_score == pytest.approx(np.log(chosen).mean())
-    with pytest.raises(TableError, match="target column 'outcome' must be in"):
+    with pytest.raises(
+        TableError, match="must have the column 'outcome', which holds what came true"
+    ):
         classes.score(clinic_classes.drop(columns="outcome"))
 
 
@@ -243,3 +245,10 @@ def test_columns_may_be_named_by_numbers(table):
     study = credo.fit(numbered, target=5, ignore=[1], models="linear", n_folds=2)
     assert (study.target, study.inputs) == ("5", ("0",))
     assert len(study.predict(numbered)) == len(numbered)
+
+
+def test_a_score_without_the_truth_says_what_is_needed(numbers, table):
+    with pytest.raises(TableError) as caught:
+        numbers.score(table.drop(columns="outcome").rename(columns={"age": "outcomes"}))
+    assert "must have the column 'outcome', which holds what came true" in str(caught.value)
+    assert "`target" not in str(caught.value)

@@ -196,7 +196,11 @@ def known_outcomes(table: Table, name: str, has_classes: bool) -> Target:
     >>> known_outcomes(table, "y", has_classes=False).y
     array([2.5])
     """
-    require_column(name, table.columns, table.name, argument="target")
+    if name not in table.columns:
+        raise TableError(
+            f"{table.name} must have the column {name!r}, which holds what came true, to score "
+            f"by; found {quoted(table.columns)}; add it."
+        )
     column = table.column(name).held()
     rows = np.flatnonzero(~column.is_missing)
     if has_classes:
