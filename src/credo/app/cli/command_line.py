@@ -183,6 +183,9 @@ task = click.option(
 ignore = click.option(
     "--ignore", callback=_names, help="Names of columns not to use, separated by commas."
 )
+models = click.option(
+    "--models", help="Names of models, separated by commas; all if not given."
+)
 quote_formulas = click.option(
     "--quote-formulas",
     is_flag=True,
@@ -237,6 +240,7 @@ def command_line(context: click.Context, version: bool) -> None:
     help="Probability of the intervals.",
 )
 @task
+@models
 @click.option(
     "--loss",
     type=FilePath,
@@ -255,6 +259,7 @@ def fit(
     seed: int,
     coverage: float,
     task: Any,
+    models: str | None,
     loss: Path | None,
     reject: float | None,
     ignore: tuple[str, ...],
@@ -272,6 +277,7 @@ def fit(
             loss=loss,
             reject=reject,
             ignore=ignore,
+            models=None if models is None else tuple(models.split(",")),
         )
         app.terminal_job.fit(table, target, settings, out, report, maker)
 
@@ -317,7 +323,7 @@ def _print_models(context: click.Context, parameter: click.Parameter, is_wanted:
 @command_line.command()
 @click.argument("table", type=FilePath)
 @target
-@click.option("--models", help="Names of models, separated by commas; all if not given.")
+@models
 @report
 @seed
 @task
