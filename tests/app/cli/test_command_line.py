@@ -199,3 +199,14 @@ def test_a_terminal_that_knows_only_ascii_still_gets_an_answer(csv_file):
 )
 def test_every_value_gets_the_option_before_it(typed, read):
     assert " ".join(spread_values(typed.split())) == read
+
+
+def test_a_table_may_come_from_standard_input(fitted, csv_file):
+    told = CliRunner().invoke(
+        command_line, ["predict", "model.credo", "-"], input=csv_file.read_bytes()
+    )
+    assert told.exit_code == 0, told.output
+    assert told.stdout == run("predict", "model.credo", csv_file).stdout
+    wrong = CliRunner().invoke(command_line, ["predict", "model.credo", "-"], input="x\n1\n")
+    assert wrong.exit_code == 2
+    assert "must be in standard input" in wrong.stderr

@@ -266,7 +266,7 @@ def fit(
 ) -> None:
     """Learn to predict a column, and say how well and how surely.
 
-    TABLE is a CSV or Parquet file with one header line.
+    TABLE is a CSV or Parquet file with one header line, or - for CSV from standard input.
     """
     with nullcontext() if report is None else report_process() as maker:
         settings = study.FitSettings(
@@ -308,7 +308,8 @@ def predict(
 ) -> None:
     """Predict each row of a table: mean, sd and interval, or class and probabilities.
 
-    MODEL is a file written by credo fit, TABLE a CSV or Parquet file with one header line.
+    MODEL is a file written by credo fit, TABLE a CSV or Parquet file with one header line, or
+    - for CSV from standard input.
     """
     place = app.CsvPlace(out, quote_formulas)
     app.predict_job.predict(model, table, place, coverage, decide)
@@ -347,7 +348,7 @@ def compare(
 ) -> None:
     """Say which models predict a column better, and which cannot be distinguished.
 
-    TABLE is a CSV or Parquet file with one header line.
+    TABLE is a CSV or Parquet file with one header line, or - for CSV from standard input.
     """
     names = None if models is None else models.split(",")
     app.terminal_job.compare(table, target, names, task, seed, report, ignore)

@@ -8,6 +8,7 @@ import gzip
 import importlib.util
 import io
 import re
+import sys
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,6 +41,8 @@ LARGE, MOST_TIMES = 1 << 28, 100
 
 MOST_CELLS = 1 << 29
 """Cells that a Parquet file may have; more would take above four gigabytes."""
+
+STANDARD_INPUT = Path("-")
 
 Place = Callable[[int], str]
 IsUsed = Callable[[str], bool]
@@ -145,7 +148,7 @@ def read_table(
     Parameters
     ----------
     path
-        The file.
+        The file; ``-`` is standard input.
     text_columns
         Columns whose cells are text even where they look like numbers, as postal codes do.
     present_words
@@ -167,20 +170,26 @@ def read_table(
     (308, 'resistance')
     """
     path = Path(path)
+    name = "standard input" if path == STANDARD_INPUT else path.name
     raw = _file_bytes(path)
+    if raw[:4] == b"PAR1" and path == STANDARD_INPUT:
+        raise TableError(
+            "standard input must be CSV; found Parquet, which needs a file to be read from; "
+            "pass the path of one."
+        )
     if raw[:4] == b"PAR1":
         frame = _parquet_frame(path)
         return _checked(frame, path.name, lambda row: f"row {row + 1}", (), is_used)
     if raw[:4] == b"PK\x03\x04":
         raise TableError(
-            f"{path.name} must be CSV or Parquet; found a zip archive or an Excel workbook; "
+            f"{name} must be CSV or Parquet; found a zip archive or an Excel workbook; "
             "save the sheet as 'CSV UTF-8'."
         )
     is_tab_file = ".tsv" in path.suffixes
-    content = TextTable.of(raw, path.name, "\t" if is_tab_file else None)
+    content = TextTable.of(raw, name, "\t" if is_tab_file else None)
     frame = content.frame(text_columns, present_words)
     table = _checked(
-        frame, path.name, lambda row: f"line {content.line_of(row)}", text_columns, is_used
+        frame, name, lambda row: f"line {content.line_of(row)}", text_columns, is_used
     )
     return replace(table, words_of=content.missing_words)
 
@@ -220,7 +229,7 @@ def as_table(
 
 def _file_bytes(path: Path) -> bytes:
     try:
-        raw = path.read_bytes()
+        raw = _standard_input() if path == STANDARD_INPUT else path.read_bytes()
         is_packed = raw[:2] == b"\x1f\x8b"
         return unpacked(raw, max(LARGE, MOST_TIMES * len(raw))) if is_packed else raw
     except UnpackedTooLarge as error:
@@ -243,6 +252,15 @@ def _file_bytes(path: Path) -> bytes:
             f"{path} must be a readable file; found that it is not "
             f"({error.strerror}); check its path and permissions."
         ) from error
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is None:
+        raise TableError(
+            "standard input must be open to take a table from; found that it is closed; pass "
+            "the path of a file."
+        )
+    return sys.stdin.buffer.read()
 
 
 def _absent(path: Path) -> str:
