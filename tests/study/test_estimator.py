@@ -127,3 +127,20 @@ def test_a_table_without_a_row_that_counts_is_refused(rows):
     X, y = rows
     with pytest.raises(ValueError, match="at least one non-zero"):
         TableRegressor().fit(X, y, sample_weight=np.zeros(len(y)))
+
+
+def test_numbers_in_place_of_classes_are_told_where_to_go(rows):
+    X, y = rows
+    numbers = np.append(5.0 * (np.arange(3, len(y) + 2) // 3), 0.0)
+    with pytest.raises(ValueError, match=r"found 1 of 0\.0\. With 41 .*: use TableRegressor"):
+        TableClassifier().fit(X, numbers)
+
+
+def test_a_lazy_frame_is_to_be_collected(rows):
+    X, y = rows
+    for call in (
+        lambda lazy: TableRegressor().fit(lazy, y),
+        lambda lazy: credo.fit(lazy, target="dose"),
+    ):
+        with pytest.raises(TypeError, match=r"found LazyFrame; call its \.collect\(\)"):
+            call(pl.from_pandas(X).lazy())

@@ -252,3 +252,13 @@ def test_a_score_without_the_truth_says_what_is_needed(numbers, table):
         numbers.score(table.drop(columns="outcome").rename(columns={"age": "outcomes"}))
     assert "must have the column 'outcome', which holds what came true" in str(caught.value)
     assert "`target" not in str(caught.value)
+
+
+def test_scores_print_what_applies(numbers, table, classes, clinic_classes):
+    shown = repr(numbers.score(table))
+    assert shown.startswith("TableScore(n_rows=120, log_score=")
+    assert "rmse=" in shown
+    assert "accuracy" not in shown
+    shown = repr(classes.score(clinic_classes))
+    assert "accuracy=" in shown
+    assert "nan" not in shown

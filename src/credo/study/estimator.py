@@ -17,6 +17,7 @@ from credo.data.table.columns import TableSchema
 from credo.data.table.preparation import PreparedTable, TablePreparation
 from credo.data.table.table import Table, as_table
 from credo.data.table.table_input import TableInput
+from credo.data.table.target import FEW_VALUES
 from credo.distributions.categorical import Categorical
 from credo.models.contract.classifier import PredictiveClassifier
 from credo.models.contract.inputs import (
@@ -29,6 +30,7 @@ from credo.models.contract.inputs import (
 )
 from credo.models.contract.regressor import PredictiveRegressor
 from credo.numerics.array import Array, unmasked
+from credo.numerics.quotation import quote
 from credo.study.result.result import FitSettings
 from credo.study.result.table_model import TableClassification, TableModel, TableRegression
 from credo.study.split import names_given
@@ -250,6 +252,8 @@ def _checked_rows(estimator: Any, X: Any, is_first: bool) -> _CheckedRows:
     Columns without names of text are known by their places, and none of them is taken for
     a number of rows.
     """
+    if hasattr(X, "collect"):
+        return _CheckedRows(as_table(X, "X"), ())
     if not nw.dependencies.is_into_dataframe(X):
         values = validated(
             estimator,
@@ -302,9 +306,15 @@ def _outcome(estimator: Any, y: ArrayLike, table: Table) -> Any:
 def _require_two_of_each(labels: NDArray[Any], codes: NDArray[np.intp]) -> None:
     counts = np.bincount(codes, minlength=len(labels))
     if counts.min() < 2:
+        advice = "Add rows, or leave that class out"
+        if labels.dtype.kind in "iuf" and len(labels) > FEW_VALUES:
+            advice = (
+                f"With {len(labels):,} different values y looks like a number: use "
+                "TableRegressor to predict it"
+            )
         raise ValueError(
             "y must have at least 2 rows of each class, to learn from one without the other; "
-            f"found 1 of {labels[counts.argmin()]!r}. Add rows, or leave that class out."
+            f"found 1 of {quote(labels[counts.argmin()].item())}. {advice}."
         )
 
 

@@ -334,7 +334,7 @@ class Study:
         return self.model
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TableScore:
     """Scores of predictions of rows, as plain numbers; those that do not apply are NaN.
 
@@ -360,6 +360,10 @@ class TableScore:
     coverage: float = np.nan
     level: float = np.nan
     accuracy: float = np.nan
+
+    def __repr__(self) -> str:
+        known = ((name, value) for name, value in asdict(self).items() if not np.isnan(value))
+        return f"TableScore({', '.join(f'{name}={value!r}' for name, value in known)})"
 
     def sentence(self, target: str) -> str:
         """Return the scores of predictions of a column in one sentence."""

@@ -311,9 +311,14 @@ def _pandas_frame(source: Any) -> pd.DataFrame:
     try:
         frame = nw.from_native(source, eager_only=True)
     except TypeError as error:
+        is_lazy = hasattr(source, "collect")
+        advice = (
+            "call its .collect()"
+            if is_lazy
+            else "pass a file name, a pandas or a polars DataFrame"
+        )
         raise TypeError(
-            f"a table must be a path or a data frame; found {type(source).__name__}; "
-            "pass a file name, a pandas or a polars DataFrame."
+            f"a table must be a path or a data frame; found {type(source).__name__}; {advice}."
         ) from error
     return pd.DataFrame({name: frame[name].to_numpy() for name in frame.columns})
 

@@ -20,6 +20,7 @@ from credo.numerics.array import Array
 from credo.numerics.quotation import MOST_QUOTED, quote
 
 __all__ = [
+    "FEW_VALUES",
     "MAX_CLASSES",
     "MIN_CLASS_ROWS",
     "Target",
