@@ -378,3 +378,11 @@ def test_a_density_too_large_for_a_number_is_told_by_its_log(tmp_path):
 def test_real_variables_are_not_asked_for_jointly(fish):
     said = refused("query", fish, "--joint", "--of", "species", "length")
     assert "--joint must ask for variables with states" in said
+
+
+def test_the_last_change_of_an_iteration_is_not_shown_as_an_error():
+    ran = run("query", ASIA, "--of", "xray", "--method", "mean_field")
+    said = " ".join(ran.stdout.split())
+    assert "approximate, changed last by" in said
+    assert "how far off it is, is not known" in said
+    assert "mean field on tables with zeros" in " ".join(ran.stderr.split())

@@ -32,3 +32,9 @@ def test_the_headline_is_that_of_the_capability_table():
 def test_every_file_it_links_to_exists():
     for target in re.findall(r"\]\(([^)#]+)\)", README):
         assert (Path(__file__).parents[2] / target).exists(), target
+
+
+def test_the_page_on_tables_is_linked_from_here_and_from_how_to_choose():
+    choose = (Path(__file__).parents[2] / "docs" / "choose.md").read_text(encoding="utf-8")
+    assert "(docs/tables.md)" in README
+    assert "[`credo.fit`](tables.md)" in choose

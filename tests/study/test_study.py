@@ -29,6 +29,11 @@ def test_the_front_door_and_the_command_line_study_a_table_alike(numbers, result
     pd.testing.assert_frame_equal(numbers.predict_frame(table), told)
 
 
+def test_a_misspelled_task_is_refused_before_the_table_is_read():
+    with pytest.raises(TableError, match="did you mean 'classification'"):
+        credo.fit("no such file.csv", target="outcome", task="clasification")
+
+
 def test_a_path_a_pandas_frame_and_a_polars_frame_are_the_same_table(csv_file, table):
     quick = {"models": ("linear",), "n_folds": 2}
     studies = [
@@ -94,7 +99,9 @@ def test_scores_of_classes_are_what_they_are_by_definition(classes, clinic_class
     chosen = classes.predict_proba(clinic_classes)[np.arange(len(y)), (y == "sick").astype(int)]
     assert score.accuracy == pytest.approx(hits.mean())
     assert score.log_score == pytest.approx(np.log(chosen).mean())
-    with pytest.raises(TableError, match="target column 'outcome' must be in"):
+    with pytest.raises(
+        TableError, match="must have the column 'outcome', which holds what came true"
+    ):
         classes.score(clinic_classes.drop(columns="outcome"))
 
 
@@ -203,3 +210,55 @@ def test_one_model_or_column_may_be_named_by_itself(table):
     study = credo.fit(table, "outcome", models="linear", ignore="age", n_folds=2)
     assert study.table().index.tolist() == ["constant", "linear", "average"]
     assert "age" not in study.inputs
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        lambda n: [[1, i] for i in range(n)],
+        lambda n: [{i} for i in range(n)],
+        lambda n: [object() for _ in range(n)],
+        lambda n: np.arange(n) + 1j,
+        lambda n: np.where(np.arange(n) == 3, np.inf, 1.0),
+        lambda n: ["1"] * (n - 1) + ["a"],
+    ],
+)
+def test_columns_that_are_ignored_or_extra_may_hold_anything(cells, table, numbers):
+    quick = {"models": "linear", "n_folds": 2}
+    odd = table.assign(odd=cells(len(table)))
+    study = credo.fit(odd, "outcome", ignore="odd", **quick)
+    plain = credo.fit(table, "outcome", **quick)
+    assert_array_equal(study.predict(odd), plain.predict(table))
+    assert_array_equal(numbers.predict(odd), numbers.predict(table))
+    assert numbers.score(odd) == numbers.score(table)
+
+
+def test_the_habit_of_passing_x_and_y_gets_a_sentence(table):
+    X = table.drop(columns="outcome")
+    for rows in (X, X.to_numpy()):
+        with pytest.raises(TableError, match="or use TableRegressor or TableClassifier"):
+            credo.fit(rows, table["outcome"])
+
+
+def test_columns_may_be_named_by_numbers(table):
+    numbered = table[["dose", "age", "outcome"]].set_axis([0, 1, 5], axis=1)
+    study = credo.fit(numbered, target=5, ignore=[1], models="linear", n_folds=2)
+    assert (study.target, study.inputs) == ("5", ("0",))
+    assert len(study.predict(numbered)) == len(numbered)
+
+
+def test_a_score_without_the_truth_says_what_is_needed(numbers, table):
+    with pytest.raises(TableError) as caught:
+        numbers.score(table.drop(columns="outcome").rename(columns={"age": "outcomes"}))
+    assert "must have the column 'outcome', which holds what came true" in str(caught.value)
+    assert "`target" not in str(caught.value)
+
+
+def test_scores_print_what_applies(numbers, table, classes, clinic_classes):
+    shown = repr(numbers.score(table))
+    assert shown.startswith("TableScore(n_rows=120, log_score=")
+    assert "rmse=" in shown
+    assert "accuracy" not in shown
+    shown = repr(classes.score(clinic_classes))
+    assert "accuracy=" in shown
+    assert "nan" not in shown

@@ -17,8 +17,11 @@ from credo.evaluation.classes.rates import class_rates as class_rates
 from credo.evaluation.classes.rates import error_rate as error_rate
 from credo.evaluation.classes.rates import f1_score as f1_score
 from credo.evaluation.classes.rates import macro_f1 as macro_f1
+from credo.evaluation.classes.rates import matthews_corrcoef as matthews_corrcoef
 from credo.evaluation.classes.rates import matthews_correlation as matthews_correlation
 from credo.evaluation.classes.rates import micro_f1 as micro_f1
+from credo.evaluation.classes.rates import precision_score as precision_score
+from credo.evaluation.classes.rates import recall_score as recall_score
 from credo.evaluation.classes.reliability import BrierDecomposition as BrierDecomposition
 from credo.evaluation.classes.reliability import ReliabilityCurve as ReliabilityCurve
 from credo.evaluation.classes.reliability import brier_decomposition as brier_decomposition

@@ -51,7 +51,7 @@ def model_names(has_classes: bool) -> Mapping[str, str]:
 
 def compare_table(
     source: Any,
-    target: str,
+    target: str | int,
     models: Sequence[str] | None = None,
     task: Task = "auto",
     seed: int = 0,
@@ -72,14 +72,14 @@ def compare_table(
     ignore
         Columns that are not used.
     """
-    table = as_table(source)
+    table = as_table(source, is_used=lambda name: name not in ignore)
     wanted = prepare_target(table, target, task)
     require_rows(wanted, table.name)
-    require_ignorable(ignore, table, target)
+    require_ignorable(ignore, table, wanted.name)
     chosen = _known(models, wanted)
     labeled = table.rows(wanted.rows)
-    schema = TableSchema.of(labeled, leave_out=(target,), ignore=ignore)
-    preparation = TablePreparation.learn(labeled, target, schema, y=wanted.y)
+    schema = TableSchema.of(labeled, leave_out=(wanted.name,), ignore=ignore)
+    preparation = TablePreparation.learn(labeled, wanted.name, schema, y=wanted.y)
     prepared = preparation.prepare(labeled)
     compared, notes = _models(prepared, preparation, wanted, chosen)
     with threads_for(0), warnings.catch_warnings():
@@ -88,7 +88,7 @@ def compare_table(
             compared, named_inputs(prepared), wanted.y, cv=_n_folds(wanted), random_state=seed
         )
     said = wanted.notes + preparation.notes + notes
-    return TableComparison(found, table.name, target, len(schema.used), said)
+    return TableComparison(found, table.name, wanted.name, len(schema.used), said)
 
 
 def _known(names: Sequence[str] | None, target: Target) -> list[str] | None:

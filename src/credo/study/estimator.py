@@ -17,22 +17,28 @@ from credo.data.table.columns import TableSchema
 from credo.data.table.preparation import PreparedTable, TablePreparation
 from credo.data.table.table import Table, as_table
 from credo.data.table.table_input import TableInput
+from credo.data.table.target import FEW_VALUES
 from credo.distributions.categorical import Categorical
 from credo.models.contract.classifier import PredictiveClassifier
 from credo.models.contract.inputs import (
     class_labels,
     require_distinct_names,
     require_moderate,
+    row_weight,
     single_column,
     validated,
 )
 from credo.models.contract.regressor import PredictiveRegressor
-from credo.numerics.array import unmasked
+from credo.numerics.array import Array, unmasked
+from credo.numerics.quotation import quote
 from credo.study.result.result import FitSettings
 from credo.study.result.table_model import TableClassification, TableModel, TableRegression
 from credo.study.split import names_given
 
 __all__ = ["TableClassifier", "TableRegressor"]
+
+MOST_COPIES = 100_000
+"""Rows that weights above one may become, each as often as it counts."""
 
 
 class TableRegressor(PredictiveRegressor):
@@ -69,7 +75,7 @@ class TableRegressor(PredictiveRegressor):
         self.coverage = coverage
         self.models = models
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from the rows of a data frame or an array, and their numbers.
 
         Parameters
@@ -78,6 +84,9 @@ class TableRegressor(PredictiveRegressor):
             Columns of numbers, text, categories or dates, with gaps or without.
         y
             A number for each row, shape (n,).
+        sample_weight
+            How much each row counts, shape (n,): a weight of two is the row twice, of zero no
+            row. Columns are typed, and candidates chosen, by the rows that count at all.
         """
         settings = FitSettings(coverage=self.coverage, models=_names(self.models))
         rows = _checked_rows(self, X, is_first=True)
@@ -85,8 +94,9 @@ class TableRegressor(PredictiveRegressor):
             _outcome(self, y, rows.table), dtype=np.float64, ensure_2d=False, input_name="y"
         )
         require_moderate("y", outcome)
+        rows, outcome, weight = rows.weighed(outcome, sample_weight)
         preparation, prepared = rows.learned(outcome)
-        self.model_ = study.REGRESSION.learn(preparation, prepared, outcome, settings)
+        self.model_ = study.REGRESSION.learn(preparation, prepared, outcome, settings, weight)
         return self
 
     def predict_dist(self, X: Any) -> Any:
@@ -143,7 +153,7 @@ class TableClassifier(PredictiveClassifier):
         self.random_state = random_state
         self.models = models
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from the rows of a data frame or an array, and their classes.
 
         Parameters
@@ -152,16 +162,22 @@ class TableClassifier(PredictiveClassifier):
             Columns of numbers, text, categories or dates, with gaps or without.
         y
             A class for each row, shape (n,); at least two rows of each.
+        sample_weight
+            How much each row counts, shape (n,): a weight of two is the row twice, of zero no
+            row. Columns are typed, and candidates chosen, by the rows that count at all.
         """
         settings = FitSettings(
             n_folds=self.n_folds, seed=self.random_state, models=_names(self.models)
         )
         rows = _checked_rows(self, X, is_first=True)
-        labels, codes = class_labels(_outcome(self, y, rows.table))
+        rows, outcome, weight = rows.weighed(_outcome(self, y, rows.table), sample_weight)
+        labels, codes = class_labels(outcome)
         _require_two_of_each(labels, codes)
         text = _as_text(labels)
         preparation, prepared = rows.learned(text[codes])
-        self.model_ = study.CLASSIFICATION.learn(preparation, prepared, text[codes], settings)
+        self.model_ = study.CLASSIFICATION.learn(
+            preparation, prepared, text[codes], settings, weight
+        )
         self.classes_ = labels
         return self
 
@@ -201,6 +217,28 @@ class _CheckedRows(NamedTuple):
         renamed = frame.set_axis(list(kept), axis=1)
         return cls(as_table(renamed, "X", text), tuple(renamed.columns))
 
+    def weighed(
+        self, y: NDArray[Any], sample_weight: ArrayLike | None
+    ) -> tuple[_CheckedRows, NDArray[Any], Array | None]:
+        """Return rows and outcomes as often as they count, and what each of them counts.
+
+        A weight of 2.5 is the row twice, and once more with half a weight; what is counted,
+        such as rows of a fold, is then as if the rows were there. Rows of large weights that
+        would become too many are there once. The weights are None if all are one.
+        """
+        if sample_weight is None:
+            return self, y, None
+        weight = row_weight(sample_weight, self.table.frame)
+        n_copies = np.ceil(weight)
+        if n_copies.sum() > max(MOST_COPIES, len(weight)):
+            n_copies = np.minimum(n_copies, 1.0)
+        place = np.repeat(np.arange(len(weight)), n_copies.astype(np.intp))
+        before = np.arange(len(place)) - np.searchsorted(place, place)
+        is_last = before == n_copies[place] - 1
+        counted = np.where(is_last, weight[place] - before, 1.0)
+        rows = self._replace(table=self.table.rows(place))
+        return rows, y[place], None if np.all(counted == 1.0) else counted
+
     def learned(self, y: NDArray[Any]) -> tuple[TablePreparation, PreparedTable]:
         """Return the rules that the rows give, and their design matrix."""
         schema = TableSchema.of(self.table, keep=self.kept)
@@ -214,6 +252,8 @@ def _checked_rows(estimator: Any, X: Any, is_first: bool) -> _CheckedRows:
     Columns without names of text are known by their places, and none of them is taken for
     a number of rows.
     """
+    if hasattr(X, "collect"):
+        return _CheckedRows(as_table(X, "X"), ())
     if not nw.dependencies.is_into_dataframe(X):
         values = validated(
             estimator,
@@ -266,9 +306,15 @@ def _outcome(estimator: Any, y: ArrayLike, table: Table) -> Any:
 def _require_two_of_each(labels: NDArray[Any], codes: NDArray[np.intp]) -> None:
     counts = np.bincount(codes, minlength=len(labels))
     if counts.min() < 2:
+        advice = "Add rows, or leave that class out"
+        if labels.dtype.kind in "iuf" and len(labels) > FEW_VALUES:
+            advice = (
+                f"With {len(labels):,} different values y looks like a number: use "
+                "TableRegressor to predict it"
+            )
         raise ValueError(
             "y must have at least 2 rows of each class, to learn from one without the other; "
-            f"found 1 of {labels[counts.argmin()]!r}. Add rows, or leave that class out."
+            f"found 1 of {quote(labels[counts.argmin()].item())}. {advice}."
         )
 
 

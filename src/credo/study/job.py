@@ -12,7 +12,7 @@ import numpy as np
 from credo import study
 from credo.data.error import TableError
 from credo.data.table.table import Table, as_table
-from credo.data.table.target import Target, prepare_target
+from credo.data.table.target import Target, prepare_target, require_one_name
 from credo.models.gaps.row_completion import learned_completion
 from credo.numerics.parallel.threads import threads_for
 from credo.study.candidates.slate import Slate
@@ -35,7 +35,7 @@ KEPT_TONES = ("answer", "caution")
 
 def fit_table(
     source: Any,
-    target: str,
+    target: str | int,
     settings: FitSettings | None = None,
     progress: Progress = silent,
     on_judged: Callable[[Judged[Any]], object] = unheard,
@@ -60,10 +60,12 @@ def fit_table(
     on_judged
         Called with what was judged, while the fit to all rows goes on or before it.
     """
-    table = as_table(source)
+    require_one_name(target)
     settings = settings or FitSettings()
+    ignored = settings.ignore
+    table = as_table(source, is_used=lambda name: name not in ignored)
     wanted = prepare_target(table, target, settings.task)
-    require_ignorable(settings.ignore, table, target)
+    require_ignorable(settings.ignore, table, wanted.name)
     require_rows(wanted, table.name)
     task = task_of(wanted)
     settings = task.checked(wanted, settings, table.name)

@@ -113,9 +113,9 @@ def _require_variety(y: NDArray[Any], target: Target, source: str) -> None:
         )
 
 
-def names_given(names: str | Sequence[str]) -> tuple[str, ...]:
+def names_given(names: str | int | Sequence[str | int]) -> tuple[str, ...]:
     """Return names of columns or models, of which one may be given by itself."""
-    return (names,) if isinstance(names, str) else tuple(names)
+    return (str(names),) if isinstance(names, str | int) else tuple(map(str, names))
 
 
 def require_ignorable(ignore: Sequence[str], table: Table, target: str) -> None:

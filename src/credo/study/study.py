@@ -22,7 +22,6 @@ from credo.data.error import DataError, TableError
 from credo.data.model_file.model_file import save
 from credo.data.output import atomic_file, require_writable
 from credo.data.table.column_name import quoted
-from credo.data.table.table import as_table
 from credo.data.table.target import Task, known_outcomes
 from credo.decisions.decision import Decision
 from credo.decisions.loss_matrix import LossMatrix
@@ -42,7 +41,7 @@ __all__ = ["Study", "TableScore", "fit"]
 
 def fit(
     data: Any,
-    target: str,
+    target: str | int,
     *,
     task: Task = "auto",
     ignore: Sequence[str] = (),
@@ -259,7 +258,7 @@ class Study:
         rows
             As of `predict`, with the target as a column; rows without it are left out.
         """
-        table = as_table(rows, text_columns=self.model.preparation.text_columns)
+        table = self.model.preparation.read(rows)
         has_classes = isinstance(self.model, TableClassification)
         target = known_outcomes(table, self.target, has_classes)
         if not len(target.y):
@@ -335,7 +334,7 @@ class Study:
         return self.model
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TableScore:
     """Scores of predictions of rows, as plain numbers; those that do not apply are NaN.
 
@@ -361,6 +360,10 @@ class TableScore:
     coverage: float = np.nan
     level: float = np.nan
     accuracy: float = np.nan
+
+    def __repr__(self) -> str:
+        known = ((name, value) for name, value in asdict(self).items() if not np.isnan(value))
+        return f"TableScore({', '.join(f'{name}={value!r}' for name, value in known)})"
 
     def sentence(self, target: str) -> str:
         """Return the scores of predictions of a column in one sentence."""

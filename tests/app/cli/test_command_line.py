@@ -43,6 +43,18 @@ def test_fit_prints_one_table_and_what_the_winner_says(fitted):
     assert fitted.stderr == ""
 
 
+def test_fit_takes_the_names_of_models_as_compare_does(csv_file):
+    ran = run("fit", csv_file, "--target", "outcome", "--models", "Linear, spline")
+    assert "spline" in ran.stdout
+    assert "quadratic" not in ran.stdout
+    refused = CliRunner().invoke(
+        command_line, ["fit", str(csv_file), "--target", "outcome", "--models", "liner"]
+    )
+    assert refused.exit_code == 2
+    assert "--models must name models that suit the table; found 'liner'" in refused.stderr
+    assert "did you mean 'linear'?" in refused.stderr
+
+
 def test_the_table_fits_into_eighty_columns(fitted):
     lines = fitted.stdout.splitlines()
     start = next(i for i, line in enumerate(lines) if "bility" in line) - 1
@@ -187,3 +199,14 @@ def test_a_terminal_that_knows_only_ascii_still_gets_an_answer(csv_file):
 )
 def test_every_value_gets_the_option_before_it(typed, read):
     assert " ".join(spread_values(typed.split())) == read
+
+
+def test_a_table_may_come_from_standard_input(fitted, csv_file):
+    told = CliRunner().invoke(
+        command_line, ["predict", "model.credo", "-"], input=csv_file.read_bytes()
+    )
+    assert told.exit_code == 0, told.output
+    assert told.stdout == run("predict", "model.credo", csv_file).stdout
+    wrong = CliRunner().invoke(command_line, ["predict", "model.credo", "-"], input="x\n1\n")
+    assert wrong.exit_code == 2
+    assert "must be in standard input" in wrong.stderr

@@ -7,9 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.testing import assert_array_equal
+from sklearn.model_selection import GridSearchCV
 
 from credo.data import Column, ModelFileError, TablePreparation, TableSchema, load_set
 from credo.data.model_file.codec import MAX_DEPTH, Decoder, Encoder
+from credo.models import LinearRegression
 
 NUMBER_TYPES = ["f2", "<f4", "f8", ">f8", "i1", "i2", "i4", "i8", "u1", "u8", "?"]
 
@@ -152,6 +154,16 @@ class Stranger:
 def test_what_cannot_be_stored_is_refused_with_its_place(value, part):
     with pytest.raises(ModelFileError, match=part.replace("[", r"\[")):
         Encoder().encode(value)
+
+
+def test_of_a_search_the_best_estimator_is_to_be_saved():
+    search = GridSearchCV(LinearRegression(), {"weight_precision": [1.0, 2.0]}, cv=2)
+    search.fit(np.arange(8.0)[:, None], np.sin(np.arange(8.0)))
+    with pytest.raises(
+        ModelFileError, match="GridSearchCV; save its `best_estimator_` instead"
+    ):
+        Encoder().encode(search)
+    Encoder().encode(search.best_estimator_)
 
 
 def test_a_value_that_holds_itself_is_refused():

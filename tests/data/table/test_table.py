@@ -415,3 +415,16 @@ def test_lines_may_end_in_any_way_that_all_share(end):
 def test_a_carriage_return_in_quotes_is_part_of_its_cell():
     frame = TextTable.of(b'a,b\n"x\ry",2\nz,4\n', "t.csv").frame()
     assert frame["a"].tolist() == ["x\ry", "z"]
+
+
+def test_a_span_of_time_is_a_number_of_seconds():
+    spans = pd.to_timedelta([90, None, 1.5], unit="s")
+    for frame in (pd.DataFrame({"dur": spans}), pl.DataFrame({"dur": spans.to_numpy()})):
+        assert_array_equal(as_table(frame).column("dur").numbers, [90.0, np.nan, 1.5])
+
+
+def test_columns_that_are_not_used_are_not_looked_at(write):
+    path = write("x,y\n" + "1,2\n" * 19 + "3,inf\n")
+    assert_refused(path, "column 'y' of data.csv must hold finite numbers")
+    assert read_table(path, is_used={"x"}.__contains__).columns == ["x", "y"]
+    assert_refused(path, "finite", is_used={"y"}.__contains__)

@@ -2,6 +2,7 @@ import re
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
 
@@ -22,6 +23,15 @@ def test_rows_without_a_target_are_left_out_with_a_note():
     assert_array_equal(target.rows, [0, 2, 4])
     assert target.notes == ("2 of 5 rows are left out: their target 'y' is missing.",)
     assert prepare_target(frame, "x").notes == ()
+
+
+def test_a_task_that_is_not_known_is_refused_with_the_nearest():
+    frame = pd.DataFrame({"y": [0.5, 1.5, 2.5]})
+    assert refused(frame, task="regresion") == (
+        "`task` must be 'auto', 'classification' or 'regression'; found 'regresion'; did you "
+        "mean 'regression'?"
+    )
+    assert "found None; leave it out" in refused(frame, task=None)
 
 
 def test_a_misspelled_target_gets_the_nearest_names():
@@ -139,4 +149,28 @@ def test_texts_of_the_target_that_are_read_as_missing_are_named(tmp_path):
     path.write_text("x,kind\n" + "1,\n2,brick\n3,stone\n" * 3)
     assert prepare_target(path, "kind").notes == (
         "3 of 9 rows are left out: their target 'kind' is missing.",
+    )
+
+
+@pytest.mark.parametrize("name", [None, ["y"], ("y", "y"), 1.5, True])
+def test_a_target_that_is_no_name_is_refused(name):
+    message = refused(pd.DataFrame({"y": [1.0, 2.0, 3.0]}), name)
+    assert message == (
+        f"`target` must be the name of one column; found {name!r}; pass that name as text."
+    )
+
+
+@pytest.mark.parametrize("kind", [np.array, pd.Series, list, pl.Series])
+def test_outcomes_in_place_of_a_name_are_told_where_to_go(kind):
+    message = refused(pd.DataFrame({"x": range(40)}), kind(list(range(40))))
+    assert "found values of type" in message
+    assert "put them into the table as a column, or use TableRegressor" in message
+
+
+def test_columns_named_by_numbers_can_be_targets():
+    frame = pd.DataFrame({0: [1.0, 2.0, 4.0], 5: [0.5, 1.5, 2.5]})
+    target = prepare_target(frame, 5)
+    assert (target.name, target.y.tolist()) == ("5", [0.5, 1.5, 2.5])
+    assert "target column '4' must be in the table; its columns are '0', '5'" in refused(
+        frame, 4
     )

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn import metrics
 
+from credo import evaluation
 from credo.evaluation import (
     Confusion,
     accuracy,
@@ -175,3 +176,33 @@ def test_more_than_two_classes_need_a_positive_one():
         class_rates(three)
     with pytest.raises(ValueError, match=r"one of the classes \[0, 1, 2\]; found 7"):
         f1_score(three, pos_label=7)
+
+
+def test_truth_values_are_the_labels_one_and_zero():
+    for true, called in (
+        ([True, False, True], [1, 0, 0]),
+        ([1.0, 0.0, 1.0], [True, False, False]),
+    ):
+        assert evaluation.accuracy(true, called).value == pytest.approx(2 / 3)
+        assert evaluation.recall_score(true, called).value == pytest.approx(1 / 2)
+
+
+@pytest.mark.parametrize("missing", [np.nan, None])
+def test_truths_that_are_missing_are_counted_and_refused(missing):
+    with pytest.raises(ValueError, match="found 2 of 4 missing"):
+        accuracy([1, missing, 0, missing], [1, 0, 0, 1])
+
+
+def test_precision_and_recall_are_those_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    true, called = rng.integers(0, 3, (2, 60))
+    for label in range(3):
+        for own, other in (
+            (evaluation.precision_score, metrics.precision_score),
+            (evaluation.recall_score, metrics.recall_score),
+        ):
+            expected = other(true == label, called == label)
+            assert own(true, called, pos_label=label).value == pytest.approx(expected)
+            assert own(true == label, called == label).value == pytest.approx(expected)
+    expected = metrics.matthews_corrcoef(true, called)
+    assert evaluation.matthews_corrcoef(true, called).value == pytest.approx(expected)

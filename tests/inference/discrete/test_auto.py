@@ -396,3 +396,17 @@ def frustrated(n):
         w = 4.0 * rng.normal()
         tables.append(table_of((int(i), int(j)), np.exp([[w, -w], [-w, w]])))
     return FactorProblem((2,) * n**2, tuple(tables))
+
+
+def test_mean_field_that_excludes_what_is_possible_warns():
+    copy = FactorProblem(
+        (2, 2),
+        (table_of((0,), np.array([0.9, 0.1])), table_of((0, 1), np.eye(2))),
+    )
+    with pytest.warns(ApproximationWarning, match="tables with zeros .* found 2 single states"):
+        found = approximate(copy, engine_of("mean_field", "marginals"))
+    assert_allclose(found.probability[1], [1.0, 0.0])
+    held = FactorProblem((2,), (table_of((0,), np.array([1.0, 0.0])),))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        approximate(held, engine_of("mean_field", "marginals"))

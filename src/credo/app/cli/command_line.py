@@ -183,6 +183,9 @@ task = click.option(
 ignore = click.option(
     "--ignore", callback=_names, help="Names of columns not to use, separated by commas."
 )
+models = click.option(
+    "--models", help="Names of models, separated by commas; all if not given."
+)
 quote_formulas = click.option(
     "--quote-formulas",
     is_flag=True,
@@ -237,6 +240,7 @@ def command_line(context: click.Context, version: bool) -> None:
     help="Probability of the intervals.",
 )
 @task
+@models
 @click.option(
     "--loss",
     type=FilePath,
@@ -255,13 +259,14 @@ def fit(
     seed: int,
     coverage: float,
     task: Any,
+    models: str | None,
     loss: Path | None,
     reject: float | None,
     ignore: tuple[str, ...],
 ) -> None:
     """Learn to predict a column, and say how well and how surely.
 
-    TABLE is a CSV or Parquet file with one header line.
+    TABLE is a CSV or Parquet file with one header line, or - for CSV from standard input.
     """
     with nullcontext() if report is None else report_process() as maker:
         settings = study.FitSettings(
@@ -272,6 +277,7 @@ def fit(
             loss=loss,
             reject=reject,
             ignore=ignore,
+            models=None if models is None else tuple(models.split(",")),
         )
         app.terminal_job.fit(table, target, settings, out, report, maker)
 
@@ -302,7 +308,8 @@ def predict(
 ) -> None:
     """Predict each row of a table: mean, sd and interval, or class and probabilities.
 
-    MODEL is a file written by credo fit, TABLE a CSV or Parquet file with one header line.
+    MODEL is a file written by credo fit, TABLE a CSV or Parquet file with one header line, or
+    - for CSV from standard input.
     """
     place = app.CsvPlace(out, quote_formulas)
     app.predict_job.predict(model, table, place, coverage, decide)
@@ -317,7 +324,7 @@ def _print_models(context: click.Context, parameter: click.Parameter, is_wanted:
 @command_line.command()
 @click.argument("table", type=FilePath)
 @target
-@click.option("--models", help="Names of models, separated by commas; all if not given.")
+@models
 @report
 @seed
 @task
@@ -341,7 +348,7 @@ def compare(
 ) -> None:
     """Say which models predict a column better, and which cannot be distinguished.
 
-    TABLE is a CSV or Parquet file with one header line.
+    TABLE is a CSV or Parquet file with one header line, or - for CSV from standard input.
     """
     names = None if models is None else models.split(",")
     app.terminal_job.compare(table, target, names, task, seed, report, ignore)

@@ -148,8 +148,12 @@ def _part(title: str, one: Any) -> StateAnswer | RealAnswer:
 
 
 def _error(attributes: Mapping[Any, Any]) -> str:
-    error = attributes.get("error")
-    return "" if error is None else f"{attributes.get('error_kind', 'error')} {error:.2g}"
+    error, kind = attributes.get("error"), str(attributes.get("error_kind", "error"))
+    if error is None:
+        return ""
+    if kind.startswith("largest change"):
+        return f"changed last by {error:.2g}; how far off it is, is not known"
+    return f"{kind} {error:.2g}"
 
 
 def _answer_cases(

@@ -9,7 +9,7 @@ from credo.app.console.csv_place import CsvPlace
 from credo.data.error import ModelFileError, TableError
 from credo.data.model_file.model_file import load
 from credo.data.table.loss_file import read_losses
-from credo.data.table.table import Table, as_table
+from credo.data.table.table import Table
 from credo.data.table.table_input import TablePrediction
 from credo.study.result.table_model import TableClassification, TableModel, TableRegression
 from credo.study.study import Study
@@ -33,7 +33,7 @@ def predict(
         advance(0.0, "opening the model")
         study = _loaded(model)
         advance(0.2, "predicting")
-        rows = as_table(table, text_columns=study.model.preparation.text_columns)
+        rows = study.model.preparation.read(table)
         prediction = _predicted(study.model, model.name, rows, coverage, losses)
         score = _score_note(study, rows)
     place.write(prediction.frame, N_DIGITS)

@@ -137,6 +137,11 @@ class Encoder:
 
     def _step(self, value: Any, path: str, depth: int) -> Any:
         parts = step_parts(value, path)
+        if parts is None and hasattr(value, "best_estimator_"):
+            raise ModelFileError(
+                f"{path} must be a model, which a search finds; found the search, of class "
+                f"{type(value).__name__}; save its `best_estimator_` instead."
+            )
         if parts is None:
             raise _unstorable(path, f"an object of class {type(value).__name__}")
         settings, fitted = parts

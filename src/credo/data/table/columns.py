@@ -164,7 +164,8 @@ def _number_column(name: str, values: "np.ndarray[Any, Any]", is_kept: bool) -> 
     if not varies(values) and not np.isnan(values).any():
         return _left_out(name, "constant", f"its values {VANISHING}")
     present = values[~np.isnan(values)]
-    if is_kept or not bool(np.all(np.mod(present, 1) == 0)):
+    # Only columns to be ignored may hold infinite numbers, which have no remainder.
+    if is_kept or not np.isfinite(present).all() or not np.all(np.mod(present, 1) == 0):
         return Column(name, "number")
     counts_rows = values[0] in (0, 1) and len(values) > 2 and bool(np.all(np.diff(values) == 1))
     is_named_id = bool(_ID_NAME.fullmatch(name) or _CAMEL_ID.fullmatch(name))

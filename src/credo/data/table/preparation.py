@@ -398,6 +398,14 @@ class TablePreparation:
         """Plain sentences: what was left out and why, what was missing or pooled."""
         return tuple(column.note for column in self.left_out) + self.training_notes
 
+    def read(self, table: Any) -> Table:
+        """Return a `Table`, a path or a data frame of other rows as a checked `Table`.
+
+        Columns that are neither inputs nor the target may hold anything.
+        """
+        used = {*self.inputs, self.target}
+        return as_table(table, text_columns=self.text_columns, is_used=used.__contains__)
+
     def prepare(self, table: Any) -> PreparedTable:
         """Return the design matrix of a table, the names of its columns, and notes.
 
@@ -411,7 +419,7 @@ class TablePreparation:
 
     def _prepared(self, table: Any, where: str) -> PreparedTable:
         """Return the same, notes on gaps saying where they are."""
-        table = as_table(table, text_columns=self.text_columns)
+        table = self.read(table)
         require_columns(self.inputs, table.columns, table.name)
         parts = [code.code(table.column(code.name), table.name) for code in self.codes]
         notes = tuple(_notes(parts, where))

@@ -8,6 +8,7 @@ import gzip
 import importlib.util
 import io
 import re
+import sys
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,8 +41,16 @@ LARGE, MOST_TIMES = 1 << 28, 100
 MOST_CELLS = 1 << 29
 """Cells that a Parquet file may have; more would take above four gigabytes."""
 
+STANDARD_INPUT = Path("-")
+
 Place = Callable[[int], str]
-_NESTED = (list, dict, tuple, np.ndarray)
+IsUsed = Callable[[str], bool]
+_NESTED = (list, dict, tuple, set, np.ndarray)
+_PLAIN_KINDS = (str, int, float, np.generic, type(None))
+
+
+def _any_column(name: str) -> bool:
+    return True
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +136,7 @@ def read_table(
     path: str | PathLike[str],
     text_columns: Sequence[str] = (),
     present_words: Mapping[str, Collection[str]] | None = None,
+    is_used: IsUsed = _any_column,
 ) -> Table:
     """Return the table in a file; one that breaks a rule raises a `TableError`.
 
@@ -137,11 +147,13 @@ def read_table(
     Parameters
     ----------
     path
-        The file.
+        The file; ``-`` is standard input.
     text_columns
         Columns whose cells are text even where they look like numbers, as postal codes do.
     present_words
         For some columns words that are values there, though elsewhere they mean missing.
+    is_used
+        Whether a column is used, by its name; others may hold anything.
 
     Raises
     ------
@@ -157,22 +169,36 @@ def read_table(
     (308, 'resistance')
     """
     path = Path(path)
+    name = "standard input" if path == STANDARD_INPUT else path.name
     raw = _file_bytes(path)
+    if raw[:4] == b"PAR1" and path == STANDARD_INPUT:
+        raise TableError(
+            "standard input must be CSV; found Parquet, which needs a file to be read from; "
+            "pass the path of one."
+        )
     if raw[:4] == b"PAR1":
-        return _checked(_parquet_frame(path), path.name, lambda row: f"row {row + 1}")
+        frame = _parquet_frame(path)
+        return _checked(frame, path.name, lambda row: f"row {row + 1}", (), is_used)
     if raw[:4] == b"PK\x03\x04":
         raise TableError(
-            f"{path.name} must be CSV or Parquet; found a zip archive or an Excel workbook; "
+            f"{name} must be CSV or Parquet; found a zip archive or an Excel workbook; "
             "save the sheet as 'CSV UTF-8'."
         )
     is_tab_file = ".tsv" in path.suffixes
-    content = TextTable.of(raw, path.name, "\t" if is_tab_file else None)
+    content = TextTable.of(raw, name, "\t" if is_tab_file else None)
     frame = content.frame(text_columns, present_words)
-    table = _checked(frame, path.name, lambda row: f"line {content.line_of(row)}", text_columns)
+    table = _checked(
+        frame, name, lambda row: f"line {content.line_of(row)}", text_columns, is_used
+    )
     return replace(table, words_of=content.missing_words)
 
 
-def as_table(source: Any, name: str = "the table", text_columns: Sequence[str] = ()) -> Table:
+def as_table(
+    source: Any,
+    name: str = "the table",
+    text_columns: Sequence[str] = (),
+    is_used: IsUsed = _any_column,
+) -> Table:
     """Return ``source`` as a checked `Table`.
 
     Parameters
@@ -184,6 +210,8 @@ def as_table(source: Any, name: str = "the table", text_columns: Sequence[str] =
         What messages call a data frame.
     text_columns
         Columns whose cells are text even where they look like numbers.
+    is_used
+        Whether a column is used, by its name; others may hold anything.
 
     Examples
     --------
@@ -193,14 +221,14 @@ def as_table(source: Any, name: str = "the table", text_columns: Sequence[str] =
     if isinstance(source, Table):
         return source
     if isinstance(source, str | PathLike):
-        return read_table(source, text_columns)
+        return read_table(source, text_columns, is_used=is_used)
     frame = _pandas_frame(source)
-    return _checked(frame, name, lambda row: f"row {row + 1}", text_columns)
+    return _checked(frame, name, lambda row: f"row {row + 1}", text_columns, is_used)
 
 
 def _file_bytes(path: Path) -> bytes:
     try:
-        raw = path.read_bytes()
+        raw = _standard_input() if path == STANDARD_INPUT else path.read_bytes()
         is_packed = raw[:2] == b"\x1f\x8b"
         return unpacked(raw, max(LARGE, MOST_TIMES * len(raw))) if is_packed else raw
     except UnpackedTooLarge as error:
@@ -223,6 +251,15 @@ def _file_bytes(path: Path) -> bytes:
             f"{path} must be a readable file; found that it is not "
             f"({error.strerror}); check its path and permissions."
         ) from error
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is None:
+        raise TableError(
+            "standard input must be open to take a table from; found that it is closed; pass "
+            "the path of a file."
+        )
+    return sys.stdin.buffer.read()
 
 
 def _absent(path: Path) -> str:
@@ -275,15 +312,24 @@ def _pandas_frame(source: Any) -> pd.DataFrame:
     try:
         frame = other_frames.from_native(source, eager_only=True)
     except TypeError as error:
+        is_lazy = hasattr(source, "collect")
+        advice = (
+            "call its .collect()"
+            if is_lazy
+            else "pass a file name, a pandas or a polars DataFrame"
+        )
         raise TypeError(
-            f"a table must be a path or a data frame; found {type(source).__name__}; "
-            "pass a file name, a pandas or a polars DataFrame."
+            f"a table must be a path or a data frame; found {type(source).__name__}; {advice}."
         ) from error
     return pd.DataFrame({name: frame[name].to_numpy() for name in frame.columns})
 
 
 def _checked(
-    frame: pd.DataFrame, name: str, place: Place, text_columns: Sequence[str] = ()
+    frame: pd.DataFrame,
+    name: str,
+    place: Place,
+    text_columns: Sequence[str],
+    is_used: IsUsed,
 ) -> Table:
     names = [str(column) for column in frame.columns]
     require_unique(names, name)
@@ -293,12 +339,14 @@ def _checked(
             "that the file was written to the end."
         )
     frame = frame.set_axis(names, axis=1)
-    columns = {
-        column: Cells(frame[column])
-        if column in text_columns
-        else _column(frame[column], name, place)
-        for column in names
-    }
+    columns = {}
+    for column in names:
+        if not is_used(column):
+            columns[column] = Cells(_written(frame[column]))
+        elif column in text_columns:
+            columns[column] = Cells(frame[column])
+        else:
+            columns[column] = _column(frame[column], name, place)
     frame = pd.DataFrame({column: cells.series for column, cells in columns.items()})
     read = {
         column: cells.over(frame[column])
@@ -311,9 +359,12 @@ def _checked(
 def _column(series: "pd.Series[Any]", source: str, place: Place) -> Cells:
     """Return a column with its numbers as numbers, after the checks that concern cells.
 
-    True and false keep their spelling, in case they are the names of classes.
+    True and false keep their spelling, in case they are the names of classes. A span of time
+    is a number of seconds.
     """
     _require_plain(series, source)
+    if types.is_timedelta64_dtype(series.dtype):
+        series = series.dt.total_seconds()
     cells = Cells(series)
     if cells.is_date or cells.is_truth or cells.is_category:
         return cells
@@ -362,7 +413,7 @@ def _require_size(values: Array, column: str, source: str, place: Place) -> None
 
 def _require_plain(series: "pd.Series[Any]", source: str) -> None:
     """Raise a `TableError` for cells that are neither numbers, text, dates nor categories."""
-    is_odd = types.is_complex_dtype(series.dtype) or types.is_timedelta64_dtype(series.dtype)
+    is_odd = types.is_complex_dtype(series.dtype)
     found = str(series.dtype)
     if series.dtype == object:
         kinds = set(map(type, series.to_numpy()))
@@ -374,6 +425,15 @@ def _require_plain(series: "pd.Series[Any]", source: str) -> None:
             f"column {series.name!r} of {source} must hold numbers, text or dates; found "
             f"values of type {found}; write each of their parts as a column of its own."
         )
+
+
+def _written(series: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Return a column that is not used, with text in place of what no table can hold."""
+    is_odd = types.is_complex_dtype(series.dtype) or (
+        series.dtype == object
+        and not all(issubclass(kind, _PLAIN_KINDS) for kind in set(map(type, series)))
+    )
+    return series.map(str) if is_odd else series
 
 
 SEPARATORS = (",", ";", "\t")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from credo.data.error import ModelFileError, TableError
 from credo.data.table.preparation import PreparedTable, TablePreparation
-from credo.data.table.table import Table, as_table
+from credo.data.table.table import Table
 from credo.numerics.array import Array
 from credo.numerics.form import Form
 
@@ -151,7 +151,7 @@ class TableInput:
         TableError
             If columns of training are absent, or values no model can extrapolate to.
         """
-        checked = as_table(table, text_columns=preparation.text_columns)
+        checked = preparation.read(table)
         prepared = preparation.prepare(checked)
         training_range.require_near(prepared, checked.name)
         return cls(checked, prepared, preparation, training_range)

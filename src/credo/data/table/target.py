@@ -6,7 +6,7 @@ Labels of classes are text, and each class must have enough rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 
 from credo.data.error import TableError
 from credo.data.table.cell import MIN_SPREAD, Cells, number_style, varies
-from credo.data.table.column_name import quoted, require_column
+from credo.data.table.column_name import nearest_names, quoted, require_column
 from credo.data.table.table import Table, as_table
 from credo.numerics.array import Array
+from credo.numerics.quotation import MOST_QUOTED, quote
 
 __all__ = [
+    "FEW_VALUES",
     "MAX_CLASSES",
     "MIN_CLASS_ROWS",
     "Target",
@@ -27,6 +29,8 @@ __all__ = [
     "known_outcomes",
     "prepare_target",
     "require_classes",
+    "require_one_name",
+    "require_task",
 ]
 
 
@@ -114,7 +118,7 @@ class Target:
         return self.y.dtype.kind == "U"
 
 
-def prepare_target(table: Any, name: str, task: Task = "auto") -> Target:
+def prepare_target(table: Any, name: Any, task: Task = "auto") -> Target:
     """Return the numbers or classes of target column ``name``, and the rows that have one.
 
     Parameters
@@ -122,7 +126,8 @@ def prepare_target(table: Any, name: str, task: Task = "auto") -> Target:
     table
         A `Table`, a path or a data frame.
     name
-        The target column; it must hold at least two different values.
+        The target column, which may be named by a number where the table does so; it must
+        hold at least two different values.
     task
         Whether it is predicted as classes or as a number. By default text, true and false,
         categories and numbers of only two values are classes.
@@ -138,12 +143,42 @@ def prepare_target(table: Any, name: str, task: Task = "auto") -> Target:
     >>> prepare_target(pd.DataFrame({"z": ["a", "b", "a"] * 3}), "z").y[:2].tolist()
     ['a', 'b']
     """
+    require_task(task)
+    require_one_name(name)
     table = as_table(table)
+    name = str(name)
     require_column(name, table.columns, table.name, argument="target")
     _require_no_dates(table, name)
     if task == "classification" or (task == "auto" and is_class_column(table.column(name))):
         return _class_target(table, name, task)
     return _number_target(table, name)
+
+
+def require_one_name(target: object) -> None:
+    """Raise a `TableError` unless ``target`` can be the name of a column."""
+    if isinstance(target, str | int | np.integer) and not isinstance(target, bool):
+        return
+    is_outcome = hasattr(target, "__array__") or len(repr(target)) > MOST_QUOTED
+    found, advice = quote(target), "pass that name as text"
+    if is_outcome:
+        found = f"values of type {type(target).__name__}"
+        advice = (
+            "put them into the table as a column, or use TableRegressor or TableClassifier, "
+            "which learn from X and y"
+        )
+    raise TableError(f"`target` must be the name of one column; found {found}; {advice}.")
+
+
+def require_task(task: object) -> None:
+    """Raise a `TableError` with the nearest name unless ``task`` is one of `Task`."""
+    known = get_args(Task)
+    if task in known:
+        return
+    nearest = nearest_names(task, known, n=1) if isinstance(task, str) else []
+    advice = f"did you mean {nearest[0]!r}?" if nearest else "leave it out to decide by itself."
+    raise TableError(
+        f"`task` must be 'auto', 'classification' or 'regression'; found {task!r}; {advice}"
+    )
 
 
 def known_outcomes(table: Table, name: str, has_classes: bool) -> Target:
@@ -162,7 +197,11 @@ def known_outcomes(table: Table, name: str, has_classes: bool) -> Target:
     >>> known_outcomes(table, "y", has_classes=False).y
     array([2.5])
     """
-    require_column(name, table.columns, table.name, argument="target")
+    if name not in table.columns:
+        raise TableError(
+            f"{table.name} must have the column {name!r}, which holds what came true, to score "
+            f"by; found {quoted(table.columns)}; add it."
+        )
     column = table.column(name).held()
     rows = np.flatnonzero(~column.is_missing)
     if has_classes:

@@ -83,7 +83,7 @@ class Confusion:
         sample_weight
             How much each row counts; 1 if None.
         """
-        came, said = label_pair(y_true, y_pred)
+        came, said = _alike(*label_pair(y_true, y_pred))
         names = np.asarray(labels) if labels is not None else _union(came, said)
         true, predicted = class_codes(came, names), class_codes(said, names)
         _require_pairs(true, predicted)
@@ -184,6 +184,16 @@ def _share_with_interval(
         trials = np.where(total > 0, total**2 / squares, 0.0)
     ends = share_interval(np.nan_to_num(share) * trials, trials, coverage, method)
     return np.concatenate([share[..., None], ends], axis=-1)
+
+
+def _alike(came: NDArray[Any], said: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return classes of both sides; true and false are 1 and 0 where the others are numbers."""
+    kinds = {came.dtype.kind, said.dtype.kind}
+    if "b" in kinds and kinds & set("iuf"):
+        came, said = (
+            part.astype(int) if part.dtype.kind == "b" else part for part in (came, said)
+        )
+    return came, said
 
 
 def _union(y_true: NDArray[Any], y_pred: NDArray[Any]) -> NDArray[Any]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
@@ -16,7 +17,7 @@ from credo.distributions.parameter import probability
 from credo.evaluation.classes.confusion import Confusion
 from credo.numerics.array import Array
 from credo.numerics.quotation import quote
-from credo.validation.argument import old_arguments
+from credo.validation.argument import label_column, old_arguments
 from credo.validation.proportion import IntervalMethod
 from credo.validation.score import Score
 
@@ -28,9 +29,12 @@ __all__ = [
     "error_rate",
     "f1_score",
     "macro_f1",
+    "matthews_corrcoef",
     "matthews_correlation",
     "mean_f1",
     "micro_f1",
+    "precision_score",
+    "recall_score",
     "score_by_delta",
 ]
 
@@ -157,8 +161,8 @@ def accuracy(
     Parameters
     ----------
     y_true
-        The class that came true in each row; rows without one (NaN, None) are left out. Or a
-        `Confusion`, which holds the predicted classes and weights as well.
+        The class that came true in each row; or a `Confusion`, which holds the predicted
+        classes and weights as well.
     y_pred
         The class predicted for each row, such as ``model.predict(X)``.
     sample_weight
@@ -229,13 +233,47 @@ def class_rates(
      'FDR': 0.2}
     """
     confusion = _confusion(y_true, y_pred, sample_weight)
-    is_class = np.arange(len(confusion.labels)) == _positive(confusion, pos_label)
-    found = {}
-    for name, (hit, among, higher_is_better) in _RATES.items():
-        cells = _cells(is_class, *hit), _cells(is_class, *among)
-        share = confusion.share_of(*cells, coverage, method)
-        found[name] = _proportion(name, share, higher_is_better, method)
-    return found
+    return {name: _rate(name, name, confusion, pos_label, coverage, method) for name in _RATES}
+
+
+def precision_score(
+    y_true: Rows,
+    y_pred: ArrayLike | None = None,
+    *,
+    pos_label: Any = None,
+    sample_weight: ArrayLike | None = None,
+    coverage: float = 0.9,
+    method: IntervalMethod = "exact",
+) -> Score:
+    """Return the share of the rows called positive that are so; takes what `class_rates` takes.
+
+    Examples
+    --------
+    >>> round(precision_score([0, 1, 1, 0], [0, 1, 1, 1]).value, 3)
+    0.667
+    """
+    confusion = _confusion(y_true, y_pred, sample_weight)
+    return _rate("PPV", "precision", confusion, pos_label, coverage, method)
+
+
+def recall_score(
+    y_true: Rows,
+    y_pred: ArrayLike | None = None,
+    *,
+    pos_label: Any = None,
+    sample_weight: ArrayLike | None = None,
+    coverage: float = 0.9,
+    method: IntervalMethod = "exact",
+) -> Score:
+    """Return the share of the positive rows called so; takes what `class_rates` takes.
+
+    Examples
+    --------
+    >>> round(recall_score([0, 1, 1, 1], [0, 1, 1, 0]).value, 3)
+    0.667
+    """
+    confusion = _confusion(y_true, y_pred, sample_weight)
+    return _rate("TPR", "recall", confusion, pos_label, coverage, method)
 
 
 @_of_class
@@ -334,6 +372,10 @@ def matthews_correlation(
     return score
 
 
+matthews_corrcoef = matthews_correlation
+"""The name that scikit-learn gives to `matthews_correlation`."""
+
+
 @_of_table
 def balanced_accuracy(
     y_true: Rows,
@@ -363,6 +405,7 @@ def balanced_accuracy(
 def _confusion(y_true: Any, y_pred: Any, sample_weight: ArrayLike | None) -> Confusion:
     """Return the table of true and predicted classes, counted unless it is at hand."""
     if not isinstance(y_true, Confusion):
+        _require_known(y_true)
         return Confusion.of(y_true, y_pred, sample_weight=sample_weight)
     if y_pred is not None or sample_weight is not None:
         raise TypeError(
@@ -370,6 +413,16 @@ def _confusion(y_true: Any, y_pred: Any, sample_weight: ArrayLike | None) -> Con
             "(y_true, y_pred), or the Confusion alone."
         )
     return y_true
+
+
+def _require_known(y_true: Any) -> None:
+    is_missing = np.asarray(pd.isna(label_column("y_true", y_true)))
+    if is_missing.any():
+        raise ValueError(
+            f"y_true must hold a class in every row; found {is_missing.sum():,} of "
+            f"{len(is_missing):,} missing (NaN or None). Leave these rows out of both y_true "
+            "and y_pred."
+        )
 
 
 def _averaged(average: str) -> Callable[..., Score]:
@@ -380,6 +433,22 @@ def _averaged(average: str) -> Callable[..., Score]:
             "'macro' for the mean over classes, or pos_label for each class by itself."
         )
     return known[average]
+
+
+def _rate(
+    name: str,
+    shown: str,
+    confusion: Confusion,
+    pos_label: Any,
+    coverage: float,
+    method: IntervalMethod,
+) -> Score:
+    """Return a rate of one class against the rest, under the name that is shown."""
+    is_class = np.arange(len(confusion.labels)) == _positive(confusion, pos_label)
+    hit, among, higher_is_better = _RATES[name]
+    cells = _cells(is_class, *hit), _cells(is_class, *among)
+    share = confusion.share_of(*cells, coverage, method)
+    return _proportion(shown, share, higher_is_better, method)
 
 
 def _positive(confusion: Confusion, pos_label: Any) -> int:

@@ -33,7 +33,14 @@ from credo.inference.engine.error import (
     NotSubmodular,
     require_memory,
 )
-from credo.inference.engine.method import Account, Method, engine_for, warn_approximate, worst
+from credo.inference.engine.method import (
+    Account,
+    ApproximationWarning,
+    Method,
+    engine_for,
+    warn_approximate,
+    worst,
+)
 from credo.inference.engine.weighted_draws import ZeroWeights
 from credo.numerics.array import Array
 from credo.numerics.warning import warn_user
@@ -328,8 +335,11 @@ def approximate(problem: FactorProblem, engine: Any | None = None) -> Approximat
     """Return marginals by an engine, or by the one whose error is best known."""
     try:
         by, found = _marginals(problem) if engine is None else _run(engine, problem)
+        caution = by.caution(problem, found.posterior) if hasattr(by, "caution") else ""
     except NoPossibleState:
         return Approximation(None, float("-inf"), PROVEN_IMPOSSIBLE)
+    if caution:
+        warn_user(caution, ApproximationWarning)
     return Approximation(found.posterior.probability, found.log_evidence, _account(by, found))
 
 

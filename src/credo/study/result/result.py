@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
-from credo.data.table.target import Task
+from credo.data.table.target import Task, require_task
 from credo.decisions.loss_matrix import LossMatrix
 from credo.distributions.distribution import Distribution
 from credo.distributions.estimate import Estimate
@@ -71,6 +71,7 @@ class FitSettings:
                     f"{name} must be above 0 and below 1; found {value:g}; pass a share such "
                     f"as {example}."
                 )
+        require_task(self.task)
         if self.seed < 0:
             raise ValueError(f"seed must not be negative; found {self.seed}; pass 0 or more.")
         if self.reject is not None and not 0 < self.reject < float("inf"):

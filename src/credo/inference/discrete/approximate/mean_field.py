@@ -25,10 +25,14 @@ import numpy as np
 from credo.inference.discrete.approximate.flat_problem import FlatProblem
 from credo.inference.discrete.factor_problem import FactorProblem, TableMarginals
 from credo.inference.discrete.loops.flat_tables import FlatTables
+from credo.inference.discrete.loops.messages import beliefs
 from credo.inference.engine.engine import Info
 from credo.numerics.array import Array
 
 __all__ = ["MeanFieldState", "TableMeanField", "mean_field_bound", "mean_field_sweep"]
+
+LIKELY = 1e-4
+"""States that messages give more than this may well be possible."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +114,23 @@ class TableMeanField:
         change = max(change for _, change in moved)
         return MeanFieldState(flat, probability, bound, change), Info(
             float(bound.max()), change
+        )
+
+    def caution(self, problem: FactorProblem, found: TableMarginals) -> str:
+        """Return what marginals may wrongly exclude, in a sentence; nothing without zeros."""
+        flat = FlatProblem.of(problem)
+        if not flat.net.has_zeros:
+            return ""
+        may_be = flat.per_variable(beliefs(flat.net, flat.messages()))
+        pairs = zip(found.probability, may_be, strict=True)
+        n_excluded = sum(int(np.sum((q == 0) & (b > LIKELY))) for q, b in pairs)
+        if not n_excluded:
+            return ""
+        return (
+            "mean field on tables with zeros keeps to one part of the possible joint states; "
+            f"found {n_excluded} single state{'s' * (n_excluded > 1)} of variables with "
+            "probability 0 that may well be possible. Do not rely on it: use an exact method "
+            "or importance sampling."
         )
 
     def posterior(
