@@ -203,3 +203,62 @@ def test_one_model_or_column_may_be_named_by_itself(table):
     study = credo.fit(table, "outcome", models="linear", ignore="age", n_folds=2)
     assert study.table().index.tolist() == ["constant", "linear", "average"]
     assert "age" not in study.inputs
+
+
+QUICK = {"task": "classification", "models": ("linear",), "n_folds": 2}
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series([False, True] * 30),
+        pd.Series([9, 10] * 30),
+        pd.Series([9, 10] * 30, dtype="Int64"),
+        pd.Series([9, 10] * 30, dtype="int8").astype("category"),
+        pd.Series([1.0, 2.0] * 30),
+        pd.Series([0.1, 2.5] * 30, dtype="float32"),
+        pd.Series([True, False] * 30, dtype=object),
+        pd.Series(["10", "9"] * 30),
+        pd.Series(["a", "b"] * 30, dtype="category"),
+    ],
+    ids=lambda column: f"{column.dtype}-{column[0]}",
+)
+def test_classes_keep_the_type_of_the_column_in_a_file_too(column, table, tmp_path):
+    frame = table.head(60).assign(outcome=column, dose=np.arange(60) % 2)
+    study = credo.fit(frame, "outcome", **QUICK)
+    study.save(tmp_path / "study.credo")
+    distinct = np.unique(np.array(column.tolist()))
+    for one in (study, credo.load(tmp_path / "study.credo")):
+        assert one.classes_.dtype.kind == distinct.dtype.kind
+        assert one.classes_.tolist() == distinct.tolist()
+        assert one.estimator.classes_.tolist() == distinct.tolist()
+        assert one.predict(frame).tolist() == column.tolist()
+        assert one.predict_frame(frame)["class"].tolist() == column.tolist()
+        assert one.predict_dist(frame).labels.tolist() == distinct.tolist()
+        assert_allclose(one.predict_proba(frame), one.estimator.predict_proba(frame))
+        assert one.score(frame).accuracy == 1.0
+        assert one.estimator.predict(frame).tolist() == column.tolist()
+
+
+def test_whole_numbers_of_a_text_file_are_integers_with_gaps_or_without(table, tmp_path):
+    frame = table.head(60).assign(outcome=np.tile([0, 1], 30), dose=np.arange(60) % 2)
+    frame["outcome"] = frame["outcome"].astype(object)
+    frame.loc[3, "outcome"] = None
+    frame.to_csv(tmp_path / "cases.csv", index=False)
+    study = credo.fit(tmp_path / "cases.csv", "outcome", **QUICK)
+    assert study.classes_.dtype == np.int64
+    assert study.predict(frame).tolist() == [0, 1] * 30
+
+
+def test_losses_may_name_classes_by_their_text_or_as_they_are(table):
+    frame = table.head(60).assign(outcome=np.tile([9, 10], 30))
+    costs = [[0.0, 5.0], [1.0, 0.0]]
+    named = [LossMatrix(costs, labels) for labels in ([9, 10], ["9", "10"])]
+    studies = [credo.fit(frame, "outcome", loss=loss, **QUICK) for loss in named]
+    for study in studies:
+        assert study.judged.decisions.verdict == studies[0].judged.decisions.verdict
+        expected = studies[0].decide(frame, np.array(costs)).action
+        assert expected.dtype.kind == "i"
+        for loss in named:
+            assert_array_equal(study.decide(frame, loss).action, expected)
+            assert_array_equal(study.predict_frame(frame, loss=loss)["action"], expected)

@@ -189,7 +189,7 @@ class _Classification:
         stack = _relearned(trained.mixture, completion, preparation, prepared, target.y)
         n_test = len(rows.split.test.y)
         return TableClassification.unscored(
-            preparation, prepared, completion, n_test, stack=stack
+            preparation, prepared, completion, n_test, stack=stack, labels=target.labels
         )
 
     def learn(
@@ -272,7 +272,7 @@ def chosen_loss(settings: FitSettings, labels: list[str]) -> LossMatrix | None:
         loss = LossMatrix.zero_one(labels)
     else:
         assert isinstance(settings.loss, LossMatrix)
-        loss = settings.loss
+        loss = settings.loss.named_as(labels)
         if sorted(map(str, loss.labels)) != sorted(labels):
             raise TableError(
                 f"`loss` must have a column for each class, {quoted(labels)}; found "

@@ -160,16 +160,15 @@ class Study:
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The classes, in the order of their probabilities; a number has none."""
+        """The classes, in the order of their probabilities; a number has none.
+
+        They have the type of the column that was learned from: truth values, numbers or text.
+        """
         return self._classification("classes").classes_
 
     @cached_property
     def estimator(self) -> Any:
-        """The scikit-learn estimator inside, a `TableRegressor` or `TableClassifier`.
-
-        Its classes are text, as those of the study: a column of codes is read as labels, and
-        a model file keeps them so. Fit a `TableClassifier` to have labels of another type.
-        """
+        """The scikit-learn estimator inside, a `TableRegressor` or `TableClassifier`."""
         if isinstance(self.model, TableRegression):
             return study.TableRegressor(self.model.coverage).with_model(self.model)
         assert isinstance(self.model, TableClassification)
@@ -260,20 +259,22 @@ class Study:
             As of `predict`, with the target as a column; rows without it are left out.
         """
         table = as_table(rows, text_columns=self.model.preparation.text_columns)
-        has_classes = isinstance(self.model, TableClassification)
-        target = known_outcomes(table, self.target, has_classes)
+        names = self.model.class_names if isinstance(self.model, TableClassification) else None
+        target = known_outcomes(table, self.target, has_classes=names is not None)
         if not len(target.y):
             raise TableError(
                 f"target {self.target!r} of {table.name} must be known in at least one row to "
                 "score by; found none; add it."
             )
-        if has_classes and not np.isin(target.y, self.classes_).any():
+        if names is not None and not np.isin(target.y, names).any():
             raise TableError(
                 f"target {self.target!r} of {table.name} must have classes that the model "
-                f"knows, {quoted(self.classes_)}; found {quoted(np.unique(target.y), 3)}; "
+                f"knows, {quoted(names)}; found {quoted(np.unique(target.y), 3)}; "
                 "write them as in training."
             )
         predictive = self.model.predict_dist(table.rows(target.rows))
+        if isinstance(predictive, Categorical):
+            predictive = Categorical(predictive.probability, labels=names)
         return TableScore.of(predictive, target.y, getattr(self.model, "coverage", 0.9))
 
     def table(self) -> pd.DataFrame:

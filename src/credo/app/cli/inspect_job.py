@@ -61,8 +61,8 @@ def _print_classification(console: Console, model: TableClassification) -> None:
     inputs = ", ".join(repr(name) for name in model.preparation.inputs)
     console.print(
         Text(
-            f"predicts {model.target!r} ({quoted(model.classes_)}) from {inputs}; learned from "
-            f"{model.n_rows:,} rows"
+            f"predicts {model.target!r} ({quoted(model.class_names)}) from {inputs}; learned "
+            f"from {model.n_rows:,} rows"
         )
     )
     # Those that were dropped, and judged by fewer folds, are not in the stack.

@@ -58,11 +58,14 @@ class Table:
         The cells, and what messages call them.
     words_of
         Returns the texts of a column that its file had where the frame has gaps, if known.
+    given
+        Columns of numbers that a data frame had in another type, such as text, as they were.
     """
 
     frame: pd.DataFrame
     name: str
     words_of: Callable[[str], list[str]] | None = None
+    given: Mapping[str, "pd.Series[Any]"] = field(default_factory=dict, repr=False)
     _read: dict[str, Cells] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -72,6 +75,11 @@ class Table:
     def columns(self) -> list[str]:
         """The column names, in order."""
         return list(self.frame.columns)
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the cells come from a file of text, which has no types."""
+        return self.words_of is not None
 
     def column(self, name: str) -> Cells:
         """Return the cells of a column, which are read at most once.
@@ -103,14 +111,15 @@ class Table:
         index = np.asarray(index)
         positions = np.flatnonzero(index) if index.dtype == bool else index
         if np.array_equal(positions, np.arange(len(self))):
-            return Table(self.frame, self.name, _read=self._read)
+            return replace(self, words_of=None)
         frame = self.frame.iloc[positions].reset_index(drop=True)
         read = {
             name: cells.rows(frame[name], positions)
             for name, cells in self._read.items()
             if cells.has_words
         }
-        return Table(frame, self.name, _read=read)
+        given = {name: part.iloc[positions] for name, part in self.given.items()}
+        return Table(frame, self.name, given=given, _read=read)
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of the column names and of every cell, in hexadecimal."""
@@ -170,7 +179,7 @@ def read_table(
     content = TextTable.of(raw, path.name, "\t" if is_tab_file else None)
     frame = content.frame(text_columns, present_words)
     table = _checked(frame, path.name, lambda row: f"line {content.line_of(row)}", text_columns)
-    return replace(table, words_of=content.missing_words)
+    return replace(table, words_of=content.missing_words, given={})
 
 
 def as_table(source: Any, name: str = "the table", text_columns: Sequence[str] = ()) -> Table:
@@ -298,13 +307,18 @@ def _checked(
         else _column(frame[column], name, place)
         for column in names
     }
+    given = {
+        column: frame[column]
+        for column, cells in columns.items()
+        if cells.series.dtype != frame[column].dtype
+    }
     frame = pd.DataFrame({column: cells.series for column, cells in columns.items()})
     read = {
         column: cells.over(frame[column])
         for column, cells in columns.items()
         if cells.has_words
     }
-    return Table(frame, name, _read=read)
+    return Table(frame, name, given=given, _read=read)
 
 
 def _column(series: "pd.Series[Any]", source: str, place: Place) -> Cells:

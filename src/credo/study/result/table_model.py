@@ -7,8 +7,8 @@ average of regressions or a stack of classifiers predicts, averaged over the gap
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -27,6 +27,7 @@ from credo.data.table.table_input import (
     require_whole_text,
     trial_rows,
 )
+from credo.data.table.target import class_names
 from credo.decisions.decision import Decision, decide
 from credo.decisions.loss_matrix import LossMatrix
 from credo.distributions.categorical import Categorical
@@ -37,6 +38,7 @@ from credo.models.ensemble.stack import Stack
 from credo.models.gaps.gap_average import average_over_gaps
 from credo.models.gaps.row_completion import RowCompletion
 from credo.numerics.array import Array
+from credo.numerics.form import LATER
 from credo.numerics.special.log_domain import log_normalize
 
 __all__ = [
@@ -46,6 +48,7 @@ __all__ = [
     "TableClassification",
     "TableModel",
     "TableRegression",
+    "relabeled",
 ]
 
 MIN_PROBABILITY = 1e-6
@@ -348,11 +351,14 @@ class TableClassification(TableModel):
     Attributes
     ----------
     stack
-        The classifiers and their weights.
+        The classifiers of the classes as text, and their weights.
+    labels
+        The classes in the type of the training column, rising; None if that is text.
     """
 
     scores: tuple[ClassScore, ...]
     stack: Stack
+    labels: NDArray[Any] | None = field(default=None, metadata=LATER)
 
     @property
     def names(self) -> list[str]:
@@ -361,8 +367,13 @@ class TableClassification(TableModel):
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The labels, in the order of the probabilities."""
-        return self.stack.classes_
+        """The labels, in the order of the probabilities and the type of the training column."""
+        return self.stack.classes_ if self.labels is None else self.labels
+
+    @property
+    def class_names(self) -> list[str]:
+        """The text of each label, in the same order."""
+        return self.stack.classes_.tolist() if self.labels is None else class_names(self.labels)
 
     def predict(self, table: Any, loss: LossMatrix | None = None) -> TablePrediction:
         """Return the class and the probabilities of each row of a table.
@@ -381,10 +392,10 @@ class TableClassification(TableModel):
         columns: dict[str, Any] = {"class": predictive.mode()}
         columns |= {
             f"probability of {label}": part
-            for label, part in zip(self.classes_, predictive.probability.T, strict=True)
+            for label, part in zip(self.class_names, predictive.probability.T, strict=True)
         }
         if loss is not None:
-            decision = decide(predictive, loss)
+            decision = decide(predictive, loss.named_as(self.classes_))
             columns |= {
                 "action": decision.action,
                 "expected_loss": decision.expected_loss,
@@ -411,12 +422,15 @@ class TableClassification(TableModel):
         table
             A `Table`, a path or a data frame, as `predict` takes it.
         loss
-            A `LossMatrix`, or an array with the loss of each action (row) for each class
-            (column) in the order of `classes_`. If None every error costs 1.
+            A `LossMatrix`, which may name the classes by their text, or an array with the
+            loss of each action (row) for each class (column) in the order of `classes_`. If
+            None every error costs 1.
         reject
             What it costs to leave a row undecided; never rejected if None.
         """
         costs = LossMatrix.zero_one(self.classes_) if loss is None else loss
+        if isinstance(costs, LossMatrix):
+            costs = costs.named_as(self.classes_)
         return decide(self.predict_dist(table), costs, reject)
 
     def predict_dist(self, table: Any) -> Categorical:
@@ -425,12 +439,14 @@ class TableClassification(TableModel):
         predictive = average_over_gaps(self.stack, self.completion, inputs)
         assert isinstance(predictive, Categorical)
         is_empty = np.isnan(inputs.to_numpy()).all(axis=1)
-        if not is_empty.any():
+        if is_empty.any():
+            # A row with nothing in it has the shares of the classes.
+            share = np.exp(log_normalize(self.completion.joint.log_weight))
+            probability = np.where(is_empty[:, None], share, predictive.probability)
+            predictive = Categorical(probability, labels=predictive.labels)
+        if self.labels is None:
             return predictive
-        # A row with nothing in it has the shares of the classes.
-        share = np.exp(log_normalize(self.completion.joint.log_weight))
-        probability = np.where(is_empty[:, None], share, predictive.probability)
-        return Categorical(probability, labels=predictive.labels)
+        return relabeled(predictive, self.labels, self.class_names)
 
     def point(self, predictive: Categorical) -> NDArray[Any]:
         """Return the most probable class of each row."""
@@ -445,10 +461,36 @@ class TableClassification(TableModel):
         )
         if len(set(n_parts)) > 1:
             raise ModelFileError("must weigh every classifier; found other numbers of weights")
-        if self.classes_.dtype.kind != "U":
+        names = self.stack.classes_
+        if names.dtype.kind != "U":
             raise ModelFileError("must name its classes by text; found something else")
-        require_whole_text(map(str, self.classes_))
+        require_whole_text(map(str, names))
+        if self.labels is not None and sorted(self.class_names) != sorted(names):
+            raise ModelFileError("must have one label for each class; found others")
         super().require_usable()
 
     def _numbers(self, predictive: Categorical) -> Iterator[Array]:
         yield predictive.probability
+
+
+def relabeled(
+    predictive: Categorical, labels: NDArray[Any], names: Sequence[str]
+) -> Categorical:
+    """Return probabilities of classes that are known by text with labels of another type.
+
+    Parameters
+    ----------
+    predictive
+        Its labels, as text, are the names in any order.
+    labels, names
+        The labels in their own order, which may not be that of text, and the text of each.
+
+    Examples
+    --------
+    >>> found = Categorical([0.7, 0.3], labels=["10", "9"])
+    >>> relabeled(found, np.array([9, 10]), ["9", "10"]).probability
+    array([0.3, 0.7])
+    """
+    places = {str(label): place for place, label in enumerate(predictive.labels)}
+    order = [places[name] for name in names]
+    return Categorical(predictive.probability[..., order], labels=labels)
