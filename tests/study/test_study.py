@@ -44,8 +44,30 @@ def test_numbers_come_as_mean_distribution_and_frame(numbers, table):
     assert_allclose(numbers.predict(table), predictive.mean())
     assert_allclose(frame["mean"], predictive.mean())
     assert_allclose(frame[["low", "high"]], predictive.interval(0.5), rtol=1e-6)
-    assert frame["patient_id"].tolist() == table["patient_id"].astype(str).tolist()
+    pd.testing.assert_series_equal(frame["patient_id"], table["patient_id"])
     assert any("missing value" in note for note in frame.attrs["notes"])
+
+
+def test_predictions_have_the_index_of_a_pandas_frame_and_no_other(numbers, table, csv_file):
+    shuffled = table.set_axis([f"case {i}" for i in range(len(table))]).iloc[::-3]
+    frame = numbers.predict_frame(shuffled)
+    assert frame.index.equals(shuffled.index)
+    assert_allclose(frame["mean"], numbers.predict(shuffled))
+    for other in (pl.from_pandas(table), csv_file):
+        assert numbers.predict_frame(other).index.equals(pd.RangeIndex(len(table)))
+
+
+@pytest.mark.parametrize("dtype", ["int64", "Int64", "str", "float64"])
+def test_columns_that_number_rows_keep_their_type_to_be_merged_by(dtype, numbers, table):
+    numbered = table.assign(patient_id=table["patient_id"].astype(dtype))
+    frame = numbers.predict_frame(numbered)
+    assert frame["patient_id"].dtype == numbered["patient_id"].dtype
+    assert len(numbered.merge(frame, on="patient_id")) == len(table)
+
+
+def test_numbers_of_rows_in_a_file_are_as_they_are_written(numbers, csv_file, table):
+    found = numbers.predict_frame(csv_file)["patient_id"].tolist()
+    assert found == table["patient_id"].astype(str).tolist()
 
 
 def test_classes_come_as_label_probability_and_decision(classes, clinic_classes):

@@ -60,12 +60,18 @@ class Table:
         Returns the texts of a column that its file had where the frame has gaps, if known.
     given
         Columns of numbers that a data frame had in another type, such as text, as they were.
+    is_file
+        Whether it was read from a file.
+    index
+        The index of the data frame of pandas that it was.
     """
 
     frame: pd.DataFrame
     name: str
     words_of: Callable[[str], list[str]] | None = None
     given: Mapping[str, "pd.Series[Any]"] = field(default_factory=dict, repr=False)
+    is_file: bool = False
+    index: "pd.Index[Any] | None" = None
     _read: dict[str, Cells] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -75,11 +81,6 @@ class Table:
     def columns(self) -> list[str]:
         """The column names, in order."""
         return list(self.frame.columns)
-
-    @property
-    def is_written(self) -> bool:
-        """Whether the cells come from a file of text, which has no types."""
-        return self.words_of is not None
 
     def column(self, name: str) -> Cells:
         """Return the cells of a column, which are read at most once.
@@ -92,6 +93,16 @@ class Table:
         if name not in self._read:
             self._read[name] = Cells(self.frame[name])
         return self._read[name]
+
+    def as_given(self, name: str) -> "pd.Series[Any]":
+        """Return a column in the type that it had, where the frame may have numbers for text.
+
+        Examples
+        --------
+        >>> as_table(pd.DataFrame({"code": ["007", "008"]})).as_given("code").tolist()
+        ['007', '008']
+        """
+        return self.given.get(name, self.frame[name])
 
     def missing_words(self, column: str) -> list[str]:
         """Return the different texts in a column that count as missing, as far as known.
@@ -119,7 +130,8 @@ class Table:
             if cells.has_words
         }
         given = {name: part.iloc[positions] for name, part in self.given.items()}
-        return Table(frame, self.name, given=given, _read=read)
+        kept = None if self.index is None else self.index[positions]
+        return Table(frame, self.name, None, given, self.is_file, kept, read)
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of the column names and of every cell, in hexadecimal."""
@@ -169,7 +181,8 @@ def read_table(
     path = Path(path)
     raw = _file_bytes(path)
     if raw[:4] == b"PAR1":
-        return _checked(_parquet_frame(path), path.name, lambda row: f"row {row + 1}")
+        table = _checked(_parquet_frame(path), path.name, lambda row: f"row {row + 1}")
+        return replace(table, is_file=True)
     if raw[:4] == b"PK\x03\x04":
         raise TableError(
             f"{path.name} must be CSV or Parquet; found a zip archive or an Excel workbook; "
@@ -179,7 +192,7 @@ def read_table(
     content = TextTable.of(raw, path.name, "\t" if is_tab_file else None)
     frame = content.frame(text_columns, present_words)
     table = _checked(frame, path.name, lambda row: f"line {content.line_of(row)}", text_columns)
-    return replace(table, words_of=content.missing_words, given={})
+    return replace(table, words_of=content.missing_words, given={}, is_file=True)
 
 
 def as_table(source: Any, name: str = "the table", text_columns: Sequence[str] = ()) -> Table:
@@ -205,7 +218,8 @@ def as_table(source: Any, name: str = "the table", text_columns: Sequence[str] =
     if isinstance(source, str | PathLike):
         return read_table(source, text_columns)
     frame = _pandas_frame(source)
-    return _checked(frame, name, lambda row: f"row {row + 1}", text_columns)
+    table = _checked(frame, name, lambda row: f"row {row + 1}", text_columns)
+    return replace(table, index=source.index if isinstance(source, pd.DataFrame) else None)
 
 
 def _file_bytes(path: Path) -> bytes:

@@ -215,15 +215,15 @@ def _class_target(table: Table, name: str, task: Task) -> Target:
 def _own_labels(table: Table, name: str) -> NDArray[Any] | None:
     """Return the classes as truth values or numbers, if that is what the table holds.
 
-    A file of text has no types: its whole numbers are integers, with gaps or without.
+    Of a file whole numbers are integers, which those beside gaps are not read as.
     """
-    present = table.given.get(name, table.frame[name]).dropna()
+    present = table.as_given(name).dropna()
     is_plain = isinstance(present.dtype, np.dtype) and present.dtype != object
     values = present.to_numpy() if is_plain else np.array(pd.unique(present).tolist())
     if values.dtype.kind not in "biuf" or values.dtype.itemsize > MAX_ITEMSIZE:
         return None
     labels = np.unique(values)
-    if table.is_written and labels.dtype.kind == "f" and np.all(labels == np.floor(labels)):
+    if table.is_file and labels.dtype.kind == "f" and np.all(labels == np.floor(labels)):
         labels = labels.astype(np.int64)
     is_same = set(class_names(labels)) == set(table.column(name).words.levels)
     return labels if is_same else None
