@@ -139,11 +139,25 @@ def test_a_study_saved_and_loaded_is_the_same_with_a_short_repr(kind, request, t
     assert_array_equal(again.predict(table), study.predict(table))
     assert again.fingerprint == study.fingerprint == study.judged.data.fingerprint
     pd.testing.assert_frame_equal(again.table(), study.table())
-    assert {remark.text for remark in again.remarks} >= {
-        remark.text for remark in study.remarks if remark.tone in ("answer", "caution")
-    }
+    assert again.remarks == study.remarks
+    assert set(again.remarks) >= set(study.judged.remarks)
+    assert {"answer", "fact"} <= {remark.tone for remark in again.remarks}
+    assert again._repr_html_() == study._repr_html_()
     with pytest.raises(DataError, match="a report needs the rows that were held out"):
         again.report(tmp_path / "page.html")
+
+
+def test_notes_on_the_data_are_remarks_of_a_fresh_study(table):
+    odd = table.assign(
+        outcome=np.arange(len(table)) % 3, dose=table["dose"].map("{:.4f}".format)
+    )
+    odd["dose"] = odd["dose"].str.replace(".", ",")
+    study = credo.fit(odd, "outcome", models=("linear",), n_folds=2)
+    said = [remark.text for remark in study.remarks if remark.tone == "fact"]
+    for part in ("has only 3 different values", "they look like numbers with decimal commas"):
+        assert any(part in text for text in said)
+        assert part in study._repr_html_()
+    assert study.remarks[0].tone == "answer"
 
 
 def test_a_file_of_the_model_alone_opens_as_a_study(result, table, tmp_path):

@@ -63,8 +63,8 @@ from credo.study.result.judgment import (
     stack_columns_gain,
     weight_gain,
 )
-from credo.study.result.result import FitSettings, Judged, Remark
-from credo.study.result.table_model import ClassScore, TableClassification, TableModel
+from credo.study.result.result import FitSettings, Judged
+from credo.study.result.table_model import ClassScore, Remark, TableClassification, TableModel
 from credo.study.result.wording import count
 from credo.study.split import Split
 from credo.study.task import StudyRows, TaskName, Trained

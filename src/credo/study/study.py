@@ -30,8 +30,13 @@ from credo.distributions.categorical import Categorical
 from credo.distributions.distribution import Distribution
 from credo.numerics.array import Array
 from credo.study.progress import Progress, silent
-from credo.study.result.result import FitSettings, Judged, Remark
-from credo.study.result.table_model import TableClassification, TableModel, TableRegression
+from credo.study.result.result import FitSettings, Judged
+from credo.study.result.table_model import (
+    Remark,
+    TableClassification,
+    TableModel,
+    TableRegression,
+)
 from credo.study.result.wording import count, number, percent, plus_minus
 from credo.study.split import names_given
 from credo.validation.mixture_score import mean_score
@@ -135,7 +140,7 @@ class Study:
         SHA-256 of the table.
     judged
         All that was measured on the held-out rows; None in a study opened from a file, which
-        keeps the scores and the most important remarks.
+        keeps the scores and the remarks.
     """
 
     model: TableModel
@@ -177,9 +182,7 @@ class Study:
     @property
     def remarks(self) -> tuple[Remark, ...]:
         """Plain sentences: the answer, facts, and cautions on what not to believe."""
-        if self.judged is None:
-            return tuple(Remark("fact", note) for note in self.model.notes)
-        return self.judged.remarks
+        return self.model.remarks
 
     def predict(self, rows: Any) -> NDArray[Any]:
         """Return the predictive mean of each row, or its most probable class.

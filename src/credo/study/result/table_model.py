@@ -7,9 +7,10 @@ average of regressions or a stack of classifiers predicts, averaged over the gap
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Self
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import repeat
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,15 +46,28 @@ __all__ = [
     "MIN_PROBABILITY",
     "CandidateScore",
     "ClassScore",
+    "Remark",
     "TableClassification",
     "TableModel",
     "TableRegression",
+    "Tone",
     "relabeled",
 ]
 
 MIN_PROBABILITY = 1e-6
 """A candidate less probable takes no part in predictions: far from the training rows it could
 outweigh all others, on a probability that is finer than the assumptions behind it."""
+
+
+Tone = Literal["answer", "fact", "good", "caution"]
+
+
+@dataclass(frozen=True)
+class Remark:
+    """A sentence and its tone: the answer, a fact, good news, or a caution."""
+
+    tone: Tone
+    text: str
 
 
 @dataclass(frozen=True)
@@ -147,6 +161,8 @@ class TableModel(ABC):
         One for each candidate tried, simplest first, and then the mixture of all.
     notes
         Plain sentences: what was left out, what to believe and what not to.
+    tones
+        The tone of each note; all are facts if there are none.
     """
 
     preparation: TablePreparation
@@ -156,6 +172,7 @@ class TableModel(ABC):
     n_test: int
     scores: tuple[Any, ...]
     notes: tuple[str, ...]
+    tones: tuple[Tone, ...] = field(default=(), metadata=LATER, kw_only=True)
 
     @classmethod
     def unscored(
@@ -188,10 +205,22 @@ class TableModel(ABC):
             **own,
         )
 
+    def judged(self, scores: tuple[Any, ...], remarks: Sequence[Remark]) -> Self:
+        """Return the model with the scores of its candidates, and what was remarked on them."""
+        notes = tuple(remark.text for remark in remarks)
+        tones = tuple(remark.tone for remark in remarks)
+        return replace(self, scores=scores, notes=notes, tones=tones)
+
     @property
     def target(self) -> str:
         """The column that is predicted."""
         return self.preparation.target
+
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """The notes with their tones."""
+        tones: Iterable[Tone] = self.tones or repeat("fact")
+        return tuple(Remark(tone, note) for tone, note in zip(tones, self.notes, strict=False))
 
     @property
     @abstractmethod
@@ -227,6 +256,8 @@ class TableModel(ABC):
                 "must score every candidate, and then the mixture of all; found "
                 f"{len(self.scores)} scores, none of them of {quoted(sorted(unscored))}"
             )
+        if len(self.tones) not in (0, len(self.notes)):
+            raise ModelFileError("must have a tone for each note; found other numbers of them")
         predictive = self.predict_dist(trial_rows(self.preparation, self.training_range))
         if not all(np.isfinite(part).all() for part in self._numbers(predictive)):
             raise ModelFileError("must predict finite numbers; found others")
