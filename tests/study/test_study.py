@@ -298,3 +298,18 @@ def test_losses_may_name_classes_by_their_text_or_as_they_are(table):
         for loss in named:
             assert_array_equal(study.decide(frame, loss).action, expected)
             assert_array_equal(study.predict_frame(frame, loss=loss)["action"], expected)
+
+
+@pytest.mark.parametrize("kind", ["numbers", "classes"])
+def test_scores_of_the_rows_learned_from_say_that_they_are_no_test(kind, request, tmp_path):
+    study = request.getfixturevalue(kind)
+    rows = request.getfixturevalue("table" if kind == "numbers" else "clinic_classes")
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    study.save(tmp_path / "study.credo")
+    for same in (rows, tmp_path / "rows.csv"):
+        score = credo.load(tmp_path / "study.credo").score(same)
+        assert score.is_training
+        assert "These are the rows that the model learned from" in score.sentence("outcome")
+    other = study.score(rows.iloc[1:])
+    assert not other.is_training
+    assert "learned from" not in other.sentence("outcome")

@@ -6,7 +6,7 @@ A `TableScore` says how good its predictions are, once targets are known.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from html import escape
 from os import PathLike, fspath
@@ -256,6 +256,8 @@ class Study:
     def score(self, rows: Any) -> TableScore:
         """Return how good the predictions of rows are whose target is known.
 
+        Of the table that was learned from they are no test, and ``is_training`` says so.
+
         Parameters
         ----------
         rows
@@ -278,7 +280,8 @@ class Study:
         predictive = self.model.predict_dist(table.rows(target.rows))
         if isinstance(predictive, Categorical):
             predictive = Categorical(predictive.probability, labels=names)
-        return TableScore.of(predictive, target.y, getattr(self.model, "coverage", 0.9))
+        score = TableScore.of(predictive, target.y, getattr(self.model, "coverage", 0.9))
+        return replace(score, is_training=table.fingerprint() == self.fingerprint)
 
     def table(self) -> pd.DataFrame:
         """Return the scores of all candidates and of their mixture, which predicts."""
@@ -355,6 +358,8 @@ class TableScore:
         Share of rows inside their interval, of numbers, and the probability that it has.
     accuracy
         Share of rows whose most probable class came true.
+    is_training
+        Whether they are the rows that were learned from, whose predictions are no test.
     """
 
     n_rows: int
@@ -365,6 +370,7 @@ class TableScore:
     coverage: float = np.nan
     level: float = np.nan
     accuracy: float = np.nan
+    is_training: bool = False
 
     def sentence(self, target: str) -> str:
         """Return the scores of predictions of a column in one sentence."""
@@ -374,11 +380,15 @@ class TableScore:
             log_score = (
                 f"log score per row {plus_minus(self.log_score, self.log_score_error, 3)}"
             )
+        training = (
+            " These are the rows that the model learned from: new rows may come out worse, as "
+            "the scores on held-out rows tell."
+        ) * self.is_training
         if np.isnan(self.rmse):
-            return f"{rows}are wrong for {percent(1 - self.accuracy)}; {log_score}."
+            return f"{rows}are wrong for {percent(1 - self.accuracy)}; {log_score}.{training}"
         return (
             f"{rows}are off by {number(self.rmse)} (RMSE), and {percent(self.coverage)} of the "
-            f"rows are inside their interval of {percent(self.level)}; {log_score}."
+            f"rows are inside their interval of {percent(self.level)}; {log_score}.{training}"
         )
 
     @classmethod
