@@ -3,6 +3,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
 import credo
 from credo.data.error import DataError, TableError
@@ -313,3 +314,21 @@ def test_scores_of_the_rows_learned_from_say_that_they_are_no_test(kind, request
     other = study.score(rows.iloc[1:])
     assert not other.is_training
     assert "learned from" not in other.sentence("outcome")
+
+
+def test_the_estimator_inside_has_the_settings_of_the_study(table, clinic_classes, tmp_path):
+    asked = {"models": ("linear",), "n_folds": 3, "seed": 7}
+    numbers = credo.fit(table, "outcome", coverage=0.5, **asked)
+    classes = credo.fit(clinic_classes, "outcome", **asked)
+    settings = {"n_folds": 3, "random_state": 7, "models": ("linear",)}
+    for study, expected in (
+        (numbers, {"coverage": 0.5, "models": ("linear",)}),
+        (classes, settings),
+    ):
+        study.save(tmp_path / "study.credo")
+        for one in (study, credo.load(tmp_path / "study.credo")):
+            assert one.estimator.get_params() == expected
+    X = table[list(numbers.inputs)]
+    again = clone(numbers.estimator).fit(X, table["outcome"])
+    assert again.model_.names == numbers.model.names
+    assert_allclose(again.predict(X), numbers.predict(table))

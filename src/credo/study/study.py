@@ -6,7 +6,7 @@ A `TableScore` says how good its predictions are, once targets are known.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from html import escape
 from os import PathLike, fspath
@@ -29,6 +29,7 @@ from credo.decisions.loss_matrix import LossMatrix
 from credo.distributions.categorical import Categorical
 from credo.distributions.distribution import Distribution
 from credo.numerics.array import Array
+from credo.numerics.form import LATER
 from credo.study.progress import Progress, silent
 from credo.study.result.result import FitSettings, Judged
 from credo.study.result.table_model import (
@@ -141,17 +142,24 @@ class Study:
     judged
         All that was measured on the held-out rows; None in a study opened from a file, which
         keeps the scores and the remarks.
+    models, n_folds, seed
+        What `fit` was asked for, which the estimator inside has as settings.
     """
 
     model: TableModel
     fingerprint: str
     judged: Judged[Any] | None = None
+    models: tuple[str, ...] | None = field(default=None, metadata=LATER)
+    n_folds: int = field(default=FitSettings.n_folds, metadata=LATER)
+    seed: int = field(default=FitSettings.seed, metadata=LATER)
 
     @classmethod
     def of(cls, judged: Judged[Any]) -> Study:
         """Return the study whose candidates were judged, and fitted to all rows."""
         assert judged.model is not None
-        return cls(judged.model, judged.data.fingerprint, judged)
+        asked = judged.settings
+        fingerprint = judged.data.fingerprint
+        return cls(judged.model, fingerprint, judged, asked.models, asked.n_folds, asked.seed)
 
     @property
     def target(self) -> str:
@@ -173,11 +181,16 @@ class Study:
 
     @cached_property
     def estimator(self) -> Any:
-        """The scikit-learn estimator inside, a `TableRegressor` or `TableClassifier`."""
+        """The scikit-learn estimator inside, a `TableRegressor` or `TableClassifier`.
+
+        Its settings are those of the study, so that a clone learns in the same way.
+        """
         if isinstance(self.model, TableRegression):
-            return study.TableRegressor(self.model.coverage).with_model(self.model)
+            regressor = study.TableRegressor(self.model.coverage, self.models)
+            return regressor.with_model(self.model)
         assert isinstance(self.model, TableClassification)
-        return study.TableClassifier().with_model(self.model)
+        classifier = study.TableClassifier(self.n_folds, self.seed, self.models)
+        return classifier.with_model(self.model)
 
     @property
     def remarks(self) -> tuple[Remark, ...]:
@@ -312,7 +325,7 @@ class Study:
 
         The rows themselves are not in it, nor what is needed for a report.
         """
-        save(Study(self.model, self.fingerprint), path, self.fingerprint)
+        save(replace(self, judged=None), path, self.fingerprint)
 
     def require_usable(self) -> None:
         """Raise an error unless rows can be predicted; `load` calls this on what it read."""
