@@ -49,6 +49,16 @@ def test_numbers_come_as_mean_distribution_and_frame(numbers, table):
     assert any("missing value" in note for note in frame.attrs["notes"])
 
 
+def test_what_is_predicted_of_a_number_tells_both_parts_of_its_spread(numbers, table):
+    empty = pd.DataFrame({name: [None] for name in numbers.inputs})
+    for rows in (table, empty):
+        predictive = numbers.predict_dist(rows)
+        parts = predictive.aleatoric_std**2 + predictive.epistemic_std**2
+        assert_allclose(parts, predictive.variance())
+        assert_allclose(predictive.median(), predictive.quantile(0.5))
+        assert "epistemic std" in predictive._repr_html_()
+
+
 def test_predictions_have_the_index_of_a_pandas_frame_and_no_other(numbers, table, csv_file):
     shuffled = table.set_axis([f"case {i}" for i in range(len(table))]).iloc[::-3]
     frame = numbers.predict_frame(shuffled)

@@ -209,7 +209,10 @@ class Study:
         return self.model.point(self.model.predict_dist(rows))
 
     def predict_dist(self, rows: Any) -> Distribution:
-        """Return what is predicted of each row, as a distribution."""
+        """Return what is predicted of each row: a `Predictive`, or a `Categorical` of classes.
+
+        Numbers have mean, median, intervals, and noise and doubt as parts of their spread.
+        """
         return self.model.predict_dist(rows)
 
     def predict_proba(self, rows: Any) -> Array:

@@ -33,7 +33,7 @@ from credo.decisions.decision import Decision, decide
 from credo.decisions.loss_matrix import LossMatrix
 from credo.distributions.categorical import Categorical
 from credo.distributions.distribution import Distribution
-from credo.distributions.mixture import Mixture
+from credo.distributions.predictive import Predictive
 from credo.models.ensemble.average import ModelAverage
 from credo.models.ensemble.stack import Stack
 from credo.models.gaps.gap_average import average_over_gaps
@@ -320,31 +320,31 @@ class TableRegression(TableModel):
         columns = dict(zip(("mean", "sd", "low", "high"), found.T, strict=True))
         return TablePrediction(rows.frame(columns), notes)
 
-    def predict_dist(self, table: Any) -> Mixture:
+    def predict_dist(self, table: Any) -> Predictive:
         """Return the mixture of the candidates that count, averaged over gaps, by row."""
         prepared = self._prepared(table)
         parts, share = self._parts(prepared), self.average.probability_[self._counted]
         is_empty = np.asarray(np.isnan(prepared.X).all(axis=1))
         simplest = self.average.estimators_[0]
         if not is_empty.any() or len(simplest.coef_):
-            return Mixture(share / share.sum(), parts)
+            return Predictive.mixed(share / share.sum(), parts)
         # A row with nothing in it is known as well as by the candidate that uses no column.
-        marginal = average_over_gaps(simplest, self.completion, named_inputs(prepared)).marginal
+        alone = average_over_gaps(simplest, self.completion, named_inputs(prepared))
         weights = np.where(is_empty[:, None], 0.0, np.append(share / share.sum(), 0.0))
         weights[is_empty, -1] = 1.0
-        return Mixture(weights, [*parts, marginal])
+        return Predictive.mixed(weights, [*parts, alone])
 
-    def _parts(self, prepared: PreparedTable) -> list[Distribution]:
+    def _parts(self, prepared: PreparedTable) -> list[Predictive]:
         """Return what each candidate that counts says of each row."""
         X = named_inputs(prepared)
         models = [self.average.estimators_[i] for i in self._counted]
-        return [average_over_gaps(model, self.completion, X).marginal for model in models]
+        return [average_over_gaps(model, self.completion, X) for model in models]
 
-    def point(self, predictive: Mixture) -> NDArray[Any]:
+    def point(self, predictive: Predictive) -> NDArray[Any]:
         """Return the mean of each row."""
         return np.asarray(predictive.mean())
 
-    def _numbers(self, predictive: Mixture) -> Iterator[Array]:
+    def _numbers(self, predictive: Predictive) -> Iterator[Array]:
         yield predictive.mean()
         yield predictive.std()
         yield predictive.interval(self.coverage)
