@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -6,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 import credo
-from credo.data.error import DataError, TableError
+from credo.data.error import DataError, ModelFileError, TableError
 from credo.decisions import LossMatrix
 from credo.study import FitSettings, Study, fit_table
 
@@ -342,3 +344,12 @@ def test_the_estimator_inside_has_the_settings_of_the_study(table, clinic_classe
     again = clone(numbers.estimator).fit(X, table["outcome"])
     assert again.model_.names == numbers.model.names
     assert_allclose(again.predict(X), numbers.predict(table))
+
+
+def test_labels_and_tones_that_do_not_fit_the_model_are_refused(classes):
+    model = classes.model
+    for labels in (np.array([0, 1]), np.array([0.0, np.nan]), np.array(3.0)):
+        with pytest.raises(ModelFileError, match="must have one label for each class"):
+            replace(model, labels=labels).require_usable()
+    with pytest.raises(ModelFileError, match="must have a tone for each note"):
+        replace(model, tones=("fact",) * (len(model.notes) + 1)).require_usable()

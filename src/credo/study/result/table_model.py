@@ -496,7 +496,8 @@ class TableClassification(TableModel):
         if names.dtype.kind != "U":
             raise ModelFileError("must name its classes by text; found something else")
         require_whole_text(map(str, names))
-        if self.labels is not None and sorted(self.class_names) != sorted(names):
+        is_list = self.labels is None or np.ndim(self.labels) == 1
+        if not is_list or sorted(self.class_names) != sorted(names):
             raise ModelFileError("must have one label for each class; found others")
         super().require_usable()
 
