@@ -99,7 +99,9 @@ def test_true_and_false_keep_their_names(work, frame):
     frame.assign(y=frame["y"] == "yes").to_csv("data.csv", index=False)
     ran = run("fit", "data.csv", "--target", "y", "--out", "m.credo")
     assert ran.exit_code == 0, ran.output
-    assert credo.load("m.credo").classes_.tolist() == ["False", "True"]
+    study = credo.load("m.credo")
+    assert study.classes_.tolist() == [False, True]
+    assert study.model.class_names == ["False", "True"]
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,14 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
 import credo
-from credo.data.error import DataError, TableError
+from credo.data.error import DataError, ModelFileError, TableError
 from credo.decisions import LossMatrix
 from credo.study import FitSettings, Study, fit_table
 
@@ -49,8 +52,40 @@ def test_numbers_come_as_mean_distribution_and_frame(numbers, table):
     assert_allclose(numbers.predict(table), predictive.mean())
     assert_allclose(frame["mean"], predictive.mean())
     assert_allclose(frame[["low", "high"]], predictive.interval(0.5), rtol=1e-6)
-    assert frame["patient_id"].tolist() == table["patient_id"].astype(str).tolist()
+    pd.testing.assert_series_equal(frame["patient_id"], table["patient_id"])
     assert any("missing value" in note for note in frame.attrs["notes"])
+
+
+def test_what_is_predicted_of_a_number_tells_both_parts_of_its_spread(numbers, table):
+    empty = pd.DataFrame({name: [None] for name in numbers.inputs})
+    for rows in (table, empty):
+        predictive = numbers.predict_dist(rows)
+        parts = predictive.aleatoric_std**2 + predictive.epistemic_std**2
+        assert_allclose(parts, predictive.variance())
+        assert_allclose(predictive.median(), predictive.quantile(0.5))
+        assert "epistemic std" in predictive._repr_html_()
+
+
+def test_predictions_have_the_index_of_a_pandas_frame_and_no_other(numbers, table, csv_file):
+    shuffled = table.set_axis([f"case {i}" for i in range(len(table))]).iloc[::-3]
+    frame = numbers.predict_frame(shuffled)
+    assert frame.index.equals(shuffled.index)
+    assert_allclose(frame["mean"], numbers.predict(shuffled))
+    for other in (pl.from_pandas(table), csv_file):
+        assert numbers.predict_frame(other).index.equals(pd.RangeIndex(len(table)))
+
+
+@pytest.mark.parametrize("dtype", ["int64", "Int64", "str", "float64"])
+def test_columns_that_number_rows_keep_their_type_to_be_merged_by(dtype, numbers, table):
+    numbered = table.assign(patient_id=table["patient_id"].astype(dtype))
+    frame = numbers.predict_frame(numbered)
+    assert frame["patient_id"].dtype == numbered["patient_id"].dtype
+    assert len(numbered.merge(frame, on="patient_id")) == len(table)
+
+
+def test_numbers_of_rows_in_a_file_are_as_they_are_written(numbers, csv_file, table):
+    found = numbers.predict_frame(csv_file)["patient_id"].tolist()
+    assert found == table["patient_id"].astype(str).tolist()
 
 
 def test_classes_come_as_label_probability_and_decision(classes, clinic_classes):
@@ -124,11 +159,25 @@ def test_a_study_saved_and_loaded_is_the_same_with_a_short_repr(kind, request, t
     assert_array_equal(again.predict(table), study.predict(table))
     assert again.fingerprint == study.fingerprint == study.judged.data.fingerprint
     pd.testing.assert_frame_equal(again.table(), study.table())
-    assert {remark.text for remark in again.remarks} >= {
-        remark.text for remark in study.remarks if remark.tone in ("answer", "caution")
-    }
+    assert again.remarks == study.remarks
+    assert set(again.remarks) >= set(study.judged.remarks)
+    assert {"answer", "fact"} <= {remark.tone for remark in again.remarks}
+    assert again._repr_html_() == study._repr_html_()
     with pytest.raises(DataError, match="a report needs the rows that were held out"):
         again.report(tmp_path / "page.html")
+
+
+def test_notes_on_the_data_are_remarks_of_a_fresh_study(table):
+    odd = table.assign(
+        outcome=np.arange(len(table)) % 3, dose=table["dose"].map("{:.4f}".format)
+    )
+    odd["dose"] = odd["dose"].str.replace(".", ",")
+    study = credo.fit(odd, "outcome", models=("linear",), n_folds=2)
+    said = [remark.text for remark in study.remarks if remark.tone == "fact"]
+    for part in ("has only 3 different values", "they look like numbers with decimal commas"):
+        assert any(part in text for text in said)
+        assert part in study._repr_html_()
+    assert study.remarks[0].tone == "answer"
 
 
 def test_a_file_of_the_model_alone_opens_as_a_study(result, table, tmp_path):
@@ -230,7 +279,7 @@ def test_columns_that_are_ignored_or_extra_may_hold_anything(cells, table, numbe
     plain = credo.fit(table, "outcome", **quick)
     assert_array_equal(study.predict(odd), plain.predict(table))
     assert_array_equal(numbers.predict(odd), numbers.predict(table))
-    assert numbers.score(odd) == numbers.score(table)
+    assert repr(numbers.score(odd)) == repr(replace(numbers.score(table), is_training=False))
 
 
 def test_the_habit_of_passing_x_and_y_gets_a_sentence(table):
@@ -262,3 +311,104 @@ def test_scores_print_what_applies(numbers, table, classes, clinic_classes):
     shown = repr(classes.score(clinic_classes))
     assert "accuracy=" in shown
     assert "nan" not in shown
+
+
+QUICK = {"task": "classification", "models": ("linear",), "n_folds": 2}
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series([False, True] * 30),
+        pd.Series([9, 10] * 30),
+        pd.Series([9, 10] * 30, dtype="Int64"),
+        pd.Series([9, 10] * 30, dtype="int8").astype("category"),
+        pd.Series([1.0, 2.0] * 30),
+        pd.Series([0.1, 2.5] * 30, dtype="float32"),
+        pd.Series([True, False] * 30, dtype=object),
+        pd.Series(["10", "9"] * 30),
+        pd.Series(["a", "b"] * 30, dtype="category"),
+    ],
+    ids=lambda column: f"{column.dtype}-{column[0]}",
+)
+def test_classes_keep_the_type_of_the_column_in_a_file_too(column, table, tmp_path):
+    frame = table.head(60).assign(outcome=column, dose=np.arange(60) % 2)
+    study = credo.fit(frame, "outcome", **QUICK)
+    study.save(tmp_path / "study.credo")
+    distinct = np.unique(np.array(column.tolist()))
+    for one in (study, credo.load(tmp_path / "study.credo")):
+        assert one.classes_.dtype.kind == distinct.dtype.kind
+        assert one.classes_.tolist() == distinct.tolist()
+        assert one.estimator.classes_.tolist() == distinct.tolist()
+        assert one.predict(frame).tolist() == column.tolist()
+        assert one.predict_frame(frame)["class"].tolist() == column.tolist()
+        assert one.predict_dist(frame).labels.tolist() == distinct.tolist()
+        assert_allclose(one.predict_proba(frame), one.estimator.predict_proba(frame))
+        assert one.score(frame).accuracy == 1.0
+        assert one.estimator.predict(frame).tolist() == column.tolist()
+
+
+def test_whole_numbers_of_a_text_file_are_integers_with_gaps_or_without(table, tmp_path):
+    frame = table.head(60).assign(outcome=np.tile([0, 1], 30), dose=np.arange(60) % 2)
+    frame["outcome"] = frame["outcome"].astype(object)
+    frame.loc[3, "outcome"] = None
+    frame.to_csv(tmp_path / "cases.csv", index=False)
+    study = credo.fit(tmp_path / "cases.csv", "outcome", **QUICK)
+    assert study.classes_.dtype == np.int64
+    assert study.predict(frame).tolist() == [0, 1] * 30
+
+
+def test_losses_may_name_classes_by_their_text_or_as_they_are(table):
+    frame = table.head(60).assign(outcome=np.tile([9, 10], 30))
+    costs = [[0.0, 5.0], [1.0, 0.0]]
+    named = [LossMatrix(costs, labels) for labels in ([9, 10], ["9", "10"])]
+    studies = [credo.fit(frame, "outcome", loss=loss, **QUICK) for loss in named]
+    for study in studies:
+        assert study.judged.decisions.verdict == studies[0].judged.decisions.verdict
+        expected = studies[0].decide(frame, np.array(costs)).action
+        assert expected.dtype.kind == "i"
+        for loss in named:
+            assert_array_equal(study.decide(frame, loss).action, expected)
+            assert_array_equal(study.predict_frame(frame, loss=loss)["action"], expected)
+
+
+@pytest.mark.parametrize("kind", ["numbers", "classes"])
+def test_scores_of_the_rows_learned_from_say_that_they_are_no_test(kind, request, tmp_path):
+    study = request.getfixturevalue(kind)
+    rows = request.getfixturevalue("table" if kind == "numbers" else "clinic_classes")
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    study.save(tmp_path / "study.credo")
+    for same in (rows, tmp_path / "rows.csv"):
+        score = credo.load(tmp_path / "study.credo").score(same)
+        assert score.is_training
+        assert "These are the rows that the model learned from" in score.sentence("outcome")
+    other = study.score(rows.iloc[1:])
+    assert not other.is_training
+    assert "learned from" not in other.sentence("outcome")
+
+
+def test_the_estimator_inside_has_the_settings_of_the_study(table, clinic_classes, tmp_path):
+    asked = {"models": ("linear",), "n_folds": 3, "seed": 7}
+    numbers = credo.fit(table, "outcome", coverage=0.5, **asked)
+    classes = credo.fit(clinic_classes, "outcome", **asked)
+    settings = {"n_folds": 3, "random_state": 7, "models": ("linear",)}
+    for study, expected in (
+        (numbers, {"coverage": 0.5, "models": ("linear",)}),
+        (classes, settings),
+    ):
+        study.save(tmp_path / "study.credo")
+        for one in (study, credo.load(tmp_path / "study.credo")):
+            assert one.estimator.get_params() == expected
+    X = table[list(numbers.inputs)]
+    again = clone(numbers.estimator).fit(X, table["outcome"])
+    assert again.model_.names == numbers.model.names
+    assert_allclose(again.predict(X), numbers.predict(table))
+
+
+def test_labels_and_tones_that_do_not_fit_the_model_are_refused(classes):
+    model = classes.model
+    for labels in (np.array([0, 1]), np.array([0.0, np.nan]), np.array(3.0)):
+        with pytest.raises(ModelFileError, match="must have one label for each class"):
+            replace(model, labels=labels).require_usable()
+    with pytest.raises(ModelFileError, match="must have a tone for each note"):
+        replace(model, tones=("fact",) * (len(model.notes) + 1)).require_usable()

@@ -98,12 +98,8 @@ class LossMatrix:
                 f"a table of losses must hold numbers only; found {error}. Keep the names of "
                 "the actions in the index, as pandas.read_csv(path, index_col=0) does."
             ) from error
-        known = {} if labels is None else {_text(label): label for label in _listed(labels)}
-        columns, rows = (
-            [known.get(_text(name), name) for name in names.tolist()]
-            for names in (frame.columns, frame.index)
-        )
-        return cls(values, columns, rows)
+        found = cls(values, frame.columns.tolist(), frame.index.tolist())
+        return found if labels is None else found.named_as(labels)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the losses as a table, one row per action, one column per class."""
@@ -112,6 +108,21 @@ class LossMatrix:
             index=pd.Index(self.actions, name="action"),
             columns=pd.Index(self.labels, name="class"),
         )
+
+    def named_as(self, labels: Sequence[Any] | NDArray[Any]) -> LossMatrix:
+        """Return the same losses where a name that is the text of a label is that label.
+
+        Examples
+        --------
+        >>> LossMatrix.zero_one(["0", "1"]).named_as([0, 1]).labels
+        array([0, 1])
+        """
+        known = {_text(label): label for label in _listed(labels)}
+        columns, rows = (
+            [known.get(_text(name), name) for name in names.tolist()]
+            for names in (self.labels, self.actions)
+        )
+        return LossMatrix(self.loss, columns, rows)
 
     def with_action(self, name: Any, loss: ArrayLike) -> LossMatrix:
         """Return the losses with one more action, at one loss, or one for each class.
@@ -233,7 +244,8 @@ def _costs(loss: ArrayLike, n_classes: int, n_actions: int | None) -> Array:
 
 
 def _text(name: Any) -> str:
-    return f"{name:g}" if isinstance(name, float) else str(name)
+    is_whole = isinstance(name, float) and name.is_integer()
+    return str(int(name)) if is_whole else str(name)
 
 
 def _brief(names: Sequence[Any] | NDArray[Any]) -> str:

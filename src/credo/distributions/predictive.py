@@ -1,6 +1,6 @@
 """The distribution of unseen outcomes, with the two sources of its spread kept apart."""
 
-from collections.abc import Sized
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -58,6 +58,31 @@ class Predictive(Univariate):
         """Return examples for the laws, and for saving."""
         normal = distributions.Normal
         return cls(normal([0.0, 1.0], 5.0), 3.0, 4.0), cls(normal(1.0, 1.0), 0.6, 0.8)
+
+    @classmethod
+    def mixed(cls, weights: ArrayLike, parts: Sequence[Self]) -> Self:
+        """Return the mixture of predictives; where they disagree is part of the doubt.
+
+        Parameters
+        ----------
+        weights
+            Weight of each part, shape (K,), or (*batch, K) for one set per row.
+        parts
+            What each of K models says of the same rows.
+
+        Examples
+        --------
+        >>> Normal = distributions.Normal
+        >>> parts = [Predictive(Normal(mean, 1.0), 0.0, 1.0) for mean in (-3.0, 3.0)]
+        >>> float(Predictive.mixed([0.5, 0.5], parts).epistemic_std)
+        3.0
+        """
+        shares = np.asarray(weights)
+        mixture = distributions.Mixture(shares, [part.marginal for part in parts])
+        mean = mixture.mean()
+        noise = [part.aleatoric_std**2 for part in parts]
+        doubt = [part.epistemic_std**2 + (part.mean() - mean) ** 2 for part in parts]
+        return cls(mixture, _root_mean(shares, doubt), _root_mean(shares, noise))
 
     @property
     def is_discrete(self) -> bool:
@@ -160,6 +185,14 @@ class Predictive(Univariate):
 
     def _draw(self, rng: Generator, shape: tuple[int, ...]) -> NDArray[Any]:
         return self.marginal._draw(rng, shape)
+
+
+def _root_mean(weights: Array, values: Sequence[Array]) -> Array:
+    """Return the root of a weighted mean; what has no weight may be infinite."""
+    shares = np.moveaxis(weights, -1, 0)
+    return np.asarray(
+        np.sqrt(sum(w * np.where(w > 0, v, 0.0) for w, v in zip(shares, values, strict=True)))
+    )
 
 
 def _spread(name: str, values: ArrayLike, advice: str) -> Array:

@@ -44,6 +44,10 @@ class Univariate(Distribution):
         """Return the outcome that is exceeded with probability ``p``, however small."""
         return self.quantile(1.0 - as_float(p))
 
+    def median(self) -> Array:
+        """Return the outcome that as much probability is below as above, shape (*batch)."""
+        return self._full(self.quantile(0.5))
+
     def interval(self, coverage: float = 0.9) -> Array:
         """Return the central interval of probability ``coverage``, shape (*batch, 2)."""
         tail = 0.5 * (1.0 - probability("coverage", coverage))

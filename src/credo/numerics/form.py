@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ __all__ = [
     "ANYTHING",
     "FINITE",
     "LARGEST",
+    "LATER",
     "MAX_FEATURES",
     "MOST_COUNTED",
     "SMALLEST",
@@ -36,6 +38,9 @@ MOST_COUNTED = 1e150
 
 FINITE = float(np.finfo(np.float64).max)
 MAX_FEATURES = 10_000_000
+
+LATER: Mapping[str, bool] = MappingProxyType({"is_later": True})
+"""Metadata of a field that earlier model files do not have: there it has its default."""
 
 
 @dataclass(frozen=True)

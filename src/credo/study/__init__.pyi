@@ -22,7 +22,7 @@ from credo.study.result.classification_result import (
 from credo.study.result.regression_result import JudgedRegression as JudgedRegression
 from credo.study.result.result import FitSettings as FitSettings
 from credo.study.result.result import Judged as Judged
-from credo.study.result.result import Remark as Remark
+from credo.study.result.table_model import Remark as Remark
 from credo.study.study import Study as Study
 from credo.study.study import TableScore as TableScore
 from credo.study.study import fit as fit

@@ -64,8 +64,8 @@ from credo.study.result.judgment import (
     stack_columns_gain,
     weight_gain,
 )
-from credo.study.result.result import FitSettings, Judged, Remark
-from credo.study.result.table_model import ClassScore, TableClassification, TableModel
+from credo.study.result.result import FitSettings, Judged
+from credo.study.result.table_model import ClassScore, Remark, TableClassification, TableModel
 from credo.study.result.wording import count
 from credo.study.split import Split
 from credo.study.task import StudyRows, TaskName, Trained
@@ -190,7 +190,7 @@ class _Classification:
         stack = _relearned(trained.mixture, completion, preparation, prepared, target.y)
         n_test = len(rows.split.test.y)
         return TableClassification.unscored(
-            preparation, prepared, completion, n_test, stack=stack
+            preparation, prepared, completion, n_test, stack=stack, labels=target.labels
         )
 
     def learn(
@@ -280,7 +280,7 @@ def chosen_loss(settings: FitSettings, labels: list[str]) -> LossMatrix | None:
         loss = LossMatrix.zero_one(labels)
     else:
         assert isinstance(settings.loss, LossMatrix)
-        loss = settings.loss
+        loss = settings.loss.named_as(labels)
         if sorted(map(str, loss.labels)) != sorted(labels):
             raise TableError(
                 f"`loss` must have a column for each class, {quoted(labels)}; found "

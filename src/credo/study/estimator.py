@@ -32,7 +32,12 @@ from credo.models.contract.regressor import PredictiveRegressor
 from credo.numerics.array import Array, unmasked
 from credo.numerics.quotation import quote
 from credo.study.result.result import FitSettings
-from credo.study.result.table_model import TableClassification, TableModel, TableRegression
+from credo.study.result.table_model import (
+    TableClassification,
+    TableModel,
+    TableRegression,
+    relabeled,
+)
 from credo.study.split import names_given
 
 __all__ = ["TableClassifier", "TableRegressor"]
@@ -185,9 +190,7 @@ class TableClassifier(PredictiveClassifier):
         """Return the mixture of the classifiers, averaged over gaps, by row."""
         check_is_fitted(self)
         found = self.model_.predict_dist(_prepared(self, X, self.model_))
-        # Text is in another order than the numbers that it may stand for.
-        order = np.argsort(_as_text(self.classes_), kind="stable").argsort(kind="stable")
-        return Categorical(found.probability[:, order], labels=self.classes_)
+        return relabeled(found, self.classes_, _as_text(self.classes_).tolist())
 
     def with_model(self, model: TableClassification) -> Self:
         """Return the estimator, fitted as a model that a study has made."""

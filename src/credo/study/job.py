@@ -18,9 +18,11 @@ from credo.numerics.parallel.threads import threads_for
 from credo.study.candidates.slate import Slate
 from credo.study.partial_dependence import N_PROFILES, profiles
 from credo.study.progress import Progress, silent, unheard
+from credo.study.remark.remark import in_order
 from credo.study.result.data_summary import DataSummary
 from credo.study.result.held_out import held_out_rows
 from credo.study.result.result import FitSettings, Judged
+from credo.study.result.table_model import Remark
 from credo.study.split import require_ignorable, split_rows
 from credo.study.task import StudyRows, Task, Trained
 
@@ -28,9 +30,6 @@ __all__ = ["MIN_ROWS", "fit_table", "require_rows", "task_of"]
 
 MIN_ROWS = 10
 """With fewer rows there is nothing to hold out and judge by."""
-
-KEPT_TONES = ("answer", "caution")
-"""Remarks that go with the model wherever it goes."""
 
 
 def fit_table(
@@ -95,10 +94,10 @@ def _studied(
         return judged
 
     judged, model = task.finish(judge, partial(task.refit, trained, rows))
-    kept = [remark.text for remark in judged.remarks if remark.tone in KEPT_TONES]
-    notes = (*judged.data.notes, *trained.dropped_notes, *kept)
+    facts = [Remark("fact", note) for note in (*judged.data.notes, *trained.dropped_notes)]
+    remarks = in_order([*judged.remarks, *facts])
     progress(1.0, "done")
-    return replace(judged, model=replace(model, scores=judged.scores, notes=notes))
+    return replace(judged, model=model.judged(judged.scores, remarks))
 
 
 def _rows(table: Table, target: Target, settings: FitSettings) -> StudyRows:

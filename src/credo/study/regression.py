@@ -65,8 +65,8 @@ from credo.study.result.judgment import (
     predictives,
 )
 from credo.study.result.regression_result import JudgedRegression
-from credo.study.result.result import FitSettings, Judged, Remark
-from credo.study.result.table_model import CandidateScore, TableModel, TableRegression
+from credo.study.result.result import FitSettings, Judged
+from credo.study.result.table_model import CandidateScore, Remark, TableModel, TableRegression
 from credo.study.split import Part
 from credo.study.task import StudyRows, TaskName, Trained
 from credo.validation.cross_validation import CrossValidation

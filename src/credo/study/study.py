@@ -6,7 +6,7 @@ A `TableScore` says how good its predictions are, once targets are known.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from html import escape
 from os import PathLike, fspath
@@ -28,9 +28,15 @@ from credo.decisions.loss_matrix import LossMatrix
 from credo.distributions.categorical import Categorical
 from credo.distributions.distribution import Distribution
 from credo.numerics.array import Array
+from credo.numerics.form import LATER
 from credo.study.progress import Progress, silent
-from credo.study.result.result import FitSettings, Judged, Remark
-from credo.study.result.table_model import TableClassification, TableModel, TableRegression
+from credo.study.result.result import FitSettings, Judged
+from credo.study.result.table_model import (
+    Remark,
+    TableClassification,
+    TableModel,
+    TableRegression,
+)
 from credo.study.result.wording import count, number, percent, plus_minus
 from credo.study.split import names_given
 from credo.validation.mixture_score import mean_score
@@ -134,18 +140,25 @@ class Study:
         SHA-256 of the table.
     judged
         All that was measured on the held-out rows; None in a study opened from a file, which
-        keeps the scores and the most important remarks.
+        keeps the scores and the remarks.
+    models, n_folds, seed
+        What `fit` was asked for, which the estimator inside has as settings.
     """
 
     model: TableModel
     fingerprint: str
     judged: Judged[Any] | None = None
+    models: tuple[str, ...] | None = field(default=None, metadata=LATER)
+    n_folds: int = field(default=FitSettings.n_folds, metadata=LATER)
+    seed: int = field(default=FitSettings.seed, metadata=LATER)
 
     @classmethod
     def of(cls, judged: Judged[Any]) -> Study:
         """Return the study whose candidates were judged, and fitted to all rows."""
         assert judged.model is not None
-        return cls(judged.model, judged.data.fingerprint, judged)
+        asked = judged.settings
+        fingerprint = judged.data.fingerprint
+        return cls(judged.model, fingerprint, judged, asked.models, asked.n_folds, asked.seed)
 
     @property
     def target(self) -> str:
@@ -159,27 +172,29 @@ class Study:
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The classes, in the order of their probabilities; a number has none."""
+        """The classes, in the order of their probabilities; a number has none.
+
+        They have the type of the column that was learned from: truth values, numbers or text.
+        """
         return self._classification("classes").classes_
 
     @cached_property
     def estimator(self) -> Any:
         """The scikit-learn estimator inside, a `TableRegressor` or `TableClassifier`.
 
-        Its classes are text, as those of the study: a column of codes is read as labels, and
-        a model file keeps them so. Fit a `TableClassifier` to have labels of another type.
+        Its settings are those of the study, so that a clone learns in the same way.
         """
         if isinstance(self.model, TableRegression):
-            return study.TableRegressor(self.model.coverage).with_model(self.model)
+            regressor = study.TableRegressor(self.model.coverage, self.models)
+            return regressor.with_model(self.model)
         assert isinstance(self.model, TableClassification)
-        return study.TableClassifier().with_model(self.model)
+        classifier = study.TableClassifier(self.n_folds, self.seed, self.models)
+        return classifier.with_model(self.model)
 
     @property
     def remarks(self) -> tuple[Remark, ...]:
         """Plain sentences: the answer, facts, and cautions on what not to believe."""
-        if self.judged is None:
-            return tuple(Remark("fact", note) for note in self.model.notes)
-        return self.judged.remarks
+        return self.model.remarks
 
     def predict(self, rows: Any) -> NDArray[Any]:
         """Return the predictive mean of each row, or its most probable class.
@@ -193,7 +208,10 @@ class Study:
         return self.model.point(self.model.predict_dist(rows))
 
     def predict_dist(self, rows: Any) -> Distribution:
-        """Return what is predicted of each row, as a distribution."""
+        """Return what is predicted of each row: a `Predictive`, or a `Categorical` of classes.
+
+        Numbers have mean, median, intervals, and noise and doubt as parts of their spread.
+        """
         return self.model.predict_dist(rows)
 
     def predict_proba(self, rows: Any) -> Array:
@@ -253,27 +271,32 @@ class Study:
     def score(self, rows: Any) -> TableScore:
         """Return how good the predictions of rows are whose target is known.
 
+        Of the table that was learned from they are no test, and ``is_training`` says so.
+
         Parameters
         ----------
         rows
             As of `predict`, with the target as a column; rows without it are left out.
         """
         table = self.model.preparation.read(rows)
-        has_classes = isinstance(self.model, TableClassification)
-        target = known_outcomes(table, self.target, has_classes)
+        names = self.model.class_names if isinstance(self.model, TableClassification) else None
+        target = known_outcomes(table, self.target, has_classes=names is not None)
         if not len(target.y):
             raise TableError(
                 f"target {self.target!r} of {table.name} must be known in at least one row to "
                 "score by; found none; add it."
             )
-        if has_classes and not np.isin(target.y, self.classes_).any():
+        if names is not None and not np.isin(target.y, names).any():
             raise TableError(
                 f"target {self.target!r} of {table.name} must have classes that the model "
-                f"knows, {quoted(self.classes_)}; found {quoted(np.unique(target.y), 3)}; "
+                f"knows, {quoted(names)}; found {quoted(np.unique(target.y), 3)}; "
                 "write them as in training."
             )
         predictive = self.model.predict_dist(table.rows(target.rows))
-        return TableScore.of(predictive, target.y, getattr(self.model, "coverage", 0.9))
+        if isinstance(predictive, Categorical):
+            predictive = Categorical(predictive.probability, labels=names)
+        score = TableScore.of(predictive, target.y, getattr(self.model, "coverage", 0.9))
+        return replace(score, is_training=table.fingerprint() == self.fingerprint)
 
     def table(self) -> pd.DataFrame:
         """Return the scores of all candidates and of their mixture, which predicts."""
@@ -304,7 +327,7 @@ class Study:
 
         The rows themselves are not in it, nor what is needed for a report.
         """
-        save(Study(self.model, self.fingerprint), path, self.fingerprint)
+        save(replace(self, judged=None), path, self.fingerprint)
 
     def require_usable(self) -> None:
         """Raise an error unless rows can be predicted; `load` calls this on what it read."""
@@ -350,6 +373,8 @@ class TableScore:
         Share of rows inside their interval, of numbers, and the probability that it has.
     accuracy
         Share of rows whose most probable class came true.
+    is_training
+        Whether they are the rows that were learned from, whose predictions are no test.
     """
 
     n_rows: int
@@ -360,6 +385,7 @@ class TableScore:
     coverage: float = np.nan
     level: float = np.nan
     accuracy: float = np.nan
+    is_training: bool = False
 
     def __repr__(self) -> str:
         known = ((name, value) for name, value in asdict(self).items() if not np.isnan(value))
@@ -373,11 +399,15 @@ class TableScore:
             log_score = (
                 f"log score per row {plus_minus(self.log_score, self.log_score_error, 3)}"
             )
+        training = (
+            " These are the rows that the model learned from: new rows may come out worse, as "
+            "the scores on held-out rows tell."
+        ) * self.is_training
         if np.isnan(self.rmse):
-            return f"{rows}are wrong for {percent(1 - self.accuracy)}; {log_score}."
+            return f"{rows}are wrong for {percent(1 - self.accuracy)}; {log_score}.{training}"
         return (
             f"{rows}are off by {number(self.rmse)} (RMSE), and {percent(self.coverage)} of the "
-            f"rows are inside their interval of {percent(self.level)}; {log_score}."
+            f"rows are inside their interval of {percent(self.level)}; {log_score}.{training}"
         )
 
     @classmethod

@@ -136,7 +136,9 @@ def test_inspect_tells_what_the_file_holds(fitted, csv_file):
         "Probabilities after all rows: constant <0.001",
         "learned from 120 rows",
         "Too improbable to take part in predictions, below 1e-06: constant",
-        "Predictions of 'outcome' are off by",
+        "» Predictions of 'outcome' are off by",
+        "· Column 'patient_id' is left out",
+        "! Only 24 rows served as a test",
     ):
         assert part in text
 

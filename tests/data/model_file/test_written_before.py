@@ -35,3 +35,12 @@ def test_a_file_of_an_earlier_build_says_what_it_said(name):
         assert found.tolist() == expected.tolist()
     else:
         assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", [name for name in sorted(SAID) if name.startswith("table")])
+def test_remarks_of_an_earlier_build_are_facts_and_its_classes_text(name):
+    study = load(FOLDER / f"{name}.credo")
+    assert {remark.tone for remark in study.remarks} == {"fact"}
+    assert tuple(remark.text for remark in study.remarks) == study.model.notes
+    if hasattr(study.model, "stack"):
+        assert study.classes_.dtype.kind == "U"

@@ -106,7 +106,7 @@ def test_a_candidate_out_of_the_question_does_not_carry_the_mean_away(result, ta
 
 def test_a_column_that_numbers_rows_is_handed_through(result, table):
     frame = result.model.predict(table).frame
-    assert frame["patient_id"].tolist() == [str(i) for i in table["patient_id"]]
+    assert frame["patient_id"].tolist() == table["patient_id"].tolist()
     without = result.model.predict(table.drop(columns="patient_id")).frame
     assert list(without.columns) == ["mean", "sd", "low", "high"]
 

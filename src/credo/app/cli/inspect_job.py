@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from credo.app.console.console import print_notes, stdout
+from credo.app.console.console import print_notes, print_remark, stdout
 from credo.app.terminal.score_terminal import print_class_scores, print_scores
 from credo.data.error import ModelFileError
 from credo.data.model_file.model_file import ModelFileInfo, load, model_file_info
@@ -61,8 +61,8 @@ def _print_classification(console: Console, model: TableClassification) -> None:
     inputs = ", ".join(repr(name) for name in model.preparation.inputs)
     console.print(
         Text(
-            f"predicts {model.target!r} ({quoted(model.classes_)}) from {inputs}; learned from "
-            f"{model.n_rows:,} rows"
+            f"predicts {model.target!r} ({quoted(model.class_names)}) from {inputs}; learned "
+            f"from {model.n_rows:,} rows"
         )
     )
     # Those that were dropped, and judged by fewer folds, are not in the stack.
@@ -76,7 +76,8 @@ def _print_classification(console: Console, model: TableClassification) -> None:
         for name, meaning, made in described(named, CLASS_MEANINGS)
     ]
     print_notes(console, parts)
-    print_notes(console, model.notes)
+    for remark in model.remarks:
+        print_remark(console, remark)
 
 
 def _print_regression(console: Console, model: TableRegression, weights: EffectList) -> None:
@@ -97,4 +98,5 @@ def _print_regression(console: Console, model: TableRegression, weights: EffectL
         said = f"Too improbable to take part in predictions, below {MIN_PROBABILITY:g}"
         print_notes(console, [f"{said}: {', '.join(model.left_out)}."])
     print_notes(console, [weights.sentence()] if weights.effects else [])
-    print_notes(console, model.notes)
+    for remark in model.remarks:
+        print_remark(console, remark)

@@ -52,8 +52,8 @@ def _predicted(
                 f"`coverage` needs a model of numbers, which has intervals; found that "
                 f"{name} predicts classes; leave it out."
             )
-        labels = [str(label) for label in model.classes_]
-        return model.predict(table, None if losses is None else read_losses(losses, labels))
+        loss = None if losses is None else read_losses(losses, model.class_names)
+        return model.predict(table, loss)
     if losses is not None:
         raise ModelFileError(
             f"`decide` needs a model of classes; found that {name} predicts the number "

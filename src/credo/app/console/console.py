@@ -20,7 +20,7 @@ from rich.text import Text
 
 from credo.app.console.flag import with_flags
 from credo.study.progress import Progress
-from credo.study.result.result import Remark
+from credo.study.result.table_model import Remark
 
 __all__ = [
     "noted_warnings",

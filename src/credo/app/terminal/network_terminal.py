@@ -21,7 +21,7 @@ from credo.models.network.value.network_answer import PlanReport
 from credo.numerics.memory import bytes_text
 from credo.plots.style import percent, shortened
 from credo.study.counting import count
-from credo.study.result.result import Remark
+from credo.study.result.table_model import Remark
 
 __all__ = [
     "bar",

@@ -33,6 +33,7 @@ from credo.data.model_file.first_prediction import require_predicts
 from credo.data.model_file.pipeline import OUTPUT, built_step, known_step, step_parts
 from credo.data.model_file.registry import registered_class, registered_name
 from credo.data.model_file.type_check import declared_types, fits, fitted_types, require_forms
+from credo.numerics.form import LATER
 
 __all__ = [
     "MAX_BITS",
@@ -249,7 +250,8 @@ class Decoder:
         cls = registered_class(tree["class"])
         if not dataclasses.is_dataclass(cls):
             raise ModelFileError(f"must hold fields of values only; found {cls.__name__}")
-        fields = self._named(tree["fields"], depth)
+        # Fields that came after the build of a file have their defaults.
+        fields = _later_defaults(cls) | self._named(tree["fields"], depth)
         _require_names(cls, fields, [f.name for f in dataclasses.fields(cls) if f.init])
         _require_types(cls, fields, declared_types(cls))
         require_forms(cls, fields)
@@ -321,6 +323,12 @@ def _parameters(cls: type) -> list[str]:
 def _defaults(cls: type) -> dict[str, Any]:
     parameters = inspect.signature(cls).parameters.values()
     return {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty}
+
+
+def _later_defaults(cls: Any) -> dict[str, Any]:
+    """Return what the fields hold that came after files of a dataclass were written."""
+    later = [f for f in dataclasses.fields(cls) if LATER.items() <= f.metadata.items()]
+    return {field.name: field.default for field in later}
 
 
 def _require_names(cls: type, found: Mapping[str, Any], expected: Sequence[str]) -> None:

@@ -66,11 +66,20 @@ class Table:
         The cells, and what messages call them.
     words_of
         Returns the texts of a column that its file had where the frame has gaps, if known.
+    given
+        Columns of numbers that a data frame had in another type, such as text, as they were.
+    is_file
+        Whether it was read from a file.
+    index
+        The index of the data frame of pandas that it was.
     """
 
     frame: pd.DataFrame
     name: str
     words_of: Callable[[str], list[str]] | None = None
+    given: Mapping[str, "pd.Series[Any]"] = field(default_factory=dict, repr=False)
+    is_file: bool = False
+    index: "pd.Index[Any] | None" = None
     _read: dict[str, Cells] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -93,6 +102,16 @@ class Table:
             self._read[name] = Cells(self.frame[name])
         return self._read[name]
 
+    def as_given(self, name: str) -> "pd.Series[Any]":
+        """Return a column in the type that it had, where the frame may have numbers for text.
+
+        Examples
+        --------
+        >>> as_table(pd.DataFrame({"code": ["007", "008"]})).as_given("code").tolist()
+        ['007', '008']
+        """
+        return self.given.get(name, self.frame[name])
+
     def missing_words(self, column: str) -> list[str]:
         """Return the different texts in a column that count as missing, as far as known.
 
@@ -111,14 +130,16 @@ class Table:
         index = np.asarray(index)
         positions = np.flatnonzero(index) if index.dtype == bool else index
         if np.array_equal(positions, np.arange(len(self))):
-            return Table(self.frame, self.name, _read=self._read)
+            return replace(self, words_of=None)
         frame = self.frame.iloc[positions].reset_index(drop=True)
         read = {
             name: cells.rows(frame[name], positions)
             for name, cells in self._read.items()
             if cells.has_words
         }
-        return Table(frame, self.name, _read=read)
+        given = {name: part.iloc[positions] for name, part in self.given.items()}
+        kept = None if self.index is None else self.index[positions]
+        return Table(frame, self.name, None, given, self.is_file, kept, read)
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of the column names and of every cell, in hexadecimal."""
@@ -178,7 +199,8 @@ def read_table(
         )
     if raw[:4] == b"PAR1":
         frame = _parquet_frame(path)
-        return _checked(frame, path.name, lambda row: f"row {row + 1}", (), is_used)
+        table = _checked(frame, path.name, lambda row: f"row {row + 1}", (), is_used)
+        return replace(table, is_file=True)
     if raw[:4] == b"PK\x03\x04":
         raise TableError(
             f"{name} must be CSV or Parquet; found a zip archive or an Excel workbook; "
@@ -190,7 +212,7 @@ def read_table(
     table = _checked(
         frame, name, lambda row: f"line {content.line_of(row)}", text_columns, is_used
     )
-    return replace(table, words_of=content.missing_words)
+    return replace(table, words_of=content.missing_words, given={}, is_file=True)
 
 
 def as_table(
@@ -223,7 +245,8 @@ def as_table(
     if isinstance(source, str | PathLike):
         return read_table(source, text_columns, is_used=is_used)
     frame = _pandas_frame(source)
-    return _checked(frame, name, lambda row: f"row {row + 1}", text_columns, is_used)
+    table = _checked(frame, name, lambda row: f"row {row + 1}", text_columns, is_used)
+    return replace(table, index=source.index if isinstance(source, pd.DataFrame) else None)
 
 
 def _file_bytes(path: Path) -> bytes:
@@ -347,13 +370,18 @@ def _checked(
             columns[column] = Cells(frame[column])
         else:
             columns[column] = _column(frame[column], name, place)
+    given = {
+        column: frame[column]
+        for column, cells in columns.items()
+        if cells.series.dtype != frame[column].dtype
+    }
     frame = pd.DataFrame({column: cells.series for column, cells in columns.items()})
     read = {
         column: cells.over(frame[column])
         for column, cells in columns.items()
         if cells.has_words
     }
-    return Table(frame, name, _read=read)
+    return Table(frame, name, given=given, _read=read)
 
 
 def _column(series: "pd.Series[Any]", source: str, place: Place) -> Cells:

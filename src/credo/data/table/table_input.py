@@ -167,14 +167,21 @@ class TableInput:
         return self.prepared.notes + self.training_range.notes(self.prepared, doubt)
 
     def frame(self, columns: dict[str, Any]) -> pd.DataFrame:
-        """Return predictions by name, after the columns that number the rows."""
+        """Return predictions by name, after the columns that number the rows.
+
+        These and the index are as in a data frame that was given; those of a file are text.
+        """
         present = set(self.table.columns) - set(columns)
         numbering = {
-            column.name: self.table.column(column.name).text
+            column.name: self._numbering(column.name)
             for column in self.preparation.left_out
             if column.kind == "id" and column.name in present
         }
-        return pd.DataFrame(numbering | columns)
+        return pd.DataFrame(numbering | columns, index=self.table.index)
+
+    def _numbering(self, name: str) -> Any:
+        is_file = self.table.is_file
+        return self.table.column(name).text if is_file else self.table.as_given(name).array
 
 
 def prepared_rows(

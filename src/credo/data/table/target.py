@@ -1,6 +1,6 @@
 """The target column: which rows can be learned from, and the numbers or classes they hold.
 
-Labels of classes are text, and each class must have enough rows.
+Classes are learned as text, and each must have enough rows; their own labels are kept.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from credo.data.error import TableError
-from credo.data.table.cell import MIN_SPREAD, Cells, number_style, varies
+from credo.data.table.cell import MIN_SPREAD, Cells, Words, number_style, varies
 from credo.data.table.column_name import nearest_names, quoted, require_column
 from credo.data.table.table import Table, as_table
 from credo.numerics.array import Array
@@ -25,6 +25,7 @@ __all__ = [
     "MIN_CLASS_ROWS",
     "Target",
     "Task",
+    "class_names",
     "is_class_column",
     "known_outcomes",
     "prepare_target",
@@ -53,6 +54,17 @@ def is_class_column(column: Cells) -> bool:
         return True
     values = column.numbers
     return len(np.unique(values[~np.isnan(values)])) == 2 and varies(values)
+
+
+def class_names(labels: NDArray[Any]) -> list[str]:
+    """Return the text by which a table knows each of some different labels.
+
+    Examples
+    --------
+    >>> class_names(np.array([0.0, 1.5])), class_names(np.array([False, True]))
+    (['0', '1.5'], ['False', 'True'])
+    """
+    return Words.of(pd.Series(labels)).levels
 
 
 def require_classes(labels: NDArray[np.str_], name: str, source: str) -> None:
@@ -87,6 +99,9 @@ def require_classes(labels: NDArray[np.str_], name: str, source: str) -> None:
 Task = Literal["auto", "classification", "regression"]
 """What to predict a target as; "auto" decides by what it holds."""
 
+MAX_ITEMSIZE = 8
+"""Bytes of the largest numbers that a model file holds."""
+
 FEW_VALUES = 10
 """Whole numbers with no more different values than this may be codes of classes."""
 
@@ -105,12 +120,15 @@ class Target:
         Positions of the rows kept, shape (n_kept,): ``table.rows(target.rows)`` matches ``y``.
     notes
         Plain sentences on what was done.
+    labels
+        The classes in the type of the column, rising; None if that is text.
     """
 
     name: str
     y: NDArray[Any]
     rows: NDArray[np.intp]
     notes: tuple[str, ...]
+    labels: NDArray[Any] | None = None
 
     @property
     def has_classes(self) -> bool:
@@ -229,7 +247,25 @@ def _class_target(table: Table, name: str, task: Task) -> Target:
         "`task='regression'` to predict it as a number."
     )
     number_note = (note,) if is_number and task == "auto" else ()
-    return Target(name, labels, rows, _missing_note(table, rows, name) + number_note)
+    notes = _missing_note(table, rows, name) + number_note
+    return Target(name, labels, rows, notes, _own_labels(table, name))
+
+
+def _own_labels(table: Table, name: str) -> NDArray[Any] | None:
+    """Return the classes as truth values or numbers, if that is what the table holds.
+
+    Of a file whole numbers are integers, which those beside gaps are not read as.
+    """
+    present = table.as_given(name).dropna()
+    is_plain = isinstance(present.dtype, np.dtype) and present.dtype != object
+    values = present.to_numpy() if is_plain else np.array(pd.unique(present).tolist())
+    if values.dtype.kind not in "biuf" or values.dtype.itemsize > MAX_ITEMSIZE:
+        return None
+    labels = np.unique(values)
+    if table.is_file and labels.dtype.kind == "f" and np.all(labels == np.floor(labels)):
+        labels = labels.astype(np.int64)
+    is_same = set(class_names(labels)) == set(table.column(name).words.levels)
+    return labels if is_same else None
 
 
 def _number_target(table: Table, name: str) -> Target:

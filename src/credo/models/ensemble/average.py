@@ -18,6 +18,7 @@ from sklearn.utils import indexable
 from sklearn.utils.validation import check_is_fitted
 
 from credo import features, models
+from credo.distributions.predictive import Predictive
 from credo.inference.engine.model_evidence import (
     LEARNED,
     TRANSFORMED,
@@ -29,7 +30,6 @@ from credo.models.ensemble.ensemble import (
     Ensemble,
     kind_of,
     mixed_classes,
-    mixed_predictive,
     require_verbs,
     training_rows,
 )
@@ -175,7 +175,7 @@ class ModelAverage(Ensemble):
         if kind_of(self.estimators) == "classifier":
             shares = [class_probability(m, X, self.classes_) for m in self.estimators_]
             return mixed_classes(self.probability_, shares, self.classes_)
-        return mixed_predictive(
+        return Predictive.mixed(
             self.probability_, [predict_dist(m, X) for m in self.estimators_]
         )
 

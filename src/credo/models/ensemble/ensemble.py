@@ -16,7 +16,6 @@ from sklearn.utils.validation import has_fit_parameter
 
 from credo.decisions.decision import Decision
 from credo.distributions.categorical import Categorical
-from credo.distributions.mixture import Mixture
 from credo.distributions.predictive import Predictive
 from credo.models.contract.classifier import PredictiveClassifier
 from credo.models.contract.inputs import (
@@ -38,7 +37,6 @@ __all__ = [
     "Ensemble",
     "kind_of",
     "mixed_classes",
-    "mixed_predictive",
     "require_verbs",
     "training_rows",
 ]
@@ -193,24 +191,6 @@ def mixed_classes(weights: Array, parts: Sequence[Array], classes: NDArray[Any])
     """Return the mixture of class probabilities, each part of shape (n, K)."""
     mean = np.tensordot(weights, parts, axes=1)
     return Categorical(mean / mean.sum(axis=1, keepdims=True), labels=classes)
-
-
-def mixed_predictive(weights: Array, parts: Sequence[Any]) -> Predictive:
-    """Return the mixture of predictives; where they disagree is part of the doubt.
-
-    Parameters
-    ----------
-    weights
-        Weight of each part, shape (n_models,).
-    parts
-        One `Predictive` per model.
-    """
-    mixture = Mixture(weights, [part.marginal for part in parts])
-    mean = mixture.mean()
-    shares = weights.reshape(-1, *[1] * mean.ndim)
-    noise = (shares * np.array([part.aleatoric_std**2 for part in parts])).sum(axis=0)
-    doubt = np.array([part.epistemic_std**2 + (part.mean() - mean) ** 2 for part in parts])
-    return Predictive(mixture, np.sqrt((shares * doubt).sum(axis=0)), np.sqrt(noise))
 
 
 def training_rows(

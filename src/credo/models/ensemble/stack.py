@@ -19,7 +19,6 @@ from credo.models.ensemble.ensemble import (
     Ensemble,
     kind_of,
     mixed_classes,
-    mixed_predictive,
     require_verbs,
     training_rows,
 )
@@ -155,7 +154,7 @@ class Stack(Ensemble):
             used = np.flatnonzero(self.weights_)
             parts = [class_probability(self.estimators_[m], X, self.classes_) for m in used]
             return mixed_classes(self.weights_[used], parts, self.classes_)
-        return mixed_predictive(self.weights_, [predict_dist(m, X) for m in self.estimators_])
+        return Predictive.mixed(self.weights_, [predict_dist(m, X) for m in self.estimators_])
 
     def table(self) -> pd.DataFrame:
         """Return mean held-out log score, its standard error and weight of each model.

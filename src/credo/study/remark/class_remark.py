@@ -19,7 +19,7 @@ from credo.study.remark.remark import (
 )
 from credo.study.result.chance import CONFIDENCE
 from credo.study.result.classification_result import JudgedClassification
-from credo.study.result.result import Remark
+from credo.study.result.table_model import Remark
 from credo.study.result.wording import count, listed, number, percent, plus_minus
 from credo.validation.proportion import proportion_interval
 

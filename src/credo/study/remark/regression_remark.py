@@ -24,8 +24,7 @@ from credo.study.result.chance import CONFIDENCE, chance_range, verdict
 from credo.study.result.effect import N_EFFECTS, strongest_effects
 from credo.study.result.held_out import HeldOut
 from credo.study.result.regression_result import JudgedRegression
-from credo.study.result.result import Remark
-from credo.study.result.table_model import MIN_PROBABILITY
+from credo.study.result.table_model import MIN_PROBABILITY, Remark
 from credo.study.result.wording import count, listed, number, percent
 from credo.validation.scores import is_covered
 

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from credo.study.result.held_out import HeldOut
-from credo.study.result.result import Remark
-from credo.study.result.table_model import CandidateScore, ClassScore
+from credo.study.result.table_model import CandidateScore, ClassScore, Remark
 from credo.study.result.wording import count, listed, number
 
 __all__ = [

@@ -20,7 +20,7 @@ from credo.evaluation.classes.confusion import Confusion
 from credo.evaluation.classes.rates import error_rate, matthews_correlation
 from credo.inference.engine.stacking import stacking_weights
 from credo.models.ensemble.average import ModelAverage
-from credo.models.ensemble.ensemble import mixed_classes, mixed_predictive
+from credo.models.ensemble.ensemble import mixed_classes
 from credo.models.ensemble.stack import Stack
 from credo.models.gaps.gap_average import AskedRows
 from credo.models.gaps.row_completion import Completion
@@ -75,7 +75,7 @@ def predictives(
     parts: list[Predictive] = _answers(average.estimators_, X, completion)
     counted = np.flatnonzero(average.probability_ >= MIN_PROBABILITY)
     share = average.probability_[counted]
-    return [*parts, mixed_predictive(share / share.sum(), [parts[i] for i in counted])]
+    return [*parts, Predictive.mixed(share / share.sum(), [parts[i] for i in counted])]
 
 
 def class_answers(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, TypeVar
 
 from credo.data.table.target import Task, require_task
 from credo.decisions.loss_matrix import LossMatrix
@@ -14,9 +14,9 @@ from credo.distributions.estimate import Estimate
 from credo.study.partial_dependence import Profile
 from credo.study.result.data_summary import DataSummary
 from credo.study.result.held_out import HeldOut
-from credo.study.result.table_model import TableModel
+from credo.study.result.table_model import Remark, TableModel
 
-__all__ = ["FitSettings", "Judged", "Remark", "Tone"]
+__all__ = ["FitSettings", "Judged"]
 
 
 @dataclass(frozen=True)
@@ -87,17 +87,6 @@ class FitSettings:
 
 
 P = TypeVar("P", bound=Distribution)
-
-
-Tone = Literal["answer", "fact", "good", "caution"]
-
-
-@dataclass(frozen=True)
-class Remark:
-    """A sentence and its tone: the answer, a fact, good news, or a caution."""
-
-    tone: Tone
-    text: str
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

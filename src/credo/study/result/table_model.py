@@ -7,9 +7,10 @@ average of regressions or a stack of classifiers predicts, averaged over the gap
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Self
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import repeat
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,30 +28,46 @@ from credo.data.table.table_input import (
     require_whole_text,
     trial_rows,
 )
+from credo.data.table.target import class_names
 from credo.decisions.decision import Decision, decide
 from credo.decisions.loss_matrix import LossMatrix
 from credo.distributions.categorical import Categorical
 from credo.distributions.distribution import Distribution
-from credo.distributions.mixture import Mixture
+from credo.distributions.predictive import Predictive
 from credo.models.ensemble.average import ModelAverage
 from credo.models.ensemble.stack import Stack
 from credo.models.gaps.gap_average import average_over_gaps
 from credo.models.gaps.row_completion import RowCompletion
 from credo.numerics.array import Array
+from credo.numerics.form import LATER
 from credo.numerics.special.log_domain import log_normalize
 
 __all__ = [
     "MIN_PROBABILITY",
     "CandidateScore",
     "ClassScore",
+    "Remark",
     "TableClassification",
     "TableModel",
     "TableRegression",
+    "Tone",
+    "relabeled",
 ]
 
 MIN_PROBABILITY = 1e-6
 """A candidate less probable takes no part in predictions: far from the training rows it could
 outweigh all others, on a probability that is finer than the assumptions behind it."""
+
+
+Tone = Literal["answer", "fact", "good", "caution"]
+
+
+@dataclass(frozen=True)
+class Remark:
+    """A sentence and its tone: the answer, a fact, good news, or a caution."""
+
+    tone: Tone
+    text: str
 
 
 @dataclass(frozen=True)
@@ -144,6 +161,8 @@ class TableModel(ABC):
         One for each candidate tried, simplest first, and then the mixture of all.
     notes
         Plain sentences: what was left out, what to believe and what not to.
+    tones
+        The tone of each note; all are facts if there are none.
     """
 
     preparation: TablePreparation
@@ -153,6 +172,7 @@ class TableModel(ABC):
     n_test: int
     scores: tuple[Any, ...]
     notes: tuple[str, ...]
+    tones: tuple[Tone, ...] = field(default=(), metadata=LATER, kw_only=True)
 
     @classmethod
     def unscored(
@@ -185,10 +205,22 @@ class TableModel(ABC):
             **own,
         )
 
+    def judged(self, scores: tuple[Any, ...], remarks: Sequence[Remark]) -> Self:
+        """Return the model with the scores of its candidates, and what was remarked on them."""
+        notes = tuple(remark.text for remark in remarks)
+        tones = tuple(remark.tone for remark in remarks)
+        return replace(self, scores=scores, notes=notes, tones=tones)
+
     @property
     def target(self) -> str:
         """The column that is predicted."""
         return self.preparation.target
+
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """The notes with their tones."""
+        tones: Iterable[Tone] = self.tones or repeat("fact")
+        return tuple(Remark(tone, note) for tone, note in zip(tones, self.notes, strict=False))
 
     @property
     @abstractmethod
@@ -224,6 +256,8 @@ class TableModel(ABC):
                 "must score every candidate, and then the mixture of all; found "
                 f"{len(self.scores)} scores, none of them of {quoted(sorted(unscored))}"
             )
+        if len(self.tones) not in (0, len(self.notes)):
+            raise ModelFileError("must have a tone for each note; found other numbers of them")
         predictive = self.predict_dist(trial_rows(self.preparation, self.training_range))
         if not all(np.isfinite(part).all() for part in self._numbers(predictive)):
             raise ModelFileError("must predict finite numbers; found others")
@@ -286,31 +320,31 @@ class TableRegression(TableModel):
         columns = dict(zip(("mean", "sd", "low", "high"), found.T, strict=True))
         return TablePrediction(rows.frame(columns), notes)
 
-    def predict_dist(self, table: Any) -> Mixture:
+    def predict_dist(self, table: Any) -> Predictive:
         """Return the mixture of the candidates that count, averaged over gaps, by row."""
         prepared = self._prepared(table)
         parts, share = self._parts(prepared), self.average.probability_[self._counted]
         is_empty = np.asarray(np.isnan(prepared.X).all(axis=1))
         simplest = self.average.estimators_[0]
         if not is_empty.any() or len(simplest.coef_):
-            return Mixture(share / share.sum(), parts)
+            return Predictive.mixed(share / share.sum(), parts)
         # A row with nothing in it is known as well as by the candidate that uses no column.
-        marginal = average_over_gaps(simplest, self.completion, named_inputs(prepared)).marginal
+        alone = average_over_gaps(simplest, self.completion, named_inputs(prepared))
         weights = np.where(is_empty[:, None], 0.0, np.append(share / share.sum(), 0.0))
         weights[is_empty, -1] = 1.0
-        return Mixture(weights, [*parts, marginal])
+        return Predictive.mixed(weights, [*parts, alone])
 
-    def _parts(self, prepared: PreparedTable) -> list[Distribution]:
+    def _parts(self, prepared: PreparedTable) -> list[Predictive]:
         """Return what each candidate that counts says of each row."""
         X = named_inputs(prepared)
         models = [self.average.estimators_[i] for i in self._counted]
-        return [average_over_gaps(model, self.completion, X).marginal for model in models]
+        return [average_over_gaps(model, self.completion, X) for model in models]
 
-    def point(self, predictive: Mixture) -> NDArray[Any]:
+    def point(self, predictive: Predictive) -> NDArray[Any]:
         """Return the mean of each row."""
         return np.asarray(predictive.mean())
 
-    def _numbers(self, predictive: Mixture) -> Iterator[Array]:
+    def _numbers(self, predictive: Predictive) -> Iterator[Array]:
         yield predictive.mean()
         yield predictive.std()
         yield predictive.interval(self.coverage)
@@ -348,11 +382,14 @@ class TableClassification(TableModel):
     Attributes
     ----------
     stack
-        The classifiers and their weights.
+        The classifiers of the classes as text, and their weights.
+    labels
+        The classes in the type of the training column, rising; None if that is text.
     """
 
     scores: tuple[ClassScore, ...]
     stack: Stack
+    labels: NDArray[Any] | None = field(default=None, metadata=LATER)
 
     @property
     def names(self) -> list[str]:
@@ -361,8 +398,13 @@ class TableClassification(TableModel):
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The labels, in the order of the probabilities."""
-        return self.stack.classes_
+        """The labels, in the order of the probabilities and the type of the training column."""
+        return self.stack.classes_ if self.labels is None else self.labels
+
+    @property
+    def class_names(self) -> list[str]:
+        """The text of each label, in the same order."""
+        return self.stack.classes_.tolist() if self.labels is None else class_names(self.labels)
 
     def predict(self, table: Any, loss: LossMatrix | None = None) -> TablePrediction:
         """Return the class and the probabilities of each row of a table.
@@ -381,10 +423,10 @@ class TableClassification(TableModel):
         columns: dict[str, Any] = {"class": predictive.mode()}
         columns |= {
             f"probability of {label}": part
-            for label, part in zip(self.classes_, predictive.probability.T, strict=True)
+            for label, part in zip(self.class_names, predictive.probability.T, strict=True)
         }
         if loss is not None:
-            decision = decide(predictive, loss)
+            decision = decide(predictive, loss.named_as(self.classes_))
             columns |= {
                 "action": decision.action,
                 "expected_loss": decision.expected_loss,
@@ -411,12 +453,15 @@ class TableClassification(TableModel):
         table
             A `Table`, a path or a data frame, as `predict` takes it.
         loss
-            A `LossMatrix`, or an array with the loss of each action (row) for each class
-            (column) in the order of `classes_`. If None every error costs 1.
+            A `LossMatrix`, which may name the classes by their text, or an array with the
+            loss of each action (row) for each class (column) in the order of `classes_`. If
+            None every error costs 1.
         reject
             What it costs to leave a row undecided; never rejected if None.
         """
         costs = LossMatrix.zero_one(self.classes_) if loss is None else loss
+        if isinstance(costs, LossMatrix):
+            costs = costs.named_as(self.classes_)
         return decide(self.predict_dist(table), costs, reject)
 
     def predict_dist(self, table: Any) -> Categorical:
@@ -425,12 +470,14 @@ class TableClassification(TableModel):
         predictive = average_over_gaps(self.stack, self.completion, inputs)
         assert isinstance(predictive, Categorical)
         is_empty = np.isnan(inputs.to_numpy()).all(axis=1)
-        if not is_empty.any():
+        if is_empty.any():
+            # A row with nothing in it has the shares of the classes.
+            share = np.exp(log_normalize(self.completion.joint.log_weight))
+            probability = np.where(is_empty[:, None], share, predictive.probability)
+            predictive = Categorical(probability, labels=predictive.labels)
+        if self.labels is None:
             return predictive
-        # A row with nothing in it has the shares of the classes.
-        share = np.exp(log_normalize(self.completion.joint.log_weight))
-        probability = np.where(is_empty[:, None], share, predictive.probability)
-        return Categorical(probability, labels=predictive.labels)
+        return relabeled(predictive, self.labels, self.class_names)
 
     def point(self, predictive: Categorical) -> NDArray[Any]:
         """Return the most probable class of each row."""
@@ -445,10 +492,37 @@ class TableClassification(TableModel):
         )
         if len(set(n_parts)) > 1:
             raise ModelFileError("must weigh every classifier; found other numbers of weights")
-        if self.classes_.dtype.kind != "U":
+        names = self.stack.classes_
+        if names.dtype.kind != "U":
             raise ModelFileError("must name its classes by text; found something else")
-        require_whole_text(map(str, self.classes_))
+        require_whole_text(map(str, names))
+        is_list = self.labels is None or np.ndim(self.labels) == 1
+        if not is_list or sorted(self.class_names) != sorted(names):
+            raise ModelFileError("must have one label for each class; found others")
         super().require_usable()
 
     def _numbers(self, predictive: Categorical) -> Iterator[Array]:
         yield predictive.probability
+
+
+def relabeled(
+    predictive: Categorical, labels: NDArray[Any], names: Sequence[str]
+) -> Categorical:
+    """Return probabilities of classes that are known by text with labels of another type.
+
+    Parameters
+    ----------
+    predictive
+        Its labels, as text, are the names in any order.
+    labels, names
+        The labels in their own order, which may not be that of text, and the text of each.
+
+    Examples
+    --------
+    >>> found = Categorical([0.7, 0.3], labels=["10", "9"])
+    >>> relabeled(found, np.array([9, 10]), ["9", "10"]).probability
+    array([0.3, 0.7])
+    """
+    places = {str(label): place for place, label in enumerate(predictive.labels)}
+    order = [places[name] for name in names]
+    return Categorical(predictive.probability[..., order], labels=labels)
