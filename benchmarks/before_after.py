@@ -3,7 +3,8 @@
 Each tree runs its own cases with its own harness in a process of its own, with caches of its
 own. The two take turns, and the least time of each contender of credo is kept; peers do not
 run. ``git worktree add ../before COMMIT`` makes the tree of another commit. On a machine that
-others use too, ``--clock processor`` says more about the code.
+others use too, ``--clock processor`` says more about the code. What is stored of the same two
+commits is added to: a comparison can be made in parts, and an unlucky part once more.
 """
 
 import argparse
@@ -20,9 +21,9 @@ from pathlib import Path
 from statistics import geometric_mean
 from typing import Any
 
-from benchmarks.store import ROOT, commit, machine, store
+from benchmarks.store import RESULTS, ROOT, commit, machine, store
 
-__all__ = ["Pair", "Tree", "compared", "line", "main", "summary"]
+__all__ = ["Pair", "Tree", "compared", "line", "main", "summary", "with_pair"]
 
 PROCESS = Path(__file__).with_name("tree_process.py")
 
@@ -30,7 +31,7 @@ HEAD = f"{'before':>10} {'after':>10} {'ratio':>7} {'runs':>5}  benchmark, case,
 
 MEAN_AT_MOST, EACH_AT_MOST = 1.02, 1.10
 
-LONG, FEW = 20.0, 3
+LONG, FEW = 5.0, 3
 """Seconds of a run above which a contender runs only a few times, and how many."""
 
 
@@ -60,34 +61,63 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--after", type=Path, default=ROOT, help="folder; this tree by default")
     parser.add_argument("--runs", type=int, default=7, help="of each contender in each tree")
     parser.add_argument("--clock", choices=["wall", "processor"], default="wall")
-    parser.add_argument("--store", action="store_true", help="store the numbers of a whole run")
+    parser.add_argument(
+        "--store", action="store_true", help="store the numbers, with those of before"
+    )
     chosen = parser.parse_args(arguments)
     trees = chosen.before.resolve(), chosen.after.resolve()
     known = sorted(case_files(ROOT, *trees))
     unknown = sorted(set(chosen.names) - set(known))
     if unknown:
         parser.error(f"names must be benchmarks; found {unknown}. Choose from {known}.")
-    if chosen.store and chosen.names:
-        parser.error("only a run of all benchmarks is stored; leave out the names or --store.")
-    facts, pairs = machine(), []
+    run = {
+        "commit": commit(trees[1]),
+        "before": commit(trees[0]),
+        "clock": chosen.clock,
+        "machine": machine(),
+    }
+    pairs = stored_pairs(run) if chosen.store else []
     print(HEAD)
     with tempfile.TemporaryDirectory() as scratch:
         before, after = (Tree(tree, Path(scratch), chosen.clock) for tree in trees)
         for name in chosen.names or known:
             for pair in compared(name, before, after, chosen.runs):
-                pairs.append(pair)
+                pairs = with_pair(pairs, pair)
                 # A whole run takes long: each line is shown as it comes.
                 print(line(pair), flush=True)
+            if chosen.store:
+                store("before_after", {**run, "pairs": [asdict(pair) for pair in pairs]})
     print("\n".join(summary(pairs)))
-    if chosen.store:
-        run = {
-            "commit": commit(trees[1]),
-            "before": commit(trees[0]),
-            "clock": chosen.clock,
-            "machine": facts,
-            "pairs": [asdict(pair) for pair in pairs],
-        }
-        print(f"stored in {store('before_after', run).name}")
+
+
+def stored_pairs(run: dict[str, Any]) -> list[Pair]:
+    """Return what is stored of the same two commits by the same clock."""
+    path = RESULTS / "before_after.json"
+    runs = json.loads(path.read_text(encoding="utf-8"))["runs"] if path.exists() else []
+    same = ("commit", "before", "clock")
+    kept = [old for old in runs if all(old[name] == run[name] for name in same)]
+    return [Pair(**pair) for old in kept for pair in old["pairs"]]
+
+
+def with_pair(pairs: Sequence[Pair], pair: Pair) -> list[Pair]:
+    """Return ``pairs`` with one more, or with the least seconds of that and the same one.
+
+    Examples
+    --------
+    >>> once, again = Pair("a", "b", "c", 2.0, 5.0, 7), Pair("a", "b", "c", 3.0, 3.0, 7)
+    >>> with_pair([once], again)
+    [Pair(benchmark='a', case='b', contender='c', before=2.0, after=3.0, runs=14, problem='')]
+    """
+    others = [old for old in pairs if _name(old) != _name(pair)]
+    for old in pairs:
+        if _name(old) == _name(pair) and not old.problem and not pair.problem:
+            pair = replace(
+                pair,
+                before=min(old.before, pair.before),
+                after=min(old.after, pair.after),
+                runs=old.runs + pair.runs,
+            )
+    return [*others, pair]
 
 
 def case_files(*trees: Path) -> dict[str, Path]:

@@ -151,8 +151,11 @@ def test_a_whole_run_is_stored_with_both_commits_and_shown_on_the_page(
 ):
     before, after, _ = trees
     monkeypatch.setattr(store.store, "__defaults__", (tmp_path,))
+    monkeypatch.setattr(before_after, "RESULTS", tmp_path)
     monkeypatch.setattr(before_after, "ROOT", after)
     main([str(before), "--after", str(after), "--runs", "1", "--store"])
+    assert "geometric mean of 2 ratios" in capsys.readouterr().out
+    main([str(before), "sleep", "--after", str(after), "--runs", "2", "--store"])
     assert "geometric mean of 2 ratios" in capsys.readouterr().out
     stored = json.loads((tmp_path / "before_after.json").read_text())
     (run,) = stored["runs"]
@@ -162,7 +165,17 @@ def test_a_whole_run_is_stored_with_both_commits_and_shown_on_the_page(
     assert "geometric mean" in text
 
 
-@pytest.mark.parametrize("arguments", [["nothing"], ["sleep", "--store"]])
-def test_names_that_are_no_benchmarks_and_stored_parts_are_refused(trees, arguments):
+def test_the_least_of_two_comparisons_is_kept():
+    once, again = Pair("a", "b", "c", 2.0, 5.0, 7), Pair("a", "b", "c", 3.0, 3.0, 3)
+    other = Pair("a", "b", "d", 1.0, 1.0, 7)
+    assert before_after.with_pair([once, other], again) == [
+        other,
+        Pair("a", "b", "c", 2.0, 3.0, 10),
+    ]
+    failed = Pair("a", "b", "c", problem="not after: no such case")
+    assert before_after.with_pair([once], failed) == [failed]
+
+
+def test_names_that_are_no_benchmarks_are_refused(trees):
     with pytest.raises(SystemExit, match="2"):
-        main([str(trees[0]), "--after", str(trees[1]), *arguments])
+        main([str(trees[0]), "--after", str(trees[1]), "nothing"])
