@@ -9,8 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import credo
-from credo.features import ContinuedBasis, LinearBasis
-from credo.models import LinearRegression, LogisticRegression
+from credo.models import LinearRegression
 from credo.study import TableClassifier, TableRegressor
 
 
@@ -92,41 +91,6 @@ def test_what_cannot_be_learned_from_is_refused(rows):
         TableRegressor().fit(X, np.full(len(X), np.inf))
     with pytest.raises(ValueError, match="must have an input column"):
         TableRegressor().fit(pd.DataFrame({"one": np.ones(len(X))}), y)
-
-
-@pytest.mark.parametrize("model", [TableRegressor(), TableClassifier(n_folds=3)])
-def test_a_weight_of_two_is_the_row_twice_and_of_zero_no_row(model, rows):
-    X, y = rows
-    X, y = X[:80], y[:80] if isinstance(model, TableRegressor) else y[:80] > np.median(y)
-    model.set_params(models=("linear", "spline"))
-    weight = np.random.default_rng(0).integers(0, 3, len(y))
-    place = np.random.default_rng(1).permutation(np.repeat(np.arange(len(y)), weight))
-    verb = "predict" if isinstance(model, TableRegressor) else "predict_proba"
-    weighed = getattr(clone(model).fit(X, y, sample_weight=weight), verb)(X)
-    repeated = getattr(clone(model).fit(X.iloc[place], y[place]), verb)(X)
-    assert_allclose(weighed, repeated, rtol=1e-6)
-    plain = getattr(clone(model).fit(X, y), verb)(X)
-    assert not np.allclose(weighed, plain, rtol=1e-3)
-
-
-@pytest.mark.parametrize("scale", [1.0, 1e5])
-def test_parts_of_rows_and_very_many_rows_count_by_their_weights(scale):
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame({"a": rng.normal(size=60), "b": rng.normal(size=60)})
-    y = (X["a"] + 0.5 * rng.normal(size=60)).to_numpy()
-    weight = scale * rng.uniform(0.0, 2.5, 60)
-    model = TableRegressor(models=("linear",)).fit(X, y, sample_weight=weight).model_
-    line = LinearRegression(ContinuedBasis(LinearBasis())).fit(X, y, sample_weight=weight)
-    assert model.average.estimators_[1].log_evidence_ == pytest.approx(line.log_evidence_)
-    found = TableClassifier(3, models=("linear",)).fit(X, y > 0, sample_weight=weight).model_
-    odds = LogisticRegression().fit(X, y > 0, sample_weight=weight)
-    assert_allclose(found.stack.estimators_[1].coef_, odds.coef_, rtol=1e-3)
-
-
-def test_a_table_without_a_row_that_counts_is_refused(rows):
-    X, y = rows
-    with pytest.raises(ValueError, match="at least one non-zero"):
-        TableRegressor().fit(X, y, sample_weight=np.zeros(len(y)))
 
 
 def test_numbers_in_place_of_classes_are_told_where_to_go(rows):

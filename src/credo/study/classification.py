@@ -47,7 +47,6 @@ from credo.models.margin.ada_boost import AdaBoost
 from credo.models.neighbors.nearest_neighbors import NearestNeighborsClassifier
 from credo.numerics.array import Array
 from credo.numerics.parallel.threads import side_by_side
-from credo.numerics.row_hash import row_hash
 from credo.study.candidates.candidate import BASELINE
 from credo.study.candidates.slate import LINEAR, Proposal, Slate, n_terms, worthwhile
 from credo.study.progress import Progress
@@ -199,22 +198,15 @@ class _Classification:
         prepared: PreparedTable,
         y: NDArray[Any],
         settings: FitSettings,
-        weight: Array | None = None,
     ) -> TableClassification:
-        """Return classifiers of all rows, stacked by folds, that were not judged.
-
-        Rows are put in an order of their own, so that folds do not depend on that of the table.
-        """
-        order = _own_order(prepared.X, y, weight)
-        prepared, y = prepared._replace(X=prepared.X[order]), y[order]
-        weight = None if weight is None else weight[order]
-        completion = RowCompletion.learn(prepared.X, y, preparation.level_places, weight)
+        """Return classifiers of all rows, stacked by folds, that were not judged."""
+        completion = RowCompletion.learn(prepared.X, y, preparation.level_places)
         complete = completion.training(prepared.X, y).one_of_each().X
         slate = self.slate(complete, y, preparation).only(settings.models)
         held = held_out_completion(completion, prepared.X, preparation.level_places)
         n_folds, _ = _folds(y, settings.n_folds)
         inputs = named_inputs(prepared)
-        stack, _ = _stacked(slate, held, inputs, y, n_folds, settings.seed, weight)
+        stack, _ = _stacked(slate, held, inputs, y, n_folds, settings.seed)
         kept = _kept(stack, stack.estimators_)
         return TableClassification.unscored(preparation, prepared, completion, 0, stack=kept)
 
@@ -385,7 +377,6 @@ def _stacked(
     y: NDArray[Any],
     n_folds: int,
     seed: int,
-    weight: Array | None = None,
 ) -> tuple[Stack, tuple[str, ...]]:
     """Return a fitted stack, and a note instead of warnings where fits did not settle."""
     wrapped = Stack(
@@ -397,7 +388,7 @@ def _stacked(
     )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
-        wrapped.fit(X, y, sample_weight=weight)
+        wrapped.fit(X, y)
     stack = copy(wrapped)
     stack.estimators = list(slate.candidates)
     stack.estimators_ = [member.estimator_ for member in wrapped.estimators_]
@@ -407,16 +398,6 @@ def _stacked(
         "what was reached."
     )
     return stack, ((note,) if n_early else ())
-
-
-def _own_order(X: Array, y: NDArray[Any], weight: Array | None) -> NDArray[np.intp]:
-    """Return places of the rows in an order that is the same however they were ordered."""
-    codes = np.unique(y, return_inverse=True)[1]
-    columns = [X, codes] if weight is None else [X, codes, weight]
-    values = np.column_stack(columns)
-    scale = np.nanstd(values, axis=0)
-    unit = (values - np.nanmean(values, axis=0)) / np.where(scale > 0, scale, 1.0)
-    return np.argsort(row_hash(unit), kind="stable")
 
 
 def _decisions(

@@ -24,12 +24,11 @@ from credo.models.contract.inputs import (
     class_labels,
     require_distinct_names,
     require_moderate,
-    row_weight,
     single_column,
     validated,
 )
 from credo.models.contract.regressor import PredictiveRegressor
-from credo.numerics.array import Array, unmasked
+from credo.numerics.array import unmasked
 from credo.numerics.quotation import quote
 from credo.study.result.result import FitSettings
 from credo.study.result.table_model import (
@@ -41,9 +40,6 @@ from credo.study.result.table_model import (
 from credo.study.split import names_given
 
 __all__ = ["TableClassifier", "TableRegressor"]
-
-MOST_COPIES = 100_000
-"""Rows that weights above one may become, each as often as it counts."""
 
 
 class TableRegressor(PredictiveRegressor):
@@ -80,7 +76,7 @@ class TableRegressor(PredictiveRegressor):
         self.coverage = coverage
         self.models = models
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike) -> Self:
         """Learn from the rows of a data frame or an array, and their numbers.
 
         Parameters
@@ -89,9 +85,6 @@ class TableRegressor(PredictiveRegressor):
             Columns of numbers, text, categories or dates, with gaps or without.
         y
             A number for each row, shape (n,).
-        sample_weight
-            How much each row counts, shape (n,): a weight of two is the row twice, of zero no
-            row. Columns are typed, and candidates chosen, by the rows that count at all.
         """
         settings = FitSettings(coverage=self.coverage, models=_names(self.models))
         rows = _checked_rows(self, X, is_first=True)
@@ -99,9 +92,8 @@ class TableRegressor(PredictiveRegressor):
             _outcome(self, y, rows.table), dtype=np.float64, ensure_2d=False, input_name="y"
         )
         require_moderate("y", outcome)
-        rows, outcome, weight = rows.weighed(outcome, sample_weight)
         preparation, prepared = rows.learned(outcome)
-        self.model_ = study.REGRESSION.learn(preparation, prepared, outcome, settings, weight)
+        self.model_ = study.REGRESSION.learn(preparation, prepared, outcome, settings)
         return self
 
     def predict_dist(self, X: Any) -> Any:
@@ -158,7 +150,7 @@ class TableClassifier(PredictiveClassifier):
         self.random_state = random_state
         self.models = models
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike) -> Self:
         """Learn from the rows of a data frame or an array, and their classes.
 
         Parameters
@@ -167,22 +159,16 @@ class TableClassifier(PredictiveClassifier):
             Columns of numbers, text, categories or dates, with gaps or without.
         y
             A class for each row, shape (n,); at least two rows of each.
-        sample_weight
-            How much each row counts, shape (n,): a weight of two is the row twice, of zero no
-            row. Columns are typed, and candidates chosen, by the rows that count at all.
         """
         settings = FitSettings(
             n_folds=self.n_folds, seed=self.random_state, models=_names(self.models)
         )
         rows = _checked_rows(self, X, is_first=True)
-        rows, outcome, weight = rows.weighed(_outcome(self, y, rows.table), sample_weight)
-        labels, codes = class_labels(outcome)
+        labels, codes = class_labels(_outcome(self, y, rows.table))
         _require_two_of_each(labels, codes)
         text = _as_text(labels)
         preparation, prepared = rows.learned(text[codes])
-        self.model_ = study.CLASSIFICATION.learn(
-            preparation, prepared, text[codes], settings, weight
-        )
+        self.model_ = study.CLASSIFICATION.learn(preparation, prepared, text[codes], settings)
         self.classes_ = labels
         return self
 
@@ -219,28 +205,6 @@ class _CheckedRows(NamedTuple):
         kept = [f"x{i}" for i in range(frame.shape[1])] if names is None else map(str, names)
         renamed = frame.set_axis(list(kept), axis=1)
         return cls(as_table(renamed, "X", text), tuple(renamed.columns))
-
-    def weighed(
-        self, y: NDArray[Any], sample_weight: ArrayLike | None
-    ) -> tuple[_CheckedRows, NDArray[Any], Array | None]:
-        """Return rows and outcomes as often as they count, and what each of them counts.
-
-        A weight of 2.5 is the row twice, and once more with half a weight; what is counted,
-        such as rows of a fold, is then as if the rows were there. Rows of large weights that
-        would become too many are there once. The weights are None if all are one.
-        """
-        if sample_weight is None:
-            return self, y, None
-        weight = row_weight(sample_weight, self.table.frame)
-        n_copies = np.ceil(weight)
-        if n_copies.sum() > max(MOST_COPIES, len(weight)):
-            n_copies = np.minimum(n_copies, 1.0)
-        place = np.repeat(np.arange(len(weight)), n_copies.astype(np.intp))
-        before = np.arange(len(place)) - np.searchsorted(place, place)
-        is_last = before == n_copies[place] - 1
-        counted = np.where(is_last, weight[place] - before, 1.0)
-        rows = self._replace(table=self.table.rows(place))
-        return rows, y[place], None if np.all(counted == 1.0) else counted
 
     def learned(self, y: NDArray[Any]) -> tuple[TablePreparation, PreparedTable]:
         """Return the rules that the rows give, and their design matrix."""

@@ -199,14 +199,13 @@ class _Regression:
         prepared: PreparedTable,
         y: Array,
         settings: FitSettings,
-        weight: Array | None = None,
     ) -> TableRegression:
         """Return regressions of all rows, averaged by evidence, that were not judged."""
-        drawn = RowCompletion.learn(prepared.X, y, preparation.level_places, weight)
+        drawn = RowCompletion.learn(prepared.X, y, preparation.level_places)
         complete = drawn.training(prepared.X, y).one_of_each().X
         slate = self.slate(complete, y, preparation).only(settings.models)
-        completion = curved_completion(drawn, slate.candidates, prepared.X, y, weight=weight)
-        average = learned_average(slate.candidates, completion, prepared, y, weight)
+        completion = curved_completion(drawn, slate.candidates, prepared.X, y)
+        average = learned_average(slate.candidates, completion, prepared, y)
         return TableRegression.unscored(
             preparation, prepared, drawn, 0, average=average, coverage=settings.coverage
         )
@@ -328,19 +327,14 @@ def learned_average(
     completion: Completion,
     prepared: PreparedTable,
     y: Array,
-    weight: Array | None = None,
 ) -> ModelAverage:
-    """Return candidates learned from rows with gaps, weighed by their evidence.
-
-    Rows count by their ``weight``, shape (n,), if they have one.
-    """
+    """Return candidates learned from rows with gaps, weighed by their evidence."""
     rows = completion.training(prepared.X, y)
-    counted = rows.weight if weight is None else rows.weight * weight[rows.row]
     inputs, outcome = named_inputs(prepared._replace(X=rows.X)), y[rows.row]
 
     def fitted(candidate: tuple[str, LinearRegression]) -> LinearRegression:
         model: LinearRegression = clone(candidate[1])
-        return model.fit(inputs, outcome, sample_weight=counted)
+        return model.fit(inputs, outcome, sample_weight=rows.weight)
 
     found = side_by_side(fitted, candidates[::-1])[::-1]
     return ModelAverage(list(candidates)).weigh(found)

@@ -134,12 +134,8 @@ class Task(Protocol):
         prepared: PreparedTable,
         y: NDArray[Any],
         settings: FitSettings,
-        weight: Array | None = None,
     ) -> Any:
-        """Return candidates that have learned from all rows, and were not judged.
-
-        Rows may count more or less than one, by a positive weight for each, shape (n,).
-        """
+        """Return candidates that have learned from all rows, and were not judged."""
 
     def remarks(self, judged: Any) -> tuple[Remark, ...]:
         """Return all sentences on what was judged, the answer first and cautions last."""

@@ -293,19 +293,3 @@ def test_rows_without_gaps_complete_themselves_as_a_density_completes_them():
         assert_array_equal(one.X, two.X)
         assert_array_equal(one.row, two.row)
         assert_array_equal(one.weight, two.weight)
-
-
-def test_a_row_of_weight_two_counts_as_two_rows():
-    rng = np.random.default_rng(9)
-    gaps = np.where(rng.random((200, 3)) < 0.2, np.nan, X[:200])
-    weight = rng.integers(1, 4, 200)
-    weighed = RowCompletion.learn(gaps, Y[:200], weight=weight.astype(float))
-    place = np.repeat(np.arange(200), weight)
-    repeated = RowCompletion.learn(gaps[place], Y[:200][place])
-    asked = np.array([[1.0, np.nan, 0.5], [np.nan, -1.0, 0.5]])
-    told, expected, plain = (
-        found.prediction(asked).mean(found.prediction(asked).X)
-        for found in (weighed, repeated, RowCompletion.learn(gaps, Y[:200]))
-    )
-    assert_allclose(told, expected, atol=2e-3)
-    assert np.abs(plain - expected).max() > 1e-2

@@ -178,7 +178,6 @@ def curved_completion(
     X: Array,
     y: Array,
     start: LinearRegression | None = None,
-    weight: Array | None = None,
 ) -> RowCompletion | NoGaps | WeighedCompletion:
     """Return a completion whose copies count by the most probable candidate.
 
@@ -196,20 +195,17 @@ def curved_completion(
         The training rows, X with gaps.
     start
         A fitted curve of the same columns to start from instead, on whatever rows.
-    weight
-        How much each row counts, shape (n,); 1 if None.
     """
     if isinstance(completion, NoGaps) or not has_missing(X):
         return completion
     chosen = completion.sample(X, y, CURVE_ROWS)
     X, y = X[chosen], y[chosen]
-    counted = np.ones(len(y)) if weight is None else weight[chosen]
     n_copies, sharp = completion.n_copies(X), np.array([], dtype=np.intp)
     rows = completion.candidates(X, y, sharp)
-    curve = start or _most_probable(candidates, rows.one_of_each().X, y, counted)
+    curve = _most_probable(candidates, rows.one_of_each().X, y) if start is None else start
     for _ in range(N_ROUNDS):
         line = completion.log_outcome(rows, y[rows.row])
-        curve, rows = _curve_and_rows(curve, rows, line, y, counted, n_copies)
+        curve, rows = _curve_and_rows(curve, rows, line, y[rows.row], n_copies)
         found = np.union1d(sharp, np.flatnonzero(rows.is_sharp))
         if len(found) - len(sharp) <= FEW_ROWS * len(y):
             break
@@ -219,12 +215,7 @@ def curved_completion(
 
 
 def _curve_and_rows(
-    curve: LinearRegression,
-    rows: CompletedRows,
-    line: Array,
-    y: Array,
-    counted: Array,
-    n_copies: int,
+    curve: LinearRegression, rows: CompletedRows, line: Array, outcome: Array, n_copies: int
 ) -> tuple[LinearRegression, CompletedRows]:
     """Return a curve learned from copies that count by it, and these.
 
@@ -234,10 +225,8 @@ def _curve_and_rows(
         Where to start.
     rows
         All candidates for copies.
-    line
-        Log density of the outcome of each by which it was drawn.
-    y, counted
-        Outcome of each row, and how much it counts.
+    line, outcome
+        Log density of the outcome of each by which it was drawn, and that outcome.
     n_copies
         How many copies of a row are enough to learn from.
     """
@@ -245,26 +234,23 @@ def _curve_and_rows(
     # leverages change as much as means.
     columns = fitted_design(curve, rows.X)
     leverage = curve.posterior_.leverage(columns)
-    outcome, counted = y[rows.row], counted[rows.row]
     for _ in range(N_STEPS):
         before, belief = rows.weight, curve.posterior_
         outlook = belief.predictive_at(belief.mean(columns), leverage)[:, 0]
         rows = rows.weighed(outlook.log_prob(outcome) - line)
         kept, weight = rows.kept(n_copies)
-        curve = _learned_from(columns[kept], outcome[kept], weight * counted[kept], curve)
+        curve = _learned_from(columns[kept], outcome[kept], weight, curve)
         if np.abs(rows.weight - before).max() <= SETTLED:
             break
     return curve, rows
 
 
 def _most_probable(
-    candidates: Sequence[tuple[str, LinearRegression]], X: Array, y: Array, weight: Array
+    candidates: Sequence[tuple[str, LinearRegression]], X: Array, y: Array
 ) -> LinearRegression:
     """Return the candidate of the highest evidence, fitted."""
     # The last candidates have the most terms: the cores end together if these come first.
-    fitted = side_by_side(
-        lambda named: clone(named[1]).fit(X, y, sample_weight=weight), candidates[::-1]
-    )[::-1]
+    fitted = side_by_side(lambda named: clone(named[1]).fit(X, y), candidates[::-1])[::-1]
     return cast(LinearRegression, max(fitted, key=lambda model: model.log_evidence_))
 
 
@@ -300,18 +286,17 @@ class FoldCompletion:
 
     def __init__(self, levels: Sequence[tuple[int, int]], whole: RowCompletion):
         self._levels, self._whole = tuple(levels), whole
-        self._learned: dict[tuple[int, int, int], RowCompletion] = {}
+        self._learned: dict[tuple[int, int], RowCompletion] = {}
         self._lock = Lock()
 
-    def of(self, X: Array, y: NDArray[Any], weight: Array | None = None) -> RowCompletion:
-        """Return the density of some of the rows, weighted or not."""
+    def of(self, X: Array, y: NDArray[Any]) -> RowCompletion:
+        """Return the density of some of the rows."""
         if np.isnan(X).all(axis=0).any():
             return self._whole
-        weighed = 0 if weight is None else hash(weight.tobytes())
-        key = (hash(X.tobytes()), hash(tuple(y.tolist())), weighed)
+        key = (hash(X.tobytes()), hash(tuple(y.tolist())))
         with self._lock:
             if key not in self._learned:
-                self._learned[key] = RowCompletion.learn(X, y, self._levels, weight)
+                self._learned[key] = RowCompletion.learn(X, y, self._levels)
             return self._learned[key]
 
     def __sklearn_clone__(self) -> FoldCompletion:
@@ -377,7 +362,7 @@ class GapAverage(BaseEstimator):
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from rows with gaps."""
         model = clone(self.estimator)
-        self.completion_ = self._learned(X, y, sample_weight)
+        self.completion_ = self._learned(X, y)
         if not has_missing(np.asarray(X, dtype=np.float64)):
             arguments = {} if sample_weight is None else {"sample_weight": sample_weight}
             self.estimator_ = model.fit(X, y, **arguments)
@@ -398,7 +383,7 @@ class GapAverage(BaseEstimator):
         sample_weight: ArrayLike | None = None,
     ) -> Any:
         """Return what the model keeps of each group of rows, completed given their outcomes."""
-        self.completion_ = self._learned(X, y, sample_weight)
+        self.completion_ = self._learned(X, y)
         rows = self._training(X, y)
         self.estimator_ = clone(self.estimator)
         return self.estimator_.summarize_groups(
@@ -442,8 +427,7 @@ class GapAverage(BaseEstimator):
             model = copy(self)
             model.estimator_ = found
             rest = np.delete(np.arange(len(outcome)), left_out)
-            kept = None if sample_weight is None else np.asarray(sample_weight)[rest]
-            model.completion_ = self._learned(np.asarray(X)[rest], outcome[rest], kept)
+            model.completion_ = self._learned(np.asarray(X)[rest], outcome[rest])
             return model
 
         return without
@@ -498,10 +482,9 @@ class GapAverage(BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_")
 
-    def _learned(self, X: Any, y: ArrayLike, weight: ArrayLike | None) -> Completion:
+    def _learned(self, X: Any, y: ArrayLike) -> Completion:
         if isinstance(self.completion, FoldCompletion):
-            counted = None if weight is None else np.asarray(weight, dtype=np.float64)
-            return self.completion.of(np.asarray(X, dtype=np.float64), np.asarray(y), counted)
+            return self.completion.of(np.asarray(X, dtype=np.float64), np.asarray(y))
         return self.completion
 
     def _training(self, X: Any, y: ArrayLike) -> CompletedRows:

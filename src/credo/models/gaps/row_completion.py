@@ -275,11 +275,7 @@ class RowCompletion:
 
     @classmethod
     def learn(
-        cls,
-        X: Array,
-        y: NDArray[Any],
-        levels: Sequence[tuple[int, int]] = (),
-        weight: Array | None = None,
+        cls, X: Array, y: NDArray[Any], levels: Sequence[tuple[int, int]] = ()
     ) -> RowCompletion:
         """Return the density of training rows, by expectation maximization if they have gaps.
 
@@ -291,10 +287,7 @@ class RowCompletion:
             Numbers, or labels.
         levels
             First column of each category of 0/1 columns, and the one after its last.
-        weight
-            How much each row counts, shape (n_samples,); 1 if None.
         """
-        counted = np.ones(len(y)) if weight is None else weight
         is_number = np.issubdtype(y.dtype, np.number)
         classes = np.array([], dtype=np.str_) if is_number else np.unique(y)
         label = np.zeros(len(y), np.intp) if is_number else np.searchsorted(classes, y)
@@ -304,16 +297,16 @@ class RowCompletion:
         n_classes = max(len(classes), 1)
         lowest, highest = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
         is_binary = _is_binary(X, lowest, highest)
-        member = np.eye(n_classes)[label] * counted[:, None]
         return cls(
-            joint=_learned((columns - center) / scale, label, counted, n_classes),
+            joint=_learned((columns - center) / scale, label, n_classes),
             center=center,
             scale=scale,
             lowest=lowest,
             highest=highest,
             levels=np.array([(a, b - 1) for a, b in levels], np.intp).reshape(-1, 2),
             is_binary=is_binary,
-            log_share=_log_share((highest == X) & is_binary, X, member, levels) * is_binary,
+            log_share=_log_share((highest == X) & is_binary, X, label, n_classes, levels)
+            * is_binary,
             classes=classes,
         )
 
@@ -581,7 +574,7 @@ def learned_completion(
     return NoGaps()
 
 
-def _learned(rows: Array, label: Indices, weight: Array, n_classes: int) -> ClassConditional:
+def _learned(rows: Array, label: Indices, n_classes: int) -> ClassConditional:
     """Return the joint density at the expected parameters."""
     d = rows.shape[1]
     n_patterns = len(missing_patterns(rows)) if has_missing(rows) else 1
@@ -591,7 +584,7 @@ def _learned(rows: Array, label: Indices, weight: Array, n_classes: int) -> Clas
     else:
         covariance = "full" if counts.min() >= ROWS_PER_COLUMN * d else "tied"
     setting = ClassConditionalSetting(covariance, LEARNING, 1.0, None, None, None)
-    incomplete = IncompleteRows(rows, label, weight, n_classes)
+    incomplete = IncompleteRows(rows, label, np.ones(len(rows)), n_classes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         inference = setting.infer(setting.summary(incomplete), np.arange(n_classes))
@@ -608,15 +601,16 @@ def _is_binary(X: Array, lowest: Array, highest: Array) -> NDArray[np.bool_]:
 def _log_share(
     is_high: NDArray[np.bool_],
     X: Array,
-    member: Array,
+    label: Indices,
+    n_classes: int,
     levels: Sequence[tuple[int, int]],
 ) -> Array:
     """Return log probabilities of the lower and higher value, shape (2, n_classes, d).
 
-    Each row counts by its weight in its class, ``member`` of shape (n, n_classes). One
-    imagined row has each value; the absence of a level says nothing beside the level
+    One imagined row has each value; the absence of a level says nothing beside the level
     that is there instead.
     """
+    member = np.eye(n_classes)[label]
     n_high = member.T @ is_high
     n_known = member.T @ ~np.isnan(X)
     n_values = np.full(X.shape[1], 2.0)
