@@ -225,12 +225,14 @@ def line(pair: Pair) -> str:
 def summary(pairs: Sequence[Pair]) -> list[str]:
     """Return sentences: the mean of the ratios, and those that are above their bound."""
     ratios = {_name(pair): pair.ratio for pair in pairs if not pair.problem}
+    failed = [_name(pair) for pair in pairs if pair.problem.startswith("not after")]
     if not ratios:
         return ["no contender could be compared"]
     mean, worst = geometric_mean(ratios.values()), max(ratios.values())
     slower = {name: ratio for name, ratio in ratios.items() if ratio > EACH_AT_MOST}
     return [
         *(f"slower: {name}: {ratio:.3f}" for name, ratio in slower.items()),
+        *(f"MISSED, since it does not run after: {name}" for name in failed),
         f"geometric mean of {len(ratios)} ratios: {mean:.3f}, {_said(mean, MEAN_AT_MOST)}",
         f"largest ratio: {worst:.3f}, {_said(worst, EACH_AT_MOST)}",
     ]

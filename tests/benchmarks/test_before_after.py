@@ -128,6 +128,14 @@ def test_the_mean_of_ratios_is_geometric_and_each_above_its_bound_is_named():
     ]
 
 
+def test_what_does_not_run_any_more_is_missed():
+    pairs = [
+        Pair("a", "b", "c", 1.0, 1.0, 7),
+        Pair("a", "b", "d", problem="not after: KeyError"),
+    ]
+    assert "MISSED, since it does not run after: a, b, d" in summary(pairs)
+
+
 def test_a_long_contender_runs_a_few_times():
     class Slow:
         def seconds(self, case, contender):

@@ -108,3 +108,9 @@ def test_a_lazy_frame_is_to_be_collected(rows):
     ):
         with pytest.raises(TypeError, match=r"found LazyFrame; call its \.collect\(\)"):
             call(pl.from_pandas(X).lazy())
+
+
+def test_a_column_may_have_the_name_of_a_verb_of_frames(rows):
+    X, y = rows
+    model = TableRegressor(models=("linear",)).fit(X.assign(collect=np.arange(len(X)) % 7), y)
+    assert "collect" in model.feature_names_in_

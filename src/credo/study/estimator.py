@@ -219,9 +219,10 @@ def _checked_rows(estimator: Any, X: Any, is_first: bool) -> _CheckedRows:
     Columns without names of text are known by their places, and none of them is taken for
     a number of rows.
     """
-    if hasattr(X, "collect"):
+    is_frame = nw.dependencies.is_into_dataframe(X)
+    if hasattr(X, "collect") and not is_frame:
         return _CheckedRows(as_table(X, "X"), ())
-    if not nw.dependencies.is_into_dataframe(X):
+    if not is_frame:
         values = validated(
             estimator,
             X,

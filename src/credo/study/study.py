@@ -182,7 +182,8 @@ class Study:
     def estimator(self) -> Any:
         """The scikit-learn estimator inside, a `TableRegressor` or `TableClassifier`.
 
-        Its settings are those of the study, so that a clone learns in the same way.
+        Its settings are those of the study, so that a clone learns in the same way from the
+        columns in `inputs`; it takes every column that it is given.
         """
         if isinstance(self.model, TableRegression):
             regressor = study.TableRegressor(self.model.coverage, self.models)

@@ -21,11 +21,11 @@ def test_the_table_has_a_row_for_each_number() -> None:
     row = table.loc["slope[1, 2]"]
     expected = {
         "mean": one.mean(),
-        "sd": one.std(ddof=1),
+        "std": one.std(ddof=1),
         "low": np.quantile(one, 0.1),
         "high": np.quantile(one, 0.9),
         "mean_error": markov_chain.mean_error(one),
-        "sd_error": markov_chain.sd_error(one),
+        "std_error": markov_chain.std_error(one),
         "effective_draws": markov_chain.effective_draws(one),
         "tail_effective_draws": markov_chain.tail_effective_draws(one),
         "r_hat": markov_chain.r_hat(one),
@@ -45,7 +45,7 @@ def test_weights_of_two_are_draws_twice() -> None:
     moment = np.square(twice - twice.mean()).mean()
     worth = weighted.effective_draws("x")
     assert float(worth) == pytest.approx(70**2 / (20 * 4 + 30))
-    assert weighted.sd("x") ** 2 == pytest.approx(moment * worth / (worth - 1))
+    assert weighted.std("x") ** 2 == pytest.approx(moment * worth / (worth - 1))
     assert weighted.quantile("x", 0.3) == np.quantile(twice, 0.3, method="inverted_cdf")
     assert np.isnan(weighted.r_hat("x"))
 
@@ -59,8 +59,8 @@ def test_errors_of_weighted_draws_are_the_spread_of_repetitions() -> None:
     assert means.mean() == pytest.approx(0.8, abs=0.03)
     told = np.mean([float(draws.mean_error("x")) for draws in each])
     assert told == pytest.approx(means.std(), rel=0.15)
-    spread = np.std([float(draws.sd("x")) for draws in each])
-    assert np.mean([float(draws.sd_error("x")) for draws in each]) == pytest.approx(
+    spread = np.std([float(draws.std("x")) for draws in each])
+    assert np.mean([float(draws.std_error("x")) for draws in each]) == pytest.approx(
         spread, rel=0.2
     )
 
@@ -106,3 +106,24 @@ def test_arviz_takes_them_and_finds_the_same() -> None:
 def test_weights_have_no_place_in_arviz() -> None:
     with pytest.raises(ValueError, match="count alike"):
         Draws({"x": np.zeros((1, 4))}, np.zeros((1, 4))).to_arviz()
+
+
+def test_weighted_and_plain_draws_are_not_mixed() -> None:
+    plain = Draws({"x": np.zeros((1, 4))})
+    with pytest.raises(ValueError, match="all have weights, or none; found 1"):
+        Draws.joined([plain, Draws({"x": np.zeros((1, 4))}, np.zeros((1, 4)))])
+    with pytest.raises(ValueError, match="found 0"):
+        Draws.joined([])
+
+
+def test_lists_and_truth_values_become_numbers() -> None:
+    draws = Draws({"is_on": [[True, False, True, True]]})  # type: ignore[dict-item]
+    assert float(draws.mean("is_on")) == 0.75
+    assert draws.summary().loc["is_on", "std"] == pytest.approx(0.5)
+
+
+def test_draws_that_say_nothing_are_refused() -> None:
+    with pytest.raises(ValueError, match="at least one draw"):
+        DRAWS.after(400)
+    with pytest.raises(ValueError, match="finite for some draw"):
+        Draws({"x": np.zeros((1, 2))}, np.full((1, 2), -np.inf))

@@ -191,7 +191,7 @@ def read_table(
     """
     path = Path(path)
     name = "standard input" if path == STANDARD_INPUT else path.name
-    raw = _file_bytes(path)
+    raw = _file_bytes(path, name)
     if raw[:4] == b"PAR1" and path == STANDARD_INPUT:
         raise TableError(
             "standard input must be CSV; found Parquet, which needs a file to be read from; "
@@ -249,20 +249,20 @@ def as_table(
     return replace(table, index=source.index if isinstance(source, pd.DataFrame) else None)
 
 
-def _file_bytes(path: Path) -> bytes:
+def _file_bytes(path: Path, name: str) -> bytes:
     try:
         raw = _standard_input() if path == STANDARD_INPUT else path.read_bytes()
         is_packed = raw[:2] == b"\x1f\x8b"
         return unpacked(raw, max(LARGE, MOST_TIMES * len(raw))) if is_packed else raw
     except UnpackedTooLarge as error:
         raise TableError(
-            f"{path.name} {error}; unpack it yourself if you trust it, or take part of it."
+            f"{name} {error}; unpack it yourself if you trust it, or take part of it."
         ) from error
     except FileNotFoundError as error:
         raise TableError(_absent(path)) from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise TableError(
-            f"{path.name} must be a whole gzip file; found a damaged one ({error}); "
+            f"{name} must be a whole gzip file; found a damaged one ({error}); "
             "copy or download it again."
         ) from error
     except IsADirectoryError as error:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from credo.distributions.categorical import Categorical
 from credo.evaluation.classes.confusion import Confusion
-from credo.evaluation.classes.rank_area import Ranking, precision_score, roc_score
+from credo.evaluation.classes.rank_area import Ranking, average_precision_score, roc_score
 from credo.evaluation.classes.ranking import PrecisionRecallCurve, RocCurve
 from credo.evaluation.classes.rates import (
     accuracy,
@@ -308,5 +308,5 @@ def _rank_scores(rankings: list[Ranking], n_classes: int, coverage: float) -> li
         ]
     left_out = n_classes - len(rankings)
     note = f"without {left_out} classes that have no rows" if left_out else ""
-    scores = roc_score(rankings, coverage), precision_score(rankings, coverage)
+    scores = roc_score(rankings, coverage), average_precision_score(rankings, coverage)
     return [Score(s.name, s.value, s.low, s.high, True, s.method, note) for s in scores]

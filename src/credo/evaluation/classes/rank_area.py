@@ -15,7 +15,7 @@ from credo.numerics.array import Array, as_float
 from credo.validation.proportion import share_interval
 from credo.validation.score import Score
 
-__all__ = ["Ranking", "precision_score", "roc_score"]
+__all__ = ["Ranking", "average_precision_score", "roc_score"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +124,7 @@ def roc_score(rankings: Sequence[Ranking], coverage: float) -> Score:
     return Score("auc", value, *ends, True, "Newcombe")
 
 
-def precision_score(rankings: Sequence[Ranking], coverage: float) -> Score:
+def average_precision_score(rankings: Sequence[Ranking], coverage: float) -> Score:
     """Return the mean average precision of classes of the same rows."""
     name = "average_precision"
     means, influences = zip(*(rank.average_precision() for rank in rankings), strict=True)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from credo.distributions.parameter import real
-from credo.evaluation.classes.rank_area import Ranking, precision_score, roc_score
+from credo.evaluation.classes.rank_area import Ranking, average_precision_score, roc_score
 from credo.numerics.array import Array
 from credo.numerics.quotation import quote
 from credo.validation.argument import (
@@ -98,7 +98,7 @@ class PrecisionRecallCurve:
             ranking.positive_above / ranking.n_positive,
             ranking.precision,
             ranking.threshold,
-            precision_score([ranking], coverage),
+            average_precision_score([ranking], coverage),
             ranking.n_positive / (ranking.n_positive + ranking.n_negative),
             label,
         )

@@ -335,10 +335,9 @@ def approximate(problem: FactorProblem, engine: Any | None = None) -> Approximat
     """Return marginals by an engine, or by the one whose error is best known."""
     try:
         by, found = _marginals(problem) if engine is None else _run(engine, problem)
-        caution = by.caution(problem, found.posterior) if hasattr(by, "caution") else ""
     except NoPossibleState:
         return Approximation(None, float("-inf"), PROVEN_IMPOSSIBLE)
-    if caution:
+    if hasattr(by, "caution") and (caution := by.caution(problem, found.posterior)):
         warn_user(caution, ApproximationWarning)
     return Approximation(found.posterior.probability, found.log_evidence, _account(by, found))
 

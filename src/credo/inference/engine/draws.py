@@ -50,17 +50,24 @@ class Draws:
     log_weight: Array | None = None
 
     def __post_init__(self) -> None:
-        _require_axes(self.values, self.log_weight)
+        values = {name: as_float(x) for name, x in self.values.items()}
+        weight = None if self.log_weight is None else as_float(self.log_weight)
+        _require_axes(values, weight)
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "log_weight", weight)
 
     @classmethod
     def joined(cls, parts: Sequence[Draws]) -> Draws:
-        """Return the chains of several runs side by side."""
+        """Return the chains of several runs side by side; weights must have one constant."""
+        weights = [part.log_weight for part in parts if part.log_weight is not None]
+        if not parts or len(weights) not in (0, len(parts)):
+            raise ValueError(
+                f"parts must be draws that all have weights, or none; found {len(weights)} "
+                f"with weights among {len(parts)}. Join those of one kind."
+            )
         names = parts[0].values
         values = {name: np.concatenate([part.values[name] for part in parts]) for name in names}
-        weights = [part.log_weight for part in parts]
-        if any(weight is None for weight in weights):
-            return cls(values)
-        return cls(values, np.concatenate([w for w in weights if w is not None]))
+        return cls(values, np.concatenate(weights) if weights else None)
 
     @property
     def n_chains(self) -> int:
@@ -112,7 +119,7 @@ class Draws:
         """Return the mean of a quantity."""
         return np.asarray(np.tensordot(self.weight, self.pooled(name), axes=1))
 
-    def sd(self, name: str) -> Array:
+    def std(self, name: str) -> Array:
         """Return the standard deviation of a quantity, with n - 1 where draws count alike."""
         spread = np.tensordot(self.weight, (self.pooled(name) - self.mean(name)) ** 2, axes=1)
         n = self.n_chains * self.n_draws if self.log_weight is None else self._worth
@@ -156,10 +163,10 @@ class Draws:
         shift = self.pooled(name) - self.mean(name)
         return np.asarray(np.sqrt(np.tensordot(self.weight**2, shift**2, axes=1)))
 
-    def sd_error(self, name: str) -> Array:
+    def std_error(self, name: str) -> Array:
         """Return the Monte Carlo standard error of the standard deviation."""
         if self.log_weight is None:
-            return markov_chain.sd_error(self[name])
+            return markov_chain.std_error(self[name])
         squares = (self.pooled(name) - self.mean(name)) ** 2
         variance = np.tensordot(self.weight, squares, axes=1)
         spread = np.tensordot(self.weight**2, (squares - variance) ** 2, axes=1)
@@ -226,11 +233,11 @@ class Draws:
         low, high = self.quantile(name, ends)
         columns = {
             "mean": self.mean(name),
-            "sd": self.sd(name),
+            "std": self.std(name),
             "low": low,
             "high": high,
             "mean_error": self.mean_error(name),
-            "sd_error": self.sd_error(name),
+            "std_error": self.std_error(name),
             "effective_draws": self.effective_draws(name),
             "tail_effective_draws": self.tail_effective_draws(name),
             "r_hat": self.r_hat(name),
@@ -245,8 +252,13 @@ def _require_axes(values: Mapping[str, Array], log_weight: Array | None) -> None
     if log_weight is not None:
         shapes["log_weight"] = np.shape(log_weight)
     starts = {shape[:2] for shape in shapes.values()}
-    if not values or len(starts) != 1 or len(next(iter(starts))) < 2:
+    if not values or len(starts) != 1 or len(start := next(iter(starts))) < 2 or 0 in start:
         raise ValueError(
-            "values must be arrays that share the axes (n_chains, n_draws); found "
-            f"{shapes or 'none'}. Write x[None] for a single chain."
+            "values must be arrays that share the axes (n_chains, n_draws), with at least one "
+            f"draw; found {shapes or 'none'}. Write x[None] for a single chain."
+        )
+    if log_weight is not None and not np.isfinite(log_weight.max()):
+        raise ValueError(
+            "log_weight must be finite for some draw; found "
+            f"{float(log_weight.max())!r} as the largest. Draw more."
         )

@@ -23,7 +23,7 @@ __all__ = [
     "mean_error",
     "quantile_error",
     "r_hat",
-    "sd_error",
+    "std_error",
     "tail_effective_draws",
 ]
 
@@ -36,6 +36,7 @@ TAILS = (0.05, 0.95)
 # Blom's offset makes normal scores of ranks nearly unbiased.
 _OFFSET = 0.375
 _CONSTANT = float(np.finfo(float).resolution)
+_ROUNDING = 4.0 * float(np.finfo(float).eps)
 _ONE_ERROR = special.ndtr(np.array([-1.0, 1.0]))
 
 
@@ -79,7 +80,7 @@ def effective_draws(draws: ArrayLike, *, is_ranked: bool = True) -> Array:
     """
     x = _checked(draws)
     halves = _split(x)
-    return _known(_effective(_scores(halves) if is_ranked else halves), x)
+    return _known(_effective(_scores(halves) if is_ranked else _unitless(halves)), x)
 
 
 def tail_effective_draws(draws: ArrayLike) -> Array:
@@ -96,8 +97,12 @@ def mean_error(draws: ArrayLike) -> Array:
         return np.asarray(spread / np.sqrt(effective_draws(x, is_ranked=False)))
 
 
-def sd_error(draws: ArrayLike) -> Array:
-    """Return the Monte Carlo standard error of the standard deviation; NaN if that is zero."""
+def std_error(draws: ArrayLike) -> Array:
+    """Return the Monte Carlo standard error of the standard deviation; NaN if that is zero.
+
+    By the effective number of the squared deviations, which is not that of the draws: chains
+    that jump from side to side know their mean well, and their spread no better than others.
+    """
     x = _checked(draws)
     with np.errstate(invalid="ignore", divide="ignore"):
         shift = x - x.mean(axis=(0, 1))
@@ -105,7 +110,7 @@ def sd_error(draws: ArrayLike) -> Array:
         unit = np.abs(shift).max(axis=(0, 1))
         squares = (shift / unit) ** 2
         variance = squares.mean(axis=(0, 1))
-        worth = effective_draws(x, is_ranked=False)
+        worth = effective_draws(squares, is_ranked=False)
         spread = ((squares**2).mean(axis=(0, 1)) - variance**2) / worth
         return np.asarray(0.5 * unit * np.sqrt(spread / variance))
 
@@ -165,6 +170,15 @@ def _scores(x: Array) -> Array:
         rank = np.cumsum(count) - 0.5 * (count - 1)
         found[:, j] = special.ndtri((rank - _OFFSET) / (n - 2.0 * _OFFSET + 1.0))[place]
     return found.reshape(x.shape)
+
+
+def _unitless(x: Array) -> Array:
+    """Return deviations from the mean in units of the largest, whose squares are numbers."""
+    with np.errstate(invalid="ignore"):
+        shift = x - x.mean(axis=(0, 1))
+        unit, size = (np.abs(part).max(axis=(0, 1), initial=0.0) for part in (shift, x))
+        is_constant = (unit <= _ROUNDING * size) & np.isfinite(size)
+        return np.where(is_constant, 0.0, shift / np.where(is_constant, 1.0, unit))
 
 
 def _spread_ratio(x: Array) -> Array:
