@@ -37,19 +37,10 @@ def squared_distances(X: Array, Y: Array) -> Array:
 
 
 def nearest(X: Array, centers: Array) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-    """Return the index of the center nearest to each row; a tie goes to the lowest index.
-
-    The nearest center has the greatest ``x.y - |y|^2 / 2``, which is one matrix product with a
-    column of ones.
-    """
-    origin = centers.mean(axis=0)
-    Y = centers - origin
+    """Return the index of the center nearest to each row; a tie goes to the lowest index."""
     labels = np.empty(len(X), dtype=np.intp)
-    rows = max(1, _BLOCK // len(Y))
-    with np.errstate(over="ignore", invalid="ignore"):
-        facing = np.vstack([Y.T, -0.5 * np.square(Y).sum(axis=1)])
-        for start in range(0, len(X), rows):
-            block = X[start : start + rows] - origin
-            ahead = np.column_stack([block, np.ones(len(block))]) @ facing
-            labels[start : start + rows] = ahead.argmax(axis=1)
+    rows = max(1, _BLOCK // len(centers))
+    for start in range(0, len(X), rows):
+        block = squared_distances(X[start : start + rows], centers)
+        labels[start : start + rows] = block.argmin(axis=1)
     return labels
