@@ -1,5 +1,7 @@
 """Draws: their table, weights against many equal draws, and what ArviZ takes."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -117,7 +119,8 @@ def test_weighted_and_plain_draws_are_not_mixed() -> None:
 
 
 def test_lists_and_truth_values_become_numbers() -> None:
-    draws = Draws({"is_on": [[True, False, True, True]]})  # type: ignore[dict-item]
+    lists: Any = {"is_on": [[True, False, True, True]]}
+    draws = Draws(lists)
     assert float(draws.mean("is_on")) == 0.75
     assert draws.summary().loc["is_on", "std"] == pytest.approx(0.5)
 
