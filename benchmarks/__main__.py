@@ -1,6 +1,7 @@
 """Run benchmarks: ``python -m benchmarks [name ...] [--list] [--dry]``."""
 
 import argparse
+import os
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -33,7 +34,11 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def run(name: str, *, is_stored: bool) -> None:
-    """Run one benchmark, print its tables, and store its numbers if asked to."""
+    """Run one benchmark, print its tables, and store its numbers if asked to.
+
+    Commands it starts find compiled modules, as where pip installed them.
+    """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     console = Console()
     facts = machine()
     outcomes = []
