@@ -20,7 +20,7 @@ def awkward_chains() -> dict[str, Array]:
                 "independent": noise,
                 "slow": _autoregressive(noise, 0.9),
                 "anticorrelated": _autoregressive(noise, -0.8),
-                "cauchy": np.tan(np.pi * (chance - 0.5)),
+                "cauchy": _portable(np.tan(np.pi * (chance - 0.5))),
                 "constant": np.full((n_chains, n), 3.0),
                 "three values": np.floor(3 * chance),
                 "alternating": np.tile(np.arange(n) % 2.0, (n_chains, 1)),
@@ -29,7 +29,7 @@ def awkward_chains() -> dict[str, Array]:
                 "one moves": np.where(is_moving, noise, 0.0),
                 "huge": 1e150 * noise,
                 "tiny": 1e-20 * noise,
-                "lognormal": np.exp(5.0 * noise),
+                "lognormal": _portable(np.exp(5.0 * noise)),
                 "infinite": np.where(chance < 0.1, np.inf, noise),
             }
             found |= {f"{kind} {n_chains}x{n}": x for kind, x in kinds.items()}
@@ -41,3 +41,8 @@ def _autoregressive(noise: Array, by: float) -> Array:
     for t in range(1, noise.shape[1]):
         chain[:, t] = by * chain[:, t - 1] + np.sqrt(1.0 - by**2) * noise[:, t]
     return chain
+
+
+def _portable(x: Array) -> Array:
+    """Return numbers without the last digits, in which machines differ and ranks may turn."""
+    return np.asarray(x.astype(np.float32), dtype=np.float64)
