@@ -105,7 +105,7 @@ def test_a_name_that_has_moved_warns_once_at_the_line_that_asks(statement):
     [
         ("families", "LinearGaussian", "LinearGaussianBelief"),
         ("inference", "HybridProblem", "HybridInference"),
-        ("numerics.optimize", "Status", "MinimumStatus"),
+        ("numerics.optimize", "MinimumStatus", "Status"),
         ("plots", "coverage_curve", "coverage_plot"),
         ("plots", "precision_recall_curve", "precision_recall_plot"),
         ("plots", "reliability_curve", "reliability_plot"),

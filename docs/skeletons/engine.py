@@ -6,12 +6,13 @@ An engine that networks are to ask for by name is in ``method.py`` beside this f
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
+from numpy.random import Generator
 
 from credo.distributions.normal import Normal
-from credo.inference.engine.engine import Info
+from credo.inference.engine.engine import Account, Inference, Move, Settled
 from credo.numerics.example import Example
 
 __all__ = ["LogGamma", "NewtonLaplace", "SmoothDensity"]
@@ -72,22 +73,31 @@ class NewtonLaplace:
     tolerance: float = 1e-9
     max_steps: int = 50
 
+    is_random: ClassVar[bool] = False
+
+    @property
+    def stop(self) -> Settled:
+        """The last step was short, or there were too many."""
+        return Settled(self.tolerance, self.max_steps)
+
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
         """Return engines for the laws, each with a problem to solve."""
         return (Example(cls(start=1.0), problem=LogGamma()),)
 
-    def init(self, problem: SmoothDensity) -> float:
+    def init(self, problem: SmoothDensity, rng: Generator) -> float:
         """Return the point to start from."""
         return self.start
 
-    def step(self, problem: SmoothDensity, state: float) -> tuple[float, Info]:
+    def step(self, problem: SmoothDensity, state: float, rng: Generator) -> tuple[float, Move]:
         """Return the maximum of the parabola that touches the log density at ``state``."""
         moved = state - problem.slope(state) / problem.curvature(state)
-        return moved, Info(problem.log_density(moved), abs(moved - state))
+        return moved, Move(problem.log_density(moved), abs(moved - state))
 
-    def posterior(self, problem: SmoothDensity, state: float) -> tuple[Normal, float, str]:
+    def posterior(self, problem: SmoothDensity, state: float) -> Inference:
         """Return the normal at the mode, and the integral under its parabola."""
         variance = -1.0 / problem.curvature(state)
         log_evidence = problem.log_density(state) + 0.5 * np.log(2 * np.pi * variance)
-        return Normal(state, np.sqrt(variance)), float(log_evidence), "laplace"
+        normal = Normal(state, np.sqrt(variance))
+        account = Account("Laplace approximation", False, float("nan"), "unknown")
+        return Inference(normal, float(log_evidence), "laplace", account=account)

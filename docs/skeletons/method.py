@@ -7,13 +7,15 @@ and the lists of methods need; ``FairDraws(n_draws=10_000)`` is a method as well
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Self
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.random import Generator
 
 from credo.inference.discrete.factor_problem import FactorProblem, TableMarginals
-from credo.inference.engine.engine import Info
+from credo.inference.engine.engine import Account, Inference, StandardError, WeightStep
 from credo.numerics.array import Array
 
 __all__ = ["FairDraws"]
@@ -27,6 +29,17 @@ class Tally:
     weight: Array
     squares: float = 0.0
 
+    @property
+    def effective_draws(self) -> float:
+        """Draws of equal weight that would be worth as much."""
+        return float(self.weight[0].sum() ** 2 / self.squares) if self.squares else 0.0
+
+    @property
+    def standard_error(self) -> float:
+        """Largest standard error that a probability can have."""
+        effective = self.effective_draws
+        return float(0.5 / np.sqrt(effective)) if effective else float("inf")
+
 
 @dataclass(frozen=True)
 class FairDraws:
@@ -38,20 +51,18 @@ class FairDraws:
         Draws in all.
     block_size
         Draws per step.
-    seed
-        Seed of the draws.
     tolerance
         Bound on a standard error, ``0.5 / sqrt(effective draws)``, at which it stops.
     """
 
     n_draws: int = 100_000
     block_size: int = 1000
-    seed: int = 0
     tolerance: float = 0.005
 
     name = "fair_draws"
     title = "weighted fair draws"
     answers = ("marginals",)
+    is_random: ClassVar[bool] = True
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
@@ -59,38 +70,44 @@ class FairDraws:
         return (cls(),)
 
     @property
-    def max_steps(self) -> int:
-        """Number of blocks."""
-        return -(-self.n_draws // self.block_size)
+    def stop(self) -> StandardError:
+        """The standard error is small enough, or all draws are taken."""
+        return StandardError(self.tolerance, self.n_draws)
 
-    def init(self, problem: FactorProblem) -> Tally:
+    def init(self, problem: FactorProblem, rng: Generator) -> Tally:
         """Return no draws."""
         return Tally(0, np.zeros((len(problem.n_states), max(problem.n_states))))
 
-    def step(self, problem: FactorProblem, state: Tally) -> tuple[Tally, Info]:
+    def step(
+        self, problem: FactorProblem, state: Tally, rng: Generator
+    ) -> tuple[Tally, WeightStep]:
         """Draw one more block."""
-        rng = np.random.default_rng([self.seed, state.n_draws])
         states = rng.integers(0, problem.n_states, (self.block_size, len(problem.n_states)))
         density = np.exp(problem.log_density(states))
         weight = state.weight.copy()
         for i in range(len(problem.n_states)):
             np.add.at(weight[i], states[:, i], density)
         squares = state.squares + float(density @ density)
-        after = replace(state, n_draws=state.n_draws + self.block_size, weight=weight)
-        after = replace(after, squares=squares)
-        return after, Info(float(weight[0].sum()), _error(after))
+        after = Tally(state.n_draws + self.block_size, weight, squares)
+        return after, WeightStep(
+            float(np.log(density.mean())),
+            after.standard_error,
+            after.n_draws,
+            after.effective_draws,
+        )
 
-    def posterior(
-        self, problem: FactorProblem, state: Tally
-    ) -> tuple[TableMarginals, float, str]:
+    def joined(self, problem: FactorProblem, states: Sequence[Tally]) -> Tally:
+        """Return the draws of several chains together."""
+        return Tally(
+            sum(state.n_draws for state in states),
+            np.sum([state.weight for state in states], axis=0),
+            sum(state.squares for state in states),
+        )
+
+    def posterior(self, problem: FactorProblem, state: Tally) -> Inference:
         """Return the weighted shares of the states."""
         shares = state.weight / state.weight.sum(axis=1, keepdims=True)
         parts = tuple(row[:n] for row, n in zip(shares, problem.n_states, strict=True))
-        found = TableMarginals(parts, _error(state), "largest standard error")
-        return found, float("nan"), "none"
-
-
-def _error(state: Tally) -> float:
-    """Return the largest standard error that a probability can have."""
-    effective = state.weight[0].sum() ** 2 / state.squares if state.squares else 0.0
-    return float(0.5 / np.sqrt(effective)) if effective else float("inf")
+        error, worth = state.standard_error, state.effective_draws
+        account = Account(self.title, False, error, "largest standard error", worth)
+        return Inference(TableMarginals(parts), account=account)

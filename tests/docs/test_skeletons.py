@@ -19,7 +19,8 @@ from credo.evaluation.laws import (
     check_family,
 )
 from credo.families.normal import NormalInverseGamma
-from credo.inference.engine.engine import ConvergenceWarning, Status, run
+from credo.inference.engine.engine import ConvergenceWarning, run
+from credo.numerics.status import Status
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "skeletons"
 

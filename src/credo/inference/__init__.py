@@ -6,5 +6,6 @@ __getattr__, __dir__, __all__ = public_names(
     __name__,
     renamed={
         "HybridProblem": "HybridInference",
+        "Info": "Move",
     },
 )

@@ -42,11 +42,23 @@ from credo.inference.discrete.textbook.variable_elimination import (
     explain_elimination as explain_elimination,
 )
 from credo.inference.engine.draws import Draws as Draws
+from credo.inference.engine.engine import Account as Account
+from credo.inference.engine.engine import Checkpoint as Checkpoint
 from credo.inference.engine.engine import ConvergenceWarning as ConvergenceWarning
+from credo.inference.engine.engine import Drawn as Drawn
 from credo.inference.engine.engine import Engine as Engine
+from credo.inference.engine.engine import FirstOf as FirstOf
 from credo.inference.engine.engine import Inference as Inference
-from credo.inference.engine.engine import Info as Info
-from credo.inference.engine.engine import Status as Status
+from credo.inference.engine.engine import Move as Move
+from credo.inference.engine.engine import Progress as Progress
+from credo.inference.engine.engine import Seconds as Seconds
+from credo.inference.engine.engine import Settled as Settled
+from credo.inference.engine.engine import Snapshot as Snapshot
+from credo.inference.engine.engine import StandardError as StandardError
+from credo.inference.engine.engine import Step as Step
+from credo.inference.engine.engine import Steps as Steps
+from credo.inference.engine.engine import Stop as Stop
+from credo.inference.engine.engine import WeightStep as WeightStep
 from credo.inference.engine.engine import run as run
 from credo.inference.engine.error import ImpossibleFindings as ImpossibleFindings
 from credo.inference.engine.error import InferenceTooLarge as InferenceTooLarge
@@ -98,3 +110,4 @@ from credo.inference.spins.annealing import IsingAnnealing as IsingAnnealing
 from credo.inference.spins.gibbs import IsingGibbs as IsingGibbs
 from credo.inference.spins.mean_field import IsingMeanField as IsingMeanField
 from credo.inference.spins.modes import IsingConditionalModes as IsingConditionalModes
+from credo.numerics.status import Status as Status

@@ -7,7 +7,8 @@ from numpy.testing import assert_allclose
 
 from credo.inference import run
 from credo.inference.density.laplace import LaplaceApproximation, approach
-from credo.inference.engine.engine import ConvergenceWarning, Status
+from credo.inference.engine.engine import ConvergenceWarning
+from credo.numerics.status import Status
 
 PRECISION = np.array([[3.0, 1.0], [1.0, 2.0]])
 

@@ -15,9 +15,9 @@ from credo.inference.discrete.auto import (
 from credo.inference.discrete.exact_inference import TableInference
 from credo.inference.discrete.factor_problem import FactorProblem, table_of
 from credo.inference.discrete.findings import Findings
-from credo.inference.engine.engine import ConvergenceWarning
+from credo.inference.engine.engine import Account, ConvergenceWarning
 from credo.inference.engine.error import AnswerTooLarge, InferenceTooLarge, NotSubmodular
-from credo.inference.engine.method import Account, ApproximationWarning, engine_of, methods
+from credo.inference.engine.method import ApproximationWarning, engine_of, methods
 
 METHODS = [method for method in methods() if method != "likelihood_weighting"]
 EVERYTHING = Findings(1)
@@ -327,22 +327,26 @@ IMPOSSIBLE = FactorProblem(
 )
 
 
+def stream():
+    return np.random.default_rng(0)
+
+
 def of_tables(question):
     return [m for m in methods(question) if m not in ("exact", "likelihood_weighting")]
 
 
 @pytest.mark.parametrize("method", of_tables("marginals"))
 def test_every_engine_finds_the_marginals_of_a_pair(method):
-    found = approximate(POSSIBLE, engine_of(method, "marginals"))
-    assert_allclose(found.probability[0], [0.6, 0.4], atol=0.03)
-    assert_allclose(found.probability[1], [0.7, 0.3], atol=0.03)
+    found = approximate(POSSIBLE, stream(), engine_of(method, "marginals"))
+    assert_allclose(found.posterior.probability[0], [0.6, 0.4], atol=0.03)
+    assert_allclose(found.posterior.probability[1], [0.7, 0.3], atol=0.03)
 
 
 @pytest.mark.parametrize("method", of_tables("marginals"))
 def test_every_engine_proves_a_contradiction(method):
-    found = approximate(IMPOSSIBLE, engine_of(method, "marginals"))
-    assert found.probability is None
-    assert found.log_total == -np.inf
+    found = approximate(IMPOSSIBLE, stream(), engine_of(method, "marginals"))
+    assert found.posterior is None
+    assert found.log_evidence == -np.inf
     assert found.account is PROVEN_IMPOSSIBLE
 
 
@@ -352,7 +356,8 @@ def test_every_engine_of_modes_proves_a_contradiction(method):
         (2, 2), (table_of((0, 1), np.eye(2)), table_of((0,), np.array([1.0, 0.0])),
                  table_of((1,), np.array([0.0, 1.0]))),
     )  # fmt: skip
-    assert approximate_mode(problem, engine_of(method, "mode")) == (None, PROVEN_IMPOSSIBLE)
+    found = approximate_mode(problem, stream(), engine_of(method, "mode"))
+    assert found == (None, PROVEN_IMPOSSIBLE)
 
 
 @pytest.mark.parametrize(
@@ -364,7 +369,7 @@ def test_every_engine_of_modes_proves_a_contradiction(method):
     ],
 )
 def test_a_total_tells_what_its_error_means(method, kind):
-    total, account = approximate_total(POSSIBLE, engine_of(method, "total"))
+    total, account = approximate_total(POSSIBLE, stream(), engine_of(method, "total"))
     assert account.error_kind == kind
     assert_allclose(total, np.log(10.0), atol=0.02)
     assert total <= np.log(10.0) + 1e-9
@@ -382,7 +387,7 @@ def test_a_total_tells_what_its_error_means(method, kind):
 )
 def test_an_engine_asked_for_by_name_that_does_not_settle_says_what_that_means(method, said):
     with pytest.warns(ConvergenceWarning, match=said):
-        approximate(frustrated(6), engine_of(method, "marginals"))
+        approximate(frustrated(6), stream(), engine_of(method, "marginals"))
 
 
 def frustrated(n):
@@ -404,9 +409,9 @@ def test_mean_field_that_excludes_what_is_possible_warns():
         (table_of((0,), np.array([0.9, 0.1])), table_of((0, 1), np.eye(2))),
     )
     with pytest.warns(ApproximationWarning, match="tables with zeros .* found 2 single states"):
-        found = approximate(copy, engine_of("mean_field", "marginals"))
-    assert_allclose(found.probability[1], [1.0, 0.0])
+        found = approximate(copy, stream(), engine_of("mean_field", "marginals"))
+    assert_allclose(found.posterior.probability[1], [1.0, 0.0])
     held = FactorProblem((2,), (table_of((0,), np.array([1.0, 0.0])),))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        approximate(held, engine_of("mean_field", "marginals"))
+        approximate(held, stream(), engine_of("mean_field", "marginals"))

@@ -9,14 +9,13 @@ from credo.inference import (
     TableGibbs,
     methods,
 )
+from credo.inference.engine.engine import Account, worst
 from credo.inference.engine.method import (
-    Account,
     ApproximationWarning,
     engine_of,
     named_engines,
     tells_total,
     warn_approximate,
-    worst,
 )
 
 GOOD = Account("a", True, 0.0)
@@ -28,11 +27,8 @@ WORSE = Account("b", False, 0.3, "error", 100.0)
 class Silent:
     """An engine that says nothing about itself."""
 
-    tolerance: float = 0.0
-    max_steps: int = 1
-
-    def init(self, problem): ...
-    def step(self, problem, state): ...
+    def init(self, problem, rng): ...
+    def step(self, problem, state, rng): ...
     def posterior(self, problem, state): ...
 
 

@@ -59,7 +59,7 @@ def test_ancestral_draws_reach_real_variables_after_their_class():
 @pytest.mark.parametrize("seed", [0, 1])
 def test_wet_grass_is_explained_within_monte_carlo_error(seed):
     problem = ConditionalProblem(NODES, {"wet": 1})
-    found = run(LikelihoodWeighting(seed=seed), problem)
+    found = run(LikelihoodWeighting(), problem, np.random.default_rng(seed))
     draws = found.posterior
     for name, exact in (("cloud", 414 / 719), ("sprinkler", 309 / 719), ("rain", 509 / 719)):
         mean, error = draws.mean(draws.columns[name])
@@ -73,7 +73,7 @@ def test_wet_grass_is_explained_within_monte_carlo_error(seed):
 
 def test_a_likelihood_of_states_weighs_like_a_finding_that_is_unsure():
     problem = ConditionalProblem(NODES, likelihood={"rain": np.array([0.3, 0.9])})
-    draws = run(LikelihoodWeighting(), problem).posterior
+    draws = run(LikelihoodWeighting(), problem, np.random.default_rng(0)).posterior
     mean, error = draws.mean(draws.columns["rain"])
     assert abs(mean - 0.75) < 4 * error
     assert abs(draws.log_evidence - np.log(0.6)) < 4 * draws.log_evidence_error
@@ -85,7 +85,8 @@ def test_a_real_finding_moves_its_real_parent_as_bayes_rule_says():
         LinearGaussian(0.0, {}, scale=1.0).bind(x, ()),
         LinearGaussian(0.0, {"x": 1.0}, scale=1.0).bind(y, (x,)),
     ]
-    draws = run(LikelihoodWeighting(), ConditionalProblem(nodes, {"y": 2.0})).posterior
+    problem = ConditionalProblem(nodes, {"y": 2.0})
+    draws = run(LikelihoodWeighting(), problem, np.random.default_rng(0)).posterior
     mean, error = draws.mean(draws.columns["x"])
     assert abs(mean - 1.0) < 4 * error
     variance, error = draws.mean((draws.columns["x"] - 1.0) ** 2)
@@ -110,7 +111,8 @@ def test_a_real_finding_tells_which_class_it_came_from():
             return rng.normal(np.array([0.0, 2.0])[values["kind"]])
 
     nodes = [ConditionalTable(kind, [], [0.7, 0.3]), Size()]
-    draws = run(LikelihoodWeighting(), ConditionalProblem(nodes, {"size": 1.5})).posterior
+    problem = ConditionalProblem(nodes, {"size": 1.5})
+    draws = run(LikelihoodWeighting(), problem, np.random.default_rng(0)).posterior
     small, large = 0.7 * np.exp(-(1.5**2) / 2), 0.3 * np.exp(-(0.5**2) / 2)
     mean, error = draws.mean(draws.columns["kind"])
     assert abs(mean - large / (small + large)) < 4 * error
@@ -126,14 +128,18 @@ def test_only_the_columns_asked_for_are_kept():
 
 def test_rare_findings_are_said_to_need_more_draws():
     with pytest.warns(ConvergenceWarning, match="LikelihoodWeighting"):
-        found = run(LikelihoodWeighting(n_draws=100, block_size=50), ConditionalProblem(NODES))
+        found = run(
+            LikelihoodWeighting(n_draws=100, block_size=50),
+            ConditionalProblem(NODES),
+            np.random.default_rng(0),
+        )
     assert found.posterior.n_draws == 100
 
 
 def test_impossible_findings_leave_no_weight():
     problem = ConditionalProblem(NODES, {"wet": 1, "sprinkler": 0, "rain": 0})
     with pytest.warns(ConvergenceWarning), pytest.raises(ZeroWeights, match="agree with"):
-        run(LikelihoodWeighting(n_draws=200, block_size=100), problem)
+        run(LikelihoodWeighting(n_draws=200, block_size=100), problem, np.random.default_rng(0))
 
 
 def test_wrong_names_states_and_numbers_are_refused():

@@ -7,8 +7,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import optimize, special
 
-from credo.inference.engine.engine import ConvergenceWarning, Status, run
+from credo.inference.engine.engine import ConvergenceWarning, run
 from credo.inference.latent.expectation_maximization import Expectation, ExpectationMaximization
+from credo.numerics.status import Status
 
 HEADS = np.array([5, 9, 8, 4, 7, 1, 2])
 N_TOSSES = 10
@@ -61,7 +62,8 @@ def log_likelihood(bias):
 
 def test_one_step_is_the_step_by_hand():
     engine, problem = ExpectationMaximization(), TwoCoins()
-    state, info = engine.step(problem, engine.init(problem))
+    rng = np.random.default_rng(0)
+    state, info = engine.step(problem, engine.init(problem, rng), rng)
     odds = np.exp(np.subtract(*log_likelihood_by_coin([0.6, 0.5]).T))
     first = odds / (1 + odds)
     assert_allclose(state.belief[0], (first @ HEADS) / (10 * first.sum()))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from credo.inference.engine.engine import ConvergenceWarning, Status, run
+from credo.inference.engine.engine import ConvergenceWarning, run
 from credo.inference.logistic.learning import (
     GaussianFit,
     LogisticFolds,
@@ -14,6 +14,7 @@ from credo.inference.logistic.learning import (
 from credo.inference.logistic.problem import LogisticProblem
 from credo.inference.logistic.softmax import SoftmaxRows
 from credo.numerics.linear.linear_algebra import cholesky
+from credo.numerics.status import Status
 
 
 def problem():
@@ -27,14 +28,14 @@ def problem():
 
 def test_a_bound_that_falls_however_short_the_step_is_not_convergence(monkeypatch):
     engine = VariationalLogistic(learns_precision=False, tolerance=1e-6)
-    start = engine.init(problem())
+    start = engine.init(problem(), np.random.default_rng(0))
 
     def bound(fit):
         return 0.0 if fit.mean is start.fit.mean else -1e6
 
     monkeypatch.setattr(GaussianFit, "bound", property(bound))
     with pytest.warns(ConvergenceWarning, match="found no better step after 1 steps"):
-        found = run(engine, problem(), start)
+        found = run(engine, problem(), state=start)
     assert found.status is Status.STUCK
     assert found.state is start
 
@@ -50,16 +51,20 @@ def test_a_wide_gaussian_survives_a_prior_that_gives_way_quickly():
     rows = SoftmaxRows(x, code, np.ones(4), np.zeros(12), np.ones(12), coding, True)
     wide = LogisticProblem(rows, 5.0)
     engine = VariationalLogistic(learns_precision=True)
-    start = engine.init(wide)
+    start = engine.init(wide, np.random.default_rng(0))
     state = replace(start, fit=start.fit.times(np.array([0.0, 1.5])), stride=-1.0)
-    found, info = engine.step(wide, state)
+    found, info = engine.step(wide, state, np.random.default_rng(0))
     assert np.linalg.eigvalsh(found.fit.precision).min() > 0
     assert found.fit.bound > state.fit.bound
     assert -info.objective == found.fit.bound
 
 
 def test_the_distance_of_a_precision_is_the_loss_of_stein():
-    fit = VariationalLogistic(learns_precision=False).init(problem()).fit
+    fit = (
+        VariationalLogistic(learns_precision=False)
+        .init(problem(), np.random.default_rng(0))
+        .fit
+    )
     shift = np.diag([0.5, 0.0, 0.2]) + 0.1
     other = fit.precision + fit.precision @ shift @ fit.precision / fit.precision.max()
     other = 0.5 * (other + other.T)

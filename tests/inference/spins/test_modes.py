@@ -2,11 +2,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from credo.inference.engine.engine import Status, run
+from credo.inference.engine.engine import run
 from credo.inference.spins.modes import IsingConditionalModes
 from credo.inference.spins.problem import IsingProblem
 from credo.inference.spins.sweep import SpinGraph
 from credo.models.spins.ising_model import lattice_edges
+from credo.numerics.status import Status
 
 
 def random_problem(seed, shape=(4, 4)):
@@ -28,9 +29,9 @@ def test_the_worked_mode_is_found():
 @pytest.mark.parametrize("seed", range(10))
 def test_the_energy_never_rises_and_no_single_flip_lowers_it_at_the_end(seed):
     problem = random_problem(seed, (9, 8))
-    engine = IsingConditionalModes(seed=seed)
-    start = problem.log_density(engine.init(problem))
-    result = run(engine, problem)
+    engine = IsingConditionalModes("random")
+    start = problem.log_density(engine.init(problem, np.random.default_rng(seed)))
+    result = run(engine, problem, np.random.default_rng(seed))
     levels = [float(start), *(info.objective for info in result.trace)]
     assert np.all(np.diff(levels) >= -1e-12)
     assert result.status is Status.CONVERGED
@@ -43,7 +44,9 @@ def test_of_many_starts_the_best_is_the_mode_by_enumeration():
     x = 2 * ((np.arange(2**16)[:, None] >> np.arange(16)) & 1) - 1
     best = problem.log_density(x).max()
     found = [
-        run(IsingConditionalModes(seed=seed), problem).posterior.log_density
+        run(
+            IsingConditionalModes("random"), problem, np.random.default_rng(seed)
+        ).posterior.log_density
         for seed in range(60)
     ]
     assert abs(max(found) - best) < 1e-10

@@ -9,10 +9,13 @@ from numpy.testing import assert_allclose
 from credo import BayesianNetwork, MarkovRandomField
 from credo.graphs import Factor, LinearGaussian, Variable
 from credo.inference import (
-    Info,
+    Account,
+    Inference,
     IteratedConditionalModes,
     LikelihoodWeighting,
     LoopyBeliefPropagation,
+    Move,
+    Settled,
     TableGibbs,
     TableImportance,
     TableMeanField,
@@ -38,17 +41,18 @@ FIELD = MarkovRandomField([Factor((A, B), [[4.0, 1.0], [1.0, 2.0]])])
 class Uniform:
     """A third party's engine: everything is equally probable, and it knows that it is off."""
 
-    tolerance: float = 0.0
-    max_steps: int = 1
+    is_random = False
+    stop = Settled(0.0, 1)
 
-    def init(self, problem):
+    def init(self, problem, rng):
         return tuple(np.full(n, 1 / n) for n in problem.n_states)
 
-    def step(self, problem, state):
-        return state, Info(0.0, 0.0)
+    def step(self, problem, state, rng):
+        return state, Move(0.0, 0.0)
 
     def posterior(self, problem, state):
-        return TableMarginals(state, 0.5, "largest standard error"), float("nan"), "none"
+        account = Account("Uniform", False, 0.5, "largest standard error")
+        return Inference(TableMarginals(state), account=account)
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from credo.numerics.optimize import (
-    MinimumStatus,
     QuadraticForm,
+    Status,
     Termination,
     bracketed_root,
     coordinate_descent,
@@ -35,7 +35,7 @@ def test_line_search_reproduces_the_worked_trace(method):
     assert steps == [1 / 16, 1 / 16, 1 / 8, 1 / 8, 1 / 16]
     expected = [1.390625, 0.6252441406, 0.4176177979, 0.3832254410, 0.1543612629]
     assert_allclose(values, expected, atol=5e-11)
-    assert found.status is MinimumStatus.MAX_STEPS
+    assert found.status is Status.MAX_STEPS
 
 
 def test_fixed_step_reproduces_the_worked_numbers():
@@ -70,9 +70,9 @@ def test_every_method_reaches_the_least_squares_solution(method):
 @pytest.mark.parametrize(
     ("rule", "status"),
     [
-        ({"gradient_norm": 1e-3}, MinimumStatus.GRADIENT_SMALL),
-        ({"value_change": 1e-5}, MinimumStatus.VALUE_STEADY),
-        ({"parameter_change": 1e-3}, MinimumStatus.PARAMETERS_STEADY),
+        ({"gradient_norm": 1e-3}, Status.GRADIENT_SMALL),
+        ({"value_change": 1e-5}, Status.VALUE_STEADY),
+        ({"parameter_change": 1e-3}, Status.PARAMETERS_STEADY),
     ],
 )
 def test_each_rule_ends_the_search_at_the_first_step_where_it_holds(rule, status):
@@ -98,7 +98,7 @@ def test_each_rule_ends_the_search_at_the_first_step_where_it_holds(rule, status
 
 def test_at_a_stationary_point_the_search_ends_at_once():
     found = gradient_descent(valley, valley_slope, [0.0, 0.0])
-    assert found.status is MinimumStatus.GRADIENT_SMALL
+    assert found.status is Status.GRADIENT_SMALL
     assert found.n_steps == 0
 
 
@@ -111,7 +111,7 @@ def test_halving_ends_when_no_step_lowers_the_value(method):
         return abs(float(x[0]))
 
     found = gradient_descent(function, lambda x: np.ones(1), [0.0], method)
-    assert found.status is MinimumStatus.NO_DESCENT
+    assert found.status is Status.NO_DESCENT
     assert len(calls) < 70
     assert found.x == 0.0
 
@@ -119,19 +119,19 @@ def test_halving_ends_when_no_step_lowers_the_value(method):
 def test_halving_ends_at_zero_gradient_even_if_the_gradient_rule_is_off():
     rules = Termination(gradient_norm=0.0, value_change=0.0)
     found = gradient_descent(valley, valley_slope, [0.0, 0.0], termination=rules)
-    assert found.status is MinimumStatus.NO_DESCENT
+    assert found.status is Status.NO_DESCENT
 
 
 def test_a_gradient_of_wrong_sign_is_not_called_convergence():
     found = gradient_descent(valley, lambda x: -valley_slope(x), [1.0, 1.0])
-    assert found.status is MinimumStatus.NO_DESCENT
+    assert found.status is Status.NO_DESCENT
     assert_allclose(found.x, [1.0, 1.0])
 
 
 def test_too_large_a_fixed_step_is_reported_as_divergence_at_the_last_finite_point():
     with np.errstate(over="ignore"):
         found = gradient_descent(valley, valley_slope, [1.0, 1.0], "fixed", 1.0)
-    assert found.status is MinimumStatus.DIVERGED
+    assert found.status is Status.DIVERGED
     assert np.isfinite(found.value)
 
 
@@ -223,9 +223,9 @@ def test_lbfgs_keeps_to_its_bounds():
 @pytest.mark.parametrize(
     ("rules", "status"),
     [
-        (Termination(max_steps=2), MinimumStatus.MAX_STEPS),
-        (Termination(gradient_norm=1e-2, value_change=0.0), MinimumStatus.GRADIENT_SMALL),
-        (Termination(gradient_norm=0.0, value_change=1e-3), MinimumStatus.VALUE_STEADY),
+        (Termination(max_steps=2), Status.MAX_STEPS),
+        (Termination(gradient_norm=1e-2, value_change=0.0), Status.GRADIENT_SMALL),
+        (Termination(gradient_norm=0.0, value_change=1e-3), Status.VALUE_STEADY),
     ],
 )
 def test_lbfgs_says_which_rule_ended_it(rules, status):
@@ -235,7 +235,7 @@ def test_lbfgs_says_which_rule_ended_it(rules, status):
 
 def test_lbfgs_with_a_wrong_gradient_does_not_claim_to_have_arrived():
     found = lbfgs(rosenbrock, lambda x: -rosenbrock_slope(x), [-1.2, 1.0])
-    assert found.status is MinimumStatus.NO_DESCENT
+    assert found.status is Status.NO_DESCENT
 
 
 def test_coordinate_descent_never_rises_and_solves_the_linear_system():
@@ -261,7 +261,7 @@ def test_coordinate_descent_never_rises_and_solves_the_linear_system():
 
 def test_a_block_that_does_not_minimize_is_found_out():
     found = coordinate_descent(lambda x: x @ x, [lambda x: x + 1.0], [1.0, 2.0])
-    assert found.status is MinimumStatus.NO_DESCENT
+    assert found.status is Status.NO_DESCENT
     assert_allclose(found.x, [1.0, 2.0])
 
 
@@ -271,7 +271,7 @@ def test_root_of_two_reproduces_the_worked_iterates():
     assert_allclose(root.trace[:4], expected, atol=5e-11)
     assert root.n_steps <= 5
     assert_allclose(root.x, np.sqrt(2), rtol=1e-15)
-    assert root.status is MinimumStatus.ROOT_FOUND
+    assert root.status is Status.ROOT_FOUND
 
 
 def test_root_search_is_damped_where_the_plain_one_runs_away():
@@ -334,7 +334,7 @@ def test_no_curvature_or_an_infinite_gradient_still_ends(curvature):
     )
     assert flat.status is not None
     steep = newton(lambda x: 0.0, lambda x: np.array([np.inf]), lambda x: np.eye(1), [1.0])
-    assert steep.status is MinimumStatus.NO_DESCENT
+    assert steep.status is Status.NO_DESCENT
 
 
 def test_a_rounding_floor_counts_as_steady_not_as_failure():
@@ -344,7 +344,7 @@ def test_a_rounding_floor_counts_as_steady_not_as_failure():
         lambda x: 2 * np.eye(2),
         [1e-5, 1e-5],
     )
-    assert found.status is MinimumStatus.VALUE_STEADY
+    assert found.status is Status.VALUE_STEADY
 
 
 X = np.column_stack([np.ones(6), [-2.0, -1.0, 0.0, 1.0, 2.0, 3.0]])

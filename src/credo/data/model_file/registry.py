@@ -24,7 +24,7 @@ ROOMS = ("distributions", "families", "features", "models", "inference")
 
 ENGINE = ("init", "step", "posterior")
 
-FORMER_NAMES = MappingProxyType({"LinearGaussian": "LinearGaussianBelief"})
+FORMER_NAMES = MappingProxyType({"Info": "Move", "LinearGaussian": "LinearGaussianBelief"})
 """New names of classes, by the names under which older files hold them."""
 
 

@@ -9,18 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
+from numpy.random import Generator
 
 from credo.distributions.multivariate_normal import MultivariateNormal
-from credo.inference.engine.engine import Info
+from credo.inference.engine.engine import Account, Inference, Move, Settled
 from credo.numerics.array import Array
 from credo.numerics.linear.linear_algebra import Cholesky, cholesky, solve_lower
 from credo.numerics.optimize.minimum import Minimum, Termination
 from credo.numerics.optimize.quasi_newton import lbfgs
 
 __all__ = ["CurvedProblem", "LaplaceApproximation", "Mode", "approach"]
+
+ACCOUNT = Account("Laplace approximation", False, float("nan"), "unknown")
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
 SHARE_OF_SLOPE = 1e-4
@@ -70,12 +73,19 @@ class LaplaceApproximation:
     tolerance: float = 1e-4
     max_steps: int = 200
 
-    def init(self, problem: CurvedProblem) -> Mode:
+    is_random: ClassVar[bool] = False
+
+    @property
+    def stop(self) -> Settled:
+        """The last step was short, or there were too many."""
+        return Settled(self.tolerance, self.max_steps)
+
+    def init(self, problem: CurvedProblem, rng: Generator) -> Mode:
         """Return the start with all derivatives."""
         start = problem.start
         return Mode(start, *problem.derivatives(start))
 
-    def step(self, problem: CurvedProblem, state: Mode) -> tuple[Mode, Info]:
+    def step(self, problem: CurvedProblem, state: Mode, rng: Generator) -> tuple[Mode, Move]:
         """Take one Newton step, halved until ``E`` falls enough."""
         factor = cholesky(state.curvature)
         direction = -factor.solve(state.gradient[:, None])[:, 0]
@@ -89,18 +99,16 @@ class LaplaceApproximation:
                 np.zeros_like(state.gradient),
                 state.curvature,
             )
-            return last, Info(last.value, length)
+            return last, Move(last.value, length)
         after = _lower(problem, state, direction, decrement)
-        return after, Info(after.value, length)
+        return after, Move(after.value, length)
 
-    def posterior(
-        self, problem: CurvedProblem, state: Mode
-    ) -> tuple[MultivariateNormal, float, str]:
+    def posterior(self, problem: CurvedProblem, state: Mode) -> Inference:
         """Return the Gaussian and the log of the integral of ``exp(-E)``."""
         gaussian = MultivariateNormal.from_precision(state.parameters, state.curvature)
         d = len(state.parameters)
         log_evidence = -state.value + 0.5 * (d * LOG_TWO_PI + float(gaussian.form.log_det()))
-        return gaussian, log_evidence, "laplace"
+        return Inference(gaussian, log_evidence, "laplace", account=ACCOUNT)
 
 
 def approach(

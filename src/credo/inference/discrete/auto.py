@@ -15,6 +15,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from credo.inference.discrete.approximate.belief_propagation import LoopyBeliefPropagation
@@ -24,9 +25,19 @@ from credo.inference.discrete.approximate.gibbs import TableGibbs
 from credo.inference.discrete.approximate.graph_cut import GraphCut
 from credo.inference.discrete.approximate.importance import TableImportance
 from credo.inference.discrete.exact_inference import ExactMarginals, TableInference
-from credo.inference.discrete.factor_problem import Assignment, FactorProblem
+from credo.inference.discrete.factor_problem import (
+    Assignment,
+    FactorProblem,
+    TableMarginals,
+)
 from credo.inference.discrete.findings import MISSING, Findings
-from credo.inference.engine.engine import ConvergenceWarning, Inference, Status, run
+from credo.inference.engine.engine import (
+    Account,
+    ConvergenceWarning,
+    Inference,
+    run,
+    worst,
+)
 from credo.inference.engine.error import (
     AnswerTooLarge,
     InferenceTooLarge,
@@ -34,12 +45,11 @@ from credo.inference.engine.error import (
     require_memory,
 )
 from credo.inference.engine.method import (
-    Account,
     ApproximationWarning,
     Method,
     engine_for,
+    title_of,
     warn_approximate,
-    worst,
 )
 from credo.inference.engine.weighted_draws import ZeroWeights
 from credo.numerics.array import Array
@@ -47,7 +57,6 @@ from credo.numerics.warning import warn_user
 
 __all__ = [
     "PROVEN_IMPOSSIBLE",
-    "Approximation",
     "AutoInference",
     "approximate",
     "approximate_mode",
@@ -112,7 +121,7 @@ class AutoInference:
             i: np.array([self._marginal(found, i) for found in rows]).reshape(-1, self._n(i))
             for i in targets
         }
-        total = np.array([found.log_total for found in rows])
+        total = np.array([found.log_evidence for found in rows])
         return ExactMarginals(probability, total), _worst([found.account for found in rows])
 
     def joint(
@@ -147,7 +156,10 @@ class AutoInference:
         if known is not None:
             return known, Account()
         problem = self.exact.problem
-        rows = [approximate_total(_clamped(problem, row), engine) for row in _rows(findings)]
+        rows = [
+            approximate_total(_clamped(problem, row), row.stream(), engine)
+            for row in _rows(findings)
+        ]
         return np.array([total for total, _ in rows]), _worst([account for _, account in rows])
 
     def best(
@@ -189,7 +201,8 @@ class AutoInference:
         states, accounts = np.full(shape, MISSING, dtype=np.intp), []
         log_density = np.full(findings.n_rows, -np.inf)
         for at, row in enumerate(_rows(findings)):
-            found, account = approximate_mode(_clamped(self.exact.problem, row), engine)
+            problem = _clamped(self.exact.problem, row)
+            found, account = approximate_mode(problem, row.stream(), engine)
             accounts.append(account)
             if found is not None:
                 states[at] = found.states
@@ -242,20 +255,20 @@ class AutoInference:
             _warn(error)
             return None
 
-    def _approximate(self, row: Findings[int], engine: Any | None) -> Approximation:
+    def _approximate(self, row: Findings[int], engine: Any | None) -> Inference:
         """Return what an engine found for one row, certain of the states that are given."""
-        found = approximate(_clamped(self.exact.problem, row), engine)
-        if found.probability is None:
+        found = approximate(_clamped(self.exact.problem, row), row.stream(), engine)
+        if found.posterior is None:
             return found
-        share = list(found.probability)
+        share = list(found.posterior.probability)
         for i, state in _states_of(row).items():
             share[i] = np.eye(self._n(i))[state]
-        return replace(found, probability=tuple(share))
+        return replace(found, posterior=TableMarginals(tuple(share)))
 
-    def _marginal(self, found: Approximation, variable: int) -> Array:
-        if found.probability is None:
+    def _marginal(self, found: Inference, variable: int) -> Array:
+        if found.posterior is None:
             return np.full(self._n(variable), np.nan)
-        return found.probability[variable]
+        return np.asarray(found.posterior.probability[variable])
 
     def _chained(
         self, row: Findings[int], targets: tuple[int, ...], engine: Any | None
@@ -265,10 +278,10 @@ class AutoInference:
         found = self._approximate(row, engine)
         share, account = self._marginal(found, first), found.account
         shape = (self._n(first), *(self._n(i) for i in rest))
-        if found.probability is None:
-            return np.full(shape, np.nan), found.log_total, account
+        if found.posterior is None:
+            return np.full(shape, np.nan), found.log_evidence, account
         if not rest:
-            return share, found.log_total, account
+            return share, found.log_evidence, account
         table = np.zeros(shape)
         for state in np.flatnonzero(share > 0):
             more = replace(row, codes={**row.codes, first: np.array([state])})
@@ -279,7 +292,7 @@ class AutoInference:
                 table[state] = share[state] * part
         if not table.any():
             return np.full(shape, np.nan), float("-inf"), account
-        return table / table.sum(), found.log_total, account
+        return table / table.sum(), found.log_evidence, account
 
 
 def require_joint(shape: Sequence[int], n_rows: int, limit: float) -> None:
@@ -312,62 +325,45 @@ def joint_bytes(shape: Sequence[int], n_rows: int) -> int:
     return prod(shape) * (24 * n_rows + codes)
 
 
-@dataclass(frozen=True, eq=False)
-class Approximation:
-    """What an engine found out about one problem.
+def approximate(problem: FactorProblem, rng: Generator, engine: Any | None = None) -> Inference:
+    """Return marginals by an engine, or by the one whose error is best known.
 
-    Attributes
-    ----------
-    probability
-        Marginal of each variable; None if every joint state is impossible.
-    log_total
-        Log partition: minus infinity if all is impossible, NaN if the engine gives none.
-    account
-        How it was found.
+    The posterior is None, and the log evidence minus infinity, if nothing is possible.
     """
-
-    probability: tuple[Array, ...] | None
-    log_total: float
-    account: Account
-
-
-def approximate(problem: FactorProblem, engine: Any | None = None) -> Approximation:
-    """Return marginals by an engine, or by the one whose error is best known."""
     try:
-        by, found = _marginals(problem) if engine is None else _run(engine, problem)
+        by, found = _marginals(problem, rng) if engine is None else _run(engine, problem, rng)
     except NoPossibleState:
-        return Approximation(None, float("-inf"), PROVEN_IMPOSSIBLE)
+        return Inference(None, float("-inf"), "exact", account=PROVEN_IMPOSSIBLE)
     if hasattr(by, "caution") and (caution := by.caution(problem, found.posterior)):
         warn_user(caution, ApproximationWarning)
-    return Approximation(found.posterior.probability, found.log_evidence, _account(by, found))
+    return found
 
 
 def approximate_total(
-    problem: FactorProblem, engine: Any | None = None
+    problem: FactorProblem, rng: Generator, engine: Any | None = None
 ) -> tuple[float, Account]:
     """Return the log partition; its error is another than that of marginals."""
     try:
-        by, found = _total(problem) if engine is None else _run(engine, problem)
+        _, found = _total(problem, rng) if engine is None else _run(engine, problem, rng)
     except NoPossibleState:
         return float("-inf"), PROVEN_IMPOSSIBLE
     kind = TOTAL_KINDS.get(found.evidence_method, "Bethe approximation")
     error = getattr(found.posterior, "log_partition_error", 0.0 if kind == "exact" else np.nan)
-    account = replace(_account(by, found), error=float(error), error_kind=kind)
-    return found.log_evidence, account
+    return found.log_evidence, replace(found.account, error=float(error), error_kind=kind)
 
 
 def approximate_mode(
-    problem: FactorProblem, engine: Any | None = None
+    problem: FactorProblem, rng: Generator, engine: Any | None = None
 ) -> tuple[Assignment | None, Account]:
     """Return a joint state of high density, the highest where a cut of a graph finds it.
 
     None if every joint state is impossible.
     """
     try:
-        by, found = _mode(problem) if engine is None else (engine, _quietly(engine, problem))
+        found = _mode(problem, rng) if engine is None else _quietly(engine, problem, rng)
     except NoPossibleState:
         return None, PROVEN_IMPOSSIBLE
-    return found.posterior, _account(by, found)
+    return found.posterior, found.account
 
 
 def _warn(error: InferenceTooLarge) -> None:
@@ -409,78 +405,70 @@ def _clamped(problem: FactorProblem, row: Findings[int]) -> FactorProblem:
     return problem.weighted(likelihood).given(_states_of(row))
 
 
-def _mode(problem: FactorProblem) -> tuple[Any, Inference]:
+def _mode(problem: FactorProblem, rng: Generator) -> Inference:
     """Return the cut, or where there is none the densest state that some engine finds."""
-    cut = GraphCut()
     try:
-        return cut, _quietly(cut, problem)
+        return _quietly(GraphCut(), problem, rng)
     except NotSubmodular:
-        found = [(engine, _quietly(engine, problem)) for engine in MODES]
-    return max(found, key=lambda pair: float(pair[1].posterior.log_density))
+        found = [_quietly(engine, problem, rng) for engine in MODES]
+    return max(found, key=lambda one: float(one.posterior.log_density))
 
 
-def _run(engine: Any, problem: FactorProblem) -> tuple[Any, Inference]:
+def _run(engine: Any, problem: FactorProblem, rng: Generator) -> tuple[Any, Inference]:
     """Run an engine that was asked for, and say in its terms if it does not settle."""
-    found = _quietly(engine, problem)
-    if found.status is not Status.CONVERGED:
-        kind, error = found.posterior.error_kind, found.posterior.error
+    found = _quietly(engine, problem, rng)
+    if not found.status.has_converged:
+        kind, error = found.error_kind, found.error
         worth = "That is how far off it may be" if "standard" in kind else "Do not rely on it"
         warn_user(
-            f"an answer by {_title(engine)} must settle; found a {kind} of {error:.2g} after "
+            f"an answer by {title_of(engine)} must settle; found a {kind} of {error:.2g} after "
             f"all steps that it may take. {worth}, or ask again with another method.",
             ConvergenceWarning,
         )
     return engine, found
 
 
-def _marginals(problem: FactorProblem) -> tuple[Any, Inference]:
+def _marginals(problem: FactorProblem, rng: Generator) -> tuple[Any, Inference]:
     """Return the marginals whose error is best known, and the engine that found them.
 
     Draws guided by messages have a standard error where enough of them count. Messages alone
     settle without telling how far off they are; chains of draws are the last resort.
     """
-    drawn = _guided(problem)
-    if drawn is not None and drawn.posterior.effective_draws >= ENOUGH_DRAWS:
+    drawn = _guided(problem, rng)
+    if drawn is not None and _worth(drawn) >= ENOUGH_DRAWS:
         return GUIDED, drawn
     for engine in (MESSAGES, TableGibbs()):
-        found = _quietly(engine, problem)
-        if found.status is Status.CONVERGED:
+        found = _quietly(engine, problem, rng)
+        if found.status.has_converged:
             break
     return engine, found
 
 
-def _total(problem: FactorProblem) -> tuple[Any, Inference]:
+def _total(problem: FactorProblem, rng: Generator) -> tuple[Any, Inference]:
     """Return the log partition whose error is best known, and the engine that found it."""
-    drawn = _guided(problem)
-    if drawn is not None and drawn.posterior.effective_draws >= ENOUGH_FOR_TOTAL:
+    drawn = _guided(problem, rng)
+    if drawn is not None and _worth(drawn) >= ENOUGH_FOR_TOTAL:
         return GUIDED, drawn
-    found = _quietly(MESSAGES, problem)
-    if drawn is None or found.status is Status.CONVERGED:
+    found = _quietly(MESSAGES, problem, rng)
+    if drawn is None or found.status.has_converged:
         return MESSAGES, found
     return GUIDED, drawn
 
 
-def _guided(problem: FactorProblem) -> Inference | None:
+def _guided(problem: FactorProblem, rng: Generator) -> Inference | None:
     """Return what guided draws tell; None if every one came to a dead end."""
     try:
-        return _quietly(GUIDED, problem)
+        return _quietly(GUIDED, problem, rng)
     except ZeroWeights:
         return None
 
 
-def _quietly(engine: Any, problem: FactorProblem) -> Inference:
+def _worth(drawn: Inference) -> float:
+    return drawn.effective_draws or 0.0
+
+
+def _quietly(engine: Any, problem: FactorProblem, rng: Generator) -> Inference:
     """Run an engine as one of several to try, without a warning if it does not settle."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return run(engine, problem)
-
-
-def _account(engine: Any, found: Inference) -> Account:
-    posterior = found.posterior
-    is_exact = posterior.error_kind == "exact"
-    effective = getattr(posterior, "effective_draws", None)
-    return Account(_title(engine), is_exact, posterior.error, posterior.error_kind, effective)
-
-
-def _title(engine: Any) -> str:
-    return str(getattr(engine, "title", type(engine).__name__))
+        return run(engine, problem, rng)

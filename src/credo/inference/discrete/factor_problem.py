@@ -83,30 +83,17 @@ class TableMarginals:
     ----------
     probability
         One vector per variable, each summing to one.
-    error
-        How far off they may be, in the sense of ``error_kind``; zero if exact.
-    error_kind
-        "exact", "largest change of a message", "largest change of a marginal" or
-        "largest standard error".
     """
 
     probability: tuple[Array, ...]
-    error: float = 0.0
-    error_kind: str = "exact"
 
 
 @dataclass(frozen=True, eq=False)
 class Assignment:
-    """One joint state of all variables, and its log density (not normalized).
-
-    ``error`` and ``error_kind`` are those of `TableMarginals`: how far the log density may be
-    below the highest.
-    """
+    """One joint state of all variables, and its log density (not normalized)."""
 
     states: NDArray[np.intp]
     log_density: float
-    error: float = float("nan")
-    error_kind: str = "unknown"
 
 
 def table_of(scope: tuple[int, ...], values: Array, child: int | None = None) -> Table:

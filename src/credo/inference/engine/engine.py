@@ -1,50 +1,400 @@
-"""What every engine is, and the one driver that runs them all.
+"""What every engine is, when it stops, and the one driver that runs them all.
 
-An engine is a frozen value of settings with three pure functions: ``init`` makes a state
-from a problem, ``step`` moves it, ``posterior`` reads the answer off it. The driver counts
-steps, watches the clock, keeps the trace and can go on from a state that an earlier run left.
+An engine is a frozen value of settings with three pure functions: ``init`` makes a state from a
+problem, ``step`` moves it, ``posterior`` reads the answer off it. Randomness enters as a
+Generator, so that no engine holds a seed.
+
+A stopping rule looks at how far a chain has come and gives a `Status`, or None to go on. Rules
+are values joined by ``|``: ``Settled(1e-8) | Seconds(60)`` stops when the answer has settled,
+and after a minute at the latest.
+
+The driver watches the rule, keeps the trace, runs several chains side by side, goes on from a
+state that an earlier run left, and takes checkpoints from which a run that was killed goes on
+to the same bits.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from enum import Enum
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
+from numpy.random import (
+    MT19937,
+    PCG64,
+    PCG64DXSM,
+    SFC64,
+    Generator,
+    Philox,
+    SeedSequence,
+)
+
+from credo.numerics.form import LATER
+from credo.numerics.parallel.threads import threads_for
+from credo.numerics.status import Status
 from credo.numerics.warning import warn_user
 
-__all__ = ["ConvergenceWarning", "Engine", "Inference", "Info", "Status", "run"]
+__all__ = [
+    "EXACT",
+    "UNKNOWN",
+    "Account",
+    "Checkpoint",
+    "ConvergenceWarning",
+    "Drawn",
+    "Engine",
+    "FirstOf",
+    "Inference",
+    "Move",
+    "Progress",
+    "Seconds",
+    "Settled",
+    "Snapshot",
+    "StandardError",
+    "Step",
+    "Steps",
+    "Stop",
+    "WeightStep",
+    "run",
+    "worst",
+]
 
 Problem = TypeVar("Problem", contravariant=True)
 State = TypeVar("State")
+Report = TypeVar("Report", bound="Step", covariant=True)
 
 
 class ConvergenceWarning(UserWarning):
     """An engine stopped before its answer settled."""
 
 
-class Status(Enum):
-    """Why an engine stopped."""
+@dataclass(frozen=True)
+class Step:
+    """What a step of any engine reports; engines add what they know besides.
 
-    CONVERGED = "converged"
-    MAX_STEPS = "reached max_steps"
-    MAX_SECONDS = "reached max_seconds"
-    STUCK = "found no better step"
+    Attributes
+    ----------
+    objective
+        What the engine raises or lowers: a log density, a bound, a log evidence.
+    """
+
+    objective: float
 
 
 @dataclass(frozen=True)
-class Info:
-    """What one step reports: the objective, and how much it or the state still moved."""
+class Move(Step):
+    """A step of an engine that settles.
 
-    objective: float
+    Attributes
+    ----------
+    change
+        How much the step changed, in the unit of the engine's tolerance.
+    """
+
     change: float
+
+
+@dataclass(frozen=True)
+class WeightStep(Step):
+    """A step of an engine that draws with weights.
+
+    Attributes
+    ----------
+    standard_error
+        Largest Monte Carlo standard error of what is asked, with all draws so far.
+    n_draws
+        Draws so far.
+    effective_draws
+        Draws of equal weight that they are worth.
+    """
+
+    standard_error: float
+    n_draws: int
+    effective_draws: float
+
+
+@dataclass(frozen=True, eq=False)
+class Progress:
+    """How far a chain has come.
+
+    Attributes
+    ----------
+    n_steps
+        Steps that count: those after the warm-up.
+    step
+        What the last of them reported.
+    is_still
+        Whether the last step returned the very state that it was given.
+    seconds
+        Time that all steps took, of earlier runs that this one goes on from as well.
+    """
+
+    n_steps: int
+    step: Any
+    is_still: bool = False
+    seconds: float = 0.0
+
+    def reported(self, name: str, rule: Stop) -> float:
+        """Return a number that the last step reported, and that a rule needs.
+
+        Raises
+        ------
+        TypeError
+            If steps of this engine report no such number.
+        """
+        if not hasattr(self.step, name):
+            raise TypeError(
+                f"{type(rule).__name__} must be asked of an engine whose steps report "
+                f"{name}; found a {type(self.step).__name__}. Use another rule, such as "
+                "Steps or Seconds."
+            )
+        return float(getattr(self.step, name))
+
+
+class Stop(ABC):
+    """What every rule is: a value with a ``status``, that can be joined to others by ``|``."""
+
+    @abstractmethod
+    def status(self, progress: Progress) -> Status | None:
+        """Return why a chain ends here, or None if it goes on."""
+
+    def __or__(self, other: Stop) -> FirstOf:
+        return FirstOf((*self.parts, *other.parts))
+
+    @property
+    def parts(self) -> tuple[Stop, ...]:
+        """The rules that this one is made of."""
+        return (self,)
+
+    @property
+    def n_warm_up(self) -> int:
+        """Draws of each chain that come before those that count."""
+        return 0
+
+
+@dataclass(frozen=True)
+class FirstOf(Stop):
+    """The first of several rules that holds.
+
+    Examples
+    --------
+    >>> Settled(1e-6, 50) | Seconds(60)
+    FirstOf(rules=(Settled(tolerance=1e-06, max_steps=50), Seconds(most=60)))
+    """
+
+    rules: tuple[Stop, ...]
+
+    def status(self, progress: Progress) -> Status | None:
+        """Return what the first rule that holds says."""
+        found = (rule.status(progress) for rule in self.rules)
+        return next((status for status in found if status is not None), None)
+
+    @property
+    def parts(self) -> tuple[Stop, ...]:
+        """The rules."""
+        return self.rules
+
+    @property
+    def n_warm_up(self) -> int:
+        """The longest warm-up that one of them asks for."""
+        return max((rule.n_warm_up for rule in self.rules), default=0)
+
+
+@dataclass(frozen=True)
+class Settled(Stop):
+    """The last step changed no more than the tolerance.
+
+    Steps of engines that settle are pure functions of the state: one that returns the state it
+    was given would go on doing so, and ends the run as stuck.
+
+    Attributes
+    ----------
+    tolerance
+        Change, in the unit of the engine, below which its answer has settled.
+    max_steps
+        Steps after which it gives up.
+    """
+
+    tolerance: float = 1e-8
+    max_steps: int = 1000
+
+    def __post_init__(self) -> None:
+        _require(self.tolerance >= 0, "tolerance", "0 or more", self.tolerance)
+        _require(self.max_steps >= 1, "max_steps", "at least 1", self.max_steps)
+
+    def status(self, progress: Progress) -> Status | None:
+        """Return whether it has settled, is stuck, or has taken too many steps."""
+        if progress.reported("change", self) <= self.tolerance:
+            return Status.CONVERGED
+        if progress.is_still:
+            return Status.STUCK
+        return Status.MAX_STEPS if progress.n_steps >= self.max_steps else None
+
+
+@dataclass(frozen=True)
+class Drawn(Stop):
+    """Each chain has drawn so much.
+
+    Attributes
+    ----------
+    n
+        Draws of each chain that count.
+    warm_up
+        Draws of each chain before those, which an engine may use to adapt itself.
+    """
+
+    n: int
+    warm_up: int = 0
+
+    def __post_init__(self) -> None:
+        _require(self.n >= 1, "n", "at least 1", self.n)
+        _require(self.warm_up >= 0, "warm_up", "0 or more", self.warm_up)
+
+    @property
+    def n_warm_up(self) -> int:
+        """Draws of each chain before those that count."""
+        return self.warm_up
+
+    def status(self, progress: Progress) -> Status | None:
+        """Return whether all is drawn."""
+        return Status.COMPLETE if progress.reported("n_draws", self) >= self.n else None
+
+
+@dataclass(frozen=True)
+class StandardError(Stop):
+    """The largest Monte Carlo standard error is small enough, or draws are too many.
+
+    Attributes
+    ----------
+    below
+        Standard error at which enough has been drawn.
+    max_draws
+        Draws of each chain after which it gives up.
+    """
+
+    below: float
+    max_draws: int
+
+    def __post_init__(self) -> None:
+        _require(self.below >= 0, "below", "0 or more", self.below)
+        _require(self.max_draws >= 1, "max_draws", "at least 1", self.max_draws)
+
+    def status(self, progress: Progress) -> Status | None:
+        """Return whether the error is small enough, or the draws are used up."""
+        if progress.reported("standard_error", self) <= self.below:
+            return Status.CONVERGED
+        is_over = progress.reported("n_draws", self) >= self.max_draws
+        return Status.MAX_DRAWS if is_over else None
+
+
+@dataclass(frozen=True)
+class Steps(Stop):
+    """So many steps were taken.
+
+    Attributes
+    ----------
+    most
+        Steps after which a chain ends.
+    """
+
+    most: int
+
+    def __post_init__(self) -> None:
+        _require(self.most >= 1, "most", "at least 1", self.most)
+
+    def status(self, progress: Progress) -> Status | None:
+        """Return whether the steps are used up."""
+        return Status.MAX_STEPS if progress.n_steps >= self.most else None
+
+
+@dataclass(frozen=True)
+class Seconds(Stop):
+    """So much time has passed in a chain.
+
+    Attributes
+    ----------
+    most
+        Wall time after which a chain ends with what it has.
+    """
+
+    most: float
+
+    def __post_init__(self) -> None:
+        _require(self.most >= 0, "most", "0 or more", self.most)
+
+    def status(self, progress: Progress) -> Status | None:
+        """Return whether the time is used up."""
+        return Status.MAX_SECONDS if progress.seconds > self.most else None
+
+
+def _require(holds: bool, name: str, what: str, found: object) -> None:
+    if not holds:
+        raise ValueError(f"{name} must be {what}; found {found}. Correct the stopping rule.")
+
+
+@dataclass(frozen=True)
+class Account:
+    """How an answer was found.
+
+    Attributes
+    ----------
+    method
+        Name of the method.
+    is_exact
+        Whether the answer is exact up to rounding.
+    error
+        Size of the error in the sense of ``error_kind``; zero if exact.
+    error_kind
+        What ``error`` measures.
+    effective_draws
+        Independent draws that random ones are worth, the fewest of any row; None if nothing
+        was drawn.
+
+    Examples
+    --------
+    >>> Account("mean field", False, 0.1, "largest change of a marginal").attrs()["error"]
+    0.1
+    """
+
+    method: str = "exact"
+    is_exact: bool = True
+    error: float = 0.0
+    error_kind: str = "exact"
+    effective_draws: float | None = None
+
+    def attrs(self) -> dict[Hashable, Any]:
+        """Return the account as attributes of a labelled answer, without what is None."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+    def worse(self, other: Account) -> Account:
+        """Return the account of two answers taken together."""
+        mine, theirs = (not self.is_exact, self.error), (not other.is_exact, other.error)
+        return other if theirs > mine else self
+
+
+EXACT = Account()
+UNKNOWN = Account("unknown", False, float("nan"), "unknown")
+"""The account of an answer of which nothing is said."""
+
+
+def worst(accounts: Sequence[Account]) -> Account:
+    """Return the account of several answers taken together; of none, the exact one."""
+    if not accounts:
+        return EXACT
+    found = accounts[0]
+    for account in accounts[1:]:
+        found = found.worse(account)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
 class Inference:
-    """The answer of an engine, and how it came about.
+    """The answer of an engine, how sure it is, and how it came about.
 
     Attributes
     ----------
@@ -57,17 +407,41 @@ class Inference:
     status
         Why the engine stopped.
     trace
-        One `Info` per step.
+        What every step reported, of the first chain if there are several.
     state
         Where it stopped; hand it to `run` to go on from there.
+    account
+        Whether the posterior is exact, and else how far off it may be; that nothing is known
+        of it by default.
     """
 
     posterior: Any
-    log_evidence: float
-    evidence_method: str
-    status: Status
-    trace: tuple[Info, ...]
+    log_evidence: float = float("nan")
+    evidence_method: str = "none"
+    status: Status = Status.CONVERGED
+    trace: tuple[Step, ...] = ()
     state: Any = None
+    account: Account = field(default=UNKNOWN, metadata=LATER)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the posterior is exact up to rounding."""
+        return self.account.is_exact
+
+    @property
+    def error(self) -> float:
+        """How far off the posterior may be, in the sense of ``error_kind``; zero if exact."""
+        return self.account.error
+
+    @property
+    def error_kind(self) -> str:
+        """What ``error`` measures."""
+        return self.account.error_kind
+
+    @property
+    def effective_draws(self) -> float | None:
+        """Independent draws that random ones are worth; None if nothing was drawn."""
+        return self.account.effective_draws
 
     def __repr__(self) -> str:
         evidence = f"{self.log_evidence:.6g} ({self.evidence_method})"
@@ -77,89 +451,326 @@ class Inference:
         )
 
 
-class Engine(Protocol[Problem, State]):
+class Engine(Protocol[Problem, State, Report]):
     """Settings with pure ``init``, ``step`` and ``posterior``.
 
-    A ``step`` that finds nothing better returns the state that it was given.
+    A ``step`` of an engine that settles returns the state that it was given if it finds nothing
+    better. An engine that can run in several chains also has
+    ``joined(problem, states)``, the state of all chains together; one with a warm-up has
+    ``warmed(problem, state)``, the state from which draws count.
     """
 
     @property
-    def tolerance(self) -> float:
-        """Change below which the engine has converged."""
+    def is_random(self) -> bool:
+        """Whether the answer depends on the Generator."""
         ...
 
     @property
-    def max_steps(self) -> int:
-        """Steps after which it gives up."""
+    def stop(self) -> Stop:
+        """The rule that ends a run if no other is given."""
         ...
 
-    def init(self, problem: Problem) -> State:
+    def init(self, problem: Problem, rng: Generator) -> State:
         """Return the state to start from."""
         ...
 
-    def step(self, problem: Problem, state: State) -> tuple[State, Info]:
-        """Return the state after one move."""
+    def step(self, problem: Problem, state: State, rng: Generator) -> tuple[State, Report]:
+        """Return the state after one move, and what is known of it."""
         ...
 
-    def posterior(self, problem: Problem, state: State) -> tuple[Any, float, str]:
-        """Return the posterior, the log evidence and how that was found."""
+    def posterior(self, problem: Problem, state: State) -> Inference:
+        """Return the answer at a state; the driver adds status and trace."""
         ...
+
+
+BIT_GENERATORS: Mapping[str, Any] = MappingProxyType(
+    {kind.__name__: kind for kind in (PCG64, PCG64DXSM, MT19937, Philox, SFC64)}
+)
+"""Sources of random bits by the name that stands in their state."""
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """Where a chain is, with all that it needs to go on to the same bits.
+
+    Attributes
+    ----------
+    engine
+        The engine, so that a run does not go on with other settings.
+    state
+        Its state.
+    trace
+        What its steps reported.
+    n_warm_up
+        Steps of them that were warm-up; None while that goes on.
+    is_still
+        Whether the last step returned the state that it was given.
+    seconds
+        Time that they took.
+    random_state
+        State of the bit generator, and of the seed sequence that spawns others.
+    """
+
+    engine: Any
+    state: Any
+    trace: tuple[Any, ...]
+    n_warm_up: int | None
+    is_still: bool
+    seconds: float
+    random_state: dict[str, Any]
+
+    @property
+    def rng(self) -> Generator:
+        """The Generator at this place of its stream."""
+        state, seed = self.random_state["bits"], self.random_state["seed"]
+        bits = BIT_GENERATORS[state["bit_generator"]](SeedSequence(**seed))
+        bits.state = state
+        return Generator(bits)
+
+
+class Checkpoint(Protocol):
+    """A place that keeps snapshots of chains, such as `credo.data.CheckpointFile`."""
+
+    def load(self, chain: int) -> Snapshot | None:
+        """Return what was kept of a chain; None if nothing was."""
+        ...
+
+    def is_due(self, seconds: float) -> bool:
+        """Return whether to keep a snapshot, so long after the last one."""
+        ...
+
+    def save(self, chain: int, snapshot: Snapshot) -> None:
+        """Keep a snapshot of a chain in place of the last one."""
+        ...
+
+
+OnStep = Callable[[int, Any], None]
 
 
 def run(
-    engine: Engine[Problem, State],
-    problem: Problem,
-    state: State | None = None,
-    max_seconds: float = float("inf"),
-    on_step: Callable[[int, Info], None] | None = None,
+    engine: Engine[Any, Any, Any],
+    problem: Any,
+    rng: Generator | None = None,
+    *,
+    stop: Stop | None = None,
+    chains: int = 1,
+    executor: Executor | None = None,
+    state: Any = None,
+    on_step: OnStep | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Inference:
-    """Run an engine on a problem until it converges or its limits are reached.
+    """Run an engine on a problem until its stopping rule holds.
 
     Parameters
     ----------
+    rng
+        Where randomness comes from; only an engine that draws needs it.
+    stop
+        Stopping rule; that of the engine by default.
+    chains
+        Independent chains, each with a stream of its own that ``rng`` spawns. The answer does
+        not depend on how many of them run at once.
+    executor
+        Runs the chains, any of `concurrent.futures`; one after the other by default. Matrix
+        products inside chains take one thread each.
     state
         State to start from, such as ``inference.state`` of an earlier run.
-    max_seconds
-        Wall time after which the run stops with what it has.
     on_step
-        Called with the step number and its `Info`, for progress bars.
+        Called with the number of a step and its report, for progress bars; in a process of its
+        own a chain does not call it.
+    checkpoint
+        Keeps snapshots. A run that finds some goes on from there, to the same bits as a run
+        that was never stopped.
 
     Warns
     -----
     ConvergenceWarning
-        If the engine stopped before its change fell below its tolerance.
+        If the engine stopped before its answer settled.
+
+    Raises
+    ------
+    ValueError
+        If the engine draws and no Generator is given, or cannot run in several chains.
     """
-    current = engine.init(problem) if state is None else state
-    trace: list[Info] = []
-    status = Status.MAX_STEPS
-    started = time.perf_counter()
-    for n_steps in range(1, engine.max_steps + 1):
-        before = current
-        current, info = engine.step(problem, before)
-        trace.append(info)
-        if on_step is not None:
-            on_step(n_steps, info)
-        if info.change <= engine.tolerance:
-            status = Status.CONVERGED
-            break
-        if current is before:
-            # Steps are pure functions: from the same state all others would be this one.
-            status = Status.STUCK
-            break
-        if time.perf_counter() - started > max_seconds:
-            status = Status.MAX_SECONDS
-            break
-    if status is not Status.CONVERGED:
-        _warn(engine, status, trace)
-    posterior, log_evidence, method = engine.posterior(problem, current)
-    return Inference(posterior, log_evidence, method, status, tuple(trace), current)
+    streams = _streams(engine, rng, chains)
+    rule = engine.stop if stop is None else stop
+    works = [
+        _Chain(engine, problem, stream, rule, state, checkpoint, number, chains > 1)
+        for number, stream in enumerate(streams)
+    ]
+    ends = _ends(works, executor, on_step)
+    last = ends[0].state
+    if chains > 1:
+        joining: Any = engine
+        last = joining.joined(problem, [end.state for end in ends])
+    status = next((e.status for e in ends if not e.status.has_converged), ends[0].status)
+    if not status.has_converged:
+        _warn(engine, status, ends[0].trace)
+    found = engine.posterior(problem, last)
+    if found.account is UNKNOWN:
+        title = str(getattr(engine, "title", type(engine).__name__))
+        found = replace(found, account=replace(UNKNOWN, method=title))
+    return replace(found, status=status, trace=ends[0].trace, state=last)
 
 
-def _warn(engine: Engine[Any, Any], status: Status, trace: list[Info]) -> None:
-    change = trace[-1].change if trace else float("nan")
+@dataclass(frozen=True, eq=False)
+class _End:
+    """Where a chain stopped, and why."""
+
+    state: Any
+    status: Status
+    trace: tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Chain:
+    """One chain of a run; it can be sent to another process."""
+
+    engine: Engine[Any, Any, Any]
+    problem: Any
+    rng: Generator
+    stop: Stop
+    state: Any
+    checkpoint: Checkpoint | None
+    number: int
+    takes_one_thread: bool
+
+    def run(self, on_step: OnStep | None = None) -> _End:
+        """Take steps until the rule holds."""
+        with threads_for(0) if self.takes_one_thread else nullcontext():
+            return _Walk(self, self._begin()).end(on_step)
+
+    def _begin(self) -> Snapshot:
+        """Return where to begin: at what was kept, at a given state, or at a new one."""
+        kept = None if self.checkpoint is None else self.checkpoint.load(self.number)
+        if kept is not None:
+            _require_same(self.engine, kept.engine)
+            return kept
+        state = self.state
+        if state is None:
+            state = self.engine.init(self.problem, self.rng)
+        n_warm_up = None if self.stop.n_warm_up else 0
+        return Snapshot(self.engine, state, (), n_warm_up, False, 0.0, _bits(self.rng))
+
+
+class _Walk:
+    """A chain on its way."""
+
+    def __init__(self, chain: _Chain, begin: Snapshot) -> None:
+        self._chain, self._checkpoint = chain, chain.checkpoint
+        self._rng = begin.rng if begin.trace else chain.rng
+        self._state, self._trace = begin.state, list(begin.trace)
+        self._n_warm_up, self._is_still = begin.n_warm_up, begin.is_still
+        self._saved = self._seconds = begin.seconds
+        self._started = time.perf_counter() - begin.seconds
+
+    def end(self, on_step: OnStep | None) -> _End:
+        """Take steps until the rule holds."""
+        status = self._status() if self._trace else None
+        while status is None:
+            self._step()
+            if on_step is not None:
+                on_step(len(self._trace), self._trace[-1])
+            status = self._status()
+            if self._checkpoint is not None:
+                self._keep(self._checkpoint, is_last=status is not None)
+        return _End(self._state, status, tuple(self._trace))
+
+    def _step(self) -> None:
+        engine, problem, before = self._chain.engine, self._chain.problem, self._state
+        self._state, report = engine.step(problem, before, self._rng)
+        self._is_still = self._state is before
+        self._trace.append(report)
+        self._seconds = time.perf_counter() - self._started
+        if self._n_warm_up is None and report.n_draws >= self._chain.stop.n_warm_up:
+            warming: Any = engine
+            self._state = warming.warmed(problem, self._state)
+            self._n_warm_up = len(self._trace)
+
+    def _status(self) -> Status | None:
+        if self._n_warm_up is None or self._n_warm_up == len(self._trace):
+            return None
+        n_steps = len(self._trace) - self._n_warm_up
+        return self._chain.stop.status(
+            Progress(n_steps, self._trace[-1], self._is_still, self._seconds)
+        )
+
+    def _keep(self, checkpoint: Checkpoint, *, is_last: bool) -> None:
+        if is_last or checkpoint.is_due(self._seconds - self._saved):
+            self._saved = self._seconds
+            checkpoint.save(self._chain.number, self._snapshot())
+
+    def _snapshot(self) -> Snapshot:
+        return Snapshot(
+            self._chain.engine,
+            self._state,
+            tuple(self._trace),
+            self._n_warm_up,
+            self._is_still,
+            self._seconds,
+            _bits(self._rng),
+        )
+
+
+def _streams(engine: Engine[Any, Any, Any], rng: Generator | None, n: int) -> list[Generator]:
+    """Return a stream for each chain."""
+    if n < 1 or (n > 1 and not hasattr(engine, "joined")):
+        raise ValueError(
+            f"chains must be at least 1, and 1 for an engine that joins none; found {n} for "
+            f"{type(engine).__name__}. Run it once."
+        )
+    if rng is None:
+        if getattr(engine, "is_random", True):
+            raise ValueError(
+                f"{type(engine).__name__} must be given a Generator to draw from; found none. "
+                "Pass rng=numpy.random.default_rng(0)."
+            )
+        rng = np.random.default_rng(0)
+    return [rng] if n == 1 else list(rng.spawn(n))
+
+
+def _ends(works: list[_Chain], executor: Executor | None, on_step: OnStep | None) -> list[_End]:
+    """Return where the chains end, in their order."""
+    if executor is None:
+        return [work.run(on_step) for work in works]
+    futures = [executor.submit(work.run) for work in works]
+    return [future.result() for future in futures]
+
+
+def _bits(rng: Generator) -> dict[str, Any]:
+    """Return the state of a Generator in plain numbers."""
+    bits = rng.bit_generator
+    seed: Any = bits.seed_seq
+    return {"bits": _plain(bits.state), "seed": _plain(seed.state)}
+
+
+def _plain(value: Any) -> Any:
+    """Return numbers, lists of them, and dictionaries of both."""
+    if isinstance(value, Mapping):
+        return {name: _plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_plain(part) for part in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _require_same(engine: Any, kept: Any) -> None:
+    if engine != kept:
+        raise ValueError(
+            f"a checkpoint must be of the engine that goes on; found one of {kept} for "
+            f"{engine}. Use the same settings, or another checkpoint."
+        )
+
+
+def _warn(engine: Engine[Any, Any, Any], status: Status, trace: tuple[Any, ...]) -> None:
+    last = trace[-1] if trace else None
+    reached = [
+        f" with {words} {getattr(last, name):.2g}"
+        for name, words in (("change", "change"), ("standard_error", "standard error"))
+        if hasattr(last, name)
+    ]
     advice = "Widen the tolerance" if status is Status.STUCK else "Raise the limit"
     warn_user(
-        f"{type(engine).__name__} {status.value} after {len(trace)} steps with change "
-        f"{change:.2g} > tolerance {engine.tolerance:.2g}. {advice}, or read inference_.trace.",
+        f"{type(engine).__name__} {status.value} after {len(trace)} steps{''.join(reached)}, "
+        f"before its rule held: {engine.stop}. {advice}, or read inference_.trace.",
         ConvergenceWarning,
     )

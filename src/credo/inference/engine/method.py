@@ -1,19 +1,14 @@
-"""Methods of answering about a network, engines as values, and the account of an answer.
+"""Methods of answering about a network: engines as values, or their names.
 
 An engine that can be asked for by name says so in its class: ``name``; ``answers``, the
 questions it can be asked ("marginals", "total" for the log partition, "bound" for a lower
 bound on it, "mode"); and, if it is not for a product of tables, ``problem``, the kind it
 solves. Its ``examples()`` are values with usual settings, and a name stands for the first of
 them that answers the question. The stub of `credo.inference` lists the engines there are.
-
-An `Account` says how an answer was found: exactly or not, by which method, and how far off it
-may be.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -24,7 +19,6 @@ from credo.numerics.quotation import quote
 from credo.numerics.warning import warn_user
 
 __all__ = [
-    "Account",
     "ApproximationWarning",
     "Method",
     "engine_for",
@@ -32,12 +26,12 @@ __all__ = [
     "methods",
     "named_engines",
     "tells_total",
+    "title_of",
     "warn_approximate",
-    "worst",
     "written",
 ]
 
-Method = str | Engine[Any, Any]
+Method = str | Engine[Any, Any, Any]
 """An engine, or a name: "auto", "exact", or that of an engine."""
 
 SUBJECTS = ("credo.inference.discrete.", "credo.inference.hybrid.")
@@ -143,6 +137,11 @@ def engine_for(method: Method, question: str, problem: type | None, of: str) -> 
     return engine
 
 
+def title_of(engine: Any) -> str:
+    """Return what the method of an engine is called."""
+    return str(getattr(engine, "title", type(engine).__name__))
+
+
 def written(method: Method) -> str:
     """Return the argument as it was written, an engine by its class.
 
@@ -156,56 +155,6 @@ def written(method: Method) -> str:
 
 class ApproximationWarning(UserWarning):
     """An answer is approximate because an exact one does not fit."""
-
-
-@dataclass(frozen=True)
-class Account:
-    """How an answer was found.
-
-    Attributes
-    ----------
-    method
-        Name of the method.
-    is_exact
-        Whether the answer is exact up to rounding.
-    error
-        Size of the error in the sense of ``error_kind``; zero if exact.
-    error_kind
-        What ``error`` measures.
-    effective_draws
-        Independent draws that random ones are worth, the fewest of any row; None if nothing
-        was drawn.
-
-    Examples
-    --------
-    >>> Account("mean field", False, 0.1, "largest change of a marginal").attrs()["error"]
-    0.1
-    """
-
-    method: str = "exact"
-    is_exact: bool = True
-    error: float = 0.0
-    error_kind: str = "exact"
-    effective_draws: float | None = None
-
-    def attrs(self) -> dict[Hashable, Any]:
-        """Return the account as attributes of a labelled answer, without what is None."""
-        return {name: value for name, value in vars(self).items() if value is not None}
-
-    def worse(self, other: Account) -> Account:
-        """Return the account of two answers taken together."""
-        mine, theirs = (not self.is_exact, self.error), (not other.is_exact, other.error)
-        return other if theirs > mine else self
-
-
-def worst(accounts: Sequence[Account]) -> Account:
-    """Return the account of several answers taken together; of none, the exact one."""
-    if not accounts:
-        return Account()
-    found = accounts[0]
-    for account in accounts[1:]:
-        found = found.worse(account)
-    return found
 
 
 def warn_approximate(what: str) -> None:

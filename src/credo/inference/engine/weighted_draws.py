@@ -11,8 +11,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
-from credo.inference.engine.engine import ConvergenceWarning
-from credo.inference.engine.method import Account
+from credo.inference.engine.engine import Account, ConvergenceWarning
 from credo.numerics.array import Array, as_float
 from credo.numerics.special.log_domain import log_sum_exp
 from credo.numerics.warning import warn_user

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -21,7 +21,7 @@ from credo import graphs
 from credo.graphs.node.conditional import Conditional
 from credo.graphs.structure.directed import DirectedGraph
 from credo.graphs.variable import UnknownVariable, Variable, nearest
-from credo.inference.engine.engine import Info
+from credo.inference.engine.engine import Account, Inference, StandardError, WeightStep
 from credo.inference.engine.weighted_draws import WeightedDraws, ZeroWeights
 from credo.numerics.array import Array
 from credo.numerics.example import Example
@@ -128,26 +128,24 @@ class LikelihoodWeighting:
         Most draws in all.
     block_size
         Draws per step.
-    seed
-        Seed of the draws.
     tolerance
         Standard error at which enough has been drawn.
     """
 
     n_draws: int = 200_000
     block_size: int = 10_000
-    seed: int = 0
     tolerance: float = 0.005
 
     name = "likelihood_weighting"
     title = "likelihood weighting"
     answers = ("marginals", "total", "mode")
     problem = ConditionalProblem
+    is_random: ClassVar[bool] = True
 
     @property
-    def max_steps(self) -> int:
-        """Number of blocks."""
-        return -(-self.n_draws // self.block_size)
+    def stop(self) -> StandardError:
+        """The standard error is small enough, or all draws are taken."""
+        return StandardError(self.tolerance, self.n_draws)
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
@@ -156,22 +154,25 @@ class LikelihoodWeighting:
         problem = ConditionalProblem([rain, wet], given={"wet": 2})
         return (Example(cls(), problem=problem),)
 
-    def init(self, problem: ConditionalProblem) -> DrawnState:
+    def init(self, problem: ConditionalProblem, rng: Generator) -> DrawnState:
         """Return no draws."""
         return DrawnState(())
 
-    def step(self, problem: ConditionalProblem, state: DrawnState) -> tuple[DrawnState, Info]:
+    def step(
+        self, problem: ConditionalProblem, state: DrawnState, rng: Generator
+    ) -> tuple[DrawnState, WeightStep]:
         """Draw one more block; report its share of the log evidence and the bound."""
-        rng = np.random.default_rng([self.seed, len(state.blocks)])
         block = problem.draw(self.block_size, rng)
         after = DrawnState((*state.blocks, block))
         effective = after.effective_draws
-        error = 0.5 / np.sqrt(effective) if effective else float("inf")
-        return after, Info(block.log_evidence, float(error))
+        n_draws = sum(part.n_draws for part in after.blocks)
+        return after, WeightStep(block.log_evidence, _bound(effective), n_draws, effective)
 
-    def posterior(
-        self, problem: ConditionalProblem, state: DrawnState
-    ) -> tuple[WeightedDraws, float, str]:
+    def joined(self, problem: ConditionalProblem, states: Sequence[DrawnState]) -> DrawnState:
+        """Return the blocks of several chains together."""
+        return DrawnState(tuple(block for state in states for block in state.blocks))
+
+    def posterior(self, problem: ConditionalProblem, state: DrawnState) -> Inference:
         """Return all draws, and the log probability of what is given.
 
         Raises
@@ -182,7 +183,14 @@ class LikelihoodWeighting:
         draws = WeightedDraws.pooled(state.blocks)
         if not draws.effective_draws:
             raise ZeroWeights(draws.n_draws)
-        return draws, draws.log_evidence, "importance"
+        worth = draws.effective_draws
+        account = Account(self.title, False, _bound(worth), "largest standard error", worth)
+        return Inference(draws, draws.log_evidence, "importance", account=account)
+
+
+def _bound(effective: float) -> float:
+    """Return the largest standard error that a probability can have."""
+    return float(0.5 / np.sqrt(effective)) if effective else float("inf")
 
 
 def ancestral_sample(conditionals: Sequence[Conditional], n: int, rng: Generator) -> Columns:

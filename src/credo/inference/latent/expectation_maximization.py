@@ -12,11 +12,16 @@ never falls; for a belief it is a lower bound of the log evidence [neal1998]_.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
-from credo.inference.engine.engine import Info
+from numpy.random import Generator
+
+from credo.inference.engine.engine import Account, Inference, Move, Settled
 
 __all__ = ["Expectation", "ExpectationMaximization", "LatentProblem", "LatentState"]
+
+LIKELIEST = Account("expectation maximization", False, float("nan"), "unknown")
+CLOSEST = Account("variational Bayes", False, float("nan"), "unknown")
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,21 +93,30 @@ class ExpectationMaximization:
     tolerance: float = 1e-8
     max_steps: int = 1000
 
-    def init(self, problem: LatentProblem) -> LatentState:
+    is_random: ClassVar[bool] = False
+
+    @property
+    def stop(self) -> Settled:
+        """A step gained little, or there were too many."""
+        return Settled(self.tolerance, self.max_steps)
+
+    def init(self, problem: LatentProblem, rng: Generator) -> LatentState:
         """Return the problem's own start."""
         return LatentState(problem.start(), float("-inf"))
 
-    def step(self, problem: LatentProblem, state: LatentState) -> tuple[LatentState, Info]:
+    def step(
+        self, problem: LatentProblem, state: LatentState, rng: Generator
+    ) -> tuple[LatentState, Move]:
         """Take one E step and one M step; report the objective between them."""
         expectation = problem.expect(state.belief)
         objective = expectation.log_normalizer - problem.penalty(state.belief)
         gain = (objective - state.objective) / problem.size
         after = LatentState(problem.update(expectation.statistics), objective)
-        return after, Info(objective, gain)
+        return after, Move(objective, gain)
 
-    def posterior(self, problem: LatentProblem, state: LatentState) -> tuple[Any, float, str]:
+    def posterior(self, problem: LatentProblem, state: LatentState) -> Inference:
         """Return the belief, and its objective if that is a bound of the evidence."""
         if problem.evidence_method == "none":
-            return state.belief, float("nan"), "none"
+            return Inference(state.belief, account=LIKELIEST)
         bound = problem.expect(state.belief).log_normalizer - problem.penalty(state.belief)
-        return state.belief, bound, problem.evidence_method
+        return Inference(state.belief, bound, problem.evidence_method, account=CLOSEST)

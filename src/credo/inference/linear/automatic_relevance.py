@@ -12,9 +12,10 @@ from __future__ import annotations
 import importlib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import special
 
@@ -29,15 +30,17 @@ from credo.families.ridge import (
     scaled_rows,
 )
 from credo.families.ridge_belief import RidgeBelief
-from credo.inference.engine.engine import Info
+from credo.inference.engine.engine import Account, Inference, Move, Settled
 from credo.inference.linear.precision_learning import log_ratio_prior, settled_shape
 from credo.numerics.array import Array
 from credo.numerics.form import Form
 
-__all__ = ["RelevanceDetermination", "RelevanceProblem"]
+__all__ = ["RelevanceDetermination", "RelevanceProblem", "RelevanceStep"]
 
 Columns = NDArray[np.intp]
 GRID = np.arange(-30.0, 40.0, 0.25)
+
+ACCOUNT = Account("automatic relevance determination", False, float("nan"), "unknown")
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,13 +151,33 @@ class Relevances:
 
 
 @dataclass(frozen=True)
+class RelevanceStep(Move):
+    """A sweep over the columns.
+
+    Attributes
+    ----------
+    n_columns
+        Columns in use after it.
+    """
+
+    n_columns: int
+
+
+@dataclass(frozen=True)
 class RelevanceDetermination:
     """Coordinate ascent of the evidence in one prior precision per weight."""
 
     tolerance: float = 1e-6
     max_steps: int = 500
 
-    def init(self, problem: RelevanceProblem) -> Relevances:
+    is_random: ClassVar[bool] = False
+
+    @property
+    def stop(self) -> Settled:
+        """The evidence hardly rose, or there were too many sweeps."""
+        return Settled(self.tolerance, self.max_steps)
+
+    def init(self, problem: RelevanceProblem, rng: Generator) -> Relevances:
         """Start from equal ratios on all columns, or on the best where few may be in use."""
         squares = problem.squares
         gain = problem.products[1] ** 2 / np.where(squares > 0, squares, np.inf)
@@ -166,7 +189,9 @@ class RelevanceDetermination:
         ratio[working] = problem.shared.ratio[problem.output]
         return Relevances(ratio, working, -np.inf)
 
-    def step(self, problem: RelevanceProblem, state: Relevances) -> tuple[Relevances, Info]:
+    def step(
+        self, problem: RelevanceProblem, state: Relevances, rng: Generator
+    ) -> tuple[Relevances, RelevanceStep]:
         """Sweep once over the working columns, then look for better ones outside them."""
         gram = problem.gram(state.working, state.working)
         cross = problem.products[1][state.working]
@@ -189,11 +214,11 @@ class RelevanceDetermination:
         value = _objective(problem, gram, ratio, quadratic)
         working, is_new = _working(problem, full, state.working)
         change = np.inf if is_new else value - state.objective
-        return Relevances(full, working, value), Info(value, abs(change))
+        n_columns = int(np.isfinite(full).sum())
+        report = RelevanceStep(value, float(abs(change)), n_columns)
+        return Relevances(full, working, value), report
 
-    def posterior(
-        self, problem: RelevanceProblem, state: Relevances
-    ) -> tuple[RidgeBelief, float, str]:
+    def posterior(self, problem: RelevanceProblem, state: Relevances) -> Inference:
         """Return the belief, and the evidence integrated over each log precision in turn."""
         scale = problem.scale / np.sqrt(state.ratio)
         spectrum = Spectrum.of(problem.statistics, scale, problem.intercept).only(
@@ -205,7 +230,8 @@ class RelevanceDetermination:
             shape = settled_shape(0.5 * problem.freedom)
             precision = problem.freedom / (quadratic + problem.total - problem.products[2])
         belief = RidgeBelief((spectrum,), np.ones(1), np.array([precision]), np.array([shape]))
-        return belief, _log_evidence(problem, state, spectrum), "laplace"
+        log_evidence = _log_evidence(problem, state, spectrum)
+        return Inference(belief, log_evidence, "laplace", account=ACCOUNT)
 
 
 def _solve(

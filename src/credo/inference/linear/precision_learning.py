@@ -16,15 +16,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
+from numpy.random import Generator
 from scipy import special
 
 from credo.distributions.gamma import Gamma
 from credo.families.ridge import Noise, Spectrum, log_evidence
 from credo.families.ridge_belief import RidgeBelief
-from credo.inference.engine.engine import Info
+from credo.inference.engine.engine import EXACT, Account, Inference, Move, Settled
 from credo.numerics.array import Array
 from credo.numerics.form import ANYTHING
 from credo.numerics.special.log_domain import log_sum_exp
@@ -41,6 +42,8 @@ SEARCHED_RATIO = np.arange(-25.0, 60.0)
 MARGIN = 20.0
 SETTLED = 1e4
 N_NODES = 81
+
+AT_BEST_PRECISIONS = Account("evidence maximization", False, float("nan"), "unknown")
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +188,14 @@ class EvidenceMaximization:
     max_steps: int = 100
     with_prior: bool = False
 
-    def init(self, problem: PrecisionProblem) -> Brackets:
+    is_random: ClassVar[bool] = False
+
+    @property
+    def stop(self) -> Settled:
+        """The precision hardly moved, or there were too many steps."""
+        return Settled(self.tolerance, self.max_steps)
+
+    def init(self, problem: PrecisionProblem, rng: Generator) -> Brackets:
         """Bracket the highest point of a wide grid, so that no local maximum is mistaken."""
         if not (problem.learns_weights or problem.learns_noise):
             none = np.zeros(problem.n_outputs)
@@ -193,22 +203,22 @@ class EvidenceMaximization:
         brackets = [_bracket(self, problem, k) for k in range(problem.n_outputs)]
         return Brackets(*np.array(brackets).T)
 
-    def step(self, problem: PrecisionProblem, state: Brackets) -> tuple[Brackets, Info]:
+    def step(
+        self, problem: PrecisionProblem, state: Brackets, rng: Generator
+    ) -> tuple[Brackets, Move]:
         """Take one secant step on the slope of every output, kept inside its bracket."""
         moved = np.array([_secant(self, problem, k, state) for k in range(problem.n_outputs)])
         after = Brackets(*moved.T)
         change = float(np.abs(after.best - state.best).max(initial=0.0))
         value = sum(float(problem.objective(k, t[None])[0]) for k, t in enumerate(after.best))
-        return after, Info(value, change)
+        return after, Move(value, change)
 
     def slope(self, problem: PrecisionProblem, output: int, t: float) -> float:
         """Return the derivative of what is maximized."""
         prior = problem.log_prior_slope(t) if self.with_prior else 0.0
         return problem.slope(output, t) + prior
 
-    def posterior(
-        self, problem: PrecisionProblem, state: Brackets
-    ) -> tuple[RidgeBelief, float, str]:
+    def posterior(self, problem: PrecisionProblem, state: Brackets) -> Inference:
         """Return the belief at the maximum, and the evidence integrated around it."""
         outputs = range(problem.n_outputs)
         belief = RidgeBelief(
@@ -221,8 +231,9 @@ class EvidenceMaximization:
         )
         if not (problem.learns_weights or problem.learns_noise):
             exact = sum(float(problem.objective(k, state.best[k][None])[0]) for k in outputs)
-            return belief, exact, "exact"
-        return belief, sum(_integral(problem, k, float(state.best[k])) for k in outputs), "grid"
+            return Inference(belief, exact, "exact", account=EXACT)
+        log_evidence = sum(_integral(problem, k, float(state.best[k])) for k in outputs)
+        return Inference(belief, log_evidence, "grid", account=AT_BEST_PRECISIONS)
 
 
 def settled_shape(shape: float) -> float:

@@ -13,7 +13,7 @@ from credo.distributions.gamma import Gamma
 from credo.families.linear import LinearStatistics
 from credo.families.ridge import Intercept, Noise, Spectrum, log_evidence
 from credo.families.ridge_belief import RidgeBelief
-from credo.inference.engine.engine import Inference, Status, run
+from credo.inference.engine.engine import Inference, run
 from credo.inference.engine.model_evidence import bic_evidence, laplace_evidence, width_evidence
 from credo.inference.linear.automatic_relevance import RelevanceDetermination, RelevanceProblem
 from credo.inference.linear.precision_learning import (
@@ -220,7 +220,7 @@ def _least_squares(problem: LinearProblem) -> Inference:
         precision = np.full_like(precision, problem.noise)
     none = np.zeros_like(precision)
     belief = RidgeBelief((spectrum,), none, precision, none + np.inf, is_point=True)
-    return Inference(belief, float("nan"), "none", Status.CONVERGED, ())
+    return Inference(belief)
 
 
 def _relevances(problem: LinearProblem) -> Inference:
@@ -240,5 +240,5 @@ def _relevances(problem: LinearProblem) -> Inference:
         noise_precision=np.concatenate([belief.noise_precision for belief in beliefs]),
         noise_shape=np.concatenate([belief.noise_shape for belief in beliefs]),
     )
-    worst = max(parts, key=lambda part: part.status is not Status.CONVERGED)
+    worst = max(parts, key=lambda part: not part.status.has_converged)
     return replace(worst, posterior=joint, log_evidence=sum(p.log_evidence for p in parts))

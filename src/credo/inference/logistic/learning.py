@@ -29,9 +29,10 @@ fit.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import special
 
@@ -39,7 +40,14 @@ from credo.distributions.elliptical import PrecisionForm
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.families.ridge import Spectrum
 from credo.inference.density.laplace import LaplaceApproximation, Mode, approach
-from credo.inference.engine.engine import ConvergenceWarning, Inference, Info, Status, run
+from credo.inference.engine.engine import (
+    Account,
+    ConvergenceWarning,
+    Inference,
+    Move,
+    Settled,
+    run,
+)
 from credo.inference.linear.precision_learning import (
     EvidenceMaximization,
     PrecisionProblem,
@@ -66,6 +74,8 @@ __all__ = [
     "SeparationWarning",
     "VariationalLogistic",
 ]
+
+CLOSEST = Account("variational Gaussian", False, float("nan"), "unknown")
 
 MOST_PARAMETERS = 4000
 LEAST_PRECISION, FIRST_PRECISION, SEPARATED_PRECISION = 1e-13, 1e-8, 1e-5
@@ -193,13 +203,13 @@ class LogisticLearning:
         if self.inference == "ml" and problem.rows.errors(found.x) == 0:
             _warn_of_separation()
         if found.status.has_converged:
-            return Inference(found.x, float("nan"), "none", Status.CONVERGED, ())
+            return Inference(found.x)
         warn_user(
             f"the search for the weights must settle; found that it ended with: "
             f"{found.status.value}. Scale the columns, or raise weight_precision.",
             ConvergenceWarning,
         )
-        return Inference(found.x, float("nan"), "none", Status.MAX_STEPS, ())
+        return Inference(found.x, status=found.status)
 
     def _by_newton(self, problem: LogisticProblem) -> Inference:
         if self.inference == "ml":
@@ -402,29 +412,34 @@ class LogisticEvidence:
     tolerance: float = 1e-8
     max_steps: int = 100
 
-    def init(self, problem: LogisticProblem) -> PrecisionState:
+    is_random: ClassVar[bool] = False
+
+    @property
+    def stop(self) -> Settled:
+        """The precision hardly moved, or there were too many steps."""
+        return Settled(self.tolerance, self.max_steps)
+
+    def init(self, problem: LogisticProblem, rng: Generator) -> PrecisionState:
         """Start from the precision of the problem."""
         return PrecisionState.of(problem)
 
     def step(
-        self, problem: LogisticProblem, state: PrecisionState
-    ) -> tuple[PrecisionState, Info]:
+        self, problem: LogisticProblem, state: PrecisionState, rng: Generator
+    ) -> tuple[PrecisionState, Move]:
         """Move to the best precision of the quadratic at the mode, and to the mode there."""
         if abs(state.move) <= self.tolerance:
-            return state, Info(state.log_evidence, abs(state.move))
+            return state, Move(state.log_evidence, abs(state.move))
         ends = state.bracketed()
         target = ends.target()
         change = abs(target - ends.log_precision)
         if ends.high[0] - ends.low[0] <= self.tolerance:
-            return state, Info(state.log_evidence, 0.0)
+            return state, Move(state.log_evidence, 0.0)
         after = ends.at(target)
-        return after, Info(after.log_evidence, change)
+        return after, Move(after.log_evidence, change)
 
-    def posterior(
-        self, problem: LogisticProblem, state: PrecisionState
-    ) -> tuple[MultivariateNormal, float, str]:
+    def posterior(self, problem: LogisticProblem, state: PrecisionState) -> Inference:
         """Return the Gaussian at the learned precision, and the integrated evidence."""
-        return state.laplace.posterior, state.log_evidence, "laplace"
+        return replace(state.laplace, log_evidence=state.log_evidence)
 
 
 def _highest_evidence(state: PrecisionState) -> PrecisionState:
@@ -765,19 +780,28 @@ class VariationalLogistic:
     tolerance: float = 0.05
     max_steps: int = 100
 
+    is_random: ClassVar[bool] = False
+
+    @property
+    def stop(self) -> Settled:
+        """A step changed little, or there were too many."""
+        return Settled(self.tolerance, self.max_steps)
+
     @property
     def least_gain(self) -> float:
         """Change of the bound, per parameter, that counts as none."""
         return 0.05 * self.tolerance**2
 
-    def init(self, problem: LogisticProblem) -> _State:
+    def init(self, problem: LogisticProblem, rng: Generator) -> _State:
         """Start at the mode, with the width of the highest bound."""
         problem, mode = _near_mode(problem, self.learns_precision)
         factor = cholesky(mode.curvature)
         fit = GaussianFit.of(problem, mode.parameters, mode.curvature, factor)
         return self._strided(_State(fit), fit.scaled()[0])
 
-    def step(self, problem: LogisticProblem, state: _State) -> tuple[_State, Info]:
+    def step(
+        self, problem: LogisticProblem, state: _State, rng: Generator
+    ) -> tuple[_State, Move]:
         """Go half the way to the precision that the curvature asks for, and to its mean.
 
         A wide Gaussian asks for a narrow one and a narrow one for a wide one, so that the
@@ -804,9 +828,9 @@ class VariationalLogistic:
             if gain >= -least:
                 found = self._strided(state, best)
                 change = max(length, 0.5 * drift, far) if gain > least else 0.0
-                return found, Info(-best.bound, float(max(change, 0.5 * abs(found.stride))))
+                return found, Move(-best.bound, float(max(change, 0.5 * abs(found.stride))))
             share *= 0.5
-        return state, Info(-fit.bound, float(max(length, 0.5 * drift, 0.5 * abs(state.stride))))
+        return state, Move(-fit.bound, float(max(length, 0.5 * drift, 0.5 * abs(state.stride))))
 
     def _strided(self, state: _State, fit: GaussianFit) -> _State:
         """Return the state at a new fit, with the stride of the precision that comes next.
@@ -831,16 +855,14 @@ class VariationalLogistic:
             stride = 0.0
         return replace(state, fit=fit, stride=stride, longest=longest, seen=(place, slope))
 
-    def posterior(
-        self, problem: LogisticProblem, state: _State
-    ) -> tuple[MultivariateNormal, float, str]:
+    def posterior(self, problem: LogisticProblem, state: _State) -> Inference:
         """Return the Gaussian, and the log evidence by weights of draws from it."""
         fit = state.fit
         gaussian = MultivariateNormal.from_precision(fit.mean, fit.precision)
         log_evidence = _weighed_evidence(fit)
         if self.learns_precision:
             log_evidence += min(_log_width(fit), 0.0)
-        return gaussian, log_evidence, "importance"
+        return Inference(gaussian, log_evidence, "importance", account=CLOSEST)
 
 
 def _near_mode(problem: LogisticProblem, learns: bool) -> tuple[LogisticProblem, Mode]:

@@ -15,8 +15,9 @@ from numpy.random import Generator
 
 from credo.numerics.array import Array
 from credo.numerics.optimize.descent import newton
-from credo.numerics.optimize.minimum import MinimumStatus, Termination
+from credo.numerics.optimize.minimum import Termination
 from credo.numerics.optimize.quasi_newton import lbfgs
+from credo.numerics.status import Status
 
 __all__ = ["RiskMinimum", "RiskProblem", "error_cost", "minimize_risk", "search_fewest_errors"]
 
@@ -132,7 +133,7 @@ class RiskMinimum:
     intercept: float
     value: float
     gap: float
-    status: MinimumStatus
+    status: Status
 
 
 def minimize_risk(problem: RiskProblem, max_steps: int = 500) -> RiskMinimum:
@@ -175,9 +176,7 @@ def _smooth(problem: RiskProblem, max_steps: int) -> RiskMinimum:
     return _minimum(problem, x, status, gap)
 
 
-def _descended(
-    problem: RiskProblem, start: Array, max_steps: int
-) -> tuple[Array, MinimumStatus]:
+def _descended(problem: RiskProblem, start: Array, max_steps: int) -> tuple[Array, Status]:
     size = float(problem.weight.sum())
     rules = Termination(max_steps, 1e-15, 1e-14, 1e-10 * size)
     if problem.n_parameters <= _MOST_FOR_NEWTON:
@@ -233,10 +232,10 @@ def _linear_program(problem: RiskProblem) -> RiskMinimum:
             "weight_decay."
         )
     x = np.append(found.x[:d] - found.x[d : 2 * d], found.x[2 * d : 2 * d + rest])
-    return _minimum(problem, x, MinimumStatus.VALUE_STEADY, np.nan)
+    return _minimum(problem, x, Status.VALUE_STEADY, np.nan)
 
 
-def _minimum(problem: RiskProblem, x: Array, status: MinimumStatus, gap: float) -> RiskMinimum:
+def _minimum(problem: RiskProblem, x: Array, status: Status, gap: float) -> RiskMinimum:
     intercept = float(x[-1]) if problem.fit_intercept else 0.0
     weights = x[: problem.n_weights]
     return RiskMinimum(weights, intercept, problem.value(x), float(gap), status)

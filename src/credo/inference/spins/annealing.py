@@ -7,14 +7,16 @@ normalizer as expectation, whatever the number of steps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
+from numpy.random import Generator
 from scipy import special
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-from credo.inference.engine.engine import run
+from credo.inference.engine.engine import Account, Inference, StandardError, Step, Stop, run
 from credo.inference.spins.cut import spin_cut
 from credo.inference.spins.mean_field import best_means, mean_field_bound
 from credo.inference.spins.modes import IsingConditionalModes
@@ -22,7 +24,7 @@ from credo.inference.spins.problem import IsingProblem
 from credo.inference.spins.sweep import SpinGraph
 from credo.numerics.array import Array
 
-__all__ = ["IsingAnnealing", "LogNormalizer"]
+__all__ = ["AnnealingState", "AnnealingStep", "IsingAnnealing", "LowerBound"]
 
 # Means of spins that hardly ever turn would make their starting field infinite.
 _LARGEST_MEAN = 1.0 - 1e-12
@@ -30,23 +32,87 @@ _FEWEST_LEVELS = 128
 
 
 @dataclass(frozen=True)
-class LogNormalizer:
-    """An estimate of the log of a normalizer, and what is known of it.
+class LowerBound:
+    """The largest known lower bound of a log normalizer.
 
     Attributes
     ----------
     value
-        The estimate, never below ``bound``.
-    standard_error
-        Monte Carlo error of the estimate, with what twice as many levels still changed;
-        regions that no chain comes to are not in it.
-    bound
-        The largest known lower bound: of mean field, or the density of one state.
+        That of mean field, or the log density of one state.
     """
 
     value: float
-    standard_error: float
+
+
+@dataclass(frozen=True, eq=False)
+class AnnealedPart:
+    """What is known of one part of the spins after some rounds.
+
+    Attributes
+    ----------
+    starts
+        Fields of the independent spins that chains start from, those still to be tried.
+    seeds
+        One for each chain. Every round uses them, so that more levels are what differs.
+    bound
+        Largest known lower bound.
+    n_levels
+        Levels of the next round; 0 if the part has no edges and is known.
+    value, noise
+        Estimate of the last round, and its Monte Carlo error.
+    error
+        The same with what twice as many levels still changed; infinite before that is known.
+    n_updates
+        Draws of single spins so far.
+    """
+
+    starts: tuple[Array, ...]
+    seeds: tuple[int, ...]
     bound: float
+    n_levels: int
+    value: float
+    noise: float = float("inf")
+    error: float = float("inf")
+    n_updates: float = 0.0
+
+    @property
+    def log_normalizer(self) -> float:
+        """The estimate, never below the bound."""
+        return max(self.value, self.bound)
+
+    @property
+    def n_updates_after(self) -> float:
+        """Draws of single spins after one more round."""
+        each = [len(self.seeds) * self.n_levels * len(start) for start in self.starts]
+        return self.n_updates + sum(each)
+
+
+@dataclass(frozen=True, eq=False)
+class AnnealingState:
+    """The parts that no edge joins."""
+
+    parts: tuple[AnnealedPart, ...]
+
+    @property
+    def error(self) -> float:
+        """Largest error of a part."""
+        return max((part.error for part in self.parts), default=0.0)
+
+
+@dataclass(frozen=True)
+class AnnealingStep(Step):
+    """A round of paths.
+
+    Attributes
+    ----------
+    standard_error
+        Largest standard error of the log normalizer of a part.
+    n_draws
+        Draws of single spins in a part, with those that its next round would take.
+    """
+
+    standard_error: float
+    n_draws: float
 
 
 @dataclass(frozen=True)
@@ -64,68 +130,101 @@ class IsingAnnealing:
     n_chains
         Independent paths.
     error
-        Standard error at which it stops.
+        Standard error of a part at which it stops. Regions that no chain comes to are not in
+        that error.
     max_updates
-        Draws of single spins after which it stops, after the second round at the earliest; a
-        hundred million take some seconds.
-    seed
-        Chooses the random numbers.
+        Draws of single spins of a part after which it stops, after the second round at the
+        earliest; a hundred million take some seconds.
 
     Examples
     --------
     >>> pair = IsingProblem(SpinGraph(np.array([[0, 1]]), np.array([0.5]), np.zeros(2)))
-    >>> found = IsingAnnealing().log_normalizer(pair)
-    >>> abs(found.value - float(np.log(4 * np.cosh(0.5)))) < 5 * found.standard_error
+    >>> found = run(IsingAnnealing(), pair, np.random.default_rng(0))
+    >>> abs(found.log_evidence - float(np.log(4 * np.cosh(0.5)))) < 5 * found.error
     True
     """
 
     n_chains: int = 16
     error: float = 0.05
     max_updates: float = 2e8
-    seed: int = 0
 
-    def log_normalizer(self, problem: IsingProblem) -> LogNormalizer:
-        """Return the log of the sum of the density over all values of the spins."""
-        parts = [self._of_part(graph) for graph in _parts(problem.graph)]
-        return LogNormalizer(
-            problem.log_constant + sum(part.value for part in parts),
-            float(np.linalg.norm([part.standard_error for part in parts])),
-            problem.log_constant + sum(part.bound for part in parts),
+    title = "annealed importance sampling"
+    is_random: ClassVar[bool] = True
+
+    @property
+    def stop(self) -> Stop:
+        """Weights agree, or another round would take too many updates."""
+        return StandardError(self.error, int(self.max_updates))
+
+    def init(self, problem: IsingProblem, rng: Generator) -> AnnealingState:
+        """Return the starts of every part."""
+        parts = (_unknown_part(graph, self.n_chains, rng) for graph in _parts(problem.graph))
+        return AnnealingState(tuple(parts))
+
+    def step(
+        self, problem: IsingProblem, state: AnnealingState, rng: Generator
+    ) -> tuple[AnnealingState, AnnealingStep]:
+        """Take a round in every part that is not known well enough."""
+        pairs = zip(_parts(problem.graph), state.parts, strict=True)
+        parts = tuple(
+            _after_round(graph, part) if part.error > self.error else part
+            for graph, part in pairs
         )
+        after = AnnealingState(parts)
+        is_first = any(np.isinf(part.error) for part in parts)
+        rounds = (part.n_updates_after for part in parts)
+        most = 0.0 if is_first else max(rounds, default=0.0)
+        return after, AnnealingStep(_log_normalizer(problem, after), after.error, most)
 
-    def _of_part(self, graph: SpinGraph) -> LogNormalizer:
-        if not len(graph.edges):
-            value = float(np.logaddexp(graph.field, -graph.field).sum())
-            return LogNormalizer(value, 0.0, value)
-        problem = IsingProblem(graph)
-        means = [best_means(problem), np.tanh(graph.field)]
-        bound = max(mean_field_bound(problem, means[0]), _best_state(problem))
-        value, error = self._estimate(graph, [_field_of(mean) for mean in means])
-        return LogNormalizer(max(value, bound), error, bound)
+    def posterior(self, problem: IsingProblem, state: AnnealingState) -> Inference:
+        """Return the largest known lower bound; the log evidence is the estimate."""
+        bound = problem.log_constant + sum(part.bound for part in state.parts)
+        error = float(np.linalg.norm([part.error for part in state.parts]))
+        account = Account(self.title, False, error, "standard error")
+        value = _log_normalizer(problem, state)
+        return Inference(LowerBound(bound), value, "importance", account=account)
 
-    def _estimate(self, graph: SpinGraph, starts: list[Array]) -> tuple[float, float]:
-        """Return estimate and error from the better of two starts.
 
-        Too few levels leave estimates too low: that is how the start is chosen, and how much
-        twice as many still change is part of the error.
-        """
-        seeds = np.random.default_rng(self.seed).integers(1 << 62, size=self.n_chains).tolist()
-        n_levels, left = _FEWEST_LEVELS, self.max_updates
-        before: tuple[float, float] | None = None
-        while True:
-            levels = np.linspace(0.0, 1.0, n_levels)
-            tried = [(graph.annealed(start, levels, seeds), start) for start in starts]
-            # The plain mean is too low where chains lag behind; the better start is higher.
-            log_weight, start = max(tried, key=lambda pair: _log_mean(*pair) - np.std(pair[0]))
-            value, noise = _estimate_of(log_weight, start)
-            left -= len(starts) * self.n_chains * n_levels * len(start)
-            n_levels *= 2
-            if before is not None:
-                excess = (value - before[0]) ** 2 - noise**2 - before[1] ** 2
-                error = float(np.sqrt(noise**2 + max(excess, 0.0)))
-                if error <= self.error or self.n_chains * n_levels * len(start) > left:
-                    return value, error
-            starts, before = [start], (value, noise)
+def _after_round(graph: SpinGraph, part: AnnealedPart) -> AnnealedPart:
+    """Return the part after paths from the better of its starts.
+
+    Too few levels leave estimates too low: that is how the start is chosen, and how much
+    twice as many still change is part of the error.
+    """
+    levels = np.linspace(0.0, 1.0, part.n_levels)
+    tried = [(graph.annealed(start, levels, part.seeds), start) for start in part.starts]
+    # The plain mean is too low where chains lag behind; the better start is higher.
+    log_weight, start = max(tried, key=lambda pair: _log_mean(*pair) - np.std(pair[0]))
+    value, noise = _estimate_of(log_weight, start)
+    error = float("inf")
+    if np.isfinite(part.noise):
+        excess = (value - part.value) ** 2 - noise**2 - part.noise**2
+        error = float(np.sqrt(noise**2 + max(excess, 0.0)))
+    return replace(
+        part,
+        starts=(start,),
+        n_levels=2 * part.n_levels,
+        value=value,
+        noise=noise,
+        error=error,
+        n_updates=part.n_updates_after,
+    )
+
+
+def _unknown_part(graph: SpinGraph, n_chains: int, rng: Generator) -> AnnealedPart:
+    if not len(graph.edges):
+        value = float(np.logaddexp(graph.field, -graph.field).sum())
+        return AnnealedPart((), (), value, 0, value, 0.0, 0.0)
+    problem = IsingProblem(graph)
+    means = [best_means(problem), np.tanh(graph.field)]
+    bound = max(mean_field_bound(problem, means[0]), _best_state(problem))
+    starts = tuple(_field_of(mean) for mean in means)
+    seeds = tuple(rng.integers(1 << 62, size=n_chains).tolist())
+    return AnnealedPart(starts, seeds, bound, _FEWEST_LEVELS, bound)
+
+
+def _log_normalizer(problem: IsingProblem, state: AnnealingState) -> float:
+    return problem.log_constant + sum(part.log_normalizer for part in state.parts)
 
 
 def _parts(graph: SpinGraph) -> list[SpinGraph]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from credo.inference.engine.engine import Inference, Status
+from credo.inference.engine.engine import EXACT, Inference
 from credo.inference.engine.error import InferenceTooLarge, require_memory
 from credo.inference.spins.problem import IsingProblem, SpinAssignment, SpinMeans
 from credo.inference.spins.sweep import SpinGraph, Spins
@@ -123,7 +123,7 @@ class SpinElimination:
         removals: list[_Removal] = []
         total = self._forward(_log_sum, removals)
         means = self._means(removals)
-        return Inference(means, total, "exact", Status.CONVERGED, ())
+        return Inference(means, total, "exact", account=EXACT)
 
     def means(self) -> SpinMeans:
         """Return the mean of every spin."""

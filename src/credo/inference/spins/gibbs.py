@@ -6,16 +6,18 @@ Means are Rao-Blackwellized: conditional means given the neighbors are averaged,
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
+from numpy.random import Generator
 
 from credo.inference.engine.block_means import BlockMeans
-from credo.inference.engine.engine import Info
+from credo.inference.engine.engine import Account, Drawn, Inference, Step
 from credo.inference.spins.problem import IsingProblem, SpinMeans
 from credo.inference.spins.sweep import Spins, random_seed, random_spins
 from credo.numerics.array import Array
 
-__all__ = ["GibbsState", "IsingGibbs", "SpinChain", "spin_draws"]
+__all__ = ["IsingGibbs", "SpinChain", "SpinGibbsState", "SpinStep", "spin_draws"]
 
 _BATCHES = 10
 
@@ -79,12 +81,24 @@ class SpinChain:
 
 
 @dataclass(frozen=True, eq=False)
-class GibbsState:
-    """Chains, the averages of their batches, and whether their burn-in is over."""
+class SpinGibbsState:
+    """Chains, and the averages of the batches that count."""
 
     chains: tuple[SpinChain, ...]
     batches: BlockMeans
-    is_warm: bool = False
+
+
+@dataclass(frozen=True)
+class SpinStep(Step):
+    """A batch of sweeps.
+
+    Attributes
+    ----------
+    n_draws
+        Sweeps of each chain so far, of the burn-in or of those that count.
+    """
+
+    n_draws: int
 
 
 @dataclass(frozen=True)
@@ -98,15 +112,16 @@ class IsingGibbs:
     n_draws
         Sweeps of each chain that count, in ten batches.
     burn_in
-        Sweeps of each chain before those.
-    seed
-        Chooses starts and random numbers; the number of threads does not matter.
+        Sweeps of each chain before those, rounded up to whole batches.
+
+    The number of threads does not matter.
     """
 
     n_chains: int = 2
     n_draws: int = 500
     burn_in: int = 100
-    seed: int = 0
+
+    is_random: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.n_chains < 2 or self.n_draws < _BATCHES or self.burn_in < 0:
@@ -117,42 +132,40 @@ class IsingGibbs:
             )
 
     @property
-    def tolerance(self) -> float:
-        """Batches left when it is done."""
-        return 0.0
+    def stop(self) -> Drawn:
+        """All sweeps are taken."""
+        return Drawn(self.n_draws, self.burn_in)
 
-    @property
-    def max_steps(self) -> int:
-        """One step of burn-in and one for each batch."""
-        return 1 + _BATCHES
-
-    def init(self, problem: IsingProblem) -> GibbsState:
+    def init(self, problem: IsingProblem, rng: Generator) -> SpinGibbsState:
         """Return chains at random spins."""
-        streams = np.random.default_rng(self.seed).spawn(self.n_chains)
-        chains = tuple(SpinChain.start(problem, rng) for rng in streams)
-        return GibbsState(chains, BlockMeans.empty((self.n_chains, problem.n_spins)))
+        chains = tuple(SpinChain.start(problem, part) for part in rng.spawn(self.n_chains))
+        return SpinGibbsState(chains, self._nothing(problem))
 
-    def step(self, problem: IsingProblem, state: GibbsState) -> tuple[GibbsState, Info]:
-        """Take the burn-in or one batch of sweeps in every chain; report the batches left."""
+    def step(
+        self, problem: IsingProblem, state: SpinGibbsState, rng: Generator
+    ) -> tuple[SpinGibbsState, SpinStep]:
+        """Take one batch of sweeps in every chain."""
         n_batches = state.batches.n_blocks
-        if not state.is_warm:
-            chains = tuple(c.moved(problem, self.burn_in) for c in state.chains)
-            after = replace(state, chains=chains, is_warm=True)
-        else:
-            done = np.arange(n_batches, n_batches + 2) * self.n_draws // _BATCHES
-            moved = [c.averaged(problem, int(done[1] - done[0])) for c in state.chains]
-            batches = state.batches.with_block(np.stack([mean for _, mean in moved]))
-            after = replace(state, chains=tuple(chain for chain, _ in moved), batches=batches)
+        done = np.arange(n_batches, n_batches + 2) * self.n_draws // _BATCHES
+        moved = [c.averaged(problem, int(done[1] - done[0])) for c in state.chains]
+        batches = state.batches.with_block(np.stack([mean for _, mean in moved]))
+        after = SpinGibbsState(tuple(chain for chain, _ in moved), batches)
         level = np.mean([problem.log_density(c.spins(problem)) for c in after.chains])
-        return after, Info(float(level), float(_BATCHES - after.batches.n_blocks))
+        return after, SpinStep(float(level), int(done[1]))
 
-    def posterior(
-        self, problem: IsingProblem, state: GibbsState
-    ) -> tuple[SpinMeans, float, str]:
+    def warmed(self, problem: IsingProblem, state: SpinGibbsState) -> SpinGibbsState:
+        """Return the chains where they are, with no batch that counts."""
+        return replace(state, batches=self._nothing(problem))
+
+    def posterior(self, problem: IsingProblem, state: SpinGibbsState) -> Inference:
         """Return means with standard errors, which chains that disagree make large."""
         mean, error = state.batches.mean.mean(axis=0), state.batches.standard_error
-        means = SpinMeans(mean, float(error.max()), "largest standard error", error)
-        return means, float("nan"), "none"
+        largest = float(error.max())
+        account = Account("Gibbs sampling", False, largest, "largest standard error")
+        return Inference(SpinMeans(mean, error), account=account)
+
+    def _nothing(self, problem: IsingProblem) -> BlockMeans:
+        return BlockMeans.empty((self.n_chains, problem.n_spins))
 
 
 def spin_draws(

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
+from numpy.random import Generator
 
-from credo.inference.engine.engine import Info
+from credo.inference.engine.engine import Account, Inference, Move, Settled
 from credo.inference.spins.problem import IsingProblem, SpinMeans
 from credo.numerics.array import Array
 
-__all__ = ["IsingMeanField", "MeanFieldState", "best_means", "mean_field_bound"]
+__all__ = ["IsingMeanField", "SpinMeanFieldState", "best_means", "mean_field_bound"]
 
 # Starts at exactly 1 have no entropy, and a tie with others.
 _NEARLY = 0.9
 
 
 @dataclass(frozen=True, eq=False)
-class MeanFieldState:
+class SpinMeanFieldState:
     """Means of independent spins, and how far the last sweep moved them."""
 
     mean: Array
@@ -40,34 +42,45 @@ class IsingMeanField:
         Largest change of a mean below which they have settled.
     max_steps
         Sweeps after which it gives up, with a warning.
-    seed
-        Starts from random means; None takes the best of `best_means`.
+    start
+        "best" follows the best of a few starts, as `best_means` does; "random" starts from
+        random means.
     """
 
     damping: float = 0.0
     tolerance: float = 1e-6
     max_steps: int = 2000
-    seed: int | None = None
+    start: Literal["best", "random"] = "best"
 
-    def init(self, problem: IsingProblem) -> MeanFieldState:
+    @property
+    def is_random(self) -> bool:
+        """Whether the start is random."""
+        return self.start == "random"
+
+    @property
+    def stop(self) -> Settled:
+        """Means have settled, or there were too many sweeps."""
+        return Settled(self.tolerance, self.max_steps)
+
+    def init(self, problem: IsingProblem, rng: Generator) -> SpinMeanFieldState:
         """Return the means to start from."""
-        if self.seed is None:
-            return MeanFieldState(_best_start(problem)[0], np.inf)
-        mean = np.random.default_rng(self.seed).uniform(-1.0, 1.0, problem.n_spins)
-        return MeanFieldState(mean, np.inf)
+        if self.start == "best":
+            return SpinMeanFieldState(_best_start(problem)[0], np.inf)
+        return SpinMeanFieldState(rng.uniform(-1.0, 1.0, problem.n_spins), np.inf)
 
-    def step(self, problem: IsingProblem, state: MeanFieldState) -> tuple[MeanFieldState, Info]:
+    def step(
+        self, problem: IsingProblem, state: SpinMeanFieldState, rng: Generator
+    ) -> tuple[SpinMeanFieldState, Move]:
         """Take one sweep over all spins."""
         mean = state.mean.copy()
         change = problem.graph.mean_field(mean, self.damping)
-        return MeanFieldState(mean, change), Info(mean_field_bound(problem, mean), change)
+        return SpinMeanFieldState(mean, change), Move(mean_field_bound(problem, mean), change)
 
-    def posterior(
-        self, problem: IsingProblem, state: MeanFieldState
-    ) -> tuple[SpinMeans, float, str]:
+    def posterior(self, problem: IsingProblem, state: SpinMeanFieldState) -> Inference:
         """Return the means and the bound they give."""
-        means = SpinMeans(state.mean, state.change, "largest change of a mean")
-        return means, mean_field_bound(problem, state.mean), "bound"
+        account = Account("mean field", False, state.change, "largest change of a mean")
+        bound = mean_field_bound(problem, state.mean)
+        return Inference(SpinMeans(state.mean), bound, "bound", account=account)
 
 
 def best_means(problem: IsingProblem, n_sweeps: int = 30) -> Array:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
+from numpy.random import Generator
 
-from credo.inference.engine.engine import Info
+from credo.inference.engine.engine import Account, Inference, Move, Settled
 from credo.inference.spins.problem import IsingProblem, SpinAssignment
 from credo.inference.spins.sweep import Spins, random_spins
 
@@ -22,35 +24,39 @@ class IsingConditionalModes:
 
     Attributes
     ----------
-    seed
-        Starts from random spins; None starts from the signs of the fields.
+    start
+        "field" starts from the signs of the fields, "random" from random spins.
     max_steps
         Sweeps after which it gives up, with a warning.
     """
 
-    seed: int | None = None
+    start: Literal["field", "random"] = "field"
     max_steps: int = 1000
 
     @property
-    def tolerance(self) -> float:
-        """Number of changes at which it has settled: none."""
-        return 0.0
+    def is_random(self) -> bool:
+        """Whether the start is random."""
+        return self.start == "random"
 
-    def init(self, problem: IsingProblem) -> Spins:
+    @property
+    def stop(self) -> Settled:
+        """No spin changed, or there were too many sweeps."""
+        return Settled(0.0, self.max_steps)
+
+    def init(self, problem: IsingProblem, rng: Generator) -> Spins:
         """Return the spins to start from."""
-        if self.seed is None:
+        if self.start == "field":
             return np.where(problem.graph.field < 0, -1, 1).astype(np.int8)
-        return random_spins(problem.n_spins, np.random.default_rng(self.seed))
+        return random_spins(problem.n_spins, rng)
 
-    def step(self, problem: IsingProblem, state: Spins) -> tuple[Spins, Info]:
+    def step(self, problem: IsingProblem, state: Spins, rng: Generator) -> tuple[Spins, Move]:
         """Take one sweep; report the log density and the number of changes."""
         spins = state.copy()
         n_changed = problem.graph.modes(spins)
-        return spins, Info(float(problem.log_density(spins)), float(n_changed))
+        return spins, Move(float(problem.log_density(spins)), float(n_changed))
 
-    def posterior(
-        self, problem: IsingProblem, state: Spins
-    ) -> tuple[SpinAssignment, float, str]:
+    def posterior(self, problem: IsingProblem, state: Spins) -> Inference:
         """Return the spins and their log density; there is no evidence."""
         answer = SpinAssignment(state, float(problem.log_density(state)))
-        return answer, float("nan"), "none"
+        account = Account("iterated conditional modes", False, float("nan"), "unknown")
+        return Inference(answer, account=account)

@@ -72,21 +72,15 @@ class SpinMeans:
     ----------
     mean
         Between -1 and 1, shape (n_spins,).
-    error
-        How far off they may be, in the sense of ``error_kind``; zero if exact.
-    error_kind
-        "exact", "largest change of a mean" or "largest standard error".
     standard_error
         Monte Carlo error of each mean, or None.
     """
 
     mean: Array
-    error: float = 0.0
-    error_kind: str = "exact"
     standard_error: Array | None = None
 
     def __repr__(self) -> str:
-        return f"SpinMeans({len(self.mean)} spins, {self.error_kind} {self.error:.2g})"
+        return f"SpinMeans({len(self.mean)} spins)"
 
 
 @dataclass(frozen=True, eq=False)

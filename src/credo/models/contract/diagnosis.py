@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from credo.inference.engine.engine import Inference, Status
+from credo.inference.engine.engine import Inference
 from credo.numerics.array import Array
 
 __all__ = ["Diagnosis", "diagnose_classes", "diagnose_linear", "diagnose_logistic"]
@@ -85,7 +85,7 @@ def diagnose_linear(inference: Inference) -> Diagnosis:
         n_free = float(len(spectrum.center))
     is_scarce = numbers["rows"] < 2 * n_free
     checks = (
-        (inference.status is not Status.CONVERGED, NOT_CONVERGED),
+        (not inference.status.has_converged, NOT_CONVERGED),
         (bool((belief.noise_precision > 1e-4 * rounding).any()), NO_NOISE),
         (is_scarce, SCARCE),
         (numbers["condition"] > 1e6, COLLINEAR),
@@ -112,7 +112,7 @@ def diagnose_logistic(inference: Inference, weight: float) -> Diagnosis:
         "jitter": 0.0 if factor is None else factor.jitter,
     }
     checks = (
-        (inference.status is not Status.CONVERGED, NOT_CONVERGED),
+        (not inference.status.has_converged, NOT_CONVERGED),
         (weight < 2 * numbers["effective_parameters"] / len(belief.mean), SCARCE_CLASS),
         (belief.axes is not None and belief.gaussian is not None, WIDE),
         (numbers["jitter"] > 0, COLLINEAR),
@@ -141,7 +141,7 @@ def diagnose_classes(
         "rows_of_rarest_class": float(class_weight.min()),
         "parameters_per_column": n_own * len(class_weight) + n_shared,
     }
-    is_stopped = inference is not None and inference.status is not Status.CONVERGED
+    is_stopped = inference is not None and not inference.status.has_converged
     is_scarce = (
         numbers["rows_of_rarest_class"] < 2 * n_own
         or numbers["rows"] < 2 * numbers["parameters_per_column"]

@@ -18,7 +18,7 @@ from credo.families.class_conditional import COVARIANCES, ClassConditionalBelief
 from credo.families.class_statistics import ClassConditionalStatistics
 from credo.families.multivariate_normal import MultivariateNormalStatistics
 from credo.families.normal import NormalStatistics
-from credo.inference.engine.engine import Inference, Status, run
+from credo.inference.engine.engine import EXACT, Inference, run
 from credo.inference.latent.expectation_maximization import ExpectationMaximization
 from credo.inference.latent.latent_class import IncompleteRows, LatentClassProblem
 from credo.models.contract.inputs import require_choice
@@ -133,10 +133,10 @@ class ClassConditionalSetting:
             found = summary.maximum_likelihood(
                 self.covariance, floor, self.known_probability(k)
             )
-            return Inference(found, float("nan"), "none", Status.CONVERGED, ())
+            return Inference(found)
         prior = self.belief(summary.pooled(), k)
         evidence = prior.log_evidence(summary)
-        return Inference(prior.update(summary), evidence, "exact", Status.CONVERGED, ())
+        return Inference(prior.update(summary), evidence, "exact", account=EXACT)
 
     def joint(self, found: ClassConditionalBelief | ClassConditional) -> ClassConditional:
         """Return the distribution that predicts."""

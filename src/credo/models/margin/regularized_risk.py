@@ -30,7 +30,7 @@ from credo.models.margin.signed_rows import MarginRows
 from credo.numerics.array import Array
 from credo.numerics.example import Example
 from credo.numerics.form import FINITE, Form
-from credo.numerics.optimize.minimum import MinimumStatus
+from credo.numerics.status import Status
 
 __all__ = ["RegularizedRisk"]
 
@@ -262,4 +262,4 @@ def _fewest_errors(problem: RiskProblem, rng: np.random.Generator) -> RiskMinimu
     best, cost = search_fewest_errors(columns, problem.sign, problem.weight, starts, rng)
     length = float(np.linalg.norm(best[:-1]))
     best = best / (length if length > 0 else 1.0)
-    return RiskMinimum(best[:-1], float(best[-1]), cost, np.nan, MinimumStatus.VALUE_STEADY)
+    return RiskMinimum(best[:-1], float(best[-1]), cost, np.nan, Status.VALUE_STEADY)

@@ -23,12 +23,13 @@ from numpy.typing import NDArray
 from credo.graphs.variable import UnknownVariable, Variable, nearest
 from credo.inference.discrete.exact.plan import Question, TablePlan
 from credo.inference.discrete.findings import MISSING, Findings
+from credo.inference.engine.engine import Account
 from credo.inference.engine.error import (
     ImpossibleFindings,
     InferenceTooLarge,
     NoExactAnswer,
 )
-from credo.inference.engine.method import Account, Method, engine_of, tells_total, written
+from credo.inference.engine.method import Method, engine_of, tells_total, written
 from credo.models.network.answer.engine import DirectedEngine, DiscreteEngine, NetworkEngine
 from credo.models.network.value.findings import (
     Given,

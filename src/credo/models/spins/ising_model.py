@@ -8,6 +8,7 @@ their noise: the likelihood of both values.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from credo.graphs.factor import Factor
 from credo.graphs.variable import Variable, nearest
-from credo.inference.engine.engine import Engine, Inference, run
+from credo.inference.engine.engine import ConvergenceWarning, Engine, Inference, Seconds, run
 from credo.inference.engine.error import InferenceTooLarge, require_memory
 from credo.inference.engine.method import ApproximationWarning
 from credo.inference.spins.annealing import IsingAnnealing
@@ -99,7 +100,7 @@ class SpinSum:
         if method == "annealing":
             method = IsingAnnealing()
         if isinstance(method, IsingAnnealing):
-            return method.log_normalizer(self._remaining_problem(given)).value
+            return self._annealing(method, given).log_evidence
         if method not in ("auto", "exact"):
             return self.field.log_partition(given, method=method)
         try:
@@ -157,15 +158,23 @@ class SpinSum:
         """Return an estimate of log Z, and warn that it is one."""
         if given is not None and not is_certain(given):
             return self.field.log_partition(given)
-        found = IsingAnnealing().log_normalizer(self._remaining_problem(given))
+        found = self._annealing(IsingAnnealing(), given)
         warn_user(
-            f"log Z is an estimate by annealed importance sampling, {found.value:.8g} with "
-            f"standard error {found.standard_error:.2g} and lower bound {found.bound:.8g}, as "
+            f"log Z is an estimate by annealed importance sampling, {found.log_evidence:.8g} "
+            f"with standard error {found.error:.2g} and lower bound "
+            f"{found.posterior.value:.8g}, as "
             f'{error.found} does not fit. Pass method="exact" to get an error instead, or '
             "an IsingAnnealing with more updates.",
             ApproximationWarning,
         )
-        return found.value
+        return found.log_evidence
+
+    def _annealing(self, engine: IsingAnnealing, given: Any) -> Inference:
+        """Return the estimate of log Z; that another round would cost too much is no news."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            rng = np.random.default_rng(ROOT)
+            return run(engine, self._remaining_problem(given), rng)
 
     def _remaining_problem(self, given: Any) -> IsingProblem:
         """Return the problem of the spins that are not given."""
@@ -495,7 +504,10 @@ class IsingModel:
         return array
 
 
-Method = str | Engine[IsingProblem, Any]
+Method = str | Engine[IsingProblem, Any, Any]
+
+ROOT = 0
+"""Random numbers of answers for which none are given."""
 
 MEANS = ("auto", "exact", "gibbs", "mean_field")
 MODES = ("max_flow", "icm", "exact")
@@ -514,16 +526,15 @@ def spin_inference(
     Parameters
     ----------
     rng
-        Replaces the seed of Gibbs sampling, if given.
+        Where Gibbs sampling draws from; always the same numbers by default.
     """
     engines: dict[str, Any] = {"gibbs": IsingGibbs(), "mean_field": IsingMeanField()}
     engine = engines.get(method) if isinstance(method, str) else method
     if engine is None:
         raise _unknown(method, MEANS)
-    if isinstance(engine, IsingGibbs) and rng is not None:
-        seed = int(np.random.default_rng(rng).integers(1 << 62))
-        engine = replace(engine, seed=seed)
-    return run(engine, problem, max_seconds=max_seconds)
+    generator = np.random.default_rng(ROOT if rng is None else rng)
+    stop = None if np.isinf(max_seconds) else engine.stop | Seconds(max_seconds)
+    return run(engine, problem, generator, stop=stop)
 
 
 def modes_by(problem: IsingProblem, method: str) -> SpinAssignment:

@@ -5,6 +5,6 @@ from credo.exports import public_names
 __getattr__, __dir__, __all__ = public_names(
     __name__,
     renamed={
-        "Status": "MinimumStatus",
+        "MinimumStatus": "Status",
     },
 )

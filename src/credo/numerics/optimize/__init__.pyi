@@ -20,10 +20,10 @@ from credo.numerics.optimize.least_squares import (
 from credo.numerics.optimize.least_squares import sum_of_squares as sum_of_squares
 from credo.numerics.optimize.minimum import EarlyStop as EarlyStop
 from credo.numerics.optimize.minimum import Minimum as Minimum
-from credo.numerics.optimize.minimum import MinimumStatus as MinimumStatus
 from credo.numerics.optimize.minimum import StepInfo as StepInfo
 from credo.numerics.optimize.minimum import Termination as Termination
 from credo.numerics.optimize.minimum import early_stop as early_stop
 from credo.numerics.optimize.quadratic import QuadraticForm as QuadraticForm
 from credo.numerics.optimize.quadratic import taylor as taylor
 from credo.numerics.optimize.quasi_newton import lbfgs as lbfgs
+from credo.numerics.status import Status as Status

@@ -10,11 +10,11 @@ from credo.numerics.array import Array, as_float
 from credo.numerics.optimize.minimum import (
     Function,
     Minimum,
-    MinimumStatus,
     Point,
     StepInfo,
     Termination,
 )
+from credo.numerics.status import Status
 
 __all__ = ["coordinate_descent"]
 
@@ -38,7 +38,7 @@ def coordinate_descent(
     Notes
     -----
     The value can only fall; a sweep that raises it beyond rounding is not accepted, and the
-    search ends with `MinimumStatus.NO_DESCENT`: then a block is not a minimizer.
+    search ends with `Status.NO_DESCENT`: then a block is not a minimizer.
 
     Examples
     --------
@@ -63,10 +63,10 @@ def coordinate_descent(
         x = as_float(reduce(lambda current, block: block(current), blocks, point.x.copy()))
         value = float(function(x))
         if not value <= point.value + _ROUNDING * max(1.0, abs(point.value)):
-            status = MinimumStatus.NO_DESCENT
+            status = Status.NO_DESCENT
             break
         before, point = point, Point(x, value, no_gradient)
         trace.append(StepInfo(value, np.nan, np.nan))
         status = rules.status(before, point, np.inf)
-    ended = status or MinimumStatus.MAX_STEPS
+    ended = status or Status.MAX_STEPS
     return Minimum(point.x, point.value, no_gradient, ended, len(trace), tuple(trace))

@@ -12,12 +12,12 @@ from credo.numerics.optimize.minimum import (
     Function,
     Gradient,
     Minimum,
-    MinimumStatus,
     Point,
     StepInfo,
     Termination,
     largest,
 )
+from credo.numerics.status import Status
 
 __all__ = [
     "Move",
@@ -73,7 +73,7 @@ def gradient_descent(
     Notes
     -----
     Halving ends when a step no longer moves the parameters: the status is then
-    `MinimumStatus.NO_DESCENT`, or `MinimumStatus.VALUE_STEADY` if even the first step promised
+    `Status.NO_DESCENT`, or `Status.VALUE_STEADY` if even the first step promised
     no change.
 
     Examples
@@ -90,7 +90,7 @@ def gradient_descent(
     first = _METHODS[method] if step is None else step
     allowed = projection or _everywhere
 
-    def advance(point: Point, last: float | None) -> Move | MinimumStatus:
+    def advance(point: Point, last: float | None) -> Move | Status:
         if method == "fixed":
             x = allowed(point.x - first * point.gradient)
             return Move(x, float(function(x)), first)
@@ -117,7 +117,7 @@ class LineSearch:
 
 def back_track(
     function: Function, point: Point, direction: Array, search: LineSearch, rules: Termination
-) -> Move | MinimumStatus:
+) -> Move | Status:
     """Return the first of step, step/2, step/4, ... that lowers the value enough.
 
     The value must fall below ``value + sufficient * gradient . (x_new - x)``. A stationary
@@ -135,14 +135,14 @@ def back_track(
             return Move(x, value, step)
         step /= 2
     steady = rules.is_steady(point.value, point.value - promise)
-    return MinimumStatus.VALUE_STEADY if steady else MinimumStatus.NO_DESCENT
+    return Status.VALUE_STEADY if steady else Status.NO_DESCENT
 
 
 def descend(
     function: Function,
     gradient: Gradient,
     start: Array,
-    advance: Callable[[Point, float | None], Move | MinimumStatus],
+    advance: Callable[[Point, float | None], Move | Status],
     rules: Termination,
     projection: Projection = _everywhere,
 ) -> Minimum:
@@ -158,18 +158,18 @@ def descend(
     point = _first_point(function, gradient, start)
     trace: list[StepInfo] = []
     small = norm(point) < rules.gradient_norm
-    status = MinimumStatus.GRADIENT_SMALL if small else None
+    status = Status.GRADIENT_SMALL if small else None
     while status is None and len(trace) < rules.max_steps:
         move = advance(point, trace[-1].step if trace else None)
-        if isinstance(move, MinimumStatus):
+        if isinstance(move, Status):
             status = move
         elif not np.isfinite(move.value):
-            status = MinimumStatus.DIVERGED
+            status = Status.DIVERGED
         else:
             before, point = point, Point(move.x, move.value, as_float(gradient(move.x)))
             trace.append(StepInfo(point.value, norm(point), move.step))
             status = rules.status(before, point, trace[-1].gradient_norm)
-    ended = status or MinimumStatus.MAX_STEPS
+    ended = status or Status.MAX_STEPS
     return Minimum(point.x, point.value, point.gradient, ended, len(trace), tuple(trace))
 
 
@@ -217,7 +217,7 @@ def newton(
     """
     rules = termination or Termination()
 
-    def advance(point: Point, last: float | None) -> Move | MinimumStatus:
+    def advance(point: Point, last: float | None) -> Move | Status:
         direction = _descent_direction(point.gradient, as_float(hessian(point.x)))
         return back_track(function, point, direction, LineSearch(), rules)
 
@@ -238,7 +238,7 @@ class Root:
 
     x: float
     value: float
-    status: MinimumStatus
+    status: Status
     n_steps: int
     trace: tuple[float, ...]
 
@@ -263,20 +263,20 @@ def newton_root(
     """
     x, value = float(start), float(function(start))
     trace: list[float] = []
-    status = MinimumStatus.ROOT_FOUND if abs(value) <= tolerance else None
+    status = Status.ROOT_FOUND if abs(value) <= tolerance else None
     while status is None and len(trace) < max_steps:
         found = _closer(function, x, value, float(derivative(x)))
         if found is None:
-            status = MinimumStatus.NO_DESCENT
+            status = Status.NO_DESCENT
             break
         small_step = abs(found[0] - x) <= tolerance * max(1.0, abs(found[0]))
         x, value = found
         trace.append(x)
         if abs(value) <= tolerance:
-            status = MinimumStatus.ROOT_FOUND
+            status = Status.ROOT_FOUND
         elif small_step:
-            status = MinimumStatus.PARAMETERS_STEADY
-    return Root(x, value, status or MinimumStatus.MAX_STEPS, len(trace), tuple(trace))
+            status = Status.PARAMETERS_STEADY
+    return Root(x, value, status or Status.MAX_STEPS, len(trace), tuple(trace))
 
 
 def bracketed_root(

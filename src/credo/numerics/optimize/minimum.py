@@ -5,19 +5,18 @@ Early stopping judges every iterate on held-out rows and goes back to the best.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from enum import Enum
 from typing import Generic, SupportsFloat, TypeVar
 
 import numpy as np
 
 from credo.numerics.array import Array
+from credo.numerics.status import Status
 
 __all__ = [
     "EarlyStop",
     "Function",
     "Gradient",
     "Minimum",
-    "MinimumStatus",
     "Point",
     "StepInfo",
     "Termination",
@@ -26,27 +25,6 @@ __all__ = [
 
 Function = Callable[[Array], SupportsFloat]
 Gradient = Callable[[Array], Array]
-
-
-class MinimumStatus(Enum):
-    """Why a search ended."""
-
-    GRADIENT_SMALL = "gradient below tolerance"
-    VALUE_STEADY = "change of the value below tolerance"
-    PARAMETERS_STEADY = "change of the parameters below tolerance"
-    ROOT_FOUND = "function zero within tolerance"
-    MAX_STEPS = "reached max_steps"
-    NO_DESCENT = "no step along the direction lowers the value"
-    DIVERGED = "value is no longer finite"
-
-    @property
-    def has_converged(self) -> bool:
-        """Whether the search ended because it had arrived."""
-        return self not in (
-            MinimumStatus.MAX_STEPS,
-            MinimumStatus.NO_DESCENT,
-            MinimumStatus.DIVERGED,
-        )
 
 
 @dataclass(frozen=True)
@@ -90,7 +68,7 @@ class Minimum:
     x: Array
     value: float
     gradient: Array
-    status: MinimumStatus
+    status: Status
     n_steps: int
     trace: tuple[StepInfo, ...]
 
@@ -125,14 +103,14 @@ class Termination:
                     f"{name} must be 0 or more; found {setting}. Use 0 to switch a rule off."
                 )
 
-    def status(self, before: Point, after: Point, gradient_norm: float) -> MinimumStatus | None:
+    def status(self, before: Point, after: Point, gradient_norm: float) -> Status | None:
         """Return the rule that holds after a step, or None to go on."""
         if gradient_norm < self.gradient_norm:
-            return MinimumStatus.GRADIENT_SMALL
+            return Status.GRADIENT_SMALL
         if self.is_steady(before.value, after.value):
-            return MinimumStatus.VALUE_STEADY
+            return Status.VALUE_STEADY
         if largest(after.x - before.x) < self.parameter_change * max(1.0, largest(after.x)):
-            return MinimumStatus.PARAMETERS_STEADY
+            return Status.PARAMETERS_STEADY
         return None
 
     def is_steady(self, before: float, after: float) -> bool:

@@ -13,10 +13,10 @@ from credo.numerics.optimize.minimum import (
     Function,
     Gradient,
     Minimum,
-    MinimumStatus,
     StepInfo,
     Termination,
 )
+from credo.numerics.status import Status
 
 __all__ = ["lbfgs"]
 
@@ -79,11 +79,7 @@ def lbfgs(
     return Minimum(found.x, float(found.fun), slope, status, found.nit, tuple(trace))
 
 
-def _status(code: int, message: str) -> MinimumStatus:
+def _status(code: int, message: str) -> Status:
     if code == 0:
-        return (
-            MinimumStatus.GRADIENT_SMALL
-            if "GRADIENT" in message
-            else MinimumStatus.VALUE_STEADY
-        )
-    return MinimumStatus.MAX_STEPS if code == 1 else MinimumStatus.NO_DESCENT
+        return Status.GRADIENT_SMALL if "GRADIENT" in message else Status.VALUE_STEADY
+    return Status.MAX_STEPS if code == 1 else Status.NO_DESCENT

@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose
 
 from credo.inference.discrete.approximate.conditional_modes import IteratedConditionalModes
 from credo.inference.discrete.factor_problem import FactorProblem, table_of
-from credo.inference.engine.engine import Status, run
+from credo.inference.engine.engine import run
+from credo.numerics.status import Status
 
 SPINS = np.array([-1.0, 1.0])
 
@@ -30,7 +31,7 @@ def random_problem(seed, share_of_zeros=0.0):
 
 
 def test_the_mode_of_the_ising_cycle_is_all_up():
-    found = run(IteratedConditionalModes(), ising())
+    found = run(IteratedConditionalModes(), ising(), np.random.default_rng(0))
     assert found.posterior.states.tolist() == [1, 1, 1, 1]
     assert_allclose(found.posterior.log_density, 1.9)
     assert found.status is Status.CONVERGED
@@ -40,7 +41,7 @@ def test_the_mode_of_the_ising_cycle_is_all_up():
 @pytest.mark.parametrize("seed", range(5))
 def test_the_density_never_falls_and_ends_where_no_single_change_helps(seed, share_of_zeros):
     problem = random_problem(seed, share_of_zeros)
-    found = run(IteratedConditionalModes(n_starts=1, seed=seed), problem)
+    found = run(IteratedConditionalModes(n_starts=1), problem, np.random.default_rng(seed))
     assert np.all(np.diff([info.objective for info in found.trace]) >= -1e-12)
     assert found.trace[-1].change == 0
     here = found.posterior.states
@@ -55,19 +56,24 @@ def test_the_density_never_falls_and_ends_where_no_single_change_helps(seed, sha
 def test_many_starts_find_the_mode_of_a_small_problem(seed):
     problem = random_problem(seed)
     states = np.array(list(product(range(3), repeat=5)))
-    found = run(IteratedConditionalModes(n_starts=100), problem)
+    found = run(IteratedConditionalModes(n_starts=100), problem, np.random.default_rng(0))
     assert_allclose(found.posterior.log_density, problem.log_density(states).max())
 
 
 def test_one_start_can_end_in_a_local_optimum():
     both = FactorProblem((2, 2), (table_of((0, 1), np.array([[1.0, 0.1], [0.1, 2.0]])),))
     ends = {
-        run(IteratedConditionalModes(1, seed), both).posterior.log_density for seed in range(9)
+        run(
+            IteratedConditionalModes(1), both, np.random.default_rng(seed)
+        ).posterior.log_density
+        for seed in range(9)
     }
     assert_allclose(sorted(ends), [0.0, np.log(2.0)], atol=1e-12)
 
 
 def test_given_states_stay():
-    found = run(IteratedConditionalModes(), ising().given({0: 0, 3: 0}))
+    found = run(
+        IteratedConditionalModes(), ising().given({0: 0, 3: 0}), np.random.default_rng(0)
+    )
     assert found.posterior.states.tolist() == [0, 0, 0, 0]
     assert_allclose(found.posterior.log_density, -0.5 + 0.3 - 0.1 - 0.8 + 0.8)

@@ -15,7 +15,7 @@ from credo.inference.discrete.approximate.gibbs import (
 )
 from credo.inference.discrete.factor_problem import FactorProblem, table_of
 from credo.inference.discrete.findings import Findings
-from credo.inference.engine.engine import ConvergenceWarning, run
+from credo.inference.engine.engine import ConvergenceWarning, StandardError, run
 from naive import roof_problem
 
 
@@ -43,11 +43,12 @@ def errors(found, exact):
 @pytest.mark.parametrize("scan", ["systematic", "random"])
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_wet_grass_is_explained_within_monte_carlo_error(scan, seed):
-    engine = TableGibbs(scan=scan, seed=seed, n_draws=40_000, tolerance=0.006)
-    found = run(engine, sprinkler().given({3: 1})).posterior
+    engine = TableGibbs(scan=scan, n_draws=40_000, tolerance=0.006)
+    inference = run(engine, sprinkler().given({3: 1}), np.random.default_rng(seed))
+    found = inference.posterior
     assert np.all(errors(found, [414 / 719, 309 / 719, 509 / 719]) < 4)
-    assert found.error <= 0.006
-    assert found.error_kind == "largest standard error"
+    assert inference.error <= 0.006
+    assert inference.error_kind == "largest standard error"
     assert found.is_connected
     assert found.r_hat < 1.01
     assert found.probability[3].tolist() == [1.0]
@@ -61,14 +62,20 @@ def test_chains_that_start_in_the_posterior_stay_in_it(scan):
     problem = sprinkler().given({3: 1})
     engine = TableGibbs(n_chains=n, n_draws=40, scan=scan, burn_in=0)
     start = np.column_stack([code >> 2, code >> 1 & 1, code & 1, np.zeros_like(code)])
-    after, _ = engine.step(problem, replace(engine.init(problem), states=start))
+    rng = np.random.default_rng(1)
+    state = replace(engine.init(problem, rng), states=start)
+    after, _ = engine.step(problem, state, rng)
     share = np.bincount(after.states @ [4, 2, 1, 0], minlength=8) / n
     assert np.all(np.abs(share - exact) <= 4 * np.sqrt(exact * (1 - exact) / n))
     assert np.any(after.states != start)
 
 
 def test_the_climber_on_the_roof_is_found_within_monte_carlo_error():
-    found = run(TableGibbs(n_draws=40_000, tolerance=0.01), roof_problem().given({3: 1, 4: 1}))
+    found = run(
+        TableGibbs(n_draws=40_000, tolerance=0.01),
+        roof_problem().given({3: 1, 4: 1}),
+        np.random.default_rng(0),
+    )
     assert errors(found.posterior, [0.327636754])[0] < 4
     assert found.evidence_method == "none"
     assert np.isnan(found.log_evidence)
@@ -80,32 +87,45 @@ def test_standard_errors_are_neither_far_too_small_nor_too_large():
     off = []
     for seed in range(30):
         with pytest.warns(ConvergenceWarning):
-            found = run(TableGibbs(seed=seed, n_draws=1000, tolerance=0.0), problem)
+            found = run(
+                TableGibbs(n_draws=1000, tolerance=0.0), problem, np.random.default_rng(seed)
+            )
         off.append(errors(found.posterior, exact))
     assert 0.6 < np.sqrt(np.mean(np.square(off))) < 1.4
 
 
 def test_effective_draws_reproduce_the_standard_error():
-    found = run(TableGibbs(tolerance=0.02), sprinkler().given({3: 1})).posterior
+    inference = run(
+        TableGibbs(tolerance=0.02), sprinkler().given({3: 1}), np.random.default_rng(0)
+    )
+    found = inference.posterior
     p = np.concatenate(found.probability[:3])
     error = np.concatenate(found.standard_error[:3])
-    assert_allclose(found.effective_draws, (p * (1 - p) / error**2).min())
-    assert found.effective_draws < found.n_draws
+    assert_allclose(inference.effective_draws, (p * (1 - p) / error**2).min())
+    assert inference.effective_draws < found.n_draws
 
 
 def test_a_run_goes_on_from_where_it_stopped():
     problem = sprinkler()
     with pytest.warns(ConvergenceWarning):
-        first = run(TableGibbs(n_draws=400, tolerance=0.0), problem)
+        first = run(TableGibbs(n_draws=400, tolerance=0.0), problem, np.random.default_rng(0))
     with pytest.warns(ConvergenceWarning):
-        second = run(TableGibbs(n_draws=400, tolerance=0.0), problem, state=first.state)
+        second = run(
+            TableGibbs(n_draws=400, tolerance=0.0),
+            problem,
+            np.random.default_rng(1),
+            stop=StandardError(0.0, 800),
+            state=first.state,
+        )
     assert second.posterior.n_draws == 2 * first.posterior.n_draws
-    assert second.posterior.error < first.posterior.error
+    assert second.error < first.error
 
 
 def test_the_same_seed_draws_the_same():
-    a, b = (run(TableGibbs(seed=7), sprinkler()).posterior for _ in range(2))
-    other = run(TableGibbs(seed=8), sprinkler()).posterior
+    a, b, other = (
+        run(TableGibbs(), sprinkler(), np.random.default_rng(seed)).posterior
+        for seed in (7, 7, 8)
+    )
     assert_allclose(a.probability, b.probability, rtol=0)
     assert not np.allclose(a.probability[0], other.probability[0], rtol=0, atol=1e-9)
 
@@ -116,10 +136,11 @@ def test_islands_are_proved_and_make_the_error_infinite():
         pytest.warns(ConvergenceWarning),
         pytest.warns(ReducibleChainWarning, match="do not connect"),
     ):
-        found = run(TableGibbs(n_draws=100), problem).posterior
+        inference = run(TableGibbs(n_draws=100), problem, np.random.default_rng(0))
+    found = inference.posterior
     assert found.is_connected is False
     assert found.frozen == (0, 1)
-    assert found.error == np.inf
+    assert inference.error == np.inf
 
 
 def test_islands_too_many_to_list_are_suspected_from_variables_that_never_move():
@@ -127,17 +148,22 @@ def test_islands_too_many_to_list_are_suspected_from_variables_that_never_move()
     free = [table_of((i,), np.ones(2)) for i in range(30, 40)]
     problem = FactorProblem((2,) * 40, (*same, *free))
     with pytest.warns(ReducibleChainWarning, match=r"variables \[0, 1, .*never could move"):
-        found = run(TableGibbs(n_draws=100, tolerance=1.0), problem).posterior
+        inference = run(
+            TableGibbs(n_draws=100, tolerance=1.0), problem, np.random.default_rng(0)
+        )
+    found = inference.posterior
     assert found.is_connected is None
     assert found.frozen == tuple(range(30))
-    assert found.error == np.inf
+    assert inference.error == np.inf
 
 
 def test_a_variable_that_is_certain_is_not_frozen():
     certain = table_of((0,), np.array([0.0, 1.0]))
     free = [table_of((i, i + 1), np.array([[1.0, 2.0], [3.0, 1.0]])) for i in range(30)]
     found = run(
-        TableGibbs(n_draws=100, tolerance=1.0), FactorProblem((2,) * 31, (certain, *free))
+        TableGibbs(n_draws=100, tolerance=1.0),
+        FactorProblem((2,) * 31, (certain, *free)),
+        np.random.default_rng(0),
     )
     assert found.posterior.frozen == ()
     assert found.posterior.probability[0].tolist() == [0.0, 1.0]
@@ -149,14 +175,17 @@ def test_a_variable_that_moves_very_seldom_is_not_frozen(scan):
     impossible = table_of((0, 1), np.array([[1.0, 1.0], [0.0, 1.0]]))
     free = [table_of((i, i + 1), np.array([[1.0, 2.0], [3.0, 1.0]])) for i in range(1, 30)]
     problem = FactorProblem((2,) * 31, (rare, impossible, *free))
-    found = run(TableGibbs(n_draws=100, tolerance=1.0, scan=scan), problem).posterior
+    engine = TableGibbs(n_draws=100, tolerance=1.0, scan=scan)
+    found = run(engine, problem, np.random.default_rng(0)).posterior
     assert found.is_connected is None
     assert found.frozen == ()
 
 
 def test_a_single_chain_has_errors_but_no_comparison():
     found = run(
-        TableGibbs(n_chains=1, n_draws=40_000, tolerance=0.02), sprinkler().given({3: 1})
+        TableGibbs(n_chains=1, n_draws=40_000, tolerance=0.02),
+        sprinkler().given({3: 1}),
+        np.random.default_rng(0),
     )
     assert np.all(errors(found.posterior, [414 / 719, 309 / 719, 509 / 719]) < 4)
     assert np.isnan(found.posterior.r_hat)
@@ -165,7 +194,7 @@ def test_a_single_chain_has_errors_but_no_comparison():
 def test_contradictions_and_settings_out_of_range_are_refused():
     tables = (table_of((0, 1), np.eye(2)), table_of((0, 1), 1.0 - np.eye(2)))
     with pytest.raises(NoPossibleState):
-        run(TableGibbs(), FactorProblem((2, 2), tables))
+        run(TableGibbs(), FactorProblem((2, 2), tables), np.random.default_rng(0))
     with pytest.raises(ValueError, match="n_chains must be at least 1"):
         TableGibbs(n_chains=0)
     with pytest.raises(ValueError, match="scan must be"):

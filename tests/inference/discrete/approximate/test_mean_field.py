@@ -36,7 +36,7 @@ def log_partition(problem):
 
 
 def test_the_ising_cycle_has_the_worked_fixed_point_and_bound():
-    found = run(TableMeanField(), ising())
+    found = run(TableMeanField(), ising(), np.random.default_rng(0))
     means = [p @ SPINS for p in found.posterior.probability]
     expected = [0.5028992327, -0.0607997175, 0.3266961845, 0.6927267590]
     assert_allclose(means, expected, atol=1e-8)
@@ -50,7 +50,7 @@ def test_the_ising_cycle_has_the_worked_fixed_point_and_bound():
 def test_the_bound_never_falls_stays_finite_and_stays_below(seed, share_of_zeros):
     problem = loopy_problem(seed, share_of_zeros)
     exact = log_partition(problem)
-    found = run(TableMeanField(), problem)
+    found = run(TableMeanField(), problem, np.random.default_rng(0))
     bounds = np.array([info.objective for info in found.trace])
     assert np.isfinite(bounds).all()
     assert np.all(np.diff(bounds) >= -1e-12)
@@ -62,7 +62,7 @@ def test_the_bound_never_falls_stays_finite_and_stays_below(seed, share_of_zeros
 @pytest.mark.parametrize("seed", range(4))
 def test_where_there_are_zeros_the_product_keeps_clear_of_them(seed):
     problem = loopy_problem(seed, 0.3)
-    found = run(TableMeanField(), problem).posterior.probability
+    found = run(TableMeanField(), problem, np.random.default_rng(0)).posterior.probability
     support = [np.flatnonzero(p).tolist() for p in found]
     assert np.isfinite(problem.log_density(np.array(list(product(*support))))).all()
 
@@ -70,7 +70,9 @@ def test_where_there_are_zeros_the_product_keeps_clear_of_them(seed):
 def test_the_bound_of_a_deterministic_relation_is_its_best_island():
     relation = np.diag([0.2, 0.5, 0.3])
     found = run(
-        TableMeanField(n_starts=20), FactorProblem((3, 3), (table_of((0, 1), relation),))
+        TableMeanField(n_starts=20),
+        FactorProblem((3, 3), (table_of((0, 1), relation),)),
+        np.random.default_rng(0),
     )
     assert_allclose(found.log_evidence, np.log(0.5))
     assert_allclose(found.posterior.probability[0], [0, 1, 0])
@@ -78,15 +80,15 @@ def test_the_bound_of_a_deterministic_relation_is_its_best_island():
 
 def test_independent_variables_are_exact():
     tables = (table_of((0,), np.array([1.0, 3.0])), table_of((1,), np.array([2.0, 2.0, 4.0])))
-    found = run(TableMeanField(), FactorProblem((2, 3), tables))
+    found = run(TableMeanField(), FactorProblem((2, 3), tables), np.random.default_rng(0))
     assert_allclose(found.log_evidence, np.log(4 * 8))
     assert_allclose(found.posterior.probability[1], [0.25, 0.25, 0.5])
 
 
 def test_strong_coupling_breaks_the_symmetry_that_a_uniform_start_cannot():
     problem = ising(weight=2.0, field=(0.0,) * 4)
-    uniform = run(TableMeanField(n_starts=1), problem)
-    several = run(TableMeanField(n_starts=5), problem)
+    uniform = run(TableMeanField(n_starts=1), problem, np.random.default_rng(0))
+    several = run(TableMeanField(n_starts=5), problem, np.random.default_rng(0))
     assert_allclose(uniform.posterior.probability, 0.5)
     assert several.log_evidence > uniform.log_evidence + 1.0
     assert np.all(np.abs(np.array(several.posterior.probability) - 0.5) > 0.4)
@@ -95,7 +97,7 @@ def test_strong_coupling_breaks_the_symmetry_that_a_uniform_start_cannot():
 def test_contradictions_are_refused():
     tables = (table_of((0, 1), np.eye(2)), table_of((0, 1), 1.0 - np.eye(2)))
     with pytest.raises(NoPossibleState):
-        run(TableMeanField(), FactorProblem((2, 2), tables))
+        run(TableMeanField(), FactorProblem((2, 2), tables), np.random.default_rng(0))
 
 
 def test_the_bound_is_expected_log_density_plus_entropy():

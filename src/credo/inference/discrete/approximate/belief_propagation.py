@@ -12,9 +12,10 @@ the sum gives modes. On a forest the answer is exact after one sweep from the le
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from credo.inference.discrete.approximate.flat_problem import FlatProblem, NoPossibleState
@@ -27,7 +28,7 @@ from credo.inference.discrete.loops.messages import (
     empty_messages,
     sweep,
 )
-from credo.inference.engine.engine import Info
+from credo.inference.engine.engine import Account, Inference, Move, Settled
 from credo.numerics.array import Array
 
 __all__ = ["LoopyBeliefPropagation", "MessageState"]
@@ -39,15 +40,12 @@ class MessageState:
 
     Attributes
     ----------
-    flat
-        The problem as flat arrays.
     log_message
         Log messages from tables to variables, the largest entry of each zero.
     change
         Largest change of an entry in the last step.
     """
 
-    flat: FlatProblem
     log_message: Array
     change: float = float("inf")
 
@@ -86,6 +84,7 @@ class LoopyBeliefPropagation:
     max_steps: int = 500
 
     name = "belief_propagation"
+    is_random: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.semiring not in ("sum", "max"):
@@ -98,6 +97,11 @@ class LoopyBeliefPropagation:
                 f"damping must be from 0 to below 1; found {self.damping}. At 1 messages "
                 "would never move."
             )
+
+    @property
+    def stop(self) -> Settled:
+        """Messages have settled, or were sent too often."""
+        return Settled(self.tolerance, self.max_steps)
 
     @property
     def title(self) -> str:
@@ -114,12 +118,13 @@ class LoopyBeliefPropagation:
         """Return values for laws to check; names of methods stand for the first."""
         return (cls(), cls("max"))
 
-    def init(self, problem: FactorProblem) -> MessageState:
+    def init(self, problem: FactorProblem, rng: Generator) -> MessageState:
         """Return messages that say nothing."""
-        flat = FlatProblem.of(problem)
-        return MessageState(flat, empty_messages(flat.net))
+        return MessageState(empty_messages(FlatProblem.of(problem).net))
 
-    def step(self, problem: FactorProblem, state: MessageState) -> tuple[MessageState, Info]:
+    def step(
+        self, problem: FactorProblem, state: MessageState, rng: Generator
+    ) -> tuple[MessageState, Move]:
         """Visit all tables backward and forward.
 
         Raises
@@ -127,48 +132,46 @@ class LoopyBeliefPropagation:
         NoPossibleState
             If messages leave no state to some variable, which proves that there is none.
         """
-        flat = state.flat
+        flat = FlatProblem.of(problem)
         damping = 0.0 if flat.order.is_forest else self.damping
         message, change = sweep(
             flat.net, flat.order, state.log_message, self.semiring == "max", damping
         )
         if np.isnan(change):
             raise NoPossibleState
-        after = MessageState(flat, message, change)
-        return after, Info(self._objective(after), change)
+        after = MessageState(message, change)
+        return after, Move(self._objective(flat, after), change)
 
-    def posterior(
-        self, problem: FactorProblem, state: MessageState
-    ) -> tuple[TableMarginals | Assignment, float, str]:
+    def posterior(self, problem: FactorProblem, state: MessageState) -> Inference:
         """Return marginals and the Bethe log partition, or a mode of positive density."""
-        flat = state.flat
+        flat = FlatProblem.of(problem)
         if self.semiring == "max":
-            states = _best_reading(state)
+            states = _best_reading(flat, state)
             density = log_densities(flat.net, states[None])[0] + flat.log_scale
-            return Assignment(states, float(density)), float("nan"), "none"
+            account = Account(self.title, False, float("nan"), "unknown")
+            return Inference(Assignment(states, float(density)), account=account)
         marginals = flat.per_variable(beliefs(flat.net, state.log_message))
         log_partition = bethe_log_partition(flat.net, state.log_message) + flat.log_scale
         if flat.order.is_forest and state.change <= self.tolerance:
-            return TableMarginals(marginals), log_partition, "exact"
-        kind = "largest change of a message"
-        return TableMarginals(marginals, state.change, kind), log_partition, "bethe"
+            account = Account(self.title)
+            return Inference(TableMarginals(marginals), log_partition, "exact", account=account)
+        account = Account(self.title, False, state.change, "largest change of a message")
+        return Inference(TableMarginals(marginals), log_partition, "bethe", account=account)
 
-    def _objective(self, state: MessageState) -> float:
+    def _objective(self, flat: FlatProblem, state: MessageState) -> float:
         """Return the Bethe log partition, or the log density of the state read off."""
-        flat = state.flat
         if self.semiring == "sum":
             return bethe_log_partition(flat.net, state.log_message) + flat.log_scale
         states = decoded_states(flat.net, flat.order, state.log_message)
         return float(log_densities(flat.net, states[None])[0]) + flat.log_scale
 
 
-def _best_reading(state: MessageState) -> NDArray[np.intp]:
+def _best_reading(flat: FlatProblem, state: MessageState) -> NDArray[np.intp]:
     """Return the denser of two readings: table by table, and each variable by itself.
 
     The first is the mode on a forest even where there are ties. With loops both may be
     impossible; then any possible state is better.
     """
-    flat = state.flat
     joint = decoded_states(flat.net, flat.order, state.log_message)
     each = flat.per_variable(beliefs(flat.net, state.log_message))
     single = np.array([int(p.argmax()) for p in each], dtype=np.intp)

@@ -7,17 +7,19 @@ best is kept.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from credo.inference.discrete.approximate.flat_problem import FlatProblem
 from credo.inference.discrete.factor_problem import Assignment, FactorProblem
 from credo.inference.discrete.loops.flat_tables import log_densities
 from credo.inference.discrete.loops.states import mode_sweep
-from credo.inference.engine.engine import Info
+from credo.inference.engine.engine import Account, Inference, Move, Settled
 from credo.numerics.array import Array
 
 __all__ = ["IteratedConditionalModes", "ModeState"]
@@ -27,7 +29,6 @@ __all__ = ["IteratedConditionalModes", "ModeState"]
 class ModeState:
     """Joint states being improved, shape (n_starts, n_variables), and their log densities."""
 
-    flat: FlatProblem
     states: NDArray[np.intp]
     log_density: Array
 
@@ -40,8 +41,6 @@ class IteratedConditionalModes:
     ----------
     n_starts
         Random starts, of positive density.
-    seed
-        Seed of the starts.
     tolerance
         Number of changes in a sweep at which it has settled.
     max_steps
@@ -52,44 +51,57 @@ class IteratedConditionalModes:
     >>> from credo.inference.engine.engine import run
     >>> from credo.inference.discrete.factor_problem import table_of
     >>> pair = FactorProblem((2, 2), (table_of((0, 1), np.array([[0.4, 0.2], [0.3, 0.1]])),))
-    >>> run(IteratedConditionalModes(), pair).posterior.states
+    >>> run(IteratedConditionalModes(), pair, np.random.default_rng(0)).posterior.states
     array([0, 0])
     """
 
     n_starts: int = 10
-    seed: int = 0
     tolerance: float = 0.0
     max_steps: int = 1000
 
     name = "conditional_modes"
     title = "iterated conditional modes"
     answers = ("mode",)
+    is_random: ClassVar[bool] = True
+
+    @property
+    def stop(self) -> Settled:
+        """No variable would move, or there were too many sweeps."""
+        return Settled(self.tolerance, self.max_steps)
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
         """Return values for laws to check; names of methods stand for the first."""
         return (cls(),)
 
-    def init(self, problem: FactorProblem) -> ModeState:
+    def init(self, problem: FactorProblem, rng: Generator) -> ModeState:
         """Return random joint states."""
         flat = FlatProblem.of(problem)
-        states = flat.starts(self.n_starts, np.random.default_rng(self.seed))
-        return _state(flat, states)
+        return _state(flat, flat.starts(self.n_starts, rng))
 
-    def step(self, problem: FactorProblem, state: ModeState) -> tuple[ModeState, Info]:
-        """Let every variable of every start move once."""
-        states, n_moved = mode_sweep(state.flat.net, state.states)
-        after = _state(state.flat, states)
-        return after, Info(float(after.log_density.max()), float(n_moved))
+    def step(
+        self, problem: FactorProblem, state: ModeState, rng: Generator
+    ) -> tuple[ModeState, Move]:
+        """Let every variable of every start move once; report how many did."""
+        flat = FlatProblem.of(problem)
+        states, n_moved = mode_sweep(flat.net, state.states)
+        after = _state(flat, states)
+        return after, Move(float(after.log_density.max()), float(n_moved))
 
-    def posterior(
-        self, problem: FactorProblem, state: ModeState
-    ) -> tuple[Assignment, float, str]:
+    def joined(self, problem: FactorProblem, states: Sequence[ModeState]) -> ModeState:
+        """Return the starts of several chains together."""
+        return ModeState(
+            np.concatenate([state.states for state in states]),
+            np.concatenate([state.log_density for state in states]),
+        )
+
+    def posterior(self, problem: FactorProblem, state: ModeState) -> Inference:
         """Return the densest joint state found."""
         best = int(state.log_density.argmax())
         found = Assignment(state.states[best], float(state.log_density[best]))
-        return found, float("nan"), "none"
+        account = Account(self.title, False, float("nan"), "unknown")
+        return Inference(found, account=account)
 
 
 def _state(flat: FlatProblem, states: NDArray[np.intp]) -> ModeState:
-    return ModeState(flat, states, log_densities(flat.net, states) + flat.log_scale)
+    return ModeState(states, log_densities(flat.net, states) + flat.log_scale)

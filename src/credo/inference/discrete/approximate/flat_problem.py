@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.random import Generator
@@ -65,13 +66,10 @@ class FlatProblem:
         NoPossibleState
             If a table is zero everywhere, or the product of those about the same variables.
         """
-        tables = _absorbed(problem.n_states, problem.tables)
-        if any(not table.values.max(initial=0.0) > 0 for table in tables):
-            raise NoPossibleState
-        net = flat_tables(
-            problem.n_states, [t.scope for t in tables], [t.values for t in tables]
-        )
-        return cls(net, walk(net), float(sum(t.log_scale for t in tables)))
+        known = _FLAT.get(problem)
+        if known is None:
+            known = _FLAT[problem] = _flat(problem)
+        return known
 
     def per_variable(self, entries: Array) -> tuple[Array, ...]:
         """Return an array that has one entry per state of every variable, cut by variable."""
@@ -100,6 +98,18 @@ class FlatProblem:
             if change < 1e-6:
                 break
         return message
+
+
+_FLAT: WeakKeyDictionary[FactorProblem, FlatProblem] = WeakKeyDictionary()
+"""Flat forms of problems that are in use, so that states of engines need not hold them."""
+
+
+def _flat(problem: FactorProblem) -> FlatProblem:
+    tables = _absorbed(problem.n_states, problem.tables)
+    if any(not table.values.max(initial=0.0) > 0 for table in tables):
+        raise NoPossibleState
+    net = flat_tables(problem.n_states, [t.scope for t in tables], [t.values for t in tables])
+    return FlatProblem(net, walk(net), float(sum(t.log_scale for t in tables)))
 
 
 def _absorbed(n_states: Sequence[int], tables: Sequence[Table]) -> list[Table]:

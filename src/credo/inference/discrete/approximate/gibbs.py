@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -32,13 +32,14 @@ from credo.inference.discrete.loops.flat_tables import FlatTables, log_densities
 from credo.inference.discrete.loops.messages import beliefs
 from credo.inference.discrete.loops.states import conditional_probability, gibbs_sweeps
 from credo.inference.engine.block_means import BlockMeans
-from credo.inference.engine.engine import Info
+from credo.inference.engine.engine import Account, Inference, StandardError, Step
 from credo.numerics.array import Array
 from credo.numerics.warning import warn_user
 
 __all__ = [
     "GibbsMarginals",
     "GibbsState",
+    "GibbsStep",
     "ReducibleChainWarning",
     "TableGibbs",
     "gibbs_draws",
@@ -119,8 +120,6 @@ class GibbsMarginals(TableMarginals):
     r_hat
         Largest ratio, over all states, of the spread of a draw of any chain to that within one
         chain; near one if the chains agree, NaN for a single chain.
-    effective_draws
-        Fewest independent draws, over all states, that would have the same standard error.
     n_draws
         Sweeps kept, of all chains together.
     is_connected
@@ -131,7 +130,6 @@ class GibbsMarginals(TableMarginals):
 
     standard_error: tuple[Array, ...] = ()
     r_hat: float = float("nan")
-    effective_draws: float = float("nan")
     n_draws: int = 0
     is_connected: bool | None = None
     frozen: tuple[int, ...] = ()
@@ -143,8 +141,6 @@ class GibbsState:
 
     Attributes
     ----------
-    flat
-        The problem as flat arrays.
     states
         Joint state of each chain, shape (n_chains, n_variables).
     blocks
@@ -153,7 +149,6 @@ class GibbsState:
         Whether every possible joint state can be reached; None if that is not known.
     """
 
-    flat: FlatProblem
     states: NDArray[np.intp]
     blocks: BlockMeans
     is_connected: bool | None
@@ -182,6 +177,22 @@ class GibbsState:
 
 
 @dataclass(frozen=True)
+class GibbsStep(Step):
+    """A block of sweeps.
+
+    Attributes
+    ----------
+    standard_error
+        Largest standard error of a mean; infinite while there are few blocks.
+    n_draws
+        Sweeps of each chain that count so far.
+    """
+
+    standard_error: float
+    n_draws: int
+
+
+@dataclass(frozen=True)
 class TableGibbs:
     """Draw until the largest standard error of a marginal is within the tolerance.
 
@@ -196,8 +207,6 @@ class TableGibbs:
     scan
         "systematic": the variables take turns, and conditional probabilities are averaged;
         "random": each update picks its variable at random, and states are averaged.
-    seed
-        Seed of the chains.
     tolerance
         Standard error at which enough has been drawn.
 
@@ -206,21 +215,21 @@ class TableGibbs:
     >>> from credo.inference.engine.engine import run
     >>> from credo.inference.discrete.factor_problem import table_of
     >>> pair = FactorProblem((2, 2), (table_of((0, 1), np.array([[0.4, 0.2], [0.3, 0.1]])),))
-    >>> found = run(TableGibbs(tolerance=0.01), pair).posterior
-    >>> bool(abs(found.probability[0][0] - 0.6) < 4 * found.error), found.is_connected
-    (True, True)
+    >>> found = run(TableGibbs(tolerance=0.01), pair, np.random.default_rng(0))
+    >>> bool(abs(found.posterior.probability[0][0] - 0.6) < 4 * found.error)
+    True
     """
 
     n_chains: int = 4
     n_draws: int = 4000
     burn_in: int = 200
     scan: Literal["systematic", "random"] = "systematic"
-    seed: int = 0
     tolerance: float = 0.01
 
     name = "gibbs"
     title = "Gibbs sampling"
     answers = ("marginals",)
+    is_random: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.n_chains < 1 or self.n_draws < FEWEST_BLOCKS or self.burn_in < 0:
@@ -236,9 +245,9 @@ class TableGibbs:
             )
 
     @property
-    def max_steps(self) -> int:
-        """Number of blocks."""
-        return -(-self.n_draws // self.block_size)
+    def stop(self) -> StandardError:
+        """The standard error is small enough, or all draws are taken."""
+        return StandardError(self.tolerance, self.n_draws)
 
     @property
     def block_size(self) -> int:
@@ -250,29 +259,29 @@ class TableGibbs:
         """Return values for laws to check; names of methods stand for the first."""
         return (cls(), cls(scan="random"))
 
-    def init(self, problem: FactorProblem) -> GibbsState:
+    def init(self, problem: FactorProblem, rng: Generator) -> GibbsState:
         """Return the chains after their burn-in, from random possible starts."""
         flat = FlatProblem.of(problem)
-        rng = np.random.default_rng([self.seed, 0])
         states = flat.starts(self.n_chains, rng)
         if self.burn_in:
             states, _ = gibbs_sweeps(flat.net, states, self.burn_in, self._is_random, rng)
         blocks = BlockMeans.empty((self.n_chains, int(flat.net.state_start[-1])))
-        return GibbsState(flat, states, blocks, is_connected(flat.net))
+        return GibbsState(states, blocks, is_connected(flat.net))
 
-    def step(self, problem: FactorProblem, state: GibbsState) -> tuple[GibbsState, Info]:
+    def step(
+        self, problem: FactorProblem, state: GibbsState, rng: Generator
+    ) -> tuple[GibbsState, GibbsStep]:
         """Draw one block; report the mean log density and the largest standard error."""
-        flat, rng = state.flat, np.random.default_rng([self.seed, 1 + state.blocks.n_blocks])
+        flat = FlatProblem.of(problem)
         states, block = gibbs_sweeps(
             flat.net, state.states, self.block_size, self._is_random, rng
         )
         after = replace(state, states=states, blocks=state.blocks.with_block(block))
         log_density = float(log_densities(flat.net, states).mean()) + flat.log_scale
-        return after, Info(log_density, float(after.standard_error.max()))
+        n_draws = after.blocks.n_blocks * self.block_size
+        return after, GibbsStep(log_density, float(after.standard_error.max()), n_draws)
 
-    def posterior(
-        self, problem: FactorProblem, state: GibbsState
-    ) -> tuple[GibbsMarginals, float, str]:
+    def posterior(self, problem: FactorProblem, state: GibbsState) -> Inference:
         """Return the marginals; the error is infinite if chains cannot reach everything.
 
         Warns
@@ -280,7 +289,8 @@ class TableGibbs:
         ReducibleChainWarning
             If there are joint states that no chain from elsewhere can reach, or it looks so.
         """
-        frozen = _frozen(state)
+        flat = FlatProblem.of(problem)
+        frozen = _frozen(flat, state)
         is_parted = state.is_connected is False or bool(frozen)
         if is_parted:
             _warn(state, frozen)
@@ -288,17 +298,17 @@ class TableGibbs:
         mean = state.blocks.mean.mean(axis=0)
         n_draws = state.blocks.n_blocks * self.block_size * len(state.states)
         found = GibbsMarginals(
-            state.flat.per_variable(mean),
-            float("inf") if is_parted else float(error.max()),
-            "largest standard error",
-            standard_error=state.flat.per_variable(error),
+            flat.per_variable(mean),
+            standard_error=flat.per_variable(error),
             r_hat=state.r_hat,
-            effective_draws=_effective_draws(mean, error, n_draws),
             n_draws=n_draws,
             is_connected=state.is_connected,
             frozen=frozen,
         )
-        return found, float("nan"), "none"
+        largest = float("inf") if is_parted else float(error.max())
+        effective = _effective_draws(mean, error, n_draws)
+        account = Account(self.title, False, largest, "largest standard error", effective)
+        return Inference(found, account=account)
 
     @property
     def _is_random(self) -> bool:
@@ -312,9 +322,8 @@ def _effective_draws(mean: Array, error: Array, n_draws: int) -> float:
     return float(draws.min())
 
 
-def _frozen(state: GibbsState) -> tuple[int, ...]:
+def _frozen(flat: FlatProblem, state: GibbsState) -> tuple[int, ...]:
     """Return the variables that never could move although another state looks likely."""
-    flat = state.flat
     if state.is_connected:
         return ()
     mean = state.blocks.mean
@@ -323,16 +332,16 @@ def _frozen(state: GibbsState) -> tuple[int, ...]:
     may_be = (beliefs(flat.net, flat.messages()) > LIKELY) | (mean.max(axis=0) > LIKELY)
     n_likely = np.add.reduceat(may_be.astype(np.intp), flat.net.state_start[:-1])
     still = np.flatnonzero(is_still & (n_likely > 1)).tolist()
-    return tuple(i for i in still if _is_held(state, i))
+    return tuple(i for i in still if _is_held(flat, state, i))
 
 
-def _is_held(state: GibbsState, variable: int) -> bool:
+def _is_held(flat: FlatProblem, state: GibbsState, variable: int) -> bool:
     """Return whether in every chain the others leave a variable only the state it is in.
 
     A state that is merely unlikely is never drawn either, but can be.
     """
     return all(
-        np.count_nonzero(conditional_probability(state.flat.net, variable, row)) == 1
+        np.count_nonzero(conditional_probability(flat.net, variable, row)) == 1
         for row in state.states
     )
 

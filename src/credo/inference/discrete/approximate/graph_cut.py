@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from credo.inference.discrete.approximate.flat_problem import NoPossibleState
@@ -21,7 +23,7 @@ from credo.inference.discrete.factor_problem import (
     Table,
     table_of,
 )
-from credo.inference.engine.engine import Info
+from credo.inference.engine.engine import Account, Inference, Move, Settled
 from credo.inference.engine.error import NotSubmodular
 from credo.numerics.array import Array
 from credo.numerics.example import Example
@@ -66,19 +68,22 @@ def graph_cut(problem: FactorProblem) -> Assignment:
     log_density = float(problem.log_density(states[None])[0])
     if log_density == -np.inf:
         raise NoPossibleState
-    return Assignment(states, log_density, 0.0, "exact")
+    return Assignment(states, log_density)
 
 
 @dataclass(frozen=True)
 class GraphCut:
     """The minimum cut as an engine: it ends with its first step."""
 
-    tolerance: float = 0.0
-    max_steps: int = 1
-
     name = "max_flow"
     title = "max-flow"
     answers = ("mode",)
+    is_random: ClassVar[bool] = False
+
+    @property
+    def stop(self) -> Settled:
+        """One step, which changes nothing."""
+        return Settled(0.0, 1)
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
@@ -87,19 +92,19 @@ class GraphCut:
         problem = FactorProblem((2, 2), (agree, table_of((0,), np.array([0.3, 0.7]))))
         return (Example(cls(), problem=problem),)
 
-    def init(self, problem: FactorProblem) -> Assignment:
+    def init(self, problem: FactorProblem, rng: Generator) -> Assignment:
         """Return the most probable joint state."""
         return graph_cut(problem)
 
-    def step(self, problem: FactorProblem, state: Assignment) -> tuple[Assignment, Info]:
+    def step(
+        self, problem: FactorProblem, state: Assignment, rng: Generator
+    ) -> tuple[Assignment, Move]:
         """Return the same state, which nothing improves."""
-        return state, Info(state.log_density, 0.0)
+        return state, Move(state.log_density, 0.0)
 
-    def posterior(
-        self, problem: FactorProblem, state: Assignment
-    ) -> tuple[Assignment, float, str]:
+    def posterior(self, problem: FactorProblem, state: Assignment) -> Inference:
         """Return the most probable joint state."""
-        return state, float("nan"), "none"
+        return Inference(state, account=Account(self.title))
 
 
 @dataclass(frozen=True)

@@ -8,19 +8,23 @@ equal. Draws are independent, so zeros in tables cannot trap them as they can a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Self
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from credo.inference.discrete.approximate.flat_problem import FlatProblem
 from credo.inference.discrete.factor_problem import FactorProblem, TableMarginals
 from credo.inference.discrete.loops.flat_tables import log_densities
 from credo.inference.discrete.loops.states import guided_draws
-from credo.inference.engine.engine import Info
+from credo.inference.engine.engine import Account, Inference, StandardError, WeightStep
 from credo.inference.engine.weighted_draws import ZeroWeights
-from credo.numerics.array import Array
+from credo.numerics.array import Array, as_float
 
 __all__ = ["ImportanceMarginals", "ImportanceState", "TableImportance"]
 
@@ -33,8 +37,6 @@ class ImportanceMarginals(TableMarginals):
     ----------
     standard_error
         Monte Carlo standard error of each probability, one vector per variable.
-    effective_draws
-        Number of equally weighted draws that would be worth as much.
     n_draws
         Draws in all.
     log_partition_error
@@ -42,7 +44,6 @@ class ImportanceMarginals(TableMarginals):
     """
 
     standard_error: tuple[Array, ...] = ()
-    effective_draws: float = float("nan")
     n_draws: int = 0
     log_partition_error: float = float("nan")
 
@@ -53,10 +54,10 @@ class ImportanceState:
 
     Attributes
     ----------
-    flat
-        The problem as flat arrays.
     log_message
         Messages that guide the draws.
+    is_free
+        Whether a variable has several states left, for each state of every variable.
     n_draws
         Draws so far.
     log_unit
@@ -67,8 +68,8 @@ class ImportanceState:
         The same over draws in each state of every variable.
     """
 
-    flat: FlatProblem
     log_message: Array
+    is_free: NDArray[np.bool_]
     n_draws: int
     log_unit: float
     total: float
@@ -93,8 +94,7 @@ class ImportanceState:
         p = self.probability
         squares = self.state_squares * (1 - 2 * p) + p**2 * self.squares
         variance = np.maximum(squares, 0.0) / self.total**2 + self.effective_draws**-2.0
-        is_free = np.repeat(self.flat.net.n_states > 1, self.flat.net.n_states)
-        return np.sqrt(np.where(is_free, variance, 0.0))
+        return np.sqrt(np.where(self.is_free, variance, 0.0))
 
     @property
     def effective_draws(self) -> float:
@@ -102,30 +102,43 @@ class ImportanceState:
         return self.total**2 / self.squares if self.squares else 0.0
 
     @property
-    def log_partition(self) -> float:
+    def log_mean_weight(self) -> float:
         """Log of the mean weight; minus infinity before any draw counts."""
         if not self.total:
             return float("-inf")
-        return float(np.log(self.total / self.n_draws)) + self.log_unit + self.flat.log_scale
+        return float(np.log(self.total / self.n_draws)) + self.log_unit
 
     def with_draws(self, log_weight: Array, cell: NDArray[np.intp]) -> ImportanceState:
         """Return the sums with more draws; ``cell`` has one state per draw and variable."""
-        unit = max(self.log_unit, float(log_weight.max()))
+        unit = float(log_weight.max())
         weight = np.exp(log_weight - unit) if unit > -np.inf else np.zeros(len(log_weight))
-        kept = float(np.exp(self.log_unit - unit)) if self.total else 0.0
         n_entries = len(self.state_total)
         each = np.repeat(weight, cell.shape[1])
-        counted = np.bincount(cell.ravel(), weights=each, minlength=n_entries)
-        squared = np.bincount(cell.ravel(), weights=each**2, minlength=n_entries)
-        return ImportanceState(
-            self.flat,
-            self.log_message,
-            self.n_draws + len(weight),
-            unit,
-            self.total * kept + float(weight.sum()),
-            self.squares * kept**2 + float((weight**2).sum()),
-            self.state_total * kept + counted,
-            self.state_squares * kept**2 + squared,
+        drawn = replace(
+            self,
+            n_draws=len(weight),
+            log_unit=unit,
+            total=float(weight.sum()),
+            squares=float((weight**2).sum()),
+            state_total=as_float(np.bincount(cell.ravel(), each, n_entries)),
+            state_squares=as_float(np.bincount(cell.ravel(), each**2, n_entries)),
+        )
+        return self + drawn
+
+    def __add__(self, other: ImportanceState) -> ImportanceState:
+        """Return the sums over the draws of both."""
+        unit = max(self.log_unit, other.log_unit)
+        a, b = (
+            float(np.exp(part.log_unit - unit)) if part.total else 0.0 for part in (self, other)
+        )
+        return replace(
+            self,
+            n_draws=self.n_draws + other.n_draws,
+            log_unit=unit,
+            total=self.total * a + other.total * b,
+            squares=self.squares * a**2 + other.squares * b**2,
+            state_total=self.state_total * a + other.state_total * b,
+            state_squares=self.state_squares * a**2 + other.state_squares * b**2,
         )
 
 
@@ -141,8 +154,6 @@ class TableImportance:
         Draws per step.
     n_sweeps
         Most sweeps of messages before the first draw.
-    seed
-        Seed of the draws.
     tolerance
         Standard error at which enough has been drawn.
 
@@ -151,44 +162,45 @@ class TableImportance:
     >>> from credo.inference.engine.engine import run
     >>> from credo.inference.discrete.factor_problem import table_of
     >>> pair = FactorProblem((2, 2), (table_of((0, 1), np.array([[4.0, 2.0], [3.0, 1.0]])),))
-    >>> found = run(TableImportance(), pair)
-    >>> round(float(np.exp(found.log_evidence)), 6), found.posterior.effective_draws
+    >>> found = run(TableImportance(), pair, np.random.default_rng(0))
+    >>> round(float(np.exp(found.log_evidence)), 6), found.effective_draws
     (10.0, 10000.0)
     """
 
     n_draws: int = 100_000
     block_size: int = 1000
     n_sweeps: int = 50
-    seed: int = 0
     tolerance: float = 0.005
 
     name = "importance"
     title = "importance sampling guided by messages"
     answers = ("marginals", "total")
+    is_random: ClassVar[bool] = True
 
     @property
-    def max_steps(self) -> int:
-        """Number of blocks."""
-        return -(-self.n_draws // self.block_size)
+    def stop(self) -> StandardError:
+        """The standard error is small enough, or all draws are taken."""
+        return StandardError(self.tolerance, self.n_draws)
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
         """Return values for laws to check; names of methods stand for the first."""
         return (cls(),)
 
-    def init(self, problem: FactorProblem) -> ImportanceState:
+    def init(self, problem: FactorProblem, rng: Generator) -> ImportanceState:
         """Return no draws, and the messages that will guide them."""
         flat = FlatProblem.of(problem)
         nothing = np.zeros(int(flat.net.state_start[-1]))
         message = flat.messages(self.n_sweeps)
-        return ImportanceState(flat, message, 0, float("-inf"), 0.0, 0.0, nothing, nothing)
+        is_free = np.repeat(flat.net.n_states > 1, flat.net.n_states)
+        sums = (0, float("-inf"), 0.0, 0.0, nothing, nothing)
+        return ImportanceState(message, is_free, *sums)
 
     def step(
-        self, problem: FactorProblem, state: ImportanceState
-    ) -> tuple[ImportanceState, Info]:
+        self, problem: FactorProblem, state: ImportanceState, rng: Generator
+    ) -> tuple[ImportanceState, WeightStep]:
         """Draw one more block; report the log partition and the largest standard error."""
-        flat = state.flat
-        rng = np.random.default_rng([self.seed, state.n_draws])
+        flat = FlatProblem.of(problem)
         states, log_prob = guided_draws(
             flat.net, flat.order, state.log_message, self.block_size, rng
         )
@@ -197,11 +209,17 @@ class TableImportance:
         log_weight[is_whole] = log_densities(flat.net, states[is_whole]) - log_prob[is_whole]
         cell = states + flat.net.state_start[:-1]
         after = state.with_draws(log_weight, np.asarray(cell, dtype=np.intp))
-        return after, Info(after.log_partition, float(after.standard_error.max()))
+        error = float(after.standard_error.max())
+        log_partition = after.log_mean_weight + flat.log_scale
+        return after, WeightStep(log_partition, error, after.n_draws, after.effective_draws)
 
-    def posterior(
-        self, problem: FactorProblem, state: ImportanceState
-    ) -> tuple[ImportanceMarginals, float, str]:
+    def joined(
+        self, problem: FactorProblem, states: Sequence[ImportanceState]
+    ) -> ImportanceState:
+        """Return the sums over the draws of several chains."""
+        return reduce(add, states)
+
+    def posterior(self, problem: FactorProblem, state: ImportanceState) -> Inference:
         """Return the marginals and the log partition.
 
         Raises
@@ -211,15 +229,15 @@ class TableImportance:
         """
         if not state.total:
             raise ZeroWeights(state.n_draws)
-        error = state.standard_error
+        flat, error = FlatProblem.of(problem), state.standard_error
         spread = max(state.n_draws / state.effective_draws - 1.0, 0.0)
         found = ImportanceMarginals(
-            state.flat.per_variable(state.probability),
-            float(error.max()),
-            "largest standard error",
-            standard_error=state.flat.per_variable(error),
-            effective_draws=state.effective_draws,
+            flat.per_variable(state.probability),
+            standard_error=flat.per_variable(error),
             n_draws=state.n_draws,
             log_partition_error=float(np.sqrt(spread / max(state.n_draws - 1, 1))),
         )
-        return found, state.log_partition, "importance"
+        largest, worth = float(error.max()), state.effective_draws
+        account = Account(self.title, False, largest, "largest standard error", worth)
+        log_partition = state.log_mean_weight + flat.log_scale
+        return Inference(found, log_partition, "importance", account=account)

@@ -15,18 +15,20 @@ Sweeps and bounds are compiled loops; numba loads on the first call, never at im
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.random import Generator
 
 from credo.inference.discrete.approximate.flat_problem import FlatProblem
 from credo.inference.discrete.factor_problem import FactorProblem, TableMarginals
 from credo.inference.discrete.loops.flat_tables import FlatTables
 from credo.inference.discrete.loops.messages import beliefs
-from credo.inference.engine.engine import Info
+from credo.inference.engine.engine import Account, Inference, Move, Settled
 from credo.numerics.array import Array
 
 __all__ = ["MeanFieldState", "TableMeanField", "mean_field_bound", "mean_field_sweep"]
@@ -41,8 +43,6 @@ class MeanFieldState:
 
     Attributes
     ----------
-    flat
-        The problem as flat arrays.
     probability
         One entry per start and per state of every variable.
     bound
@@ -51,7 +51,6 @@ class MeanFieldState:
         Largest change of a marginal of any start in the last step.
     """
 
-    flat: FlatProblem
     probability: Array
     bound: Array
     change: float = float("inf")
@@ -66,8 +65,6 @@ class TableMeanField:
     n_starts
         Starts: the uniform one and random ones, or where there are zeros random joint states of
         positive density.
-    seed
-        Seed of the random starts.
     tolerance
         Largest change of a marginal at which they have settled.
     max_steps
@@ -78,42 +75,56 @@ class TableMeanField:
     >>> from credo.inference.engine.engine import run
     >>> from credo.inference.discrete.factor_problem import table_of
     >>> pair = FactorProblem((2, 2), (table_of((0, 1), np.array([[0.4, 0.2], [0.3, 0.1]])),))
-    >>> found = run(TableMeanField(), pair)
+    >>> found = run(TableMeanField(), pair, np.random.default_rng(0))
     >>> found.evidence_method, -0.01 < found.log_evidence < 0.0
     ('bound', True)
     """
 
     n_starts: int = 4
-    seed: int = 0
     tolerance: float = 1e-8
     max_steps: int = 1000
 
     name = "mean_field"
     title = "mean field"
     answers = ("marginals", "bound")
+    is_random: ClassVar[bool] = True
+
+    @property
+    def stop(self) -> Settled:
+        """Marginals have settled, or there were too many sweeps."""
+        return Settled(self.tolerance, self.max_steps)
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
         """Return values for laws to check; names of methods stand for the first."""
         return (cls(),)
 
-    def init(self, problem: FactorProblem) -> MeanFieldState:
+    def init(self, problem: FactorProblem, rng: Generator) -> MeanFieldState:
         """Return the starts."""
         flat = FlatProblem.of(problem)
-        probability = _points(flat, self) if flat.net.has_zeros else _spread(flat, self)
-        return MeanFieldState(flat, probability, _bounds(flat, probability))
+        starts = _points if flat.net.has_zeros else _spread
+        probability = starts(flat, self.n_starts, rng)
+        return MeanFieldState(probability, _bounds(flat, probability))
 
     def step(
-        self, problem: FactorProblem, state: MeanFieldState
-    ) -> tuple[MeanFieldState, Info]:
+        self, problem: FactorProblem, state: MeanFieldState, rng: Generator
+    ) -> tuple[MeanFieldState, Move]:
         """Update every marginal of every start once."""
-        flat = state.flat
+        flat = FlatProblem.of(problem)
         moved = [mean_field_sweep(flat.net, row) for row in state.probability]
         probability = np.stack([row for row, _ in moved])
         bound = _bounds(flat, probability)
         change = max(change for _, change in moved)
-        return MeanFieldState(flat, probability, bound, change), Info(
-            float(bound.max()), change
+        return MeanFieldState(probability, bound, change), Move(float(bound.max()), change)
+
+    def joined(
+        self, problem: FactorProblem, states: Sequence[MeanFieldState]
+    ) -> MeanFieldState:
+        """Return the starts of several chains together."""
+        return MeanFieldState(
+            np.concatenate([state.probability for state in states]),
+            np.concatenate([state.bound for state in states]),
+            max(state.change for state in states),
         )
 
     def caution(self, problem: FactorProblem, found: TableMarginals) -> str:
@@ -133,34 +144,28 @@ class TableMeanField:
             "or importance sampling."
         )
 
-    def posterior(
-        self, problem: FactorProblem, state: MeanFieldState
-    ) -> tuple[TableMarginals, float, str]:
+    def posterior(self, problem: FactorProblem, state: MeanFieldState) -> Inference:
         """Return the marginals of the start with the best bound, and that bound."""
         best = int(state.bound.argmax())
-        marginals = state.flat.per_variable(state.probability[best])
-        kind = "largest change of a marginal"
-        return (
-            TableMarginals(marginals, state.change, kind),
-            float(state.bound[best]),
-            "bound",
-        )
+        marginals = FlatProblem.of(problem).per_variable(state.probability[best])
+        account = Account(self.title, False, state.change, "largest change of a marginal")
+        bound = float(state.bound[best])
+        return Inference(TableMarginals(marginals), bound, "bound", account=account)
 
 
-def _spread(flat: FlatProblem, engine: TableMeanField) -> Array:
+def _spread(flat: FlatProblem, n_starts: int, rng: Generator) -> Array:
     """Return the uniform start and random ones around it."""
-    rng = np.random.default_rng(engine.seed)
     net = flat.net
-    weight = rng.standard_exponential((engine.n_starts, int(net.state_start[-1])))
+    weight = rng.standard_exponential((n_starts, int(net.state_start[-1])))
     weight[0] = 1.0
     total = np.add.reduceat(weight, net.state_start[:-1], axis=1)
     return np.asarray(weight / np.repeat(total, net.n_states, axis=1))
 
 
-def _points(flat: FlatProblem, engine: TableMeanField) -> Array:
+def _points(flat: FlatProblem, n_starts: int, rng: Generator) -> Array:
     """Return starts that are each certain of one joint state."""
-    states = flat.starts(engine.n_starts, np.random.default_rng(engine.seed))
-    probability = np.zeros((engine.n_starts, int(flat.net.state_start[-1])))
+    states = flat.starts(n_starts, rng)
+    probability = np.zeros((n_starts, int(flat.net.state_start[-1])))
     np.put_along_axis(probability, states + flat.net.state_start[:-1], 1.0, axis=1)
     return probability
 

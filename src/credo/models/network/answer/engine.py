@@ -28,13 +28,13 @@ from credo.inference.discrete.exact.plan import Question
 from credo.inference.discrete.exact_inference import TableInference
 from credo.inference.discrete.factor_problem import FactorProblem
 from credo.inference.discrete.findings import MISSING, Findings
-from credo.inference.engine.engine import ConvergenceWarning, run
+from credo.inference.engine.engine import Account, ConvergenceWarning, run
 from credo.inference.engine.error import (
     AnswerTooLarge,
     InferenceTooLarge,
     NoExactAnswer,
 )
-from credo.inference.engine.method import Account, Method, engine_of, warn_approximate
+from credo.inference.engine.method import Method, engine_of, warn_approximate
 from credo.inference.engine.weighted_draws import DrawAccount, WeightedDraws, ZeroWeights
 from credo.inference.hybrid.likelihood_weighting import ConditionalProblem, LikelihoodWeighting
 from credo.models.network.value.limits import Limits
@@ -187,7 +187,8 @@ class RowDraws:
     nodes
         Conditional distributions by name.
     engine
-        Settings of the draws; their seed is fixed, so that equal rows have equal answers.
+        Settings of the draws. Random numbers belong to what a row knows, so that equal rows
+        have equal answers and others independent ones.
     """
 
     nodes: dict[str, Conditional]
@@ -208,7 +209,7 @@ class RowDraws:
 
         None if no draw agrees with what is known.
         """
-        return self._run(self._problem(row, keep))
+        return self._run(self._problem(row, keep), row.stream())
 
     def picked(
         self, row: Findings[str], n: int, rng: Generator
@@ -221,7 +222,7 @@ class RowDraws:
         problem = self._problem(row, None)
         if not problem.given and not problem.likelihood:
             return problem.draw(n, rng).columns, 0.0
-        draws = self._run(problem)
+        draws = self._run(problem, rng)
         if draws is None:
             return None
         if draws.effective_draws < n:
@@ -247,14 +248,14 @@ class RowDraws:
         names = [*given, *values, *likelihood, *(self.nodes if keep is None else keep)]
         return ConditionalProblem(self.relevant(names), {**given, **values}, likelihood, keep)
 
-    def _run(self, problem: ConditionalProblem) -> WeightedDraws | None:
+    def _run(self, problem: ConditionalProblem, rng: Generator) -> WeightedDraws | None:
         _check_weighable(problem)
         if not problem.given and not problem.likelihood and not problem.keep:
             return WeightedDraws({}, np.zeros(self.engine.n_draws))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             try:
-                found: WeightedDraws = run(self.engine, problem).posterior
+                found: WeightedDraws = run(self.engine, problem, rng).posterior
             except ZeroWeights:
                 return None
         return found
@@ -296,8 +297,7 @@ class DrawEngine:
     """The questions of a Bayesian network of any nodes, answered by weighted draws.
 
     The error that comes with an answer is a standard error: of a probability, or of the mean of
-    a real variable in units of its standard deviation. Draws have a fixed seed, so the same
-    question has the same answer.
+    a real variable in units of its standard deviation. The same question has the same answer.
 
     Attributes
     ----------

@@ -20,8 +20,9 @@ from credo.graphs.variable import Variable
 from credo.inference.discrete.auto import require_joint
 from credo.inference.discrete.conflict import smallest_conflict
 from credo.inference.discrete.findings import MISSING, Findings, FindingsGroup
+from credo.inference.engine.engine import Account
 from credo.inference.engine.error import NoExactAnswer
-from credo.inference.engine.method import Account, Method, engine_for
+from credo.inference.engine.method import Method, engine_for
 from credo.inference.hybrid.gaussian_network import GaussianNetwork, is_linear_gaussian
 from credo.inference.hybrid.likelihood_weighting import ConditionalProblem
 from credo.inference.hybrid.real_posterior import HybridPosterior

@@ -23,7 +23,7 @@ from credo.distributions.mixture import Mixture
 from credo.distributions.normal import Normal
 from credo.graphs.variable import Variable, object_array
 from credo.inference.discrete.findings import Findings
-from credo.inference.engine.method import Account
+from credo.inference.engine.engine import Account
 from credo.numerics.array import Array
 from credo.numerics.memory import bytes_text
 
