@@ -31,10 +31,9 @@ from credo.evaluation.classes.confusion import Confusion
 from credo.evaluation.decision_report import DecisionReport, judge_decisions
 from credo.evaluation.order_test import stated_p
 from credo.evaluation.traps import imbalance, row_order, seen_rows
+from credo.features.additive import LinearBasis, SplineBasis
 from credo.features.continued import ContinuedBasis
-from credo.features.linear import LinearBasis
 from credo.features.radial import RadialBasis
-from credo.features.spline import SplineBasis
 from credo.inference.engine.engine import ConvergenceWarning
 from credo.models.baseline.baseline_classifier import BaselineClassifier
 from credo.models.ensemble.stack import Stack

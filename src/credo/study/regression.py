@@ -23,12 +23,11 @@ from credo.data.table.table_input import named_inputs
 from credo.data.table.target import Target
 from credo.distributions.estimate import Estimate
 from credo.distributions.predictive import Predictive
+from credo.features.additive import LinearBasis, SplineBasis
 from credo.features.basis import Basis
 from credo.features.continued import ContinuedBasis
-from credo.features.linear import LinearBasis
 from credo.features.polynomial import PolynomialBasis
 from credo.features.radial import RadialBasis
-from credo.features.spline import SplineBasis
 from credo.inference.engine.stacking import hopeless_models
 from credo.models.ensemble.average import ModelAverage
 from credo.models.gaps.gap_average import (
