@@ -21,7 +21,7 @@ from credo.evaluation.comparison.comparison import Comparison
 from credo.inference.engine.engine import ConvergenceWarning
 from credo.models.gaps.gap_average import held_out_completion
 from credo.models.gaps.row_completion import learned_completion
-from credo.numerics.missing import has_missing
+from credo.numerics.array import has_missing
 from credo.numerics.parallel.threads import threads_for
 from credo.study.candidates.candidate import CLASS_MEANINGS, MEANINGS
 from credo.study.candidates.slate import spelled

@@ -29,9 +29,9 @@ from credo.inference.engine.engine import ConvergenceWarning
 from credo.inference.latent.expectation_maximization import ExpectationMaximization
 from credo.inference.latent.latent_class import IncompleteRows
 from credo.models.generative.class_setting import ClassConditionalSetting
-from credo.numerics.array import Array
+from credo.numerics.array import Array, has_missing
 from credo.numerics.form import SMALLEST, Form
-from credo.numerics.missing import has_missing, missing_patterns
+from credo.numerics.missing import missing_patterns
 from credo.numerics.row_hash import hashed_sample, hashed_uniform, repeat_count, row_hash
 
 __all__ = [
