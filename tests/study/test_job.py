@@ -10,7 +10,6 @@ from credo.data.sets.embedded_table import load_set
 from credo.data.table.columns import TableSchema
 from credo.data.table.preparation import TablePreparation
 from credo.data.table.table import as_table
-from credo.data.table.table_input import named_inputs
 from credo.inference.engine.model_evidence import model_posterior
 from credo.study.job import MIN_ROWS, fit_table
 from credo.study.result.result import FitSettings
@@ -26,7 +25,7 @@ def inputs_of(table, train, rows):
     checked = as_table(table)
     schema = TableSchema.of(checked, leave_out=("outcome",))
     preparation = TablePreparation.learn(checked.rows(train), "outcome", schema)
-    return named_inputs(preparation.prepare(checked.rows(rows)))
+    return preparation.prepare(checked.rows(rows)).frame
 
 
 def test_probabilities_are_the_model_posterior_of_the_evidences(result):

@@ -22,7 +22,6 @@ from credo.data.error import TableError
 from credo.data.table.column_name import quoted
 from credo.data.table.loss_file import read_losses
 from credo.data.table.preparation import PreparedTable, TablePreparation
-from credo.data.table.table_input import named_inputs
 from credo.data.table.target import Target
 from credo.decisions.loss_matrix import LossMatrix
 from credo.distributions.categorical import Categorical
@@ -204,7 +203,7 @@ class _Classification:
         slate = self.slate(complete, y, preparation).only(settings.models)
         held = held_out_completion(completion, prepared.X, preparation.level_places)
         n_folds, _ = _folds(y, settings.n_folds)
-        inputs = named_inputs(prepared)
+        inputs = prepared.frame
         stack, _ = _stacked(slate, held, inputs, y, n_folds, settings.seed)
         kept = _kept(stack, stack.estimators_)
         return TableClassification.unscored(preparation, prepared, completion, 0, stack=kept)
@@ -415,7 +414,7 @@ def _relearned(
     y: NDArray[Any],
 ) -> Stack:
     """Return a stack of the same weights, whose members have learned from other rows."""
-    X, kinds = named_inputs(prepared), bayes_kinds(preparation)
+    X, kinds = prepared.frame, bayes_kinds(preparation)
     members = [_over_gaps(_of_kinds(model, kinds), completion) for _, model in stack.estimators]
     again = _kept(stack, members)
     fitted = side_by_side(lambda member: member.fit(X, y), again.estimators_)

@@ -14,7 +14,6 @@ from credo.data.table.column_name import quoted
 from credo.data.table.columns import TableSchema
 from credo.data.table.preparation import PreparedTable, TablePreparation
 from credo.data.table.table import as_table
-from credo.data.table.table_input import named_inputs
 from credo.data.table.target import Target, Task, prepare_target
 from credo.evaluation.comparison.compare import compare
 from credo.evaluation.comparison.comparison import Comparison
@@ -85,7 +84,7 @@ def compare_table(
     with threads_for(0), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = compare(
-            compared, named_inputs(prepared), wanted.y, cv=_n_folds(wanted), random_state=seed
+            compared, prepared.frame, wanted.y, cv=_n_folds(wanted), random_state=seed
         )
     said = wanted.notes + preparation.notes + notes
     return TableComparison(found, table.name, wanted.name, len(schema.used), said)

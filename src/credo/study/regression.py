@@ -19,7 +19,6 @@ from sklearn.base import clone
 
 from credo.data.error import TableError
 from credo.data.table.preparation import PreparedTable, TablePreparation
-from credo.data.table.table_input import named_inputs
 from credo.data.table.target import Target
 from credo.distributions.estimate import Estimate
 from credo.distributions.predictive import Predictive
@@ -329,7 +328,7 @@ def learned_average(
 ) -> ModelAverage:
     """Return candidates learned from rows with gaps, weighed by their evidence."""
     rows = completion.training(prepared.X, y)
-    inputs, outcome = named_inputs(prepared._replace(X=rows.X)), y[rows.row]
+    inputs, outcome = prepared._replace(X=rows.X).frame, y[rows.row]
 
     def fitted(candidate: tuple[str, LinearRegression]) -> LinearRegression:
         model: LinearRegression = clone(candidate[1])
@@ -376,7 +375,7 @@ class _TrainingRows:
     @classmethod
     def of(cls, completion: Completion, train: Part, fold: NDArray[np.intp]) -> _TrainingRows:
         learned = completion.training(train.prepared.X, train.y)
-        inputs = named_inputs(train.prepared._replace(X=learned.X))
+        inputs = train.prepared._replace(X=learned.X).frame
         return cls(learned, inputs, train.y, fold)
 
 

@@ -16,7 +16,6 @@ from credo.data.table.column_name import nearest_names, quoted
 from credo.data.table.columns import TableSchema
 from credo.data.table.preparation import MissingCells, PreparedTable, TablePreparation
 from credo.data.table.table import Table
-from credo.data.table.table_input import named_inputs
 from credo.data.table.target import Target
 from credo.validation.splits import hold_out
 
@@ -47,7 +46,7 @@ class Part:
     @property
     def inputs(self) -> pd.DataFrame:
         """The design matrix with the names of its columns."""
-        return named_inputs(self.prepared)
+        return self.prepared.frame
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from credo.data.error import TableError
 
-__all__ = ["nearest_names", "quoted", "require_column", "require_columns", "require_unique"]
+__all__ = ["nearest_names", "quoted", "require_column", "require_columns"]
 
 
 def quoted(names: Iterable[object], limit: int = 5) -> str:
@@ -73,15 +73,3 @@ def require_columns(columns: Sequence[str], names: Sequence[str], source: str) -
             f"{len(columns)} columns must be in {source}; found that {len(absent)} are not: "
             f"{quoted(absent)}; its columns are {quoted(names)}; rename columns, or add them."
         )
-
-
-def require_unique(names: Sequence[str], source: str) -> None:
-    """Raise a `TableError` that names the first repeated column."""
-    first: dict[str, int] = {}
-    for position, name in enumerate(names, start=1):
-        if name in first:
-            raise TableError(
-                f"column names of {source} must differ; found {name!r} as columns "
-                f"{first[name]} and {position}; rename one of them."
-            )
-        first[name] = position

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from credo.data.error import TableError
@@ -243,6 +244,11 @@ class PreparedTable(NamedTuple):
     X: Array
     names: tuple[str, ...]
     notes: tuple[str, ...]
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The design matrix as a frame, so that models know the names of its columns."""
+        return pd.DataFrame(self.X, columns=pd.Index(self.names, dtype=object))
 
 
 class MissingCells(NamedTuple):

@@ -26,7 +26,7 @@ from pandas.api import types
 from credo.data.error import TableError
 from credo.data.packed import UnpackedTooLarge, unpacked
 from credo.data.table.cell import MAX_NUMBER, MISSING_MARKERS, Cells, number_style
-from credo.data.table.column_name import nearest_names, require_unique
+from credo.data.table.column_name import nearest_names
 from credo.numerics.array import Array
 
 __all__ = ["NUMBER_SHARE", "SEPARATORS", "Table", "TextTable", "as_table", "read_table"]
@@ -355,7 +355,7 @@ def _checked(
     is_used: IsUsed,
 ) -> Table:
     names = [str(column) for column in frame.columns]
-    require_unique(names, name)
+    _require_unique(names, name)
     if frame.empty:
         raise TableError(
             f"{name} must have rows below its header; found none; add the data, or check "
@@ -382,6 +382,18 @@ def _checked(
         if cells.has_words
     }
     return Table(frame, name, given=given, _read=read)
+
+
+def _require_unique(names: Sequence[str], source: str) -> None:
+    """Raise a `TableError` that names the first repeated column."""
+    first: dict[str, int] = {}
+    for position, name in enumerate(names, start=1):
+        if name in first:
+            raise TableError(
+                f"column names of {source} must differ; found {name!r} as columns "
+                f"{first[name]} and {position}; rename one of them."
+            )
+        first[name] = position
 
 
 def _column(series: "pd.Series[Any]", source: str, place: Place) -> Cells:
@@ -522,7 +534,7 @@ class TextTable:
         """
         kept = present_words or {}
         names = self.header()
-        require_unique(names, self.name)
+        _require_unique(names, self.name)
         self._require_equal_lengths(len(names))
         try:
             frame = pd.read_csv(
