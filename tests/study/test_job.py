@@ -7,8 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from credo.data.error import TableError
 from credo.data.sets.embedded_table import load_set
-from credo.data.table.columns import TableSchema
-from credo.data.table.preparation import TablePreparation
+from credo.data.table.preparation import TablePreparation, TableSchema
 from credo.data.table.table import as_table
 from credo.inference.engine.model_evidence import model_posterior
 from credo.study.job import MIN_ROWS, fit_table

@@ -11,8 +11,7 @@ import numpy as np
 
 from credo.data.error import TableError
 from credo.data.table.column_name import quoted
-from credo.data.table.columns import TableSchema
-from credo.data.table.preparation import PreparedTable, TablePreparation
+from credo.data.table.preparation import PreparedTable, TablePreparation, TableSchema
 from credo.data.table.table import as_table
 from credo.data.table.target import Target, Task, prepare_target
 from credo.evaluation.comparison.compare import compare

@@ -13,8 +13,7 @@ from sklearn.utils import Tags, check_array
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from credo import study
-from credo.data.table.columns import TableSchema
-from credo.data.table.preparation import PreparedTable, TablePreparation
+from credo.data.table.preparation import PreparedTable, TablePreparation, TableSchema
 from credo.data.table.table import Table, as_table
 from credo.data.table.table_input import TableInput
 from credo.data.table.target import FEW_VALUES

@@ -13,8 +13,12 @@ from numpy.typing import NDArray
 
 from credo.data.error import TableError
 from credo.data.table.column_name import nearest_names, quoted
-from credo.data.table.columns import TableSchema
-from credo.data.table.preparation import MissingCells, PreparedTable, TablePreparation
+from credo.data.table.preparation import (
+    MissingCells,
+    PreparedTable,
+    TablePreparation,
+    TableSchema,
+)
 from credo.data.table.table import Table
 from credo.data.table.target import Target
 from credo.validation.splits import hold_out
