@@ -27,7 +27,7 @@ from credo.distributions.predictive import Predictive
 from credo.distributions.student_t import StudentT
 from credo.distributions.univariate import Univariate
 from credo.families.linear import LinearStatistics
-from credo.models.contract.design import fitted_design
+from credo.models.contract.inputs import fitted_design
 from credo.models.gaps.row_completion import (
     N_DRAWS,
     CompletedRows,
