@@ -51,7 +51,7 @@ from credo.study.progress import Progress
 from credo.study.remark.class_remark import class_remarks
 from credo.study.result.chance import CONFIDENCE
 from credo.study.result.classification_result import JudgedClassification
-from credo.study.result.held_out import HeldOut
+from credo.study.result.held_out import HeldOut, Split
 from credo.study.result.judgment import (
     class_answers,
     class_scores,
@@ -64,7 +64,6 @@ from credo.study.result.judgment import (
 from credo.study.result.result import FitSettings, Judged
 from credo.study.result.table_model import ClassScore, Remark, TableClassification, TableModel
 from credo.study.result.wording import count
-from credo.study.split import Split
 from credo.study.task import StudyRows, TaskName, Trained
 
 __all__ = [
@@ -131,7 +130,9 @@ class _Classification:
         held = held_out_completion(
             rows.completion, train.prepared.X, rows.split.preparation.level_places
         )
-        stack, fit_notes = _stacked(slate, held, train.inputs, train.y, n_folds, settings.seed)
+        stack, fit_notes = _stacked(
+            slate, held, train.prepared.frame, train.y, n_folds, settings.seed
+        )
         dropped = dropped_notes(dropped_classifiers(stack), n_folds)
         progress(0.6, "judging on the test rows and fitting to all rows")
         return Trained(stack, rows.completion, (), (*fold_notes, *fit_notes), dropped)

@@ -23,8 +23,7 @@ from credo.numerics.array import has_missing
 from credo.numerics.parallel.threads import threads_for
 from credo.study.candidates.candidate import CLASS_MEANINGS, MEANINGS
 from credo.study.candidates.slate import spelled
-from credo.study.job import require_rows, task_of
-from credo.study.split import require_ignorable
+from credo.study.job import require_ignorable, require_rows, task_of
 
 __all__ = ["TableComparison", "compare_table", "model_names"]
 

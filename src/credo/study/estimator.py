@@ -29,14 +29,13 @@ from credo.models.contract.inputs import (
 from credo.models.contract.regressor import PredictiveRegressor
 from credo.numerics.array import unmasked
 from credo.numerics.quotation import quote
-from credo.study.result.result import FitSettings
+from credo.study.result.result import FitSettings, names_given
 from credo.study.result.table_model import (
     TableClassification,
     TableModel,
     TableRegression,
     relabeled,
 )
-from credo.study.split import names_given
 
 __all__ = ["TableClassifier", "TableRegressor"]
 

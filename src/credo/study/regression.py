@@ -54,6 +54,7 @@ from credo.study.candidates.slate import (
 )
 from credo.study.progress import Progress
 from credo.study.remark.regression_remark import regression_remarks
+from credo.study.result.held_out import Part
 from credo.study.result.judgment import (
     candidate_scores,
     columns_gain,
@@ -65,7 +66,6 @@ from credo.study.result.judgment import (
 from credo.study.result.regression_result import JudgedRegression
 from credo.study.result.result import FitSettings, Judged
 from credo.study.result.table_model import CandidateScore, Remark, TableModel, TableRegression
-from credo.study.split import Part
 from credo.study.task import StudyRows, TaskName, Trained
 from credo.validation.cross_validation import CrossValidation
 from credo.validation.fold_fit import AdditiveFits
@@ -399,7 +399,7 @@ def _fold_parts(
     for folds in (np.arange(min(FIRST_FOLDS, n_folds)), *np.array_split(rest, 2)):
         rows = np.flatnonzero(np.isin(fold, folds))
         if len(rows):
-            asked = AskedRows.of(completion, train.inputs.iloc[rows])
+            asked = AskedRows.of(completion, train.prepared.frame.iloc[rows])
             place = np.searchsorted(folds, fold[rows])
             yield _FoldPart(folds, rows, asked, place, train.y[rows])
 
