@@ -68,9 +68,8 @@ from credo.study.result.result import FitSettings, Judged
 from credo.study.result.table_model import CandidateScore, Remark, TableModel, TableRegression
 from credo.study.task import StudyRows, TaskName, Trained
 from credo.validation.cross_validation import CrossValidation
-from credo.validation.fold_fit import AdditiveFits
 from credo.validation.scores import log_score
-from credo.validation.splits import fold_labels
+from credo.validation.splits import AdditiveFits, fold_labels
 
 __all__ = [
     "MAX_CENTERS",
