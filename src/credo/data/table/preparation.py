@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from credo.data.error import TableError
 from credo.data.table.cell import MIN_SPREAD, Cells, Words, is_date_text, number_style, varies
-from credo.data.table.column_name import quoted, require_columns
+from credo.data.table.column_name import quoted
 from credo.data.table.gap import Gap, gap_evidence, gap_note
 from credo.data.table.table import Table, as_table
 from credo.numerics.array import Array
@@ -476,7 +476,7 @@ class TablePreparation:
         table = as_table(table)
         schema = schema or TableSchema.of(table, leave_out=(target,), keep=keep)
         inputs = [column for column in schema.columns if column.name != target]
-        require_columns([column.name for column in inputs], table.columns, table.name)
+        table.require_columns([column.name for column in inputs])
         columns = [_in_training(column, table) for column in inputs]
         left_out = tuple(column for column in columns if not column.is_used)
         codes: Any = tuple(
@@ -556,7 +556,7 @@ class TablePreparation:
     def _prepared(self, table: Any, where: str) -> PreparedTable:
         """Return the same, notes on gaps saying where they are."""
         table = self.read(table)
-        require_columns(self.inputs, table.columns, table.name)
+        table.require_columns(self.inputs)
         parts = [code.code(table.column(code.name), table.name) for code in self.codes]
         notes = tuple(_notes(parts, where))
         X = np.concatenate([part.values for part in parts], axis=1)

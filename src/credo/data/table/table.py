@@ -26,7 +26,7 @@ from pandas.api import types
 from credo.data.error import TableError
 from credo.data.packed import UnpackedTooLarge, unpacked
 from credo.data.table.cell import MAX_NUMBER, MISSING_MARKERS, Cells, number_style
-from credo.data.table.column_name import nearest_names
+from credo.data.table.column_name import nearest_names, quoted
 from credo.numerics.array import Array
 
 __all__ = ["NUMBER_SHARE", "SEPARATORS", "Table", "TextTable", "as_table", "read_table"]
@@ -124,6 +124,45 @@ class Table:
             return self.words_of(column)
         found = (str(value).strip() for value in pd.unique(self.frame[column].dropna()))
         return [word for word in found if word and word in MISSING_MARKERS]
+
+    def require_column(self, column: str, argument: str = "") -> None:
+        """Raise a `TableError` with the nearest names unless there is such a column.
+
+        Parameters
+        ----------
+        column
+            The name asked for.
+        argument
+            Argument that gave the name; makes the column a target in the message.
+        """
+        if column in self.columns:
+            return
+        role = "target column" if argument else "column"
+        nearest = nearest_names(column, self.columns)
+        if nearest:
+            noun = "name is" if len(nearest) == 1 else "names are"
+            found = f"the nearest {noun} {quoted(nearest)}"
+        else:
+            found = f"its columns are {quoted(self.columns)}"
+        advice = "rename the column, or add it"
+        if argument:
+            advice = (
+                f"pass `{argument}={nearest[0]!r}`" if nearest else f"pass one as `{argument}`"
+            )
+        raise TableError(f"{role} {column!r} must be in {self.name}; {found}; {advice}.")
+
+    def require_columns(self, columns: Sequence[str]) -> None:
+        """Raise a `TableError` that lists those of ``columns`` that the table has not."""
+        present = set(self.columns)
+        absent = [column for column in columns if column not in present]
+        if len(absent) == 1:
+            self.require_column(absent[0])
+        if absent:
+            raise TableError(
+                f"{len(columns)} columns must be in {self.name}; found that {len(absent)} are "
+                f"not: {quoted(absent)}; its columns are {quoted(self.columns)}; rename "
+                "columns, or add them."
+            )
 
     def rows(self, index: ArrayLike) -> "Table":
         """Return the table of the rows at ``index``: positions, or one truth value per row."""

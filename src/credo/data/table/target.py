@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from credo.data.error import TableError
 from credo.data.table.cell import MIN_SPREAD, Cells, Words, number_style, varies
-from credo.data.table.column_name import nearest_names, quoted, require_column
+from credo.data.table.column_name import nearest_names, quoted
 from credo.data.table.table import Table, as_table
 from credo.numerics.array import Array
 from credo.numerics.quotation import MOST_QUOTED, quote
@@ -165,7 +165,7 @@ def prepare_target(table: Any, name: Any, task: Task = "auto") -> Target:
     require_one_name(name)
     table = as_table(table)
     name = str(name)
-    require_column(name, table.columns, table.name, argument="target")
+    table.require_column(name, argument="target")
     _require_no_dates(table, name)
     if task == "classification" or (task == "auto" and is_class_column(table.column(name))):
         return _class_target(table, name, task)
