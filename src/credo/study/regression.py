@@ -331,7 +331,7 @@ def learned_average(
 
     def fitted(candidate: tuple[str, LinearRegression]) -> LinearRegression:
         model: LinearRegression = clone(candidate[1])
-        return model.fit(inputs, outcome, sample_weight=rows.weight)
+        return model.fit(inputs, outcome, sample_weight=rows.given_weight)
 
     found = side_by_side(fitted, candidates[::-1])[::-1]
     return ModelAverage(list(candidates)).weigh(found)
@@ -417,7 +417,7 @@ class _Judged:
     def of(cls, candidate: LinearRegression, rows: _TrainingRows) -> _Judged:
         place = rows.learned.row
         fits = AdditiveFits.of(
-            candidate, rows.inputs, rows.y[place], rows.fold[place], rows.learned.weight
+            candidate, rows.inputs, rows.y[place], rows.fold[place], rows.learned.given_weight
         )
         log_prob, mean = np.full((2, len(rows.y)), np.nan)
         return cls(fits, fits.whole(), log_prob, mean, np.full(len(fits.others), np.nan))

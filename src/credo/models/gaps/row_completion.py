@@ -109,6 +109,11 @@ class CompletedRows:
     choice: Array | None = None
 
     @property
+    def given_weight(self) -> Array | None:
+        """The weights, if models need them: not where each row stands for itself."""
+        return None if (self.weight == 1.0).all() else self.weight
+
+    @property
     def start(self) -> Indices:
         """The place of the first copy of each row."""
         return np.flatnonzero(np.diff(self.row, prepend=-1))
