@@ -448,3 +448,19 @@ def test_ignored_columns_are_left_out_but_row_numbers_stay_row_numbers():
     schema = TableSchema.of(frame, ignore=["site", "id"])
     assert schema.kinds == {"id": "id", "x": "number", "site": "ignored"}
     assert schema.notes[-1] == "Column 'site' is left out: it is to be ignored."
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint64])
+def test_whole_numbers_that_differ_beyond_the_digits_of_floats_are_not_called_equal(kind):
+    values = (2**60 + np.arange(40) % 7).astype(kind)
+    [column] = TableSchema.of(pd.DataFrame({"x": values})).columns
+    assert column.kind == "constant"
+    assert column.note == (
+        "Column 'x' is left out: its values differ only in digits beyond the 15 that a number "
+        "can hold, so that one of them must be subtracted from all."
+    )
+
+
+def test_equal_whole_numbers_of_any_size_are_constant():
+    [column] = TableSchema.of(pd.DataFrame({"x": np.full(9, 2**60 + 1)})).columns
+    assert column.note == f"Column 'x' is left out: all its values are '{2**60 + 1}'."

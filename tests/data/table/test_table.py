@@ -226,6 +226,8 @@ def test_frames_are_checked_like_files():
         as_table(pl.DataFrame({"x": []}))
     with pytest.raises(TableError, match=r"'v' .* values of type list"):
         as_table(pd.DataFrame({"v": [[1, 2], [3]]}))
+    with pytest.raises(TableError, match=r"'v' .* values of type list"):
+        as_table(pd.DataFrame({"v": [["a"], ["b"]]}), text_columns=["v"])
     with pytest.raises(TypeError, match="found int"):
         as_table(3)
 

@@ -298,7 +298,9 @@ class Cells:
         """
         if not self.is_number:
             return len(self.words.levels) + (self.n_missing > 0) <= 1
-        values = self.numbers
+        # Whole numbers of 64 bits may be equal as floats, and differ.
+        is_whole = self.series.dtype.kind in "iu" and isinstance(self.series.dtype, np.dtype)
+        values = self.series.to_numpy() if is_whole else self.numbers
         return bool((values == values[:1]).all()) or self.n_missing == len(values)
 
     def word(self, row: int) -> str | None:

@@ -26,7 +26,6 @@ __all__ = [
     "MAX_LEVELS",
     "MIN_LEVEL_ROWS",
     "MIN_TEXT_LEVELS",
-    "VANISHING",
     "CategoryCode",
     "Coded",
     "Column",
@@ -52,6 +51,15 @@ MIN_ID_SHARE = 0.9
 
 VANISHING = f"differ by less than {MIN_SPREAD:g}, so that its unit must be changed"
 """Said of numbers that are not equal but count as such."""
+
+MAX_EXACT = 2.0**53
+"""Up to here every whole number is a float of its own."""
+
+BEYOND = (
+    "differ only in digits beyond the 15 that a number can hold, so that one of them must be "
+    "subtracted from all"
+)
+"""Said of whole numbers that are not equal but are the same float."""
 
 MAX_LEVELS = 50
 """A category keeps at most this many levels, the most frequent; the others become "other"."""
@@ -611,7 +619,7 @@ def _in_training(column: Column, table: Table) -> Column:
         why = f"all its training values are {'missing' if word is None else repr(word)}"
     elif column.kind == "number" and not (cells.n_missing or varies(cells.numbers)):
         word = cells.word(0)
-        why = f"its training values {VANISHING}"
+        why = f"its training values {_closeness(cells.numbers)}"
     else:
         return column
     note = f"Column {column.name!r} is left out: {why}."
@@ -695,7 +703,7 @@ def _column(column: Cells, is_kept: bool) -> Column:
 
 def _number_column(name: str, values: "np.ndarray[Any, Any]", is_kept: bool) -> Column:
     if not varies(values) and not np.isnan(values).any():
-        return _left_out(name, "constant", f"its values {VANISHING}")
+        return _left_out(name, "constant", f"its values {_closeness(values)}")
     present = values[~np.isnan(values)]
     # Only columns to be ignored may hold infinite numbers, which have no remainder.
     if is_kept or not np.isfinite(present).all() or not np.all(np.mod(present, 1) == 0):
@@ -712,6 +720,11 @@ def _number_column(name: str, values: "np.ndarray[Any, Any]", is_kept: bool) -> 
         )
         return _left_out(name, "id", why)
     return Column(name, "number")
+
+
+def _closeness(values: Array) -> str:
+    """Return in which way numbers that count as equal differ."""
+    return BEYOND if np.nanmax(np.abs(values)) >= MAX_EXACT else VANISHING
 
 
 def _ignored(column: Column) -> Column:

@@ -406,6 +406,7 @@ def _checked(
         if not is_used(column):
             columns[column] = Cells(_written(frame[column]))
         elif column in text_columns:
+            _require_plain(frame[column], name)
             columns[column] = Cells(frame[column])
         else:
             columns[column] = _column(frame[column], name, place)
