@@ -280,7 +280,7 @@ class Study:
         """
         table = self.model.preparation.read(rows)
         names = self.model.class_names if isinstance(self.model, TableClassification) else None
-        target = known_outcomes(table, self.target, has_classes=names is not None)
+        target = known_outcomes(table, self.target, names)
         if not len(target.y):
             raise TableError(
                 f"target {self.target!r} of {table.name} must be known in at least one row to "

@@ -7,7 +7,7 @@ that is a number to people, as ``1,234`` or ``$5``, is known by what keeps it fr
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
@@ -27,6 +27,7 @@ __all__ = [
     "Cells",
     "Words",
     "is_date_text",
+    "is_padded",
     "number_style",
     "varies",
 ]
@@ -64,6 +65,7 @@ _STYLES = (
     ),
     ("decimal commas", re.compile(r"[-+]?\d++,\d++")),
 )
+_PADDED = re.compile(r"0\d+")
 _PLAIN = re.compile(r"[-+]?(\d++\.?+\d*+|\.\d++)([eE][-+]?\d++)?")
 _MOST = 0.9
 
@@ -342,6 +344,17 @@ def is_date_text(word: str) -> bool:
     (True, False)
     """
     return bool(_YEAR_FIRST.fullmatch(word) or _DAY_FIRST.fullmatch(word))
+
+
+def is_padded(words: Iterable[str]) -> bool:
+    """Whether some word is a whole number with zeros before it, as codes are written.
+
+    Examples
+    --------
+    >>> is_padded(["007", "12"]), is_padded(["0", "0.7"])
+    (True, False)
+    """
+    return any(_PADDED.fullmatch(word) for word in words)
 
 
 def number_style(words: Sequence[str]) -> str:

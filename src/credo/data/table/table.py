@@ -25,7 +25,7 @@ from pandas.api import types
 
 from credo.data.error import TableError
 from credo.data.packed import UnpackedTooLarge, unpacked
-from credo.data.table.cell import MAX_NUMBER, MISSING_MARKERS, Cells, number_style
+from credo.data.table.cell import MAX_NUMBER, MISSING_MARKERS, Cells, is_padded, number_style
 from credo.data.table.column_name import nearest_names, quoted
 from credo.numerics.array import Array
 
@@ -67,7 +67,8 @@ class Table:
     words_of
         Returns the texts of a column that its file had where the frame has gaps, if known.
     given
-        Columns of numbers that a data frame had in another type, such as text, as they were.
+        Columns of numbers that a data frame had in another type, such as text, as they were;
+        of a file those that are written with leading zeros.
     is_file
         Whether it was read from a file.
     index
@@ -111,6 +112,19 @@ class Table:
         ['007', '008']
         """
         return self.given.get(name, self.frame[name])
+
+    def as_written(self, name: str) -> Cells:
+        """Return the cells of a column, whole numbers with the zeros that stood before them.
+
+        Examples
+        --------
+        >>> table = as_table(pd.DataFrame({"code": ["007", "008"]}))
+        >>> table.as_written("code").text.tolist(), table.column("code").text.tolist()
+        (['007', '008'], ['7', '8'])
+        """
+        given = Cells(self.as_given(name))
+        is_code = name in self.given and is_padded(given.words.levels)
+        return given if is_code else self.column(name)
 
     def missing_words(self, column: str) -> list[str]:
         """Return the different texts in a column that count as missing, as far as known.
@@ -251,7 +265,8 @@ def read_table(
     table = _checked(
         frame, name, lambda row: f"line {content.line_of(row)}", text_columns, is_used
     )
-    return replace(table, words_of=content.missing_words, given={}, is_file=True)
+    given = content.padded(table.frame)
+    return replace(table, words_of=content.missing_words, given=given, is_file=True)
 
 
 def as_table(
@@ -519,6 +534,7 @@ def _written(series: "pd.Series[Any]") -> "pd.Series[Any]":
 SEPARATORS = (",", ";", "\t")
 
 _BLOCK = 1 << 24
+_LEADING_ZERO = re.compile(rb'[,;\t\n" ]0\d')
 _LONE_RETURN = re.compile(rb"\r(?![\r\n])")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 _DECIMAL_POINT = re.compile(r"[-+]?\d+\.\d+")
@@ -572,20 +588,48 @@ class TextTable:
         present_words
             For some columns words that are values there, though elsewhere they mean missing.
         """
-        kept = present_words or {}
         names = self.header()
         _require_unique(names, self.name)
         self._require_equal_lengths(len(names))
+        return self._parsed(names, text_columns, present_words or {})
+
+    def padded(self, frame: pd.DataFrame) -> dict[str, "pd.Series[Any]"]:
+        """Return the columns of whole numbers that have leading zeros, as text.
+
+        Parameters
+        ----------
+        frame
+            What `frame` returned.
+        """
+        if not _LEADING_ZERO.search(self.raw):
+            return {}
+        numbers = frame.select_dtypes("number")
+        whole = [str(name) for name in numbers if not np.mod(numbers[name].dropna(), 1).any()]
+        if not whole:
+            return {}
+        written = self._parsed(self.header(), whole, {}, whole)
+        columns = {name: Cells(written[name]) for name in whole}
+        return {name: c.series for name, c in columns.items() if is_padded(c.words.levels)}
+
+    def _parsed(
+        self,
+        names: list[str],
+        text_columns: Sequence[str],
+        present_words: Mapping[str, Collection[str]],
+        wanted: list[str] | None = None,
+    ) -> pd.DataFrame:
+        """Return the columns that are wanted, or all of them."""
         try:
-            frame = pd.read_csv(
+            return pd.read_csv(
                 io.BytesIO(self.raw.lstrip(b"\r\n ") if len(names) == 1 else self.raw),
                 sep=self.separator,
                 header=0,
                 names=names,
+                usecols=wanted,
                 index_col=False,
                 dtype={column: str for column in text_columns if column in names},
                 na_values={
-                    name: sorted(MISSING_MARKERS.difference(kept.get(name, ())))
+                    name: sorted(MISSING_MARKERS.difference(present_words.get(name, ())))
                     for name in names
                 },
                 keep_default_na=False,
@@ -597,7 +641,6 @@ class TextTable:
             )
         except pd.errors.ParserError as error:
             raise TableError(_unreadable(self.name, error)) from error
-        return frame
 
     def missing_words(self, column: str) -> list[str]:
         """Return the different texts of a column that are read as missing, without blanks."""

@@ -180,7 +180,7 @@ class TableInput:
 
     def _numbering(self, name: str) -> Any:
         is_file = self.table.is_file
-        return self.table.column(name).text if is_file else self.table.as_given(name).array
+        return self.table.as_written(name).text if is_file else self.table.as_given(name).array
 
 
 def prepared_rows(

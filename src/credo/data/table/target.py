@@ -5,6 +5,7 @@ Classes are learned as text, and each must have enough rows; their own labels ar
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -199,20 +200,20 @@ def require_task(task: object) -> None:
     )
 
 
-def known_outcomes(table: Table, name: str, has_classes: bool) -> Target:
+def known_outcomes(table: Table, name: str, classes: Sequence[str] | None) -> Target:
     """Return the outcomes that a table has for a model to be scored by; any number of them.
 
     Parameters
     ----------
     table, name
         A table, and the column that the model predicts.
-    has_classes
-        Whether it predicts classes, or a number.
+    classes
+        Names of the classes that it predicts; None if it predicts a number.
 
     Examples
     --------
     >>> table = as_table(pd.DataFrame({"y": [None, 2.5]}))
-    >>> known_outcomes(table, "y", has_classes=False).y
+    >>> known_outcomes(table, "y", classes=None).y
     array([2.5])
     """
     if name not in table.columns:
@@ -222,8 +223,10 @@ def known_outcomes(table: Table, name: str, has_classes: bool) -> Target:
         )
     column = table.column(name).held()
     rows = np.flatnonzero(~column.is_missing)
-    if has_classes:
-        return Target(name, column.text[rows].astype(str), rows, ())
+    if classes is not None:
+        written = table.as_written(name).text[rows].astype(str)
+        is_known = np.isin(written, classes).any()
+        return Target(name, written if is_known else column.text[rows].astype(str), rows, ())
     if column.has_text:
         raise TableError(
             f"target {name!r} of {table.name} must be a number column; found "
@@ -234,7 +237,7 @@ def known_outcomes(table: Table, name: str, has_classes: bool) -> Target:
 
 def _class_target(table: Table, name: str, task: Task) -> Target:
     column = table.column(name)
-    words = column.text
+    words = table.as_written(name).text
     rows = np.flatnonzero(~pd.isna(words))
     labels = words[rows].astype(str)
     _require_some(labels, name, table)
