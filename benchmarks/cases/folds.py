@@ -9,8 +9,7 @@ from benchmarks.harness import Case, Contender, Goal
 from benchmarks.linear_data import LinearData, linear_data
 from credo.models.linear.linear_regression import LinearRegression
 from credo.validation.cross_validation import cross_validate
-from credo.validation.fold_fit import refit_folds
-from credo.validation.splits import fold_labels
+from credo.validation.splits import fold_labels, refit_folds
 
 __all__ = ["CASES"]
 

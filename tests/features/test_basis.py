@@ -3,8 +3,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from credo.features import ContinuedBasis, PolynomialBasis, RadialBasis, SplineBasis
+from credo.features.additive import LinearBasis
 from credo.features.basis import ConcatenatedBasis, distinct_rows
-from credo.features.linear import LinearBasis
 
 
 def test_sum_of_bases_is_their_columns_side_by_side():

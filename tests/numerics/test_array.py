@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from credo.numerics.array import as_float, is_constant, unmasked, usual_variance
+from credo.numerics.array import as_float, has_missing, is_constant, unmasked, usual_variance
 from credo.numerics.linear.moments import Moments
 
 
@@ -14,6 +14,12 @@ def test_masked_entries_are_missing():
     assert_array_equal(as_float(np.ma.array([1, 2], mask=mask)), [1.0, np.nan])
     assert unmasked(np.ma.array(["a", "b"], mask=mask)).tolist() == ["a", None]
     assert_array_equal(unmasked(np.ma.array([1, 2])), [1, 2])
+
+
+@pytest.mark.parametrize("values", [[1.0, np.inf], [1e308, 1e308], [np.inf, -np.inf], []])
+def test_numbers_without_a_finite_sum_are_not_missing(values):
+    assert not has_missing(np.array(values))
+    assert has_missing(np.array([*values, np.nan]))
 
 
 @pytest.mark.parametrize("dtype", ["datetime64[s]", "timedelta64[D]"])

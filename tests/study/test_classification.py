@@ -15,7 +15,6 @@ from credo.app.terminal.score_terminal import print_class_scores
 from credo.data.error import TableError
 from credo.data.table.loss_file import read_losses
 from credo.data.table.preparation import TablePreparation
-from credo.data.table.table_input import named_inputs
 from credo.decisions import LossMatrix
 from credo.distributions.estimate import Estimate
 from credo.features import SplineBasis
@@ -428,7 +427,7 @@ def test_levels_of_categories_tell_naive_bayes_what_the_categories_themselves_do
         }
     )
     preparation = TablePreparation.learn(frame)
-    inputs = named_inputs(preparation.prepare(frame))
+    inputs = preparation.prepare(frame).frame
     coded = NaiveBayes(kinds=bayes_kinds(preparation)).fit(inputs, y).predict_proba(inputs)
     assert_allclose(coded, NaiveBayes().fit(frame, y).predict_proba(frame), atol=2e-3)
     doubled = NaiveBayes("bernoulli").fit(inputs, y).predict_proba(inputs)

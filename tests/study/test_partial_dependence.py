@@ -4,7 +4,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 from credo.data.table.preparation import TablePreparation
-from credo.data.table.table_input import named_inputs
 from credo.models import LinearRegression, ModelAverage
 from credo.study.partial_dependence import profiles
 
@@ -27,7 +26,7 @@ PREPARED = PREPARED._replace(X=np.nan_to_num(PREPARED.X, nan=2.0))
 def average():
     slope, flag = PREPARED.X[:, 0], FRAME["flag"].to_numpy()
     y = 3 * slope + 5 * (FRAME["site"] == "b") + flag + 0.01 * RNG.normal(size=90)
-    return ModelAverage([("linear", LinearRegression())]).fit(named_inputs(PREPARED), y)
+    return ModelAverage([("linear", LinearRegression())]).fit(PREPARED.frame, y)
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +77,7 @@ def test_a_column_that_tells_only_by_its_absence_is_tried_both_ways():
     frame = pd.DataFrame({"gap": np.where(y < 0.5, 7.0, np.nan), "z": RNG.normal(size=40)})
     preparation = TablePreparation.learn(frame)
     prepared = preparation.prepare(frame)
-    average = ModelAverage([("linear", LinearRegression())]).fit(named_inputs(prepared), y)
+    average = ModelAverage([("linear", LinearRegression())]).fit(prepared.frame, y)
     first = profiles(average, preparation, prepared.X, 2)[0]
     assert (first.name, first.labels) == ("gap", ("present", "missing"))
     assert_allclose(first.predictive.mean(), [0.05, 0.95], atol=0.1)
@@ -108,7 +107,7 @@ def test_of_many_columns_those_that_move_most_are_found_in_little_memory(monkeyp
     y = 5 * frame["x7"] - 4 * frame["x110"] + 0.1 * rng.normal(size=60)
     preparation = TablePreparation.learn(frame)
     prepared = preparation.prepare(frame)
-    wide = Told([("linear", LinearRegression())]).fit(named_inputs(prepared), y)
+    wide = Told([("linear", LinearRegression())]).fit(prepared.frame, y)
     few_walks = 3 * 41 * 120
     monkeypatch.setattr("credo.study.partial_dependence.BLOCK_ENTRIES", few_walks)
     moved = profiles(wide, preparation, prepared.X, 2)
@@ -125,11 +124,11 @@ def test_columns_whose_middle_is_one_value_are_no_movers():
     preparation = TablePreparation.learn(frame)
     prepared = preparation.prepare(frame)
     y = 100 * rare + 50 * many + FRAME["flag"].to_numpy() + 0.01 * RNG.normal(size=90)
-    model = ModelAverage([("linear", LinearRegression())]).fit(named_inputs(prepared), y)
+    model = ModelAverage([("linear", LinearRegression())]).fit(prepared.frame, y)
     assert {p.name for p in profiles(model, preparation, prepared.X, 9)} == {"flag", "nothing"}
     alone = frame[["rare"]]
     preparation = TablePreparation.learn(alone)
     prepared = preparation.prepare(alone)
-    model = ModelAverage([("linear", LinearRegression())]).fit(named_inputs(prepared), y)
+    model = ModelAverage([("linear", LinearRegression())]).fit(prepared.frame, y)
     (only,) = profiles(model, preparation, prepared.X, 9)
     assert only.x.tolist() == [0.0, 8.0]

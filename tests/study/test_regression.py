@@ -14,7 +14,7 @@ from credo.numerics.parallel import threads
 from credo.study.job import fit_table
 from credo.study.progress import silent
 from credo.study.regression import regression_slate, retrained, trained
-from credo.study.split import Part
+from credo.study.result.held_out import Part
 
 RNG = np.random.default_rng(5)
 X = RNG.uniform(-2, 2, size=(90, 3))

@@ -25,7 +25,7 @@ from credo.families.linear import LinearStatistics, Rows
 from credo.features import ContinuedBasis, PolynomialBasis, RadialBasis, SplineBasis
 from credo.models import GaussianClassConditional, LinearRegression, ModelAverage
 from credo.models import LogisticRegression as CredoLogistic
-from credo.models.contract.design import design
+from credo.models.contract.inputs import design
 from credo.validation import out_of_fold_normal
 
 

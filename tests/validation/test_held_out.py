@@ -10,9 +10,9 @@ from sklearn.naive_bayes import GaussianNB
 
 from credo.models import LinearRegression
 from credo.validation import ResidualNormal, held_out_normal, out_of_fold_normal
-from credo.validation.fold_fit import TrainingRows
 from credo.validation.held_out import held_out, row_scores
 from credo.validation.outcome import Outcome
+from credo.validation.splits import TrainingRows
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 2))

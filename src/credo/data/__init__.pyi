@@ -23,12 +23,12 @@ from credo.data.sets.example_network import example_network_names as example_net
 from credo.data.sets.example_network import example_network_path as example_network_path
 from credo.data.sets.example_network import load_example_network as load_example_network
 from credo.data.sets.letter import letter_image as letter_image
-from credo.data.table.columns import Column as Column
-from credo.data.table.columns import TableSchema as TableSchema
-from credo.data.table.columns import column_kinds as column_kinds
 from credo.data.table.loss_file import read_losses as read_losses
+from credo.data.table.preparation import Column as Column
 from credo.data.table.preparation import PreparedTable as PreparedTable
 from credo.data.table.preparation import TablePreparation as TablePreparation
+from credo.data.table.preparation import TableSchema as TableSchema
+from credo.data.table.preparation import column_kinds as column_kinds
 from credo.data.table.table import Table as Table
 from credo.data.table.table import as_table as as_table
 from credo.data.table.table import read_table as read_table

@@ -22,16 +22,10 @@ from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.distributions.multivariate_student_t import MultivariateStudentT
 from credo.distributions.normal import LOG_ROOT_TWO_PI, Normal
 from credo.distributions.student_t import StudentT
-from credo.numerics.array import Array
+from credo.numerics.array import Array, has_missing
 from credo.numerics.form import Form
 from credo.numerics.linear.linear_algebra import NotPositiveDefinite, cholesky, symmetrize
-from credo.numerics.missing import (
-    GapBlock,
-    gap_blocks,
-    has_missing,
-    missing_patterns,
-    present_precision,
-)
+from credo.numerics.missing import GapBlock, gap_blocks, missing_patterns, present_precision
 from credo.numerics.special.class_score import add_student_t
 from credo.numerics.special.log_domain import log_normalize, log_sum_exp
 

@@ -68,7 +68,6 @@ from credo.evaluation.traps import search_edge as search_edge
 from credo.evaluation.traps import seen_rows as seen_rows
 from credo.validation.cross_validation import CrossValidation as CrossValidation
 from credo.validation.cross_validation import cross_validate as cross_validate
-from credo.validation.fold_fit import refit_folds as refit_folds
 from credo.validation.predictive import predictive_of as predictive_of
 from credo.validation.probability_score import brier_score as brier_score
 from credo.validation.proportion import proportion_interval as proportion_interval
@@ -87,6 +86,7 @@ from credo.validation.splits import fold_labels as fold_labels
 from credo.validation.splits import grouped_fold_labels as grouped_fold_labels
 from credo.validation.splits import hold_out as hold_out
 from credo.validation.splits import leave_one_out_labels as leave_one_out_labels
+from credo.validation.splits import refit_folds as refit_folds
 from credo.validation.splits import stratified_fold_labels as stratified_fold_labels
 from credo.validation.splits import time_splits as time_splits
 from credo.validation.splitter import Folds as Folds

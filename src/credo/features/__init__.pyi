@@ -1,9 +1,9 @@
+from credo.features.additive import FourierBasis as FourierBasis
+from credo.features.additive import LinearBasis as LinearBasis
+from credo.features.additive import SigmoidBasis as SigmoidBasis
+from credo.features.additive import SplineBasis as SplineBasis
 from credo.features.basis import Basis as Basis
 from credo.features.basis import ConcatenatedBasis as ConcatenatedBasis
 from credo.features.continued import ContinuedBasis as ContinuedBasis
-from credo.features.fourier import FourierBasis as FourierBasis
-from credo.features.linear import LinearBasis as LinearBasis
 from credo.features.polynomial import PolynomialBasis as PolynomialBasis
 from credo.features.radial import RadialBasis as RadialBasis
-from credo.features.sigmoid import SigmoidBasis as SigmoidBasis
-from credo.features.spline import SplineBasis as SplineBasis

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from credo import features
+from credo.features.additive import LinearBasis
 from credo.features.basis import Basis, column_spread
-from credo.features.linear import LinearBasis
 from credo.numerics.array import Array, as_float
 from credo.numerics.form import Form
 from credo.numerics.row_hash import hashed_sample

@@ -1,6 +1,7 @@
 """The array type that every room below ``models`` speaks: float64, of known shape, trusted.
 
-What users pass becomes one here; columns of one are recognized as constant but for rounding.
+What users pass becomes one here; gaps in one are found, and columns that are constant but for
+rounding.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 __all__ = [
     "Array",
     "as_float",
+    "has_missing",
     "in_byte_order",
     "is_constant",
     "is_time",
@@ -73,6 +75,13 @@ def unmasked(values: Any) -> Any:
     known = np.array(values.data, dtype=object)
     known[np.ma.getmaskarray(values)] = None
     return known
+
+
+def has_missing(x: Array) -> bool:
+    """Return whether some entry is NaN."""
+    # A sum meets every entry and makes no copy; it is finite only if all entries are.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return not np.isfinite(x.sum()) and bool(np.isnan(x).any())
 
 
 # A blocked mean of 65,536 equal values is off by up to a thousand units in the last place.

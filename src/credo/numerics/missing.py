@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.numerics.array import Array
+from credo.numerics.array import Array, has_missing
 
-__all__ = ["GapBlock", "gap_blocks", "has_missing", "missing_patterns", "present_precision"]
+__all__ = ["GapBlock", "gap_blocks", "missing_patterns", "present_precision"]
 
 Indices = NDArray[np.intp]
 
@@ -38,13 +38,6 @@ class GapBlock(NamedTuple):
     def product(self, values: Array, matrices: Array) -> Array:
         """Return the product of each row (n, d) with the matrix of its pattern, (n, d)."""
         return np.asarray((values[:, None, :] @ matrices[self.code])[:, 0])
-
-
-def has_missing(x: Array) -> bool:
-    """Return whether some entry is NaN."""
-    # A sum meets every entry and makes no copy; it is finite only if all entries are.
-    with np.errstate(over="ignore", invalid="ignore"):
-        return not np.isfinite(x.sum()) and bool(np.isnan(x).any())
 
 
 def missing_patterns(x: Array) -> list[tuple[Indices, Indices]]:

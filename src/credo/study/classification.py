@@ -22,7 +22,6 @@ from credo.data.error import TableError
 from credo.data.table.column_name import quoted
 from credo.data.table.loss_file import read_losses
 from credo.data.table.preparation import PreparedTable, TablePreparation
-from credo.data.table.table_input import named_inputs
 from credo.data.table.target import Target
 from credo.decisions.loss_matrix import LossMatrix
 from credo.distributions.categorical import Categorical
@@ -31,10 +30,9 @@ from credo.evaluation.classes.confusion import Confusion
 from credo.evaluation.decision_report import DecisionReport, judge_decisions
 from credo.evaluation.order_test import stated_p
 from credo.evaluation.traps import imbalance, row_order, seen_rows
+from credo.features.additive import LinearBasis, SplineBasis
 from credo.features.continued import ContinuedBasis
-from credo.features.linear import LinearBasis
 from credo.features.radial import RadialBasis
-from credo.features.spline import SplineBasis
 from credo.inference.engine.engine import ConvergenceWarning
 from credo.models.baseline.baseline_classifier import BaselineClassifier
 from credo.models.ensemble.stack import Stack
@@ -53,7 +51,7 @@ from credo.study.progress import Progress
 from credo.study.remark.class_remark import class_remarks
 from credo.study.result.chance import CONFIDENCE
 from credo.study.result.classification_result import JudgedClassification
-from credo.study.result.held_out import HeldOut
+from credo.study.result.held_out import HeldOut, Split
 from credo.study.result.judgment import (
     class_answers,
     class_scores,
@@ -66,7 +64,6 @@ from credo.study.result.judgment import (
 from credo.study.result.result import FitSettings, Judged
 from credo.study.result.table_model import ClassScore, Remark, TableClassification, TableModel
 from credo.study.result.wording import count
-from credo.study.split import Split
 from credo.study.task import StudyRows, TaskName, Trained
 
 __all__ = [
@@ -133,7 +130,9 @@ class _Classification:
         held = held_out_completion(
             rows.completion, train.prepared.X, rows.split.preparation.level_places
         )
-        stack, fit_notes = _stacked(slate, held, train.inputs, train.y, n_folds, settings.seed)
+        stack, fit_notes = _stacked(
+            slate, held, train.prepared.frame, train.y, n_folds, settings.seed
+        )
         dropped = dropped_notes(dropped_classifiers(stack), n_folds)
         progress(0.6, "judging on the test rows and fitting to all rows")
         return Trained(stack, rows.completion, (), (*fold_notes, *fit_notes), dropped)
@@ -205,7 +204,7 @@ class _Classification:
         slate = self.slate(complete, y, preparation).only(settings.models)
         held = held_out_completion(completion, prepared.X, preparation.level_places)
         n_folds, _ = _folds(y, settings.n_folds)
-        inputs = named_inputs(prepared)
+        inputs = prepared.frame
         stack, _ = _stacked(slate, held, inputs, y, n_folds, settings.seed)
         kept = _kept(stack, stack.estimators_)
         return TableClassification.unscored(preparation, prepared, completion, 0, stack=kept)
@@ -416,7 +415,7 @@ def _relearned(
     y: NDArray[Any],
 ) -> Stack:
     """Return a stack of the same weights, whose members have learned from other rows."""
-    X, kinds = named_inputs(prepared), bayes_kinds(preparation)
+    X, kinds = prepared.frame, bayes_kinds(preparation)
     members = [_over_gaps(_of_kinds(model, kinds), completion) for _, model in stack.estimators]
     again = _kept(stack, members)
     fitted = side_by_side(lambda member: member.fit(X, y), again.estimators_)

@@ -11,22 +11,19 @@ import numpy as np
 
 from credo.data.error import TableError
 from credo.data.table.column_name import quoted
-from credo.data.table.columns import TableSchema
-from credo.data.table.preparation import PreparedTable, TablePreparation
+from credo.data.table.preparation import PreparedTable, TablePreparation, TableSchema
 from credo.data.table.table import as_table
-from credo.data.table.table_input import named_inputs
 from credo.data.table.target import Target, Task, prepare_target
 from credo.evaluation.comparison.compare import compare
 from credo.evaluation.comparison.comparison import Comparison
 from credo.inference.engine.engine import ConvergenceWarning
 from credo.models.gaps.gap_average import held_out_completion
 from credo.models.gaps.row_completion import learned_completion
-from credo.numerics.missing import has_missing
+from credo.numerics.array import has_missing
 from credo.numerics.parallel.threads import threads_for
 from credo.study.candidates.candidate import CLASS_MEANINGS, MEANINGS
 from credo.study.candidates.slate import spelled
-from credo.study.job import require_rows, task_of
-from credo.study.split import require_ignorable
+from credo.study.job import require_ignorable, require_rows, task_of
 
 __all__ = ["TableComparison", "compare_table", "model_names"]
 
@@ -85,7 +82,7 @@ def compare_table(
     with threads_for(0), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = compare(
-            compared, named_inputs(prepared), wanted.y, cv=_n_folds(wanted), random_state=seed
+            compared, prepared.frame, wanted.y, cv=_n_folds(wanted), random_state=seed
         )
     said = wanted.notes + preparation.notes + notes
     return TableComparison(found, table.name, wanted.name, len(schema.used), said)

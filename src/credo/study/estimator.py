@@ -13,8 +13,7 @@ from sklearn.utils import Tags, check_array
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from credo import study
-from credo.data.table.columns import TableSchema
-from credo.data.table.preparation import PreparedTable, TablePreparation
+from credo.data.table.preparation import PreparedTable, TablePreparation, TableSchema
 from credo.data.table.table import Table, as_table
 from credo.data.table.table_input import TableInput
 from credo.data.table.target import FEW_VALUES
@@ -30,14 +29,13 @@ from credo.models.contract.inputs import (
 from credo.models.contract.regressor import PredictiveRegressor
 from credo.numerics.array import unmasked
 from credo.numerics.quotation import quote
-from credo.study.result.result import FitSettings
+from credo.study.result.result import FitSettings, names_given
 from credo.study.result.table_model import (
     TableClassification,
     TableModel,
     TableRegression,
     relabeled,
 )
-from credo.study.split import names_given
 
 __all__ = ["TableClassifier", "TableRegressor"]
 

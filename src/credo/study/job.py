@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
 
 from credo import study
 from credo.data.error import TableError
+from credo.data.table.column_name import nearest_names, quoted
+from credo.data.table.preparation import TablePreparation, TableSchema
 from credo.data.table.table import Table, as_table
 from credo.data.table.target import Target, prepare_target, require_one_name
 from credo.models.gaps.row_completion import learned_completion
@@ -20,16 +24,29 @@ from credo.study.partial_dependence import N_PROFILES, profiles
 from credo.study.progress import Progress, silent, unheard
 from credo.study.remark.remark import in_order
 from credo.study.result.data_summary import DataSummary
-from credo.study.result.held_out import held_out_rows
+from credo.study.result.held_out import Part, Split, held_out_rows
 from credo.study.result.result import FitSettings, Judged
 from credo.study.result.table_model import Remark
-from credo.study.split import require_ignorable, split_rows
 from credo.study.task import StudyRows, Task, Trained
+from credo.validation.splits import hold_out
 
-__all__ = ["MIN_ROWS", "fit_table", "require_rows", "task_of"]
+__all__ = [
+    "MIN_ROWS",
+    "fit_table",
+    "require_ignorable",
+    "require_rows",
+    "split_rows",
+    "task_of",
+]
 
 MIN_ROWS = 10
 """With fewer rows there is nothing to hold out and judge by."""
+
+MIN_TRAINING_ROWS = 2
+"""Rows of each class to learn from, so that one can be held out in turn."""
+
+MIN_TRAINING_NUMBERS = 3
+"""Rows with a number to learn from, so that without any one of them some noise is left."""
 
 
 def fit_table(
@@ -111,9 +128,61 @@ def _rows(table: Table, target: Target, settings: FitSettings) -> StudyRows:
     return StudyRows(table, target, settings, split, completion, complete, fold_rng)
 
 
+def split_rows(
+    table: Table, target: Target, share: float, rng: Generator, ignore: Sequence[str] = ()
+) -> Split:
+    """Return the rows with a target in two parts, of classes the same share of each.
+
+    Columns are typed on the whole table; all else is learned from the training rows alone.
+    Columns in ``ignore`` are not used.
+
+    Raises
+    ------
+    TableError
+        If the training rows do not show enough of the target to learn from.
+    """
+    labeled = table.rows(target.rows)
+    classes = target.y if target.has_classes else None
+    train, test = hold_out(len(labeled), share, rng, stratify=classes)
+    _require_variety(target.y[train], target, table.name)
+    schema = TableSchema.of(labeled, leave_out=(target.name,), ignore=ignore)
+    rows = labeled.rows(train)
+    preparation = TablePreparation.learn(rows, target.name, schema, y=target.y[train])
+    held_out = preparation.prepare(labeled.rows(test))
+    return Split(
+        schema,
+        preparation,
+        Part(preparation.prepare(rows), target.y[train], train),
+        Part(held_out, target.y[test], test),
+        preparation.missing(held_out),
+    )
+
+
+def _require_variety(y: NDArray[Any], target: Target, source: str) -> None:
+    if target.has_classes:
+        counts = {label: int(np.sum(y == label)) for label in np.unique(target.y)}
+        rarest = min(counts, key=lambda label: counts[label])
+        if counts[rarest] < MIN_TRAINING_ROWS:
+            raise TableError(
+                f"target {target.name!r} of {source} must leave at least {MIN_TRAINING_ROWS} "
+                f"training rows of each class; found {counts[rarest]} of {str(rarest)!r}; add "
+                "rows, or pass a smaller `test_share`."
+            )
+    elif len(y) < MIN_TRAINING_NUMBERS:
+        raise TableError(
+            f"target {target.name!r} of {source} must leave at least {MIN_TRAINING_NUMBERS} "
+            f"training rows; found {len(y)}; add rows, or pass a smaller `test_share`."
+        )
+    elif np.all(y == y[0]):
+        raise TableError(
+            f"target {target.name!r} of {source} must vary in the training rows; found "
+            f"{y[0]:g} in all {len(y)}; add rows with other values, or pass another `seed`."
+        )
+
+
 def _judged(task: Task, rows: StudyRows, slate: Slate, trained: Trained) -> Judged[Any]:
     split, settings = rows.split, rows.settings
-    answers = task.answers(trained, split.test.inputs)
+    answers = task.answers(trained, split.test.prepared.frame)
     common = {
         "settings": settings,
         "data": DataSummary.of(rows.table, rows.target, split.schema, split.preparation),
@@ -142,3 +211,23 @@ def require_rows(target: Target, source: str) -> None:
             f"{source} must have at least {MIN_ROWS} rows with a target, to learn from some "
             f"and test on others; found {len(target.y)}; add rows."
         )
+
+
+def require_ignorable(ignore: Sequence[str], table: Table, target: str) -> None:
+    """Raise a `TableError` unless all names are columns of the table, and not its target."""
+    for name in ignore:
+        if name == target:
+            raise TableError(
+                f"`ignore` must name columns besides the target; found {name!r}, which is to "
+                "be predicted; leave it out of `ignore`."
+            )
+        if name not in table.columns:
+            raise TableError(
+                f"`ignore` must name columns of {table.name}; found {name!r}; "
+                f"{_hint(name, [column for column in table.columns if column != target])}"
+            )
+
+
+def _hint(name: str, columns: list[str]) -> str:
+    nearest = nearest_names(name, columns, n=1)
+    return f"did you mean {nearest[0]!r}?" if nearest else f"choose from {quoted(columns)}."

@@ -20,7 +20,6 @@ from credo.data.table.preparation import (
     PreparedTable,
     TablePreparation,
 )
-from credo.data.table.table_input import named_inputs
 from credo.distributions.categorical import Categorical
 from credo.distributions.estimate import Estimate
 from credo.distributions.predictive import Predictive
@@ -117,7 +116,7 @@ def profiles(
     typical = typical_row(X)
 
     def predict(rows: Array) -> Any:
-        return model.predict_dist(named_inputs(PreparedTable(rows, preparation.names, ())))
+        return model.predict_dist(PreparedTable(rows, preparation.names, ()).frame)
 
     moved = _farthest(_walks(preparation, X), typical, predict, at_most)
     found = [

@@ -19,16 +19,14 @@ from sklearn.base import clone
 
 from credo.data.error import TableError
 from credo.data.table.preparation import PreparedTable, TablePreparation
-from credo.data.table.table_input import named_inputs
 from credo.data.table.target import Target
 from credo.distributions.estimate import Estimate
 from credo.distributions.predictive import Predictive
+from credo.features.additive import LinearBasis, SplineBasis
 from credo.features.basis import Basis
 from credo.features.continued import ContinuedBasis
-from credo.features.linear import LinearBasis
 from credo.features.polynomial import PolynomialBasis
 from credo.features.radial import RadialBasis
-from credo.features.spline import SplineBasis
 from credo.inference.engine.stacking import hopeless_models
 from credo.models.ensemble.average import ModelAverage
 from credo.models.gaps.gap_average import (
@@ -56,6 +54,7 @@ from credo.study.candidates.slate import (
 )
 from credo.study.progress import Progress
 from credo.study.remark.regression_remark import regression_remarks
+from credo.study.result.held_out import Part
 from credo.study.result.judgment import (
     candidate_scores,
     columns_gain,
@@ -67,12 +66,10 @@ from credo.study.result.judgment import (
 from credo.study.result.regression_result import JudgedRegression
 from credo.study.result.result import FitSettings, Judged
 from credo.study.result.table_model import CandidateScore, Remark, TableModel, TableRegression
-from credo.study.split import Part
 from credo.study.task import StudyRows, TaskName, Trained
 from credo.validation.cross_validation import CrossValidation
-from credo.validation.fold_fit import AdditiveFits
 from credo.validation.scores import log_score
-from credo.validation.splits import fold_labels
+from credo.validation.splits import AdditiveFits, fold_labels
 
 __all__ = [
     "MAX_CENTERS",
@@ -330,11 +327,11 @@ def learned_average(
 ) -> ModelAverage:
     """Return candidates learned from rows with gaps, weighed by their evidence."""
     rows = completion.training(prepared.X, y)
-    inputs, outcome = named_inputs(prepared._replace(X=rows.X)), y[rows.row]
+    inputs, outcome = prepared._replace(X=rows.X).frame, y[rows.row]
 
     def fitted(candidate: tuple[str, LinearRegression]) -> LinearRegression:
         model: LinearRegression = clone(candidate[1])
-        return model.fit(inputs, outcome, sample_weight=rows.weight)
+        return model.fit(inputs, outcome, sample_weight=rows.given_weight)
 
     found = side_by_side(fitted, candidates[::-1])[::-1]
     return ModelAverage(list(candidates)).weigh(found)
@@ -377,7 +374,7 @@ class _TrainingRows:
     @classmethod
     def of(cls, completion: Completion, train: Part, fold: NDArray[np.intp]) -> _TrainingRows:
         learned = completion.training(train.prepared.X, train.y)
-        inputs = named_inputs(train.prepared._replace(X=learned.X))
+        inputs = train.prepared._replace(X=learned.X).frame
         return cls(learned, inputs, train.y, fold)
 
 
@@ -401,7 +398,7 @@ def _fold_parts(
     for folds in (np.arange(min(FIRST_FOLDS, n_folds)), *np.array_split(rest, 2)):
         rows = np.flatnonzero(np.isin(fold, folds))
         if len(rows):
-            asked = AskedRows.of(completion, train.inputs.iloc[rows])
+            asked = AskedRows.of(completion, train.prepared.frame.iloc[rows])
             place = np.searchsorted(folds, fold[rows])
             yield _FoldPart(folds, rows, asked, place, train.y[rows])
 
@@ -420,7 +417,7 @@ class _Judged:
     def of(cls, candidate: LinearRegression, rows: _TrainingRows) -> _Judged:
         place = rows.learned.row
         fits = AdditiveFits.of(
-            candidate, rows.inputs, rows.y[place], rows.fold[place], rows.learned.weight
+            candidate, rows.inputs, rows.y[place], rows.fold[place], rows.learned.given_weight
         )
         log_prob, mean = np.full((2, len(rows.y)), np.nan)
         return cls(fits, fits.whole(), log_prob, mean, np.full(len(fits.others), np.nan))

@@ -30,7 +30,7 @@ from credo.distributions.distribution import Distribution
 from credo.numerics.array import Array
 from credo.numerics.form import LATER
 from credo.study.progress import Progress, silent
-from credo.study.result.result import FitSettings, Judged
+from credo.study.result.result import FitSettings, Judged, names_given
 from credo.study.result.table_model import (
     Remark,
     TableClassification,
@@ -38,7 +38,6 @@ from credo.study.result.table_model import (
     TableRegression,
 )
 from credo.study.result.wording import count, number, percent, plus_minus
-from credo.study.split import names_given
 from credo.validation.mixture_score import mean_score
 from credo.validation.scores import is_covered, squared_error
 
@@ -281,7 +280,7 @@ class Study:
         """
         table = self.model.preparation.read(rows)
         names = self.model.class_names if isinstance(self.model, TableClassification) else None
-        target = known_outcomes(table, self.target, has_classes=names is not None)
+        target = known_outcomes(table, self.target, names)
         if not len(target.y):
             raise TableError(
                 f"target {self.target!r} of {table.name} must be known in at least one row to "

@@ -22,9 +22,9 @@ from credo.models.gaps.row_completion import Completion, NoGaps, RowCompletion
 from credo.numerics.array import Array
 from credo.study.candidates.slate import Slate
 from credo.study.progress import Progress
+from credo.study.result.held_out import Split
 from credo.study.result.result import FitSettings, Judged
 from credo.study.result.table_model import Remark, TableModel
-from credo.study.split import Split
 
 __all__ = ["StudyRows", "Task", "TaskName", "Trained"]
 

@@ -1,6 +1,5 @@
 from credo.validation.cross_validation import CrossValidation as CrossValidation
 from credo.validation.cross_validation import cross_validate as cross_validate
-from credo.validation.fold_fit import refit_folds as refit_folds
 from credo.validation.held_out import ResidualNormal as ResidualNormal
 from credo.validation.held_out import held_out_normal as held_out_normal
 from credo.validation.held_out import out_of_fold_normal as out_of_fold_normal
@@ -22,6 +21,7 @@ from credo.validation.splits import fold_labels as fold_labels
 from credo.validation.splits import grouped_fold_labels as grouped_fold_labels
 from credo.validation.splits import hold_out as hold_out
 from credo.validation.splits import leave_one_out_labels as leave_one_out_labels
+from credo.validation.splits import refit_folds as refit_folds
 from credo.validation.splits import stratified_fold_labels as stratified_fold_labels
 from credo.validation.splits import time_splits as time_splits
 from credo.validation.splitter import Folds as Folds

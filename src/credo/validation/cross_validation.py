@@ -15,13 +15,13 @@ from sklearn.utils import _safe_indexing
 from credo.distributions.estimate import Estimate
 from credo.inference.engine.model_evidence import Evidence, model_posterior
 from credo.numerics.array import Array
-from credo.validation.fold_fit import TrainingRows, fold_codes, fold_members, fold_models
 from credo.validation.held_out import RowScores, row_scores
 from credo.validation.mixture_score import mixed_log_prob, posterior_by_fold
 from credo.validation.named_models import named_models
 from credo.validation.outcome import MISSING, Outcome, class_codes
 from credo.validation.score import weighted_mean
 from credo.validation.split_plan import NEVER, SplitPlan
+from credo.validation.splits import TrainingRows, fold_codes, fold_members, fold_models
 
 __all__ = ["CrossValidation", "cross_validate", "planned_scores"]
 

@@ -22,10 +22,10 @@ from credo.distributions.student_t import StudentT
 from credo.inference.engine.stacking import hopeless_models
 from credo.numerics.array import Array, as_float
 from credo.numerics.parallel.threads import side_by_side
-from credo.validation.fold_fit import TrainingRows, fold_codes, fold_members, fold_models
 from credo.validation.outcome import MISSING, Outcome, row_weights
 from credo.validation.predictive import class_probability, has_predictive, predict_dist
 from credo.validation.split_plan import Pair
+from credo.validation.splits import TrainingRows, fold_codes, fold_members, fold_models
 
 __all__ = [
     "Forget",

@@ -16,9 +16,8 @@ import pandas as pd
 from numpy.random import Generator, RandomState, default_rng
 from numpy.typing import NDArray
 
-from credo.validation.fold_fit import TrainingRows, fold_codes
 from credo.validation.outcome import Outcome
-from credo.validation.splits import dealt_folds
+from credo.validation.splits import TrainingRows, dealt_folds, fold_codes
 
 __all__ = ["NEVER", "Pair", "SplitPlan", "fold_generator", "fold_of_rows", "fold_pairs"]
 

@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from credo.data.error import TableError
 from credo.data.table import cell
 from credo.data.table.cell import Cells, number_style
-from credo.data.table.columns import TableSchema
+from credo.data.table.preparation import TableSchema
 from credo.data.table.table import as_table
 from credo.data.table.target import prepare_target
 

@@ -226,6 +226,8 @@ def test_frames_are_checked_like_files():
         as_table(pl.DataFrame({"x": []}))
     with pytest.raises(TableError, match=r"'v' .* values of type list"):
         as_table(pd.DataFrame({"v": [[1, 2], [3]]}))
+    with pytest.raises(TableError, match=r"'v' .* values of type list"):
+        as_table(pd.DataFrame({"v": [["a"], ["b"]]}), text_columns=["v"])
     with pytest.raises(TypeError, match="found int"):
         as_table(3)
 
@@ -428,3 +430,23 @@ def test_columns_that_are_not_used_are_not_looked_at(write):
     assert_refused(path, "column 'y' of data.csv must hold finite numbers")
     assert read_table(path, is_used={"x"}.__contains__).columns == ["x", "y"]
     assert_refused(path, "finite", is_used={"y"}.__contains__)
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_a_file_keeps_the_zeros_before_whole_numbers_beside_the_numbers(write, separator):
+    lines = ["code,x,gap,day", "007,1.5,,01.02.2024", "012,00.5,010,03.02.2024"]
+    table = read_table(write("\n".join(lines).replace(",", separator)))
+    assert table.column("code").numbers.tolist() == [7, 12]
+    assert table.as_written("code").text.tolist() == ["007", "012"]
+    assert table.as_written("gap").text.tolist() == [None, "010"]
+    assert table.rows([1]).as_written("code").text.tolist() == ["012"]
+    assert set(table.given) == {"code", "gap"}
+    assert table.as_written("x").text.tolist() == ["1.5", "0.5"]
+
+
+def test_a_file_without_leading_zeros_is_read_once(write, monkeypatch):
+    n_reads = []
+    read = pd.read_csv
+    monkeypatch.setattr(pd, "read_csv", lambda *a, **k: n_reads.append(1) or read(*a, **k))
+    assert not read_table(write("a,b\n1,0.5\n10,2\n")).given
+    assert len(n_reads) == 1

@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
 
-from credo.data import TableError, prepare_target, set_path
+from credo.data import TableError, as_table, prepare_target, set_path
+from credo.data.table.target import known_outcomes
 
 
 def refused(frame, name="y", task="auto"):
@@ -174,3 +175,15 @@ def test_columns_named_by_numbers_can_be_targets():
     assert "target column '4' must be in the table; its columns are '0', '5'" in refused(
         frame, 4
     )
+
+
+@pytest.mark.parametrize("is_file", [False, True])
+def test_classes_that_are_written_with_leading_zeros_keep_them(is_file, tmp_path):
+    frame = pd.DataFrame({"x": range(8), "y": ["007", "008"] * 4})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    table = as_table(tmp_path / "t.csv" if is_file else frame)
+    target = prepare_target(table, "y")
+    assert target.y[:2].tolist() == ["007", "008"]
+    assert target.labels is None
+    assert known_outcomes(table, "y", ["007", "008"]).y[:2].tolist() == ["007", "008"]
+    assert known_outcomes(table, "y", ["7", "8"]).y[:2].tolist() == ["7", "8"]

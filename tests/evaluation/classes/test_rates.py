@@ -187,6 +187,15 @@ def test_truth_values_are_the_labels_one_and_zero():
         assert evaluation.recall_score(true, called).value == pytest.approx(1 / 2)
 
 
+@pytest.mark.parametrize("numbers", [int, float])
+def test_truth_values_in_an_array_of_objects_are_one_and_zero_too(numbers):
+    true, called = np.array([True, False, True], dtype=object), np.array([1, 0, 0])
+    assert evaluation.accuracy(true, called.astype(numbers)).value == pytest.approx(2 / 3)
+    assert evaluation.recall_score(called, true).value == 1.0
+    objects = called.astype(numbers).astype(object)
+    assert evaluation.accuracy(true.astype(bool), objects).value == pytest.approx(2 / 3)
+
+
 @pytest.mark.parametrize("missing", [np.nan, None])
 def test_truths_that_are_missing_are_counted_and_refused(missing):
     with pytest.raises(ValueError, match="found 2 of 4 missing"):

@@ -1,5 +1,3 @@
-""""""
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -7,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import DataConversionWarning
+from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.utils import get_tags
 from sklearn.utils.class_weight import compute_sample_weight
 
@@ -34,13 +32,21 @@ from credo.models import (
 from credo.models.contract.inputs import (
     MISSING,
     class_labels,
+    design,
     first_labeled_rows,
+    fitted_design,
     label_codes,
     labeled_chunk,
     more_labeled_rows,
+    placed_basis,
+    require_basis,
     require_precision,
+    term_names,
     weighted_by_class,
 )
+
+""""""
+
 
 X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.5], [3.0, 0.5]])
 Y = np.array([0, 1, 0, 1])
@@ -544,3 +550,51 @@ def test_the_first_chunk_must_name_all_classes_and_later_ones_need_not():
 def test_weights_that_are_none_are_refused(weight):
     with pytest.raises(ValueError, match="weight"):
         first_labeled_rows(Learner(), TRAINING_ROWS_X, ["a", "b", "a"], weight)
+
+
+AGES = np.array([[1.0], [3.0], [7.0]])
+
+
+class Fitted(BaseEstimator):
+    """What the design of a fitted model is read from."""
+
+    def __init__(self, basis=None):
+        self.basis = basis
+
+    def fit(self, frame):
+        self.feature_names_in_ = np.array(frame.columns, dtype=object)
+        self.n_features_in_ = frame.shape[1]
+        self.basis_ = placed_basis(self.basis, frame.to_numpy())
+        self.coef_ = np.zeros(1)
+        return self
+
+
+def test_without_a_basis_the_design_is_the_inputs():
+    assert placed_basis(None, AGES) is None
+    assert design(None, AGES) is AGES
+
+
+def test_rows_without_weight_do_not_place_a_basis():
+    x = np.linspace(0.0, 1.0, 11)[:, None]
+    far = np.append(x, [[50.0]], axis=0)
+    weight = np.append(np.ones(11), 0.0)
+    found = placed_basis(SplineBasis(4), far, weight)
+    expected = placed_basis(SplineBasis(4), x)
+    np.testing.assert_allclose(design(found, x), design(expected, x))
+
+
+def test_new_rows_and_terms_go_through_the_placed_basis():
+    frame = pd.DataFrame(AGES, columns=["age"])
+    model = Fitted(PolynomialBasis(2)).fit(frame)
+    np.testing.assert_allclose(fitted_design(model, frame), np.hstack([AGES, AGES**2]))
+    assert term_names(model) == ["age", "age^2"]
+    assert term_names(Fitted().fit(frame)) == ["age"]
+
+
+def test_what_is_no_basis_is_refused_and_so_are_questions_before_the_fit():
+    with pytest.raises(TypeError, match=r"basis must be None or a basis.*found 'spline'"):
+        require_basis("spline")
+    with pytest.raises(TypeError, match=r"found <class"):
+        placed_basis(SplineBasis, AGES)
+    with pytest.raises(NotFittedError):
+        fitted_design(Fitted(), AGES)

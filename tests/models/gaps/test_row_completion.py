@@ -293,3 +293,15 @@ def test_rows_without_gaps_complete_themselves_as_a_density_completes_them():
         assert_array_equal(one.X, two.X)
         assert_array_equal(one.row, two.row)
         assert_array_equal(one.weight, two.weight)
+
+
+def test_rows_that_stand_for_themselves_need_no_weights():
+    x = np.column_stack([np.linspace(-1.0, 1.0, 20), np.cos(np.arange(20))])
+    y = x.sum(axis=1)
+    assert NoGaps().training(x, y).given_weight is None
+    holed = x.copy()
+    holed[3, 1] = np.nan
+    rows = RowCompletion.learn(holed, y).training(holed, y)
+    assert rows.given_weight is rows.weight
+    assert_allclose(rows.weight[rows.row == 3].sum(), 1.0)
+    assert (rows.row == 3).sum() > 1

@@ -24,7 +24,7 @@ from credo.features import (
     RadialBasis,
     SplineBasis,
 )
-from credo.models.contract import design
+from credo.models.contract import inputs
 
 X = np.array([[0.0], [1.0], [2.0], [3.0]])
 T = np.array([0.2, 0.9, 2.1, 2.8])
@@ -763,7 +763,7 @@ def test_a_design_made_part_by_part_gives_the_same_fit_folds_and_predictions(mon
     whole = clone(model).fit(x, y, weight)
     whole_folds = whole.summarize_groups(x, y, fold, 4, weight)
     expected = whole.predict_dist(x)
-    monkeypatch.setattr("credo.models.contract.design.BLOCK_ENTRIES", 7 * len(whole.coef_))
+    monkeypatch.setattr("credo.models.contract.inputs.BLOCK_ENTRIES", 7 * len(whole.coef_))
     parts = clone(model).fit(x, y, weight)
     assert parts.log_evidence_ == pytest.approx(whole.log_evidence_, rel=1e-10)
     assert_allclose(parts.coef_, whole.coef_, rtol=1e-6, atol=1e-9)
@@ -855,7 +855,7 @@ def test_models_of_groups_say_in_one_pass_what_each_says_of_its_rows(n_outputs, 
     label = rng.integers(0, 3, 60)
     model = LinearRegression(ContinuedBasis(PolynomialBasis(2)))
     # One group has no rows, and a block holds a part of a group.
-    monkeypatch.setattr(design, "BLOCK_ENTRIES", 40)
+    monkeypatch.setattr(inputs, "BLOCK_ENTRIES", 40)
     parts = model.summarize_groups(x, y, label, 4)
     models = [copy(model).fit_statistics(parts[k] + parts[3]) for k in range(3)]
     new, of = 2.0 * rng.normal(size=(30, 2)), rng.integers(0, 3, 30)

@@ -8,7 +8,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 import credo
-from credo.data.table.table_input import named_inputs
 from credo.distributions.mixture import Mixture
 from credo.study.result.table_model import TableRegression
 
@@ -59,7 +58,7 @@ def test_intervals_are_those_of_the_mixture_of_candidates_that_count(result, tab
     )
     prepared = model.preparation.prepare(table)
     linear, spline = (
-        model.average.named_estimators_[name].predict_dist(named_inputs(prepared)).marginal
+        model.average.named_estimators_[name].predict_dist(prepared.frame).marginal
         for name in ("linear", "spline")
     )
     mixture = Mixture([0.7 / (1 - 9e-7), (0.3 - 9e-7) / (1 - 9e-7)], (linear, spline))

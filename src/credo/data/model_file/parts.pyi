@@ -1,9 +1,9 @@
-from credo.data.table.columns import Column as Column
-from credo.data.table.columns import TableSchema as TableSchema
 from credo.data.table.preparation import CategoryCode as CategoryCode
+from credo.data.table.preparation import Column as Column
 from credo.data.table.preparation import DateCode as DateCode
 from credo.data.table.preparation import NumberCode as NumberCode
 from credo.data.table.preparation import TablePreparation as TablePreparation
+from credo.data.table.preparation import TableSchema as TableSchema
 from credo.data.table.table_input import TrainingRange as TrainingRange
 from credo.decisions.margin_loss import ExponentialMargin as ExponentialMargin
 from credo.decisions.margin_loss import HingeMargin as HingeMargin

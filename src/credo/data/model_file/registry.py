@@ -35,7 +35,7 @@ def registered_classes() -> Mapping[str, str]:
     Examples
     --------
     >>> registered_classes()["Column"]
-    'credo.data.table.columns'
+    'credo.data.table.preparation'
     """
     stubs = [*(stub_lines(f"credo.{room}") for room in ROOMS), named_parts()]
     return MappingProxyType(
@@ -54,7 +54,7 @@ def registered_class(name: object) -> type:
     Examples
     --------
     >>> registered_class("Column")
-    <class 'credo.data.table.columns.Column'>
+    <class 'credo.data.table.preparation.Column'>
     >>> registered_class("LinearGaussian").__name__
     'LinearGaussianBelief'
     """

@@ -26,7 +26,7 @@ def declared_types(cls: Any) -> Mapping[str, Any]:
 
     Examples
     --------
-    >>> from credo.data.table.columns import Column
+    >>> from credo.data.table.preparation import Column
     >>> declared_types(Column)["name"]
     <class 'str'>
     """

@@ -7,7 +7,7 @@ that is a number to people, as ``1,234`` or ``$5``, is known by what keeps it fr
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
@@ -27,6 +27,7 @@ __all__ = [
     "Cells",
     "Words",
     "is_date_text",
+    "is_padded",
     "number_style",
     "varies",
 ]
@@ -64,6 +65,7 @@ _STYLES = (
     ),
     ("decimal commas", re.compile(r"[-+]?\d++,\d++")),
 )
+_PADDED = re.compile(r"0\d+")
 _PLAIN = re.compile(r"[-+]?(\d++\.?+\d*+|\.\d++)([eE][-+]?\d++)?")
 _MOST = 0.9
 
@@ -298,7 +300,9 @@ class Cells:
         """
         if not self.is_number:
             return len(self.words.levels) + (self.n_missing > 0) <= 1
-        values = self.numbers
+        # Whole numbers of 64 bits may be equal as floats, and differ.
+        is_whole = self.series.dtype.kind in "iu" and isinstance(self.series.dtype, np.dtype)
+        values = self.series.to_numpy() if is_whole else self.numbers
         return bool((values == values[:1]).all()) or self.n_missing == len(values)
 
     def word(self, row: int) -> str | None:
@@ -340,6 +344,17 @@ def is_date_text(word: str) -> bool:
     (True, False)
     """
     return bool(_YEAR_FIRST.fullmatch(word) or _DAY_FIRST.fullmatch(word))
+
+
+def is_padded(words: Iterable[str]) -> bool:
+    """Whether some word is a whole number with zeros before it, as codes are written.
+
+    Examples
+    --------
+    >>> is_padded(["007", "12"]), is_padded(["0", "0.7"])
+    (True, False)
+    """
+    return any(_PADDED.fullmatch(word) for word in words)
 
 
 def number_style(words: Sequence[str]) -> str:

@@ -44,7 +44,7 @@ def read_losses(path: str | PathLike[str], labels: Sequence[str]) -> LossMatrix:
     table = read_table(path)
     wanted, found = [str(label) for label in labels], table.columns[1:]
     _require_labels(table.columns[0], found, wanted, table.name)
-    actions = table.column(table.columns[0]).text
+    actions = table.as_written(table.columns[0]).text
     _require_actions(actions.tolist(), table.name)
     losses = np.column_stack([_losses(table, label) for label in wanted])
     return LossMatrix(losses, wanted, actions.astype(str))

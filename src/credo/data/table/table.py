@@ -25,8 +25,8 @@ from pandas.api import types
 
 from credo.data.error import TableError
 from credo.data.packed import UnpackedTooLarge, unpacked
-from credo.data.table.cell import MAX_NUMBER, MISSING_MARKERS, Cells, number_style
-from credo.data.table.column_name import nearest_names, require_unique
+from credo.data.table.cell import MAX_NUMBER, MISSING_MARKERS, Cells, is_padded, number_style
+from credo.data.table.column_name import nearest_names, quoted
 from credo.numerics.array import Array
 
 __all__ = ["NUMBER_SHARE", "SEPARATORS", "Table", "TextTable", "as_table", "read_table"]
@@ -67,7 +67,8 @@ class Table:
     words_of
         Returns the texts of a column that its file had where the frame has gaps, if known.
     given
-        Columns of numbers that a data frame had in another type, such as text, as they were.
+        Columns of numbers that a data frame had in another type, such as text, as they were;
+        of a file those that are written with leading zeros.
     is_file
         Whether it was read from a file.
     index
@@ -112,6 +113,19 @@ class Table:
         """
         return self.given.get(name, self.frame[name])
 
+    def as_written(self, name: str) -> Cells:
+        """Return the cells of a column, whole numbers with the zeros that stood before them.
+
+        Examples
+        --------
+        >>> table = as_table(pd.DataFrame({"code": ["007", "008"]}))
+        >>> table.as_written("code").text.tolist(), table.column("code").text.tolist()
+        (['007', '008'], ['7', '8'])
+        """
+        given = Cells(self.as_given(name))
+        is_code = name in self.given and is_padded(given.words.levels)
+        return given if is_code else self.column(name)
+
     def missing_words(self, column: str) -> list[str]:
         """Return the different texts in a column that count as missing, as far as known.
 
@@ -124,6 +138,45 @@ class Table:
             return self.words_of(column)
         found = (str(value).strip() for value in pd.unique(self.frame[column].dropna()))
         return [word for word in found if word and word in MISSING_MARKERS]
+
+    def require_column(self, column: str, argument: str = "") -> None:
+        """Raise a `TableError` with the nearest names unless there is such a column.
+
+        Parameters
+        ----------
+        column
+            The name asked for.
+        argument
+            Argument that gave the name; makes the column a target in the message.
+        """
+        if column in self.columns:
+            return
+        role = "target column" if argument else "column"
+        nearest = nearest_names(column, self.columns)
+        if nearest:
+            noun = "name is" if len(nearest) == 1 else "names are"
+            found = f"the nearest {noun} {quoted(nearest)}"
+        else:
+            found = f"its columns are {quoted(self.columns)}"
+        advice = "rename the column, or add it"
+        if argument:
+            advice = (
+                f"pass `{argument}={nearest[0]!r}`" if nearest else f"pass one as `{argument}`"
+            )
+        raise TableError(f"{role} {column!r} must be in {self.name}; {found}; {advice}.")
+
+    def require_columns(self, columns: Sequence[str]) -> None:
+        """Raise a `TableError` that lists those of ``columns`` that the table has not."""
+        present = set(self.columns)
+        absent = [column for column in columns if column not in present]
+        if len(absent) == 1:
+            self.require_column(absent[0])
+        if absent:
+            raise TableError(
+                f"{len(columns)} columns must be in {self.name}; found that {len(absent)} are "
+                f"not: {quoted(absent)}; its columns are {quoted(self.columns)}; rename "
+                "columns, or add them."
+            )
 
     def rows(self, index: ArrayLike) -> "Table":
         """Return the table of the rows at ``index``: positions, or one truth value per row."""
@@ -212,7 +265,8 @@ def read_table(
     table = _checked(
         frame, name, lambda row: f"line {content.line_of(row)}", text_columns, is_used
     )
-    return replace(table, words_of=content.missing_words, given={}, is_file=True)
+    given = content.padded(table.frame)
+    return replace(table, words_of=content.missing_words, given=given, is_file=True)
 
 
 def as_table(
@@ -355,7 +409,7 @@ def _checked(
     is_used: IsUsed,
 ) -> Table:
     names = [str(column) for column in frame.columns]
-    require_unique(names, name)
+    _require_unique(names, name)
     if frame.empty:
         raise TableError(
             f"{name} must have rows below its header; found none; add the data, or check "
@@ -367,6 +421,7 @@ def _checked(
         if not is_used(column):
             columns[column] = Cells(_written(frame[column]))
         elif column in text_columns:
+            _require_plain(frame[column], name)
             columns[column] = Cells(frame[column])
         else:
             columns[column] = _column(frame[column], name, place)
@@ -382,6 +437,18 @@ def _checked(
         if cells.has_words
     }
     return Table(frame, name, given=given, _read=read)
+
+
+def _require_unique(names: Sequence[str], source: str) -> None:
+    """Raise a `TableError` that names the first repeated column."""
+    first: dict[str, int] = {}
+    for position, name in enumerate(names, start=1):
+        if name in first:
+            raise TableError(
+                f"column names of {source} must differ; found {name!r} as columns "
+                f"{first[name]} and {position}; rename one of them."
+            )
+        first[name] = position
 
 
 def _column(series: "pd.Series[Any]", source: str, place: Place) -> Cells:
@@ -467,6 +534,7 @@ def _written(series: "pd.Series[Any]") -> "pd.Series[Any]":
 SEPARATORS = (",", ";", "\t")
 
 _BLOCK = 1 << 24
+_LEADING_ZERO = re.compile(rb'[,;\t\n" ]0\d')
 _LONE_RETURN = re.compile(rb"\r(?![\r\n])")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 _DECIMAL_POINT = re.compile(r"[-+]?\d+\.\d+")
@@ -520,20 +588,48 @@ class TextTable:
         present_words
             For some columns words that are values there, though elsewhere they mean missing.
         """
-        kept = present_words or {}
         names = self.header()
-        require_unique(names, self.name)
+        _require_unique(names, self.name)
         self._require_equal_lengths(len(names))
+        return self._parsed(names, text_columns, present_words or {})
+
+    def padded(self, frame: pd.DataFrame) -> dict[str, "pd.Series[Any]"]:
+        """Return the columns of whole numbers that have leading zeros, as text.
+
+        Parameters
+        ----------
+        frame
+            What `frame` returned.
+        """
+        if not _LEADING_ZERO.search(self.raw):
+            return {}
+        numbers = frame.select_dtypes("number")
+        whole = [str(name) for name in numbers if not np.mod(numbers[name].dropna(), 1).any()]
+        if not whole:
+            return {}
+        written = self._parsed(self.header(), whole, {}, whole)
+        columns = {name: Cells(written[name]) for name in whole}
+        return {name: c.series for name, c in columns.items() if is_padded(c.words.levels)}
+
+    def _parsed(
+        self,
+        names: list[str],
+        text_columns: Sequence[str],
+        present_words: Mapping[str, Collection[str]],
+        wanted: list[str] | None = None,
+    ) -> pd.DataFrame:
+        """Return the columns that are wanted, or all of them."""
         try:
-            frame = pd.read_csv(
+            return pd.read_csv(
                 io.BytesIO(self.raw.lstrip(b"\r\n ") if len(names) == 1 else self.raw),
                 sep=self.separator,
                 header=0,
                 names=names,
+                usecols=wanted,
                 index_col=False,
                 dtype={column: str for column in text_columns if column in names},
                 na_values={
-                    name: sorted(MISSING_MARKERS.difference(kept.get(name, ())))
+                    name: sorted(MISSING_MARKERS.difference(present_words.get(name, ())))
                     for name in names
                 },
                 keep_default_na=False,
@@ -545,7 +641,6 @@ class TextTable:
             )
         except pd.errors.ParserError as error:
             raise TableError(_unreadable(self.name, error)) from error
-        return frame
 
     def missing_words(self, column: str) -> list[str]:
         """Return the different texts of a column that are read as missing, without blanks."""

@@ -24,7 +24,6 @@ __all__ = [
     "TableInput",
     "TablePrediction",
     "TrainingRange",
-    "named_inputs",
     "prepared_rows",
     "require_whole_text",
     "trial_rows",
@@ -181,7 +180,7 @@ class TableInput:
 
     def _numbering(self, name: str) -> Any:
         is_file = self.table.is_file
-        return self.table.column(name).text if is_file else self.table.as_given(name).array
+        return self.table.as_written(name).text if is_file else self.table.as_given(name).array
 
 
 def prepared_rows(
@@ -214,8 +213,3 @@ def trial_rows(preparation: TablePreparation, training_range: TrainingRange) -> 
     is_binary = np.isin(preparation.names, preparation.binary_names)
     across[:, is_binary] = np.round(across[:, is_binary])
     return empty._replace(X=np.concatenate([empty.X, across]))
-
-
-def named_inputs(prepared: PreparedTable) -> pd.DataFrame:
-    """Return a design matrix as a frame, so that models know the names of its columns."""
-    return pd.DataFrame(prepared.X, columns=pd.Index(prepared.names, dtype=object))

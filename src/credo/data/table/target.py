@@ -5,6 +5,7 @@ Classes are learned as text, and each must have enough rows; their own labels ar
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from credo.data.error import TableError
 from credo.data.table.cell import MIN_SPREAD, Cells, Words, number_style, varies
-from credo.data.table.column_name import nearest_names, quoted, require_column
+from credo.data.table.column_name import nearest_names, quoted
 from credo.data.table.table import Table, as_table
 from credo.numerics.array import Array
 from credo.numerics.quotation import MOST_QUOTED, quote
@@ -165,7 +166,7 @@ def prepare_target(table: Any, name: Any, task: Task = "auto") -> Target:
     require_one_name(name)
     table = as_table(table)
     name = str(name)
-    require_column(name, table.columns, table.name, argument="target")
+    table.require_column(name, argument="target")
     _require_no_dates(table, name)
     if task == "classification" or (task == "auto" and is_class_column(table.column(name))):
         return _class_target(table, name, task)
@@ -199,20 +200,20 @@ def require_task(task: object) -> None:
     )
 
 
-def known_outcomes(table: Table, name: str, has_classes: bool) -> Target:
+def known_outcomes(table: Table, name: str, classes: Sequence[str] | None) -> Target:
     """Return the outcomes that a table has for a model to be scored by; any number of them.
 
     Parameters
     ----------
     table, name
         A table, and the column that the model predicts.
-    has_classes
-        Whether it predicts classes, or a number.
+    classes
+        Names of the classes that it predicts; None if it predicts a number.
 
     Examples
     --------
     >>> table = as_table(pd.DataFrame({"y": [None, 2.5]}))
-    >>> known_outcomes(table, "y", has_classes=False).y
+    >>> known_outcomes(table, "y", classes=None).y
     array([2.5])
     """
     if name not in table.columns:
@@ -222,8 +223,10 @@ def known_outcomes(table: Table, name: str, has_classes: bool) -> Target:
         )
     column = table.column(name).held()
     rows = np.flatnonzero(~column.is_missing)
-    if has_classes:
-        return Target(name, column.text[rows].astype(str), rows, ())
+    if classes is not None:
+        written = table.as_written(name).text[rows].astype(str)
+        is_known = np.isin(written, classes).any()
+        return Target(name, written if is_known else column.text[rows].astype(str), rows, ())
     if column.has_text:
         raise TableError(
             f"target {name!r} of {table.name} must be a number column; found "
@@ -234,7 +237,7 @@ def known_outcomes(table: Table, name: str, has_classes: bool) -> Target:
 
 def _class_target(table: Table, name: str, task: Task) -> Target:
     column = table.column(name)
-    words = column.text
+    words = table.as_written(name).text
     rows = np.flatnonzero(~pd.isna(words))
     labels = words[rows].astype(str)
     _require_some(labels, name, table)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from pandas.api import types
 
 from credo.distributions.parameter import non_negative
 from credo.numerics.array import Array, as_float
@@ -18,6 +19,8 @@ from credo.validation.outcome import MISSING, class_codes, coded, row_weights
 from credo.validation.proportion import IntervalMethod, share_interval
 
 __all__ = ["Confusion", "OneAgainstRest"]
+
+_NUMBERS = {"integer", "floating", "mixed-integer-float"}
 
 
 def _never(args: tuple[Any, ...], named: Mapping[str, Any]) -> bool:
@@ -188,12 +191,22 @@ def _share_with_interval(
 
 def _alike(came: NDArray[Any], said: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return classes of both sides; true and false are 1 and 0 where the others are numbers."""
-    kinds = {came.dtype.kind, said.dtype.kind}
-    if "b" in kinds and kinds & set("iuf"):
-        came, said = (
-            part.astype(int) if part.dtype.kind == "b" else part for part in (came, said)
-        )
+    sides = came, said
+    kinds = [types.infer_dtype(side, skipna=True) for side in sides]
+    if "boolean" not in kinds or not _NUMBERS.intersection(kinds):
+        return sides
+    came, said = (
+        _ones(side) if kind == "boolean" else side
+        for side, kind in zip(sides, kinds, strict=True)
+    )
     return came, said
+
+
+def _ones(truth: NDArray[Any]) -> NDArray[Any]:
+    """Return 1 for true and 0 for false; what is missing stays as it is."""
+    if truth.dtype != object:
+        return truth.astype(int)
+    return np.array([one if pd.isna(one) else int(one) for one in truth], dtype=object)
 
 
 def _union(y_true: NDArray[Any], y_pred: NDArray[Any]) -> NDArray[Any]:

@@ -31,12 +31,12 @@ from credo.inference.engine.model_evidence import Evidence, model_posterior
 from credo.inference.engine.stacking import stacking_weights
 from credo.numerics.array import Array, as_float
 from credo.validation.cross_validation import planned_scores
-from credo.validation.fold_fit import TrainingRows
 from credo.validation.named_models import named_models
 from credo.validation.outcome import MISSING, Outcome, flat_column
 from credo.validation.predictive import has_predictive
 from credo.validation.proportion import proportion_interval
 from credo.validation.split_plan import NEVER, SplitPlan
+from credo.validation.splits import TrainingRows
 
 __all__ = [
     "EvidenceRanking",

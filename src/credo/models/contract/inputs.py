@@ -2,15 +2,17 @@
 
 Arrays are checked by scikit-learn and refused in credo's words: what is masked is missing,
 times are no numbers, and numbers so large that their squares or sums would not be finite are
-refused before any work. Class labels are found once and coded 0 to K - 1.
+refused before any work. Class labels are found once and coded 0 to K - 1. What weights of a
+linear model are for is a design: a basis of the inputs, or the inputs themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from numbers import Integral, Real
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -19,9 +21,16 @@ from scipy import sparse
 from sklearn.base import is_classifier, is_regressor
 from sklearn.utils import check_array, check_random_state, column_or_1d, get_tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, _num_samples, validate_data
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    _check_sample_weight,
+    _num_samples,
+    check_is_fitted,
+    validate_data,
+)
 
 from credo.families.rows import as_weight
+from credo.features.basis import Basis, distinct_rows
 from credo.numerics.array import Array, in_byte_order, is_time, unmasked
 from credo.numerics.form import MAX_FEATURES, Form
 from credo.numerics.lookup import ABSENT, places
@@ -32,24 +41,34 @@ __all__ = [
     "MISSING",
     "ClassLabels",
     "FittedInputs",
+    "GroupRows",
     "KnownOutcomes",
     "LabeledRows",
     "class_labels",
+    "design",
+    "design_blocks",
     "first_labeled_rows",
+    "fitted_design",
+    "fitted_inputs",
     "generator",
+    "group_blocks",
     "is_block",
     "known_outcome",
     "known_weight",
     "label_codes",
     "labeled_chunk",
     "more_labeled_rows",
+    "placed_basis",
+    "require_basis",
     "require_choice",
     "require_count",
     "require_distinct_names",
     "require_moderate",
     "require_precision",
+    "row_blocks",
     "row_weight",
     "single_column",
+    "term_names",
     "validated",
     "weighted_by_class",
 ]
@@ -57,6 +76,9 @@ __all__ = [
 
 LARGEST = 1e140
 """Size of the largest number to learn from: its square times a weight is still finite."""
+
+BLOCK_ENTRIES = 1 << 20
+"""Numbers in a part of a design: the whole of a large table would not fit into memory."""
 
 
 class FittedInputs:
@@ -542,3 +564,91 @@ def _checked_rows(
 ) -> tuple[Array, NDArray[Any], Array]:
     x, labels = validated(estimator, X, y, reset=is_first, dtype=np.float64)
     return x, labels, row_weight(sample_weight, x)
+
+
+def require_basis(basis: Any) -> None:
+    """Refuse what is neither None nor a basis."""
+    if not (basis is None or isinstance(basis, Basis)):
+        raise TypeError(
+            "basis must be None or a basis from credo.features, such as SplineBasis(); found "
+            f"{basis!r}. Pass an instance."
+        )
+
+
+def placed_basis(basis: Any, x: Array, weight: Array | None = None) -> Basis | None:
+    """Return the basis placed on the rows that carry weight; None stays None."""
+    require_basis(basis)
+    return None if basis is None else basis.place(distinct_rows(x, weight))
+
+
+def design(basis: Basis | None, x: Array) -> Array:
+    """Return the columns that weights are for, shape (n, n_columns), all of moderate size."""
+    if basis is None:
+        require_moderate("X", x)
+        return x
+    with np.errstate(over="ignore"):
+        columns = basis.design(x)
+    require_moderate("the basis of X", columns)
+    return columns
+
+
+def design_blocks(basis: Basis | None, x: Array) -> Iterator[Array]:
+    """Yield the columns of one block of rows after the other; of no rows, those of none."""
+    return (design(basis, rows) for rows in row_blocks(basis, x))
+
+
+def row_blocks(basis: Basis | None, x: Array) -> Iterator[Array]:
+    """Yield one block of rows after the other whose designs fit into memory, at least one."""
+    size = _block_size(basis, x)
+    for start in range(0, max(len(x), 1), size):
+        yield x[start : start + size]
+
+
+def _block_size(basis: Basis | None, x: Array) -> int:
+    """Return the number of rows whose columns fit into memory."""
+    n_columns = x.shape[1] if basis is None else basis.n_columns(x.shape[1])
+    return max(1, BLOCK_ENTRIES // max(n_columns, 1))
+
+
+class GroupRows(NamedTuple):
+    """Which group some rows are in, their places, and where in a block of columns they are."""
+
+    group: int
+    rows: NDArray[np.intp]
+    own: slice
+
+
+def group_blocks(
+    basis: Basis | None, x: Array, groups: Sequence[NDArray[np.intp]]
+) -> Iterator[tuple[Array, list[GroupRows]]]:
+    """Yield columns of rows one group after the other, and which rows they are of.
+
+    A basis is evaluated for as many rows at a time as fit into memory, of one group or several.
+    """
+    order = np.concatenate(groups)
+    label = np.repeat(np.arange(len(groups)), [len(rows) for rows in groups])
+    size = _block_size(basis, x)
+    for start in range(0, max(len(order), 1), size):
+        rows, own = order[start : start + size], label[start : start + size]
+        ends = np.flatnonzero(np.diff(own, prepend=-1, append=len(groups)))
+        parts = [GroupRows(int(own[a]), rows[a:b], slice(a, b)) for a, b in pairwise(ends)]
+        yield design(basis, x[rows]), parts
+
+
+def fitted_inputs(estimator: Any, X: ArrayLike) -> Array:
+    """Return the rows that a fitted estimator is asked about, checked."""
+    check_is_fitted(estimator, "coef_")
+    return np.asarray(validated(estimator, X, reset=False, dtype=np.float64))
+
+
+def fitted_design(estimator: Any, X: ArrayLike) -> Array:
+    """Return the columns of rows that a fitted estimator is asked about."""
+    inputs = fitted_inputs(estimator, X)
+    return design(estimator.basis_, inputs)
+
+
+def term_names(estimator: Any) -> list[str]:
+    """Return the name of each column of a fitted estimator's design."""
+    check_is_fitted(estimator)
+    names = [str(name) for name in _check_feature_names_in(estimator)]
+    return names if estimator.basis_ is None else estimator.basis_.names(names)

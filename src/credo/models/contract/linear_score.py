@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from credo.models.contract.design import fitted_design
+from credo.models.contract.inputs import fitted_design
 from credo.numerics.array import Array
 
 __all__ = ["best_class", "linear_score"]

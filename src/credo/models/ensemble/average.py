@@ -37,11 +37,11 @@ from credo.numerics.array import Array
 from credo.numerics.form import Form
 from credo.numerics.quotation import quote
 from credo.numerics.special.log_domain import log_sum_exp
-from credo.validation.fold_fit import TrainingRows
 from credo.validation.held_out import held_out
 from credo.validation.mixture_score import mean_score
 from credo.validation.predictive import class_probability, predict_dist
 from credo.validation.split_plan import fold_generator, fold_pairs
+from credo.validation.splits import TrainingRows
 
 __all__ = ["EvidenceWarning", "ModelAverage"]
 

@@ -29,9 +29,9 @@ from credo.models.contract.inputs import (
 from credo.models.contract.regressor import PredictiveRegressor
 from credo.numerics.array import Array, as_float, in_byte_order
 from credo.numerics.form import Form
-from credo.validation.fold_fit import TrainingRows
 from credo.validation.named_models import named_models
 from credo.validation.outcome import Outcome
+from credo.validation.splits import TrainingRows
 
 __all__ = [
     "Ensemble",

@@ -29,10 +29,10 @@ from credo.models.contract.inputs import (
 )
 from credo.models.ensemble.ensemble import training_rows
 from credo.numerics.array import Array
-from credo.validation.fold_fit import TrainingRows
 from credo.validation.held_out import held_out
 from credo.validation.predictive import HasPredictive, has_predictive, predict_dist
 from credo.validation.split_plan import Pair, fold_generator, fold_pairs
+from credo.validation.splits import TrainingRows
 
 __all__ = ["EvidenceSearch", "SearchWarning"]
 

@@ -27,7 +27,7 @@ from credo.distributions.predictive import Predictive
 from credo.distributions.student_t import StudentT
 from credo.distributions.univariate import Univariate
 from credo.families.linear import LinearStatistics
-from credo.models.contract.design import fitted_design
+from credo.models.contract.inputs import fitted_design
 from credo.models.gaps.row_completion import (
     N_DRAWS,
     CompletedRows,
@@ -37,8 +37,7 @@ from credo.models.gaps.row_completion import (
     WeighedCompletion,
 )
 from credo.models.linear.linear_regression import LinearRegression
-from credo.numerics.array import Array
-from credo.numerics.missing import has_missing
+from credo.numerics.array import Array, has_missing
 from credo.numerics.parallel.threads import side_by_side
 from credo.validation.held_out import Forget
 

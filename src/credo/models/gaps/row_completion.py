@@ -29,9 +29,9 @@ from credo.inference.engine.engine import ConvergenceWarning
 from credo.inference.latent.expectation_maximization import ExpectationMaximization
 from credo.inference.latent.latent_class import IncompleteRows
 from credo.models.generative.class_setting import ClassConditionalSetting
-from credo.numerics.array import Array
+from credo.numerics.array import Array, has_missing
 from credo.numerics.form import SMALLEST, Form
-from credo.numerics.missing import has_missing, missing_patterns
+from credo.numerics.missing import missing_patterns
 from credo.numerics.row_hash import hashed_sample, hashed_uniform, repeat_count, row_hash
 
 __all__ = [
@@ -107,6 +107,11 @@ class CompletedRows:
     weight: Array
     drawn: Array | None = None
     choice: Array | None = None
+
+    @property
+    def given_weight(self) -> Array | None:
+        """The weights, if models need them: not where each row stands for itself."""
+        return None if (self.weight == 1.0).all() else self.weight
 
     @property
     def start(self) -> Indices:

@@ -22,8 +22,7 @@ from credo.inference.engine.engine import EXACT, Inference, run
 from credo.inference.latent.expectation_maximization import ExpectationMaximization
 from credo.inference.latent.latent_class import IncompleteRows, LatentClassProblem
 from credo.models.contract.inputs import require_choice
-from credo.numerics.array import Array
-from credo.numerics.missing import has_missing
+from credo.numerics.array import Array, has_missing
 
 __all__ = ["ClassConditionalSetting", "SingularClassWarning", "Summary", "class_weight"]
 

@@ -13,8 +13,8 @@ from sklearn.utils.validation import (
 )
 
 from credo import features
+from credo.features.additive import LinearBasis
 from credo.features.basis import Basis
-from credo.features.linear import LinearBasis
 from credo.models.contract.inputs import FittedInputs, validated
 from credo.numerics.array import Array
 from credo.numerics.example import Example

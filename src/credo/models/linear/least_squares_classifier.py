@@ -13,14 +13,15 @@ from credo import features
 from credo.families.linear import LinearStatistics, Rows
 from credo.features.basis import Basis
 from credo.inference.linear.regression import LinearProblem, infer
-from credo.models.contract.design import design, placed_basis
 from credo.models.contract.inputs import (
     ClassLabels,
     KnownOutcomes,
     LabeledRows,
+    design,
     first_labeled_rows,
     labeled_chunk,
     more_labeled_rows,
+    placed_basis,
 )
 from credo.models.contract.linear_score import best_class, linear_score
 from credo.numerics.array import Array

@@ -34,23 +34,21 @@ from credo.inference.linear.regression import (
     log_evidence_at,
     prior_precision,
 )
-from credo.models.contract.design import (
+from credo.models.contract.diagnosis import Diagnosis, diagnose_linear
+from credo.models.contract.inputs import (
     design,
     design_blocks,
     fitted_design,
     fitted_inputs,
+    generator,
     group_blocks,
     placed_basis,
     require_basis,
-    row_blocks,
-    term_names,
-)
-from credo.models.contract.diagnosis import Diagnosis, diagnose_linear
-from credo.models.contract.inputs import (
-    generator,
     require_choice,
     require_precision,
+    row_blocks,
     row_weight,
+    term_names,
     validated,
 )
 from credo.models.contract.regressor import PredictiveRegressor

@@ -18,20 +18,18 @@ from credo.inference.engine.engine import Inference
 from credo.inference.logistic.learning import LogisticFolds, LogisticLearning
 from credo.inference.logistic.problem import LogisticBelief
 from credo.models.contract.classifier import PredictiveClassifier
-from credo.models.contract.design import (
-    design,
-    fitted_design,
-    placed_basis,
-    require_basis,
-    term_names,
-)
 from credo.models.contract.diagnosis import Diagnosis, diagnose_logistic
 from credo.models.contract.inputs import (
+    design,
     first_labeled_rows,
+    fitted_design,
     generator,
     more_labeled_rows,
+    placed_basis,
+    require_basis,
     require_choice,
     require_precision,
+    term_names,
     weighted_by_class,
 )
 from credo.numerics.array import Array, as_float

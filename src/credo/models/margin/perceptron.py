@@ -13,12 +13,13 @@ from sklearn.exceptions import ConvergenceWarning
 from credo import features
 from credo.features.basis import Basis
 from credo.inference.margin.perceptron import perceptron_epoch
-from credo.models.contract.design import design, placed_basis
 from credo.models.contract.inputs import (
     ClassLabels,
     KnownOutcomes,
+    design,
     first_labeled_rows,
     generator,
+    placed_basis,
     require_count,
 )
 from credo.models.contract.linear_score import best_class, linear_score

@@ -23,8 +23,13 @@ from credo.inference.margin.empirical_risk import (
     search_fewest_errors,
 )
 from credo.models.contract.classifier import PredictiveClassifier
-from credo.models.contract.design import design, placed_basis
-from credo.models.contract.inputs import first_labeled_rows, generator, require_choice
+from credo.models.contract.inputs import (
+    design,
+    first_labeled_rows,
+    generator,
+    placed_basis,
+    require_choice,
+)
 from credo.models.contract.linear_score import best_class, linear_score
 from credo.models.margin.signed_rows import MarginRows
 from credo.numerics.array import Array

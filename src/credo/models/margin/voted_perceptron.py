@@ -11,12 +11,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from credo import features
 from credo.features.basis import Basis
 from credo.inference.margin.perceptron import Epoch, perceptron_epoch, vote_shares
-from credo.models.contract.design import design, fitted_design, placed_basis
 from credo.models.contract.inputs import (
     ClassLabels,
     KnownOutcomes,
+    design,
     first_labeled_rows,
+    fitted_design,
     generator,
+    placed_basis,
     require_count,
 )
 from credo.models.contract.linear_score import best_class

@@ -15,8 +15,8 @@ from scipy import linalg
 
 from credo.data.error import TableError
 from credo.data.table.column_name import nearest_names, quoted
+from credo.features.additive import LinearBasis
 from credo.features.basis import MAX_COLUMNS, Basis, distinct_rows
-from credo.features.linear import LinearBasis
 from credo.numerics.array import Array
 
 __all__ = [

@@ -9,9 +9,8 @@ from typing import Self
 import numpy as np
 
 from credo.data.table.column_name import quoted
-from credo.data.table.columns import TableSchema
 from credo.data.table.gap import sentinels
-from credo.data.table.preparation import TablePreparation
+from credo.data.table.preparation import TablePreparation, TableSchema
 from credo.data.table.table import Table
 from credo.data.table.target import Target
 

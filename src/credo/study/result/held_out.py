@@ -1,4 +1,4 @@
-"""The test rows: what was predicted, what came true, and how far they are from training."""
+"""Rows to learn from, and rows to judge by: what was predicted of these, and what came true."""
 
 from __future__ import annotations
 
@@ -8,14 +8,39 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.data.table.preparation import (
+    MissingCells,
+    PreparedTable,
+    TablePreparation,
+    TableSchema,
+)
 from credo.data.table.table_input import TrainingRange
 from credo.distributions.distribution import Distribution
 from credo.distributions.estimate import Estimate, sample_mean
-from credo.study.split import Split
 
-__all__ = ["HeldOut", "held_out_rows"]
+__all__ = ["HeldOut", "Part", "Split", "held_out_rows"]
 
 P = TypeVar("P", bound=Distribution)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Rows ready for models: inputs, outcomes, and places in the table."""
+
+    prepared: PreparedTable
+    y: NDArray[Any]
+    rows: NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Training and test rows, the rules that the training rows gave, and gaps in the test."""
+
+    schema: TableSchema
+    preparation: TablePreparation
+    train: Part
+    test: Part
+    missing: MissingCells
 
 
 @dataclass(frozen=True, eq=False)

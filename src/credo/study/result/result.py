@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -16,7 +17,7 @@ from credo.study.result.data_summary import DataSummary
 from credo.study.result.held_out import HeldOut
 from credo.study.result.table_model import Remark, TableModel
 
-__all__ = ["FitSettings", "Judged"]
+__all__ = ["FitSettings", "Judged", "names_given"]
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,11 @@ class FitSettings:
 
 
 P = TypeVar("P", bound=Distribution)
+
+
+def names_given(names: str | int | Sequence[str | int]) -> tuple[str, ...]:
+    """Return names of columns or models, of which one may be given by itself."""
+    return (str(names),) if isinstance(names, str | int) else tuple(map(str, names))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

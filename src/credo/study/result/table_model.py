@@ -23,7 +23,6 @@ from credo.data.table.table_input import (
     TableInput,
     TablePrediction,
     TrainingRange,
-    named_inputs,
     prepared_rows,
     require_whole_text,
     trial_rows,
@@ -329,14 +328,14 @@ class TableRegression(TableModel):
         if not is_empty.any() or len(simplest.coef_):
             return Predictive.mixed(share / share.sum(), parts)
         # A row with nothing in it is known as well as by the candidate that uses no column.
-        alone = average_over_gaps(simplest, self.completion, named_inputs(prepared))
+        alone = average_over_gaps(simplest, self.completion, prepared.frame)
         weights = np.where(is_empty[:, None], 0.0, np.append(share / share.sum(), 0.0))
         weights[is_empty, -1] = 1.0
         return Predictive.mixed(weights, [*parts, alone])
 
     def _parts(self, prepared: PreparedTable) -> list[Predictive]:
         """Return what each candidate that counts says of each row."""
-        X = named_inputs(prepared)
+        X = prepared.frame
         models = [self.average.estimators_[i] for i in self._counted]
         return [average_over_gaps(model, self.completion, X) for model in models]
 
@@ -466,7 +465,7 @@ class TableClassification(TableModel):
 
     def predict_dist(self, table: Any) -> Categorical:
         """Return the mixture of the classifiers, averaged over gaps, one entry per row."""
-        inputs = named_inputs(self._prepared(table))
+        inputs = self._prepared(table).frame
         predictive = average_over_gaps(self.stack, self.completion, inputs)
         assert isinstance(predictive, Categorical)
         is_empty = np.isnan(inputs.to_numpy()).all(axis=1)
