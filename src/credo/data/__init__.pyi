@@ -3,6 +3,7 @@ from credo.data.error import ModelFileError as ModelFileError
 from credo.data.error import NetworkFileError as NetworkFileError
 from credo.data.error import OutputError as OutputError
 from credo.data.error import TableError as TableError
+from credo.data.model_file.checkpoint import CheckpointFile as CheckpointFile
 from credo.data.model_file.model_file import ModelFileInfo as ModelFileInfo
 from credo.data.model_file.model_file import load as load
 from credo.data.model_file.model_file import model_file_info as model_file_info

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol
+from typing import Annotated, ClassVar, Protocol
 
 import numpy as np
 from numpy.random import Generator
@@ -17,6 +17,7 @@ from numpy.random import Generator
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.inference.engine.engine import Account, Inference, Move, Settled
 from credo.numerics.array import Array
+from credo.numerics.form import Form
 from credo.numerics.linear.linear_algebra import Cholesky, cholesky, solve_lower
 from credo.numerics.optimize.minimum import Minimum, Termination
 from credo.numerics.optimize.quasi_newton import lbfgs
@@ -51,10 +52,10 @@ class CurvedProblem(Protocol):
 class Mode:
     """Parameters on the way to the mode, and ``E``, gradient and curvature there."""
 
-    parameters: Array
+    parameters: Annotated[Array, Form("d")]
     value: float
-    gradient: Array
-    curvature: Array
+    gradient: Annotated[Array, Form("d")]
+    curvature: Annotated[Array, Form("d d")]
 
 
 @dataclass(frozen=True)

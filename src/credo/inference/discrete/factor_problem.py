@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credo.numerics.array import Array
+from credo.numerics.form import Form
 
 __all__ = ["Assignment", "FactorProblem", "Table", "TableMarginals", "table_of"]
 
@@ -92,7 +94,7 @@ class TableMarginals:
 class Assignment:
     """One joint state of all variables, and its log density (not normalized)."""
 
-    states: NDArray[np.intp]
+    states: Annotated[NDArray[np.intp], Form("v", 0)]
     log_density: float
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Annotated, Self
 
 import numpy as np
 
 from credo.numerics.array import Array
+from credo.numerics.form import Form
 
 __all__ = ["BlockMeans"]
 
@@ -41,11 +42,11 @@ class BlockMeans:
     """
 
     n_blocks: int
-    mean: Array
-    scatter: Array
-    first: Array
-    last: Array
-    products: Array
+    mean: Annotated[Array, Form("...")]
+    scatter: Annotated[Array, Form("...")]
+    first: Annotated[Array, Form("...")]
+    last: Annotated[Array, Form("...")]
+    products: Annotated[Array, Form("...")]
 
     @classmethod
     def empty(cls, shape: tuple[int, ...]) -> Self:

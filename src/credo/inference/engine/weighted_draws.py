@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.random import Generator
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from credo.inference.engine.engine import Account, ConvergenceWarning
 from credo.numerics.array import Array, as_float
+from credo.numerics.form import Form
 from credo.numerics.special.log_domain import log_sum_exp
 from credo.numerics.warning import warn_user
 
@@ -53,7 +54,7 @@ class WeightedDraws:
     """
 
     columns: Mapping[str, NDArray[Any]]
-    log_weight: Array
+    log_weight: Annotated[Array, Form("n", -np.inf)]
 
     @classmethod
     def pooled(cls, parts: Sequence[WeightedDraws]) -> WeightedDraws:

@@ -8,7 +8,7 @@ normalizer as expectation, whatever the number of steps.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -23,6 +23,7 @@ from credo.inference.spins.modes import IsingConditionalModes
 from credo.inference.spins.problem import IsingProblem
 from credo.inference.spins.sweep import SpinGraph
 from credo.numerics.array import Array
+from credo.numerics.form import ANYTHING
 
 __all__ = ["AnnealingState", "AnnealingStep", "IsingAnnealing", "LowerBound"]
 
@@ -66,7 +67,7 @@ class AnnealedPart:
         Draws of single spins so far.
     """
 
-    starts: tuple[Array, ...]
+    starts: Annotated[tuple[Array, ...], ANYTHING]
     seeds: tuple[int, ...]
     bound: float
     n_levels: int

@@ -6,7 +6,7 @@ Means are Rao-Blackwellized: conditional means given the neighbors are averaged,
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -16,6 +16,7 @@ from credo.inference.engine.engine import Account, Drawn, Inference, Step
 from credo.inference.spins.problem import IsingProblem, SpinMeans
 from credo.inference.spins.sweep import Spins, random_seed, random_spins
 from credo.numerics.array import Array
+from credo.numerics.form import Form
 
 __all__ = ["IsingGibbs", "SpinChain", "SpinGibbsState", "SpinStep", "spin_draws"]
 
@@ -34,7 +35,7 @@ class SpinChain:
         Name of the random sequence, and how many sweeps have used it.
     """
 
-    spin: Spins
+    spin: Annotated[Spins, Form("...", -1, 1)]
     seed: int
     sweep: int = 0
 

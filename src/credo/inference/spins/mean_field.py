@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.random import Generator
@@ -11,6 +11,7 @@ from numpy.random import Generator
 from credo.inference.engine.engine import Account, Inference, Move, Settled
 from credo.inference.spins.problem import IsingProblem, SpinMeans
 from credo.numerics.array import Array
+from credo.numerics.form import Form
 
 __all__ = ["IsingMeanField", "SpinMeanFieldState", "best_means", "mean_field_bound"]
 
@@ -22,7 +23,7 @@ _NEARLY = 0.9
 class SpinMeanFieldState:
     """Means of independent spins, and how far the last sweep moved them."""
 
-    mean: Array
+    mean: Annotated[Array, Form("n", -1.0, 1.0)]
     change: float
 
 

@@ -12,7 +12,7 @@ the sum gives modes. On a forest the answer is exact after one sweep from the le
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -30,6 +30,7 @@ from credo.inference.discrete.loops.messages import (
 )
 from credo.inference.engine.engine import Account, Inference, Move, Settled
 from credo.numerics.array import Array
+from credo.numerics.form import Form
 
 __all__ = ["LoopyBeliefPropagation", "MessageState"]
 
@@ -46,7 +47,7 @@ class MessageState:
         Largest change of an entry in the last step.
     """
 
-    log_message: Array
+    log_message: Annotated[Array, Form("m", -np.inf)]
     change: float = float("inf")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -21,6 +21,7 @@ from credo.inference.discrete.loops.flat_tables import log_densities
 from credo.inference.discrete.loops.states import mode_sweep
 from credo.inference.engine.engine import Account, Inference, Move, Settled
 from credo.numerics.array import Array
+from credo.numerics.form import Form
 
 __all__ = ["IteratedConditionalModes", "ModeState"]
 
@@ -29,8 +30,8 @@ __all__ = ["IteratedConditionalModes", "ModeState"]
 class ModeState:
     """Joint states being improved, shape (n_starts, n_variables), and their log densities."""
 
-    states: NDArray[np.intp]
-    log_density: Array
+    states: Annotated[NDArray[np.intp], Form("s v", 0)]
+    log_density: Annotated[Array, Form("s", -np.inf)]
 
 
 @dataclass(frozen=True)

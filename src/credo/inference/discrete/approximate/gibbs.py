@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -34,6 +34,7 @@ from credo.inference.discrete.loops.states import conditional_probability, gibbs
 from credo.inference.engine.block_means import BlockMeans
 from credo.inference.engine.engine import Account, Inference, StandardError, Step
 from credo.numerics.array import Array
+from credo.numerics.form import Form
 from credo.numerics.warning import warn_user
 
 __all__ = [
@@ -149,7 +150,7 @@ class GibbsState:
         Whether every possible joint state can be reached; None if that is not known.
     """
 
-    states: NDArray[np.intp]
+    states: Annotated[NDArray[np.intp], Form("c v", 0)]
     blocks: BlockMeans
     is_connected: bool | None
 

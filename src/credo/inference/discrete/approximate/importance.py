@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
-from typing import ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -25,6 +25,7 @@ from credo.inference.discrete.loops.states import guided_draws
 from credo.inference.engine.engine import Account, Inference, StandardError, WeightStep
 from credo.inference.engine.weighted_draws import ZeroWeights
 from credo.numerics.array import Array, as_float
+from credo.numerics.form import Form
 
 __all__ = ["ImportanceMarginals", "ImportanceState", "TableImportance"]
 
@@ -68,14 +69,14 @@ class ImportanceState:
         The same over draws in each state of every variable.
     """
 
-    log_message: Array
-    is_free: NDArray[np.bool_]
+    log_message: Annotated[Array, Form("m", -np.inf)]
+    is_free: Annotated[NDArray[np.bool_], Form("e")]
     n_draws: int
     log_unit: float
     total: float
     squares: float
-    state_total: Array
-    state_squares: Array
+    state_total: Annotated[Array, Form("e", 0.0)]
+    state_squares: Annotated[Array, Form("e", 0.0)]
 
     @property
     def probability(self) -> Array:

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
-from typing import ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -30,6 +30,7 @@ from credo.inference.discrete.loops.flat_tables import FlatTables
 from credo.inference.discrete.loops.messages import beliefs
 from credo.inference.engine.engine import Account, Inference, Move, Settled
 from credo.numerics.array import Array
+from credo.numerics.form import Form
 
 __all__ = ["MeanFieldState", "TableMeanField", "mean_field_bound", "mean_field_sweep"]
 
@@ -51,8 +52,8 @@ class MeanFieldState:
         Largest change of a marginal of any start in the last step.
     """
 
-    probability: Array
-    bound: Array
+    probability: Annotated[Array, Form("s e", 0.0, 1.01)]
+    bound: Annotated[Array, Form("s", -np.inf)]
     change: float = float("inf")
 
 
