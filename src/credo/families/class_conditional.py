@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from credo.distributions.categorical import Categorical
-from credo.distributions.class_conditional import ClassConditional, ClassDensity
+from credo.distributions.class_conditional import ClassConditional
 from credo.distributions.normal import Normal
 from credo.families.categorical import DirichletCategorical
 from credo.families.class_statistics import ClassConditionalStatistics
@@ -177,7 +177,7 @@ def weak_belief(covariance: str, pooled: NormalStatistics, n_classes: int) -> No
     return belief
 
 
-def _joint(classes: Categorical, density: ClassDensity) -> ClassConditional:
+def _joint(classes: Categorical, density: Any) -> ClassConditional:
     with np.errstate(divide="ignore"):
         return ClassConditional(np.log(classes.probability), density)
 
