@@ -71,15 +71,23 @@ class Belief(Batched):
             pairs, np.tile(np.arange(k), len(rows)), k, shares.ravel()
         )
 
+    def maximum_likelihood(self, statistics: Any) -> Any:
+        """Return the observation distribution of largest likelihood, whatever is believed."""
+        return statistics.maximum_likelihood()
+
     def row_total(self, values: ArrayLike) -> Array:
         """Return one number for each row, from one for each of its features.
 
         What is NaN was missing, and adds nothing. Numbers of a joint belief stay as they are.
         """
-        numbers = np.asarray(values)
+        numbers = as_float(values)
         if self.is_joint:
             return numbers
-        return np.where(np.isnan(numbers), 0.0, numbers).sum(axis=-1)
+        return np.asarray(np.where(np.isnan(numbers), 0.0, numbers).sum(axis=-1))
+
+    def component(self, c: int) -> Belief:
+        """Return the belief about one of the entries along the first axis."""
+        return self[c]
 
     def spread(self, shape: Sequence[int]) -> Self:
         """Return the same belief with the given batch shape, one copy for each entry."""

@@ -25,14 +25,18 @@ from credo.families.known import Known
 from credo.families.multivariate_normal import TiedNormalInverseWishart
 from credo.families.normal import NormalInverseGamma
 from credo.families.poisson import GammaPoisson
-from credo.families.product import Product
+from credo.families.product import Product, ProductStatistics
 from credo.families.rows import as_label, as_share, as_weight
+from credo.families.statistics import Statistics
 from credo.numerics.array import Array, as_float
 from credo.numerics.example import Example
 
 __all__ = ["ComponentStatistics", "Components"]
 
 Codes = NDArray[np.intp]
+
+BLOCK_ENTRIES = 1 << 17
+"""Log densities of features and classes that are held at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,23 +54,47 @@ class ComponentStatistics:
     """
 
     classes: CategoricalStatistics
-    rows: Any
+    rows: Statistics | ProductStatistics
+
+    @classmethod
+    def by_group(
+        cls,
+        summary: Callable[..., Any],
+        x: ArrayLike,
+        label: Codes,
+        shape: tuple[int, int],
+        weight: ArrayLike = 1.0,
+    ) -> tuple[ComponentStatistics, ...]:
+        """Summarize every class of every group of rows in one pass.
+
+        Parameters
+        ----------
+        summary
+            The statistics of rows, ``summary(x, label, n_labels, weight)``.
+        label
+            ``group * n_classes + class`` of each row.
+        shape
+            Number of groups and of classes.
+        """
+        n_groups, k = shape
+        rows = summary(x, label, n_groups * k, weight)
+        weights = as_weight(weight, len(label))
+        counts = np.bincount(label, weights, n_groups * k).reshape(n_groups, k)
+        return tuple(
+            cls(
+                CategoricalStatistics(counts[g].astype(np.float64)),
+                rows[g * k : (g + 1) * k],
+            )
+            for g in range(n_groups)
+        )
 
     def __add__(self, other: ComponentStatistics) -> ComponentStatistics:
-        return ComponentStatistics(self.classes + other.classes, self.rows + other.rows)
+        rows: Any = self.rows
+        return ComponentStatistics(self.classes + other.classes, rows + other.rows)
 
     def __sub__(self, other: ComponentStatistics) -> ComponentStatistics:
-        return ComponentStatistics(self.classes - other.classes, self.rows - other.rows)
-
-    def maximum_likelihood(self, probability: Array | None = None) -> ClassConditional:
-        """Return class frequencies, or known probabilities, and rows at largest likelihood."""
-        return ClassConditional(self.log_share(probability), self.rows.maximum_likelihood())
-
-    def log_share(self, probability: Array | None = None) -> Array:
-        """Return the log frequency of each class; of known probabilities, their logs."""
-        share = self.classes.counts / max(float(self.classes.weight), 1e-300)
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(share if probability is None else probability))
+        rows: Any = self.rows
+        return ComponentStatistics(self.classes - other.classes, rows - other.rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,13 +185,8 @@ class Components:
         """Return the statistics of each group of rows whose classes are known, in one pass."""
         n, k = np.shape(label)[0], self.n_classes
         code = as_label(group, n, n_groups) * k + as_label(label, n, k)
-        rows = self.rows.statistics_by_group(x, code, n_groups * k, weight)
-        weights = as_weight(weight, n)
-        counts = np.bincount(code, weights, n_groups * k).reshape(n_groups, k)
-        return tuple(
-            ComponentStatistics(CategoricalStatistics(counts[g]), rows[g * k : (g + 1) * k])
-            for g in range(n_groups)
-        )
+        summary = self.rows.statistics_by_group
+        return ComponentStatistics.by_group(summary, x, code, (n_groups, k), weight)
 
     def statistics_by_share(self, x: ArrayLike, share: ArrayLike) -> ComponentStatistics:
         """Return the statistics of rows that have a share (n, K) in each class: an E step."""
@@ -181,6 +204,14 @@ class Components:
         classes, rows = self._parts
         about_rows = float(np.sum(rows.log_evidence(statistics.rows)))
         return about_rows + float(classes.log_evidence(statistics.classes))
+
+    def maximum_likelihood(self, statistics: ComponentStatistics) -> ClassConditional:
+        """Return the joint distribution of largest likelihood, whatever is believed."""
+        classes, rows = self._parts
+        return _class_conditional(
+            classes.maximum_likelihood(statistics.classes),
+            rows.maximum_likelihood(statistics.rows),
+        )
 
     def predictive(self) -> ClassConditional:
         """Return the distribution of the next class and row, parameters integrated out."""
@@ -210,13 +241,22 @@ class Components:
         about_rows = self.rows.row_total(rows.expected_log_density(value))
         return np.asarray(classes.expected_log_density(np.arange(self.n_classes)) + about_rows)
 
+    def expected_log_joint(self, x: Array) -> Array:
+        """Return the same for many rows (n, d), shape (n, K), without large arrays between."""
+        answer = np.empty((len(x), self.n_classes))
+        step = max(64, BLOCK_ENTRIES // max(answer.shape[1] * x.shape[1], 1))
+        for start in range(0, len(x), step):
+            rows = slice(start, start + step)
+            answer[rows] = self.expected_log_density(x[rows])
+        return answer
+
     def expected_log_own(self, x: Array, label: Codes) -> Array:
         """Return the same for rows (n, d), each at the class that it is of, shape (n,)."""
         about_classes = self._parts[0].expected_log_density(np.arange(self.n_classes))
         answer = np.empty(len(x))
         for c in np.unique(label):
             own = label == c
-            rows: Any = self.rows[c]
+            rows: Any = self.rows.component(c)
             log_density = rows.row_total(rows.expected_log_density(x[own]))
             answer[own] = about_classes[c] + log_density
         return answer

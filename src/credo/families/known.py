@@ -52,7 +52,7 @@ class KnownStatistics(Statistics):
     def examples(cls) -> tuple[Example, ...]:
         """Return examples for the laws, and for saving."""
         rows = np.random.default_rng(0).normal(size=(7, 2))
-        settings = {"distribution": StudentT(3.0, [0.2], 1.5)}
+        settings: dict[str, Any] = {"distribution": StudentT(3.0, [0.2], 1.5)}
         return (Example(cls.of(rows, **settings), rows=rows, settings=settings),)
 
     @classmethod
@@ -157,6 +157,10 @@ class Known(Belief):
     def update(self, statistics: Any) -> Known:
         """Return the same belief, whatever was seen."""
         return self
+
+    def maximum_likelihood(self, statistics: Any) -> Distribution:
+        """Return the distribution: there is nothing to choose."""
+        return self.distribution
 
     def mean(self) -> Distribution:
         """Return the distribution."""

@@ -369,6 +369,16 @@ class TiedNormalInverseWishart(Belief):
             scale_matrix=self.scale_matrix + statistics.scatter.sum(axis=-3) + between,
         )
 
+    def maximum_likelihood(
+        self, statistics: MultivariateNormalStatistics
+    ) -> MultivariateNormal:
+        """Return the k observation distributions of largest likelihood, one covariance."""
+        return statistics.tied_maximum_likelihood()
+
+    def component(self, c: int) -> NormalInverseWishart:
+        """Return the belief about one group by itself."""
+        return self.groups()[c]
+
     def groups(self) -> NormalInverseWishart:
         """Return the belief about each group by itself, as a batch of k."""
         return NormalInverseWishart(

@@ -354,6 +354,15 @@ class SphericalNormalInverseGamma(Belief):
             rate=self.rate + 0.5 * scatter.sum(axis=-1),
         )
 
+    def maximum_likelihood(self, statistics: NormalStatistics) -> Normal:
+        """Return the normals of one variance, the mean of those of the features."""
+        alike = NormalStatistics(
+            statistics.weight.sum(axis=-1, keepdims=True),
+            statistics.mean,
+            statistics.scatter.sum(axis=-1, keepdims=True),
+        )
+        return alike.maximum_likelihood()
+
     def marginal_mean(self) -> MultivariateStudentT:
         """Return the belief about the means, the variance integrated out."""
         return self._student_t(1.0 / self.strength)
@@ -396,11 +405,14 @@ class SphericalNormalInverseGamma(Belief):
         return np.asarray(gain - 0.5 * statistics.weight.sum(axis=-1) * np.log(2 * np.pi))
 
     def expected_log_density(self, x: ArrayLike) -> Array:
-        """Return the mean over this belief of ``log p(row | means, variance)``, shape (...)."""
+        """Return the mean over this belief of ``log p(row | means, variance)``, shape (...).
+
+        A missing feature adds nothing.
+        """
         log_variance = np.log(self.rate) - special.digamma(self.shape)
         squares = (as_float(x) - self.location) ** 2 * (self.shape / self.rate)[..., None]
         terms = np.log(2 * np.pi) + log_variance[..., None] + squares + 1.0 / self.strength
-        return np.asarray(-0.5 * terms.sum(axis=-1))
+        return np.asarray(-0.5 * np.where(np.isnan(terms), 0.0, terms).sum(axis=-1))
 
     def kl(self, other: SphericalNormalInverseGamma) -> Array:
         """Return the divergence of ``other`` from this belief, in nats."""

@@ -62,11 +62,6 @@ class ProductStatistics:
         """Return the statistics of all groups together."""
         return ProductStatistics(tuple(part.pooled() for part in self.parts))
 
-    def maximum_likelihood(self, columns: Columns) -> IndependentColumns:
-        """Return the parts at their largest likelihood, at these columns of a row."""
-        parts = [part.maximum_likelihood() for part in self.parts]
-        return IndependentColumns(parts, columns)
-
 
 @dataclass(frozen=True, eq=False)
 class Product(Belief):
@@ -168,8 +163,15 @@ class Product(Belief):
 
     def update(self, statistics: ProductStatistics) -> Product:
         """Return the posterior; updating by parts equals updating by their sum."""
-        pairs = zip(self.parts, statistics.parts, strict=True)
+        parts: Any = self.parts
+        pairs = zip(parts, statistics.parts, strict=True)
         return Product([part.update(seen) for part, seen in pairs], self.columns)
+
+    def maximum_likelihood(self, statistics: ProductStatistics) -> IndependentColumns:
+        """Return the observation distribution of largest likelihood, part by part."""
+        pairs = zip(self.parts, statistics.parts, strict=True)
+        parts = [part.maximum_likelihood(seen) for part, seen in pairs]
+        return IndependentColumns(parts, self.columns)
 
     def mean(self) -> IndependentColumns:
         """Return the observation distribution at the expected parameters of each part."""

@@ -4,8 +4,8 @@ from numpy.testing import assert_allclose
 
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.families import DirichletCategorical
-from credo.families.class_conditional import ClassConditionalBelief, weak_belief
-from credo.families.class_statistics import ClassConditionalStatistics
+from credo.families.component import Components
+from credo.families.normal_component import expected_normal, weak_belief
 from credo.inference.engine.engine import run
 from credo.inference.latent.expectation_maximization import ExpectationMaximization
 from credo.inference.latent.latent_class import IncompleteRows, LatentClassProblem
@@ -22,17 +22,15 @@ def rows(n=30, seed=0):
 
 def prior_for(covariance, data):
     classes = DirichletCategorical([1.0, 2.0])
-    return ClassConditionalBelief(classes, weak_belief(covariance, data.pooled(), 2))
+    return Components(classes, weak_belief(covariance, data.pooled(), 2))
 
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
 def test_bound_of_complete_rows_is_the_exact_evidence(covariance):
     data = rows()
     prior = prior_for(covariance, data)
-    found = run(ExpectationMaximization(), LatentClassProblem(data, covariance, prior))
-    statistics = ClassConditionalStatistics.of(
-        data.x, data.label, 2, data.weight, covariance in ("full", "tied")
-    )
+    found = run(ExpectationMaximization(), LatentClassProblem(data, prior))
+    statistics = prior.statistics_of(data.x, data.label, data.weight)
     assert_allclose(found.log_evidence, prior.log_evidence(statistics), rtol=1e-9)
     assert_allclose(found.posterior.rows.location, prior.update(statistics).rows.location)
 
@@ -41,13 +39,13 @@ def test_bound_of_complete_rows_is_the_exact_evidence(covariance):
 def test_expected_log_density_is_that_of_the_belief(covariance):
     data = rows()
     prior = prior_for(covariance, data)
-    statistics = ClassConditionalStatistics.of(
-        data.x, data.label, 2, data.weight, covariance in ("full", "tied")
-    )
+    statistics = prior.statistics_of(data.x, data.label, data.weight)
     belief = prior.update(statistics)
-    joint, constants = belief.expected()
     point = np.array([[0.3, -0.4]])
-    found = joint.log_joint(point) + np.ones((1, constants.shape[1])) @ constants.T
+    found = belief.expected_log_joint(point)
+    if covariance in ("full", "tied"):
+        assert_allclose(expected_normal(belief).log_joint(point), found)
+    assert_allclose(belief.expected_log_own(point, np.array([1])), found[:, 1])
     about_rows = belief.rows.expected_log_density(point[:, None])
     if covariance == "diagonal":
         about_rows = about_rows.sum(axis=-1)
@@ -60,7 +58,7 @@ def test_gap_is_filled_by_its_regression_on_what_is_present():
     x = data.x.copy()
     x[2, 1] = np.nan
     gaps = IncompleteRows(x, data.label, np.ones(6), 2)
-    problem = LatentClassProblem(gaps, "full", None)
+    problem = LatentClassProblem(gaps, prior_for("full", gaps), is_point=True)
     joint = problem.start()
     found = problem.expect(joint).statistics.rows
     left = joint.density[0].condition({0: x[2, 0]})
@@ -78,7 +76,8 @@ def test_log_normalizer_is_the_likelihood_of_what_is_present():
     x, label = data.x.copy(), data.label.copy()
     x[1, 0], x[2] = np.nan, np.nan
     label[3] = -1
-    problem = LatentClassProblem(IncompleteRows(x, label, data.weight, 2), "full", None)
+    gaps = IncompleteRows(x, label, data.weight, 2)
+    problem = LatentClassProblem(gaps, prior_for("full", gaps), is_point=True)
     start = problem.start()
     normals = [
         MultivariateNormal(start.density.loc[c], start.density.covariance()[c]) for c in (0, 1)

@@ -24,7 +24,13 @@ ROOMS = ("distributions", "families", "features", "models", "inference")
 
 ENGINE = ("init", "step", "posterior")
 
-FORMER_NAMES = MappingProxyType({"LinearGaussian": "LinearGaussianBelief"})
+FORMER_NAMES = MappingProxyType(
+    {
+        "ClassConditionalBelief": "Components",
+        "ClassConditionalStatistics": "ComponentStatistics",
+        "LinearGaussian": "LinearGaussianBelief",
+    }
+)
 """New names of classes, by the names under which older files hold them."""
 
 

@@ -86,7 +86,7 @@ def same(law: str, found: Any, expected: Any, atol: float = 1e-9) -> None:
                 same(law, first, second, atol)
             continue
         if isinstance(two, tuple):
-            expect(where, one == two, two, one)
+            expect(where, one == two, str(two), one)
             continue
         if is_dataclass(two):
             expect(where, type(one) is type(two), type(two).__name__, type(one).__name__)

@@ -176,7 +176,8 @@ def share_counts(x: Array, share: Array, n_states: int) -> Array:
     row, column = np.nonzero(~np.isnan(x))
     cell = column * n_states + x[row, column].astype(np.intp)
     member = sparse.csr_array((np.ones(len(row)), (cell, row)), shape=(n_columns * n_states, n))
-    return np.asarray((member @ share).T.reshape(share.shape[1], n_columns, n_states))
+    counts = np.asarray(member @ share)
+    return counts.T.reshape(share.shape[1], n_columns, n_states)
 
 
 @cache
