@@ -109,7 +109,9 @@ NUMBERS = {
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
-@pytest.mark.parametrize("name", sorted(set(FAMILIES) - {"TiedNormalInverseWishart"}))
+@pytest.mark.parametrize(
+    "name", sorted(set(FAMILIES) - {"TiedNormalInverseWishart", "Components", "Product"})
+)
 def test_laws_that_are_exact_hold_for_arbitrary_rows(name, data):
     example = FAMILIES[name]
     elements = NUMBERS.get(name, st.floats(-100, 100, allow_subnormal=False))

@@ -92,7 +92,7 @@ class Belief(Batched):
     def spread(self, shape: Sequence[int]) -> Self:
         """Return the same belief with the given batch shape, one copy for each entry."""
         full = tuple(shape)
-        values: dict[str, Any] = {}
+        values: dict[str, Any] = {"batch_shape": full}
         for part in fields(self):
             value = getattr(self, part.name)
             if isinstance(value, np.ndarray):

@@ -137,6 +137,10 @@ class Known(Belief):
     distribution: Distribution
     learns_from: ClassVar[type[KnownStatistics]] = KnownStatistics
 
+    def __post_init__(self) -> None:
+        # Found now, so that a belief that is a setting stays as it was given.
+        _ = self.batch_shape
+
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
         """Return examples for the laws, and for saving."""

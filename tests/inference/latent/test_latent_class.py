@@ -1,9 +1,20 @@
+from itertools import product
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import optimize, special, stats
 
 from credo.distributions.multivariate_normal import MultivariateNormal
-from credo.families import DirichletCategorical
+from credo.distributions.student_t import StudentT
+from credo.families import (
+    DirichletCategorical,
+    GammaPoisson,
+    Known,
+    NormalInverseGamma,
+    NormalInverseWishart,
+    Product,
+)
 from credo.families.component import Components
 from credo.families.normal_component import expected_normal, weak_belief
 from credo.inference.engine.engine import run
@@ -95,3 +106,95 @@ def test_rows_of_two_parts_are_the_rows_of_both():
     both = data[data.label == 0] + data[data.label == 1]
     assert_allclose(both.pooled().mean, data.pooled().mean)
     assert both.label.tolist() == [0, 0, 0, 1, 1, 1]
+
+
+def poisson_rows(n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.poisson(np.where(rng.uniform(size=n) < 0.3, 2.0, 9.0))[:, None].astype(float)
+
+
+def test_a_mixture_of_poissons_is_a_few_lines():
+    rows = IncompleteRows.unlabeled(poisson_rows(), n_classes=2)
+    prior = Components(DirichletCategorical([1.0, 1.0]), GammaPoisson(1.0, 0.1))
+    found = run(ExpectationMaximization(), LatentClassProblem(rows, prior))
+    joint = found.posterior.mean()
+    assert_allclose(joint.density.rate.ravel(), [2.0, 9.0], rtol=0.15)
+    assert_allclose(np.exp(joint.log_weight), [0.3, 0.7], atol=0.08)
+
+
+def test_a_mixture_of_poissons_finds_the_maximum_that_brute_force_finds():
+    x = poisson_rows(60)
+    prior = Components(DirichletCategorical([1.0, 1.0]), GammaPoisson(1.0, 0.1))
+    problem = LatentClassProblem(IncompleteRows.unlabeled(x, 2), prior, is_point=True)
+    found = run(ExpectationMaximization(1e-14, 100_000), problem).posterior
+
+    def loss(free):
+        share = special.expit(free[0])
+        logs = stats.poisson.logpmf(x, np.exp(free[1:]))
+        return -np.log(share * np.exp(logs[:, 0]) + (1 - share) * np.exp(logs[:, 1])).sum()
+
+    grid = product([-2.0, 0.0, 2.0], np.log([0.5, 2.0, 5.0]), np.log([4.0, 8.0, 16.0]))
+    best = min((optimize.minimize(loss, start) for start in grid), key=lambda one: one.fun)
+    assert_allclose(found.log_density(x).sum(), -best.fun, rtol=1e-9)
+    assert_allclose(np.sort(found.density.rate.ravel()), np.sort(np.exp(best.x[1:])), rtol=1e-3)
+
+
+FAMILIES = {
+    "poisson": GammaPoisson(1.0, 0.1),
+    "normal": NormalInverseGamma([4.0, 4.0], 0.1, 1.0, 4.0),
+    "vector": NormalInverseWishart([4.0, 4.0], 0.1, 4.0, 4.0 * np.eye(2)),
+    "product": Product.by_column(
+        {0: GammaPoisson(1.0, 0.1), 1: NormalInverseGamma(4.0, 0.1, 1.0, 4.0)}
+    ),
+    "known": Known(StudentT(4.0, [[2.0], [9.0]], 2.0)),
+}
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_bound_of_any_family_never_falls(family, gaps):
+    x = np.hstack([poisson_rows(40, seed=1), poisson_rows(40, seed=2)])
+    if gaps:
+        x[3:9, 1] = np.nan
+    label = np.where(np.arange(40) < 6, x[:, 0] > 5, -1)
+    data = IncompleteRows(x, label, np.ones(40), 2)
+    prior = Components(DirichletCategorical([1.0, 1.0]), FAMILIES[family])
+    found = run(ExpectationMaximization(), LatentClassProblem(data, prior))
+    bounds = [info.objective for info in found.trace]
+    assert np.all(np.diff(bounds) >= -1e-9 * np.abs(bounds[0]))
+    assert found.log_evidence >= bounds[-1] - 1e-9
+
+
+def test_the_bound_is_below_the_evidence_of_all_assignments():
+    x = np.array([[0.0], [1.0], [7.0], [9.0], [3.0]])
+    prior = Components(DirichletCategorical([1.0, 2.0]), GammaPoisson([[1.0], [3.0]], 0.5))
+    problem = LatentClassProblem(IncompleteRows.unlabeled(x, 2), prior)
+    bound = run(ExpectationMaximization(), problem).log_evidence
+    each = [
+        prior.log_evidence(prior.statistics_of(x, list(labels)))
+        for labels in product((0, 1), repeat=5)
+    ]
+    evidence = special.logsumexp(each)
+    assert evidence - 2.0 < bound < evidence
+
+
+def test_classes_that_a_row_may_not_be_of_have_no_share():
+    x = poisson_rows(20)
+    prior = Components(DirichletCategorical(np.ones(3)), GammaPoisson(1.0, 0.1))
+    among = np.ones((20, 3), dtype=bool)
+    among[:10, 2] = among[10:, 0] = False
+    problem = LatentClassProblem(IncompleteRows.unlabeled(x, 3), prior, among=among)
+    found = problem.expect(problem.start()).statistics
+    assert found.classes.counts[0] <= 10
+    assert found.classes.counts[2] <= 10
+    assert_allclose(found.classes.counts.sum(), 20.0)
+
+
+def test_shares_to_start_from_can_be_given():
+    x = poisson_rows(30)
+    prior = Components(DirichletCategorical([1.0, 1.0]), GammaPoisson(1.0, 0.1))
+    data = IncompleteRows.unlabeled(x, 2)
+    share = np.column_stack([x[:, 0] > 5, x[:, 0] <= 5]).astype(float)
+    found = LatentClassProblem(data, prior, share=share).start()
+    expected = prior.update(prior.statistics_of(x, (x[:, 0] <= 5).astype(int)))
+    assert_allclose(found.rows.shape, expected.rows.shape)

@@ -110,6 +110,9 @@ class LatentClassProblem:
         Weight of each row in each class to start from, shape (n, K). If None, what is labeled;
         and if nothing is, rows are dealt out in order along the direction in which they vary
         most. Components that start alike stay alike.
+    among
+        Which classes a row without a label may be of, shape (n, K); all if None. A mixture in
+        each class of a classifier has several for each label.
 
     Examples
     --------
@@ -127,6 +130,7 @@ class LatentClassProblem:
     is_point: bool = False
     floor: float = 0.0
     share: Array | None = None
+    among: NDArray[np.bool_] | None = None
 
     @property
     def size(self) -> float:
@@ -142,7 +146,7 @@ class LatentClassProblem:
         """Return what rows of known classes say, of vectors as if features were independent."""
         data, share = self.data, self.share
         if share is None and (data.label < 0).all():
-            share = _dealt(data)
+            share = _dealt(data, self._possible)
         if share is not None:
             if self._is_joint:
                 return self.update(
@@ -163,7 +167,7 @@ class LatentClassProblem:
         data, is_known = self.data, self.data.label >= 0
         known, hidden = data[is_known], data[~is_known]
         own, joint = _log_densities(belief)
-        log_pair = joint(hidden.x)
+        log_pair = np.where(self._possible[~is_known], joint(hidden.x), -np.inf)
         log_row = log_sum_exp(log_pair, axis=1)
         share = np.exp(log_pair - log_row[:, None]) * hidden.weight[:, None]
         statistics = self._labeled + self.prior.statistics_by_share(hidden.x, share)
@@ -216,13 +220,16 @@ class LatentClassProblem:
         return Expectation(statistics, float(self.data.weight @ log_row))
 
     @cached_property
+    def _possible(self) -> NDArray[np.bool_]:
+        """Which classes each row may be of: one if it is known, else all, or those given."""
+        label, k = self.data.label, self.data.n_classes
+        may_be = np.ones((len(label), k), dtype=bool) if self.among is None else self.among
+        return np.where((label >= 0)[:, None], label[:, None] == np.arange(k), may_be)
+
+    @cached_property
     def _pairs(self) -> tuple[Codes, Codes]:
-        """Rows and classes that may go together: one class if known, else all."""
-        k = self.data.n_classes
-        is_known = self.data.label >= 0
-        row = np.repeat(np.arange(len(is_known)), np.where(is_known, 1, k))
-        label = np.where(is_known[row], self.data.label[row], 0)
-        label[~is_known[row]] = np.tile(np.arange(k), int((~is_known).sum()))
+        """Rows and classes that may go together, row by row."""
+        row, label = np.nonzero(self._possible)
         return row, label
 
     @property
@@ -277,14 +284,26 @@ def _log_densities(belief: Knowledge) -> tuple[Any, Any]:
     return belief.expected_log_own, belief.expected_log_joint
 
 
-def _dealt(data: IncompleteRows) -> Array:
-    """Return each row as a whole in one class, in order along their main direction, (n, K)."""
-    pooled = data.pooled()
-    units = np.sqrt(pooled.usual_variance())
-    spread = np.nan_to_num((data.x - pooled.mean) / units)
+def _dealt(data: IncompleteRows, possible: NDArray[np.bool_]) -> Array:
+    """Return each row as a whole in one class that it may be of, shape (n, K).
+
+    Rows that may be of the same classes are dealt out to them in order along the direction in
+    which these rows vary most.
+    """
+    answer = np.zeros(possible.shape)
+    patterns, code = np.unique(possible, axis=0, return_inverse=True)
+    for i, pattern in enumerate(patterns):
+        rows, classes = np.flatnonzero(code.ravel() == i), np.flatnonzero(pattern)
+        place = _rank(data.x[rows], data.weight[rows]) * len(classes) // len(rows)
+        answer[rows, classes[place]] = data.weight[rows]
+    return answer
+
+
+def _rank(x: Array, weight: Array) -> Codes:
+    """Return the place of each row along the main direction of all, gaps at the mean."""
+    pooled = NormalStatistics.of(x, weight)
+    spread = np.nan_to_num((x - pooled.mean) / np.sqrt(pooled.usual_variance()))
     direction = np.linalg.svd(spread, full_matrices=False)[2][0]
     # The sign of a singular vector is arbitrary.
     direction = direction * np.sign(direction[np.abs(direction).argmax()])
-    rank = np.argsort(np.argsort(spread @ direction, kind="stable"), kind="stable")
-    code = rank * data.n_classes // len(rank)
-    return np.where(code[:, None] == np.arange(data.n_classes), data.weight[:, None], 0.0)
+    return np.argsort(np.argsort(spread @ direction, kind="stable"), kind="stable")
