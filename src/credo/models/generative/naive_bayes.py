@@ -1,14 +1,16 @@
 """Naive Bayes classification: columns of any kind, independent in a class, integrated out.
 
 Rows are summarized by additive statistics of each kind of column in each class; these give a
-belief, and the belief the predictive of new rows.
+belief, and the belief the predictive of new rows. Both are products of families in components;
+what stands here is how columns of text, of growing lists of categories and of sparse counts are
+read into them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -26,7 +28,9 @@ from credo.distributions.normal import Normal
 from credo.distributions.parameter import positive
 from credo.families.bernoulli import BernoulliStatistics, BetaBernoulli
 from credo.families.categorical import CategoricalStatistics, DirichletCategorical
+from credo.families.component import Components, ComponentStatistics
 from credo.families.normal import NormalInverseGamma, NormalStatistics
+from credo.families.product import Product, ProductStatistics
 from credo.families.rows import as_weight
 from credo.models.contract.classifier import PredictiveClassifier
 from credo.models.contract.diagnosis import Diagnosis, diagnose_classes
@@ -378,7 +382,9 @@ def _subject(kinds: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class MixedBelief:
-    """Belief about classes and their columns; prior and posterior alike.
+    """Belief about classes and their columns by kind; prior and posterior alike.
+
+    It names the parts of `Components` of a `Product`, which know the rules of probability.
 
     Attributes
     ----------
@@ -423,33 +429,34 @@ class MixedBelief:
             DirichletCategorical(np.full(n_words, pseudo_count)) if n_words else None,
         )
 
+    def components(self, statistics: MixedStatistics) -> Components:
+        """Return the same as a product of families in each class, for such statistics."""
+        pairs = zip(self.categories, statistics.is_known, strict=True)
+        columns = [part for part, is_known in pairs if is_known]
+        columns += [] if self.words is None else [self.words]
+        # A categorical column is one column, and the words of a row together are one.
+        parts = [self.numbers, self.binary, *(_as_column(part) for part in columns)]
+        n_numbers = statistics.numbers.weight.shape[-1]
+        n_binary = statistics.binary.successes.shape[-1]
+        ends = np.cumsum([0, n_numbers, n_binary, *(1 for _ in columns)])
+        places = [range(start, end) for start, end in pairwise(ends)]
+        return Components(self.classes, Product(parts, places))
+
     def update(self, statistics: MixedStatistics) -> MixedBelief:
         """Return the posterior, with a leading axis of classes in all but ``classes``."""
-        return MixedBelief(
-            DirichletCategorical(self.classes.concentration + statistics.class_weight),
-            self.numbers.update(statistics.numbers),
-            self.binary.update(statistics.binary),
-            tuple(
-                belief.update(part.statistics) if len(part.states) else belief
-                for belief, part in zip(self.categories, statistics.categories, strict=True)
-            ),
-            None if self.words is None else self.words.update(statistics.words),
+        after: Any = self.components(statistics).update(statistics.components())
+        numbers, binary, *columns = after.rows.parts
+        seen = iter(part[..., 0] for part in columns)
+        categories = tuple(
+            next(seen) if known else part
+            for part, known in zip(self.categories, statistics.is_known, strict=True)
         )
+        return MixedBelief(after.classes, numbers, binary, categories, next(seen, None))
 
     def log_evidence(self, statistics: MixedStatistics) -> float:
         """Return the log probability of rows and classes, given the lengths of counts."""
-        counted = CategoricalStatistics(statistics.class_weight)
-        parts = [
-            self.classes.log_evidence(counted),
-            self.numbers.log_evidence(statistics.numbers),
-            self.binary.log_evidence(statistics.binary),
-            statistics.log_arrangements,
-        ]
-        for belief, column in zip(self.categories, statistics.categories, strict=True):
-            parts += [belief.log_evidence(column.statistics)] if len(column.states) else []
-        if self.words is not None:
-            parts.append(self.words.log_evidence(statistics.words))
-        return float(sum(np.sum(part) for part in parts))
+        ordered = self.components(statistics).log_evidence(statistics.components())
+        return ordered + float(statistics.log_arrangements.sum())
 
     def predictive(self) -> MixedPredictive:
         """Return the distribution of the next row and class, parameters integrated out."""
@@ -470,6 +477,10 @@ class MixedBelief:
             tuple(_mode_shares(belief.concentration) for belief in self.categories),
             None if self.words is None else _mode_shares(self.words.concentration),
         )
+
+
+def _as_column(belief: DirichletCategorical) -> DirichletCategorical:
+    return DirichletCategorical(belief.concentration[..., None, :])
 
 
 def _mode_shares(concentration: Array) -> Array:
@@ -525,6 +536,21 @@ class MixedStatistics:
             tuple(CategoryCount.by_group(c, label, k, weight) for c in rows.categories),
             words,
             arranged,
+        )
+
+    @property
+    def is_known(self) -> tuple[bool, ...]:
+        """Which categorical columns have states: one that was always missing has none."""
+        return tuple(len(part.states) > 0 for part in self.categories)
+
+    def components(self) -> ComponentStatistics:
+        """Return the same as statistics of a product of families in each class."""
+        columns = [part.statistics for part in self.categories if len(part.states)]
+        columns += [self.words] if self.words.counts.shape[-1] else []
+        parts = [CategoricalStatistics(part.counts[..., None, :]) for part in columns]
+        return ComponentStatistics(
+            CategoricalStatistics(self.class_weight),
+            ProductStatistics((self.numbers, self.binary, *parts)),
         )
 
     def __add__(self, other: MixedStatistics) -> MixedStatistics:
