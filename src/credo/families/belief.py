@@ -92,6 +92,8 @@ class Belief(Batched):
     def spread(self, shape: Sequence[int]) -> Self:
         """Return the same belief with the given batch shape, one copy for each entry."""
         full = tuple(shape)
+        if full == self.batch_shape:
+            return self
         values: dict[str, Any] = {"batch_shape": full}
         for part in fields(self):
             value = getattr(self, part.name)

@@ -160,7 +160,9 @@ class Components:
     def n_classes(self) -> int:
         """Number of classes."""
         classes: Any = self.classes
-        return int(classes.predictive().probability.shape[-1])
+        is_known = isinstance(classes, Known)
+        shares = classes.distribution.probability if is_known else classes.concentration
+        return int(shares.shape[-1])
 
     def statistics_of(
         self, x: ArrayLike, label: ArrayLike, weight: ArrayLike = 1.0

@@ -200,6 +200,8 @@ class Known(Belief):
 
     def spread(self, shape: Sequence[int]) -> Known:
         """Return the same belief with the given batch shape, one copy for each entry."""
+        if tuple(shape) == self.batch_shape:
+            return self
         return Known(self.distribution._spread_to(tuple(shape))[...])
 
 

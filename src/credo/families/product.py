@@ -206,6 +206,8 @@ class Product(Belief):
 
     def spread(self, shape: Sequence[int]) -> Product:
         """Return the same belief with the given batch shape, one copy for each entry."""
+        if tuple(shape) == self.batch_shape:
+            return self
         wide = [part.spread((*shape, *self._own(part))) for part in self.parts]
         return Product(wide, self.columns)
 

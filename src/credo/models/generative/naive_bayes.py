@@ -26,6 +26,7 @@ from credo import families
 from credo.distributions.categorical import Categorical
 from credo.distributions.normal import Normal
 from credo.distributions.parameter import positive
+from credo.families.belief import Belief
 from credo.families.bernoulli import BernoulliStatistics, BetaBernoulli
 from credo.families.categorical import CategoricalStatistics, DirichletCategorical
 from credo.families.component import Components, ComponentStatistics
@@ -329,11 +330,12 @@ class NaiveBayes(PredictiveClassifier):
             statistics, self.pseudo_count, self.class_pseudo_count, self.normal_prior
         )
         is_ml = self.inference == "ml"
-        self.log_evidence_ = np.nan if is_ml else prior.log_evidence(statistics)
+        posterior, log_evidence = prior.learned(statistics)
+        self.log_evidence_ = np.nan if is_ml else log_evidence
         self.evidence_method_ = "none" if is_ml else "exact"
         self.evidence_of_ = _subject(self.kinds_)
         self.statistics_ = statistics
-        self.prior_, self.posterior_ = prior, prior.update(statistics)
+        self.prior_, self.posterior_ = prior, posterior
         return self
 
     def _predictive(self) -> MixedPredictive:
@@ -431,32 +433,42 @@ class MixedBelief:
 
     def components(self, statistics: MixedStatistics) -> Components:
         """Return the same as a product of families in each class, for such statistics."""
+        numbers, binary = statistics.n_columns
+        parts: list[Belief] = [self.numbers] * (numbers > 0) + [self.binary] * (binary > 0)
         pairs = zip(self.categories, statistics.is_known, strict=True)
         columns = [part for part, is_known in pairs if is_known]
         columns += [] if self.words is None else [self.words]
         # A categorical column is one column, and the words of a row together are one.
-        parts = [self.numbers, self.binary, *(_as_column(part) for part in columns)]
-        n_numbers = statistics.numbers.weight.shape[-1]
-        n_binary = statistics.binary.successes.shape[-1]
-        ends = np.cumsum([0, n_numbers, n_binary, *(1 for _ in columns)])
-        places = [range(start, end) for start, end in pairwise(ends)]
-        return Components(self.classes, Product(parts, places))
-
-    def update(self, statistics: MixedStatistics) -> MixedBelief:
-        """Return the posterior, with a leading axis of classes in all but ``classes``."""
-        after: Any = self.components(statistics).update(statistics.components())
-        numbers, binary, *columns = after.rows.parts
-        seen = iter(part[..., 0] for part in columns)
-        categories = tuple(
-            next(seen) if known else part
-            for part, known in zip(self.categories, statistics.is_known, strict=True)
+        parts += [part[..., None] for part in columns]
+        sizes = [n for n in (numbers, binary) if n] + [1] * len(columns)
+        ends = np.cumsum([0, *sizes])
+        return Components(
+            self.classes, Product(parts, [range(*edge) for edge in pairwise(ends)])
         )
-        return MixedBelief(after.classes, numbers, binary, categories, next(seen, None))
 
-    def log_evidence(self, statistics: MixedStatistics) -> float:
-        """Return the log probability of rows and classes, given the lengths of counts."""
-        ordered = self.components(statistics).log_evidence(statistics.components())
-        return ordered + float(statistics.log_arrangements.sum())
+    def learned(self, statistics: MixedStatistics) -> tuple[MixedBelief, float]:
+        """Return the posterior, and the log probability of rows and classes.
+
+        The posterior has a leading axis of classes in all but ``classes``; the lengths of
+        counts are given.
+        """
+        joint, seen = self.components(statistics), statistics.components()
+        ordered = joint.log_evidence(seen)
+        log_evidence = ordered + float(statistics.log_arrangements.sum())
+        return self._named(joint.update(seen), statistics), log_evidence
+
+    def _named(self, joint: Any, statistics: MixedStatistics) -> MixedBelief:
+        """Return the parts of a product by their kinds; what has no columns has no part."""
+        parts, k = iter(joint.rows.parts), len(statistics.class_weight)
+        n_numbers, n_binary = statistics.n_columns
+        numbers = next(parts) if n_numbers else self.numbers.spread((k, 0))
+        binary = next(parts) if n_binary else self.binary.spread((k, 0))
+        categories = tuple(
+            next(parts)[..., 0] if is_known else part
+            for part, is_known in zip(self.categories, statistics.is_known, strict=True)
+        )
+        words = None if self.words is None else next(parts)[..., 0]
+        return MixedBelief(joint.classes, numbers, binary, categories, words)
 
     def predictive(self) -> MixedPredictive:
         """Return the distribution of the next row and class, parameters integrated out."""
@@ -477,10 +489,6 @@ class MixedBelief:
             tuple(_mode_shares(belief.concentration) for belief in self.categories),
             None if self.words is None else _mode_shares(self.words.concentration),
         )
-
-
-def _as_column(belief: DirichletCategorical) -> DirichletCategorical:
-    return DirichletCategorical(belief.concentration[..., None, :])
 
 
 def _mode_shares(concentration: Array) -> Array:
@@ -543,14 +551,20 @@ class MixedStatistics:
         """Which categorical columns have states: one that was always missing has none."""
         return tuple(len(part.states) > 0 for part in self.categories)
 
+    @property
+    def n_columns(self) -> tuple[int, int]:
+        """Number of Gaussian and of Bernoulli columns."""
+        return self.numbers.weight.shape[-1], self.binary.successes.shape[-1]
+
     def components(self) -> ComponentStatistics:
         """Return the same as statistics of a product of families in each class."""
+        numbers, binary = self.n_columns
+        parts: list[Any] = [self.numbers] * (numbers > 0) + [self.binary] * (binary > 0)
         columns = [part.statistics for part in self.categories if len(part.states)]
         columns += [self.words] if self.words.counts.shape[-1] else []
-        parts = [CategoricalStatistics(part.counts[..., None, :]) for part in columns]
+        parts += [CategoricalStatistics(part.counts[..., None, :]) for part in columns]
         return ComponentStatistics(
-            CategoricalStatistics(self.class_weight),
-            ProductStatistics((self.numbers, self.binary, *parts)),
+            CategoricalStatistics(self.class_weight), ProductStatistics(tuple(parts))
         )
 
     def __add__(self, other: MixedStatistics) -> MixedStatistics:
