@@ -249,6 +249,15 @@ class GaussianClassConditional(PredictiveClassifier):
             "covariance": self._covariance(joint.density, n),
         }
 
+    def prior_predictive(self, n_classes: int) -> ClassConditional:
+        """Return the distribution of class and row before any data, of an unfitted model too.
+
+        ``prior_predictive(2).sample(rng, 100)`` draws rows and classes that would not surprise.
+        Needs a ``prior``: without one it is in the units of the data.
+        """
+        self._setting.check()
+        return self._setting.given_belief(n_classes).predictive()
+
     def diagnose(self) -> Diagnosis:
         """Return whether what was learned can be relied on, and why not."""
         check_is_fitted(self)

@@ -17,7 +17,13 @@ from credo.families.categorical import DirichletCategorical
 from credo.families.component import Components, ComponentStatistics
 from credo.families.multivariate_normal import MultivariateNormalStatistics
 from credo.families.normal import NormalStatistics
-from credo.families.normal_component import COVARIANCES, lifted, pooled_features, weak_belief
+from credo.families.normal_component import (
+    COVARIANCES,
+    NormalBelief,
+    lifted,
+    pooled_features,
+    weak_belief,
+)
 from credo.inference.engine.engine import Inference, Status, run
 from credo.inference.latent.expectation_maximization import ExpectationMaximization
 from credo.inference.latent.latent_class import IncompleteRows, LatentClassProblem
@@ -91,17 +97,29 @@ class ClassConditionalSetting:
             )
         return Categorical(given).probability
 
+    def given_belief(self, n_classes: int) -> Components:
+        """Return what is believed before the data, if that does not come from them."""
+        if self.prior is None:
+            raise ValueError(
+                "prior_predictive needs a prior; found prior=None, which is in the units of "
+                "the data. Set prior to a belief from credo.families."
+            )
+        return self._belief(self.prior, n_classes)
+
     def belief(self, pooled: NormalStatistics, n_classes: int) -> Components:
         """Return what is believed before the data, in their units unless a prior is given."""
+        rows = self.prior
+        if rows is None:
+            rows = weak_belief(self.covariance, pooled, n_classes)
+        return self._belief(rows, n_classes)
+
+    def _belief(self, rows: NormalBelief, n_classes: int) -> Components:
         known = self.known_probability(n_classes)
         classes: DirichletCategorical | Categorical = (
             DirichletCategorical(np.full(n_classes, float(self.pseudo_count)))
             if known is None
             else Categorical(known)
         )
-        rows = self.prior
-        if rows is None:
-            rows = weak_belief(self.covariance, pooled, n_classes)
         return Components(classes, rows)
 
     def summary(self, rows: IncompleteRows) -> Summary:
