@@ -15,6 +15,7 @@ from credo.families import (
     NormalInverseGamma,
     NormalInverseWishart,
     NormalStatistics,
+    PoissonStatistics,
     Product,
     TiedNormalInverseWishart,
 )
@@ -137,3 +138,35 @@ def test_shares_of_gaps_carry_no_weight():
 def test_shares_are_checked(share):
     with pytest.raises(ValueError, match="share must"):
         NormalStatistics.by_share([[1.0], [2.0]], share)
+
+
+class Grouped:
+    """Statistics of counts that know groups and no shares."""
+
+    of = PoissonStatistics.of
+    by_group = PoissonStatistics.by_group
+
+
+class Plain(GammaPoisson):
+    """A belief of somebody else, whose statistics have no `by_share`."""
+
+    learns_from = Grouped
+
+
+class Silent(GammaPoisson):
+    """A belief that does not say what it learns from."""
+
+    learns_from = None
+
+
+def test_a_family_that_knows_groups_alone_has_shares_too():
+    share = np.random.default_rng(1).uniform(size=(12, 3))
+    found = Components(CLASSES, Plain(2.0, 0.5)).statistics_by_share(X, share)
+    expected = Components(CLASSES, GammaPoisson(2.0, 0.5)).statistics_by_share(X, share)
+    assert_allclose(found.rows.total, expected.rows.total)
+    assert_allclose(found.rows.log_factorial, expected.rows.log_factorial)
+
+
+def test_a_belief_without_statistics_is_told_what_to_add():
+    with pytest.raises(TypeError, match=r"Silent must say from which statistics it learns"):
+        Components(CLASSES, Silent(2.0, 0.5)).statistics_of(X, LABEL)

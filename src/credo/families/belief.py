@@ -47,13 +47,13 @@ class Belief(Batched):
 
     def statistics_of(self, x: ArrayLike, weight: ArrayLike = 1.0) -> Any:
         """Return the statistics of rows (n, d) from which this belief learns."""
-        return self.learns_from.of(x, weight, **self.settings)
+        return self._statistics.of(x, weight, **self.settings)
 
     def statistics_by_group(
         self, x: ArrayLike, label: ArrayLike, k: int, weight: ArrayLike = 1.0
     ) -> Any:
         """Return the statistics of each of ``k`` groups of rows, in one pass."""
-        return self.learns_from.by_group(x, label, k, weight, **self.settings)
+        return self._statistics.by_group(x, label, k, weight, **self.settings)
 
     def statistics_by_share(self, x: ArrayLike, share: ArrayLike) -> Any:
         """Return the statistics of components in which every row has a share (n, K).
@@ -61,8 +61,8 @@ class Belief(Batched):
         In one pass over the rows; of a family that has only ``by_group``, one row for each
         component.
         """
-        if hasattr(self.learns_from, "by_share"):
-            return self.learns_from.by_share(x, share, **self.settings)
+        if hasattr(self._statistics, "by_share"):
+            return self._statistics.by_share(x, share, **self.settings)
         rows = as_float(x)
         shares = as_share(share, len(rows))
         k = shares.shape[1]
@@ -102,6 +102,15 @@ class Belief(Batched):
                 value = np.broadcast_to(value, full + event)
             values[part.name] = value
         return self._rebuild(**values)
+
+    @property
+    def _statistics(self) -> Any:
+        if self.learns_from is None:
+            raise TypeError(
+                f"{type(self).__name__} must say from which statistics it learns; found "
+                "learns_from = None. Add to the class a line learns_from = its statistics."
+            )
+        return self.learns_from
 
     def _fill(self, **values: Array) -> None:
         """Set the fields, each seen with the batch shape of all: one copy per entry."""

@@ -9,6 +9,7 @@ from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.distributions.student_t import StudentT
 from credo.families import (
     DirichletCategorical,
+    GammaExponential,
     GammaPoisson,
     Known,
     NormalInverseGamma,
@@ -198,3 +199,14 @@ def test_shares_to_start_from_can_be_given():
     found = LatentClassProblem(data, prior, share=share).start()
     expected = prior.update(prior.statistics_of(x, (x[:, 0] <= 5).astype(int)))
     assert_allclose(found.rows.shape, expected.rows.shape)
+
+
+def test_a_row_that_no_class_allows_is_named():
+    prior = Components(DirichletCategorical([1.0, 1.0]), GammaExponential(1.0, 1.0))
+    # A zero is possible, and below it nothing is.
+    data = IncompleteRows(np.array([[0.0], [1.0]]), np.array([0, -1]), np.ones(2), 2)
+    problem = LatentClassProblem(data, prior)
+    start = problem.start()
+    below = IncompleteRows(np.array([[0.0], [-1.0]]), np.array([0, -1]), np.ones(2), 2)
+    with pytest.raises(ValueError, match="found row 1 with log density -inf"):
+        LatentClassProblem(below, prior).expect(start)

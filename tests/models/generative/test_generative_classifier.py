@@ -239,3 +239,16 @@ def test_an_engine_can_be_given_with_its_limits():
     with pytest.warns(match="max_steps"):
         model.fit(X, np.where(np.arange(40) < 4, y.astype(float), np.nan))
     assert not model.diagnose().is_sound
+
+
+def test_gaps_of_normal_vectors_are_filled_by_what_is_there():
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    X = rng.normal(size=(40, 2)) @ [[1.0, 0.8], [0.0, 0.6]] + y[:, None]
+    X[3:12, 1] = np.nan
+    prior = NormalInverseWishart([0.5, 0.5], 0.1, 4.0, np.eye(2))
+    model = GenerativeClassifier(prior).fit(X, y)
+    same = GaussianClassConditional(prior=prior).fit(X, y)
+    assert model.evidence_method_ == "bound"
+    assert_allclose(model.log_evidence_, same.log_evidence_)
+    assert_allclose(model.predict_proba(X), same.predict_proba(X))

@@ -169,6 +169,13 @@ class LatentClassProblem:
         own, joint = _log_densities(belief)
         log_pair = np.where(self._possible[~is_known], joint(hidden.x), -np.inf)
         log_row = log_sum_exp(log_pair, axis=1)
+        if np.isneginf(log_row).any():
+            row = np.flatnonzero(~is_known)[np.argmin(log_row)]
+            raise ValueError(
+                "each row must be possible in some class that it may be of; found row "
+                f"{row} with log density -inf in all. "
+                "Leave it out, or use densities that rule nothing out."
+            )
         share = np.exp(log_pair - log_row[:, None]) * hidden.weight[:, None]
         statistics = self._labeled + self.prior.statistics_by_share(hidden.x, share)
         log_known = known.weight @ own(known.x, known.label)

@@ -17,6 +17,7 @@ from credo.distributions.parameter import positive
 from credo.families.belief import Belief
 from credo.families.categorical import DirichletCategorical
 from credo.families.component import Components, ComponentStatistics
+from credo.families.multivariate_normal import NormalInverseWishart
 from credo.families.normal import NormalInverseGamma, NormalStatistics
 from credo.families.normal_component import pooled_features
 from credo.inference.engine.engine import Inference, Status, run
@@ -36,6 +37,7 @@ from credo.models.contract.inputs import (
 from credo.numerics.array import Array
 from credo.numerics.example import Example
 from credo.numerics.form import Form
+from credo.numerics.missing import has_missing
 from credo.numerics.special.log_domain import log_normalize, log_sum_exp
 
 __all__ = ["GenerativeClassifier"]
@@ -169,8 +171,8 @@ class GenerativeClassifier(PredictiveClassifier):
         known = getattr(self, "statistics_", None)
         if self._is_hidden(rows) or isinstance(known, IncompleteRows):
             raise ValueError(
-                "partial_fit needs rows with every label, because only their statistics add; "
-                "found rows without. Call fit on all rows at once."
+                "partial_fit needs rows with every label, and normal vectors with every value, "
+                "because only their statistics add; found gaps. Call fit on all rows at once."
             )
         chunk = self._summary(rows)
         return self._learn(chunk if known is None else known + chunk)
@@ -300,7 +302,11 @@ class GenerativeClassifier(PredictiveClassifier):
         return IncompleteRows(x, label, weight, len(self.classes_))
 
     def _is_hidden(self, rows: IncompleteRows) -> bool:
-        return isinstance(self.density, Components) or bool((rows.label < 0).any())
+        """Return whether labels, components or parts of vectors are hidden."""
+        if isinstance(self.density, Components) or (rows.label < 0).any():
+            return True
+        is_vector = isinstance(self.density, NormalInverseWishart)
+        return is_vector and has_missing(rows.x[rows.weight > 0])
 
     def _summary(self, rows: IncompleteRows) -> ComponentStatistics:
         """Return the statistics of rows whose classes are known."""
