@@ -12,6 +12,7 @@ numerical integration.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -102,6 +103,7 @@ class GammaError(Belief):
 
     shape: Array
     rate: Array
+    learns_from: ClassVar[type[ErrorStatistics]] = ErrorStatistics
 
     def __init__(self, shape: ArrayLike, rate: ArrayLike) -> None:
         self._fill(shape=positive("shape", shape), rate=positive("rate", rate))

@@ -20,6 +20,7 @@ from credo.distributions.estimate import sample_variance as sample_variance
 from credo.distributions.estimate import standardize as standardize
 from credo.distributions.exponential import Exponential as Exponential
 from credo.distributions.gamma import Gamma as Gamma
+from credo.distributions.independent_columns import IndependentColumns as IndependentColumns
 from credo.distributions.inverse_gamma import InverseGamma as InverseGamma
 from credo.distributions.inverse_wishart import InverseWishart as InverseWishart
 from credo.distributions.joint_table import JointTable as JointTable

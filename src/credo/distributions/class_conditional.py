@@ -4,35 +4,35 @@
 answers what class a row is of, how usual the row is, and what new rows would look like, also
 where some entries of a row are missing.
 
-Densities come from squared Mahalanobis distances of rows from the centers of all classes.
+Densities of vectors come from squared Mahalanobis distances of rows from the centers of all
+classes; those of independent columns are summed; any other distribution is asked for its own.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from credo.distributions.categorical import random_index
+from credo.distributions.distribution import Distribution
 from credo.distributions.elliptical import DenseCovariance, Elliptical
+from credo.distributions.independent_columns import IndependentColumns
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.distributions.multivariate_student_t import MultivariateStudentT
-from credo.distributions.normal import LOG_ROOT_TWO_PI, Normal
+from credo.distributions.normal import LOG_ROOT_TWO_PI
 from credo.distributions.student_t import StudentT
-from credo.numerics.array import Array, has_missing
+from credo.numerics.array import Array, as_float, has_missing
 from credo.numerics.form import Form
 from credo.numerics.linear.linear_algebra import NotPositiveDefinite, cholesky, symmetrize
 from credo.numerics.missing import GapBlock, gap_blocks, missing_patterns, present_precision
 from credo.numerics.special.class_score import add_student_t
 from credo.numerics.special.log_domain import log_normalize, log_sum_exp
 
-__all__ = ["ClassConditional", "ClassDensity", "mahalanobis_squares"]
-
-
-ClassDensity = MultivariateNormal | MultivariateStudentT | Normal | StudentT
+__all__ = ["ClassConditional", "mahalanobis_squares"]
 
 BLOCK_BYTES = 1 << 20
 
@@ -44,10 +44,10 @@ class ClassConditional:
     Attributes
     ----------
     log_weight
-        Log probability of each class, shape (K,); it need not be normalized.
+        Log probability of each class, shape (..., K); it need not be normalized.
     density
-        Density of a row in each class: a vector distribution of batch shape (K,), or one of
-        independent numbers of batch shape (K, n_features).
+        Density of a row in each class: a distribution of vectors, batch shape (..., K), or of
+        independent numbers, (..., K, n_features). Leading axes are for `log_prob` alone.
 
     Examples
     --------
@@ -59,7 +59,18 @@ class ClassConditional:
     """
 
     log_weight: Annotated[Array, Form("k", -np.inf)]
-    density: ClassDensity
+    density: Distribution
+
+    def log_prob(self, x: ArrayLike) -> Array:
+        """Return log weight plus log density in each class, shape (..., K); NaN gives NaN.
+
+        Leading axes of rows (..., d), weights and densities broadcast; `log_joint` is for many
+        rows, and for gaps.
+        """
+        terms = self.density.log_prob(as_float(x)[..., None, :])
+        if not self.density.event_shape:
+            terms = terms.sum(axis=-1)
+        return np.asarray(self.log_weight + terms)
 
     def log_joint(self, x: Array) -> Array:
         """Return log weight plus log density of each row (n, d) in each class, shape (n, K).
@@ -67,8 +78,10 @@ class ClassConditional:
         A NaN is a missing value and is integrated out.
         """
         density, k = self.density, len(self.log_weight)
-        if not isinstance(density, Elliptical):
-            return self.log_weight + _independent_log_prob(density, x, k)
+        if isinstance(density, IndependentColumns):
+            return self.log_weight + _parts_log_prob(density, x, k)
+        if not isinstance(density, MultivariateNormal | MultivariateStudentT):
+            return self.log_weight + _own_log_prob(density, x, k)
         if isinstance(density, MultivariateNormal) and has_missing(x):
             own = [self.log_own(x, np.full(len(x), c)) for c in range(k)]
             return np.stack(own, axis=1)
@@ -108,11 +121,12 @@ class ClassConditional:
 
     def _normal(self, c: int) -> tuple[Array, Array]:
         """Return center and covariance-like matrix of one class."""
-        k, d = len(self.log_weight), self.density.loc.shape[-1]
-        center = np.broadcast_to(self.density.loc, (k, d))[c]
-        if isinstance(self.density, Elliptical):
-            return center, np.broadcast_to(self.density.form.dense(), (k, d, d))[c]
-        return center, np.diag(np.broadcast_to(self.density.scale, (k, d))[c] ** 2)
+        density: Any = self.density
+        k, d = len(self.log_weight), density.loc.shape[-1]
+        center = np.broadcast_to(density.loc, (k, d))[c]
+        if isinstance(density, Elliptical):
+            return center, np.broadcast_to(density.form.dense(), (k, d, d))[c]
+        return center, np.diag(np.broadcast_to(density.scale, (k, d))[c] ** 2)
 
     def log_posterior(self, x: Array) -> Array:
         """Return the log probability of each class for each row, shape (n, K)."""
@@ -238,7 +252,31 @@ def _roots(matrices: Array) -> Array:
         return np.stack([cholesky(matrix).lower for matrix in matrices])
 
 
-def _independent_log_prob(density: Normal | StudentT, x: Array, k: int) -> Array:
+def _parts_log_prob(density: IndependentColumns, x: Array, k: int) -> Array:
+    """Return the log density of rows of independent parts, shape (n, k); gaps are silent."""
+    silent = np.zeros(k)
+    pairs = zip(density.parts, density.columns, strict=True)
+    logs = [ClassConditional(silent, part).log_joint(x[:, list(own)]) for part, own in pairs]
+    return np.asarray(sum(logs))
+
+
+def _own_log_prob(density: Distribution, x: Array, k: int) -> Array:
+    """Return the log density of rows under any distribution, shape (n, k).
+
+    A missing number adds nothing; of vectors whose marginals are not known, all are needed.
+    """
+    if not density.event_shape:
+        return _independent_log_prob(density, x, k)
+    if has_missing(x):
+        raise ValueError(
+            f"rows must be complete for a density of {type(density).__name__}, whose missing "
+            "values cannot be integrated out; found NaN. Fill them, or use a density of "
+            "independent columns."
+        )
+    return np.broadcast_to(density.log_prob(x[:, None]), (len(x), k))
+
+
+def _independent_log_prob(density: Distribution, x: Array, k: int) -> Array:
     """Return the log density of rows of independent numbers, shape (n, k); NaN adds nothing."""
     shape = (k, x.shape[1])
     answer = np.zeros((len(x), k))

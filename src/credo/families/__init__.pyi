@@ -2,8 +2,12 @@ from credo.families.bernoulli import BernoulliStatistics as BernoulliStatistics
 from credo.families.bernoulli import BetaBernoulli as BetaBernoulli
 from credo.families.categorical import CategoricalStatistics as CategoricalStatistics
 from credo.families.categorical import DirichletCategorical as DirichletCategorical
+from credo.families.component import Components as Components
+from credo.families.component import ComponentStatistics as ComponentStatistics
 from credo.families.exponential import ExponentialStatistics as ExponentialStatistics
 from credo.families.exponential import GammaExponential as GammaExponential
+from credo.families.known import Known as Known
+from credo.families.known import KnownStatistics as KnownStatistics
 from credo.families.linear import LinearResponse as LinearResponse
 from credo.families.linear import LinearStatistics as LinearStatistics
 from credo.families.linear_gaussian import LinearGaussianBelief as LinearGaussianBelief
@@ -21,4 +25,6 @@ from credo.families.normal import SphericalNormalInverseGamma as SphericalNormal
 from credo.families.normal_known_variance import NormalKnownVariance as NormalKnownVariance
 from credo.families.poisson import GammaPoisson as GammaPoisson
 from credo.families.poisson import PoissonStatistics as PoissonStatistics
+from credo.families.product import Product as Product
+from credo.families.product import ProductStatistics as ProductStatistics
 from credo.families.ridge_belief import RidgeBelief as RidgeBelief

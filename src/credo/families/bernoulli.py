@@ -7,7 +7,7 @@ The conjugate prior is the beta, one independent copy per feature: ``x ~ Bernoul
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,12 +17,20 @@ from credo.distributions.bernoulli import Bernoulli
 from credo.distributions.beta import Beta
 from credo.distributions.parameter import positive, require
 from credo.families.belief import Belief
-from credo.families.rows import as_label, as_rows, as_weight, weight_by_entry, weighted_sum
+from credo.families.rows import (
+    as_label,
+    as_rows,
+    as_share,
+    as_weight,
+    flat_rows,
+    weight_by_entry,
+    weighted_sum,
+)
 from credo.families.statistics import Sums
 from credo.numerics.array import Array, as_float
 from credo.numerics.example import Example
 from credo.numerics.form import Form
-from credo.numerics.linear.grouped import group_binary_totals
+from credo.numerics.linear.grouped import group_binary_totals, share_totals
 
 __all__ = ["BernoulliStatistics", "BetaBernoulli"]
 
@@ -62,11 +70,22 @@ class BernoulliStatistics(Sums):
         rows = as_float(x) if np.ndim(x) else as_rows(x)
         n, event = len(rows), rows.shape[1:]
         total, successes, is_binary = group_binary_totals(
-            rows.reshape(n, -1), as_label(label, n, k), k, as_weight(weight, n)
+            flat_rows(rows), as_label(label, n, k), k, as_weight(weight, n)
         )
         if not is_binary:
             _as_binary_rows(x)
         return cls(successes.reshape(k, *event), (total - successes).reshape(k, *event))
+
+    @classmethod
+    def by_share(cls, x: ArrayLike, share: ArrayLike) -> BernoulliStatistics:
+        """Summarize components in which every row has a share (n, K), in one pass."""
+        rows = _as_binary_rows(x)
+        shares = as_share(share, len(rows))
+        shape = (shares.shape[1], *rows.shape[1:])
+        total, ones = share_totals(flat_rows(rows), shares)
+        # A product of matrices may round a sum of ones just above that of all.
+        zeros = np.maximum(total - ones, 0.0)
+        return cls(ones.reshape(shape), zeros.reshape(shape))
 
     @property
     def weight(self) -> Array:
@@ -103,6 +122,7 @@ class BetaBernoulli(Belief):
 
     a: Array
     b: Array
+    learns_from: ClassVar[type[BernoulliStatistics]] = BernoulliStatistics
 
     def __init__(self, a: ArrayLike, b: ArrayLike) -> None:
         self._fill(a=positive("a", a), b=positive("b", b))

@@ -7,7 +7,7 @@ The conjugate prior is the Dirichlet, one independent copy per feature: ``x ~ Ca
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,12 +17,12 @@ from credo.distributions.categorical import Categorical
 from credo.distributions.dirichlet import Dirichlet
 from credo.distributions.parameter import positive, require
 from credo.families.belief import Belief
-from credo.families.rows import as_label, as_rows, as_weight
+from credo.families.rows import as_label, as_rows, as_share, as_weight, flat_rows
 from credo.families.statistics import Sums
 from credo.numerics.array import Array, as_float
 from credo.numerics.example import Example
 from credo.numerics.form import MOST_COUNTED, SMALLEST, Form
-from credo.numerics.linear.grouped import group_counts
+from credo.numerics.linear.grouped import group_counts, share_counts
 
 __all__ = ["CategoricalStatistics", "DirichletCategorical"]
 
@@ -71,14 +71,29 @@ class CategoricalStatistics(Sums):
         rows = _as_coded_rows(x, n_states)
         n = len(rows)
         counts = group_counts(
-            rows.reshape(n, -1), as_label(label, n, k), k, as_weight(weight, n), n_states
+            flat_rows(rows), as_label(label, n, k), k, as_weight(weight, n), n_states
         )
         return cls(counts.reshape(k, *rows.shape[1:], n_states))
+
+    @classmethod
+    def by_share(
+        cls, x: ArrayLike, share: ArrayLike, *, n_states: int
+    ) -> CategoricalStatistics:
+        """Summarize components in which every row has a share (n, K), in one pass."""
+        rows = _as_coded_rows(x, n_states)
+        shares = as_share(share, len(rows))
+        counts = share_counts(flat_rows(rows), shares, n_states)
+        return cls(counts.reshape(shares.shape[1], *rows.shape[1:], n_states))
 
     @property
     def weight(self) -> Array:
         """Summed weight of all observations."""
         return np.asarray(self.counts.sum(axis=-1))
+
+    def log_likelihood(self, distribution: Categorical) -> Array:
+        """Return the log probability of the summarized data, in the order it came."""
+        # A state that was never seen says nothing, though it be impossible.
+        return np.asarray(special.xlogy(self.counts, distribution.probability).sum(axis=-1))
 
     def maximum_likelihood(self) -> Categorical:
         """Return the observation distribution at the observed frequencies."""
@@ -111,6 +126,7 @@ class DirichletCategorical(Belief):
 
     concentration: Annotated[Array, Form("... m", SMALLEST, MOST_COUNTED)]
     _event_dims: ClassVar[dict[str, int]] = {"concentration": 1}
+    learns_from: ClassVar[type[CategoricalStatistics]] = CategoricalStatistics
 
     def __init__(self, concentration: ArrayLike) -> None:
         self._fill(concentration=np.atleast_1d(positive("concentration", concentration)))
@@ -120,6 +136,11 @@ class DirichletCategorical(Belief):
         """Return examples for the laws, and for saving."""
         data = CategoricalStatistics.examples()[0].arguments
         return (Example(cls([0.5, 1.0, 2.5]), statistics=CategoricalStatistics, **data),)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The number of states, which statistics must be told."""
+        return {"n_states": self.concentration.shape[-1]}
 
     def update(self, statistics: CategoricalStatistics) -> DirichletCategorical:
         """Return the posterior; updating by parts equals updating by their sum."""

@@ -7,7 +7,7 @@ The conjugate prior is the gamma, one independent copy per feature: ``x ~ Expone
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,12 +18,20 @@ from credo.distributions.gamma import Gamma
 from credo.distributions.lomax import Lomax
 from credo.distributions.parameter import positive, require
 from credo.families.belief import Belief
-from credo.families.rows import as_label, as_rows, as_weight, weight_by_entry, weighted_sum
+from credo.families.rows import (
+    as_label,
+    as_rows,
+    as_share,
+    as_weight,
+    flat_rows,
+    weight_by_entry,
+    weighted_sum,
+)
 from credo.families.statistics import Sums
 from credo.numerics.array import Array, as_float
 from credo.numerics.example import Example
 from credo.numerics.form import Form
-from credo.numerics.linear.grouped import group_totals
+from credo.numerics.linear.grouped import group_totals, share_totals
 
 __all__ = ["ExponentialStatistics", "GammaExponential"]
 
@@ -63,8 +71,17 @@ class ExponentialStatistics(Sums):
         """Summarize each of ``k`` groups in one pass; arrays get a leading group axis."""
         rows = _as_waiting_rows(x)
         n = len(rows)
-        sums = group_totals(rows.reshape(n, -1), as_label(label, n, k), k, as_weight(weight, n))
+        sums = group_totals(flat_rows(rows), as_label(label, n, k), k, as_weight(weight, n))
         return cls(*(part.reshape(k, *rows.shape[1:]) for part in sums))
+
+    @classmethod
+    def by_share(cls, x: ArrayLike, share: ArrayLike) -> ExponentialStatistics:
+        """Summarize components in which every row has a share (n, K), in one pass."""
+        rows = _as_waiting_rows(x)
+        shares = as_share(share, len(rows))
+        shape = (shares.shape[1], *rows.shape[1:])
+        sums = share_totals(flat_rows(rows), shares)
+        return cls(*(part.reshape(shape) for part in sums))
 
     def maximum_likelihood(self) -> Exponential:
         """Return the observation distribution whose mean is the observed mean."""
@@ -99,6 +116,7 @@ class GammaExponential(Belief):
 
     shape: Array
     rate: Array
+    learns_from: ClassVar[type[ExponentialStatistics]] = ExponentialStatistics
 
     def __init__(self, shape: ArrayLike, rate: ArrayLike) -> None:
         self._fill(shape=positive("shape", shape), rate=positive("rate", rate))

@@ -23,7 +23,7 @@ from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.distributions.multivariate_student_t import MultivariateStudentT
 from credo.distributions.parameter import positive, real, require, square
 from credo.families.belief import Belief
-from credo.families.rows import as_complete_rows, as_label, as_weight
+from credo.families.rows import as_complete_rows, as_label, as_share, as_weight
 from credo.families.statistics import Statistics, remaining
 from credo.numerics.array import Array, usual_variance
 from credo.numerics.example import Example
@@ -78,6 +78,18 @@ class MultivariateNormalStatistics(Statistics):
         labels = as_label(label, len(rows), k)
         return cls(
             *group_scatter_matrices(rows, labels, k, None if _all_one(weight) else weights)
+        )
+
+    @classmethod
+    def by_share(cls, x: ArrayLike, share: ArrayLike) -> MultivariateNormalStatistics:
+        """Summarize components in which every row has a share (n, K), a product for each."""
+        shares = as_share(share, len(np.asarray(x)))
+        rows = as_complete_rows(x, shares.sum(axis=1))
+        parts = [Moments.of([rows], np.ascontiguousarray(each)) for each in shares.T]
+        return cls(
+            np.array([part.weight for part in parts], dtype=np.float64),
+            np.stack([part.mean for part in parts]),
+            np.stack([part.scatter for part in parts]),
         )
 
     def __add__(self, other: MultivariateNormalStatistics) -> MultivariateNormalStatistics:
@@ -151,6 +163,8 @@ class NormalInverseWishart(Belief):
     df: Array
     scale_matrix: Array
     _event_dims: ClassVar[dict[str, int]] = {"location": 1, "scale_matrix": 2}
+    learns_from: ClassVar[type[MultivariateNormalStatistics]] = MultivariateNormalStatistics
+    _is_joint: ClassVar[bool] = True
 
     def __init__(
         self, location: ArrayLike, strength: ArrayLike, df: ArrayLike, scale_matrix: ArrayLike
@@ -301,6 +315,9 @@ class TiedNormalInverseWishart(Belief):
     df: Array
     scale_matrix: Array
     _event_dims: ClassVar[dict[str, int]] = {"location": 2, "strength": 1, "scale_matrix": 2}
+    learns_from: ClassVar[type[MultivariateNormalStatistics]] = MultivariateNormalStatistics
+    _is_joint: ClassVar[bool] = True
+    has_components: ClassVar[bool] = True
 
     def __init__(
         self, location: ArrayLike, strength: ArrayLike, df: ArrayLike, scale_matrix: ArrayLike
@@ -351,6 +368,16 @@ class TiedNormalInverseWishart(Belief):
             df=self.df + n.sum(axis=-1),
             scale_matrix=self.scale_matrix + statistics.scatter.sum(axis=-3) + between,
         )
+
+    def maximum_likelihood(
+        self, statistics: MultivariateNormalStatistics
+    ) -> MultivariateNormal:
+        """Return the k observation distributions of largest likelihood, one covariance."""
+        return statistics.tied_maximum_likelihood()
+
+    def component(self, c: int) -> NormalInverseWishart:
+        """Return the belief about one group by itself."""
+        return self.groups()[c]
 
     def groups(self) -> NormalInverseWishart:
         """Return the belief about each group by itself, as a batch of k."""

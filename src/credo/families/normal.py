@@ -25,12 +25,20 @@ from credo.distributions.normal import Normal
 from credo.distributions.parameter import positive, real, require
 from credo.distributions.student_t import StudentT
 from credo.families.belief import Belief
-from credo.families.rows import as_label, as_rows, as_weight, weight_by_entry, weighted_sum
+from credo.families.rows import (
+    as_label,
+    as_rows,
+    as_share,
+    as_weight,
+    flat_rows,
+    weight_by_entry,
+    weighted_sum,
+)
 from credo.families.statistics import Statistics, remaining
 from credo.numerics.array import Array, as_float, is_constant, usual_variance
 from credo.numerics.example import Example
 from credo.numerics.form import FINITE, Form
-from credo.numerics.linear.grouped import group_moments
+from credo.numerics.linear.grouped import group_moments, share_moments
 
 __all__ = ["NormalInverseGamma", "NormalStatistics", "SphericalNormalInverseGamma"]
 
@@ -83,13 +91,20 @@ class NormalStatistics(Statistics):
         """Summarize each of ``k`` groups in one pass; arrays get a leading group axis."""
         rows = as_float(x) if np.ndim(x) else as_rows(x)
         n = len(rows)
-        sums = group_moments(
-            rows.reshape(n, -1), as_label(label, n, k), k, as_weight(weight, n)
-        )
+        sums = group_moments(flat_rows(rows), as_label(label, n, k), k, as_weight(weight, n))
         # Infinity anywhere shows in the sums, so that rows need no pass of their own.
         if not all(np.isfinite(part).all() for part in sums):
             as_rows(x)
         return cls(*(part.reshape(k, *rows.shape[1:]) for part in sums))
+
+    @classmethod
+    def by_share(cls, x: ArrayLike, share: ArrayLike) -> NormalStatistics:
+        """Summarize components in which every row has a share (n, K), in one pass."""
+        rows = as_rows(x)
+        shares = as_share(share, len(rows))
+        shape = (shares.shape[1], *rows.shape[1:])
+        sums = share_moments(flat_rows(rows), shares)
+        return cls(*(part.reshape(shape) for part in sums))
 
     def __add__(self, other: NormalStatistics) -> NormalStatistics:
         # Raw sums of squares would cancel when |mean| >> std; this form does not [chan1983]_.
@@ -165,6 +180,7 @@ class NormalInverseGamma(Belief):
     strength: Array
     shape: Array
     rate: Array
+    learns_from: ClassVar[type[NormalStatistics]] = NormalStatistics
 
     def __init__(
         self, location: ArrayLike, strength: ArrayLike, shape: ArrayLike, rate: ArrayLike
@@ -289,6 +305,8 @@ class SphericalNormalInverseGamma(Belief):
     shape: Array
     rate: Array
     _event_dims: ClassVar[dict[str, int]] = {"location": 1, "strength": 1}
+    learns_from: ClassVar[type[NormalStatistics]] = NormalStatistics
+    _is_joint: ClassVar[bool] = True
 
     def __init__(
         self, location: ArrayLike, strength: ArrayLike, shape: ArrayLike, rate: ArrayLike
@@ -336,6 +354,15 @@ class SphericalNormalInverseGamma(Belief):
             rate=self.rate + 0.5 * scatter.sum(axis=-1),
         )
 
+    def maximum_likelihood(self, statistics: NormalStatistics) -> Normal:
+        """Return the normals of one variance, the mean of those of the features."""
+        alike = NormalStatistics(
+            statistics.weight.sum(axis=-1, keepdims=True),
+            statistics.mean,
+            statistics.scatter.sum(axis=-1, keepdims=True),
+        )
+        return alike.maximum_likelihood()
+
     def marginal_mean(self) -> MultivariateStudentT:
         """Return the belief about the means, the variance integrated out."""
         return self._student_t(1.0 / self.strength)
@@ -378,11 +405,14 @@ class SphericalNormalInverseGamma(Belief):
         return np.asarray(gain - 0.5 * statistics.weight.sum(axis=-1) * np.log(2 * np.pi))
 
     def expected_log_density(self, x: ArrayLike) -> Array:
-        """Return the mean over this belief of ``log p(row | means, variance)``, shape (...)."""
+        """Return the mean over this belief of ``log p(row | means, variance)``, shape (...).
+
+        A missing feature adds nothing.
+        """
         log_variance = np.log(self.rate) - special.digamma(self.shape)
         squares = (as_float(x) - self.location) ** 2 * (self.shape / self.rate)[..., None]
         terms = np.log(2 * np.pi) + log_variance[..., None] + squares + 1.0 / self.strength
-        return np.asarray(-0.5 * terms.sum(axis=-1))
+        return np.asarray(-0.5 * np.where(np.isnan(terms), 0.0, terms).sum(axis=-1))
 
     def kl(self, other: SphericalNormalInverseGamma) -> Array:
         """Return the divergence of ``other`` from this belief, in nats."""

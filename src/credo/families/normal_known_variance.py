@@ -7,6 +7,7 @@ The conjugate prior is normal, one independent copy per feature: ``x ~ N(m, vari
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,6 +44,7 @@ class NormalKnownVariance(Belief):
     location: Array
     scale: Array
     variance: Array
+    learns_from: ClassVar[type[NormalStatistics]] = NormalStatistics
 
     def __init__(self, location: ArrayLike, scale: ArrayLike, variance: ArrayLike) -> None:
         self._fill(

@@ -7,7 +7,7 @@ The conjugate prior is the gamma, one independent copy per feature: ``x ~ Poisso
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,12 +18,20 @@ from credo.distributions.negative_binomial import NegativeBinomial
 from credo.distributions.parameter import positive, require
 from credo.distributions.poisson import Poisson
 from credo.families.belief import Belief
-from credo.families.rows import as_label, as_rows, as_weight, weight_by_entry, weighted_sum
+from credo.families.rows import (
+    as_label,
+    as_rows,
+    as_share,
+    as_weight,
+    flat_rows,
+    weight_by_entry,
+    weighted_sum,
+)
 from credo.families.statistics import Sums
 from credo.numerics.array import Array, as_float
 from credo.numerics.example import Example
 from credo.numerics.form import Form
-from credo.numerics.linear.grouped import group_log_factorials
+from credo.numerics.linear.grouped import group_log_factorials, share_totals
 
 __all__ = ["GammaPoisson", "PoissonStatistics"]
 
@@ -68,9 +76,21 @@ class PoissonStatistics(Sums):
         rows = _as_count_rows(x)
         n = len(rows)
         sums = group_log_factorials(
-            rows.reshape(n, -1), as_label(label, n, k), k, as_weight(weight, n)
+            flat_rows(rows), as_label(label, n, k), k, as_weight(weight, n)
         )
         return cls(*(part.reshape(k, *rows.shape[1:]) for part in sums))
+
+    @classmethod
+    def by_share(cls, x: ArrayLike, share: ArrayLike) -> PoissonStatistics:
+        """Summarize components in which every row has a share (n, K), in one pass."""
+        rows = _as_count_rows(x)
+        shares = as_share(share, len(rows))
+        shape = (shares.shape[1], *rows.shape[1:])
+        flat = flat_rows(rows)
+        weight, total = share_totals(flat, shares)
+        _, log_factorial = share_totals(special.gammaln(flat + 1.0), shares)
+        parts = (weight, total, log_factorial)
+        return cls(*(part.reshape(shape) for part in parts))
 
     def maximum_likelihood(self) -> Poisson:
         """Return the observation distribution at the observed mean count."""
@@ -104,6 +124,7 @@ class GammaPoisson(Belief):
 
     shape: Array
     rate: Array
+    learns_from: ClassVar[type[PoissonStatistics]] = PoissonStatistics
 
     def __init__(self, shape: ArrayLike, rate: ArrayLike) -> None:
         self._fill(shape=positive("shape", shape), rate=positive("rate", rate))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -13,7 +15,9 @@ __all__ = [
     "as_complete_rows",
     "as_label",
     "as_rows",
+    "as_share",
     "as_weight",
+    "flat_rows",
     "group_rows",
     "weight_by_entry",
     "weighted_sum",
@@ -83,6 +87,19 @@ def as_weight(weight: ArrayLike, n_samples: int, name: str = "weight") -> Array:
     return each
 
 
+def as_share(share: ArrayLike, n_samples: int) -> Array:
+    """Return the weight of each row in each component, shape (n_samples, K)."""
+    shares = as_float(share)
+    if shares.ndim != 2 or len(shares) != n_samples:
+        raise ValueError(
+            "share must give each row a weight in each component, shape "
+            f"({n_samples}, n_components); found shape {shares.shape}. Pass one column for "
+            "each component."
+        )
+    as_weight(shares.ravel(), shares.size, "share")
+    return shares
+
+
 def as_label(label: ArrayLike, n_samples: int, k: int) -> NDArray[np.intp]:
     """Return the group of each row, integers from 0 to ``k - 1``, shape (n_samples,)."""
     labels = np.asarray(label)
@@ -100,6 +117,11 @@ def as_label(label: ArrayLike, n_samples: int, k: int) -> NDArray[np.intp]:
             "Code groups with np.unique(names, return_inverse=True).",
         )
     return labels.astype(np.intp, copy=False)
+
+
+def flat_rows(rows: Array) -> Array:
+    """Return rows (n, ...) as a matrix, one column for each feature; there may be no rows."""
+    return rows.reshape(len(rows), math.prod(rows.shape[1:]))
 
 
 def group_rows(label: NDArray[np.intp], k: int) -> list[NDArray[np.intp]]:

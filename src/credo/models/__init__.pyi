@@ -9,6 +9,9 @@ from credo.models.generative.class_conditional import (
     GaussianClassConditional as GaussianClassConditional,
 )
 from credo.models.generative.class_setting import SingularClassWarning as SingularClassWarning
+from credo.models.generative.generative_classifier import (
+    GenerativeClassifier as GenerativeClassifier,
+)
 from credo.models.generative.naive_bayes import NaiveBayes as NaiveBayes
 from credo.models.linear.basis_transformer import BasisTransformer as BasisTransformer
 from credo.models.linear.least_squares_classifier import (

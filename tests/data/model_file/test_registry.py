@@ -134,3 +134,15 @@ def test_a_file_whose_head_has_a_former_name_opens(tmp_path):
     document, arrays = unseal(tmp_path / "m.credo")
     document["class"] = document["value"]["class"] = "LinearGaussian"
     assert type(load(seal(tmp_path / "old.credo", document, arrays))) is type(belief)
+
+
+def test_a_former_belief_about_classes_of_known_probability_opens(tmp_path):
+    belief = f.Components(d.Categorical([0.3, 0.7]), f.NormalInverseGamma([0.0], 1.0, 1.0, 1.0))
+    save(belief, tmp_path / "m.credo")
+    document, arrays = unseal(tmp_path / "m.credo")
+    document["class"] = document["value"]["class"] = "ClassConditionalBelief"
+    fields = document["value"]["fields"]
+    fields["classes"] = fields["classes"]["fields"]["distribution"]
+    found = load(seal(tmp_path / "old.credo", document, arrays))
+    assert isinstance(found.classes, f.Known)
+    assert_array_equal(found.classes.distribution.probability, [0.3, 0.7])

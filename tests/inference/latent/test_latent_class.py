@@ -1,11 +1,23 @@
+from itertools import product
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import optimize, special, stats
 
 from credo.distributions.multivariate_normal import MultivariateNormal
-from credo.families import DirichletCategorical
-from credo.families.class_conditional import ClassConditionalBelief, weak_belief
-from credo.families.class_statistics import ClassConditionalStatistics
+from credo.distributions.student_t import StudentT
+from credo.families import (
+    DirichletCategorical,
+    GammaExponential,
+    GammaPoisson,
+    Known,
+    NormalInverseGamma,
+    NormalInverseWishart,
+    Product,
+)
+from credo.families.component import Components
+from credo.families.normal_component import expected_normal, weak_belief
 from credo.inference.engine.engine import run
 from credo.inference.latent.expectation_maximization import ExpectationMaximization
 from credo.inference.latent.latent_class import IncompleteRows, LatentClassProblem
@@ -22,17 +34,15 @@ def rows(n=30, seed=0):
 
 def prior_for(covariance, data):
     classes = DirichletCategorical([1.0, 2.0])
-    return ClassConditionalBelief(classes, weak_belief(covariance, data.pooled(), 2))
+    return Components(classes, weak_belief(covariance, data.pooled(), 2))
 
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
 def test_bound_of_complete_rows_is_the_exact_evidence(covariance):
     data = rows()
     prior = prior_for(covariance, data)
-    found = run(ExpectationMaximization(), LatentClassProblem(data, covariance, prior))
-    statistics = ClassConditionalStatistics.of(
-        data.x, data.label, 2, data.weight, covariance in ("full", "tied")
-    )
+    found = run(ExpectationMaximization(), LatentClassProblem(data, prior))
+    statistics = prior.statistics_of(data.x, data.label, data.weight)
     assert_allclose(found.log_evidence, prior.log_evidence(statistics), rtol=1e-9)
     assert_allclose(found.posterior.rows.location, prior.update(statistics).rows.location)
 
@@ -41,13 +51,13 @@ def test_bound_of_complete_rows_is_the_exact_evidence(covariance):
 def test_expected_log_density_is_that_of_the_belief(covariance):
     data = rows()
     prior = prior_for(covariance, data)
-    statistics = ClassConditionalStatistics.of(
-        data.x, data.label, 2, data.weight, covariance in ("full", "tied")
-    )
+    statistics = prior.statistics_of(data.x, data.label, data.weight)
     belief = prior.update(statistics)
-    joint, constants = belief.expected()
     point = np.array([[0.3, -0.4]])
-    found = joint.log_joint(point) + np.ones((1, constants.shape[1])) @ constants.T
+    found = belief.expected_log_joint(point)
+    if covariance in ("full", "tied"):
+        assert_allclose(expected_normal(belief).log_joint(point), found)
+    assert_allclose(belief.expected_log_own(point, np.array([1])), found[:, 1])
     about_rows = belief.rows.expected_log_density(point[:, None])
     if covariance == "diagonal":
         about_rows = about_rows.sum(axis=-1)
@@ -60,7 +70,7 @@ def test_gap_is_filled_by_its_regression_on_what_is_present():
     x = data.x.copy()
     x[2, 1] = np.nan
     gaps = IncompleteRows(x, data.label, np.ones(6), 2)
-    problem = LatentClassProblem(gaps, "full", None)
+    problem = LatentClassProblem(gaps, prior_for("full", gaps), is_point=True)
     joint = problem.start()
     found = problem.expect(joint).statistics.rows
     left = joint.density[0].condition({0: x[2, 0]})
@@ -78,7 +88,8 @@ def test_log_normalizer_is_the_likelihood_of_what_is_present():
     x, label = data.x.copy(), data.label.copy()
     x[1, 0], x[2] = np.nan, np.nan
     label[3] = -1
-    problem = LatentClassProblem(IncompleteRows(x, label, data.weight, 2), "full", None)
+    gaps = IncompleteRows(x, label, data.weight, 2)
+    problem = LatentClassProblem(gaps, prior_for("full", gaps), is_point=True)
     start = problem.start()
     normals = [
         MultivariateNormal(start.density.loc[c], start.density.covariance()[c]) for c in (0, 1)
@@ -96,3 +107,106 @@ def test_rows_of_two_parts_are_the_rows_of_both():
     both = data[data.label == 0] + data[data.label == 1]
     assert_allclose(both.pooled().mean, data.pooled().mean)
     assert both.label.tolist() == [0, 0, 0, 1, 1, 1]
+
+
+def poisson_rows(n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.poisson(np.where(rng.uniform(size=n) < 0.3, 2.0, 9.0))[:, None].astype(float)
+
+
+def test_a_mixture_of_poissons_is_a_few_lines():
+    rows = IncompleteRows.unlabeled(poisson_rows(), n_classes=2)
+    prior = Components(DirichletCategorical([1.0, 1.0]), GammaPoisson(1.0, 0.1))
+    found = run(ExpectationMaximization(), LatentClassProblem(rows, prior))
+    joint = found.posterior.mean()
+    assert_allclose(joint.density.rate.ravel(), [2.0, 9.0], rtol=0.15)
+    assert_allclose(np.exp(joint.log_weight), [0.3, 0.7], atol=0.08)
+
+
+def test_a_mixture_of_poissons_finds_the_maximum_that_brute_force_finds():
+    x = poisson_rows(60)
+    prior = Components(DirichletCategorical([1.0, 1.0]), GammaPoisson(1.0, 0.1))
+    problem = LatentClassProblem(IncompleteRows.unlabeled(x, 2), prior, is_point=True)
+    found = run(ExpectationMaximization(1e-14, 100_000), problem).posterior
+
+    def loss(free):
+        share = special.expit(free[0])
+        logs = stats.poisson.logpmf(x, np.exp(free[1:]))
+        return -np.log(share * np.exp(logs[:, 0]) + (1 - share) * np.exp(logs[:, 1])).sum()
+
+    grid = product([-2.0, 0.0, 2.0], np.log([0.5, 2.0, 5.0]), np.log([4.0, 8.0, 16.0]))
+    best = min((optimize.minimize(loss, start) for start in grid), key=lambda one: one.fun)
+    assert_allclose(found.log_density(x).sum(), -best.fun, rtol=1e-9)
+    assert_allclose(np.sort(found.density.rate.ravel()), np.sort(np.exp(best.x[1:])), rtol=1e-3)
+
+
+FAMILIES = {
+    "poisson": GammaPoisson(1.0, 0.1),
+    "normal": NormalInverseGamma([4.0, 4.0], 0.1, 1.0, 4.0),
+    "vector": NormalInverseWishart([4.0, 4.0], 0.1, 4.0, 4.0 * np.eye(2)),
+    "product": Product.by_column(
+        {0: GammaPoisson(1.0, 0.1), 1: NormalInverseGamma(4.0, 0.1, 1.0, 4.0)}
+    ),
+    "known": Known(StudentT(4.0, [[2.0], [9.0]], 2.0)),
+}
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_bound_of_any_family_never_falls(family, gaps):
+    x = np.hstack([poisson_rows(40, seed=1), poisson_rows(40, seed=2)])
+    if gaps:
+        x[3:9, 1] = np.nan
+    label = np.where(np.arange(40) < 6, x[:, 0] > 5, -1)
+    data = IncompleteRows(x, label, np.ones(40), 2)
+    prior = Components(DirichletCategorical([1.0, 1.0]), FAMILIES[family])
+    found = run(ExpectationMaximization(), LatentClassProblem(data, prior))
+    bounds = [info.objective for info in found.trace]
+    assert np.all(np.diff(bounds) >= -1e-9 * np.abs(bounds[0]))
+    assert found.log_evidence >= bounds[-1] - 1e-9
+
+
+def test_the_bound_is_below_the_evidence_of_all_assignments():
+    x = np.array([[0.0], [1.0], [7.0], [9.0], [3.0]])
+    prior = Components(DirichletCategorical([1.0, 2.0]), GammaPoisson([[1.0], [3.0]], 0.5))
+    problem = LatentClassProblem(IncompleteRows.unlabeled(x, 2), prior)
+    bound = run(ExpectationMaximization(), problem).log_evidence
+    each = [
+        prior.log_evidence(prior.statistics_of(x, list(labels)))
+        for labels in product((0, 1), repeat=5)
+    ]
+    evidence = special.logsumexp(each)
+    assert evidence - 2.0 < bound < evidence
+
+
+def test_classes_that_a_row_may_not_be_of_have_no_share():
+    x = poisson_rows(20)
+    prior = Components(DirichletCategorical(np.ones(3)), GammaPoisson(1.0, 0.1))
+    among = np.ones((20, 3), dtype=bool)
+    among[:10, 2] = among[10:, 0] = False
+    problem = LatentClassProblem(IncompleteRows.unlabeled(x, 3), prior, among=among)
+    found = problem.expect(problem.start()).statistics
+    assert found.classes.counts[0] <= 10
+    assert found.classes.counts[2] <= 10
+    assert_allclose(found.classes.counts.sum(), 20.0)
+
+
+def test_shares_to_start_from_can_be_given():
+    x = poisson_rows(30)
+    prior = Components(DirichletCategorical([1.0, 1.0]), GammaPoisson(1.0, 0.1))
+    data = IncompleteRows.unlabeled(x, 2)
+    share = np.column_stack([x[:, 0] > 5, x[:, 0] <= 5]).astype(float)
+    found = LatentClassProblem(data, prior, share=share).start()
+    expected = prior.update(prior.statistics_of(x, (x[:, 0] <= 5).astype(int)))
+    assert_allclose(found.rows.shape, expected.rows.shape)
+
+
+def test_a_row_that_no_class_allows_is_named():
+    prior = Components(DirichletCategorical([1.0, 1.0]), GammaExponential(1.0, 1.0))
+    # A zero is possible, and below it nothing is.
+    data = IncompleteRows(np.array([[0.0], [1.0]]), np.array([0, -1]), np.ones(2), 2)
+    problem = LatentClassProblem(data, prior)
+    start = problem.start()
+    below = IncompleteRows(np.array([[0.0], [-1.0]]), np.array([0, -1]), np.ones(2), 2)
+    with pytest.raises(ValueError, match="found row 1 with log density -inf"):
+        LatentClassProblem(below, prior).expect(start)

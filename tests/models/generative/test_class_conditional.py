@@ -750,3 +750,15 @@ def test_minus_one_beside_classes_from_zero_on_warns_that_it_is_learned_as_a_cla
     assert model.classes_.tolist() == [-1, 0, 1]
     for named in (np.where(y == -1, np.nan, y), np.sign(y + 0.5), y - 1, y.astype(str)):
         GaussianClassConditional().fit(x, named)
+
+
+def test_an_unfitted_model_shows_its_prior():
+    prior = NormalInverseWishart([1.0, 2.0], 1.0, 5.0, np.eye(2))
+    joint = GaussianClassConditional(prior=prior).prior_predictive(3)
+    assert_allclose(np.exp(joint.log_weight), 1 / 3)
+    x = np.array([[0.5, 1.0]])
+    assert_allclose(joint.log_density(x), prior.predictive().log_prob(x))
+    rows, _ = joint.sample(np.random.default_rng(0), 20_000)
+    assert_allclose(rows.mean(axis=0), [1.0, 2.0], atol=0.05)
+    with pytest.raises(ValueError, match="prior_predictive needs a prior; found prior=None"):
+        GaussianClassConditional().prior_predictive(2)

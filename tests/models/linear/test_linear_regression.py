@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from credo import LinearRegression
 from credo.distributions import Gamma, Normal
+from credo.families import LinearStatistics
 from credo.features import (
     ContinuedBasis,
     LinearBasis,
@@ -376,6 +377,60 @@ def test_function_draws_have_the_credible_band():
     assert_allclose(functions.std(axis=0), predictive.epistemic_std, rtol=0.04)
     spread = 5 * predictive.epistemic_std / np.sqrt(20_000)
     assert (abs(functions.mean(axis=0) - predictive.mean()) < spread).all()
+
+
+BELIEVED = [
+    FIXED,
+    {"weight_precision": 0.5, "noise_precision": Gamma(3.0, 2.0), "fit_intercept": False},
+    {**FIXED, "basis": PolynomialBasis(2)},
+]
+
+
+@pytest.mark.parametrize("settings", BELIEVED, ids=["normal", "student", "basis"])
+def test_function_draws_of_an_unfitted_model_have_the_prior(settings):
+    model = LinearRegression(**settings)
+    functions = model.sample_prior(X, 40_000, random_state=0)
+    basis = inputs.design(inputs.placed_basis(model.basis, X, None), X)
+    terms = np.column_stack([basis, np.ones(4)]) if model.fit_intercept else basis
+    noise = model.noise_precision
+    # Of a Student-t by three halves of a Gamma the variance is the mean of the inverse.
+    noise_variance = 2.0 / (3.0 - 1.0) if isinstance(noise, Gamma) else 1.0 / noise
+    unit = noise_variance if isinstance(noise, Gamma) else 1.0
+    covariance = unit * terms @ terms.T / 0.5
+    size = np.sqrt(np.outer(np.diag(covariance), np.diag(covariance))) + 1e-12
+    assert (abs(np.cov(functions.T) - covariance) < 0.06 * size).all()
+    assert (abs(functions.mean(axis=0)) < 0.03 * np.sqrt(np.diag(covariance)) + 1e-12).all()
+    predictive = model.prior_predictive(X)
+    assert_allclose(predictive.variance(), np.diag(covariance) + noise_variance)
+    assert not hasattr(model, "n_features_in_")
+
+
+@pytest.mark.parametrize("settings", BELIEVED[:2], ids=["normal", "student"])
+def test_the_prior_after_the_data_is_the_fitted_model(settings):
+    model = LinearRegression(**settings)
+    columns, belief = model._prior(X)
+    after = belief.update(LinearStatistics.of(columns, T)).predictive().given(columns)
+    fitted = model.fit(X, T).predict_dist(X)
+    assert_allclose(after.mean(), fitted.mean())
+    assert_allclose(after.variance(), fitted.std() ** 2)
+    assert_allclose(model.prior_predictive(X).mean(), 0.0)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {**FIXED, "penalize_intercept": False},
+        {**FIXED, "weight_precision": "ard"},
+        {**FIXED, "noise_precision": "evidence"},
+        {**FIXED, "inference": "ml"},
+    ],
+)
+def test_a_prior_that_is_flat_or_learned_is_not_shown(settings):
+    model = LinearRegression(**settings)
+    for verb in (model.prior_predictive, lambda x: model.sample_prior(x, 3)):
+        with pytest.raises(ValueError, match="a prior needs weight_precision"):
+            verb(X)
 
 
 def test_quantiles_and_intervals_belong_to_the_predictive():

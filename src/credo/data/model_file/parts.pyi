@@ -15,10 +15,6 @@ from credo.distributions.class_conditional import ClassConditional as ClassCondi
 from credo.distributions.elliptical import DenseCovariance as DenseCovariance
 from credo.distributions.elliptical import LowRankCovariance as LowRankCovariance
 from credo.distributions.elliptical import PrecisionForm as PrecisionForm
-from credo.families.class_conditional import ClassConditionalBelief as ClassConditionalBelief
-from credo.families.class_statistics import (
-    ClassConditionalStatistics as ClassConditionalStatistics,
-)
 from credo.families.linear import Rows as Rows
 from credo.families.ridge import Spectrum as Spectrum
 from credo.families.statistics import Sums as Sums

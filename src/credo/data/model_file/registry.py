@@ -24,7 +24,14 @@ ROOMS = ("distributions", "families", "features", "models", "inference")
 
 ENGINE = ("init", "step", "posterior")
 
-FORMER_NAMES = MappingProxyType({"Info": "Move", "LinearGaussian": "LinearGaussianBelief"})
+FORMER_NAMES = MappingProxyType(
+    {
+        "ClassConditionalBelief": "Components",
+        "ClassConditionalStatistics": "ComponentStatistics",
+        "Info": "Move",
+        "LinearGaussian": "LinearGaussianBelief",
+    }
+)
 """New names of classes, by the names under which older files hold them."""
 
 

@@ -40,7 +40,7 @@ def check_statistics(
     --------
     >>> from credo.families import NormalStatistics
     >>> len(check_statistics(NormalStatistics, np.arange(14.0).reshape(7, 2)))
-    9
+    10
     """
     return run(STATISTICS_LAWS, Summary(statistics, as_float(rows), settings or {}))
 
@@ -80,6 +80,14 @@ def same(law: str, found: Any, expected: Any, atol: float = 1e-9) -> None:
     for part in fields(expected):
         one, two = getattr(found, part.name), getattr(expected, part.name)
         where = f"{law} ({type(expected).__name__}.{part.name})"
+        if isinstance(two, tuple) and any(map(is_dataclass, two)):
+            expect(where, len(one) == len(two), f"{len(two)} parts", len(one))
+            for first, second in zip(one, two, strict=True):
+                same(law, first, second, atol)
+            continue
+        if isinstance(two, tuple):
+            expect(where, one == two, str(two), one)
+            continue
         if is_dataclass(two):
             expect(where, type(one) is type(two), type(two).__name__, type(one).__name__)
             same(law, one, two, atol)
@@ -143,6 +151,9 @@ def missing_is_absent(case: Summary) -> None:
         found = case.of(rows, case.weight)
     except ValueError as refusal:
         raise NotApplicable from refusal
+    if not getattr(found, "batch_shape", ()):
+        # Features that are summarized together have no statistics of their own to compare.
+        raise NotApplicable
     kept = ~np.isnan(rows[:, 0])
     same(law, found[0], case.of(rows[kept][:, [0]], case.weight[kept])[0])
     for j in range(1, rows.shape[1]):
@@ -168,6 +179,25 @@ def groups_are_separate(case: Summary) -> None:
         same("groups pool to the whole", grouped.pooled(), case.total)
 
 
+def shares_are_weights(case: Summary) -> None:
+    """``by_share`` equals one summary per component; whole shares are groups."""
+    if not hasattr(case.statistics, "by_share"):
+        raise NotApplicable
+    share = np.stack([case.weight, 2.0 - case.weight, 0.0 * case.weight], axis=1)
+    shared = case.statistics.by_share(case.rows, share, **case.settings)
+    law = "by_share equals one summary per component"
+    for component in range(3):
+        alone = case.of(case.rows, share[:, component])
+        same(law, shared[component] + case.total, alone + case.total)
+    label = np.arange(len(case.rows)) % 3
+    whole = np.where(label[:, None] == np.arange(3), case.weight[:, None], 0.0)
+    shared = case.statistics.by_share(case.rows, whole, **case.settings)
+    for component in range(3):
+        alone = case.of(case.rows[label == component], case.weight[label == component])
+        law = "by_share of whole rows equals by_group"
+        same(law, shared[component] + case.total, alone + case.total)
+
+
 STATISTICS_LAWS: tuple[Callable[[Summary], None], ...] = (
     nothing_is_the_identity,
     addition_pools,
@@ -178,4 +208,5 @@ STATISTICS_LAWS: tuple[Callable[[Summary], None], ...] = (
     weight_zero_is_absent,
     missing_is_absent,
     groups_are_separate,
+    shares_are_weights,
 )

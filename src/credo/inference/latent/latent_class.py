@@ -1,43 +1,49 @@
 """Rows in classes with some labels or values missing, for expectation maximization.
 
-The hidden part of a row is its class, if that is not known, and its missing values. Given a
-belief its distribution is a mixture of normals: the responsibility of each class, and the
-regression of what is missing on what is present. With ``e`` for the normal at the expected
-mean and precision of a class, in the way of [ghahramani1994]_:
+The hidden part of a row is its class, if that is not known; where no class is known the classes
+are the components of a mixture. Rows are of any family. Given a belief, or parameters,
+
+* log normalizer: ``log sum_k exp(E log p(k, x))``, or ``E log p(k, x)`` of a known class k;
+* responsibility of class k: ``exp(E log p(k, x))`` divided by its sum over classes;
+* expected statistics: those of the rows, shared out by responsibility.
+
+Where features are independent a missing value is simply absent. In normal vectors it is hidden
+too, and filled in by its regression on what is present. With ``e`` for the normal at the
+expected mean and precision of a class, in the way of [ghahramani1994]_:
 
 * log normalizer: ``log sum_k exp(E log p(k) + log e_k(present) + constants_k)``;
 * expected row: the missing part at ``m_m + S_mp S_pp^-1 (x_p - m_p)``;
 * expected scatter: that of expected rows, plus ``S_mm - S_mp S_pp^-1 S_pm`` for each row.
-
-Where features are independent a missing value is simply absent.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from credo.distributions.class_conditional import ClassConditional
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.families.categorical import CategoricalStatistics
-from credo.families.class_conditional import ClassConditionalBelief
-from credo.families.class_statistics import ClassConditionalStatistics
+from credo.families.component import Components, ComponentStatistics
 from credo.families.multivariate_normal import MultivariateNormalStatistics
 from credo.families.normal import NormalStatistics
+from credo.families.normal_component import expected_normal, is_normal_vector, lifted
+from credo.families.rows import as_weight
 from credo.inference.latent.expectation_maximization import Expectation
-from credo.numerics.array import Array
+from credo.numerics.array import Array, as_float
 from credo.numerics.form import Form
 from credo.numerics.linear.linear_algebra import symmetrize
 from credo.numerics.missing import GapBlock, gap_blocks, present_precision
+from credo.numerics.special.log_domain import log_sum_exp
 
 __all__ = ["IncompleteRows", "LatentClassProblem"]
 
 Codes = NDArray[np.intp]
-Knowledge = ClassConditionalBelief | ClassConditional
+Knowledge = Components | ClassConditional
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +67,13 @@ class IncompleteRows:
     weight: Annotated[Array, Form("n", 0.0)]
     n_classes: Annotated[int, Form(low=1)]
 
+    @classmethod
+    def unlabeled(cls, x: ArrayLike, n_classes: int, weight: ArrayLike = 1.0) -> IncompleteRows:
+        """Return rows (n, d) of none of which the class is known, as a mixture has them."""
+        rows = as_float(x)
+        n = len(rows)
+        return cls(rows, np.full(n, -1, dtype=np.intp), as_weight(weight, n), n_classes)
+
     def __add__(self, other: IncompleteRows) -> IncompleteRows:
         return IncompleteRows(
             np.concatenate([self.x, other.x]),
@@ -79,26 +92,45 @@ class IncompleteRows:
 
 @dataclass(frozen=True, eq=False)
 class LatentClassProblem:
-    """A Gaussian class-conditional model of incomplete rows.
+    """Rows of any family in classes, some or all of which are hidden.
 
     Attributes
     ----------
     data
         The rows.
-    covariance
-        "full", "tied", "diagonal" or "spherical".
     prior
-        What is believed before the data; None for maximum likelihood, which has no bound.
-    floor, probability
-        For maximum likelihood, the share of the pooled variance added to each variance, and
-        known class probabilities.
+        What is believed before the data about classes and their rows.
+    is_point
+        Whether to find the parameters of largest likelihood, which have no bound, instead of a
+        belief; then the prior says only of what families rows and classes are.
+    floor
+        For normal rows and largest likelihood, the share of the pooled variance that is added
+        to each variance.
+    share
+        Weight of each row in each class to start from, shape (n, K). If None, what is labeled;
+        and if nothing is, rows are dealt out in order along the direction in which they vary
+        most. Components that start alike stay alike.
+    among
+        Which classes a row without a label may be of, shape (n, K); all if None. A mixture in
+        each class of a classifier has several for each label.
+
+    Examples
+    --------
+    >>> from credo.families import DirichletCategorical, GammaPoisson
+    >>> from credo.inference import ExpectationMaximization, run
+    >>> rows = IncompleteRows.unlabeled([[0], [1], [0], [9], [8], [12]], n_classes=2)
+    >>> prior = Components(DirichletCategorical([1.0, 1.0]), GammaPoisson([1.0], 0.1))
+    >>> found = run(ExpectationMaximization(), LatentClassProblem(rows, prior))
+    >>> found.posterior.mean().density.rate.ravel().round(2)
+    array([0.64, 9.67])
     """
 
     data: IncompleteRows
-    covariance: str
-    prior: ClassConditionalBelief | None
+    prior: Components
+    is_point: bool = False
     floor: float = 0.0
-    probability: Array | None = None
+    share: Array | None = None
+    among: NDArray[np.bool_] | None = None
 
     @property
     def size(self) -> float:
@@ -107,67 +139,104 @@ class LatentClassProblem:
 
     @property
     def evidence_method(self) -> str:
-        """Return "bound" for beliefs, "none" for maximum likelihood."""
-        return "none" if self.prior is None else "bound"
+        """Return "bound" for beliefs, "none" for largest likelihood."""
+        return "none" if self.is_point else "bound"
 
     def start(self) -> Knowledge:
-        """Return what the labeled rows say if features were independent."""
-        data, k = self.data, self.data.n_classes
-        known = data[data.label >= 0]
-        apart = ClassConditionalStatistics.of(known.x, known.label, k, known.weight, False)
+        """Return what rows of known classes say, of vectors as if features were independent."""
+        data, share = self.data, self.share
+        if share is None and (data.label < 0).all():
+            share = _dealt(data, self._possible)
+        if share is not None:
+            if self._is_joint:
+                return self.update(
+                    self._apart(NormalStatistics.by_share(data.x, share), share.sum(axis=0))
+                )
+            return self.update(self.prior.statistics_by_share(data.x, share))
         if not self._is_joint:
-            return self.update(apart)
-        count, rows = apart.classes.counts, apart.rows
-        pooled = data.pooled()
-        usual = np.where(pooled.variance() > 0, pooled.variance(), 1.0)
-        some = np.asarray(rows.weight) > 0
-        variance = np.where(np.asarray(rows.scatter) > 0, rows.scatter, usual * rows.weight)
-        variance = np.where(some, variance / np.where(some, rows.weight, 1.0), usual)
-        scatter = (count[:, None] * variance)[..., None] * np.eye(data.x.shape[1])
-        mean = np.where(some, rows.mean, pooled.mean)
-        return self.update(
-            ClassConditionalStatistics(
-                apart.classes, MultivariateNormalStatistics(count, mean, scatter)
-            )
-        )
+            return self.update(self._labeled)
+        known, k = data[data.label >= 0], data.n_classes
+        rows = NormalStatistics.by_group(known.x, known.label, k, known.weight)
+        count = np.bincount(known.label, known.weight, k).astype(np.float64)
+        return self.update(self._apart(rows, count))
 
     def expect(self, belief: Knowledge) -> Expectation:
         """Return expected statistics of complete rows, and the log normalizer."""
-        joint, constants = _expected(belief)
-        row, label = self._pairs
-        x = self.data.x[row]
-        log_pair = joint.log_own(x, label) + _present_sum(x, constants[label])
-        start = np.flatnonzero(np.diff(row, prepend=-1))
-        log_row = np.logaddexp.reduceat(log_pair, start)
-        # A known class has all the weight of its row, whatever the belief says.
-        share = np.where(self.data.label[row] >= 0, 1.0, np.exp(log_pair - log_row[row]))
-        statistics = self._statistics(joint, share * self.data.weight[row])
-        return Expectation(statistics, float(self.data.weight @ log_row))
+        if self._is_joint:
+            return self._expect_vectors(belief)
+        data, is_known = self.data, self.data.label >= 0
+        known, hidden = data[is_known], data[~is_known]
+        own, joint = _log_densities(belief)
+        log_pair = np.where(self._possible[~is_known], joint(hidden.x), -np.inf)
+        log_row = log_sum_exp(log_pair, axis=1)
+        if np.isneginf(log_row).any():
+            row = np.flatnonzero(~is_known)[np.argmin(log_row)]
+            raise ValueError(
+                "each row must be possible in some class that it may be of; found row "
+                f"{row} with log density -inf in all. "
+                "Leave it out, or use densities that rule nothing out."
+            )
+        share = np.exp(log_pair - log_row[:, None]) * hidden.weight[:, None]
+        statistics = self._labeled + self.prior.statistics_by_share(hidden.x, share)
+        log_known = known.weight @ own(known.x, known.label)
+        return Expectation(statistics, float(log_known + hidden.weight @ log_row))
 
-    def update(self, statistics: ClassConditionalStatistics) -> Knowledge:
+    def update(self, statistics: ComponentStatistics) -> Knowledge:
         """Return the posterior, or the parameters of largest likelihood."""
-        if self.prior is None:
-            return statistics.maximum_likelihood(self.covariance, self.floor, self.probability)
+        if self.is_point:
+            return self.prior.maximum_likelihood(lifted(statistics, self.floor))
         return self.prior.update(statistics)
 
     def penalty(self, belief: Knowledge) -> float:
         """Return the divergence of a belief from the prior; zero for parameters."""
-        if self.prior is None or isinstance(belief, ClassConditional):
-            return 0.0
-        return belief.kl(self.prior)
+        return 0.0 if isinstance(belief, ClassConditional) else belief.kl(self.prior)
 
-    @property
+    @cached_property
     def _is_joint(self) -> bool:
-        return self.covariance in ("full", "tied")
+        return is_normal_vector(self.prior)
+
+    @cached_property
+    def _labeled(self) -> ComponentStatistics:
+        """Statistics of the rows whose classes are known, which no step changes."""
+        known = self.data[self.data.label >= 0]
+        return self.prior.statistics_of(known.x, known.label, known.weight)
+
+    def _apart(self, rows: NormalStatistics, count: Array) -> ComponentStatistics:
+        """Return statistics of vectors from those of their features, taken as independent."""
+        pooled = self.data.pooled()
+        usual = np.where(pooled.variance() > 0, pooled.variance(), 1.0)
+        some = np.asarray(rows.weight) > 0
+        variance = np.where(np.asarray(rows.scatter) > 0, rows.scatter, usual * rows.weight)
+        variance = np.where(some, variance / np.where(some, rows.weight, 1.0), usual)
+        scatter = (count[:, None] * variance)[..., None] * np.eye(self.data.x.shape[1])
+        mean = np.where(some, rows.mean, pooled.mean)
+        return ComponentStatistics(
+            CategoricalStatistics(count), MultivariateNormalStatistics(count, mean, scatter)
+        )
+
+    def _expect_vectors(self, belief: Knowledge) -> Expectation:
+        """Return expected statistics of normal vectors, whose gaps are hidden as well."""
+        joint = belief if isinstance(belief, ClassConditional) else expected_normal(belief)
+        row, label = self._pairs
+        log_pair = joint.log_own(self.data.x[row], label)
+        start = np.flatnonzero(np.diff(row, prepend=-1))
+        log_row = np.logaddexp.reduceat(log_pair, start)
+        # A known class has all the weight of its row, whatever the belief says.
+        share = np.where(self.data.label[row] >= 0, 1.0, np.exp(log_pair - log_row[row]))
+        statistics = self._filled(joint.density, share * self.data.weight[row])
+        return Expectation(statistics, float(self.data.weight @ log_row))
+
+    @cached_property
+    def _possible(self) -> NDArray[np.bool_]:
+        """Which classes each row may be of: one if it is known, else all, or those given."""
+        label, k = self.data.label, self.data.n_classes
+        may_be = np.ones((len(label), k), dtype=bool) if self.among is None else self.among
+        return np.where((label >= 0)[:, None], label[:, None] == np.arange(k), may_be)
 
     @cached_property
     def _pairs(self) -> tuple[Codes, Codes]:
-        """Rows and classes that may go together: one class if known, else all."""
-        k = self.data.n_classes
-        is_known = self.data.label >= 0
-        row = np.repeat(np.arange(len(is_known)), np.where(is_known, 1, k))
-        label = np.where(is_known[row], self.data.label[row], 0)
-        label[~is_known[row]] = np.tile(np.arange(k), int((~is_known).sum()))
+        """Rows and classes that may go together, row by row."""
+        row, label = np.nonzero(self._possible)
         return row, label
 
     @property
@@ -178,14 +247,12 @@ class LatentClassProblem:
     def _pair_class(self) -> Codes:
         return self._pairs[1]
 
-    def _statistics(self, joint: ClassConditional, weight: Array) -> ClassConditionalStatistics:
+    def _filled(self, normal: Any, weight: Array) -> ComponentStatistics:
         k, label = self.data.n_classes, self._pair_class
         rows = self.data.x[self._pair_row]
-        if not isinstance(joint.density, MultivariateNormal):
-            return ClassConditionalStatistics.of(rows, label, k, weight, is_joint=False)
-        extra = self._fill(rows, joint.density, weight)
+        extra = self._fill(rows, normal, weight)
         filled = MultivariateNormalStatistics.by_group(rows, label, k, weight)
-        return ClassConditionalStatistics(
+        return ComponentStatistics(
             CategoricalStatistics(np.bincount(label, weight, k).astype(np.float64)),
             MultivariateNormalStatistics(filled.weight, filled.mean, filled.scatter + extra),
         )
@@ -217,12 +284,33 @@ def _scatter_left(covariance: Array, precision: Array, weight: Array, block: Gap
     return symmetrize((np.where(is_left, left, 0.0) * total[:, None, None]).sum(axis=0))
 
 
-def _present_sum(x: Array, constants: Array) -> Array:
-    """Return the constants of each row (n, d) summed over the features that it has."""
-    return np.asarray(np.where(np.isnan(x), 0.0, constants).sum(axis=1))
-
-
-def _expected(belief: Knowledge) -> tuple[ClassConditional, Array]:
+def _log_densities(belief: Knowledge) -> tuple[Any, Any]:
+    """Return log densities of rows at a class of their own, (n,), and at each class, (n, K)."""
     if isinstance(belief, ClassConditional):
-        return belief, np.zeros((len(belief.log_weight), 1))
-    return belief.expected()
+        return belief.log_own, belief.log_joint
+    return belief.expected_log_own, belief.expected_log_joint
+
+
+def _dealt(data: IncompleteRows, possible: NDArray[np.bool_]) -> Array:
+    """Return each row as a whole in one class that it may be of, shape (n, K).
+
+    Rows that may be of the same classes are dealt out to them in order along the direction in
+    which these rows vary most.
+    """
+    answer = np.zeros(possible.shape)
+    patterns, code = np.unique(possible, axis=0, return_inverse=True)
+    for i, pattern in enumerate(patterns):
+        rows, classes = np.flatnonzero(code.ravel() == i), np.flatnonzero(pattern)
+        place = _rank(data.x[rows], data.weight[rows]) * len(classes) // len(rows)
+        answer[rows, classes[place]] = data.weight[rows]
+    return answer
+
+
+def _rank(x: Array, weight: Array) -> Codes:
+    """Return the place of each row along the main direction of all, gaps at the mean."""
+    pooled = NormalStatistics.of(x, weight)
+    spread = np.nan_to_num((x - pooled.mean) / np.sqrt(pooled.usual_variance()))
+    direction = np.linalg.svd(spread, full_matrices=False)[2][0]
+    # The sign of a singular vector is arbitrary.
+    direction = direction * np.sign(direction[np.abs(direction).argmax()])
+    return np.argsort(np.argsort(spread @ direction, kind="stable"), kind="stable")

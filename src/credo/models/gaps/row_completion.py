@@ -24,7 +24,7 @@ from scipy import special
 
 from credo.distributions.class_conditional import ClassConditional
 from credo.distributions.elliptical import DenseCovariance
-from credo.families.class_conditional import ClassConditionalBelief
+from credo.families.component import Components
 from credo.inference.engine.engine import ConvergenceWarning
 from credo.inference.latent.expectation_maximization import ExpectationMaximization
 from credo.inference.latent.latent_class import IncompleteRows
@@ -593,9 +593,8 @@ def _learned(rows: Array, label: Indices, n_classes: int) -> ClassConditional:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         inference = setting.infer(setting.summary(incomplete), np.arange(n_classes))
-    belief: ClassConditionalBelief = inference.posterior
-    share: Any = belief.classes
-    return ClassConditional(np.log(share.predictive().probability), belief.rows.mean())
+    belief: Components = inference.posterior
+    return belief.mean()
 
 
 def _is_binary(X: Array, lowest: Array, highest: Array) -> NDArray[np.bool_]:

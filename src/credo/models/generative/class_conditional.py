@@ -15,7 +15,9 @@ from sklearn.utils.validation import (
 
 from credo.distributions.categorical import Categorical
 from credo.distributions.class_conditional import ClassConditional
-from credo.families.class_conditional import ClassConditionalBelief, NormalBelief
+from credo.distributions.normal import Normal
+from credo.families.component import Components
+from credo.families.normal_component import NormalBelief
 from credo.inference.engine.engine import Inference
 from credo.inference.latent.expectation_maximization import ExpectationMaximization
 from credo.inference.latent.latent_class import IncompleteRows
@@ -101,7 +103,7 @@ class GaussianClassConditional(PredictiveClassifier):
     inference_: Inference
     log_evidence_: float
     statistics_: Summary
-    posterior_: ClassConditionalBelief | None
+    posterior_: Components | None
     joint_: ClassConditional
     constant_: Annotated[NDArray[np.bool_], Form("d")]
 
@@ -240,7 +242,21 @@ class GaussianClassConditional(PredictiveClassifier):
                 "sample_posterior needs a posterior, which inference='ml' does not have; found "
                 "posterior_=None. Use inference='exact'."
             )
-        return self.posterior_.sample(generator(random_state), n)
+        joint: Any = self.posterior_.sample(generator(random_state), n)
+        return {
+            "class_probability": np.exp(joint.log_weight),
+            "mean": joint.density.loc,
+            "covariance": self._covariance(joint.density, n),
+        }
+
+    def prior_predictive(self, n_classes: int) -> ClassConditional:
+        """Return the distribution of class and row before any data, of an unfitted model too.
+
+        ``prior_predictive(2).sample(rng, 100)`` draws rows and classes that would not surprise.
+        Needs a ``prior``: without one it is in the units of the data.
+        """
+        self._setting.check()
+        return self._setting.given_belief(n_classes).predictive()
 
     def diagnose(self) -> Diagnosis:
         """Return whether what was learned can be relied on, and why not."""
@@ -305,6 +321,13 @@ class GaussianClassConditional(PredictiveClassifier):
         codes = label_codes(y, self.classes_, allow_missing=True)
         return self._rows(x, codes, self._weight(sample_weight, x))
 
+    def _covariance(self, density: Any, n: int) -> Array:
+        """Return the covariances of drawn classes, shape (n, K, d, d)."""
+        k, d = len(self.classes_), self.n_features_in_
+        if isinstance(density, Normal):
+            return np.asarray(density.scale[..., None] ** 2 * np.eye(d))
+        return np.broadcast_to(density.covariance(), (n, k, d, d))
+
     def _joint(self) -> ClassConditional:
         check_is_fitted(self)
         return self.joint_
@@ -326,7 +349,7 @@ class GaussianClassConditional(PredictiveClassifier):
         setting = self._setting
         inference = setting.infer(summary, self.classes_)
         found = inference.posterior
-        self.posterior_ = found if isinstance(found, ClassConditionalBelief) else None
+        self.posterior_ = found if isinstance(found, Components) else None
         self.joint_ = setting.joint(found)
         self.constant_ = setting.constant(summary)
         self.class_count_ = class_weight(summary)

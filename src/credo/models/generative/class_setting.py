@@ -14,10 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 from credo.distributions.categorical import Categorical
 from credo.distributions.class_conditional import ClassConditional
 from credo.families.categorical import DirichletCategorical
-from credo.families.class_conditional import COVARIANCES, ClassConditionalBelief, weak_belief
-from credo.families.class_statistics import ClassConditionalStatistics
+from credo.families.component import Components, ComponentStatistics
 from credo.families.multivariate_normal import MultivariateNormalStatistics
 from credo.families.normal import NormalStatistics
+from credo.families.normal_component import (
+    COVARIANCES,
+    NormalBelief,
+    lifted,
+    pooled_features,
+    weak_belief,
+)
 from credo.inference.engine.engine import EXACT, Inference, run
 from credo.inference.latent.expectation_maximization import ExpectationMaximization
 from credo.inference.latent.latent_class import IncompleteRows, LatentClassProblem
@@ -30,7 +36,7 @@ SINGULAR = 1e-12
 ADDED_VARIANCE = 1e-9
 """Share of the pooled variance that is added where a class has no estimate without it."""
 
-Summary = ClassConditionalStatistics | IncompleteRows
+Summary = ComponentStatistics | IncompleteRows
 
 
 class SingularClassWarning(UserWarning):
@@ -90,18 +96,30 @@ class ClassConditionalSetting:
             )
         return Categorical(given).probability
 
-    def belief(self, pooled: NormalStatistics, n_classes: int) -> ClassConditionalBelief:
+    def given_belief(self, n_classes: int) -> Components:
+        """Return what is believed before the data, if that does not come from them."""
+        if self.prior is None:
+            raise ValueError(
+                "prior_predictive needs a prior; found prior=None, which is in the units of "
+                "the data. Set prior to a belief from credo.families."
+            )
+        return self._belief(self.prior, n_classes)
+
+    def belief(self, pooled: NormalStatistics, n_classes: int) -> Components:
         """Return what is believed before the data, in their units unless a prior is given."""
+        rows = self.prior
+        if rows is None:
+            rows = weak_belief(self.covariance, pooled, n_classes)
+        return self._belief(rows, n_classes)
+
+    def _belief(self, rows: NormalBelief, n_classes: int) -> Components:
         known = self.known_probability(n_classes)
         classes: DirichletCategorical | Categorical = (
             DirichletCategorical(np.full(n_classes, float(self.pseudo_count)))
             if known is None
             else Categorical(known)
         )
-        rows = self.prior
-        if rows is None:
-            rows = weak_belief(self.covariance, pooled, n_classes)
-        return ClassConditionalBelief(classes, rows)
+        return Components(classes, rows)
 
     def summary(self, rows: IncompleteRows) -> Summary:
         """Return statistics of the rows, or the rows themselves if they have gaps."""
@@ -115,8 +133,9 @@ class ClassConditionalSetting:
             return tuple(rows[group == g] for g in range(n_groups))
         k = rows.n_classes
         weight: ArrayLike = 1.0 if np.all(rows.weight == 1) else rows.weight
-        return ClassConditionalStatistics.by_group(
-            rows.x, group * k + rows.label, (n_groups, k), weight, self.is_joint
+        kind: Any = MultivariateNormalStatistics if self.is_joint else NormalStatistics
+        return ComponentStatistics.by_group(
+            kind.by_group, rows.x, group * k + rows.label, (n_groups, k), weight
         )
 
     def infer(self, summary: Summary, classes: NDArray[Any]) -> Inference:
@@ -127,17 +146,15 @@ class ClassConditionalSetting:
             if not isinstance(engine, ExpectationMaximization):
                 engine = ExpectationMaximization()
             return run(engine, self._problem(summary))
+        prior = self.belief(pooled_features(summary), k)
         if self.estimate == "ml":
             floor = self._estimable_floor(summary, classes)
-            found = summary.maximum_likelihood(
-                self.covariance, floor, self.known_probability(k)
-            )
+            found = prior.maximum_likelihood(lifted(summary, floor))
             return Inference(found)
-        prior = self.belief(summary.pooled(), k)
         evidence = prior.log_evidence(summary)
         return Inference(prior.update(summary), evidence, "exact", account=EXACT)
 
-    def joint(self, found: ClassConditionalBelief | ClassConditional) -> ClassConditional:
+    def joint(self, found: Components | ClassConditional) -> ClassConditional:
         """Return the distribution that predicts."""
         if isinstance(found, ClassConditional):
             return found
@@ -149,19 +166,16 @@ class ClassConditionalSetting:
         Without a unit of their own, only the sizes of the classes would speak through them; a
         prior gives them one, and so do other columns where all share one variance.
         """
-        is_flat = summary.pooled().is_constant()
+        is_flat = _pooled(summary).is_constant()
         has_unit = self.prior is not None or self.covariance == "spherical"
         return np.zeros_like(is_flat) if has_unit else is_flat
 
     def _problem(self, rows: IncompleteRows) -> LatentClassProblem:
-        k = rows.n_classes
-        is_point = self.estimate == "ml"
         return LatentClassProblem(
             rows,
-            self.covariance,
-            None if is_point else self.belief(rows.pooled(), k),
+            self.belief(rows.pooled(), rows.n_classes),
+            self.estimate == "ml",
             ADDED_VARIANCE if self.variance_floor is None else float(self.variance_floor),
-            self.known_probability(k),
         )
 
     def _has_gaps(self, rows: IncompleteRows) -> bool:
@@ -171,16 +185,14 @@ class ClassConditionalSetting:
             return False
         return has_missing(rows.x[rows.weight > 0])
 
-    def is_estimable(self, statistics: ClassConditionalStatistics) -> bool:
+    def is_estimable(self, statistics: ComponentStatistics) -> bool:
         """Whether there is something to learn from: with a prior always."""
         if self.estimate != "ml":
             return True
         floor = ADDED_VARIANCE if self.variance_floor is None else float(self.variance_floor)
         return not self._inestimable(statistics, floor).any()
 
-    def _estimable_floor(
-        self, statistics: ClassConditionalStatistics, classes: NDArray[Any]
-    ) -> float:
+    def _estimable_floor(self, statistics: ComponentStatistics, classes: NDArray[Any]) -> float:
         """Return the floor that gives each class a largest likelihood, or refuse."""
         floor = float(self.variance_floor or 0.0)
         faulty = self._inestimable(statistics, floor)
@@ -205,17 +217,16 @@ class ClassConditionalSetting:
         )
         return ADDED_VARIANCE
 
-    def _row_requirement(self, statistics: ClassConditionalStatistics) -> str:
-        d = statistics.rows.mean.shape[-1]
+    def _row_requirement(self, statistics: ComponentStatistics) -> str:
+        rows: Any = statistics.rows
+        d = rows.mean.shape[-1]
         if self.covariance == "full":
             return f", so more than n_features = {d} rows of each"
         return ", all classes together" if self.covariance == "tied" else ""
 
-    def _inestimable(
-        self, statistics: ClassConditionalStatistics, floor: float
-    ) -> NDArray[np.bool_]:
+    def _inestimable(self, statistics: ComponentStatistics, floor: float) -> NDArray[np.bool_]:
         """Return which classes have no maximum likelihood estimate, shape (K,)."""
-        rows = statistics.lifted(floor).rows
+        rows: Any = lifted(statistics, floor).rows
         is_empty = statistics.classes.counts <= 0
         if isinstance(rows, MultivariateNormalStatistics):
             scatter = rows.scatter
@@ -229,12 +240,19 @@ class ClassConditionalSetting:
 
 def class_weight(summary: Summary) -> Array:
     """Return the weight of the rows that carry each label, shape (K,)."""
-    if isinstance(summary, ClassConditionalStatistics):
+    if isinstance(summary, ComponentStatistics):
         return summary.classes.counts
     is_known = summary.label >= 0
     return np.bincount(
         summary.label[is_known], summary.weight[is_known], summary.n_classes
     ).astype(np.float64)
+
+
+def _pooled(summary: Summary) -> NormalStatistics:
+    """Return weight, mean and scatter of each feature, all classes together."""
+    if isinstance(summary, IncompleteRows):
+        return summary.pooled()
+    return pooled_features(summary)
 
 
 def _smallest_share(scatter: Array) -> Array:

@@ -1,14 +1,16 @@
 """Naive Bayes classification: columns of any kind, independent in a class, integrated out.
 
 Rows are summarized by additive statistics of each kind of column in each class; these give a
-belief, and the belief the predictive of new rows.
+belief, and the belief the predictive of new rows. Both are products of families in components;
+what stands here is how columns of text, of growing lists of categories and of sparse counts are
+read into them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -24,9 +26,12 @@ from credo import families
 from credo.distributions.categorical import Categorical
 from credo.distributions.normal import Normal
 from credo.distributions.parameter import positive
+from credo.families.belief import Belief
 from credo.families.bernoulli import BernoulliStatistics, BetaBernoulli
 from credo.families.categorical import CategoricalStatistics, DirichletCategorical
+from credo.families.component import Components, ComponentStatistics
 from credo.families.normal import NormalInverseGamma, NormalStatistics
+from credo.families.product import Product, ProductStatistics
 from credo.families.rows import as_weight
 from credo.models.contract.classifier import PredictiveClassifier
 from credo.models.contract.diagnosis import Diagnosis, diagnose_classes
@@ -325,11 +330,12 @@ class NaiveBayes(PredictiveClassifier):
             statistics, self.pseudo_count, self.class_pseudo_count, self.normal_prior
         )
         is_ml = self.inference == "ml"
-        self.log_evidence_ = np.nan if is_ml else prior.log_evidence(statistics)
+        posterior, log_evidence = prior.learned(statistics)
+        self.log_evidence_ = np.nan if is_ml else log_evidence
         self.evidence_method_ = "none" if is_ml else "exact"
         self.evidence_of_ = _subject(self.kinds_)
         self.statistics_ = statistics
-        self.prior_, self.posterior_ = prior, prior.update(statistics)
+        self.prior_, self.posterior_ = prior, posterior
         return self
 
     def _predictive(self) -> MixedPredictive:
@@ -378,7 +384,9 @@ def _subject(kinds: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class MixedBelief:
-    """Belief about classes and their columns; prior and posterior alike.
+    """Belief about classes and their columns by kind; prior and posterior alike.
+
+    It names the parts of `Components` of a `Product`, which know the rules of probability.
 
     Attributes
     ----------
@@ -423,33 +431,44 @@ class MixedBelief:
             DirichletCategorical(np.full(n_words, pseudo_count)) if n_words else None,
         )
 
-    def update(self, statistics: MixedStatistics) -> MixedBelief:
-        """Return the posterior, with a leading axis of classes in all but ``classes``."""
-        return MixedBelief(
-            DirichletCategorical(self.classes.concentration + statistics.class_weight),
-            self.numbers.update(statistics.numbers),
-            self.binary.update(statistics.binary),
-            tuple(
-                belief.update(part.statistics) if len(part.states) else belief
-                for belief, part in zip(self.categories, statistics.categories, strict=True)
-            ),
-            None if self.words is None else self.words.update(statistics.words),
+    def components(self, statistics: MixedStatistics) -> Components:
+        """Return the same as a product of families in each class, for such statistics."""
+        numbers, binary = statistics.n_columns
+        parts: list[Belief] = [self.numbers] * (numbers > 0) + [self.binary] * (binary > 0)
+        pairs = zip(self.categories, statistics.is_known, strict=True)
+        columns = [part for part, is_known in pairs if is_known]
+        columns += [] if self.words is None else [self.words]
+        # A categorical column is one column, and the words of a row together are one.
+        parts += [part[..., None] for part in columns]
+        sizes = [n for n in (numbers, binary) if n] + [1] * len(columns)
+        ends = np.cumsum([0, *sizes])
+        return Components(
+            self.classes, Product(parts, [range(*edge) for edge in pairwise(ends)])
         )
 
-    def log_evidence(self, statistics: MixedStatistics) -> float:
-        """Return the log probability of rows and classes, given the lengths of counts."""
-        counted = CategoricalStatistics(statistics.class_weight)
-        parts = [
-            self.classes.log_evidence(counted),
-            self.numbers.log_evidence(statistics.numbers),
-            self.binary.log_evidence(statistics.binary),
-            statistics.log_arrangements,
-        ]
-        for belief, column in zip(self.categories, statistics.categories, strict=True):
-            parts += [belief.log_evidence(column.statistics)] if len(column.states) else []
-        if self.words is not None:
-            parts.append(self.words.log_evidence(statistics.words))
-        return float(sum(np.sum(part) for part in parts))
+    def learned(self, statistics: MixedStatistics) -> tuple[MixedBelief, float]:
+        """Return the posterior, and the log probability of rows and classes.
+
+        The posterior has a leading axis of classes in all but ``classes``; the lengths of
+        counts are given.
+        """
+        joint, seen = self.components(statistics), statistics.components()
+        ordered = joint.log_evidence(seen)
+        log_evidence = ordered + float(statistics.log_arrangements.sum())
+        return self._named(joint.update(seen), statistics), log_evidence
+
+    def _named(self, joint: Any, statistics: MixedStatistics) -> MixedBelief:
+        """Return the parts of a product by their kinds; what has no columns has no part."""
+        parts, k = iter(joint.rows.parts), len(statistics.class_weight)
+        n_numbers, n_binary = statistics.n_columns
+        numbers = next(parts) if n_numbers else self.numbers.spread((k, 0))
+        binary = next(parts) if n_binary else self.binary.spread((k, 0))
+        categories = tuple(
+            next(parts)[..., 0] if is_known else part
+            for part, is_known in zip(self.categories, statistics.is_known, strict=True)
+        )
+        words = None if self.words is None else next(parts)[..., 0]
+        return MixedBelief(joint.classes, numbers, binary, categories, words)
 
     def predictive(self) -> MixedPredictive:
         """Return the distribution of the next row and class, parameters integrated out."""
@@ -525,6 +544,27 @@ class MixedStatistics:
             tuple(CategoryCount.by_group(c, label, k, weight) for c in rows.categories),
             words,
             arranged,
+        )
+
+    @property
+    def is_known(self) -> tuple[bool, ...]:
+        """Which categorical columns have states: one that was always missing has none."""
+        return tuple(len(part.states) > 0 for part in self.categories)
+
+    @property
+    def n_columns(self) -> tuple[int, int]:
+        """Number of Gaussian and of Bernoulli columns."""
+        return self.numbers.weight.shape[-1], self.binary.successes.shape[-1]
+
+    def components(self) -> ComponentStatistics:
+        """Return the same as statistics of a product of families in each class."""
+        numbers, binary = self.n_columns
+        parts: list[Any] = [self.numbers] * (numbers > 0) + [self.binary] * (binary > 0)
+        columns = [part.statistics for part in self.categories if len(part.states)]
+        columns += [self.words] if self.words.counts.shape[-1] else []
+        parts += [CategoricalStatistics(part.counts[..., None, :]) for part in columns]
+        return ComponentStatistics(
+            CategoricalStatistics(self.class_weight), ProductStatistics(tuple(parts))
         )
 
     def __add__(self, other: MixedStatistics) -> MixedStatistics:

@@ -12,14 +12,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.utils import Tags
-from sklearn.utils.validation import (
-    check_is_fitted,
-)
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from credo import distributions, features
 from credo.distributions.gamma import Gamma
+from credo.distributions.normal import Normal
 from credo.distributions.predictive import Predictive
+from credo.distributions.student_t import StudentT
 from credo.families.linear import LinearStatistics, Rows
+from credo.families.linear_gaussian import LinearGaussianBelief, LinearGaussianGamma
 from credo.families.ridge import Intercept, Noise
 from credo.families.ridge_belief import RidgeBelief
 from credo.families.rows import as_label, group_rows
@@ -104,6 +105,27 @@ class LinearSetting:
         """Unknowns with a flat prior of density one."""
         named = {"intercept": self.intercept == "flat", "log noise": self.noise is None}
         return tuple(name for name, is_flat in named.items() if is_flat)
+
+    def require_prior(self) -> None:
+        """Refuse settings whose prior is flat, or is learned from the data."""
+        is_given = not isinstance(self.weight_precision, str) and self.noise is not None
+        if self.inference != "ml" and is_given and self.intercept != "flat":
+            return
+        raise ValueError(
+            "a prior needs weight_precision and noise_precision that are given, "
+            "penalize_intercept=True or fit_intercept=False, and inference='exact' or 'map'; "
+            f"found weight_precision={self.weight_precision!r}, "
+            f"noise_precision={self.noise_precision!r}, an intercept that is "
+            f"{self.intercept!r} and inference={self.inference!r}. Say what is believed before "
+            "the data."
+        )
+
+    def prior(self, n_terms: int) -> LinearGaussianBelief | LinearGaussianGamma:
+        """Return the belief about the weights before any data, and an intercept as the last."""
+        center, precision = np.zeros(n_terms), float(self.weight_precision) * np.eye(n_terms)
+        if isinstance(self.noise_precision, Gamma):
+            return LinearGaussianGamma(center, precision, self.noise_precision)
+        return LinearGaussianBelief(center, precision, float(self.noise_precision))
 
     def problem(
         self, statistics: LinearStatistics, rows: LinearStatistics | None = None
@@ -378,6 +400,33 @@ class LinearRegression(PredictiveRegressor):
         values = np.einsum("skd,nd->snk", weights, columns) + intercept[:, None]
         return np.asarray(values[..., 0] if self._is_single else values)
 
+    def prior_predictive(self, X: ArrayLike) -> Normal | StudentT:
+        """Return the distribution of the outcome at each row before any data were seen.
+
+        The model need not be fitted; a basis that is not placed yet is placed on ``X``. Needs
+        a prior that does not come from data: precisions that are given, and an intercept that
+        is penalized or left out.
+
+        Examples
+        --------
+        >>> model = LinearRegression(
+        ...     weight_precision=0.25, noise_precision=1.0, penalize_intercept=True
+        ... )
+        >>> model.prior_predictive([[0.0], [1.0]]).std()
+        array([2.23606798, 3.        ])
+        """
+        columns, belief = self._prior(X)
+        return belief.predictive().given(columns)
+
+    def sample_prior(self, X: ArrayLike, n: int, random_state: Any = None) -> Array:
+        """Return ``n`` regression functions drawn from the prior, at each row of ``X``.
+
+        What `sample_functions` draws after the data, this draws before them, under the
+        conditions of `prior_predictive`.
+        """
+        columns, belief = self._prior(X)
+        return np.asarray(belief.sample(generator(random_state), n).weights @ columns.T)
+
     def coefficients(self, coverage: float = 0.9) -> pd.DataFrame:
         """Return a table of the weights by name: mean, sd and central interval."""
         check_is_fitted(self)
@@ -441,6 +490,20 @@ class LinearRegression(PredictiveRegressor):
             self.fit_intercept,
             self.penalize_intercept,
         )
+
+    def _prior(self, X: ArrayLike) -> tuple[Array, LinearGaussianBelief | LinearGaussianGamma]:
+        """Return the design at rows, and what is believed of its weights before any data."""
+        self._check_settings()
+        self._setting.require_prior()
+        if self.__sklearn_is_fitted__():
+            columns = fitted_design(self, X)
+        else:
+            inputs = check_array(X, dtype=np.float64)
+            columns = design(placed_basis(self.basis, inputs, None), inputs)
+        if self.fit_intercept:
+            columns = np.column_stack([columns, np.ones(len(columns))])
+        d = columns.shape[1]
+        return columns, self._setting.prior(d)
 
     def _check_settings(self) -> None:
         require_basis(self.basis)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from credo.numerics._loops_compilation import compiled
 from credo.numerics.array import Array
 
-__all__ = ["binary_totals", "counts", "log_factorials", "moments", "totals"]
+__all__ = ["binary_totals", "counts", "log_factorials", "moments", "share_moments", "totals"]
 
 
 @compiled()
@@ -98,3 +98,20 @@ def counts(x: Array, label: NDArray[np.intp], weight: Array, count: Array) -> No
         for j in range(x.shape[1]):
             if x[i, j] == x[i, j]:
                 count[group, j, int(x[i, j])] += w
+
+
+@compiled()
+def share_moments(x: Array, share: Array, total: Array, mean: Array, scatter: Array) -> None:
+    """Sum up weight, mean and scatter of columns where every row has a share in each group."""
+    for i in range(x.shape[0]):
+        for group in range(share.shape[1]):
+            w = share[i, group]
+            for j in range(x.shape[1]):
+                present = x[i, j] == x[i, j]
+                amount = w if present else 0.0
+                shift = x[i, j] - mean[group, j] if present else 0.0
+                pooled = total[group, j] + amount
+                part = amount / (pooled if pooled > 0.0 else 1.0)
+                scatter[group, j] += total[group, j] * part * shift * shift
+                mean[group, j] += part * shift
+                total[group, j] = pooled

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from credo.numerics.array import Array
 from credo.numerics.linear.moments import Moments
@@ -24,6 +25,9 @@ __all__ = [
     "group_moments",
     "group_scatter_matrices",
     "group_totals",
+    "share_counts",
+    "share_moments",
+    "share_totals",
 ]
 
 
@@ -115,6 +119,65 @@ def group_scatter_matrices(
         np.stack([part.mean for part in parts]),
         np.stack([part.scatter for part in parts]),
     )
+
+
+def share_moments(x: Array, share: Array) -> tuple[Array, Array, Array]:
+    """Return weight, mean and scatter of groups in which every row has a share.
+
+    Parameters
+    ----------
+    x
+        Rows, shape (n_samples, n_columns); NaN carries no weight.
+    share
+        Weight of each row in each group, shape (n_samples, n_groups).
+
+    Returns
+    -------
+    tuple
+        Each (n_groups, n_columns).
+
+    Examples
+    --------
+    >>> x, share = np.array([[1.0], [5.0]]), np.array([[1.0, 0.5], [1.0, 0.0]])
+    >>> weight, mean, scatter = share_moments(x, share)
+    >>> weight.ravel(), mean.ravel(), scatter.ravel()
+    (array([2. , 0.5]), array([3., 1.]), array([8., 0.]))
+    """
+    rows = np.ascontiguousarray(x, dtype=np.float64)
+    shares = np.ascontiguousarray(share, dtype=np.float64)
+
+    def summed(i: slice) -> Array:
+        sums = np.zeros((3, shares.shape[1], rows.shape[1]))
+        if sums.size:
+            _loops().share_moments(rows[i], shares[i], *sums)
+        return sums
+
+    blocks = over_row_blocks(summed, len(rows), rows.shape[1] * shares.shape[1])
+    total, mean, scatter = reduce(_pooled_moments, blocks)
+    return total, mean, scatter
+
+
+def share_totals(x: Array, share: Array) -> tuple[Array, Array]:
+    """Return weight and weighted sum of groups in which every row has a share.
+
+    Shapes are those of `share_moments`; NaN carries no weight.
+    """
+    is_there = ~np.isnan(x)
+    values = x if is_there.all() else np.where(is_there, x, 0.0)
+    return share.T @ is_there.astype(np.float64), share.T @ values
+
+
+def share_counts(x: Array, share: Array, n_states: int) -> Array:
+    """Return the weight of each state in groups in which every row has a share.
+
+    The shape is (n_groups, n_columns, n_states); NaN carries no weight.
+    """
+    n, n_columns = x.shape
+    row, column = np.nonzero(~np.isnan(x))
+    cell = column * n_states + x[row, column].astype(np.intp)
+    member = sparse.csr_array((np.ones(len(row)), (cell, row)), shape=(n_columns * n_states, n))
+    counts = np.asarray(member @ share)
+    return counts.T.reshape(share.shape[1], n_columns, n_states)
 
 
 @cache
