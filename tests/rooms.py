@@ -10,15 +10,11 @@ ROOMS = ("distributions", "families", "features", "graphs", "inference", "models
 
 
 def classes_with_laws(*rooms):
-    """Return public classes of a kind that has laws; of engines those with a name."""
+    """Return public classes of a kind that has laws."""
     modules = [import_module(f"credo.{room}") for room in rooms or ROOMS]
     public = [getattr(module, name) for module in modules for name in module.__all__]
     kinds = [(cls, kind_of(cls)) for cls in public if isinstance(cls, type)]
-    return [
-        cls
-        for cls, kind in kinds
-        if kind is not None and (kind.name != "engine" or hasattr(cls, "name"))
-    ]
+    return [cls for cls, kind in kinds if kind is not None]
 
 
 def every_example(*rooms):

@@ -1,3 +1,4 @@
+from credo.inference.density.laplace import LaplaceApproximation as LaplaceApproximation
 from credo.inference.discrete.approximate.belief_propagation import (
     LoopyBeliefPropagation as LoopyBeliefPropagation,
 )
@@ -70,6 +71,14 @@ from credo.inference.engine.model_evidence import bic_evidence as bic_evidence
 from credo.inference.engine.model_evidence import laplace_evidence as laplace_evidence
 from credo.inference.engine.model_evidence import model_posterior as model_posterior
 from credo.inference.engine.model_evidence import width_evidence as width_evidence
+from credo.inference.engine.problem import ConjugateProblem as ConjugateProblem
+from credo.inference.engine.problem import CurvedProblem as CurvedProblem
+from credo.inference.engine.problem import Expectation as Expectation
+from credo.inference.engine.problem import LatentProblem as LatentProblem
+from credo.inference.engine.problem import LogDensity as LogDensity
+from credo.inference.engine.problem import Parameters as Parameters
+from credo.inference.engine.problem import SiteProblem as SiteProblem
+from credo.inference.engine.problem import SweepProblem as SweepProblem
 from credo.inference.engine.search_border import settings_at_edge as settings_at_edge
 from credo.inference.engine.stacking import hopeless_models as hopeless_models
 from credo.inference.engine.stacking import stacking_weights as stacking_weights
@@ -88,11 +97,9 @@ from credo.inference.hybrid.strong_inference import HybridInference as HybridInf
 from credo.inference.hybrid.strong_inference import (
     is_conditional_gaussian as is_conditional_gaussian,
 )
-from credo.inference.latent.expectation_maximization import Expectation as Expectation
 from credo.inference.latent.expectation_maximization import (
     ExpectationMaximization as ExpectationMaximization,
 )
-from credo.inference.latent.expectation_maximization import LatentProblem as LatentProblem
 from credo.inference.latent.latent_class import IncompleteRows as IncompleteRows
 from credo.inference.latent.latent_class import LatentClassProblem as LatentClassProblem
 from credo.inference.linear.automatic_relevance import (

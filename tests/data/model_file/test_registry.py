@@ -42,7 +42,8 @@ def public_classes():
 def holds_state(cls):
     """Whether objects of a class can be part of something that was learned."""
     is_value = dataclasses.is_dataclass(cls) or issubclass(cls, Enum)
-    is_problem = cls.__name__.endswith("Problem")
+    is_stated = cls.__module__ == "credo.inference.engine.problem"
+    is_problem = cls.__name__.endswith("Problem") or is_stated
     is_answer = cls.__name__.endswith(ANSWERS)
     is_open = inspect.isabstract(cls) or getattr(cls, "_is_protocol", False)
     return (is_value or hasattr(cls, "get_params")) and not (is_open or is_problem or is_answer)

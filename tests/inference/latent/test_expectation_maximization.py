@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose
 from scipy import optimize, special
 
 from credo.inference.engine.engine import ConvergenceWarning, run
-from credo.inference.latent.expectation_maximization import Expectation, ExpectationMaximization
+from credo.inference.engine.problem import Expectation
+from credo.inference.latent.expectation_maximization import ExpectationMaximization
 from credo.numerics.status import Status
 
 HEADS = np.array([5, 9, 8, 4, 7, 1, 2])

@@ -40,9 +40,9 @@ from credo.inference.engine.engine import StandardError as StandardError
 from credo.inference.engine.engine import Step as Step
 from credo.inference.engine.engine import Steps as Steps
 from credo.inference.engine.engine import WeightStep as WeightStep
+from credo.inference.engine.problem import Expectation as Expectation
 from credo.inference.engine.weighted_draws import WeightedDraws as WeightedDraws
 from credo.inference.hybrid.likelihood_weighting import DrawnState as DrawnState
-from credo.inference.latent.expectation_maximization import Expectation as Expectation
 from credo.inference.latent.expectation_maximization import LatentState as LatentState
 from credo.inference.latent.latent_class import IncompleteRows as IncompleteRows
 from credo.inference.linear.automatic_relevance import Relevances as Relevances

@@ -9,43 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Protocol
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.random import Generator
 
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.inference.engine.engine import Account, Inference, Move, Settled
+from credo.inference.engine.problem import CurvedProblem, LogDensity, Parameters
 from credo.numerics.array import Array
+from credo.numerics.example import Example
 from credo.numerics.form import Form
 from credo.numerics.linear.linear_algebra import Cholesky, cholesky, solve_lower
 from credo.numerics.optimize.minimum import Minimum, Termination
 from credo.numerics.optimize.quasi_newton import lbfgs
+from credo.numerics.special.bijection import positive
 
-__all__ = ["CurvedProblem", "LaplaceApproximation", "Mode", "approach"]
+__all__ = ["LaplaceApproximation", "Mode", "approach"]
 
 ACCOUNT = Account("Laplace approximation", False, float("nan"), "unknown")
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
 SHARE_OF_SLOPE = 1e-4
 MAX_HALVINGS = 40
-
-
-class CurvedProblem(Protocol):
-    """Minus a log posterior density ``E`` of parameters of shape (d,), with derivatives."""
-
-    @property
-    def start(self) -> Array:
-        """Parameters to start from."""
-        ...
-
-    def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
-        """Return ``E`` and its gradient (d,)."""
-        ...
-
-    def derivatives(self, parameters: Array) -> tuple[float, Array, Array]:
-        """Return ``E``, its gradient (d,) and its curvature (d, d)."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +67,11 @@ class LaplaceApproximation:
         """The last step was short, or there were too many."""
         return Settled(self.tolerance, self.max_steps)
 
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return engines for the laws, each with a problem to solve."""
+        return (Example(cls(), problem=_poisson_rate()),)
+
     def init(self, problem: CurvedProblem, rng: Generator) -> Mode:
         """Return the start with all derivatives."""
         start = problem.start
@@ -110,6 +101,16 @@ class LaplaceApproximation:
         d = len(state.parameters)
         log_evidence = -state.value + 0.5 * (d * LOG_TWO_PI + float(gaussian.form.log_det()))
         return Inference(gaussian, log_evidence, "laplace", account=ACCOUNT)
+
+
+def _poisson_rate() -> LogDensity:
+    """Return the density of two positive rates of counts 3 and 5, each with a gamma prior."""
+
+    def log_density(values: dict[str, Array]) -> tuple[float, dict[str, Array]]:
+        rate, shape = values["rate"], np.array([4.0, 6.0])
+        return float(shape @ np.log(rate) - 1.5 * rate.sum()), {"rate": shape / rate - 1.5}
+
+    return LogDensity(Parameters({"rate": positive(2)}), log_density)
 
 
 def approach(

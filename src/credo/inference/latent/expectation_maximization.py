@@ -12,62 +12,19 @@ never falls; for a belief it is a lower bound of the log evidence [neal1998]_.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from numpy.random import Generator
 
+from credo import families, inference
 from credo.inference.engine.engine import Account, Inference, Move, Settled
+from credo.inference.engine.problem import LatentProblem
+from credo.numerics.example import Example
 
-__all__ = ["Expectation", "ExpectationMaximization", "LatentProblem", "LatentState"]
+__all__ = ["ExpectationMaximization", "LatentState"]
 
 LIKELIEST = Account("expectation maximization", False, float("nan"), "unknown")
 CLOSEST = Account("variational Bayes", False, float("nan"), "unknown")
-
-
-@dataclass(frozen=True, eq=False)
-class Expectation:
-    """What the hidden part looks like under a belief.
-
-    Attributes
-    ----------
-    statistics
-        Expected statistics of the completed data.
-    log_normalizer
-        Sum over rows of the log normalizer of the distribution of their hidden part.
-    """
-
-    statistics: Any
-    log_normalizer: float
-
-
-class LatentProblem(Protocol):
-    """Data with a hidden part, seen through beliefs (or parameters) and expected statistics."""
-
-    @property
-    def size(self) -> float:
-        """Total weight of the rows; the tolerance of the engine is in nats per row."""
-        ...
-
-    @property
-    def evidence_method(self) -> str:
-        """What the objective is: "bound" for beliefs, "none" for parameters."""
-        ...
-
-    def start(self) -> Any:
-        """Return the belief to start from."""
-        ...
-
-    def expect(self, belief: Any) -> Expectation:
-        """Return expected statistics under a belief: the E step."""
-        ...
-
-    def update(self, statistics: Any) -> Any:
-        """Return the belief after expected statistics: the M step."""
-        ...
-
-    def penalty(self, belief: Any) -> float:
-        """Return the divergence of a belief from the prior; zero for parameters."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +56,14 @@ class ExpectationMaximization:
     def stop(self) -> Settled:
         """A step gained little, or there were too many."""
         return Settled(self.tolerance, self.max_steps)
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return engines for the laws, each with a problem to solve."""
+        rows = inference.IncompleteRows.unlabeled([[0], [1], [0], [9], [8], [12]], n_classes=2)
+        weights = families.DirichletCategorical([1.0, 1.0])
+        prior = families.Components(weights, families.GammaPoisson([1.0], 0.1))
+        return (Example(cls(), problem=inference.LatentClassProblem(rows, prior)),)
 
     def init(self, problem: LatentProblem, rng: Generator) -> LatentState:
         """Return the problem's own start."""

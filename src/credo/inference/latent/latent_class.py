@@ -33,7 +33,7 @@ from credo.families.multivariate_normal import MultivariateNormalStatistics
 from credo.families.normal import NormalStatistics
 from credo.families.normal_component import expected_normal, is_normal_vector, lifted
 from credo.families.rows import as_weight
-from credo.inference.latent.expectation_maximization import Expectation
+from credo.inference.engine.problem import Expectation
 from credo.numerics.array import Array, as_float
 from credo.numerics.form import Form
 from credo.numerics.linear.linear_algebra import symmetrize

@@ -30,9 +30,15 @@ from credo.families.ridge import (
     scaled_rows,
 )
 from credo.families.ridge_belief import RidgeBelief
-from credo.inference.engine.engine import Account, Inference, Move, Settled
-from credo.inference.linear.precision_learning import log_ratio_prior, settled_shape
+from credo.inference.engine.engine import Account, Inference, Move, Settled, run
+from credo.inference.linear.precision_learning import (
+    EvidenceMaximization,
+    PrecisionProblem,
+    log_ratio_prior,
+    settled_shape,
+)
 from credo.numerics.array import Array
+from credo.numerics.example import Example
 from credo.numerics.form import Form
 
 __all__ = ["RelevanceDetermination", "RelevanceProblem", "RelevanceStep"]
@@ -176,6 +182,17 @@ class RelevanceDetermination:
     def stop(self) -> Settled:
         """The evidence hardly rose, or there were too many sweeps."""
         return Settled(self.tolerance, self.max_steps)
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return engines for the laws, each with a problem to solve."""
+        x = np.cos(np.outer(np.arange(12.0), [1.0, 2.0, 5.0]))
+        statistics = LinearStatistics.of(x, 2.0 * x[:, 0] + 0.1 * np.sin(np.arange(12.0) ** 2))
+        scale = np.ones(3)
+        precisions = PrecisionProblem(Spectrum.of(statistics, scale, "flat"), None, None)
+        shared = run(EvidenceMaximization(), precisions).posterior
+        problem = RelevanceProblem(statistics, scale, "flat", None, 0, shared)
+        return (Example(cls(), problem=problem),)
 
     def init(self, problem: RelevanceProblem, rng: Generator) -> Relevances:
         """Start from equal ratios on all columns, or on the best where few may be in use."""

@@ -22,11 +22,13 @@ import numpy as np
 from numpy.random import Generator
 from scipy import special
 
+from credo import families
 from credo.distributions.gamma import Gamma
 from credo.families.ridge import Noise, Spectrum, log_evidence
 from credo.families.ridge_belief import RidgeBelief
 from credo.inference.engine.engine import EXACT, Account, Inference, Move, Settled
 from credo.numerics.array import Array
+from credo.numerics.example import Example
 from credo.numerics.form import ANYTHING
 from credo.numerics.special.log_domain import log_sum_exp
 
@@ -194,6 +196,17 @@ class EvidenceMaximization:
     def stop(self) -> Settled:
         """The precision hardly moved, or there were too many steps."""
         return Settled(self.tolerance, self.max_steps)
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return engines for the laws, each with a problem to solve."""
+        x = np.array([[0.0], [1.0], [2.0], [3.0]])
+        statistics = families.LinearStatistics.of(x, np.array([0.2, 0.9, 2.1, 2.8]))
+        spectrum = Spectrum.of(statistics, np.ones(1), "flat")
+        return (
+            Example(cls(), problem=PrecisionProblem(spectrum, None, None)),
+            Example(cls(with_prior=True), problem=PrecisionProblem(spectrum, 1.5, None)),
+        )
 
     def init(self, problem: PrecisionProblem, rng: Generator) -> Brackets:
         """Bracket the highest point of a wide grid, so that no local maximum is mistaken."""

@@ -20,9 +20,10 @@ from credo.inference.engine.engine import Account, Inference, StandardError, Ste
 from credo.inference.spins.cut import spin_cut
 from credo.inference.spins.mean_field import best_means, mean_field_bound
 from credo.inference.spins.modes import IsingConditionalModes
-from credo.inference.spins.problem import IsingProblem
+from credo.inference.spins.problem import IsingProblem, small_problem
 from credo.inference.spins.sweep import SpinGraph
 from credo.numerics.array import Array
+from credo.numerics.example import Example
 from credo.numerics.form import ANYTHING
 
 __all__ = ["AnnealingState", "AnnealingStep", "IsingAnnealing", "LowerBound"]
@@ -156,6 +157,11 @@ class IsingAnnealing:
     def stop(self) -> Stop:
         """Weights agree, or another round would take too many updates."""
         return StandardError(self.error, int(self.max_updates))
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return engines for the laws, each with a problem to solve."""
+        return (Example(cls(error=0.2), problem=small_problem()),)
 
     def init(self, problem: IsingProblem, rng: Generator) -> AnnealingState:
         """Return the starts of every part."""

@@ -13,9 +13,10 @@ from numpy.random import Generator
 
 from credo.inference.engine.block_means import BlockMeans
 from credo.inference.engine.engine import Account, Drawn, Inference, Step
-from credo.inference.spins.problem import IsingProblem, SpinMeans
+from credo.inference.spins.problem import IsingProblem, SpinMeans, small_problem
 from credo.inference.spins.sweep import Spins, random_seed, random_spins
 from credo.numerics.array import Array
+from credo.numerics.example import Example
 from credo.numerics.form import Form
 
 __all__ = ["IsingGibbs", "SpinChain", "SpinGibbsState", "SpinStep", "spin_draws"]
@@ -136,6 +137,11 @@ class IsingGibbs:
     def stop(self) -> Drawn:
         """All sweeps are taken."""
         return Drawn(self.n_draws, self.burn_in)
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return engines for the laws, each with a problem to solve."""
+        return (Example(cls(n_draws=50, burn_in=20), problem=small_problem()),)
 
     def init(self, problem: IsingProblem, rng: Generator) -> SpinGibbsState:
         """Return chains at random spins."""

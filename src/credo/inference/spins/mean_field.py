@@ -9,8 +9,9 @@ import numpy as np
 from numpy.random import Generator
 
 from credo.inference.engine.engine import Account, Inference, Move, Settled
-from credo.inference.spins.problem import IsingProblem, SpinMeans
+from credo.inference.spins.problem import IsingProblem, SpinMeans, small_problem
 from credo.numerics.array import Array
+from credo.numerics.example import Example
 from credo.numerics.form import Form
 
 __all__ = ["IsingMeanField", "SpinMeanFieldState", "best_means", "mean_field_bound"]
@@ -62,6 +63,12 @@ class IsingMeanField:
     def stop(self) -> Settled:
         """Means have settled, or there were too many sweeps."""
         return Settled(self.tolerance, self.max_steps)
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return engines for the laws, each with a problem to solve."""
+        engines = (cls(), cls(start="random"))
+        return tuple(Example(engine, problem=small_problem()) for engine in engines)
 
     def init(self, problem: IsingProblem, rng: Generator) -> SpinMeanFieldState:
         """Return the means to start from."""

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.random import Generator
 
 from credo.inference.engine.engine import Account, Inference, Move, Settled
-from credo.inference.spins.problem import IsingProblem, SpinAssignment
+from credo.inference.spins.problem import IsingProblem, SpinAssignment, small_problem
 from credo.inference.spins.sweep import Spins, random_spins
+from credo.numerics.example import Example
 
 __all__ = ["IsingConditionalModes"]
 
@@ -42,6 +43,12 @@ class IsingConditionalModes:
     def stop(self) -> Settled:
         """No spin changed, or there were too many sweeps."""
         return Settled(0.0, self.max_steps)
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return engines for the laws, each with a problem to solve."""
+        engines = (cls(), cls("random"))
+        return tuple(Example(engine, problem=small_problem()) for engine in engines)
 
     def init(self, problem: IsingProblem, rng: Generator) -> Spins:
         """Return the spins to start from."""

@@ -12,7 +12,7 @@ from credo.inference.spins.grid_sweep import SpinGrid
 from credo.inference.spins.sweep import SpinGraph, Spins
 from credo.numerics.array import Array
 
-__all__ = ["IsingProblem", "SpinAssignment", "SpinMeans"]
+__all__ = ["IsingProblem", "SpinAssignment", "SpinMeans", "small_problem"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +62,12 @@ class IsingProblem:
     def log_density(self, x: NDArray[np.number]) -> Array:
         """Return the log density of spins, shape (..., n_spins), not normalized."""
         return np.asarray(self.log_constant + self.graph.log_density(x))
+
+
+def small_problem() -> IsingProblem:
+    """Return a square of spins with a field, for examples that laws run on."""
+    edges = np.array([[0, 1], [1, 3], [3, 2], [2, 0]])
+    return IsingProblem(SpinGraph(edges, np.full(4, 0.2), np.array([0.5, -0.3, 0.1, 0.8])))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,343 @@
+"""Problems: what engines solve, and all that they see of a model.
+
+=====================  ==================================================================
+`ConjugateProblem`     a prior and statistics; solved in closed form
+`LatentProblem`        data with a hidden part, by expected statistics under a belief
+`LogDensity`           a log density and its gradient, of named parameters with supports
+`CurvedProblem`        minus a log density, with its gradient and its Hessian
+`SweepProblem`         variables that are updated one at a time, given all others
+`SiteProblem`          a normal prior times one likelihood for each row (sites)
+``FactorProblem``      a product of tables, in `credo.inference.discrete`
+=====================  ==================================================================
+
+A model states one of these; an engine serves every model that states its problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.random import Generator
+
+from credo.inference.engine.draws import Draws
+from credo.numerics.array import Array, as_float
+from credo.numerics.special.bijection import Bijection
+
+__all__ = [
+    "ConjugateProblem",
+    "CurvedProblem",
+    "Expectation",
+    "LatentProblem",
+    "LogDensity",
+    "Parameters",
+    "SiteProblem",
+    "SweepProblem",
+]
+
+States = TypeVar("States")
+
+
+@dataclass(frozen=True, eq=False)
+class ConjugateProblem:
+    """A prior belief and the statistics of data that update it.
+
+    Attributes
+    ----------
+    prior
+        A belief with ``update`` and ``log_evidence``.
+    statistics
+        What it is updated by.
+    """
+
+    prior: Any
+    statistics: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Expectation:
+    """What the hidden part looks like under a belief.
+
+    Attributes
+    ----------
+    statistics
+        Expected statistics of the completed data.
+    log_normalizer
+        Sum over rows of the log normalizer of the distribution of their hidden part.
+    """
+
+    statistics: Any
+    log_normalizer: float
+
+
+class LatentProblem(Protocol):
+    """Data with a hidden part, seen through beliefs (or parameters) and expected statistics."""
+
+    @property
+    def size(self) -> float:
+        """Total weight of the rows; the tolerance of the engine is in nats per row."""
+        ...
+
+    @property
+    def evidence_method(self) -> str:
+        """What the objective is: "bound" for beliefs, "none" for parameters."""
+        ...
+
+    def start(self) -> Any:
+        """Return the belief to start from."""
+        ...
+
+    def expect(self, belief: Any) -> Expectation:
+        """Return expected statistics under a belief: the E step."""
+        ...
+
+    def update(self, statistics: Any) -> Any:
+        """Return the belief after expected statistics: the M step."""
+        ...
+
+    def penalty(self, belief: Any) -> float:
+        """Return the divergence of a belief from the prior; zero for parameters."""
+        ...
+
+
+class CurvedProblem(Protocol):
+    """Minus a log posterior density ``E`` of parameters of shape (d,), with derivatives."""
+
+    @property
+    def start(self) -> Array:
+        """Parameters to start from."""
+        ...
+
+    def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
+        """Return ``E`` and its gradient (d,)."""
+        ...
+
+    def derivatives(self, parameters: Array) -> tuple[float, Array, Array]:
+        """Return ``E``, its gradient (d,) and its curvature (d, d)."""
+        ...
+
+
+class SweepProblem(Protocol[States]):
+    """Variables that are updated one at a time given all others, in a fixed order.
+
+    Gibbs sampling draws each from its conditional, mean field makes each distribution the best
+    for the others, and conditional modes let each take its likeliest value.
+    """
+
+    def starts(self, n: int, rng: Generator) -> States:
+        """Return ``n`` random joint states of positive density."""
+        ...
+
+    def log_densities(self, states: States) -> Array:
+        """Return the log density of each joint state, up to a constant."""
+        ...
+
+    def modes(self, states: States) -> tuple[States, int]:
+        """Return the states after each variable took its mode, and how many moved."""
+        ...
+
+
+class SiteProblem(Protocol):
+    """A normal prior of latent values times one likelihood for each row: a site.
+
+    Expectation propagation matches each site by a normal; Laplace's method and variational
+    bounds see their derivatives.
+    """
+
+    @property
+    def prior_mean(self) -> Array:
+        """Mean of the latent values, shape (n,)."""
+        ...
+
+    @property
+    def prior_covariance(self) -> Array:
+        """Covariance of the latent values, shape (n, n)."""
+        ...
+
+    def log_likelihood(self, latent: Array) -> Array:
+        """Return the log likelihood of each row at its latent value, shape (n,)."""
+        ...
+
+    def derivatives(self, latent: Array) -> tuple[Array, Array]:
+        """Return the first and second derivative of each log likelihood, shape (n,)."""
+        ...
+
+    def tilted_moments(self, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
+        """Return log normalizer, mean and variance of each likelihood times a normal."""
+        ...
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Named parameters, each with a shape and a support, as one vector of free numbers.
+
+    Attributes
+    ----------
+    supports
+        A bijection for each name: `credo.numerics.special.bijection` has those of real and
+        positive numbers, intervals, probabilities, rising numbers and covariances.
+
+    Examples
+    --------
+    >>> from credo.numerics.special.bijection import positive, real
+    >>> parameters = Parameters({"level": real(2), "scale": positive()})
+    >>> parameters.n_free
+    3
+    >>> parameters.constrain(np.array([1.0, 2.0, 0.0]))["scale"]
+    array(1.)
+    """
+
+    supports: Mapping[str, Bijection]
+
+    def __post_init__(self) -> None:
+        if not self.supports:
+            raise ValueError(
+                "supports must name at least one parameter; found none. Write "
+                'Parameters({"level": real()}).'
+            )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parameters."""
+        return tuple(self.supports)
+
+    @property
+    def n_free(self) -> int:
+        """Free numbers of all parameters together."""
+        return sum(support.n_free for support in self.supports.values())
+
+    def constrain(self, free: Array) -> dict[str, Array]:
+        """Return the values, (..., *shape) each, of free numbers, shape (..., n_free)."""
+        return {name: support.constrain(free[..., part]) for name, support, part in self._parts}
+
+    def free(self, values: Mapping[str, Any]) -> Array:
+        """Return the free numbers of values inside their supports.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is absent or unknown, or lies outside its support.
+        """
+        if set(values) != set(self.supports):
+            raise ValueError(
+                f"values must be given for {list(self.supports)}; found {list(values)}. Name "
+                "each parameter once."
+            )
+        parts = []
+        for name, support, _ in self._parts:
+            with np.errstate(invalid="ignore", divide="ignore"):
+                part = support.free(as_float(values[name]))
+            if not np.all(np.isfinite(part)):
+                raise ValueError(
+                    f"{name} must lie inside its support, {support}; found a value at its "
+                    "border or outside. Move it inside."
+                )
+            parts.append(part)
+        return np.concatenate(parts, axis=-1)
+
+    def log_jacobian(self, free: Array) -> Array:
+        """Return the log of the volume of values per volume of free numbers, shape (...)."""
+        logs = [support.log_jacobian(free[..., part]) for _, support, part in self._parts]
+        return np.asarray(sum(logs))
+
+    def jacobian_slope(self, free: Array) -> Array:
+        """Return the gradient of ``log_jacobian``, shape (..., n_free)."""
+        slopes = [support.jacobian_slope(free[..., part]) for _, support, part in self._parts]
+        return np.concatenate(slopes, axis=-1)
+
+    def pull_back(self, free: Array, gradient: Mapping[str, Array]) -> Array:
+        """Return the gradient by the free numbers from those by the values."""
+        parts = [
+            support.pull_back(free[..., part], as_float(gradient[name]))
+            for name, support, part in self._parts
+        ]
+        return np.concatenate(parts, axis=-1)
+
+    def draws(self, free: Array) -> Draws:
+        """Return draws by name from free ones, shape (n_chains, n_draws, n_free)."""
+        return Draws(self.constrain(free))
+
+    @property
+    def _parts(self) -> list[tuple[str, Bijection, slice]]:
+        ends = np.cumsum([0, *(support.n_free for support in self.supports.values())]).tolist()
+        return [
+            (name, support, slice(*place))
+            for (name, support), place in zip(
+                self.supports.items(), pairwise(ends), strict=True
+            )
+        ]
+
+
+Density = Callable[[dict[str, Array]], tuple[float, Mapping[str, Array]]]
+
+
+@dataclass(frozen=True, eq=False)
+class LogDensity:
+    """A log density of named parameters, seen by engines as a density of free numbers.
+
+    The density of the free numbers ``u`` is ``p(x(u)) |dx / du|``. As a `CurvedProblem` it is
+    minus its log; the curvature is the difference of gradients.
+
+    Attributes
+    ----------
+    parameters
+        Names, shapes and supports.
+    density
+        From values by name, the log density (not normalized) and its gradient by each value.
+    guess
+        Free numbers to start from; zeros by default.
+
+    Examples
+    --------
+    >>> from credo.inference import LaplaceApproximation, run
+    >>> from credo.numerics.special.bijection import positive
+    >>> def gamma(values):
+    ...     x = values["rate"]
+    ...     return float(2.0 * np.log(x) - 4.0 * x), {"rate": 2.0 / x - 4.0}
+    >>> problem = LogDensity(Parameters({"rate": positive()}), gamma)
+    >>> mode = run(LaplaceApproximation(), problem).posterior.mean()
+    >>> round(float(problem.parameters.constrain(mode)["rate"]), 4)  # shape over rate
+    0.75
+    """
+
+    parameters: Parameters
+    density: Density
+    guess: Array | None = field(default=None)
+
+    @cached_property
+    def start(self) -> Array:
+        """Free numbers to start from."""
+        return np.zeros(self.parameters.n_free) if self.guess is None else self.guess
+
+    def log_density(self, free: Array) -> float:
+        """Return the log density of free numbers, shape (n_free,)."""
+        return self.log_density_and_gradient(free)[0]
+
+    def log_density_and_gradient(self, free: Array) -> tuple[float, Array]:
+        """Return the log density of free numbers and its gradient, shape (n_free,)."""
+        value, by_value = self.density(self.parameters.constrain(free))
+        gradient = self.parameters.pull_back(free, by_value)
+        total = float(value) + float(self.parameters.log_jacobian(free))
+        return total, gradient + self.parameters.jacobian_slope(free)
+
+    def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
+        """Return minus the log density of free numbers, and its gradient."""
+        value, gradient = self.log_density_and_gradient(parameters)
+        return -value, -gradient
+
+    def derivatives(self, parameters: Array) -> tuple[float, Array, Array]:
+        """Return minus the log density, its gradient, and its curvature by differences."""
+        value, gradient = self.value_and_gradient(parameters)
+        curvature = np.empty((len(parameters), len(parameters)))
+        for i, x in enumerate(parameters.tolist()):
+            # The cube root of the rounding error balances it with the error of the formula.
+            step = 6e-6 * max(1.0, abs(x))
+            ends = [parameters.copy(), parameters.copy()]
+            ends[0][i], ends[1][i] = x - step, x + step
+            low, high = (self.value_and_gradient(end)[1] for end in ends)
+            curvature[i] = (high - low) / (ends[1][i] - ends[0][i])
+        return value, gradient, 0.5 * (curvature + curvature.T)
