@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 script = runpy.run_path(str(ROOT / "docs" / "count_house.py"))
 MOST_FRAGMENTS = 0.15
 MOST_FILES = {"_query": 20, "_classification": 15}
-MOST_FILES_OF_COMMAND = 60
+MOST_FILES_OF_COMMAND = 30
 
 
 def test_an_import_through_a_stub_counts_for_the_module_behind_it():

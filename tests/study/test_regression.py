@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+import credo
+from credo.data.sets.embedded_table import load_set
 from credo.data.table.preparation import PreparedTable
 from credo.evaluation import cross_validate, fold_labels
 from credo.models import ModelAverage
@@ -117,3 +119,16 @@ def test_a_saved_model_says_which_scores_are_estimates():
     (note,) = [note for note in result.model.notes if note.startswith("Cross-validated in")]
     assert note in result.slate_notes
     assert all(f"{name} in 3" in note for name in result.dropped)
+
+
+def test_rows_unlike_the_training_rows_in_combination_are_predicted_where_outcomes_lay():
+    table = load_set("yacht")
+    held_out = table.iloc[: len(table) // 3]
+    study = credo.fit(table.drop(held_out.index), target="resistance")
+    y = held_out["resistance"].to_numpy()
+    found = study.predict_dist(held_out)
+    low, high = found.interval(0.9).T
+    # Free to run, means went down to -600 with standard deviations of 1,100.
+    assert np.sqrt(np.mean((found.mean() - y) ** 2)) < 25.0
+    assert found.std().max() < 4.0 * y.std()
+    assert np.mean((low <= y) & (y <= high)) >= 0.85

@@ -66,6 +66,11 @@ class ContinuedBasis(Basis):
     the trend of a function is its least-squares slope over all training inputs. A straight line
     goes on as it is, a bump not at all, and a power or a product no faster than a line.
 
+    Models of it know one thing more of rows that are unlike all training rows in combination:
+    outcomes lie where they lay. A function that is in doubt by more than three standard
+    deviations of the outcomes, inside or at the nearest point of the box, is held to their
+    mean until that much doubt is left.
+
     Parameters
     ----------
     basis

@@ -940,3 +940,49 @@ def test_a_model_of_a_column_predicts_a_column_and_refuses_a_list_of_outcomes():
     assert_allclose(predictive.log_prob(y[None, :, 0]), crossed)
     assert predictive.log_prob(y[:3, 0]).shape == (8, 3)
     assert predictive.log_prob(0.5).shape == (8, 1)
+
+
+def along_a_diagonal(n=60):
+    """Rows in which both inputs are nearly equal, and an outcome that bends with them."""
+    rng = np.random.default_rng(3)
+    x = np.linspace(-1.0, 1.0, n)[:, None] + 0.01 * rng.normal(size=(n, 2))
+    return x, np.sin(3.0 * x[:, 0]) + 5.0
+
+
+def test_doubt_beyond_the_outcomes_is_held_by_a_normal_about_their_mean():
+    x, y = along_a_diagonal()
+    settings = {"weight_precision": 1e-4, "noise_precision": 100.0}
+    plain = LinearRegression(PolynomialBasis(3), **settings).fit(x, y)
+    model = LinearRegression(ContinuedBasis(PolynomialBasis(3)), **settings).fit(x, y)
+    asked = np.array([[0.9, -0.9], [0.5, -0.5], [0.1, 0.1]])
+    free, held = plain.predict_dist(asked), model.predict_dist(asked)
+    most = 3.0 * y.std()
+    assert (free.epistemic_std > most).tolist() == [True, True, False]
+    for mean, doubt, found_mean, found_doubt in zip(
+        free.mean(), free.epistemic_std, held.mean(), held.epistemic_std, strict=True
+    ):
+        if doubt <= most:
+            assert (found_mean, found_doubt) == (mean, doubt)
+            continue
+        f = np.linspace(y.mean() - 12 * most, y.mean() + 12 * most, 200_001)
+        precision = 1 / most**2 - 1 / doubt**2
+        log_product = -0.5 * ((f - mean) / doubt) ** 2 - 0.5 * precision * (f - y.mean()) ** 2
+        weight = np.exp(log_product - log_product.max())
+        expected = np.average(f, weights=weight)
+        spread = np.sqrt(np.average((f - expected) ** 2, weights=weight))
+        assert_allclose([found_mean, found_doubt], [expected, spread], rtol=1e-6)
+
+
+def test_held_rows_go_on_from_the_edge_without_a_jump_and_in_any_unit():
+    x, y = along_a_diagonal()
+    basis = ContinuedBasis(PolynomialBasis(3))
+    model = LinearRegression(basis, weight_precision=1e-4, noise_precision=100.0).fit(x, y)
+    corner = np.array([x[:, 0].max(), x[:, 1].min()])
+    near = corner + np.array([[0.0, 0.0], [1e-9, -1e-9]])
+    found = model.predict_dist(near)
+    assert_allclose(found.epistemic_std, 3.0 * y.std(), rtol=1e-6)
+    assert_allclose(*found.interval(0.9), rtol=1e-6)
+    assert np.abs(found.mean() - y.mean()).max() < 3.0 * y.std()
+    other = LinearRegression(basis, weight_precision=1e-8, noise_precision=0.01)
+    other.fit(x, 100.0 * y - 7.0)
+    assert_allclose(other.predict(near), 100.0 * found.mean() - 7.0, rtol=1e-6)

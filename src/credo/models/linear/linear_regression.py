@@ -58,10 +58,10 @@ from credo.numerics.example import Example
 from credo.numerics.form import ANYTHING, FINITE, Form
 from credo.numerics.parallel.threads import threads_for
 
-__all__ = [
-    "LinearRegression",
-    "LinearSetting",
-]
+__all__ = ["MOST_DOUBT", "LinearRegression", "LinearSetting"]
+
+MOST_DOUBT = 3.0
+"""Standard deviations of the outcomes beyond which a continued function is not in doubt."""
 
 
 @dataclass(frozen=True)
@@ -553,11 +553,30 @@ class LinearRegression(PredictiveRegressor):
         belief: RidgeBelief = self.posterior_
         with threads_for(columns.size * columns.shape[1]):
             mean, leverage = belief.mean(columns), belief.leverage(columns)
-        if isinstance(self.basis_, ContinuedBasis) and self.basis_.is_left(inputs):
+        if not isinstance(self.basis_, ContinuedBasis):
+            return mean, leverage
+        held = self._held(leverage)
+        if self.basis_.is_left(inputs):
             beyond = self.basis_.beyond(inputs)
             rows = beyond.rows
             mean[rows], leverage[rows] = belief.continued(columns[rows], *beyond[1:])
-        return mean, leverage
+            held[rows] = self._held(belief.leverage(beyond.edge))
+        center = self.statistics_.y_mean
+        return np.where(held < 1, center + held * (mean - center), mean), held * leverage
+
+    def _held(self, leverage: Array) -> Array:
+        """Return the part of each variance that is left if no doubt is above `MOST_DOUBT`.
+
+        With ``d`` for the doubt of a row and ``e`` for the most of it, a row with more is
+        multiplied by a normal about the mean of the outcomes, of precision
+        ``1 / e^2 - 1 / d^2``: its doubt becomes ``e``, and of its way from that mean
+        ``e^2 / d^2`` is left, as of its variance.
+        """
+        known = self.statistics_
+        variance = known.y_scatter_diagonal / known.weight
+        most = MOST_DOUBT**2 * variance * self.posterior_.noise_precision
+        is_known = np.isfinite(most) & (most > 0)
+        return np.where(is_known & (leverage > most), most / np.maximum(leverage, most), 1.0)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "posterior_")
