@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import special
 
+from credo import families
 from credo.distributions import Categorical, Poisson, StudentT
 from credo.families import (
     Components,
@@ -170,3 +171,10 @@ def test_a_family_that_knows_groups_alone_has_shares_too():
 def test_a_belief_without_statistics_is_told_what_to_add():
     with pytest.raises(TypeError, match=r"Silent must say from which statistics it learns"):
         Components(CLASSES, Silent(2.0, 0.5)).statistics_of(X, LABEL)
+
+
+def test_every_family_of_rows_takes_shares_in_one_pass():
+    public = [getattr(families, name) for name in families.__all__]
+    learners = [cls for cls in public if getattr(cls, "learns_from", None) is not None]
+    assert len(learners) >= 10
+    assert all(hasattr(cls.learns_from, "by_share") for cls in learners)

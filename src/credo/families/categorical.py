@@ -139,7 +139,7 @@ class DirichletCategorical(Belief):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The number of states, which statistics cannot know by themselves."""
+        """The number of states."""
         return {"n_states": self.concentration.shape[-1]}
 
     def update(self, statistics: CategoricalStatistics) -> DirichletCategorical:
