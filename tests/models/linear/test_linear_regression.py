@@ -390,7 +390,7 @@ BELIEVED = [
 def test_function_draws_of_an_unfitted_model_have_the_prior(settings):
     model = LinearRegression(**settings)
     functions = model.sample_prior(X, 40_000, random_state=0)
-    basis = inputs.design(inputs.placed_basis(model.basis, X, None), X)
+    basis = X if model.basis is None else model.basis.place(X).design(X)
     terms = np.column_stack([basis, np.ones(4)]) if model.fit_intercept else basis
     noise = model.noise_precision
     # Of a Student-t by three halves of a Gamma the variance is the mean of the inverse.
