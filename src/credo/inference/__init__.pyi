@@ -113,6 +113,7 @@ from credo.inference.linear.precision_learning import PrecisionProblem as Precis
 from credo.inference.linear.regression import LinearProblem as LinearProblem
 from credo.inference.linear.regression import infer as infer
 from credo.inference.logistic.learning import SeparationWarning as SeparationWarning
+from credo.inference.logistic.learning import VariationalLogistic as VariationalLogistic
 from credo.inference.spins.annealing import IsingAnnealing as IsingAnnealing
 from credo.inference.spins.gibbs import IsingGibbs as IsingGibbs
 from credo.inference.spins.mean_field import IsingMeanField as IsingMeanField

@@ -14,10 +14,18 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import make_pipeline
 
+import credo
 from credo import EvidenceSearch, LogisticRegression, ModelAverage
 from credo.decisions import LossMatrix
 from credo.features import PolynomialBasis, RadialBasis
-from credo.inference import ConvergenceWarning, SeparationWarning
+from credo.inference import (
+    ConvergenceWarning,
+    LaplaceApproximation,
+    SeparationWarning,
+    Status,
+    TableGibbs,
+    VariationalLogistic,
+)
 
 X = np.array([-2.0, -1.0, 0.0, 1.0, 2.0, 3.0])[:, None]
 Y = np.array([0, 0, 1, 0, 1, 1])
@@ -555,3 +563,34 @@ def test_forgetting_rows_is_the_fit_without_them_at_the_same_precision():
     gap, move = (np.abs(p - expected).max() for p in (found, model.predict_proba(x[left_out])))
     assert gap < 0.02 * move
     assert LogisticRegression(inference="map").fit(x, y).forgetting(x, y) is None
+
+
+@pytest.mark.parametrize("precision", ["evidence", 2.0])
+def test_an_engine_with_settings_stands_where_its_name_does(precision, tmp_path):
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=(80, 3))
+    y = (x[:, 0] + rng.logistic(size=80) > 0).astype(int)
+    for name, engine in (
+        ("laplace", LaplaceApproximation(tolerance=1e-9)),
+        ("variational", VariationalLogistic(tolerance=0.02)),
+    ):
+        named = LogisticRegression(inference=name, weight_precision=precision).fit(x, y)
+        valued = LogisticRegression(inference=engine, weight_precision=precision).fit(x, y)
+        assert_allclose(valued.coef_, named.coef_, rtol=1e-4, atol=1e-6)
+        assert_allclose(valued.predict_proba(x), named.predict_proba(x), rtol=1e-4)
+        assert_allclose(valued.log_evidence_, named.log_evidence_, rtol=1e-4)
+        credo.save(valued, tmp_path / "model.credo")
+        assert credo.load(tmp_path / "model.credo").inference == engine
+
+
+def test_the_limit_of_an_engine_is_kept_and_said():
+    x = np.random.default_rng(0).normal(size=(60, 2))
+    y = (x[:, 0] > 0.3 * x[:, 1] ** 2).astype(int)
+    model = LogisticRegression(
+        inference=LaplaceApproximation(max_steps=1), weight_precision=1.0
+    )
+    with pytest.warns(ConvergenceWarning, match="LaplaceApproximation reached max_steps"):
+        model.fit(x, y)
+    assert model.inference_.status is Status.MAX_STEPS
+    with pytest.raises(ValueError, match=r"inference must be one of .*, or an engine"):
+        LogisticRegression(inference=TableGibbs()).fit(x, y)

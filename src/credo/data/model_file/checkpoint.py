@@ -2,7 +2,8 @@
 
 A file is written whole or not at all, runs no code when it is opened, and holds all that a
 chain needs to go on to the same bits: its state, its trace, and its place in the stream of
-random numbers.
+random numbers. The engines of logistic regression, which end in seconds, cannot be kept: their
+states hold all rows.
 """
 
 from __future__ import annotations

@@ -28,8 +28,10 @@ fit.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from types import MappingProxyType
+from typing import ClassVar, Self, cast
 
 import numpy as np
 from numpy.random import Generator
@@ -61,11 +63,13 @@ from credo.inference.logistic.softmax import (
     class_pairs,
 )
 from credo.numerics.array import Array, is_constant
+from credo.numerics.example import Example
 from credo.numerics.linear.linear_algebra import Cholesky, cholesky, solve_lower, symmetrize
 from credo.numerics.parallel.threads import threads_for_matrix
 from credo.numerics.warning import warn_user
 
 __all__ = [
+    "LOGISTIC_ENGINES",
     "GaussianFit",
     "LogisticEvidence",
     "LogisticFolds",
@@ -106,11 +110,14 @@ class LogisticLearning:
         Inverse prior variance of the weights in the units of the design, or "evidence".
     fit_intercept
         Whether there are intercepts.
+    engine
+        Engine of the Gaussian with settings of its own; None for the usual one.
     """
 
     inference: str
     weight_precision: float | str
     fit_intercept: bool
+    engine: VariationalLogistic | LaplaceApproximation | None = None
 
     @property
     def learns_precision(self) -> bool:
@@ -218,6 +225,8 @@ class LogisticLearning:
         if self.inference == "variational" and part is None:
             return self._closest(problem)
         found = _learned(problem) if self.learns_precision else mode_of(problem)
+        if isinstance(self.engine, LaplaceApproximation):
+            return self._at_mode(problem, found)
         if self.inference == "variational" and _leans(found.posterior, part):
             return self._closest(problem)
         return found
@@ -225,7 +234,17 @@ class LogisticLearning:
     def _closest(self, problem: LogisticProblem) -> Inference:
         # The means of two classes are exact; those of more are not worth a fine search.
         tolerance = TOLERANCE_OF_TWO if len(problem.rows.coding) == 2 else TOLERANCE_OF_MORE
-        return run(VariationalLogistic(self.learns_precision, tolerance), problem)
+        engine = self.engine
+        if not isinstance(engine, VariationalLogistic):
+            engine = VariationalLogistic(tolerance=tolerance)
+        return run(replace(engine, learns_precision=self.learns_precision), problem)
+
+    def _at_mode(self, problem: LogisticProblem, found: Inference) -> Inference:
+        """Return what an engine with settings of its own finds, at the precision reached."""
+        if not self.learns_precision:
+            return run(cast(LaplaceApproximation, self.engine), problem)
+        again = run(cast(LaplaceApproximation, self.engine), found.state.problem)
+        return replace(found, posterior=again.posterior, status=again.status, trace=again.trace)
 
     def _most_likely(self, problem: LogisticProblem) -> Inference:
         """Return the mode under next to no prior, or a larger one if classes are separable."""
@@ -776,7 +795,7 @@ class VariationalLogistic:
         Steps after which it gives up.
     """
 
-    learns_precision: bool
+    learns_precision: bool = True
     tolerance: float = 0.05
     max_steps: int = 100
 
@@ -786,6 +805,14 @@ class VariationalLogistic:
     def stop(self) -> Settled:
         """A step changed little, or there were too many."""
         return Settled(self.tolerance, self.max_steps)
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return engines for the laws, each with a problem to solve."""
+        x, code = np.cos(np.outer(np.arange(20.0), [1.0, 2.5])), np.arange(20) % 7 % 2
+        coding = np.array([[0.0], [1.0]])
+        rows = SoftmaxRows(x, code, np.ones(20), np.zeros(2), np.ones(2), coding, True)
+        return (Example(cls(learns_precision=False), problem=LogisticProblem(rows, 1.0)),)
 
     @property
     def least_gain(self) -> float:
@@ -1004,3 +1031,14 @@ def _mean(values: Array, weight: Array) -> float:
 
 def _some(expected: ExpectedSoftmax, rows: Rows) -> ExpectedSoftmax:
     return ExpectedSoftmax(expected.loss[rows], expected.probability[rows], expected.bend[rows])
+
+
+LOGISTIC_ENGINES: Mapping[str, type | None] = MappingProxyType(
+    {
+        "variational": VariationalLogistic,
+        "laplace": LaplaceApproximation,
+        "map": None,
+        "ml": None,
+    }
+)
+"""Ways in which a logistic regression learns, and the engines that they stand for."""

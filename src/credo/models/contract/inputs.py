@@ -52,6 +52,7 @@ __all__ = [
     "fitted_inputs",
     "generator",
     "group_blocks",
+    "inference_name",
     "is_block",
     "known_outcome",
     "known_weight",
@@ -318,6 +319,36 @@ def require_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
         raise ValueError(
             f"{name} must be one of {choices}; found {quote(value)}. Choose from these."
         )
+
+
+def inference_name(setting: Any, engines: Mapping[str, type | None]) -> str:
+    """Return the name of a way of learning, given by name or as an engine with settings.
+
+    Parameters
+    ----------
+    engines
+        The engine that each name stands for; None for one that needs none.
+
+    Raises
+    ------
+    ValueError
+        If it is neither.
+
+    Examples
+    --------
+    >>> inference_name(3, {"three": int, "more": None})
+    'three'
+    """
+    if isinstance(setting, str) and setting in engines:
+        return setting
+    for name, kind in engines.items():
+        if kind is not None and isinstance(setting, kind):
+            return name
+    values = " or ".join(f"{kind.__name__}(...)" for kind in engines.values() if kind)
+    raise ValueError(
+        f"inference must be one of {tuple(engines)}, or an engine, {values}; found "
+        f"{quote(setting)}. Choose from these."
+    )
 
 
 def require_count(name: str, value: Any) -> None:

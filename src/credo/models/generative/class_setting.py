@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -27,10 +28,15 @@ from credo.families.normal_component import (
 from credo.inference.engine.engine import EXACT, Inference, run
 from credo.inference.latent.expectation_maximization import ExpectationMaximization
 from credo.inference.latent.latent_class import IncompleteRows, LatentClassProblem
-from credo.models.contract.inputs import require_choice
+from credo.models.contract.inputs import inference_name, require_choice
 from credo.numerics.array import Array, has_missing
 
 __all__ = ["ClassConditionalSetting", "SingularClassWarning", "Summary", "class_weight"]
+
+ESTIMATES: Mapping[str, type | None] = MappingProxyType(
+    {"exact": ExpectationMaximization, "map": None, "ml": None}
+)
+"""Ways to learn classes, and the engines that hidden parts of rows are learned by."""
 
 SINGULAR = 1e-12
 ADDED_VARIANCE = 1e-9
@@ -57,7 +63,7 @@ class ClassConditionalSetting:
     @property
     def estimate(self) -> str:
         """What is learned: "exact", which an engine stands for, "map" or "ml"."""
-        return self.inference if isinstance(self.inference, str) else "exact"
+        return inference_name(self.inference, ESTIMATES)
 
     @property
     def is_joint(self) -> bool:
@@ -72,8 +78,7 @@ class ClassConditionalSetting:
     def check(self) -> None:
         """Refuse settings that mean nothing."""
         require_choice("covariance", self.covariance, tuple(COVARIANCES))
-        if not isinstance(self.inference, ExpectationMaximization):
-            require_choice("inference", self.inference, ("exact", "map", "ml"))
+        inference_name(self.inference, ESTIMATES)
         _require_number("pseudo_count", self.pseudo_count, is_zero_allowed=False)
         if self.variance_floor is not None:
             _require_number("variance_floor", self.variance_floor, is_zero_allowed=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -28,8 +30,8 @@ from credo.models.contract.diagnosis import Diagnosis, diagnose_classes
 from credo.models.contract.inputs import (
     class_labels,
     generator,
+    inference_name,
     label_codes,
-    require_choice,
     require_moderate,
     row_weight,
     validated,
@@ -44,6 +46,12 @@ __all__ = ["GenerativeClassifier"]
 
 def _is_no_mixture(model: GenerativeClassifier) -> bool:
     return not isinstance(model.density, Components)
+
+
+ESTIMATES: Mapping[str, type | None] = MappingProxyType(
+    {"exact": ExpectationMaximization, "map": None}
+)
+"""Ways to learn, and the engines that hidden parts of rows are learned by."""
 
 
 class GenerativeClassifier(PredictiveClassifier):
@@ -262,8 +270,7 @@ class GenerativeClassifier(PredictiveClassifier):
                 "and class probabilities that are learned; found others. Leave "
                 "class_probability out."
             )
-        if not isinstance(self.inference, ExpectationMaximization):
-            require_choice("inference", self.inference, ("exact", "map"))
+        inference_name(self.inference, ESTIMATES)
         positive("pseudo_count", self.pseudo_count, "Pass imagined rows of each class.")
 
     def _first_rows(

@@ -14,8 +14,14 @@ from credo import features
 from credo.distributions.categorical import Categorical
 from credo.distributions.normal import Normal
 from credo.features.basis import Basis
+from credo.inference.density.laplace import LaplaceApproximation
 from credo.inference.engine.engine import Inference
-from credo.inference.logistic.learning import LogisticFolds, LogisticLearning
+from credo.inference.logistic.learning import (
+    LOGISTIC_ENGINES,
+    LogisticFolds,
+    LogisticLearning,
+    VariationalLogistic,
+)
 from credo.inference.logistic.problem import LogisticBelief
 from credo.models.contract.classifier import PredictiveClassifier
 from credo.models.contract.diagnosis import Diagnosis, diagnose_logistic
@@ -24,6 +30,7 @@ from credo.models.contract.inputs import (
     first_labeled_rows,
     fitted_design,
     generator,
+    inference_name,
     more_labeled_rows,
     placed_basis,
     require_basis,
@@ -58,7 +65,8 @@ class LogisticRegression(PredictiveClassifier):
     inference
         "variational" for the Gaussian closest to the posterior (that of Laplace's method where
         rows are many and show that it is the same), "laplace" for a Gaussian at the mode,
-        "map" for the mode alone, "ml" for maximum likelihood.
+        "map" for the mode alone, "ml" for maximum likelihood; or an engine with settings,
+        such as ``LaplaceApproximation(max_steps=50)``.
     weight_precision
         Inverse prior variance of the weights in the units of the data, or "evidence" to
         learn one for all (columns scaled to unit variance inside).
@@ -117,7 +125,7 @@ class LogisticRegression(PredictiveClassifier):
     def __init__(
         self,
         basis: Basis | None = None,
-        inference: str = "variational",
+        inference: str | VariationalLogistic | LaplaceApproximation = "variational",
         weight_precision: float | str = "evidence",
         fit_intercept: bool = True,
         class_weight: Any = None,
@@ -137,6 +145,7 @@ class LogisticRegression(PredictiveClassifier):
             cls(),
             cls(inference="map"),
             cls(inference="ml"),
+            cls(inference=LaplaceApproximation(tolerance=1e-6)),
             Example(cls(weight_precision=1.0, integration="probit"), unit_free=False),
             Example(cls(features.RadialBasis(6)), streams=False),
             cls(class_weight="balanced"),
@@ -149,7 +158,12 @@ class LogisticRegression(PredictiveClassifier):
         weight = weighted_by_class(self.class_weight, self.classes_, rows.code, rows.weight)
         self.basis_ = placed_basis(self.basis, rows.x, weight)
         self.class_weight_ = as_float(np.bincount(rows.code, weight, len(self.classes_)))
-        learning = LogisticLearning(self.inference, self.weight_precision, self.fit_intercept)
+        learning = LogisticLearning(
+            inference_name(self.inference, LOGISTIC_ENGINES),
+            self.weight_precision,
+            self.fit_intercept,
+            None if isinstance(self.inference, str) else self.inference,
+        )
         self.posterior_, self.inference_ = learning.learn(
             design(self.basis_, rows.x), rows.code, weight, len(self.classes_)
         )
@@ -248,7 +262,7 @@ class LogisticRegression(PredictiveClassifier):
 
     def _check_settings(self) -> None:
         require_basis(self.basis)
-        require_choice("inference", self.inference, ("variational", "laplace", "map", "ml"))
+        inference_name(self.inference, LOGISTIC_ENGINES)
         require_precision("weight_precision", self.weight_precision, ("evidence",))
         require_choice("integration", self.integration, ("quadrature", "probit"))
 
