@@ -219,6 +219,7 @@ class GenerativeClassifier(PredictiveClassifier):
         """Return the distribution of class and row before any data, of an unfitted model too.
 
         ``prior_predictive(2).sample(rng, 100)`` draws rows and classes that would not surprise.
+        A density that is the same for all columns is shown for one.
         """
         self._check_settings()
         if self.density is None:
