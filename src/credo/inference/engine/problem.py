@@ -5,8 +5,6 @@
 `LatentProblem`        data with a hidden part, by expected statistics under a belief
 `LogDensity`           a log density and its gradient, of named parameters with supports
 `CurvedProblem`        minus a log density, with its gradient and its Hessian
-`SweepProblem`         variables that are updated one at a time, given all others
-`SiteProblem`          a normal prior times one likelihood for each row (sites)
 ``FactorProblem``      a product of tables, in `credo.inference.discrete`
 =====================  ==================================================================
 
@@ -19,12 +17,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.random import Generator
 
 from credo.inference.engine.draws import Draws
+from credo.inference.engine.engine import EXACT, Inference
 from credo.numerics.array import Array, as_float
 from credo.numerics.special.bijection import Bijection
 
@@ -35,11 +33,7 @@ __all__ = [
     "LatentProblem",
     "LogDensity",
     "Parameters",
-    "SiteProblem",
-    "SweepProblem",
 ]
-
-States = TypeVar("States")
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +46,24 @@ class ConjugateProblem:
         A belief with ``update`` and ``log_evidence``.
     statistics
         What it is updated by.
+
+    Examples
+    --------
+    >>> from credo.families import BernoulliStatistics, BetaBernoulli
+    >>> tosses = BernoulliStatistics.of([[1], [0], [1]])
+    >>> found = ConjugateProblem(BetaBernoulli(1.0, 1.0), tosses).solution()
+    >>> found.is_exact, round(float(np.exp(found.log_evidence)), 6)  # 1 / 12
+    (True, 0.083333)
     """
 
     prior: Any
     statistics: Any
+
+    def solution(self) -> Inference:
+        """Return the posterior and the evidence, both exact: no engine is needed."""
+        log_evidence = float(np.sum(self.prior.log_evidence(self.statistics)))
+        posterior = self.prior.update(self.statistics)
+        return Inference(posterior, log_evidence, "exact", account=EXACT)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,56 +126,6 @@ class CurvedProblem(Protocol):
 
     def derivatives(self, parameters: Array) -> tuple[float, Array, Array]:
         """Return ``E``, its gradient (d,) and its curvature (d, d)."""
-        ...
-
-
-class SweepProblem(Protocol[States]):
-    """Variables that are updated one at a time given all others, in a fixed order.
-
-    Gibbs sampling draws each from its conditional, mean field makes each distribution the best
-    for the others, and conditional modes let each take its likeliest value.
-    """
-
-    def starts(self, n: int, rng: Generator) -> States:
-        """Return ``n`` random joint states of positive density."""
-        ...
-
-    def log_densities(self, states: States) -> Array:
-        """Return the log density of each joint state, up to a constant."""
-        ...
-
-    def modes(self, states: States) -> tuple[States, int]:
-        """Return the states after each variable took its mode, and how many moved."""
-        ...
-
-
-class SiteProblem(Protocol):
-    """A normal prior of latent values times one likelihood for each row: a site.
-
-    Expectation propagation matches each site by a normal; Laplace's method and variational
-    bounds see their derivatives.
-    """
-
-    @property
-    def prior_mean(self) -> Array:
-        """Mean of the latent values, shape (n,)."""
-        ...
-
-    @property
-    def prior_covariance(self) -> Array:
-        """Covariance of the latent values, shape (n, n)."""
-        ...
-
-    def log_likelihood(self, latent: Array) -> Array:
-        """Return the log likelihood of each row at its latent value, shape (n,)."""
-        ...
-
-    def derivatives(self, latent: Array) -> tuple[Array, Array]:
-        """Return the first and second derivative of each log likelihood, shape (n,)."""
-        ...
-
-    def tilted_moments(self, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
-        """Return log normalizer, mean and variance of each likelihood times a normal."""
         ...
 
 

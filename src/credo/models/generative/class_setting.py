@@ -25,7 +25,8 @@ from credo.families.normal_component import (
     pooled_features,
     weak_belief,
 )
-from credo.inference.engine.engine import EXACT, Inference, run
+from credo.inference.engine.engine import Inference, run
+from credo.inference.engine.problem import ConjugateProblem
 from credo.inference.latent.expectation_maximization import ExpectationMaximization
 from credo.inference.latent.latent_class import IncompleteRows, LatentClassProblem
 from credo.models.contract.inputs import inference_name, require_choice
@@ -156,8 +157,7 @@ class ClassConditionalSetting:
             floor = self._estimable_floor(summary, classes)
             found = prior.maximum_likelihood(lifted(summary, floor))
             return Inference(found)
-        evidence = prior.log_evidence(summary)
-        return Inference(prior.update(summary), evidence, "exact", account=EXACT)
+        return ConjugateProblem(prior, summary).solution()
 
     def joint(self, found: Components | ClassConditional) -> ClassConditional:
         """Return the distribution that predicts."""

@@ -22,7 +22,8 @@ from credo.families.component import Components, ComponentStatistics
 from credo.families.multivariate_normal import NormalInverseWishart
 from credo.families.normal import NormalInverseGamma, NormalStatistics
 from credo.families.normal_component import pooled_features
-from credo.inference.engine.engine import EXACT, Inference, run
+from credo.inference.engine.engine import Inference, run
+from credo.inference.engine.problem import ConjugateProblem
 from credo.inference.latent.expectation_maximization import ExpectationMaximization
 from credo.inference.latent.latent_class import IncompleteRows, LatentClassProblem
 from credo.models.contract.classifier import PredictiveClassifier
@@ -372,8 +373,7 @@ class GenerativeClassifier(PredictiveClassifier):
         self, prior: Components, summary: ComponentStatistics | IncompleteRows
     ) -> Inference:
         if not isinstance(summary, IncompleteRows):
-            evidence = prior.log_evidence(summary)
-            return Inference(prior.update(summary), evidence, "exact", account=EXACT)
+            return ConjugateProblem(prior, summary).solution()
         engine = self.inference
         if not isinstance(engine, ExpectationMaximization):
             engine = ExpectationMaximization()
