@@ -163,6 +163,16 @@ def test_an_engine_that_joins_no_chains_is_run_once():
         run(Halving(), 1.0, chains=2)
 
 
+def test_several_chains_do_not_start_from_one_state():
+    with pytest.raises(ValueError, match="state must be None for several chains"):
+        run(Walker(), None, np.random.default_rng(0), chains=2, state=(0.0,))
+
+
+def test_a_warm_up_is_asked_of_an_engine_that_has_one():
+    with pytest.raises(ValueError, match="a warm-up must be asked of an engine that has one"):
+        run(TableImportance(), RING, np.random.default_rng(0), stop=Drawn(10, warm_up=5))
+
+
 RING = FactorProblem(
     (3,) * 5,
     tuple(

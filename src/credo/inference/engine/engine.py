@@ -574,10 +574,10 @@ def run(
         Runs the chains, any of `concurrent.futures`; one after the other by default. Matrix
         products inside chains take one thread each.
     state
-        State to start from, such as ``inference.state`` of an earlier run.
+        State to start a single chain from, such as ``inference.state`` of an earlier run.
     on_step
-        Called with the number of a step and its report, for progress bars; in a process of its
-        own a chain does not call it.
+        Called with the number of a step and its report, for progress bars; not by chains that
+        an executor runs.
     checkpoint
         Keeps snapshots. A run that finds some goes on from there, to the same bits as a run
         that was never stopped.
@@ -590,10 +590,12 @@ def run(
     Raises
     ------
     ValueError
-        If the engine draws and no Generator is given, or cannot run in several chains.
+        If the engine draws and no Generator is given, cannot run in several chains, or has no
+        warm-up where the rule asks for one.
     """
-    streams = _streams(engine, rng, chains)
     rule = engine.stop if stop is None else stop
+    _require_able(engine, rule, chains, state)
+    streams = _streams(engine, rng, chains)
     works = [
         _Chain(engine, problem, stream, rule, state, checkpoint, number, chains > 1)
         for number, stream in enumerate(streams)
@@ -605,7 +607,7 @@ def run(
         last = joining.joined(problem, [end.state for end in ends])
     status = next((e.status for e in ends if not e.status.has_converged), ends[0].status)
     if not status.has_converged:
-        _warn(engine, status, ends[0].trace)
+        _warn(engine, rule, status, ends[0].trace)
     found = engine.posterior(problem, last)
     if found.account is UNKNOWN:
         title = str(getattr(engine, "title", type(engine).__name__))
@@ -712,13 +714,28 @@ class _Walk:
         )
 
 
+def _require_able(engine: Engine[Any, Any, Any], rule: Stop, chains: int, state: Any) -> None:
+    """Refuse what an engine has no verb for, before any work."""
+    name = type(engine).__name__
+    if chains < 1 or (chains > 1 and not hasattr(engine, "joined")):
+        raise ValueError(
+            f"chains must be at least 1, and 1 for an engine that joins none; found {chains} "
+            f"for {name}. Run it once."
+        )
+    if chains > 1 and state is not None:
+        raise ValueError(
+            f"state must be None for several chains, which start apart; found one for {chains} "
+            "chains. Leave it out, or run a single chain."
+        )
+    if rule.n_warm_up and not hasattr(engine, "warmed"):
+        raise ValueError(
+            f"a warm-up must be asked of an engine that has one; found a rule with "
+            f"{rule.n_warm_up} draws of it for {name}. Leave warm_up out."
+        )
+
+
 def _streams(engine: Engine[Any, Any, Any], rng: Generator | None, n: int) -> list[Generator]:
     """Return a stream for each chain."""
-    if n < 1 or (n > 1 and not hasattr(engine, "joined")):
-        raise ValueError(
-            f"chains must be at least 1, and 1 for an engine that joins none; found {n} for "
-            f"{type(engine).__name__}. Run it once."
-        )
     if rng is None:
         if getattr(engine, "is_random", True):
             raise ValueError(
@@ -761,7 +778,9 @@ def _require_same(engine: Any, kept: Any) -> None:
         )
 
 
-def _warn(engine: Engine[Any, Any, Any], status: Status, trace: tuple[Any, ...]) -> None:
+def _warn(
+    engine: Engine[Any, Any, Any], rule: Stop, status: Status, trace: tuple[Any, ...]
+) -> None:
     last = trace[-1] if trace else None
     reached = [
         f" with {words} {getattr(last, name):.2g}"
@@ -771,6 +790,6 @@ def _warn(engine: Engine[Any, Any, Any], status: Status, trace: tuple[Any, ...])
     advice = "Widen the tolerance" if status is Status.STUCK else "Raise the limit"
     warn_user(
         f"{type(engine).__name__} {status.value} after {len(trace)} steps{''.join(reached)}, "
-        f"before its rule held: {engine.stop}. {advice}, or read inference_.trace.",
+        f"before its rule held: {rule}. {advice}, or read inference_.trace.",
         ConvergenceWarning,
     )
