@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 from benchmarks.store import commit
-from scipy import stats
 
-from calibration.cases import CASES
+from calibration.cases import CASES, ENGINES
+from credo.evaluation.laws import RankCalibration
 
 __all__ = ["RESULTS", "main", "uniformity"]
 
@@ -23,38 +23,48 @@ LEAST = 1e-3
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run all cases; return 1 if the levels of one are not uniform."""
+    """Run all cases; return 1 if the levels or ranks of one are not uniform."""
     parser = argparse.ArgumentParser(prog="python -m calibration", description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--store", action="store_true", help="store what was found")
     chosen = parser.parse_args(arguments)
     found = {}
-    for name, rng in zip(
-        CASES, np.random.default_rng(chosen.seed).spawn(len(CASES)), strict=True
-    ):
-        simulate, n = CASES[name]
+    streams = np.random.default_rng(chosen.seed).spawn(len(CASES) + len(ENGINES))
+    for (name, (simulate, n)), rng in zip(CASES.items(), streams, strict=False):
         found[name] = uniformity(np.array([simulate(rng) for _ in range(n)]))
         print(f"{name}: {found[name]}", flush=True)
+    for (name, case), rng in zip(ENGINES.items(), streams[len(CASES) :], strict=True):
+        ranks = case.ranks(rng)
+        for quantity in ranks.names:
+            found[f"{name}, {quantity}"] = _account(ranks, quantity)
+        print(f"{name}: {ranks}", flush=True)
     if chosen.store:
         when = datetime.now(UTC).strftime("%Y-%m-%d")
         run = {"commit": commit(), "date": when, "seed": chosen.seed, "cases": found}
         RESULTS.write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
-    return int(any(case["p_value"] < LEAST / len(CASES) for case in found.values()))
+    return int(any(case["p_value"] < LEAST / len(found) for case in found.values()))
 
 
 def uniformity(levels: np.ndarray) -> dict[str, Any]:
-    """Return how probable levels as uneven as these are, by chi-square in twenty bins.
+    """Return how probable levels as uneven as these are, as ranks among 19 draws.
 
     Examples
     --------
-    >>> uniformity(np.linspace(0.0, 1.0, 2001))["p_value"]
+    >>> round(uniformity(np.linspace(0.0, 1.0, 2001))["p_value"], 2)
     1.0
     >>> uniformity(np.linspace(0.0, 0.9, 2001))["p_value"] < 1e-10
     True
     """
-    counts, _ = np.histogram(levels, bins=N_BINS, range=(0.0, 1.0))
-    p_value = float(stats.chisquare(counts).pvalue)
-    return {"n": len(levels), "counts": counts.tolist(), "p_value": float(f"{p_value:.3g}")}
+    ranks = np.minimum((N_BINS * levels).astype(np.intp), N_BINS - 1)
+    return _account(RankCalibration(("level",), ranks[:, None], N_BINS - 1), "level")
+
+
+def _account(ranks: RankCalibration, name: str) -> dict[str, Any]:
+    return {
+        "n": ranks.n_simulations,
+        "counts": ranks.counts(name).tolist(),
+        "p_value": float(f"{ranks.p_value(name):.3g}"),
+    }
 
 
 if __name__ == "__main__":

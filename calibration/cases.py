@@ -1,16 +1,20 @@
 """Simulations: a truth from the prior, data from it, the level of the truth a posteriori.
 
 If prior, likelihood and inference agree, the level ``F(truth | data)`` is uniform [talts2018]_.
-For a discrete truth it is drawn between ``F`` just below the truth and at it.
+For a discrete truth it is drawn between ``F`` just below the truth and at it. Of an engine the
+truth is ranked among draws from what it finds.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 
 from credo import BayesianNetwork, LinearRegression
 from credo.distributions import Poisson
+from credo.evaluation.laws import RankCalibration, simulated_ranks
 from credo.families import (
     BernoulliStatistics,
     BetaBernoulli,
@@ -20,8 +24,21 @@ from credo.families import (
     PoissonStatistics,
 )
 from credo.features import PolynomialBasis
+from credo.graphs import ConditionalLinearGaussian, ConditionalTable, LinearGaussian, Variable
+from credo.inference import ConditionalProblem, LikelihoodWeighting
+from credo.inference.density.laplace import LaplaceApproximation
+from credo.numerics.array import Array
 
-__all__ = ["CASES"]
+__all__ = [
+    "CASES",
+    "ENGINES",
+    "EngineCase",
+    "LinearProblem",
+    "line",
+    "log_likelihood_of_given",
+    "log_likelihood_of_line",
+    "machine",
+]
 
 NET = BayesianNetwork(
     "cloud -> sprinkler, rain; sprinkler, rain -> wet",
@@ -87,4 +104,122 @@ CASES: dict[str, tuple[Callable[[Generator], float], int]] = {
     "normal-inverse-gamma, next number": (next_number, 4000),
     "linear regression, next outcome": (next_outcome, 2000),
     "Bayesian network, hidden variable": (rain, 4000),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class LinearProblem:
+    """Minus the log posterior density of the weights of a line, normal in prior and noise.
+
+    Attributes
+    ----------
+    design, y
+        Inputs with a constant column, shape (n, 2), and outcomes, shape (n,).
+    noise
+        Known standard deviation of the noise; that of each weight a priori is one.
+    """
+
+    design: Array
+    y: Array
+    noise: float = 0.5
+
+    @property
+    def start(self) -> Array:
+        """The prior mean."""
+        return np.zeros(self.design.shape[1])
+
+    def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
+        """Return the value, up to a constant, and the gradient."""
+        left = self.y - self.design @ parameters
+        value = 0.5 * float(parameters @ parameters + left @ left / self.noise**2)
+        return value, parameters - self.design.T @ left / self.noise**2
+
+    def derivatives(self, parameters: Array) -> tuple[float, Array, Array]:
+        """Return the value, the gradient and the curvature, which is the same everywhere."""
+        curvature = np.eye(len(parameters)) + self.design.T @ self.design / self.noise**2
+        return *self.value_and_gradient(parameters), curvature
+
+
+def line(rng: Generator) -> tuple[dict[str, float], LinearProblem]:
+    """Return an intercept and a slope drawn from the prior, and five outcomes around them."""
+    weights = rng.standard_normal(2)
+    design = np.column_stack([np.ones(5), rng.uniform(0.0, 2.0, 5)])
+    y = design @ weights + 0.5 * rng.standard_normal(5)
+    return dict(zip(("intercept", "slope"), weights.tolist(), strict=True)), LinearProblem(
+        design, y
+    )
+
+
+def log_likelihood_of_line(
+    problem: LinearProblem, values: Mapping[str, Array]
+) -> dict[str, Array]:
+    """Return the log likelihood of each pair of weights, up to a constant."""
+    means = np.outer(values["intercept"], problem.design[:, 0])
+    means = means + np.outer(values["slope"], problem.design[:, 1])
+    return {"log likelihood": -0.5 * ((problem.y - means) ** 2).sum(axis=1) / problem.noise**2}
+
+
+MODE, HEAT = Variable("mode", ("off", "slow", "fast")), Variable("heat")
+LAMP, GAUGE = Variable("lamp", ("dark", "lit")), Variable("gauge")
+HEATS = {
+    "off": LinearGaussian(0.0, scale=0.5),
+    "slow": LinearGaussian(1.0, scale=0.7),
+    "fast": LinearGaussian(2.5, scale=1.0),
+}
+MACHINE = (
+    ConditionalTable(MODE, [], [0.5, 0.3, 0.2]),
+    ConditionalLinearGaussian(HEATS).bind(HEAT, (MODE,)),
+    ConditionalTable(LAMP, [MODE], [[0.9, 0.1], [0.4, 0.6], [0.2, 0.8]]),
+    LinearGaussian(0.0, {"heat": 1.0}, scale=0.8).bind(GAUGE, (HEAT,)),
+)
+
+
+def machine(rng: Generator) -> tuple[dict[str, float], ConditionalProblem]:
+    """Return the mode and the heat of a machine, of which a lamp and a gauge are seen."""
+    seen = {
+        name: column[0]
+        for name, column in ConditionalProblem(MACHINE).draw(1, rng).columns.items()
+    }
+    given = {name: float(seen[name]) for name in ("lamp", "gauge")}
+    problem = ConditionalProblem(MACHINE, given=given)
+    return {"mode": float(seen["mode"]), "heat": float(seen["heat"])}, problem
+
+
+def log_likelihood_of_given(
+    problem: ConditionalProblem, values: Mapping[str, Array]
+) -> dict[str, Array]:
+    """Return the log probability of what is given at each mode and heat."""
+    n = len(values["heat"])
+    columns: dict[str, Any] = {"mode": values["mode"].astype(np.intp), "heat": values["heat"]}
+    columns["lamp"] = np.full(n, int(problem.given["lamp"]))
+    columns["gauge"] = np.full(n, problem.given["gauge"])
+    seen = [node for node in problem.conditionals if node.child.name in problem.given]
+    return {"log likelihood": np.sum([node.log_prob(columns) for node in seen], axis=0)}
+
+
+@dataclass(frozen=True)
+class EngineCase:
+    """An engine, and problems of which the truth is known."""
+
+    engine: Any
+    simulate: Callable[[Generator], tuple[Mapping[str, float], Any]]
+    derive: Callable[[Any, Mapping[str, Array]], Mapping[str, Array]]
+    n_simulations: int
+
+    def ranks(self, rng: Generator, n_simulations: int | None = None) -> RankCalibration:
+        """Return the ranks of the truths among 99 draws."""
+        n = self.n_simulations if n_simulations is None else n_simulations
+        return simulated_ranks(self.engine, self.simulate, None, n, 99, rng, derive=self.derive)
+
+
+ENGINES = {
+    "Laplace approximation, line": EngineCase(
+        LaplaceApproximation(), line, log_likelihood_of_line, 4000
+    ),
+    "likelihood weighting, machine": EngineCase(
+        LikelihoodWeighting(block_size=10_000, tolerance=0.01),
+        machine,
+        log_likelihood_of_given,
+        4000,
+    ),
 }

@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 from calibration.__main__ import uniformity
-from calibration.cases import CASES
+from calibration.cases import CASES, ENGINES, line
+from scipy import stats
+
+from credo.inference import run
+from credo.inference.density.laplace import LaplaceApproximation
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -21,3 +25,24 @@ def test_uneven_levels_are_improbable():
     rng = np.random.default_rng(0)
     assert uniformity(rng.random(4000))["p_value"] > 1e-3
     assert uniformity(rng.beta(1.3, 1.3, 4000))["p_value"] < 1e-6
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_ranks_of_the_truth_are_uniform(name):
+    found = ENGINES[name].ranks(np.random.default_rng(0), 100)
+    assert found.is_calibrated()
+    assert found.names[-1] == "log likelihood"
+
+
+def test_the_line_has_a_posterior_that_the_laplace_approximation_meets_exactly():
+    _, problem = line(np.random.default_rng(0))
+    found = run(LaplaceApproximation(), problem)
+    n = len(problem.y)
+    precision = np.eye(2) + problem.design.T @ problem.design / 0.25
+    mean = np.linalg.solve(precision, problem.design.T @ problem.y / 0.25)
+    np.testing.assert_allclose(found.posterior.mean(), mean)
+    # What the value leaves out: constants of the prior and of the noise.
+    constant = -0.5 * (n + 2) * np.log(2 * np.pi) - n * np.log(0.5)
+    marginal = problem.design @ problem.design.T + 0.25 * np.eye(n)
+    exact = stats.multivariate_normal(np.zeros(n), marginal).logpdf(problem.y)
+    np.testing.assert_allclose(found.log_evidence + constant, exact)

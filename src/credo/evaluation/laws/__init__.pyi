@@ -1,5 +1,8 @@
 from credo.evaluation.laws.basis import check_basis as check_basis
 from credo.evaluation.laws.broken import LawBroken as LawBroken
+from credo.evaluation.laws.calibration import RankCalibration as RankCalibration
+from credo.evaluation.laws.calibration import check_calibration as check_calibration
+from credo.evaluation.laws.calibration import simulated_ranks as simulated_ranks
 from credo.evaluation.laws.distribution import check_distribution as check_distribution
 from credo.evaluation.laws.engine import check_engine as check_engine
 from credo.evaluation.laws.estimator import check_estimator as check_estimator
