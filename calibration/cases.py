@@ -163,14 +163,14 @@ MODE, HEAT = Variable("mode", ("off", "slow", "fast")), Variable("heat")
 LAMP, GAUGE = Variable("lamp", ("dark", "lit")), Variable("gauge")
 HEATS = {
     "off": LinearGaussian(0.0, scale=0.5),
-    "slow": LinearGaussian(1.0, scale=0.7),
-    "fast": LinearGaussian(2.5, scale=1.0),
+    "slow": LinearGaussian(1.0, scale=0.6),
+    "fast": LinearGaussian(2.5, scale=0.8),
 }
 MACHINE = (
     ConditionalTable(MODE, [], [0.5, 0.3, 0.2]),
     ConditionalLinearGaussian(HEATS).bind(HEAT, (MODE,)),
     ConditionalTable(LAMP, [MODE], [[0.9, 0.1], [0.4, 0.6], [0.2, 0.8]]),
-    LinearGaussian(0.0, {"heat": 1.0}, scale=0.8).bind(GAUGE, (HEAT,)),
+    LinearGaussian(0.0, {"heat": 1.0}, scale=1.0).bind(GAUGE, (HEAT,)),
 )
 
 
@@ -217,7 +217,7 @@ ENGINES = {
         LaplaceApproximation(), line, log_likelihood_of_line, 4000
     ),
     "likelihood weighting, machine": EngineCase(
-        LikelihoodWeighting(block_size=10_000, tolerance=0.01),
+        LikelihoodWeighting(2_000_000, tolerance=0.02),
         machine,
         log_likelihood_of_given,
         4000,
