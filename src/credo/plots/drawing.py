@@ -32,6 +32,7 @@ __all__ = [
     "ExpectedLosses",
     "LogScores",
     "Predictions",
+    "RankHistogram",
     "RankedCurve",
     "Reliability",
     "Residuals",
@@ -364,6 +365,65 @@ class Reliability:
         percent_axes(ax, (-0.02, 1.02))
         legend_above(ax, 3)
         return tidy(ax, "probability said", "share that came true")
+
+
+@dataclass(frozen=True, eq=False)
+class RankHistogram:
+    """How often the truth had each rank among draws of an engine.
+
+    Attributes
+    ----------
+    counts
+        Simulations in each bin of ranks.
+    low, high
+        Counts between which most bins lie if the engine is right.
+    coverage
+        Share of bins that do.
+    n_draws
+        The largest rank.
+    title
+        What was ranked, and what its ranks say of the engine.
+    is_right
+        Whether they may be uniform.
+    """
+
+    counts: NDArray[np.intp]
+    low: float
+    high: float
+    coverage: float
+    n_draws: int
+    title: str
+    is_right: bool
+
+    def draw(self, ax: Axes) -> Axes:
+        """Draw the bins and the band; those outside of it are orange if there is a fault."""
+        self.draw_bins(ax)
+        legend_above(ax)
+        ax.set_title(ax.get_title(), color=ax.title.get_color(), fontsize="medium", pad=22)
+        return ax
+
+    def draw_bins(self, ax: Axes) -> Axes:
+        """Draw the bins and the band without a legend."""
+        edges = np.linspace(-0.5, self.n_draws + 0.5, len(self.counts) + 1)
+        is_odd = (self.counts < self.low) | (self.counts > self.high)
+        colors = np.where(is_odd & (not self.is_right), ORANGE, BLUE).tolist()
+        label = f"{percent(self.coverage)} of bins, if the engine is right"
+        ax.axhspan(self.low, self.high, color=GRAY, alpha=0.3, lw=0, label=label)
+        ax.axhline(self.counts.mean(), color=INK, lw=1.0)
+        ax.bar(
+            edges[:-1],
+            self.counts,
+            width=edges[1] - edges[0],
+            align="edge",
+            color=colors,
+            alpha=0.6,
+            edgecolor="white",
+            lw=0.8,
+        )
+        tallest = max(float(self.counts.max()), self.high)
+        ax.set(xlim=(edges[0], edges[-1]), ylim=(0.0, 1.08 * tallest))
+        ax.set_title(self.title, color=INK if self.is_right else ORANGE, fontsize="medium")
+        return tidy(ax, f"rank of the truth among {self.n_draws} draws", "simulations")
 
 
 class RankedCurve(NamedTuple):
