@@ -262,14 +262,24 @@ def test_only_a_quantity_that_depends_on_the_data_tells_the_prior_from_a_posteri
 
 
 def test_each_simulation_has_a_stream_of_its_own():
-    few, many = (
-        simulated_ranks(
-            LikelihoodWeighting(**WEIGHTING), machine, None, n, 19, np.random.default_rng(7)
-        )
-        for n in (50, 70)
-    )
-    assert_array_equal(few.ranks, many.ranks[:50])
-    assert few.names == ("mode", "heat")
+    few, many, other = [], [], []
+
+    def simulated(kept, n, engine):
+        def simulate(rng):
+            truth, problem = machine(rng)
+            kept.append(truth)
+            return truth, problem
+
+        return simulated_ranks(engine, simulate, None, n, 19, np.random.default_rng(7))
+
+    first = simulated(few, 50, LikelihoodWeighting(**WEIGHTING))
+    second = simulated(many, 70, LikelihoodWeighting(**WEIGHTING))
+    simulated(other, 50, LikelihoodWeighting(block_size=3000, tolerance=0.02))
+    assert_array_equal(first.ranks, second.ranks[:50])
+    assert first.names == ("mode", "heat")
+    assert few == many[:50]
+    # An engine that draws more has the same truths to find.
+    assert few == other
 
 
 def test_a_truth_equal_to_draws_has_any_place_among_them():
