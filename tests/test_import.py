@@ -2,9 +2,30 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 import credo
 
+ROOMS = (
+    *("data", "decisions", "distributions", "evaluation", "families", "features", "graphs"),
+    *("inference", "models", "numerics", "plots", "study", "validation"),
+)
 HEAVY = ["sklearn", "numba", "matplotlib", "scipy.stats", "pandas"]
+ERRORS = [
+    "AnswerTooLarge",
+    "ApproximationWarning",
+    "ConvergenceWarning",
+    "ImpossibleFindings",
+    "InferenceTooLarge",
+    "MemoryWithheld",
+    "ModelFileError",
+    "NetworkFileError",
+    "NoExactAnswer",
+    "NotSubmodular",
+    "UnknownState",
+    "UnknownVariable",
+    "ZeroWeights",
+]
 
 
 def modules_after(statement):
@@ -35,3 +56,32 @@ def test_public_names_resolve():
     code = "import credo; print(sum(hasattr(credo, name) for name in credo.__all__))"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert int(answer.stdout) == len(credo.__all__) > 10
+
+
+def errors_of_rooms():
+    """Return what rooms raise and warn, by name; the command line has its own."""
+    rooms = [getattr(credo, name) for name in ROOMS]
+    found = {name: getattr(room, name) for room in rooms for name in room.__all__}
+    return {
+        name: each
+        for name, each in found.items()
+        if isinstance(each, type) and issubclass(each, Exception)
+    }
+
+
+def test_every_error_and_warning_of_a_room_can_be_caught_by_its_name_in_credo():
+    assert {name: getattr(credo, name, None) for name in errors_of_rooms()} == errors_of_rooms()
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors_of_networks_and_files_are_those_that_are_raised(name):
+    found = getattr(credo, name)
+    assert issubclass(found, Exception)
+    assert found.__name__ == name
+
+
+def test_impossible_findings_are_caught_by_their_name_in_credo():
+    net = credo.BayesianNetwork("a -> b", {"a": [0.0, 1.0], "b": [[0.5, 0.5], [1.0, 0.0]]})
+    with pytest.raises(credo.ImpossibleFindings) as caught:
+        net.query("a", given={"b": True})
+    assert caught.value.conflict == {"b": True}

@@ -12,6 +12,11 @@ from credo import numerics as numerics
 from credo import plots as plots
 from credo import study as study
 from credo import validation as validation
+from credo.data.error import DataError as DataError
+from credo.data.error import ModelFileError as ModelFileError
+from credo.data.error import NetworkFileError as NetworkFileError
+from credo.data.error import OutputError as OutputError
+from credo.data.error import TableError as TableError
 from credo.data.model_file.model_file import load as load
 from credo.data.model_file.model_file import save as save
 from credo.data.network_file.network_file import load_network as load_network
@@ -19,14 +24,40 @@ from credo.data.network_file.network_file import save_network as save_network
 from credo.decisions.decision import decide as decide
 from credo.evaluation import laws as laws
 from credo.evaluation.comparison.compare import compare as compare
+from credo.evaluation.comparison.fold_difference import (
+    OptimisticTestWarning as OptimisticTestWarning,
+)
+from credo.graphs.node.conditional_table import RoundedTableWarning as RoundedTableWarning
+from credo.graphs.structure.directed import CycleFound as CycleFound
+from credo.graphs.variable import UnknownState as UnknownState
+from credo.graphs.variable import UnknownVariable as UnknownVariable
+from credo.inference.discrete.approximate.flat_problem import (
+    NoPossibleState as NoPossibleState,
+)
+from credo.inference.discrete.approximate.gibbs import (
+    ReducibleChainWarning as ReducibleChainWarning,
+)
+from credo.inference.engine.engine import ConvergenceWarning as ConvergenceWarning
+from credo.inference.engine.error import AnswerTooLarge as AnswerTooLarge
+from credo.inference.engine.error import ImpossibleFindings as ImpossibleFindings
+from credo.inference.engine.error import InferenceTooLarge as InferenceTooLarge
+from credo.inference.engine.error import MemoryWithheld as MemoryWithheld
+from credo.inference.engine.error import NoExactAnswer as NoExactAnswer
+from credo.inference.engine.error import NotSubmodular as NotSubmodular
+from credo.inference.engine.method import ApproximationWarning as ApproximationWarning
+from credo.inference.engine.weighted_draws import ZeroWeights as ZeroWeights
+from credo.inference.logistic.learning import SeparationWarning as SeparationWarning
 from credo.models.baseline.baseline_classifier import BaselineClassifier as BaselineClassifier
 from credo.models.baseline.baseline_regressor import BaselineRegressor as BaselineRegressor
+from credo.models.ensemble.average import EvidenceWarning as EvidenceWarning
 from credo.models.ensemble.average import ModelAverage as ModelAverage
 from credo.models.ensemble.search import EvidenceSearch as EvidenceSearch
+from credo.models.ensemble.search import SearchWarning as SearchWarning
 from credo.models.ensemble.stack import Stack as Stack
 from credo.models.generative.class_conditional import (
     GaussianClassConditional as GaussianClassConditional,
 )
+from credo.models.generative.class_setting import SingularClassWarning as SingularClassWarning
 from credo.models.generative.generative_classifier import (
     GenerativeClassifier as GenerativeClassifier,
 )
@@ -52,6 +83,7 @@ from credo.models.network.bayesian_network import BayesianNetwork as BayesianNet
 from credo.models.network.factor_graph import FactorGraph as FactorGraph
 from credo.models.network.markov_random_field import MarkovRandomField as MarkovRandomField
 from credo.models.spins.ising_model import IsingModel as IsingModel
+from credo.numerics.linear.linear_algebra import NotPositiveDefinite as NotPositiveDefinite
 from credo.study.estimator import TableClassifier as TableClassifier
 from credo.study.estimator import TableRegressor as TableRegressor
 from credo.study.study import Study as Study
