@@ -14,6 +14,7 @@ from credo.graphs.structure.elimination_order import (
     PackedGraph,
     elimination_cliques,
     elimination_order,
+    found_order,
 )
 from naive import published_file
 
@@ -177,6 +178,35 @@ def test_more_effort_finds_fewer_cells():
     quick = elimination_order(_grid(9, 9), [2] * 81, effort=0)
     thorough = elimination_order(_grid(9, 9), [2] * 81, effort=1)
     assert thorough.cells < quick.cells
+
+
+def test_a_start_is_bettered_and_never_made_worse():
+    """The order of a larger graph is the one to beat on a part of it."""
+    states = [2] * 81
+    good = elimination_order(_grid(9, 9), states)
+    quick = elimination_order(_grid(9, 9), states, effort=0)
+    again = elimination_order(_grid(9, 9), states, effort=0, start=good.order)
+    assert again.cells == good.cells < quick.cells
+    part = [around - {80} for around in _grid(9, 9)[:80]]
+    started = elimination_order(part, states[:80], effort=0, start=good.order)
+    assert sorted(started.order) == list(range(80))
+    assert started.cells <= good.cells
+
+
+def test_a_bad_start_does_no_harm():
+    star = [set(range(1, 8))] + [{0}] * 7
+    square = _grid(4, 4)
+    assert elimination_order(star, [3] * 8, start=range(8)).cells == 7 * 9 + 3
+    bad = list(range(0, 16, 2)) + list(range(1, 16, 2))
+    free = elimination_order(square, [2] * 16, effort=0)
+    assert elimination_order(square, [2] * 16, effort=0, start=bad).cells <= free.cells
+
+
+def test_the_order_alone_is_that_of_the_measured_one():
+    graph = _random_graph(np.random.default_rng(3), 30, 0.15)
+    measured = elimination_order(graph, [2, 3] * 15, last=[4, 9])
+    order, heuristic = found_order(graph, [2, 3] * 15, [4, 9])
+    assert (tuple(order), heuristic) == (measured.order, measured.heuristic)
 
 
 def test_order_beats_the_orders_of_networkx():

@@ -4,9 +4,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from credo.inference.discrete import exact_inference
 from credo.inference.discrete.exact.plan import Question, TablePlan, outline
-from credo.inference.discrete.exact_inference import SlicedPlan, slice_variables
+from credo.inference.discrete.exact_inference import (
+    SlicedPlan,
+    TableInference,
+    slice_variables,
+)
 from credo.inference.discrete.factor_problem import FactorProblem, table_of
+from credo.inference.discrete.findings import Findings
 from credo.inference.engine.error import InferenceTooLarge
 from naive import joint_of
 
@@ -185,3 +191,75 @@ def test_pieces_that_would_take_too_long_are_refused_with_the_cost_of_the_whole(
     assert (caught.value.cells, caught.value.bytes) == (whole.cells, whole.bytes)
     with pytest.raises(InferenceTooLarge):
         slice_variables(problem, whole, 1.0, 60.0)
+
+
+def grid_problem(n, n_states=2):
+    """Return tables along the edges of a square grid, which no order eliminates cheaply."""
+    rng = np.random.default_rng(n)
+    number = np.arange(n * n).reshape(n, n)
+    pairs = [*zip(number[:, :-1].ravel(), number[:, 1:].ravel(), strict=True)]
+    pairs += zip(number[:-1].ravel(), number[1:].ravel(), strict=True)
+    tables = [
+        table_of((int(a), int(b)), rng.uniform(0.1, 1.0, (n_states, n_states)))
+        for a, b in pairs
+    ]
+    return FactorProblem((n_states,) * n * n, tuple(tables))
+
+
+def given_states(*variables):
+    return Findings(1, {i: np.array([0]) for i in variables})
+
+
+def test_the_order_of_a_large_problem_is_sought_once_for_all_sets_of_findings(monkeypatch):
+    sought = []
+    real = exact_inference.elimination_of_whole
+    monkeypatch.setattr(
+        exact_inference, "elimination_of_whole", lambda p: sought.append(p) or real(p)
+    )
+    engine = TableInference(grid_problem(10))
+    for known in ((0,), (5, 17), (99,)):
+        engine.marginals(given_states(*known), [50])
+    assert len(sought) == 1
+    small = TableInference(grid_problem(4))
+    small.marginals(given_states(0), [5])
+    assert len(sought) == 1
+
+
+def test_an_answer_does_not_depend_on_what_was_asked_before():
+    problem = grid_problem(10)
+    fresh, busy = TableInference(problem), TableInference(problem)
+    busy.total(given_states(3))
+    busy.marginals(given_states(40, 41), [7, 8])
+    expected = fresh.marginals(given_states(0, 99), [50, 51])
+    found = busy.marginals(given_states(0, 99), [50, 51])
+    for i in (50, 51):
+        assert found.probability[i].tobytes() == expected.probability[i].tobytes()
+    assert found.log_total.tobytes() == expected.log_total.tobytes()
+
+
+def test_short_and_long_searches_give_the_same_answers():
+    problem = grid_problem(10)
+    question = Question("marginals", tuple(range(50)), (60,))
+    plans = [
+        TablePlan(made)
+        for made in (TableInference(problem).outline(question), outline(problem, question))
+    ]
+    quick, slow = (plan.run(np.array([[1]])) for plan in plans)
+    place = {scope: column for scope, column in plans[1].outputs}
+    for scope, column in plans[0].outputs:
+        expected = slow.columns[0, place[scope] : place[scope] + 2]
+        assert_allclose(quick.columns[0, column : column + 2], expected, rtol=1e-10)
+    assert len(place) == 50
+    assert_allclose(quick.log_total, slow.log_total, rtol=1e-12)
+
+
+def test_what_does_not_fit_after_a_short_search_is_sought_longer(monkeypatch):
+    """The limit lies between what the two searches find, so that only the long one fits."""
+    problem, question = grid_problem(9), Question("total")
+    monkeypatch.setattr(exact_inference, "SHORT_SEARCH", 0.0)
+    short, long = outline(problem, question, 0.0).bytes, outline(problem, question).bytes
+    assert long < short
+    assert TableInference(problem, max_bytes=short).outline(question).bytes == short
+    between = TableInference(problem, max_bytes=(long + short) / 2)
+    assert between.outline(question).bytes == long
+    assert isinstance(between.plan(question), TablePlan)

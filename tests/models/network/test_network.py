@@ -458,7 +458,8 @@ def test_an_exact_answer_that_does_not_fit_is_refused_with_its_cost():
     small = field.within(memory=1000, seconds=1e-9)
     with pytest.raises(MemoryError) as caught:
         small.marginals(method="exact")
-    plan = field.plan()
+    plan = small.plan()
+    assert plan.bytes <= field.plan().bytes
     error = caught.value
     assert isinstance(error, InferenceTooLarge)
     assert (error.width, error.cells, error.bytes) == (plan.width, plan.cells, plan.bytes)

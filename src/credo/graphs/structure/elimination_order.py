@@ -13,7 +13,7 @@ from __future__ import annotations
 import heapq
 import importlib
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from heapq import heapify, heappop, heappush
@@ -34,12 +34,13 @@ __all__ = [
     "eliminate_simplicial",
     "elimination_cliques",
     "elimination_order",
+    "found_order",
 ]
 
 MAX_PACKED = 12_000
 NOISE = (0.0, 0.0, 0.1, 0.3)
 TRIAL_WORK, TRIAL_SHARE = 4e3, 0.2
-NODE_WORK, LEAST_WORK, MOST_WORK = 4e4, 9e5, 6e8
+NODE_WORK, CELL_WORK, LEAST_WORK, MOST_WORK = 4e4, 150.0, 9e5, 6e8
 DEAR_CELLS = 3e7
 
 HEURISTICS = ("min-fill", "weighted min-fill", "min-weight", "min-degree")
@@ -52,11 +53,13 @@ def best_order(
     part: Sequence[int],
     rng: np.random.Generator,
     effort: float,
+    rank: Mapping[int, int] | None = None,
 ) -> tuple[list[int], float, str]:
     """Return an order of ``part``, its cells, and the name of the heuristic that found it.
 
-    The number of trials depends on the cells at stake and on a count of operations, never on a
-    clock, so the same seed gives the same order on every machine.
+    With a ``rank`` of every node, the order of these is the one to better. The number of trials
+    depends on the cells at stake and on a count of operations, never on a clock, so the same
+    seed gives the same order on every machine.
 
     Examples
     --------
@@ -73,26 +76,27 @@ def best_order(
     place = {v: i for i, v in enumerate(names)}
     neighbors = [[place[u] for u in graph[v] if u in place] for v in names]
     packed = PackedGraph.of(neighbors, [n_states[v] for v in names], len(part))
-    order, cells, kind = _search(packed, rng, effort)
+    ranked = [] if rank is None else sorted(range(len(part)), key=lambda i: rank[part[i]])
+    order, cells, kind = _search(packed, rng, effort, ranked)
     return [names[i] for i in order], cells, HEURISTICS[kind]
 
 
 def _search(
-    packed: PackedGraph, rng: np.random.Generator, effort: float
+    packed: PackedGraph, rng: np.random.Generator, effort: float, start: Sequence[int]
 ) -> tuple[NDArray[np.int64], float, int]:
     """Search once, and once more from other trials if the order is still dear."""
-    found = _search_once(packed, rng, effort)
+    found = _search_once(packed, rng, effort, start)
     if effort > 0 and found[1] > DEAR_CELLS:
-        again = _search_once(packed, rng, effort)
+        again = _search_once(packed, rng, effort, start)
         found = min(found, again, key=lambda each: each[1])
     return found
 
 
 def _search_once(
-    packed: PackedGraph, rng: np.random.Generator, effort: float
+    packed: PackedGraph, rng: np.random.Generator, effort: float, start: Sequence[int]
 ) -> tuple[NDArray[np.int64], float, int]:
     """Try heuristics with more and more noise, then better what the best of them found."""
-    best, kind, work = _best_trial(packed, rng, effort)
+    best, kind, work = _best_trial(packed, rng, effort, start)
     left = effort * _worth(packed, best.cells) - work
     if left > 0:
         better = packed.improve(best.order, left, int(rng.integers(1, 2**63)))
@@ -106,16 +110,21 @@ def _worth(packed: PackedGraph, cells: float) -> float:
     One unit takes about as long as one cell of a plan. A small plan is run again and again, so
     that a search many times as long as one run pays; a large one may be run only once.
     """
-    least = min(LEAST_WORK, NODE_WORK * packed.n_free)
+    least = min(LEAST_WORK, NODE_WORK * packed.n_free, CELL_WORK * cells)
     return min(max(least, min(10.0 * cells, 2e7 + cells)), MOST_WORK)
 
 
 def _best_trial(
-    packed: PackedGraph, rng: np.random.Generator, effort: float
+    packed: PackedGraph, rng: np.random.Generator, effort: float, start: Sequence[int]
 ) -> tuple[Elimination, int, float]:
-    """Return the best greedy order, the index of its heuristic, and the work of all trials."""
-    best, best_kind, work = packed.eliminate(0, _noise(packed, rng, 0)), 0, 0.0
-    trial = 1
+    """Return the best greedy order, the index of its heuristic, and the work of all trials.
+
+    A start is the order to beat.
+    """
+    known = packed.ordered(start) if start else None
+    first = packed.eliminate(0, _noise(packed, rng, 0), known.cells if known else np.inf)
+    best = first if known is None or first.cells < known.cells else known
+    best_kind, work, trial = 0, 0.0, 1
     while trial < len(HEURISTICS) or work < TRIAL_SHARE * effort * _worth(packed, best.cells):
         turn, kind = divmod(trial, len(HEURISTICS))
         found = packed.eliminate(kind, _noise(packed, rng, turn), best.cells)
@@ -252,6 +261,7 @@ def elimination_order(
     last: Collection[int] = (),
     rng: np.random.Generator | None = None,
     effort: float = 1.0,
+    start: Sequence[int] = (),
 ) -> EliminationOrder:
     """Return an order of elimination with few cells.
 
@@ -268,6 +278,9 @@ def elimination_order(
     effort
         Multiplies the time spent on the search, which grows with the cells at stake; 0 tries
         each heuristic once.
+    start
+        An order of all variables, and perhaps others, that may be a good one already, such as
+        that of a larger graph.
 
     Examples
     --------
@@ -277,20 +290,41 @@ def elimination_order(
     >>> found.width, found.cells, found.maximal_cells
     (2, 22.0, 16.0)
     """
-    rng = np.random.default_rng(0) if rng is None else rng
     graph = [set(around) - {v} for v, around in enumerate(neighbors)]
+    _check(graph, n_states, set(last))
+    order, heuristic = found_order(graph, n_states, last, rng, effort, start)
+    return _measured(neighbors, n_states, order, heuristic)
+
+
+def found_order(
+    neighbors: Sequence[set[int]],
+    n_states: Sequence[int],
+    last: Collection[int] = (),
+    rng: np.random.Generator | None = None,
+    effort: float = 1.0,
+    start: Sequence[int] = (),
+) -> tuple[list[int], str]:
+    """Return the order of `elimination_order` alone, and what found it; nothing is checked.
+
+    Examples
+    --------
+    >>> found_order([{1}, {0, 2}, {1}], [2, 2, 2], last=[0])
+    ([2, 1, 0], 'simplicial')
+    """
+    rng = np.random.default_rng(0) if rng is None else rng
+    rank = {v: i for i, v in enumerate(start)} if start else None
+    graph = [set(around) for around in neighbors]
     late = set(last)
-    _check(graph, n_states, late)
     order: list[int] = []
     costliest = (0.0, "simplicial")
     for turn in ([v for v in range(len(graph)) if v not in late], sorted(late)):
         order += eliminate_simplicial(graph, turn, n_states)
         for part in _parts(graph, set(turn).difference(order)):
-            found, cells, heuristic = best_order(graph, n_states, part, rng, effort)
+            found, cells, heuristic = best_order(graph, n_states, part, rng, effort, rank)
             order += found
             costliest = max(costliest, (cells, heuristic))
             _remove(graph, part)
-    return _measured(neighbors, n_states, order, costliest[1])
+    return order, costliest[1]
 
 
 def elimination_cliques(
@@ -445,6 +479,12 @@ class PackedGraph:
         weight = np.stack([np.ones(n), states])
         missing = np.stack([_loops().missing_pairs(words, each) for each in weight])
         return cls(words, n_free, np.log2(states), weight, missing)
+
+    def ordered(self, order: Sequence[int]) -> Elimination:
+        """Return an order of all nodes to eliminate with its cells."""
+        given = np.array(order, dtype=np.int64)
+        _, _, cells = _loops().elimination_tree(self.words, self.log_states, given)
+        return Elimination(given, float(cells.sum()), 0.0)
 
     def improve(self, order: NDArray[np.int64], work: float, seed: int) -> Elimination:
         """Return the order after its small subtrees were put into their best orders.

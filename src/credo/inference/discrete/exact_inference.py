@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -22,6 +23,7 @@ from credo.inference.discrete.exact.plan import (
     Question,
     TableAnswer,
     TablePlan,
+    elimination_of_whole,
     outline,
 )
 from credo.inference.discrete.factor_problem import FactorProblem
@@ -33,6 +35,12 @@ from credo.numerics.memory import USUAL_BYTES, spare_bytes
 __all__ = ["ExactMarginals", "SlicedPlan", "TableInference", "slice_variables"]
 
 MAX_SECONDS = 60.0
+
+SHORT_SEARCH = 0.25
+"""Share of a long search after which an order of elimination is hardly bettered."""
+
+MANY_VARIABLES = 100
+"""Variables from which orders of elimination are better sought from one of the whole."""
 
 SMALL_PLAN = 1 << 16
 """Bytes of a plan that can answer many rows at once under any limit."""
@@ -80,8 +88,22 @@ class TableInference:
         return self.plans.n_bytes
 
     def outline(self, question: Question) -> PlanOutline:
-        """Return the plan of a question by names, with its cost."""
-        return outline(self.problem, question)
+        """Return the plan of a question by names, with its cost.
+
+        The order of elimination of a large problem is sought once: where most of it matters,
+        another set of findings starts from it. Where what a short search finds does not fit,
+        a long one comes after it.
+        """
+        is_large = len(self.problem.n_states) >= MANY_VARIABLES
+        whole = (lambda: self._whole_order) if is_large else None
+        quick = outline(self.problem, question, SHORT_SEARCH, whole)
+        if quick.bytes <= self.limit:
+            return quick
+        return min(quick, outline(self.problem, question), key=lambda made: made.bytes)
+
+    @cached_property
+    def _whole_order(self) -> tuple[int, ...]:
+        return elimination_of_whole(self.problem)
 
     def plan(self, question: Question) -> Plan:
         """Return the plan of a question, compiled when first asked for.

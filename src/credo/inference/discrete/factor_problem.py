@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.graphs.node.conditional import DiscreteConditional
+from credo.graphs.node.conditional_table import ConditionalTable
+from credo.graphs.variable import Variable
 from credo.numerics.array import Array
 from credo.numerics.form import Form
 
-__all__ = ["Assignment", "FactorProblem", "Table", "TableMarginals", "table_of"]
+__all__ = [
+    "Assignment",
+    "FactorProblem",
+    "Table",
+    "TableMarginals",
+    "network_problem",
+    "table_of",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +40,8 @@ class Table:
         Log of what ``values`` was divided by.
     child
         Variable whose conditional distribution given the rest of the scope this table is, so
-        that it sums to one over that variable; None for other tables.
+        that it sums to one over that variable; None for other tables. It is the child of no
+        other table.
     """
 
     scope: tuple[int, ...]
@@ -52,6 +64,11 @@ class FactorProblem:
 
     n_states: tuple[int, ...]
     tables: tuple[Table, ...]
+
+    @cached_property
+    def mentioned(self) -> frozenset[int]:
+        """Variables that some table has."""
+        return frozenset().union(*(table.scope for table in self.tables))
 
     def given(self, states: Mapping[int, int]) -> FactorProblem:
         """Return the problem where some variables have one state left, the given one.
@@ -96,6 +113,60 @@ class Assignment:
 
     states: Annotated[NDArray[np.intp], Form("v", 0)]
     log_density: float
+
+
+def network_problem(
+    variables: Iterable[Variable], nodes: Iterable[DiscreteConditional]
+) -> FactorProblem:
+    """Return the product of the tables of some nodes of a Bayesian network.
+
+    Variables are numbered in their order; behind them come the auxiliary ones that compact
+    nodes bring along.
+
+    Examples
+    --------
+    >>> rain = Variable("rain", ("no", "yes"))
+    >>> network_problem([rain], [ConditionalTable(rain, [], [0.8, 0.2])]).tables[0].values
+    array([1.  , 0.25])
+    """
+    n_states: list[int] = []
+    number: dict[str, int] = {}
+    for variable in variables:
+        number[variable.name] = len(n_states)
+        n_states.append(variable.n_states)
+    plain: list[tuple[tuple[int, ...], Array]] = []
+    tables: list[Table] = []
+    for node in nodes:
+        if isinstance(node, ConditionalTable):
+            scope = tuple([number[v.name] for v in (*node.parents, node.child)])
+            plain.append((scope, node.probability))
+            continue
+        for factor in node.factors():
+            for variable in factor.variables:
+                if variable.name not in number:
+                    number[variable.name] = len(n_states)
+                    n_states.append(variable.n_states)
+            scope = tuple(number[name] for name in factor.names)
+            # The last variable of every factor is distributed given the others.
+            tables.append(Table(scope, factor.values, factor.log_scale, scope[-1]))
+    return FactorProblem(tuple(n_states), (*_conditional_tables(plain), *tables))
+
+
+def _conditional_tables(plain: Sequence[tuple[tuple[int, ...], Array]]) -> list[Table]:
+    """Return tables of conditional distributions, all divided by their largest at once."""
+    if not plain:
+        return []
+    sizes = np.array([values.size for _, values in plain])
+    stops = np.cumsum(sizes)
+    starts = stops - sizes
+    cells = np.concatenate([values.ravel() for _, values in plain])
+    top = np.maximum.reduceat(cells, starts)
+    cells /= np.repeat(top, sizes)
+    spans = zip(starts.tolist(), stops.tolist(), np.log(top).tolist(), strict=True)
+    return [
+        Table(scope, cells[start:stop].reshape(values.shape), log_scale, scope[-1])
+        for (scope, values), (start, stop, log_scale) in zip(plain, spans, strict=True)
+    ]
 
 
 def table_of(scope: tuple[int, ...], values: Array, child: int | None = None) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 
@@ -15,7 +15,7 @@ from credo.graphs.structure.directed import DirectedGraph
 from credo.graphs.structure.joint_product import parameter_count
 from credo.graphs.structure.structure_text import parse_structure
 from credo.graphs.variable import Variable, nearest
-from credo.inference.discrete.factor_problem import FactorProblem, Table
+from credo.inference.discrete.factor_problem import network_problem
 from credo.inference.engine.method import Method
 from credo.models.network.answer.engine import (
     DirectedEngine,
@@ -116,31 +116,21 @@ class BayesianNetwork(Network):
                 "only. Pass cpts."
             )
         nodes = [c for name, c in self.conditionals.items() if name not in cut]
-        is_discrete = all(v.is_discrete for v in self.variables.values())
-        exact: NetworkEngine
-        if is_discrete and all(isinstance(c, DiscreteConditional) for c in nodes):
-            exact = self._table_answers(cut)
-        else:
-            exact = HybridEngine.of(self.variables, nodes, self.limits)
+        exact = self._table_engine(nodes) or HybridEngine.of(self.variables, nodes, self.limits)
         return DirectedEngine(exact, DrawEngine.of(self.conditionals, cut, exact))
 
-    def _table_answers(self, cut: frozenset[str]) -> DiscreteEngine:
-        """Return answers on the tables; compact nodes bring auxiliary variables along."""
+    def _table_engine(self, nodes: Sequence[Conditional]) -> DiscreteEngine | None:
+        """Return the engine on the tables of some nodes; None if something is not discrete."""
+        # One node of each kind is looked at: to see that it has all that a table needs is slow.
+        discrete = {type(node): node for node in nodes}
+        if not all(isinstance(node, DiscreteConditional) for node in discrete.values()):
+            return None
+        if not all(v.is_discrete for v in self.variables.values()):
+            return None
         numbers = {name: i for i, name in enumerate(self.variables)}
-        n_states = [v.n_states for v in self.variables.values()]
-        place, tables = dict(numbers), []
-        for name, conditional in self.conditionals.items():
-            if name in cut or not isinstance(conditional, DiscreteConditional):
-                continue
-            for factor in conditional.factors():
-                for variable in factor.variables:
-                    if variable.name not in place:
-                        place[variable.name] = len(n_states)
-                        n_states.append(variable.n_states)
-                scope = tuple(place[n] for n in factor.names)
-                # The last variable of every factor is distributed given the others.
-                tables.append(Table(scope, factor.values, factor.log_scale, scope[-1]))
-        problem = FactorProblem(tuple(n_states), tuple(tables))
+        problem = network_problem(
+            self.variables.values(), cast(Sequence[DiscreteConditional], nodes)
+        )
         return DiscreteEngine.of(numbers, problem, self.limits)
 
     def _log_constant(self, answers: NetworkEngine, method: Method) -> float:

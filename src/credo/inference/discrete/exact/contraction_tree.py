@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from itertools import combinations
 from math import log2
+from typing import NamedTuple
 
 __all__ = ["ContractionTree", "Leaf", "Node", "contraction_tree"]
 
@@ -21,8 +22,7 @@ MOST_COMPARED = 12
 Scope = frozenset[int]
 
 
-@dataclass(frozen=True)
-class Leaf:
+class Leaf(NamedTuple):
     """A table as the tree sees it.
 
     Attributes
@@ -40,8 +40,7 @@ class Leaf:
     child: int | None = None
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(NamedTuple):
     """A leaf, or the product of one or two nodes with some variables summed out.
 
     Attributes
@@ -163,6 +162,9 @@ def _eliminate(forest: _Forest, variable: int, allowed: Collection[int] | None) 
 
 
 def _join_all(forest: _Forest, bucket: list[int], allowed: Collection[int] | None) -> None:
+    if len(bucket) == 2:
+        forest.join(bucket[0], bucket[1], allowed)
+        return
     heap = [(forest.size(forest.nodes[i].scope), i) for i in bucket]
     heapify(heap)
     while len(heap) > MOST_COMPARED:

@@ -16,7 +16,7 @@ as their arrays fit the memory together.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
@@ -27,7 +27,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from credo.graphs.structure.elimination_order import elimination_order
+from credo.graphs.structure.elimination_order import found_order
 from credo.inference.discrete.exact.contraction_tree import (
     ContractionTree,
     Leaf,
@@ -64,6 +64,7 @@ __all__ = [
     "TableAnswer",
     "TablePlan",
     "connected_to",
+    "elimination_of_whole",
     "outline",
     "without_barren",
     "write_trace",
@@ -74,25 +75,18 @@ def without_barren(tables: Sequence[Table], wanted: Collection[int]) -> list[Tab
     """Return the tables without conditional distributions that sum to one and tell nothing.
 
     A variable is barren if it is neither asked for nor known and occurs in no table but its own
-    conditional distribution; removing that table may make its parents barren in turn.
+    conditional distribution; removing that table may make its parents barren in turn. What is
+    left are the tables of the variables that are wanted, and of their ancestors.
     """
-    homes: dict[int, set[int]] = {}
-    for number, table in enumerate(tables):
-        for variable in table.scope:
-            homes.setdefault(variable, set()).add(number)
-    child_of = {number: table.child for number, table in enumerate(tables)}
-    stack = [i for i, child in child_of.items() if child is not None and child not in wanted]
-    removed: set[int] = set()
+    own = {table.child: number for number, table in enumerate(tables)}
+    needed = {number for number, table in enumerate(tables) if table.child is None}
+    stack = [*wanted, *(i for number in needed for i in tables[number].scope)]
     while stack:
-        number = stack.pop()
-        child = child_of[number]
-        if number in removed or child is None or child in wanted or homes[child] != {number}:
-            continue
-        removed.add(number)
-        for variable in tables[number].scope:
-            homes[variable].discard(number)
-            stack.extend(homes[variable])
-    return [table for number, table in enumerate(tables) if number not in removed]
+        number = own.get(stack.pop())
+        if number is not None and number not in needed:
+            needed.add(number)
+            stack.extend(tables[number].scope)
+    return [tables[number] for number in sorted(needed)]
 
 
 def connected_to(
@@ -146,6 +140,9 @@ CELLS_PER_SECOND = 7e8
 SECONDS_PER_OPERATION = 1e-7
 SECONDS_PER_OPERATION_IN_TILES = 2.5e-8
 BYTES, OFFSET_BYTES = 8, 4
+
+MOST_OF = 0.75
+"""Share of the variables of a problem from which its own order of elimination helps."""
 
 
 @dataclass(frozen=True)
@@ -243,15 +240,32 @@ class PlanOutline:
         return sum(table.values.size for table in tables if table is not None)
 
 
-def outline(problem: FactorProblem, question: Question, effort: float = 1.0) -> PlanOutline:
-    """Return the plan of a question by names, with what it costs."""
+def outline(
+    problem: FactorProblem,
+    question: Question,
+    effort: float = 1.0,
+    whole_order: Callable[[], Sequence[int]] | None = None,
+) -> PlanOutline:
+    """Return the plan of a question by names, with what it costs.
+
+    Parameters
+    ----------
+    effort
+        Multiplies the time of the search for an order of elimination.
+    whole_order
+        Gives the order of elimination of the whole problem, from which that of a question
+        about most of it is sought.
+    """
     known = frozenset(question.observed)
     tables = _relevant(problem, question, known)
     sources, leaves = _leaves(tables, problem.n_states, question, known)
     targets = frozenset(question.targets)
     involved = frozenset().union(*(leaf.scope for leaf in leaves))
     kept = targets & involved if question.kind == "joint" else frozenset()
-    phases = _phases(leaves, problem.n_states, question, involved - kept, effort)
+    start: Sequence[int] = ()
+    if whole_order is not None and len(involved) >= MOST_OF * len(problem.n_states):
+        start = whole_order()
+    phases = _phases(leaves, problem.n_states, question, involved - kept, effort, start)
     tree = contraction_tree(leaves, phases, problem.n_states, kept)
     steps = operation_list(
         tree,
@@ -261,11 +275,18 @@ def outline(problem: FactorProblem, question: Question, effort: float = 1.0) -> 
         takes_max=targets if question.kind == "best" else frozenset(),
     )
     place = buffer_plan(steps, keeps_all=question.kind in ("best", "draw"))
-    mentioned = known.union(*(t.scope for t in problem.tables), *question.weighted)
+    mentioned = problem.mentioned.union(known, *question.weighted)
     isolated = tuple(i for i in range(len(problem.n_states)) if i not in mentioned)
     return PlanOutline(
         question, problem.n_states, sources, leaves, tree, steps, place, isolated
     )
+
+
+def elimination_of_whole(problem: FactorProblem) -> tuple[int, ...]:
+    """Return the order of elimination of a problem of which nothing is known."""
+    involved, neighbors = _interactions([frozenset(table.scope) for table in problem.tables])
+    states = [problem.n_states[i] for i in involved]
+    return tuple(involved[i] for i in found_order(neighbors, states)[0])
 
 
 def _relevant(problem: FactorProblem, question: Question, known: frozenset[int]) -> list[Table]:
@@ -306,28 +327,37 @@ def _phases(
     question: Question,
     going: frozenset[int],
     effort: float,
+    start: Sequence[int],
 ) -> list[list[int]]:
     """Return the order of elimination; sums come before maxima."""
-    involved = sorted(frozenset().union(*(leaf.scope for leaf in leaves)))
+    involved, neighbors = _interactions([leaf.scope for leaf in leaves])
     place = {variable: i for i, variable in enumerate(involved)}
-    neighbors: list[set[int]] = [set() for _ in involved]
-    for leaf in leaves:
-        group = [place[i] for i in leaf.scope]
-        for i in group:
-            neighbors[i].update(group)
-    for i, others in enumerate(neighbors):
-        others.discard(i)
     targets = question.targets if question.kind in ("best", "joint") else ()
     last = [place[i] for i in targets if i in place]
     states = [n_states[i] for i in involved]
     mixed = question.kind == "best" and 0 < len(last) < len(involved)
     waits = last if mixed or question.kind == "joint" else ()
-    found = elimination_order(neighbors, states, last=waits, effort=effort)
-    order = [involved[i] for i in found.order if involved[i] in going]
+    known_order = [place[i] for i in start if i in place]
+    found, _ = found_order(neighbors, states, waits, effort=effort, start=known_order)
+    order = [involved[i] for i in found if involved[i] in going]
     if not mixed:
         return [order]
     chosen = frozenset(question.targets)
     return [[i for i in order if i not in chosen], [i for i in order if i in chosen]]
+
+
+def _interactions(scopes: Sequence[frozenset[int]]) -> tuple[list[int], list[set[int]]]:
+    """Return the variables of some tables, and the places of those each shares a table with."""
+    involved = sorted(frozenset().union(*scopes))
+    place = {variable: i for i, variable in enumerate(involved)}
+    neighbors: list[set[int]] = [set() for _ in involved]
+    for scope in scopes:
+        group = [place[i] for i in scope]
+        for i in group:
+            neighbors[i].update(group)
+    for i, others in enumerate(neighbors):
+        others.discard(i)
+    return involved, neighbors
 
 
 Integers = NDArray[np.int64]
@@ -664,8 +694,9 @@ def _too_low(logs: Array | None) -> NDArray[np.bool_]:
 
 
 def _spans_too_much(sources: Sequence[Source]) -> bool:
-    tables = [source.table.values for source in sources if source.table is not None]
-    return any(bool(np.any((values > 0) & (values < FLOOR))) for values in tables)
+    tables = [source.table.values.ravel() for source in sources if source.table is not None]
+    cells = np.concatenate([np.ones(1), *tables])
+    return bool(np.any((cells > 0) & (cells < FLOOR)))
 
 
 class Sized(Protocol):

@@ -12,6 +12,7 @@ from bisect import insort
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,8 +41,7 @@ __all__ = [
 Scope = tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Operand:
+class Operand(NamedTuple):
     """A table that exists during a run.
 
     Attributes
@@ -62,8 +62,7 @@ class Operand:
     leaf: int | None = None
 
 
-@dataclass(frozen=True)
-class Operation:
+class Operation(NamedTuple):
     """One operation: ``z`` is the product of ``x`` and ``y``, summed over ``gone``.
 
     A leaf that depends on the row is read by an operation with neither ``x`` nor ``y``.
@@ -78,8 +77,7 @@ class Operation:
     counts: bool = False
 
 
-@dataclass(frozen=True)
-class Readout:
+class Readout(NamedTuple):
     """A value to be normalized into the answer, for some variables."""
 
     value: int
@@ -143,12 +141,12 @@ class _OperationWriter:
     reads: dict[int, int] = field(default_factory=dict)
 
     def value(self, scope: frozenset[int], moves: bool, leaf: int | None = None) -> int:
-        ordered = tuple(sorted(scope, key=lambda i: (-self.rank[i], i)))
+        ordered = tuple(sorted(scope, key=self.rank.__getitem__))
         self.plan.values.append(Operand(ordered, self.cells(scope), moves, leaf))
         return len(self.plan.values) - 1
 
     def cells(self, scope: Iterable[int]) -> int:
-        return prod(self.n_states[i] for i in scope)
+        return prod([self.n_states[i] for i in scope])
 
     def node(self, number: int | None) -> int | None:
         """Return the value of a node, a leaf read when first asked for; None stands for one."""
@@ -181,7 +179,7 @@ class _OperationWriter:
             return x
         moves = values[x].moves or (y is not None and values[y].moves)
         z = self.value(both & wanted, moves)
-        ordered = tuple(sorted(gone, key=lambda i: (-self.rank[i], i)))
+        ordered = tuple(sorted(gone, key=self.rank.__getitem__))
         self.plan.steps.append(Operation(z, x, y, ordered, best, counts=up))
         self.plan.product_scopes.append(both)
         self.plan.product_cells.append(self.cells(both))
@@ -219,11 +217,15 @@ def operation_list(
 
 
 def _ranks(tree: ContractionTree, n_variables: int) -> list[int]:
-    """Return when each variable disappears; those that stay disappear last."""
-    rank = [len(tree.nodes)] * n_variables
+    """Return numbers that sort variables by when they disappear, the last ones first.
+
+    Those that stay come before all others; of two that go together the lower number does.
+    """
+    latest = n_variables * len(tree.nodes)
+    rank = list(range(-latest, n_variables - latest))
     for time, node in enumerate(tree.nodes):
         for variable in node.gone:
-            rank[variable] = time
+            rank[variable] = variable - n_variables * time
     return rank
 
 
@@ -404,7 +406,9 @@ def _is_moving(plan: OperationList, step: Operation | Readout) -> bool:
 def _operands(step: Operation | Readout) -> tuple[int, ...]:
     if isinstance(step, Readout):
         return (step.value,)
-    return tuple(i for i in (step.x, step.y) if i is not None)
+    if step.x is None:
+        return () if step.y is None else (step.y,)
+    return (step.x,) if step.y is None else (step.x, step.y)
 
 
 def _release(
@@ -416,7 +420,8 @@ def _release(
     space: _Space,
     offset: Sequence[int],
 ) -> None:
-    for i in set(_operands(step)):
+    operands = _operands(step)
+    for i in operands if len(operands) < 2 else {*operands}:
         value = plan.values[i]
         if last[i] == time and value.moves == moves and (moves or value.leaf is None):
             space.give(offset[i], value.cells)
@@ -427,8 +432,7 @@ INNER_CELLS = 256
 Integers = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """What a leaf is read from: a table with some variables observed, or one given by row.
 
     Attributes
@@ -491,8 +495,8 @@ class _ProgramWriter:
     def strides(self, value: Operand) -> dict[int, int]:
         return cell_strides(value.scope, self.n_states)
 
-    def contraction(self, step: Operation) -> Integers:
-        values, op = self.plan.values, np.zeros(len(Column), dtype=np.int64)
+    def contraction(self, step: Operation) -> list[int]:
+        values, op = self.plan.values, [0] * len(Column)
         x, y = step.x, step.y
         if x is None or (y is not None and values[y].moves and not values[x].moves):
             x, y = y, x
@@ -519,8 +523,8 @@ class _ProgramWriter:
         op[Column.TAKES_MAX] = step.takes_max
         return op
 
-    def reading(self, step: Operation) -> Integers:
-        value, op = self.plan.values[step.z], np.zeros(len(Column), dtype=np.int64)
+    def reading(self, step: Operation) -> list[int]:
+        value, op = self.plan.values[step.z], [0] * len(Column)
         assert value.leaf is not None
         source = self.sources[value.leaf]
         op[Column.N_OUTER], op[Column.N_INNER] = value.cells, 1
@@ -539,13 +543,13 @@ class _ProgramWriter:
         op[Column.FIRST] = self.pool.add(("codes", tuple(pairs)), flat)
         return op
 
-    def operation(self, step: Operation) -> Integers:
+    def operation(self, step: Operation) -> list[int]:
         op = self.reading(step) if step.x is None else self.contraction(step)
         op[Column.Z], op[Column.COUNTS] = self.place.offset[step.z], step.counts
         return op
 
-    def output(self, step: Readout, column: int) -> Integers:
-        value, op = self.plan.values[step.value], np.zeros(len(Column), dtype=np.int64)
+    def output(self, step: Readout, column: int) -> list[int]:
+        value, op = self.plan.values[step.value], [0] * len(Column)
         op[Column.KIND], op[Column.Z] = Kind.OUTPUT, column
         op[Column.X], op[Column.X_MOVES] = self.place.offset[step.value], value.moves
         op[Column.N_OUTER], op[Column.COUNTS] = value.cells, step.counts
@@ -662,5 +666,5 @@ def _split(axes: Sequence[tuple[int, ...]]) -> int:
     return at
 
 
-def _stacked(rows: list[Integers]) -> Integers:
+def _stacked(rows: list[list[int]]) -> Integers:
     return np.array(rows, dtype=np.int64).reshape(len(rows), len(Column))

@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from functools import cache
+from functools import cache, lru_cache
 from types import ModuleType
 from typing import NamedTuple
 
@@ -32,6 +32,9 @@ FLOOR = 1e-120
 """Smallest share of its table's maximum at which an entry is safe in a product of two."""
 
 Integers = NDArray[np.int64]
+
+FEW_CELLS = 64
+"""Cells up to which offsets are kept for other programs."""
 
 PLAIN_SECONDS = 0.05
 """Time that a process may spend on plain runs: then loading the compiled loops pays."""
@@ -107,10 +110,12 @@ class IndexPool:
         Each axis is its length followed by its stride in one or more tables; the offsets of
         the tables alternate, the last axis running fastest.
         """
-        key = ("offsets", tuple(axes))
+        key = tuple(axes)
         if key in self.known:
             return self.known[key]
-        width = len(axes[0]) - 1 if axes else 2
+        if math.prod([axis[0] for axis in axes]) <= FEW_CELLS:
+            return self.add(key, _few_offsets(key))
+        width = len(axes[0]) - 1
         total = np.zeros((1, width), dtype=np.int64)
         for length, *strides in axes:
             steps = np.arange(length)[:, None] * np.array(strides)
@@ -120,6 +125,19 @@ class IndexPool:
     def array(self) -> NDArray[np.int32]:
         """Return all lists as one array."""
         return np.concatenate([*self.parts, np.zeros(1, dtype=np.int32)])
+
+
+@lru_cache(maxsize=4096)
+def _few_offsets(axes: tuple[tuple[int, ...], ...]) -> NDArray[np.int32]:
+    """Return the offsets of a few cells; small tables of all networks share their strides."""
+    total = [(0,) * (len(axes[0]) - 1 if axes else 2)]
+    for length, *strides in axes:
+        total = [
+            tuple([start + step * stride for start, stride in zip(cell, strides, strict=True)])
+            for cell in total
+            for step in range(length)
+        ]
+    return np.array(total, dtype=np.int32).ravel()
 
 
 class Rows(NamedTuple):
@@ -260,8 +278,7 @@ def _is_plain(steps: Integers, n_rows: int) -> bool:
 def _run_plain(loop: Loop, rows: Rows, arena: Array, row: int) -> None:
     """Run a program on one row in the plain domain, one operation after the other."""
     with np.errstate(all="ignore"):
-        for step in loop.steps.tolist():
-            op = dict(zip(Column, step, strict=True))
+        for op in loop.steps.tolist():
             if op[Column.KIND] == Kind.OUTPUT:
                 _write(op, loop.fixed, arena, rows, row)
                 continue
@@ -274,18 +291,18 @@ def _run_plain(loop: Loop, rows: Rows, arena: Array, row: int) -> None:
             arena[op[Column.Z] : op[Column.Z] + len(table)] = _rescaled(op, table, rows, row)
 
 
-def _first(op: dict[Column, int], index: NDArray[np.int32], rows: Rows, row: int) -> int:
+def _first(op: Sequence[int], index: NDArray[np.int32], rows: Rows, row: int) -> int:
     """Return where the part of a fixed table starts that belongs to the states of a row."""
     start, n = op[Column.FIRST], op[Column.N_FIRST]
     which, stride = index[start : start + 2 * n].reshape(n, 2).T
     return op[Column.X] + int(rows.codes[which, row] @ stride.astype(np.int64))
 
 
-def _outer(op: dict[Column, int], index: NDArray[np.int32]) -> NDArray[np.int32]:
+def _outer(op: Sequence[int], index: NDArray[np.int32]) -> NDArray[np.int32]:
     return index[op[Column.OUTER] : op[Column.OUTER] + op[Column.N_OUTER]]
 
 
-def _contracted(op: dict[Column, int], loop: Loop, arena: Array) -> Array:
+def _contracted(op: Sequence[int], loop: Loop, arena: Array) -> Array:
     """Return the sums of products of two tables, or the largest of the products."""
 
     def pairs(start: Column, n: Column) -> NDArray[np.int64]:
@@ -305,7 +322,7 @@ def _contracted(op: dict[Column, int], loop: Loop, arena: Array) -> Array:
     return total
 
 
-def _rescaled(op: dict[Column, int], table: Array, rows: Rows, row: int) -> Array:
+def _rescaled(op: Sequence[int], table: Array, rows: Rows, row: int) -> Array:
     """Return a table over its maximum, whose log the total of the row takes."""
     top = float(table.max())
     scaled = table * (1.0 / top if top > 0.0 else 0.0)
@@ -317,7 +334,7 @@ def _rescaled(op: dict[Column, int], table: Array, rows: Rows, row: int) -> Arra
     return np.asarray(scaled)
 
 
-def _write(op: dict[Column, int], fixed: Array, arena: Array, rows: Rows, row: int) -> None:
+def _write(op: Sequence[int], fixed: Array, arena: Array, rows: Rows, row: int) -> None:
     """Write an answer, and its total."""
     table = arena if op[Column.X_MOVES] else fixed
     values = table[op[Column.X] : op[Column.X] + op[Column.N_OUTER]]
@@ -327,6 +344,6 @@ def _write(op: dict[Column, int], fixed: Array, arena: Array, rows: Rows, row: i
     _count(op, total, rows, row)
 
 
-def _count(op: dict[Column, int], amount: float, rows: Rows, row: int) -> None:
+def _count(op: Sequence[int], amount: float, rows: Rows, row: int) -> None:
     if op[Column.COUNTS] == 1:
         rows.log_total[row] += math.log(amount) if amount > 0.0 else -math.inf
