@@ -8,8 +8,8 @@ time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 
@@ -174,6 +174,19 @@ class TableInference:
             found[group.rows] = table[group.place]
             total[group.rows] = answer.log_total[group.place]
         return found, total
+
+    def repeated(self, target: int, states: Mapping[int, int]) -> Array | None:
+        """Return the distribution of one variable given states, if its plan is kept whole.
+
+        None if there is no such plan, or what is given is impossible.
+        """
+        observed = tuple(sorted(states))
+        plan = self.plans.get(Question("joint", (target,), observed))
+        if not isinstance(plan, TablePlan) or len(plan.outputs) != 1:
+            return None
+        codes = np.array([states[i] for i in observed], dtype=np.int32).reshape(-1, 1)
+        answer = plan.run(codes)
+        return None if answer.log_total[0] == -np.inf else answer.columns[0]
 
     def total(self, findings: Findings[int]) -> Array:
         """Return the log of the sum of the density over the unknown variables, row by row."""
@@ -433,7 +446,7 @@ def _with_known(
 def _fixed(question: Question, sliced: tuple[int, ...]) -> Question:
     targets = tuple(i for i in question.targets if i not in sliced)
     observed = question.observed + sliced
-    return replace(question, targets=targets, observed=observed, sliced=sliced)
+    return question._replace(targets=targets, observed=observed, sliced=sliced)
 
 
 def _forbidden(question: Question, sliced: tuple[int, ...], n_variables: int) -> frozenset[int]:

@@ -104,9 +104,10 @@ class BayesianNetwork(Network):
     def answers(self, do: Sequence[str] = ()) -> NetworkEngine:
         """Return the engines of this network, those in ``do`` cut off from their causes."""
         cut = frozenset(do)
-        if cut not in self._engines:
-            self._engines[cut] = self._engine(cut)
-        return self._engines[cut]
+        known = self._engines.get(cut)
+        if known is None:
+            known = self._engines.setdefault(cut, self._engine(cut))
+        return known
 
     def _engine(self, cut: frozenset[str]) -> NetworkEngine:
         """Return exact answers by what the nodes allow, with weighted draws behind them."""

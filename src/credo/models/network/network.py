@@ -1,7 +1,7 @@
 """The questions that every network answers, labelled by names and states.
 
-Of a table of cases a network predicts columns and fills gaps. A question that was asked before
-about other states takes a short way to its answer.
+Of a table of cases a network predicts columns and fills gaps. A question whose plan is kept,
+because it was asked before about other states, takes a short way to it.
 """
 
 from __future__ import annotations
@@ -9,11 +9,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
-from functools import cached_property
 from importlib import import_module
 from typing import Any, Self, overload
-from weakref import ReferenceType, ref
 
 import numpy as np
 import pandas as pd
@@ -21,7 +18,6 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from credo.graphs.variable import UnknownVariable, Variable, nearest
-from credo.inference.discrete.exact.plan import Question, TablePlan
 from credo.inference.discrete.findings import MISSING, Findings
 from credo.inference.engine.engine import Account
 from credo.inference.engine.error import (
@@ -30,7 +26,7 @@ from credo.inference.engine.error import (
     NoExactAnswer,
 )
 from credo.inference.engine.method import Method, engine_of, tells_total, written
-from credo.models.network.answer.engine import DirectedEngine, DiscreteEngine, NetworkEngine
+from credo.models.network.answer.engine import NetworkEngine
 from credo.models.network.value.findings import (
     Given,
     as_frame,
@@ -55,300 +51,21 @@ from credo.numerics.array import Array
 from credo.numerics.quotation import quote
 
 __all__ = [
-    "CachedQuery",
     "Names",
     "Network",
-    "TableVerbs",
     "asked_of",
-    "cached_query",
     "variables_named",
 ]
-
-
-@dataclass(frozen=True, eq=False)
-class CachedQuery:
-    """The plan of one variable given the states of some, found once and used again.
-
-    The plan is not kept alive: where it was dropped for memory, the long way makes another.
-
-    Attributes
-    ----------
-    target
-        The variable asked about.
-    observed
-        The variables whose states are given, in the order of the plan.
-    plan
-        A plan of the joint question about the target alone.
-    """
-
-    target: Variable
-    observed: tuple[Variable, ...]
-    plan: ReferenceType[TablePlan]
-
-    def answer(self, given: Mapping[str, Any]) -> pd.Series[float] | None:
-        """Return the distribution of the target, or None if only the long way can tell.
-
-        That is so for likelihoods, gaps, unknown states and findings that are impossible.
-        """
-        plan = self.plan()
-        if plan is None:
-            return None
-        try:
-            codes = [v.positions.get(given[v.name], -1) for v in self.observed]
-        except TypeError:
-            return None
-        if -1 in codes:
-            return None
-        found = plan.run(np.array(codes, dtype=np.int32).reshape(-1, 1))
-        if found.log_total[0] == -np.inf:
-            return None
-        return labelled([self.target], found.columns[0], Account())
-
-
-def cached_query(
-    answers: NetworkEngine, target: Variable, observed: Sequence[Variable]
-) -> CachedQuery | None:
-    """Return the way to the plan that such a question was answered by, if there is one.
-
-    Only a plan of tables, whole, has one; other engines answer the long way.
-    """
-    tables = answers.exact if isinstance(answers, DirectedEngine) else answers
-    if not isinstance(tables, DiscreteEngine):
-        return None
-    ordered = sorted(observed, key=lambda v: tables.numbers[v.name])
-    numbers = tuple(tables.numbers[v.name] for v in ordered)
-    question = Question("joint", (tables.numbers[target.name],), numbers)
-    plan = tables.auto.exact.plans.get(question)
-    if not isinstance(plan, TablePlan) or len(plan.outputs) != 1:
-        return None
-    return CachedQuery(target, tuple(ordered), ref(plan))
 
 
 Names = str | Sequence[str]
 
 
-class TableVerbs(ABC):
-    """Predictions for the rows of a table, for anything that answers about variables."""
-
-    variables: dict[str, Variable]
-
-    @abstractmethod
-    def answers(self, do: Sequence[str] = ()) -> NetworkEngine:
-        """Return the engines of this network, those in ``do`` cut off from their causes."""
-
-    def predict_proba(
-        self,
-        data: Any,
-        target: Names | None = None,
-        method: Method = "auto",
-        do: Mapping[str, Any] | None = None,
-    ) -> pd.DataFrame:
-        """Return the distribution of targets in every row of a table, from the other columns.
-
-        Parameters
-        ----------
-        data
-            One row per case. Every column must be a variable: leave out others, such as
-            numbers of cases, with ``data.drop(columns=[...])``.
-        target
-            One variable, or several; those that are no column of the table by default. A
-            column of a target is not used.
-        do
-            Interventions: variables set to a state from outside in every row.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One column per state; for several targets a first level of columns names them.
-            Rows are labelled as in ``data``: to stand beside it, name the columns of one
-            target by ``answer.add_prefix("rain=")``, those of several by
-            ``answer.set_axis(answer.columns.map("{0[0]}={0[1]}".format), axis=1)``, and
-            ``join`` both. Rows with impossible findings are NaN and listed in
-            ``attrs["impossible_rows"]``.
-        """
-        findings, answers = self._findings_and_engine(_table(data), do)
-        absent = [name for name in self.variables if name not in findings.names]
-        chosen = absent if target is None else target
-        if not isinstance(chosen, str) and not len(chosen):
-            raise ValueError(
-                "a target must be named where the table has every variable; found none. Pass "
-                "target=."
-            )
-        variables = variables_named(self.variables, chosen)
-        names = [variable.name for variable in variables]
-        findings = findings.without([name for name in names if name not in as_mapping(do)])
-        if len(names) == 1:
-            table, total, account = asked_of(answers, findings, variables, method)
-            frame: pd.DataFrame = labelled_answer(variables, table, total, findings, account)
-            return frame
-        found, total, account = answers.marginals(findings, names, method)
-        frames = [
-            labelled_answer([v], found[v.name], total, findings, account) for v in variables
-        ]
-        joined: pd.DataFrame = pd.concat(
-            frames, axis=1, keys=names, names=["variable", "state"]
-        )
-        joined.attrs = frames[0].attrs
-        return joined
-
-    def predict(
-        self,
-        data: Any,
-        target: str,
-        method: Method = "auto",
-        do: Mapping[str, Any] | None = None,
-    ) -> pd.Series[Any]:
-        """Return the most probable state of one variable in every row; the mean if real."""
-        frame = self.predict_proba(data, target, method, do)
-        variable = self.variables[target]
-        if not variable.is_discrete:
-            return frame["mean"].rename(target)
-        share = frame.to_numpy()
-        best = np.nan_to_num(share).argmax(axis=1)
-        best[np.isnan(share).all(axis=1)] = MISSING
-        return value_column(variable, best, frame.index)
-
-    def impute(
-        self,
-        data: Any,
-        rng: Generator | int | None = None,
-        do: Mapping[str, Any] | None = None,
-    ) -> pd.DataFrame:
-        """Return the table with its gaps filled by the most probable joint states.
-
-        Parameters
-        ----------
-        rng
-            If given, gaps are filled by a joint draw instead, as multiple imputation needs.
-            Gaps of real variables are filled by draws only, or by their mean.
-        do
-            Interventions: variables set to a state from outside in every row.
-
-        Returns
-        -------
-        pandas.DataFrame
-            What is known stays as it is; likelihoods and sets of states are gaps. Rows whose
-            findings are impossible keep their gaps and are listed in
-            ``attrs["impossible_rows"]``.
-        """
-        table = _table(data)
-        findings, answers = self._findings_and_engine(table, do)
-        names = list(table.columns)
-        filled, total = (
-            self._likeliest(answers, findings, names)
-            if rng is None
-            else _drawn(answers, findings, np.random.default_rng(rng))
-        )
-        is_empty = ~np.isfinite(total)
-        columns = {
-            name: _with_gaps_filled(findings, name, filled[name], is_empty) for name in names
-        }
-        frame = value_columns(self.variables, columns, findings.index)
-        frame.attrs = row_attrs(is_empty, total)
-        return frame
-
-    def _findings_and_engine(
-        self, given: Given, do: Mapping[str, Any] | None
-    ) -> tuple[Findings[str], NetworkEngine]:
-        """Return what is known and set, and the engines of the network without their causes."""
-        findings = read_findings(self.variables, given)
-        forced = as_mapping(do)
-        if not forced:
-            return findings, self.answers()
-        settings = read_findings(self.variables, forced)
-        return with_settings(findings, settings), self.answers(tuple(sorted(settings.names)))
-
-    def _likeliest(
-        self, answers: NetworkEngine, findings: Findings[str], names: Sequence[str]
-    ) -> tuple[dict[str, Any], Array]:
-        """Return the most probable states jointly, and the means of real columns."""
-        every = [n for n, v in self.variables.items() if v.is_discrete]
-        states, total, _ = answers.best(findings, every, "auto")
-        real = [n for n in names if not self.variables[n].is_discrete]
-        if not real:
-            return dict(states), total
-        mean, _, _ = answers.marginals(findings, real, "auto")
-        return {**states, **{n: mean[n].total_mean() for n in real}}, total
-
-
-def asked_of(
-    answers: NetworkEngine,
-    findings: Findings[str],
-    variables: Sequence[Variable],
-    method: Method,
-) -> tuple[Any, Array, Account]:
-    """Return the joint distribution of the variables; one real variable has a marginal."""
-    names = [variable.name for variable in variables]
-    if len(names) > 1 or variables[0].is_discrete:
-        return answers.joint(findings, names, method)
-    found, total, account = answers.marginals(findings, names, method)
-    return found[names[0]], total, account
-
-
-def variables_named(variables: dict[str, Variable], targets: Names) -> list[Variable]:
-    """Return the variables asked about.
-
-    Raises
-    ------
-    ValueError
-        If none is named, or one twice.
-    UnknownVariable
-        If there is no such variable; the message names the nearest.
-    """
-    is_one = isinstance(targets, str) or not isinstance(targets, Iterable)
-    names: list[Any] = [targets] if is_one else list(targets)
-    if not names or len(set(names)) < len(names):
-        raise ValueError(
-            f"targets must be at least one variable, each once; found {quote(names)}. Name "
-            "what to ask about."
-        )
-    for name in names:
-        if name not in variables:
-            raise UnknownVariable(
-                f"what is named must be a variable of the network; found {name!r}."
-                f"{nearest(str(name), variables)}"
-            )
-    return [variables[name] for name in names]
-
-
-def _table(data: Any) -> pd.DataFrame:
-    if not is_frame(data):
-        raise ValueError(
-            "data must be a table with a column per variable and one row per case; found a "
-            f"{type(data).__name__}. Make it a DataFrame, or ask query about a dictionary."
-        )
-    return as_frame(data)
-
-
-def _drawn(
-    answers: NetworkEngine, findings: Findings[str], rng: Generator
-) -> tuple[dict[str, Any], Array]:
-    drawn, total = answers.draws(findings, 1, rng)
-    return {name: column[:, 0] for name, column in drawn.items()}, total
-
-
-def _with_gaps_filled(findings: Findings[str], name: str, filled: Any, is_empty: Any) -> Any:
-    """Return a column with what is known, and what was found where nothing is."""
-    if name not in findings.values:
-        known = findings.codes[name] if name in findings.codes else _certain(findings, name)
-        return np.where((known == MISSING) & ~is_empty, filled, known)
-    values = findings.values[name]
-    return np.where(np.isnan(values) & ~is_empty, filled, values)
-
-
-def _certain(findings: Findings[str], name: str) -> NDArray[np.intp]:
-    """Return the states of a variable where its likelihood leaves only one, else missing."""
-    possible = findings.likelihood[name] > 0
-    return np.where(possible.sum(axis=0) == 1, possible.argmax(axis=0), MISSING)
-
-
-PLANNED = ("_answers", "_engines", "_cached_queries")
+PLANNED = ("_answers", "_engines")
 """Cached properties that hold engines and their plans."""
 
-MOST_CACHED = 1000
 
-
-class Network(TableVerbs):
+class Network(ABC):
     """What Bayesian networks, Markov random fields and factor graphs have in common.
 
     Findings are a dictionary, or a table with one row per case in which empty cells are
@@ -357,6 +74,11 @@ class Network(TableVerbs):
     """
 
     limits = Limits()
+    variables: dict[str, Variable]
+
+    @abstractmethod
+    def answers(self, do: Sequence[str] = ()) -> NetworkEngine:
+        """Return the engines of this network, those in ``do`` cut off from their causes."""
 
     def within(self, memory: float | str | None = None, seconds: float | None = None) -> Self:
         """Return the same network with other limits on the cost of exact inference.
@@ -421,38 +143,29 @@ class Network(TableVerbs):
         InferenceTooLarge
             If an exact answer is asked for and does not fit.
         """
-        is_plain = type(given) is dict and type(targets) is str and not do and method == "auto"
-        if is_plain and (cached := self._cached_queries.get((targets, *given))) is not None:
-            quick = cached.answer(given)
-            if quick is not None:
-                return quick
+        is_plain = given is None or type(given) is dict
+        if is_plain and type(targets) is str and not do and method == "auto":
+            repeated = self._repeated(targets, given or {})
+            if repeated is not None:
+                return repeated
         variables = variables_named(self.variables, targets)
         findings, answers = self._findings_and_engine(given, do)
         table, total, account = asked_of(answers, findings, variables, method)
         _refuse_impossible(findings, total, answers, given, do)
-        if is_plain:
-            self._remember((targets, *given), answers, variables[0], findings)
         return labelled_answer(variables, table, total, findings, account)
 
-    @cached_property
-    def _cached_queries(self) -> dict[tuple[Any, ...], CachedQuery]:
-        return {}
+    def _repeated(self, target: str, given: Any) -> pd.Series[float] | None:
+        """Return the answer to a question whose plan is kept, or None if only the long way can.
 
-    def _remember(
-        self,
-        key: tuple[Any, ...],
-        answers: NetworkEngine,
-        target: Variable,
-        findings: Findings[str],
-    ) -> None:
-        """Keep the way to a plan that answered states alone, for the next such question."""
-        if len(findings.codes) == len(key) - 1 and target.name not in findings.codes:
-            observed = [self.variables[name] for name in findings.codes]
-            found = cached_query(answers, target, observed)
-            if found is not None:
-                if len(self._cached_queries) >= MOST_CACHED:
-                    self._cached_queries.clear()
-                self._cached_queries[key] = found
+        That is so for likelihoods, gaps, unknown states and findings that are impossible.
+        """
+        variables = self.variables
+        try:
+            states = {name: variables[name].positions[given[name]] for name in given}
+            found = self.answers().repeated(target, states)
+        except (KeyError, TypeError):
+            return None
+        return None if found is None else labelled([variables[target]], found, Account())
 
     def marginals(
         self, given: Given = None, do: Mapping[str, Any] | None = None, method: Method = "auto"
@@ -574,6 +287,117 @@ class Network(TableVerbs):
         only = {name: drawn[name][0] for name in self.variables}
         return value_columns(self.variables, only, None)
 
+    def predict_proba(
+        self,
+        data: Any,
+        target: Names | None = None,
+        method: Method = "auto",
+        do: Mapping[str, Any] | None = None,
+    ) -> pd.DataFrame:
+        """Return the distribution of targets in every row of a table, from the other columns.
+
+        Parameters
+        ----------
+        data
+            One row per case. Every column must be a variable: leave out others, such as
+            numbers of cases, with ``data.drop(columns=[...])``.
+        target
+            One variable, or several; those that are no column of the table by default. A
+            column of a target is not used.
+        do
+            Interventions: variables set to a state from outside in every row.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One column per state; for several targets a first level of columns names them.
+            Rows are labelled as in ``data``: to stand beside it, name the columns of one
+            target by ``answer.add_prefix("rain=")``, those of several by
+            ``answer.set_axis(answer.columns.map("{0[0]}={0[1]}".format), axis=1)``, and
+            ``join`` both. Rows with impossible findings are NaN and listed in
+            ``attrs["impossible_rows"]``.
+        """
+        findings, answers = self._findings_and_engine(_table(data), do)
+        absent = [name for name in self.variables if name not in findings.names]
+        chosen = absent if target is None else target
+        if not isinstance(chosen, str) and not len(chosen):
+            raise ValueError(
+                "a target must be named where the table has every variable; found none. Pass "
+                "target=."
+            )
+        variables = variables_named(self.variables, chosen)
+        names = [variable.name for variable in variables]
+        findings = findings.without([name for name in names if name not in as_mapping(do)])
+        if len(names) == 1:
+            table, total, account = asked_of(answers, findings, variables, method)
+            frame: pd.DataFrame = labelled_answer(variables, table, total, findings, account)
+            return frame
+        found, total, account = answers.marginals(findings, names, method)
+        frames = [
+            labelled_answer([v], found[v.name], total, findings, account) for v in variables
+        ]
+        joined: pd.DataFrame = pd.concat(
+            frames, axis=1, keys=names, names=["variable", "state"]
+        )
+        joined.attrs = frames[0].attrs
+        return joined
+
+    def predict(
+        self,
+        data: Any,
+        target: str,
+        method: Method = "auto",
+        do: Mapping[str, Any] | None = None,
+    ) -> pd.Series[Any]:
+        """Return the most probable state of one variable in every row; the mean if real."""
+        frame = self.predict_proba(data, target, method, do)
+        variable = self.variables[target]
+        if not variable.is_discrete:
+            return frame["mean"].rename(target)
+        share = frame.to_numpy()
+        best = np.nan_to_num(share).argmax(axis=1)
+        best[np.isnan(share).all(axis=1)] = MISSING
+        return value_column(variable, best, frame.index)
+
+    def impute(
+        self,
+        data: Any,
+        rng: Generator | int | None = None,
+        do: Mapping[str, Any] | None = None,
+    ) -> pd.DataFrame:
+        """Return the table with its gaps filled by the most probable joint states.
+
+        Parameters
+        ----------
+        rng
+            If given, gaps are filled by a joint draw instead, as multiple imputation needs.
+            Gaps of real variables are filled by draws only, or by their mean.
+        do
+            Interventions: variables set to a state from outside in every row.
+
+        Returns
+        -------
+        pandas.DataFrame
+            What is known stays as it is; likelihoods and sets of states are gaps. Rows whose
+            findings are impossible keep their gaps and are listed in
+            ``attrs["impossible_rows"]``.
+        """
+        table = _table(data)
+        findings, answers = self._findings_and_engine(table, do)
+        names = list(table.columns)
+        filled, total = (
+            self._likeliest(answers, findings, names)
+            if rng is None
+            else _drawn(answers, findings, np.random.default_rng(rng))
+        )
+        is_empty = ~np.isfinite(total)
+        columns = {
+            name: _with_gaps_filled(findings, name, filled[name], is_empty) for name in names
+        }
+        frame = value_columns(self.variables, columns, findings.index)
+        frame.attrs = row_attrs(is_empty, total)
+        return frame
+
     def plan(self, observed: Names = (), targets: Names | None = None) -> PlanReport:
         """Return what the exact marginals of all other variables cost, given some.
 
@@ -583,6 +407,29 @@ class Network(TableVerbs):
         names = [v.name for v in variables_named(self.variables, every)]
         known = [v.name for v in variables_named(self.variables, observed)] if observed else []
         return self.answers().report(names, known)
+
+    def _findings_and_engine(
+        self, given: Given, do: Mapping[str, Any] | None
+    ) -> tuple[Findings[str], NetworkEngine]:
+        """Return what is known and set, and the engines of the network without their causes."""
+        findings = read_findings(self.variables, given)
+        forced = as_mapping(do)
+        if not forced:
+            return findings, self.answers()
+        settings = read_findings(self.variables, forced)
+        return with_settings(findings, settings), self.answers(tuple(sorted(settings.names)))
+
+    def _likeliest(
+        self, answers: NetworkEngine, findings: Findings[str], names: Sequence[str]
+    ) -> tuple[dict[str, Any], Array]:
+        """Return the most probable states jointly, and the means of real columns."""
+        every = [n for n, v in self.variables.items() if v.is_discrete]
+        states, total, _ = answers.best(findings, every, "auto")
+        real = [n for n in names if not self.variables[n].is_discrete]
+        if not real:
+            return dict(states), total
+        mean, _, _ = answers.marginals(findings, real, "auto")
+        return {**states, **{n: mean[n].total_mean() for n in real}}, total
 
     def _log_constant(self, answers: NetworkEngine, method: Method) -> float:
         """Return the log of the sum of the density over everything, NaN if not known.
@@ -622,6 +469,77 @@ class Network(TableVerbs):
                 "Leave them out, and query them given the states found."
             )
         return [variable.name for variable in asked]
+
+
+def asked_of(
+    answers: NetworkEngine,
+    findings: Findings[str],
+    variables: Sequence[Variable],
+    method: Method,
+) -> tuple[Any, Array, Account]:
+    """Return the joint distribution of the variables; one real variable has a marginal."""
+    names = [variable.name for variable in variables]
+    if len(names) > 1 or variables[0].is_discrete:
+        return answers.joint(findings, names, method)
+    found, total, account = answers.marginals(findings, names, method)
+    return found[names[0]], total, account
+
+
+def variables_named(variables: dict[str, Variable], targets: Names) -> list[Variable]:
+    """Return the variables asked about.
+
+    Raises
+    ------
+    ValueError
+        If none is named, or one twice.
+    UnknownVariable
+        If there is no such variable; the message names the nearest.
+    """
+    is_one = isinstance(targets, str) or not isinstance(targets, Iterable)
+    names: list[Any] = [targets] if is_one else list(targets)
+    if not names or len(set(names)) < len(names):
+        raise ValueError(
+            f"targets must be at least one variable, each once; found {quote(names)}. Name "
+            "what to ask about."
+        )
+    for name in names:
+        if name not in variables:
+            raise UnknownVariable(
+                f"what is named must be a variable of the network; found {name!r}."
+                f"{nearest(str(name), variables)}"
+            )
+    return [variables[name] for name in names]
+
+
+def _table(data: Any) -> pd.DataFrame:
+    if not is_frame(data):
+        raise ValueError(
+            "data must be a table with a column per variable and one row per case; found a "
+            f"{type(data).__name__}. Make it a DataFrame, or ask query about a dictionary."
+        )
+    return as_frame(data)
+
+
+def _drawn(
+    answers: NetworkEngine, findings: Findings[str], rng: Generator
+) -> tuple[dict[str, Any], Array]:
+    drawn, total = answers.draws(findings, 1, rng)
+    return {name: column[:, 0] for name, column in drawn.items()}, total
+
+
+def _with_gaps_filled(findings: Findings[str], name: str, filled: Any, is_empty: Any) -> Any:
+    """Return a column with what is known, and what was found where nothing is."""
+    if name not in findings.values:
+        known = findings.codes[name] if name in findings.codes else _certain(findings, name)
+        return np.where((known == MISSING) & ~is_empty, filled, known)
+    values = findings.values[name]
+    return np.where(np.isnan(values) & ~is_empty, filled, values)
+
+
+def _certain(findings: Findings[str], name: str) -> NDArray[np.intp]:
+    """Return the states of a variable where its likelihood leaves only one, else missing."""
+    possible = findings.likelihood[name] > 0
+    return np.where(possible.sum(axis=0) == 1, possible.argmax(axis=0), MISSING)
 
 
 def _refuse_impossible(

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from threading import Lock
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.random import Generator
@@ -145,8 +145,7 @@ MOST_OF = 0.75
 """Share of the variables of a problem from which its own order of elimination helps."""
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(NamedTuple):
     """What is asked of a problem once some variables are known.
 
     Attributes
@@ -543,13 +542,13 @@ class TablePlan:
         else:
             self._run_plain(rows)
             rows.log_total[:] += self.log_fixed_total
-        again = rows.is_wide | _too_low(logs)
-        if again.any():
+        again = rows.is_wide if logs is None else rows.is_wide | _too_low(logs)
+        if np.count_nonzero(again):
             arena = self._arena()
             for row in np.flatnonzero(again).tolist():
                 self._run_log(rows, row, arena, logs)
         impossible = rows.log_total == -np.inf
-        if impossible.any():
+        if np.count_nonzero(impossible):
             rows.columns[impossible] = np.nan
         return TableAnswer(rows.columns, rows.log_total)
 
@@ -568,7 +567,7 @@ class TablePlan:
         """
         (rows, logs), arena = self._rows(codes, likelihood, is_log), self._arena()
         found = self._known_states(rows, rng, n_draws)
-        rows.is_wide[:] = self.is_wide | _too_low(logs)
+        rows.is_wide[:] = self.is_wide if logs is None else self.is_wide | _too_low(logs)
         n_steps = len(self._walk[0])
         step = max(1, CHANCES_AT_ONCE // max(1, n_draws * n_steps))
         for start in range(0, len(found), step):
@@ -621,7 +620,8 @@ class TablePlan:
         n = given.shape[1]
         logs = likelihood if is_log else None
         plain = likelihood if logs is None else np.exp(logs)
-        weight = np.ones((1, n)) if plain is None else np.ascontiguousarray(plain)
+        # Without likelihoods no operation reads their row.
+        weight = np.zeros((1, n)) if plain is None else np.ascontiguousarray(plain)
         columns = np.empty((n, self.program.n_outputs))
         return Rows(given, weight, columns, np.zeros(n), np.zeros(n, dtype=bool)), logs
 
@@ -686,10 +686,8 @@ def _run_fixed(program: Program, fixed: Array, is_log: bool) -> tuple[float, boo
     return float(rows.log_total[0]), bool(rows.is_wide[0])
 
 
-def _too_low(logs: Array | None) -> NDArray[np.bool_]:
+def _too_low(logs: Array) -> NDArray[np.bool_]:
     """Return which rows have a likelihood that is not zero but lower than plain sums keep."""
-    if logs is None:
-        return np.zeros(1, dtype=bool)
     return np.asarray(np.any((logs > -np.inf) & (logs < np.log(FLOOR)), axis=0))
 
 

@@ -93,6 +93,13 @@ class NetworkEngine(Protocol):
         """Return random states or values given each row, (n_rows, n_draws) by name."""
         ...
 
+    def repeated(self, name: str, states: Mapping[str, int]) -> Array | None:
+        """Return the exact distribution of one variable given states, if its plan is kept.
+
+        None if there is no such plan, or what is given is impossible.
+        """
+        ...
+
     def conflict(self, findings: Findings[str]) -> list[str]:
         """Return the names of a smallest part of one row of findings that is impossible."""
         ...
@@ -160,6 +167,11 @@ class DiscreteEngine:
         """Return random states given each row, (n_rows, n_draws) by name, and log totals."""
         states, total = self.auto.exact.draws(findings.numbered(self.numbers), n_draws, rng)
         return {name: states[:, :, number] for name, number in self.numbers.items()}, total
+
+    def repeated(self, name: str, states: Mapping[str, int]) -> Array | None:
+        """Return the distribution of one variable given states, if its plan is kept."""
+        known = {self.numbers[other]: state for other, state in states.items()}
+        return self.auto.exact.repeated(self.numbers[name], known)
 
     def conflict(self, findings: Findings[str]) -> list[str]:
         """Return the names of a smallest part of one row of findings that is impossible."""
@@ -416,6 +428,10 @@ class DrawEngine:
                     found[name][row] = column
         return found, self._proven_totals(findings, total, DrawAccount())
 
+    def repeated(self, name: str, states: Mapping[str, int]) -> Array | None:
+        """Return None: draws have no plan."""
+        return None
+
     def conflict(self, findings: Findings[str]) -> list[str]:
         """Refuse: that no draw agreed does not prove that none can."""
         raise ZeroWeights(self.rows.engine.n_draws)
@@ -548,6 +564,10 @@ class DirectedEngine:
         return self._exact_or_weighted(
             "auto", "marginals", lambda a: a.draws(findings, n_draws, rng)
         )
+
+    def repeated(self, name: str, states: Mapping[str, int]) -> Array | None:
+        """Return the exact distribution of one variable given states, if its plan is kept."""
+        return self.exact.repeated(name, states)
 
     def conflict(self, findings: Findings[str]) -> list[str]:
         """Return the names of a smallest part of one row of findings that is impossible."""

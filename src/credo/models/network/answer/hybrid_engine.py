@@ -180,6 +180,10 @@ class HybridEngine:
                 )
         return found, total
 
+    def repeated(self, name: str, states: Mapping[str, int]) -> Array | None:
+        """Return None: plans with real variables answer the long way."""
+        return None
+
     def conflict(self, findings: Findings[str]) -> list[str]:
         """Return the names of a smallest part of one row of findings that is impossible."""
         everything = sorted(findings.names)

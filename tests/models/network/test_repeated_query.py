@@ -1,4 +1,5 @@
-import gc
+"""Questions whose plan is kept: the short way gives what the long way gives, to the bit."""
+
 import pickle
 
 import numpy as np
@@ -8,6 +9,10 @@ from pandas.testing import assert_series_equal
 from credo.data.sets.example_network import load_example_network
 from credo.graphs.variable import UnknownState
 from credo.inference.engine.error import ImpossibleFindings
+
+
+def plans(net):
+    return net.answers().exact.auto.exact.plans
 
 
 def asked_twice(net, target, given):
@@ -23,7 +28,21 @@ def test_questions_asked_again_about_other_states_are_answered_as_by_a_new_netwo
         given = {name: case[name] for name in names[1:]}
         expected = load_example_network("alarm").query(names[0], given)
         assert_series_equal(net.query(names[0], given), expected)
-    assert len(net._cached_queries) == 1
+    assert len([key for key in plans(net)._plans if key.kind == "joint"]) == 1
+
+
+@pytest.mark.parametrize("name", ["asia", "alarm"])
+def test_the_short_way_and_the_long_way_give_the_same_bits(name, monkeypatch):
+    net = load_example_network(name)
+    target, *known = list(net.variables)[:4]
+    given = {each: net.variables[each].labels[0] for each in known}
+    long = net.query(target, given)
+    taken = []
+    monkeypatch.setattr(type(net), "_findings_and_engine", lambda *_: taken.append("long"))
+    short = net.query(target, given)
+    assert not taken
+    assert_series_equal(short, long, check_exact=True)
+    assert short.attrs == long.attrs
 
 
 def test_the_order_of_findings_does_not_matter():
@@ -53,20 +72,25 @@ def test_what_the_short_way_cannot_tell_goes_the_long_way():
 def test_a_plan_that_was_dropped_for_memory_is_made_again():
     net = load_example_network("asia")
     expected = asked_twice(net, "lung", {"smoke": "yes"})
-    net.answers().exact.auto.exact.plans._plans.clear()
-    gc.collect()
-    (cached,) = net._cached_queries.values()
-    assert cached.plan() is None
+    plans(net)._plans.clear()
     assert_series_equal(net.query("lung", {"smoke": "yes"}), expected)
-    (cached,) = net._cached_queries.values()
-    assert cached.plan() is not None
+    assert len(plans(net)) == 1
 
 
-def test_cached_queries_stay_behind_when_a_network_travels_or_gets_other_limits():
+def test_no_plan_outlives_the_cache_of_plans():
+    """A question keeps no plan alive beside the one cache, which has a limit."""
+    net = load_example_network("alarm")
+    for target in list(net.variables)[:70]:
+        asked_twice(net, target, {})
+    assert len(plans(net)) <= plans(net).max_plans
+    assert not [name for name in vars(net) if "cache" in name or "quer" in name]
+
+
+def test_plans_stay_behind_when_a_network_travels_or_gets_other_limits():
     net = load_example_network("asia")
     asked_twice(net, "lung", {"smoke": "yes"})
     for other in (pickle.loads(pickle.dumps(net)), net.within(memory="1GB")):
-        assert not other._cached_queries
+        assert len(plans(other)) == 0
         assert_series_equal(
             asked_twice(other, "lung", {"smoke": "yes"}), net.query("lung", {"smoke": "yes"})
         )
