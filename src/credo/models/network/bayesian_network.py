@@ -11,6 +11,7 @@ import pandas as pd
 from credo.graphs.factor import Factor
 from credo.graphs.node.conditional import Conditional, DiscreteConditional
 from credo.graphs.node.conditional_spec import bind, states_of
+from credo.graphs.node.conditional_table import ConditionalTable
 from credo.graphs.structure.directed import DirectedGraph
 from credo.graphs.structure.joint_product import parameter_count
 from credo.graphs.structure.structure_text import parse_structure
@@ -123,8 +124,8 @@ class BayesianNetwork(Network):
     def _table_engine(self, nodes: Sequence[Conditional]) -> DiscreteEngine | None:
         """Return the engine on the tables of some nodes; None if something is not discrete."""
         # One node of each kind is looked at: to see that it has all that a table needs is slow.
-        discrete = {type(node): node for node in nodes}
-        if not all(isinstance(node, DiscreteConditional) for node in discrete.values()):
+        kinds = (ConditionalTable, DiscreteConditional)
+        if not all(isinstance(node, kinds) for node in {type(n): n for n in nodes}.values()):
             return None
         if not all(v.is_discrete for v in self.variables.values()):
             return None

@@ -304,22 +304,19 @@ def _outer(op: Sequence[int], index: NDArray[np.int32]) -> NDArray[np.int32]:
 
 def _contracted(op: Sequence[int], loop: Loop, arena: Array) -> Array:
     """Return the sums of products of two tables, or the largest of the products."""
-
-    def pairs(start: Column, n: Column) -> NDArray[np.int64]:
-        part = loop.index[op[start] : op[start] + 2 * op[n]]
-        return part.reshape(-1, 2).astype(np.int64)
-
-    x = arena if op[Column.X_MOVES] else loop.fixed
-    y = arena if op[Column.Y_MOVES] else loop.fixed
-    outer, inner = pairs(Column.OUTER, Column.N_OUTER), pairs(Column.INNER, Column.N_INNER)
-    places = (outer[:, None, :] + inner).reshape(-1, 2)
-    x_at, y_at = op[Column.X] + places[:, 0], op[Column.Y] + places[:, 1]
-    takes_max = op[Column.TAKES_MAX] == 1
-    total = np.full(len(places), -np.inf if takes_max else 0.0)
-    for x_step, y_step in pairs(Column.SUM, Column.N_SUM):
-        term = x[x_at + x_step] * y[y_at + y_step]
-        total = np.maximum(total, term) if takes_max else total + term
-    return total
+    index, n_outer, n_inner = loop.index, op[Column.N_OUTER], op[Column.N_INNER]
+    places = index[op[Column.INNER] : op[Column.INNER] + 2 * n_inner].reshape(-1, 2)
+    if n_outer > 1:
+        outer = index[op[Column.OUTER] : op[Column.OUTER] + 2 * n_outer].reshape(-1, 1, 2)
+        places = (outer + places).reshape(-1, 2)
+    terms = index[op[Column.SUM] : op[Column.SUM] + 2 * op[Column.N_SUM]].reshape(-1, 1, 2)
+    at = (terms + places) + np.array((op[Column.X], op[Column.Y]))
+    x = (arena if op[Column.X_MOVES] else loop.fixed)[at[..., 0]]
+    y = (arena if op[Column.Y_MOVES] else loop.fixed)[at[..., 1]]
+    if op[Column.TAKES_MAX] == 1:
+        return np.asarray((x * y).max(axis=0))
+    # Unlike a sum, this adds the terms one after the other, as the loop does.
+    return np.asarray(np.add.accumulate(x * y, axis=0)[-1])
 
 
 def _rescaled(op: Sequence[int], table: Array, rows: Rows, row: int) -> Array:
