@@ -470,11 +470,10 @@ class PackedGraph:
     ) -> PackedGraph:
         """Pack the neighbors of nodes 0, 1, ..., each a symmetric collection of nodes."""
         n = len(neighbors)
-        row = np.repeat(np.arange(n), [len(around) for around in neighbors])
-        column = np.array([v for around in neighbors for v in around], dtype=np.int64)
-        words = np.zeros((n, (n + 63) // 64), dtype=np.uint64)
-        bits = np.left_shift(np.uint64(1), (column & 63).astype(np.uint64))
-        np.bitwise_or.at(words, (row, column >> 6), bits)
+        n_words = (n + 63) // 64
+        rows = [sum([1 << v for v in set(around)]) for around in neighbors]
+        packed = b"".join([row.to_bytes(8 * n_words, "little") for row in rows])
+        words = np.frombuffer(packed, dtype="<u8").astype(np.uint64).reshape(n, n_words)
         states = np.asarray(n_states, dtype=np.float64)
         weight = np.stack([np.ones(n), states])
         missing = np.stack([_loops().missing_pairs(words, each) for each in weight])
