@@ -11,6 +11,7 @@ script = runpy.run_path(str(ROOT / "docs" / "count_house.py"))
 MOST_FRAGMENTS = 0.15
 MOST_FILES = {"_query": 20, "_classification": 15}
 MOST_FILES_OF_COMMAND = 30
+A_FILE = {"_query": "inference/engine/network.py", "_classification": "numerics/array.py"}
 
 
 def test_an_import_through_a_stub_counts_for_the_module_behind_it():
@@ -32,7 +33,7 @@ def test_few_modules_are_fragments_of_their_only_importer():
 @pytest.mark.parametrize("flow", MOST_FILES)
 def test_one_call_is_followed_through_few_files(flow):
     found = script["files_opened"](script[flow]())
-    assert "numerics/array.py" in found
+    assert A_FILE[flow] in found
     assert len(found) <= MOST_FILES[flow]
 
 

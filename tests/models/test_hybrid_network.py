@@ -10,11 +10,11 @@ from scipy import stats
 
 from credo.distributions import Distribution, Mixture, Normal
 from credo.graphs import ConditionalLinearGaussian, LinearGaussian, Probit
-from credo.inference.discrete.findings import Findings
 from credo.inference.engine.error import AnswerTooLarge, ImpossibleFindings
+from credo.inference.engine.findings import Findings
 from credo.inference.hybrid.gaussian_network import GaussianNetwork
+from credo.inference.hybrid.hybrid_engine import FEW_NODES
 from credo.inference.hybrid.strong_inference import HybridInference
-from credo.models.network.answer.hybrid_engine import FEW_NODES
 from credo.models.network.bayesian_network import BayesianNetwork
 
 

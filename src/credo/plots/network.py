@@ -29,7 +29,7 @@ from credo.distributions.univariate import Univariate
 from credo.graphs.structure.adjacency import Edge
 from credo.graphs.structure.directed import DirectedGraph
 from credo.graphs.variable import Variable
-from credo.inference.discrete.findings import Findings
+from credo.inference.engine.findings import Findings
 from credo.models.network.bayesian_network import BayesianNetwork
 from credo.models.network.factor_graph import FactorGraph
 from credo.models.network.markov_random_field import MarkovRandomField

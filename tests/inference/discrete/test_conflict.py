@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from credo.inference.discrete.conflict import conflict, smallest_conflict
 from credo.inference.discrete.exact_inference import TableInference
 from credo.inference.discrete.factor_problem import FactorProblem, Table, table_of
-from credo.inference.discrete.findings import Findings
+from credo.inference.engine.findings import Findings
 
 
 def forbid(*groups):

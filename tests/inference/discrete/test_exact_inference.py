@@ -12,8 +12,8 @@ from credo.inference.discrete.exact_inference import (
     slice_variables,
 )
 from credo.inference.discrete.factor_problem import FactorProblem, table_of
-from credo.inference.discrete.findings import Findings
 from credo.inference.engine.error import InferenceTooLarge
+from credo.inference.engine.findings import Findings
 from naive import joint_of
 
 

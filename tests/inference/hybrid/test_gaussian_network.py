@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from credo.graphs import ConditionalTable, LinearGaussian, Variable
-from credo.inference.discrete.findings import Findings
+from credo.inference.engine.findings import Findings
 from credo.inference.hybrid.gaussian_network import GaussianNetwork, is_linear_gaussian
 from credo.inference.hybrid.strong_inference import HybridInference
 from credo.numerics.linear.linear_algebra import NotPositiveDefinite

@@ -23,8 +23,8 @@ from credo.graphs import (
 )
 from credo.graphs.node.linear_gaussian import GaussianNode
 from credo.inference.discrete.exact_inference import TableInference
-from credo.inference.discrete.findings import MISSING, Findings
 from credo.inference.engine.error import InferenceTooLarge
+from credo.inference.engine.findings import MISSING, Findings
 from credo.inference.hybrid.strong_inference import HybridInference, is_conditional_gaussian
 
 TUNED, POWER, SPEED = Variable("te", (False, True)), Variable("TP"), Variable("SC")

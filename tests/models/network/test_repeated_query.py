@@ -12,7 +12,7 @@ from credo.inference.engine.error import ImpossibleFindings
 
 
 def plans(net):
-    return net.answers().exact.auto.exact.plans
+    return net.answers().exact.tables.plans
 
 
 def asked_twice(net, target, given):

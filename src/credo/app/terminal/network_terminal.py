@@ -15,9 +15,9 @@ from credo.graphs.factor import Factor
 from credo.graphs.node.conditional_table import ConditionalTable
 from credo.graphs.structure.adjacency import connected_parts
 from credo.graphs.structure.directed import DirectedGraph
+from credo.inference.engine.network import PlanReport
 from credo.models.network.bayesian_network import BayesianNetwork
 from credo.models.network.markov_random_field import MarkovRandomField
-from credo.models.network.value.network_answer import PlanReport
 from credo.numerics.memory import bytes_text
 from credo.plots.style import percent, shortened
 from credo.study.counting import count

@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from credo.inference.discrete.exact_inference import TableInference
-from credo.inference.discrete.findings import Findings
+from credo.inference.engine.findings import Findings
 from credo.numerics.array import Array
 
 __all__ = ["conflict", "smallest_conflict"]

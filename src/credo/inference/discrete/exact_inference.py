@@ -27,8 +27,8 @@ from credo.inference.discrete.exact.plan import (
     outline,
 )
 from credo.inference.discrete.factor_problem import FactorProblem
-from credo.inference.discrete.findings import MISSING, Findings, FindingsGroup
 from credo.inference.engine.error import InferenceTooLarge, require_memory
+from credo.inference.engine.findings import MISSING, Findings, FindingsGroup
 from credo.numerics.array import Array
 from credo.numerics.memory import USUAL_BYTES, spare_bytes
 

@@ -2,13 +2,15 @@
 
 An engine that can be asked for by name says so in its class: ``name``; ``answers``, the
 questions it can be asked ("marginals", "total" for the log partition, "bound" for a lower
-bound on it, "mode"); and, if it is not for a product of tables, ``problem``, the kind it
-solves. Its ``examples()`` are values with usual settings, and a name stands for the first of
-them that answers the question. The stub of `credo.inference` lists the engines there are.
+bound on it, "mode"); if it is not for a product of tables, ``problem``, the kind it solves;
+and ``other_names`` by which it may be asked for as well. Its ``examples()`` are values with
+usual settings, and a name stands for the first of them that answers the question. The stub of
+`credo.inference` lists the engines there are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -19,12 +21,14 @@ from credo.numerics.quotation import quote
 from credo.numerics.warning import warn_user
 
 __all__ = [
+    "QUESTIONS",
     "ApproximationWarning",
     "Method",
     "engine_for",
     "engine_of",
     "methods",
     "named_engines",
+    "problem_of",
     "tells_total",
     "title_of",
     "warn_approximate",
@@ -88,20 +92,9 @@ def engine_of(method: Method, question: str) -> Any | None:
     TypeError
         If it is neither a name nor an engine.
     """
-    if not isinstance(method, str):
-        engine = _as_engine(method)
-        if not _answers(engine, question):
-            raise _silent(method, engine, question)
-        return engine
-    if method in FREE:
+    if isinstance(method, str) and method in FREE:
         return None
-    named = [engine for engine in named_engines() if engine.name == method]
-    if not named:
-        raise _unknown(method, methods(question))
-    answering = [engine for engine in named if _answers(engine, question)]
-    if not answering:
-        raise _silent(method, named[0], question)
-    return answering[0]
+    return _candidates(method, question)[0]
 
 
 def tells_total(method: Method) -> bool:
@@ -119,22 +112,48 @@ def tells_total(method: Method) -> bool:
     return "total" in getattr(method, "answers", ("total",))
 
 
-def engine_for(method: Method, question: str, problem: type | None, of: str) -> Any | None:
+def engine_for(method: Method, question: str, problems: Sequence[type | None], of: str) -> Any:
     """Return the engine that a method stands for, which must solve a kind of problem.
 
     Parameters
     ----------
-    problem
-        The kind; None for a product of tables.
+    problems
+        The kinds, the best first; None for a product of tables. Of several engines of one name
+        that for the best kind is meant.
     of
-        What has such a problem, for the message.
+        What has such problems, for the message.
     """
-    engine = engine_of(method, question)
-    if engine is not None and getattr(engine, "problem", None) is not problem:
-        able = [e for e in named_engines() if getattr(e, "problem", None) is problem]
-        names = sorted({e.name for e in able if _answers(e, question)})
-        raise _unknown(method, (*FREE, *names), f" for {of}")
-    return engine
+    found = _candidates(method, question)
+    for problem in problems:
+        for engine in found:
+            if problem_of(engine) is problem:
+                return engine
+    able = [e for e in named_engines() if problem_of(e) in problems and _answers(e, question)]
+    raise _unknown(method, (*FREE, *sorted({e.name for e in able})), f" for {of}")
+
+
+def problem_of(engine: Any) -> type | None:
+    """Return the kind of problem that an engine solves; None for a product of tables."""
+    found: type | None = getattr(engine, "problem", None)
+    return found
+
+
+def _candidates(method: Method, question: str) -> list[Any]:
+    """Return the engines that a name or a value may stand for, which answer the question."""
+    if isinstance(method, str):
+        named = [engine for engine in named_engines() if method in _names(engine)]
+        if not named:
+            raise _unknown(method, methods(question))
+    else:
+        named = [_as_engine(method)]
+    answering = [engine for engine in named if _answers(engine, question)]
+    if not answering:
+        raise _silent(method, named[0], question)
+    return answering
+
+
+def _names(engine: Any) -> tuple[str, ...]:
+    return (engine.name, *getattr(engine, "other_names", ()))
 
 
 def title_of(engine: Any) -> str:

@@ -16,7 +16,7 @@ from credo.distributions.normal import LOG_ROOT_TWO_PI
 from credo.graphs.node.conditional import Conditional
 from credo.graphs.node.linear_gaussian import GaussianNode
 from credo.graphs.structure.directed import DirectedGraph
-from credo.inference.discrete.findings import Findings, check_known
+from credo.inference.engine.findings import Findings, check_known
 from credo.inference.hybrid.real_posterior import HybridPosterior, RealPosterior
 from credo.numerics.array import Array
 from credo.numerics.linear.linear_algebra import NotPositiveDefinite, symmetrize
@@ -91,7 +91,7 @@ class GaussianNetwork:
     Examples
     --------
     >>> from credo.graphs import LinearGaussian, Variable
-    >>> from credo.inference.discrete.findings import Findings
+    >>> from credo.inference.engine.findings import Findings
     >>> x, y = Variable("x"), Variable("y")
     >>> root = LinearGaussian(1.0, {}, 1.0).bind(x, ())
     >>> network = GaussianNetwork([root, LinearGaussian(0.0, {"x": 2.0}, 1.0).bind(y, [x])])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from credo.distributions.normal import LOG_ROOT_TWO_PI
 from credo.graphs.node.linear_gaussian import GaussianNode
 from credo.graphs.variable import Variable
-from credo.inference.discrete.findings import distinct_columns
+from credo.inference.engine.findings import distinct_columns
 from credo.inference.hybrid.row_factor import Codes, gathered, spread
 from credo.numerics.array import Array
 

@@ -28,8 +28,8 @@ from credo.graphs.node.linear_gaussian import GaussianNode
 from credo.graphs.node.threshold import ThresholdNode
 from credo.graphs.variable import Variable
 from credo.inference.discrete.exact.plan import PlanOutline
-from credo.inference.discrete.findings import Findings
 from credo.inference.engine.error import NoExactAnswer
+from credo.inference.engine.findings import Findings
 from credo.inference.hybrid.real_component import joined_moments, real_components
 from credo.inference.hybrid.real_posterior import HybridPosterior, RealPosterior
 from credo.inference.hybrid.structure import HybridStructure, Solved
@@ -281,7 +281,7 @@ class HybridInference:
     --------
     >>> from credo.graphs import ConditionalLinearGaussian, ConditionalTable
     >>> from credo.graphs import LinearGaussian, Variable
-    >>> from credo.inference.discrete.findings import Findings
+    >>> from credo.inference.engine.findings import Findings
     >>> kind, size = Variable("kind", ("small", "large")), Variable("size")
     >>> spec = ConditionalLinearGaussian(
     ...     {"small": LinearGaussian(1.0), "large": LinearGaussian(3.0)})

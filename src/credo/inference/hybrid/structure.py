@@ -26,8 +26,8 @@ from credo.graphs.variable import Variable
 from credo.inference.discrete.exact.plan import PlanCache, PlanOutline, Question
 from credo.inference.discrete.exact_inference import Plan, TableInference
 from credo.inference.discrete.factor_problem import FactorProblem, Table
-from credo.inference.discrete.findings import Findings, check_known
 from credo.inference.engine.error import InferenceTooLarge, require_memory
+from credo.inference.engine.findings import Findings, check_known
 from credo.inference.hybrid.real_component import (
     IntegratedComponent,
     RealComponent,

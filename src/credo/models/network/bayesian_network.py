@@ -17,14 +17,11 @@ from credo.graphs.structure.joint_product import parameter_count
 from credo.graphs.structure.structure_text import parse_structure
 from credo.graphs.variable import Variable, nearest
 from credo.inference.discrete.factor_problem import network_problem
+from credo.inference.discrete.table_engine import TableApproximation, TableEngine
 from credo.inference.engine.method import Method
-from credo.models.network.answer.engine import (
-    DirectedEngine,
-    DiscreteEngine,
-    DrawEngine,
-    NetworkEngine,
-)
-from credo.models.network.answer.hybrid_engine import HybridEngine
+from credo.inference.engine.network import Auto
+from credo.inference.hybrid.draw_engine import DrawEngine
+from credo.inference.hybrid.hybrid_engine import HybridEngine
 from credo.models.network.network import Network
 from credo.models.network.value.findings import as_mapping
 from credo.models.network.value.network_answer import shown_names
@@ -102,7 +99,7 @@ class BayesianNetwork(Network):
         self.variables = {name: variables[name] for name in self.graph.nodes}
         self.conditionals = {name: self.conditionals[name] for name in self.graph.nodes}
 
-    def answers(self, do: Sequence[str] = ()) -> NetworkEngine:
+    def answers(self, do: Sequence[str] = ()) -> Auto:
         """Return the engines of this network, those in ``do`` cut off from their causes."""
         cut = frozenset(do)
         known = self._engines.get(cut)
@@ -110,7 +107,7 @@ class BayesianNetwork(Network):
             known = self._engines.setdefault(cut, self._engine(cut))
         return known
 
-    def _engine(self, cut: frozenset[str]) -> NetworkEngine:
+    def _engine(self, cut: frozenset[str]) -> Auto:
         """Return exact answers by what the nodes allow, with weighted draws behind them."""
         if not self.conditionals:
             raise ValueError(
@@ -118,10 +115,15 @@ class BayesianNetwork(Network):
                 "only. Pass cpts."
             )
         nodes = [c for name, c in self.conditionals.items() if name not in cut]
-        exact = self._table_engine(nodes) or HybridEngine.of(self.variables, nodes, self.limits)
-        return DirectedEngine(exact, DrawEngine.of(self.conditionals, cut, exact))
+        tables = self._table_engine(nodes)
+        exact = tables or HybridEngine.of(self.variables, nodes, self.limits.memory)
+        draws = DrawEngine.of(self.conditionals, cut, exact)
+        if tables is None:
+            return Auto(exact, (draws,), "a network with real variables")
+        ways = (TableApproximation(tables, has_arrows=True), draws)
+        return Auto(exact, ways, "a Bayesian network")
 
-    def _table_engine(self, nodes: Sequence[Conditional]) -> DiscreteEngine | None:
+    def _table_engine(self, nodes: Sequence[Conditional]) -> TableEngine | None:
         """Return the engine on the tables of some nodes; None if something is not discrete."""
         # One node of each kind is looked at: to see that it has all that a table needs is slow.
         kinds = (ConditionalTable, DiscreteConditional)
@@ -133,16 +135,16 @@ class BayesianNetwork(Network):
         problem = network_problem(
             self.variables.values(), cast(Sequence[DiscreteConditional], nodes)
         )
-        return DiscreteEngine.of(numbers, problem, self.limits)
+        return TableEngine.of(numbers, problem, self.limits.memory, self.limits.seconds)
 
-    def _log_constant(self, answers: NetworkEngine, method: Method) -> float:
+    def _log_constant(self, answers: Auto, method: Method) -> float:
         return 0.0
 
     def _check_log_prob(self, method: Method) -> None:
         """Allow every method: the constant is one, so that a bound stays a bound."""
 
     @cached_property
-    def _engines(self) -> dict[frozenset[str], NetworkEngine]:
+    def _engines(self) -> dict[frozenset[str], Auto]:
         return {}
 
     @cached_property

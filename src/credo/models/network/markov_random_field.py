@@ -8,45 +8,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-import numpy as np
-from numpy.random import Generator
-from numpy.typing import NDArray
-
 from credo.graphs.factor import Factor
 from credo.graphs.structure.undirected import UndirectedGraph
 from credo.graphs.variable import Variable
-from credo.inference.discrete.approximate.gibbs import gibbs_draws_given
 from credo.inference.discrete.factor_problem import FactorProblem, Table
-from credo.inference.discrete.findings import MISSING, Findings
-from credo.inference.engine.error import InferenceTooLarge
-from credo.inference.engine.method import warn_approximate
-from credo.models.network.answer.engine import DiscreteEngine
+from credo.inference.discrete.table_engine import TableApproximation, TableEngine
+from credo.inference.engine.network import Auto
 from credo.models.network.network import Network
 from credo.models.network.value.network_answer import shown_names
-from credo.numerics.array import Array
 from credo.numerics.quotation import quote
 
 __all__ = [
-    "FieldAnswers",
     "MarkovRandomField",
 ]
-
-
-class FieldAnswers(DiscreteEngine):
-    """The questions of a network without arrows, which has no order to draw along."""
-
-    def draws(
-        self, findings: Findings[str], n_draws: int, rng: Generator
-    ) -> tuple[dict[str, NDArray[np.intp]], Array]:
-        """Return random states given each row, exact ones wherever they fit, else Gibbs."""
-        try:
-            return super().draws(findings, n_draws, rng)
-        except InferenceTooLarge:
-            warn_approximate("draws come from Gibbs chains, for exact ones do not fit")
-        problem = self.auto.exact.problem
-        states = gibbs_draws_given(problem, findings.numbered(self.numbers), n_draws, rng)
-        by_name = {name: states[:, :, number] for name, number in self.numbers.items()}
-        return by_name, np.where((states == MISSING).any(axis=(1, 2)), -np.inf, 0.0)
 
 
 class MarkovRandomField(Network):
@@ -89,16 +63,18 @@ class MarkovRandomField(Network):
             )
 
     @cached_property
-    def _answers(self) -> FieldAnswers:
+    def _answers(self) -> Auto:
         numbers = {name: i for i, name in enumerate(self.variables)}
         tables = [
             Table(tuple(numbers[n] for n in f.names), f.values, f.log_scale)
             for f in self.factors
         ]
         n_states = tuple(v.n_states for v in self.variables.values())
-        return FieldAnswers.of(numbers, FactorProblem(n_states, tuple(tables)), self.limits)
+        problem = FactorProblem(n_states, tuple(tables))
+        exact = TableEngine.of(numbers, problem, self.limits.memory, self.limits.seconds)
+        return Auto(exact, (TableApproximation(exact),), "tables without arrows")
 
-    def answers(self, do: Sequence[str] = ()) -> FieldAnswers:
+    def answers(self, do: Sequence[str] = ()) -> Auto:
         """Return the engines of this network; it has no causes to cut."""
         if do:
             raise ValueError(

@@ -18,15 +18,15 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from credo.graphs.variable import UnknownVariable, Variable, nearest
-from credo.inference.discrete.findings import MISSING, Findings
 from credo.inference.engine.engine import Account
 from credo.inference.engine.error import (
     ImpossibleFindings,
     InferenceTooLarge,
     NoExactAnswer,
 )
+from credo.inference.engine.findings import MISSING, Findings
 from credo.inference.engine.method import Method, engine_of, tells_total, written
-from credo.models.network.answer.engine import NetworkEngine
+from credo.inference.engine.network import Auto, PlanReport
 from credo.models.network.value.findings import (
     Given,
     as_frame,
@@ -39,7 +39,6 @@ from credo.models.network.value.limits import Limits
 from credo.models.network.value.network_answer import (
     Explanation,
     Marginals,
-    PlanReport,
     check_draws,
     labelled,
     labelled_answer,
@@ -77,7 +76,7 @@ class Network(ABC):
     variables: dict[str, Variable]
 
     @abstractmethod
-    def answers(self, do: Sequence[str] = ()) -> NetworkEngine:
+    def answers(self, do: Sequence[str] = ()) -> Auto:
         """Return the engines of this network, those in ``do`` cut off from their causes."""
 
     def within(self, memory: float | str | None = None, seconds: float | None = None) -> Self:
@@ -410,7 +409,7 @@ class Network(ABC):
 
     def _findings_and_engine(
         self, given: Given, do: Mapping[str, Any] | None
-    ) -> tuple[Findings[str], NetworkEngine]:
+    ) -> tuple[Findings[str], Auto]:
         """Return what is known and set, and the engines of the network without their causes."""
         findings = read_findings(self.variables, given)
         forced = as_mapping(do)
@@ -420,7 +419,7 @@ class Network(ABC):
         return with_settings(findings, settings), self.answers(tuple(sorted(settings.names)))
 
     def _likeliest(
-        self, answers: NetworkEngine, findings: Findings[str], names: Sequence[str]
+        self, answers: Auto, findings: Findings[str], names: Sequence[str]
     ) -> tuple[dict[str, Any], Array]:
         """Return the most probable states jointly, and the means of real columns."""
         every = [n for n, v in self.variables.items() if v.is_discrete]
@@ -431,7 +430,7 @@ class Network(ABC):
         mean, _, _ = answers.marginals(findings, real, "auto")
         return {**states, **{n: mean[n].total_mean() for n in real}}, total
 
-    def _log_constant(self, answers: NetworkEngine, method: Method) -> float:
+    def _log_constant(self, answers: Auto, method: Method) -> float:
         """Return the log of the sum of the density over everything, NaN if not known.
 
         Raises
@@ -472,7 +471,7 @@ class Network(ABC):
 
 
 def asked_of(
-    answers: NetworkEngine,
+    answers: Auto,
     findings: Findings[str],
     variables: Sequence[Variable],
     method: Method,
@@ -521,7 +520,7 @@ def _table(data: Any) -> pd.DataFrame:
 
 
 def _drawn(
-    answers: NetworkEngine, findings: Findings[str], rng: Generator
+    answers: Auto, findings: Findings[str], rng: Generator
 ) -> tuple[dict[str, Any], Array]:
     drawn, total = answers.draws(findings, 1, rng)
     return {name: column[:, 0] for name, column in drawn.items()}, total
@@ -545,7 +544,7 @@ def _certain(findings: Findings[str], name: str) -> NDArray[np.intp]:
 def _refuse_impossible(
     findings: Findings[str],
     total: Array,
-    answers: NetworkEngine,
+    answers: Auto,
     given: Given,
     do: Mapping[str, Any] | None = None,
 ) -> None:

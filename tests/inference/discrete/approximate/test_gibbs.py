@@ -14,8 +14,8 @@ from credo.inference.discrete.approximate.gibbs import (
     gibbs_draws_given,
 )
 from credo.inference.discrete.factor_problem import FactorProblem, table_of
-from credo.inference.discrete.findings import Findings
 from credo.inference.engine.engine import ConvergenceWarning, StandardError, run
+from credo.inference.engine.findings import Findings
 from naive import roof_problem
 
 

@@ -23,8 +23,8 @@ from credo.inference.discrete.exact.plan import (
 )
 from credo.inference.discrete.exact_inference import TableInference, slice_variables
 from credo.inference.discrete.factor_problem import FactorProblem, Table, table_of
-from credo.inference.discrete.findings import Findings
 from credo.inference.engine.error import InferenceTooLarge
+from credo.inference.engine.findings import Findings
 from credo.inference.hybrid.structure import HybridStructure, RowProblem
 from naive import joint_of
 

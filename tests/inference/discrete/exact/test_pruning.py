@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from credo.inference.discrete.exact.plan import connected_to, without_barren
 from credo.inference.discrete.exact_inference import TableInference
 from credo.inference.discrete.factor_problem import FactorProblem, Table, table_of
-from credo.inference.discrete.findings import Findings
+from credo.inference.engine.findings import Findings
 
 
 def random_network(rng, n=7, zeros=0.0):

@@ -18,12 +18,12 @@ from credo.graphs import (
     UnknownVariable,
     Variable,
 )
-from credo.inference.discrete.findings import Findings
 from credo.inference.discrete.textbook.strong_elimination import (
     eliminate_strongly,
     hybrid_factors,
 )
 from credo.inference.engine.error import ImpossibleFindings
+from credo.inference.engine.findings import Findings
 from credo.inference.hybrid.gaussian_network import GaussianNetwork
 from credo.inference.hybrid.strong_inference import HybridInference
 

@@ -6,7 +6,7 @@ import tracemalloc
 import pytest
 
 from credo.graphs import Factor, Variable
-from credo.inference.discrete.auto import joint_bytes
+from credo.inference.discrete.table_engine import joint_bytes
 from credo.inference.engine.error import AnswerTooLarge
 from credo.models import MarkovRandomField
 from credo.models.network.value.limits import Limits

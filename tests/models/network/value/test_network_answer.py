@@ -4,8 +4,9 @@ import pytest
 
 from credo.graphs import LinearGaussian
 from credo.inference import methods
+from credo.inference.engine.network import PlanReport
 from credo.models import BayesianNetwork
-from credo.models.network.value.network_answer import PlanReport, shown_names
+from credo.models.network.value.network_answer import shown_names
 
 NET = BayesianNetwork(
     "a -> b -> x",

@@ -27,12 +27,12 @@ from scipy.sparse import csgraph
 
 from credo.inference.discrete.approximate.flat_problem import FlatProblem, NoPossibleState
 from credo.inference.discrete.factor_problem import FactorProblem, TableMarginals
-from credo.inference.discrete.findings import MISSING, Findings
 from credo.inference.discrete.loops.flat_tables import FlatTables, log_densities
 from credo.inference.discrete.loops.messages import beliefs
 from credo.inference.discrete.loops.states import conditional_probability, gibbs_sweeps
 from credo.inference.engine.block_means import BlockMeans
 from credo.inference.engine.engine import Account, Inference, StandardError, Step
+from credo.inference.engine.findings import MISSING, Findings
 from credo.numerics.array import Array
 from credo.numerics.form import Form
 from credo.numerics.warning import warn_user

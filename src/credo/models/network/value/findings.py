@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from credo.graphs.variable import UnknownState, UnknownVariable, Variable, nearest
-from credo.inference.discrete.findings import MISSING, Findings
+from credo.inference.engine.findings import MISSING, Findings
 from credo.numerics.array import Array, as_float
 from credo.numerics.quotation import quote
 

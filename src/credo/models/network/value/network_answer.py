@@ -6,11 +6,11 @@ carry the account that every answer has.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from numbers import Integral
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -22,22 +22,18 @@ from credo.distributions.empirical import Empirical
 from credo.distributions.mixture import Mixture
 from credo.distributions.normal import Normal
 from credo.graphs.variable import Variable, object_array
-from credo.inference.discrete.findings import Findings
 from credo.inference.engine.engine import Account
+from credo.inference.engine.findings import Findings
+from credo.inference.hybrid.real_rows import JointRows, RealMarginal
 from credo.numerics.array import Array
-from credo.numerics.memory import bytes_text
 
 __all__ = [
     "DrawnDistribution",
-    "DrawnRows",
     "ExactMixture",
     "ExactNormal",
     "Explanation",
     "JointAnswer",
-    "JointRows",
     "Marginals",
-    "PlanReport",
-    "RealMarginal",
     "check_draws",
     "joint_axis",
     "labelled",
@@ -106,58 +102,6 @@ class Explanation(dict[str, Any]):
         super().__init__(states)
         self.log_prob = log_prob
         self.account = account
-
-
-class RealMarginal(Protocol):
-    """Posterior of a real variable in each row of findings."""
-
-    def total_mean(self) -> Array:
-        """Return the mean, shape (n_rows,)."""
-        ...
-
-    def total_variance(self) -> Array:
-        """Return the variance, shape (n_rows,)."""
-        ...
-
-    def mixture(self, row: int | None = None) -> Distribution:
-        """Return the distribution of one row."""
-        ...
-
-
-@dataclass(frozen=True)
-class PlanReport:
-    """What an answer costs, stated before anything is allocated.
-
-    Attributes
-    ----------
-    width
-        Variables of the largest table, less one.
-    cells
-        Multiplications for one row of findings.
-    bytes
-        Memory for one row of findings.
-    seconds
-        Rough time for one row of findings on one core.
-    fits
-        Whether it fits the memory that plans may take.
-    is_exact
-        False of weighted draws, where nothing else can answer.
-    """
-
-    width: int
-    cells: int
-    bytes: int
-    seconds: float
-    fits: bool
-    is_exact: bool = True
-
-    def __str__(self) -> str:
-        fit = "fits" if self.fits else "does not fit"
-        how = "" if self.is_exact else "weighted draws: "
-        return (
-            f"{how}width {self.width}, {self.cells:,} cells, {bytes_text(self.bytes)} and "
-            f"about {self.seconds:.2g} s for one row; {fit} the memory allowed"
-        )
 
 
 def shown_names(names: Collection[str]) -> str:
@@ -380,29 +324,6 @@ def _labelled_real(
     return frame
 
 
-Draw = Callable[[int, Generator], dict[str, NDArray[Any]]]
-
-
-@dataclass(frozen=True, eq=False)
-class JointRows:
-    """Joint posterior of discrete and real variables in each row, without labels.
-
-    Attributes
-    ----------
-    table
-        Probability of the states of the discrete ones, shape (n_rows, *n_states).
-    mean, covariance
-        Of the ``d`` real ones, shapes (n_rows, d) and (n_rows, d, d).
-    draw
-        Returns draws of all variables by name, each of shape (n_rows, n).
-    """
-
-    table: Array
-    mean: Array
-    covariance: Array
-    draw: Draw
-
-
 @dataclass(frozen=True, eq=False)
 class JointAnswer:
     """What is known of several variables together, some of them real.
@@ -502,32 +423,3 @@ class DrawnDistribution(Empirical):
     def __init__(self, draws: ArrayLike, weights: ArrayLike, account: Account) -> None:
         super().__init__(draws, weights)
         object.__setattr__(self, "account", account)
-
-
-@dataclass(frozen=True, eq=False)
-class DrawnRows:
-    """Posterior of a real variable in each row, known through weighted draws.
-
-    Attributes
-    ----------
-    mean, variance
-        Shape (n_rows,); NaN in rows that no draw agrees with.
-    distribution
-        Returns the draws of one row; they are made again, not kept.
-    """
-
-    mean: Array
-    variance: Array
-    distribution: Callable[[int], Distribution]
-
-    def total_mean(self) -> Array:
-        """Return the mean, shape (n_rows,)."""
-        return self.mean
-
-    def total_variance(self) -> Array:
-        """Return the variance, shape (n_rows,)."""
-        return self.variance
-
-    def mixture(self, row: int | None = None) -> Distribution:
-        """Return the draws of one row, the first by default."""
-        return self.distribution(row or 0)

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from credo.inference.discrete.findings import FEW_PATTERNS, MISSING, WORTH_A_PLAN, Findings
+from credo.inference.engine.findings import FEW_PATTERNS, MISSING, WORTH_A_PLAN, Findings
 
 N_STATES = (2, 3, 4, 2)
 

@@ -1,18 +1,17 @@
-"""Answers about a discrete network by the best method that fits: exact first, then approximate.
+"""Engines of discrete networks: exact answers from plans, and approximate ones row by row.
 
-An answer carries an account of how it was found. What is asked by name is done by name;
-"auto" is exact wherever a plan fits, whole or in pieces, and says so where it does not: there
-that approximate engine answers whose error is best known.
+An answer carries an account of how it was found. Where no engine was asked for, that one is
+taken whose error is best known.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -21,17 +20,19 @@ from numpy.typing import NDArray
 from credo.inference.discrete.approximate.belief_propagation import LoopyBeliefPropagation
 from credo.inference.discrete.approximate.conditional_modes import IteratedConditionalModes
 from credo.inference.discrete.approximate.flat_problem import NoPossibleState
-from credo.inference.discrete.approximate.gibbs import TableGibbs
+from credo.inference.discrete.approximate.gibbs import TableGibbs, gibbs_draws_given
 from credo.inference.discrete.approximate.graph_cut import GraphCut
 from credo.inference.discrete.approximate.importance import TableImportance
-from credo.inference.discrete.exact_inference import ExactMarginals, TableInference
+from credo.inference.discrete.conflict import conflict
+from credo.inference.discrete.exact.plan import Question
+from credo.inference.discrete.exact_inference import MAX_SECONDS, TableInference
 from credo.inference.discrete.factor_problem import (
     Assignment,
     FactorProblem,
     TableMarginals,
 )
-from credo.inference.discrete.findings import MISSING, Findings
 from credo.inference.engine.engine import (
+    EXACT,
     Account,
     ConvergenceWarning,
     Inference,
@@ -41,23 +42,25 @@ from credo.inference.engine.engine import (
 from credo.inference.engine.error import (
     AnswerTooLarge,
     InferenceTooLarge,
+    NoExactAnswer,
     NotSubmodular,
     require_memory,
 )
+from credo.inference.engine.findings import MISSING, Findings
 from credo.inference.engine.method import (
+    QUESTIONS,
     ApproximationWarning,
-    Method,
-    engine_for,
     title_of,
-    warn_approximate,
 )
+from credo.inference.engine.network import PlanReport
 from credo.inference.engine.weighted_draws import ZeroWeights
 from credo.numerics.array import Array
 from credo.numerics.warning import warn_user
 
 __all__ = [
     "PROVEN_IMPOSSIBLE",
-    "AutoInference",
+    "TableApproximation",
+    "TableEngine",
     "approximate",
     "approximate_mode",
     "approximate_total",
@@ -88,128 +91,242 @@ TOTAL_KINDS = {"bound": "lower bound", "importance": "standard error", "exact": 
 
 
 @dataclass(frozen=True, eq=False)
-class AutoInference:
-    """Questions about one problem, with the method chosen by name or by what fits.
+class TableEngine:
+    """Exact answers about named variables of a problem, from its plans.
+
+    Attributes
+    ----------
+    numbers
+        Number of each named variable in the problem; auxiliary ones have no name.
+    tables
+        Exact inference about numbered variables.
+    """
+
+    numbers: Mapping[str, int]
+    tables: TableInference
+
+    @classmethod
+    def of(
+        cls,
+        numbers: Mapping[str, int],
+        problem: FactorProblem,
+        memory: float | None = None,
+        seconds: float = MAX_SECONDS,
+    ) -> Self:
+        """Return the answers about a problem, with no plan compiled yet."""
+        return cls(dict(numbers), TableInference(problem, memory, seconds))
+
+    def marginals(
+        self, findings: Findings[str], names: Sequence[str]
+    ) -> tuple[dict[str, Array], Array, Account]:
+        """Return marginals by name, (n_rows, n_states) each, and log totals."""
+        targets = [self.numbers[name] for name in names]
+        found = self.tables.marginals(findings.numbered(self.numbers), targets)
+        by_name = {name: found.probability[self.numbers[name]] for name in names}
+        return by_name, found.log_total, EXACT
+
+    def joint(
+        self, findings: Findings[str], names: Sequence[str]
+    ) -> tuple[Array, Array, Account]:
+        """Return the joint tables of some variables, (n_rows, *n_states)."""
+        targets = [self.numbers[name] for name in names]
+        shape = tuple(self.tables.problem.n_states[i] for i in targets)
+        require_joint(shape, findings.n_rows, self.tables.limit)
+        return (*self.tables.joint(findings.numbered(self.numbers), targets), EXACT)
+
+    def total(self, findings: Findings[str]) -> tuple[Array, Account]:
+        """Return the log of the sum over all that is unknown, row by row."""
+        return self.tables.total(findings.numbered(self.numbers)), EXACT
+
+    def best(
+        self, findings: Findings[str], names: Sequence[str]
+    ) -> tuple[dict[str, NDArray[np.intp]], Array, Account]:
+        """Return the most probable states of some variables jointly, and their log total."""
+        targets = [self.numbers[name] for name in names]
+        states, total = self.tables.best(findings.numbered(self.numbers), targets)
+        return {name: states[:, self.numbers[name]] for name in names}, total, EXACT
+
+    def draws(
+        self, findings: Findings[str], n_draws: int, rng: Generator
+    ) -> tuple[dict[str, NDArray[np.intp]], Array]:
+        """Return random states given each row, (n_rows, n_draws) by name, and log totals."""
+        states, total = self.tables.draws(findings.numbered(self.numbers), n_draws, rng)
+        return {name: states[:, :, number] for name, number in self.numbers.items()}, total
+
+    def repeated(self, name: str, states: Mapping[str, int]) -> Array | None:
+        """Return the distribution of one variable given states, if its plan is kept."""
+        known = {self.numbers[other]: state for other, state in states.items()}
+        return self.tables.repeated(self.numbers[name], known)
+
+    def conflict(self, findings: Findings[str]) -> list[str]:
+        """Return the names of a smallest part of one row of findings that is impossible."""
+        found = conflict(self.tables, findings.numbered(self.numbers))
+        return [name for name, number in self.numbers.items() if number in found]
+
+    def report(self, names: Sequence[str], observed: Sequence[str]) -> PlanReport:
+        """Return what exact marginals of some variables would cost given others."""
+        known = tuple(sorted(self.numbers[name] for name in observed))
+        targets = tuple(i for i in (self.numbers[n] for n in names) if i not in known)
+        made = self.tables.outline(Question("marginals", targets, known))
+        fits = made.bytes <= self.tables.limit
+        return PlanReport(made.width, made.cells, made.bytes, made.seconds, fits)
+
+
+@dataclass(frozen=True, eq=False)
+class TableApproximation:
+    """Approximate answers about named variables of a problem, row by row.
 
     Rows that are impossible are NaN, or have state -1, and their log total is minus infinity;
-    every method shows that in its own way, and none takes it for granted.
+    every engine shows that in its own way, and none takes it for granted.
 
     Attributes
     ----------
     exact
-        Exact inference.
-    auxiliary
-        Variables that compact tables brought along and no question names.
+        Exact answers to the same questions; what fits of them is used.
+    has_arrows
+        Whether draws are better made along the arrows of a network than by Gibbs chains.
+    engine
+        The engine that was asked for; None for the one whose error is best known.
+    error
+        Why there is no exact answer, if that was sought.
     """
 
-    exact: TableInference
-    auxiliary: frozenset[int] = frozenset()
+    exact: TableEngine
+    has_arrows: bool = False
+    engine: Any = None
+    error: InferenceTooLarge | NoExactAnswer | None = None
+
+    problem = None
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """What it answers where nothing is exact."""
+        return (*QUESTIONS,) if self.has_arrows else (*QUESTIONS, "draws")
+
+    def note(self, question: str) -> str:
+        """Return what to say where it answers in place of a plan that does not fit."""
+        is_draw = question == "draws"
+        return "draws come from Gibbs chains" if is_draw else "the answer is approximate"
+
+    def by(self, engine: Any) -> TableApproximation:
+        """Return the answers by an engine that was asked for."""
+        return replace(self, engine=engine)
+
+    def after(self, error: InferenceTooLarge | NoExactAnswer) -> TableApproximation:
+        """Return the answers where exact ones were refused."""
+        return replace(self, error=error)
 
     def marginals(
-        self, findings: Findings[int], targets: Sequence[int], method: Method = "auto"
-    ) -> tuple[ExactMarginals, Account]:
-        """Return the marginals of some variables in every row, and how they were found.
+        self, findings: Findings[str], names: Sequence[str]
+    ) -> tuple[dict[str, Array], Array, Account]:
+        """Return marginals by name, log totals and the account.
 
         The log total is NaN where Gibbs draws answered, which do not tell it.
         """
-        engine = _engine(method, "marginals")
-        known = self._exactly(lambda: self.exact.marginals(findings, targets), method)
-        if known is not None:
-            return known, Account()
-        rows = [self._approximate(row, engine) for row in _rows(findings)]
+        rows = [self._approximate(row) for row in self._rows(findings)]
         probability = {
-            i: np.array([self._marginal(found, i) for found in rows]).reshape(-1, self._n(i))
-            for i in targets
+            name: np.array([self._marginal(found, i) for found in rows]).reshape(-1, self._n(i))
+            for name, i in self._numbered(names)
         }
         total = np.array([found.log_evidence for found in rows])
-        return ExactMarginals(probability, total), _worst([found.account for found in rows])
+        return probability, total, _worst([found.account for found in rows])
 
     def joint(
-        self, findings: Findings[int], targets: Sequence[int], method: Method = "auto"
+        self, findings: Findings[str], names: Sequence[str]
     ) -> tuple[Array, Array, Account]:
         """Return the joint table of the targets, (n_rows, *n_states), log totals, the account.
 
         An approximate engine knows single variables only; its joint table is the product of
         the first target's marginal and the others' given each of its states.
         """
-        engine = _engine(method, "marginals")
+        targets = tuple(i for _, i in self._numbered(names))
         shape = tuple(self._n(i) for i in targets)
-        require_joint(shape, findings.n_rows, self.exact.limit)
-        known = self._exactly(lambda: self.exact.joint(findings, targets), method)
-        if known is not None:
-            return (*known, Account())
+        require_joint(shape, findings.n_rows, self.exact.tables.limit)
         if prod(shape[:-1]) > MOST_RUNS:
             raise ValueError(
                 f"the joint table of an approximate answer must take at most {MOST_RUNS} runs; "
                 f"found {prod(shape[:-1])} for targets with {shape} states. Ask for fewer "
                 "variables at once."
             )
-        rows = [self._chained(row, tuple(targets), engine) for row in _rows(findings)]
+        rows = [self._chained(row, targets) for row in self._rows(findings)]
         table = np.array([found for found, _, _ in rows]).reshape(findings.n_rows, *shape)
         total = np.array([log_total for _, log_total, _ in rows])
         return table, total, _worst([account for _, _, account in rows])
 
-    def total(self, findings: Findings[int], method: Method = "auto") -> tuple[Array, Account]:
+    def total(self, findings: Findings[str]) -> tuple[Array, Account]:
         """Return the log of the sum of the density over the unknown variables, row by row."""
-        engine = _engine(method, "total")
-        known = self._exactly(lambda: self.exact.total(findings), method)
-        if known is not None:
-            return known, Account()
-        problem = self.exact.problem
         rows = [
-            approximate_total(_clamped(problem, row), row.stream(), engine)
-            for row in _rows(findings)
+            approximate_total(_clamped(self._problem, row), row.stream(), self.engine)
+            for row in self._rows(findings)
         ]
         return np.array([total for total, _ in rows]), _worst([account for _, account in rows])
 
     def best(
-        self, findings: Findings[int], targets: Sequence[int], method: Method = "auto"
-    ) -> tuple[NDArray[np.intp], Array, Account]:
-        """Return the most probable states of the targets, (n_rows, n_variables).
-
-        Where no plan fits, a cut of a graph may still find them exactly.
+        self, findings: Findings[str], names: Sequence[str]
+    ) -> tuple[dict[str, NDArray[np.intp]], Array, Account]:
+        """Return probable states of all unknown variables; a cut of a graph may be exact.
 
         Raises
         ------
         InferenceTooLarge
             If no plan fits and variables are to be summed out, which only a plan can do.
         """
-        engine = _engine(method, "mode")
-        if engine is not None:
-            _check_whole(self._summed_out(findings, targets))
-            return self._modes(findings, engine)
-        try:
-            return (*self.exact.best(findings, targets), Account())
-        except InferenceTooLarge as error:
-            if method == "exact":
-                raise
-            if self._summed_out(findings, targets):
-                raise error.advising(
-                    "Ask for the states of all unknown variables together, which may be "
-                    'approximate, or allow more with net.within(memory="16GB").'
-                ) from error
-            found = self._modes(findings)
-            if not found[2].is_exact:
-                _warn(error)
-            return found
+        n_summed_out = self._summed_out(findings, names)
+        if n_summed_out and isinstance(self.error, InferenceTooLarge):
+            raise self.error.advising(
+                "Ask for the states of all unknown variables together, which may be "
+                'approximate, or allow more with net.within(memory="16GB").'
+            )
+        _check_whole(n_summed_out)
+        states, total, account = self._modes(findings.numbered(self.exact.numbers))
+        return {name: states[:, i] for name, i in self._numbered(names)}, total, account
 
-    def _modes(
-        self, findings: Findings[int], engine: Any | None = None
-    ) -> tuple[NDArray[np.intp], Array, Account]:
+    def draws(
+        self, findings: Findings[str], n_draws: int, rng: Generator
+    ) -> tuple[dict[str, NDArray[np.intp]], Array]:
+        """Return states of Gibbs chains given each row, and zeros where they are possible."""
+        numbers = self.exact.numbers
+        states = gibbs_draws_given(self._problem, findings.numbered(numbers), n_draws, rng)
+        by_name = {name: states[:, :, number] for name, number in numbers.items()}
+        return by_name, np.where((states == MISSING).any(axis=(1, 2)), -np.inf, 0.0)
+
+    def report(self, names: Sequence[str], observed: Sequence[str]) -> PlanReport:
+        """Return what exact marginals would cost: approximate ones are made in their place."""
+        return self.exact.report(names, observed)
+
+    @property
+    def _problem(self) -> FactorProblem:
+        return self.exact.tables.problem
+
+    @property
+    def _auxiliary(self) -> frozenset[int]:
+        """Variables that compact tables brought along and no question names."""
+        every = frozenset(range(len(self._problem.n_states)))
+        return every.difference(self.exact.numbers.values())
+
+    def _numbered(self, names: Sequence[str]) -> list[tuple[str, int]]:
+        return [(name, self.exact.numbers[name]) for name in names]
+
+    def _rows(self, findings: Findings[str]) -> list[Findings[int]]:
+        numbered = findings.numbered(self.exact.numbers)
+        return [numbered.row(i) for i in range(numbered.n_rows)]
+
+    def _modes(self, findings: Findings[int]) -> tuple[NDArray[np.intp], Array, Account]:
         """Return the states that engines without a plan find, row by row."""
-        shape = (findings.n_rows, len(self.exact.problem.n_states))
+        shape = (findings.n_rows, len(self._problem.n_states))
         states, accounts = np.full(shape, MISSING, dtype=np.intp), []
         log_density = np.full(findings.n_rows, -np.inf)
-        for at, row in enumerate(_rows(findings)):
-            problem = _clamped(self.exact.problem, row)
-            found, account = approximate_mode(problem, row.stream(), engine)
+        for at in range(findings.n_rows):
+            row = findings.row(at)
+            problem = _clamped(self._problem, row)
+            found, account = approximate_mode(problem, row.stream(), self.engine)
             accounts.append(account)
             if found is not None:
                 states[at] = found.states
                 known = _states_of(row)
                 states[at, list(known)] = list(known.values())
                 log_density[at] = found.log_density
-        if not self.auxiliary:
+        if not self._auxiliary:
             return states, log_density, _worst(accounts)
         return self._without_auxiliary(findings, states, log_density, _worst(accounts))
 
@@ -225,39 +342,24 @@ class AutoInference:
         Engines take auxiliary variables at their best, so that even a cut is not exact.
         """
         rough = Account(account.method, False, float("nan"), "unknown")
-        states[:, list(self.auxiliary)] = MISSING
-        named = [i for i in range(states.shape[1]) if i not in self.auxiliary]
-        codes = {i: states[:, i] for i in named}
+        states[:, list(self._auxiliary)] = MISSING
+        codes = {i: states[:, i] for i in self.exact.numbers.values()}
         with suppress(InferenceTooLarge):
-            known = self.exact.total(replace(findings, codes=codes))
+            known = self.exact.tables.total(replace(findings, codes=codes))
             log_density = np.where(np.isneginf(log_density), log_density, known)
         return states, log_density, rough
 
-    def _summed_out(self, findings: Findings[int], targets: Sequence[int]) -> int:
+    def _summed_out(self, findings: Findings[str], names: Sequence[str]) -> int:
         """Return how many variables are neither asked for nor given in some row."""
-        known = {i for i, codes in findings.codes.items() if np.all(codes != MISSING)}
-        named = set(range(len(self.exact.problem.n_states))) - self.auxiliary
-        return len(named - known - set(targets))
+        known = {name for name, codes in findings.codes.items() if np.all(codes != MISSING)}
+        return len(self.exact.numbers.keys() - known - set(names))
 
     def _n(self, variable: int) -> int:
-        return self.exact.problem.n_states[variable]
+        return self._problem.n_states[variable]
 
-    @staticmethod
-    def _exactly(answer: Callable[[], Any], method: Method) -> Any:
-        """Return the exact answer, or None if the method is another or it does not fit."""
-        if method != "auto" and method != "exact":
-            return None
-        try:
-            return answer()
-        except InferenceTooLarge as error:
-            if method == "exact":
-                raise
-            _warn(error)
-            return None
-
-    def _approximate(self, row: Findings[int], engine: Any | None) -> Inference:
+    def _approximate(self, row: Findings[int]) -> Inference:
         """Return what an engine found for one row, certain of the states that are given."""
-        found = approximate(_clamped(self.exact.problem, row), row.stream(), engine)
+        found = approximate(_clamped(self._problem, row), row.stream(), self.engine)
         if found.posterior is None:
             return found
         share = list(found.posterior.probability)
@@ -271,11 +373,11 @@ class AutoInference:
         return np.asarray(found.posterior.probability[variable])
 
     def _chained(
-        self, row: Findings[int], targets: tuple[int, ...], engine: Any | None
+        self, row: Findings[int], targets: tuple[int, ...]
     ) -> tuple[Array, float, Account]:
         """Return the joint table of one row, its log total and the account."""
         first, rest = targets[0], targets[1:]
-        found = self._approximate(row, engine)
+        found = self._approximate(row)
         share, account = self._marginal(found, first), found.account
         shape = (self._n(first), *(self._n(i) for i in rest))
         if found.posterior is None:
@@ -285,7 +387,7 @@ class AutoInference:
         table = np.zeros(shape)
         for state in np.flatnonzero(share > 0):
             more = replace(row, codes={**row.codes, first: np.array([state])})
-            part, log_total, other = self._chained(more, rest, engine)
+            part, log_total, other = self._chained(more, rest)
             account = account.worse(other)
             # A state that a rough marginal takes for possible may turn out not to be.
             if log_total != -np.inf:
@@ -366,20 +468,12 @@ def approximate_mode(
     return found.posterior, found.account
 
 
-def _warn(error: InferenceTooLarge) -> None:
-    warn_approximate(f"the answer is approximate: {error.excess}")
-
-
 def _worst(accounts: Sequence[Account]) -> Account:
     """Return the account of all rows; those that were proven impossible do not count."""
     return worst(
         [account for account in accounts if account.method != PROVEN_IMPOSSIBLE.method]
         or accounts
     )
-
-
-def _engine(method: Method, question: str) -> Any | None:
-    return engine_for(method, question, None, "tables without arrows")
 
 
 def _check_whole(n_summed_out: int) -> None:
@@ -390,10 +484,6 @@ def _check_whole(n_summed_out: int) -> None:
             f"found {n_summed_out} to be summed out. Ask for all, or pass "
             'method="exact".'
         )
-
-
-def _rows(findings: Findings[int]) -> list[Findings[int]]:
-    return [findings.row(i) for i in range(findings.n_rows)]
 
 
 def _states_of(row: Findings[int]) -> dict[int, int]:

@@ -5,19 +5,21 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from credo.inference.discrete.auto import (
+from credo.inference.discrete.exact_inference import ExactMarginals, TableInference
+from credo.inference.discrete.factor_problem import FactorProblem, table_of
+from credo.inference.discrete.table_engine import (
     PROVEN_IMPOSSIBLE,
-    AutoInference,
+    TableApproximation,
+    TableEngine,
     approximate,
     approximate_mode,
     approximate_total,
 )
-from credo.inference.discrete.exact_inference import TableInference
-from credo.inference.discrete.factor_problem import FactorProblem, table_of
-from credo.inference.discrete.findings import Findings
 from credo.inference.engine.engine import Account, ConvergenceWarning
 from credo.inference.engine.error import AnswerTooLarge, InferenceTooLarge, NotSubmodular
+from credo.inference.engine.findings import Findings
 from credo.inference.engine.method import ApproximationWarning, engine_of, methods
+from credo.inference.engine.network import Auto
 
 METHODS = [method for method in methods() if method != "likelihood_weighting"]
 EVERYTHING = Findings(1)
@@ -42,13 +44,40 @@ def density_of(problem):
     return states, np.exp(problem.log_density(states))
 
 
+class Coded:
+    """Variables that are named by their numbers, and answers about all of them as arrays."""
+
+    def __init__(self, exact, auxiliary=frozenset()):
+        self.exact = exact
+        names = [i for i in range(len(exact.problem.n_states)) if i not in auxiliary]
+        engine = TableEngine({i: i for i in names}, exact)
+        self.auto = Auto(engine, (TableApproximation(engine),), "tables without arrows")
+
+    def marginals(self, findings, targets, method="auto"):
+        found, total, account = self.auto.marginals(findings, [*targets], method)
+        return ExactMarginals(found, total), account
+
+    def joint(self, findings, targets, method="auto"):
+        return self.auto.joint(findings, [*targets], method)
+
+    def total(self, findings, method="auto"):
+        return self.auto.total(findings, method)
+
+    def best(self, findings, targets, method="auto"):
+        found, total, account = self.auto.best(findings, [*targets], method)
+        states = np.full((findings.n_rows, len(self.exact.problem.n_states)), -1)
+        for i, column in found.items():
+            states[:, i] = column
+        return states, total, account
+
+
 def whole(problem):
-    return AutoInference(TableInference(problem))
+    return Coded(TableInference(problem))
 
 
 def narrow(problem):
     """Return inference whose exact engine fits nothing."""
-    return AutoInference(TableInference(problem, max_bytes=200, max_seconds=1e-12))
+    return Coded(TableInference(problem, max_bytes=200, max_seconds=1e-12))
 
 
 def test_an_exact_answer_that_fits_says_so_and_is_silent():
@@ -299,7 +328,7 @@ def test_auxiliary_variables_do_not_stand_in_the_way_of_a_mode():
     rng = np.random.default_rng(9)
     problem = grid(3, rng, coupling=-0.7)
     states, density = density_of(problem)
-    auto = AutoInference(narrow(problem).exact, frozenset({8}))
+    auto = Coded(narrow(problem).exact, frozenset({8}))
     with pytest.warns(ApproximationWarning):
         found, total, account = auto.best(EVERYTHING, range(8))
     assert not account.is_exact
@@ -307,7 +336,7 @@ def test_auxiliary_variables_do_not_stand_in_the_way_of_a_mode():
     same = (states[:, :8] == found[0, :8]).all(axis=1)
     # The exact total of the states does not fit either; what is told is a lower bound.
     assert_allclose(total, np.log(density[same].max()), rtol=1e-9)
-    roomy = AutoInference(TableInference(problem), frozenset({8}))
+    roomy = Coded(TableInference(problem), frozenset({8}))
     found, total, account = roomy.best(EVERYTHING, range(8), "conditional_modes")
     same = (states[:, :8] == found[0, :8]).all(axis=1)
     assert_allclose(total, np.log(density[same].sum()), rtol=1e-9)

@@ -1,11 +1,8 @@
-"""Answers of networks with real variables by exact inference, row by row of any findings.
-
-The posterior of a real variable in rows that were answered in parts is put together here too.
-"""
+"""Answers of networks with real variables by exact inference, row by row of any findings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,26 +10,22 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from credo.distributions.distribution import Distribution
-from credo.distributions.empirical import Empirical
 from credo.graphs.node.conditional import Conditional
 from credo.graphs.variable import Variable
-from credo.inference.discrete.auto import require_joint
 from credo.inference.discrete.conflict import smallest_conflict
-from credo.inference.discrete.findings import MISSING, Findings, FindingsGroup
-from credo.inference.engine.engine import Account
+from credo.inference.discrete.table_engine import require_joint
+from credo.inference.engine.engine import EXACT, Account
 from credo.inference.engine.error import NoExactAnswer
-from credo.inference.engine.method import Method, engine_for
+from credo.inference.engine.findings import MISSING, Findings, FindingsGroup
+from credo.inference.engine.network import PlanReport
 from credo.inference.hybrid.gaussian_network import GaussianNetwork, is_linear_gaussian
-from credo.inference.hybrid.likelihood_weighting import ConditionalProblem
 from credo.inference.hybrid.real_posterior import HybridPosterior
+from credo.inference.hybrid.real_rows import JointRows, KnownReal, RealPart, RealRows
 from credo.inference.hybrid.strong_inference import HybridInference
-from credo.models.network.value.limits import Limits
-from credo.models.network.value.network_answer import JointRows, PlanReport, RealMarginal
 from credo.numerics.array import Array
 from credo.numerics.memory import USUAL_BYTES
 
-__all__ = ["HybridEngine", "KnownReal", "RealPart", "RealRows"]
+__all__ = ["HybridEngine"]
 
 
 Rows = NDArray[np.intp]
@@ -67,21 +60,20 @@ class HybridEngine:
         cls,
         variables: Mapping[str, Variable],
         conditionals: Sequence[Conditional],
-        limits: Limits,
+        memory: float | None = None,
     ) -> HybridEngine:
         """Return the answers of a network; variables without a conditional must be set."""
         names = [v.name for c in conditionals for v in (c.child, *c.parents)]
         if len(conditionals) > FEW_NODES and is_linear_gaussian(conditionals):
             return cls(dict(variables), GaussianNetwork(conditionals), frozenset(names))
-        problem = HybridInference(conditionals, limits.memory)
-        limit = limits.memory or USUAL_BYTES
+        problem = HybridInference(conditionals, memory)
+        limit = memory or USUAL_BYTES
         return cls(dict(variables), problem, frozenset(names), limit)
 
     def marginals(
-        self, findings: Findings[str], names: Sequence[str], method: Method
+        self, findings: Findings[str], names: Sequence[str]
     ) -> tuple[dict[str, Any], Array, Account]:
         """Return tables of discrete variables, `RealRows` of real ones, and log totals."""
-        _require_exact(method, "marginals")
         total = np.empty(findings.n_rows)
         tables = {n: np.empty((findings.n_rows, self._n(n))) for n in self._discrete(names)}
         parts: dict[str, list[RealPart]] = {n: [] for n in names if n not in tables}
@@ -97,16 +89,15 @@ class HybridEngine:
                 else:
                     tables[name][group.rows] = self._certain(name, group, findings, total)
         real = {n: RealRows(findings.n_rows, tuple(some)) for n, some in parts.items()}
-        return {**tables, **real}, total, Account()
+        return {**tables, **real}, total, EXACT
 
     def joint(
-        self, findings: Findings[str], names: Sequence[str], method: Method
+        self, findings: Findings[str], names: Sequence[str]
     ) -> tuple[Any, Array, Account]:
         """Return the joint table, or `JointRows` if a variable is real."""
-        _require_exact(method, "marginals")
         discrete = self._discrete(names)
         if len(names) == len(discrete) == 1:
-            tables, total, account = self.marginals(findings, names, method)
+            tables, total, account = self.marginals(findings, names)
             return tables[names[0]], total, account
         real = [name for name in names if name not in discrete]
         n, d = findings.n_rows, len(real)
@@ -126,25 +117,23 @@ class HybridEngine:
         for part in (table, mean, covariance):
             part[impossible] = np.nan
         if not real:
-            return table, total, Account()
+            return table, total, EXACT
         rows = JointRows(
             table, mean, covariance, lambda m, rng: self.draws(findings, m, rng)[0]
         )
-        return rows, total, Account()
+        return rows, total, EXACT
 
-    def total(self, findings: Findings[str], method: Method) -> tuple[Array, Account]:
+    def total(self, findings: Findings[str]) -> tuple[Array, Account]:
         """Return the log density of the findings, row by row."""
-        _require_exact(method, "total")
         total = np.empty(findings.n_rows)
         for group in self._groups(findings):
             total[group.rows] = self.engine.log_prob(group.known)[group.place]
-        return total, Account()
+        return total, EXACT
 
     def best(
-        self, findings: Findings[str], names: Sequence[str], method: Method
+        self, findings: Findings[str], names: Sequence[str]
     ) -> tuple[dict[str, NDArray[np.intp]], Array, Account]:
         """Return the most probable states of some variables, all others integrated out."""
-        _require_exact(method, "mode")
         total = np.empty(findings.n_rows)
         states = {name: np.full(findings.n_rows, MISSING, dtype=np.intp) for name in names}
         for group in self._groups(findings):
@@ -158,13 +147,13 @@ class HybridEngine:
                 )
         for column in states.values():
             column[np.isneginf(total)] = MISSING
-        return states, total, Account()
+        return states, total, EXACT
 
     def draws(
         self, findings: Findings[str], n_draws: int, rng: Generator
     ) -> tuple[dict[str, NDArray[Any]], Array]:
         """Return draws of all variables, (n_rows, n_draws) by name; none in impossible rows."""
-        total, _ = self.total(findings, "exact")
+        total, _ = self.total(findings)
         shape = (findings.n_rows, n_draws)
         found: dict[str, NDArray[Any]] = {
             name: np.full(shape, MISSING, np.intp) if v.is_discrete else np.full(shape, np.nan)
@@ -190,7 +179,7 @@ class HybridEngine:
 
         def log_totals(order: Sequence[str], sizes: Sequence[int]) -> Array:
             parts = [findings.without([*order[n:]]) for n in sizes]
-            return np.array([self.total(part, "exact")[0][0] for part in parts])
+            return np.array([self.total(part)[0][0] for part in parts])
 
         return smallest_conflict(everything, log_totals)
 
@@ -311,69 +300,3 @@ def _moments(
         if name not in free:
             mean[:, i] = findings.values[name][group.rows]
     return mean, covariance
-
-
-def _require_exact(method: Method, question: str) -> None:
-    engine_for(method, question, ConditionalProblem, "a network with real variables")
-
-
-@dataclass(frozen=True, eq=False)
-class KnownReal:
-    """A real variable whose values are given, shape (n_rows,); NaN in impossible rows."""
-
-    values: Array
-
-    def total_mean(self) -> Array:
-        """Return the values."""
-        return self.values
-
-    def total_variance(self) -> Array:
-        """Return zeros, or NaN in impossible rows."""
-        return self.values * 0.0
-
-    def mixture(self, row: int | None = None) -> Distribution:
-        """Return all probability at the value of one row."""
-        return Empirical(self.values[None] if row is None else self.values[row : row + 1])
-
-
-@dataclass(frozen=True, eq=False)
-class RealPart:
-    """Some rows, the place of each in a posterior, and that posterior."""
-
-    rows: Rows
-    place: Rows
-    posterior: RealMarginal
-
-
-@dataclass(frozen=True, eq=False)
-class RealRows:
-    """The posterior of a real variable in all rows, put together from parts.
-
-    Attributes
-    ----------
-    n_rows
-        Number of rows; each is in one part.
-    """
-
-    n_rows: int
-    parts: tuple[RealPart, ...]
-
-    def total_mean(self) -> Array:
-        """Return the mean, shape (n_rows,)."""
-        return self._gathered(lambda posterior: posterior.total_mean())
-
-    def total_variance(self) -> Array:
-        """Return the variance, shape (n_rows,)."""
-        return self._gathered(lambda posterior: posterior.total_variance())
-
-    def mixture(self, row: int | None = None) -> Distribution:
-        """Return the distribution of one row, the first by default."""
-        wanted = row or 0
-        part = next(part for part in self.parts if wanted in part.rows)
-        return part.posterior.mixture(int(part.place[part.rows == wanted][0]))
-
-    def _gathered(self, answer: Callable[[RealMarginal], Array]) -> Array:
-        found = np.empty(self.n_rows)
-        for part in self.parts:
-            found[part.rows] = answer(part.posterior)[part.place]
-        return found

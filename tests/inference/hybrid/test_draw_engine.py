@@ -5,7 +5,7 @@ import pytest
 
 from credo.graphs.node.conditional import Conditional
 from credo.graphs.variable import Variable
-from credo.models.network.answer.engine import InterventionNode
+from credo.inference.hybrid.draw_engine import InterventionNode
 
 
 def test_a_set_value_tells_nothing():

@@ -1,190 +1,37 @@
-"""Engines of networks: questions by name, answered by tables or by likelihood weighting.
+"""Answers of Bayesian networks with nodes of any kind, by likelihood weighting.
 
-A discrete network is asked as a coded problem of tables. Any Bayesian network can be asked by
-weighted draws, whose answers come with their effective draws. A Bayesian network is asked
-exactly wherever that is possible, else by draws. A node that is set from outside (an
-intervention) is cut off from its causes.
+Any Bayesian network can be asked by weighted draws, whose answers come with their effective
+draws. A node that is set from outside (an intervention) is cut off from its causes.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import Any, Protocol, Self, TypeVar, cast
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 from credo.distributions.distribution import Distribution
+from credo.distributions.empirical import Empirical
 from credo.graphs.node.conditional import Conditional, Values
 from credo.graphs.structure.directed import DirectedGraph
 from credo.graphs.variable import Variable
-from credo.inference.discrete.auto import AutoInference
-from credo.inference.discrete.conflict import conflict
-from credo.inference.discrete.exact.plan import Question
-from credo.inference.discrete.exact_inference import TableInference
-from credo.inference.discrete.factor_problem import FactorProblem
-from credo.inference.discrete.findings import MISSING, Findings
 from credo.inference.engine.engine import Account, ConvergenceWarning, run
-from credo.inference.engine.error import (
-    AnswerTooLarge,
-    InferenceTooLarge,
-    NoExactAnswer,
-)
-from credo.inference.engine.method import Method, engine_of, warn_approximate
+from credo.inference.engine.error import InferenceTooLarge, NoExactAnswer
+from credo.inference.engine.findings import MISSING, Findings
+from credo.inference.engine.network import ExactEngine, PlanReport
 from credo.inference.engine.weighted_draws import DrawAccount, WeightedDraws, ZeroWeights
 from credo.inference.hybrid.likelihood_weighting import ConditionalProblem, LikelihoodWeighting
-from credo.models.network.value.limits import Limits
-from credo.models.network.value.network_answer import (
-    DrawnDistribution,
-    DrawnRows,
-    JointRows,
-    PlanReport,
-)
+from credo.inference.hybrid.real_rows import DrawnRows, JointRows
 from credo.numerics.array import Array
 from credo.numerics.warning import warn_user
 
-__all__ = [
-    "DirectedEngine",
-    "DiscreteEngine",
-    "DrawEngine",
-    "InterventionNode",
-    "NetworkEngine",
-    "RowDraws",
-]
-
-
-class NetworkEngine(Protocol):
-    """Questions by name, about rows of findings.
-
-    Marginals are by name: of a discrete variable (n_rows, n_states), of a real one a
-    `RealMarginal`. Log totals are minus infinity in rows that are proven impossible, and NaN
-    where the method does not tell them.
-    """
-
-    def marginals(
-        self, findings: Findings[str], names: Sequence[str], method: Method
-    ) -> tuple[dict[str, Any], Array, Account]:
-        """Return marginals by name, log totals of the findings, and how they were found."""
-        ...
-
-    def joint(
-        self, findings: Findings[str], names: Sequence[str], method: Method
-    ) -> tuple[Any, Array, Account]:
-        """Return the joint distribution of several variables in every row."""
-        ...
-
-    def total(self, findings: Findings[str], method: Method) -> tuple[Array, Account]:
-        """Return the log of the sum of the density over all that is unknown, row by row."""
-        ...
-
-    def best(
-        self, findings: Findings[str], names: Sequence[str], method: Method
-    ) -> tuple[dict[str, NDArray[np.intp]], Array, Account]:
-        """Return the most probable states of some discrete variables, jointly."""
-        ...
-
-    def draws(
-        self, findings: Findings[str], n_draws: int, rng: Generator
-    ) -> tuple[dict[str, NDArray[Any]], Array]:
-        """Return random states or values given each row, (n_rows, n_draws) by name."""
-        ...
-
-    def repeated(self, name: str, states: Mapping[str, int]) -> Array | None:
-        """Return the exact distribution of one variable given states, if its plan is kept.
-
-        None if there is no such plan, or what is given is impossible.
-        """
-        ...
-
-    def conflict(self, findings: Findings[str]) -> list[str]:
-        """Return the names of a smallest part of one row of findings that is impossible."""
-        ...
-
-    def report(self, names: Sequence[str], observed: Sequence[str]) -> PlanReport:
-        """Return what exact marginals of some variables would cost given others."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class DiscreteEngine:
-    """The questions of a network, put to its problem.
-
-    Attributes
-    ----------
-    numbers
-        Number of each named variable in the problem; auxiliary ones have no name.
-    auto
-        Engines, exact and approximate.
-    """
-
-    numbers: dict[str, int]
-    auto: AutoInference
-
-    @classmethod
-    def of(cls, numbers: Mapping[str, int], problem: FactorProblem, limits: Limits) -> Self:
-        """Return the answers about a problem, with no plan compiled yet."""
-        exact = TableInference(problem, limits.memory, limits.seconds)
-        auxiliary = frozenset(range(len(problem.n_states))) - frozenset(numbers.values())
-        return cls(dict(numbers), AutoInference(exact, auxiliary))
-
-    def marginals(
-        self, findings: Findings[str], names: Sequence[str], method: Method
-    ) -> tuple[dict[str, Array], Array, Account]:
-        """Return marginals by name, (n_rows, n_states) each, log totals and the account."""
-        targets = [self.numbers[name] for name in names]
-        found, account = self.auto.marginals(findings.numbered(self.numbers), targets, method)
-        by_name = {name: found.probability[self.numbers[name]] for name in names}
-        return by_name, found.log_total, account
-
-    def joint(
-        self, findings: Findings[str], names: Sequence[str], method: Method
-    ) -> tuple[Array, Array, Account]:
-        """Return the joint tables of some variables, (n_rows, *n_states)."""
-        targets = [self.numbers[name] for name in names]
-        return self.auto.joint(findings.numbered(self.numbers), targets, method)
-
-    def total(self, findings: Findings[str], method: Method) -> tuple[Array, Account]:
-        """Return the log of the sum over all that is unknown, row by row."""
-        return self.auto.total(findings.numbered(self.numbers), method)
-
-    def best(
-        self, findings: Findings[str], names: Sequence[str], method: Method
-    ) -> tuple[dict[str, NDArray[np.intp]], Array, Account]:
-        """Return the most probable states of some variables jointly, and their log total."""
-        targets = [self.numbers[name] for name in names]
-        states, total, account = self.auto.best(
-            findings.numbered(self.numbers), targets, method
-        )
-        return {name: states[:, self.numbers[name]] for name in names}, total, account
-
-    def draws(
-        self, findings: Findings[str], n_draws: int, rng: Generator
-    ) -> tuple[dict[str, NDArray[np.intp]], Array]:
-        """Return random states given each row, (n_rows, n_draws) by name, and log totals."""
-        states, total = self.auto.exact.draws(findings.numbered(self.numbers), n_draws, rng)
-        return {name: states[:, :, number] for name, number in self.numbers.items()}, total
-
-    def repeated(self, name: str, states: Mapping[str, int]) -> Array | None:
-        """Return the distribution of one variable given states, if its plan is kept."""
-        known = {self.numbers[other]: state for other, state in states.items()}
-        return self.auto.exact.repeated(self.numbers[name], known)
-
-    def conflict(self, findings: Findings[str]) -> list[str]:
-        """Return the names of a smallest part of one row of findings that is impossible."""
-        found = conflict(self.auto.exact, findings.numbered(self.numbers))
-        return [name for name, number in self.numbers.items() if number in found]
-
-    def report(self, names: Sequence[str], observed: Sequence[str]) -> PlanReport:
-        """Return what exact marginals of some variables would cost given others."""
-        known = tuple(sorted(self.numbers[name] for name in observed))
-        targets = tuple(i for i in (self.numbers[n] for n in names) if i not in known)
-        made = self.auto.exact.outline(Question("marginals", targets, known))
-        fits = made.bytes <= self.auto.exact.limit
-        return PlanReport(made.width, made.cells, made.bytes, made.seconds, fits)
+__all__ = ["DrawEngine", "InterventionNode", "RowDraws"]
 
 
 Rows = NDArray[np.intp]
@@ -320,11 +167,14 @@ class DrawEngine:
     """
 
     rows: RowDraws
-    exact: NetworkEngine
+    exact: ExactEngine
+
+    problem = ConditionalProblem
+    questions = ("marginals", "total", "mode", "draws")
 
     @classmethod
     def of(
-        cls, conditionals: Mapping[str, Conditional], cut: frozenset[str], exact: NetworkEngine
+        cls, conditionals: Mapping[str, Conditional], cut: frozenset[str], exact: ExactEngine
     ) -> DrawEngine:
         """Return the answers of a network in which some nodes are set from outside."""
         nodes = {
@@ -332,12 +182,20 @@ class DrawEngine:
         }
         return cls(RowDraws(nodes), exact)
 
+    def note(self, question: str) -> str:
+        """Return what to say where it answers in place of a plan that does not fit."""
+        return "the answer comes from weighted draws"
+
     def by(self, engine: LikelihoodWeighting) -> DrawEngine:
         """Return the same answers by draws with other settings."""
         return replace(self, rows=replace(self.rows, engine=engine))
 
+    def after(self, error: InferenceTooLarge | NoExactAnswer) -> DrawEngine:
+        """Return the same answers, whatever exact ones were refused for."""
+        return self
+
     def marginals(
-        self, findings: Findings[str], names: Sequence[str], method: Method
+        self, findings: Findings[str], names: Sequence[str]
     ) -> tuple[dict[str, Any], Array, Account]:
         """Return tables of discrete variables, `DrawnRows` of real ones, and log totals."""
         n, total, draw_account = (
@@ -354,11 +212,11 @@ class DrawEngine:
         total = self._proven_totals(findings, total, draw_account)
         account = draw_account.account(self.rows.engine.tolerance)
         real = [name for name in names if not self._variable(name).is_discrete]
-        drawn = {name: self._drawn_rows(findings, name, parts[name], account) for name in real}
+        drawn = {name: self._drawn_rows(findings, name, parts[name]) for name in real}
         return {**parts, **drawn}, total, account
 
     def joint(
-        self, findings: Findings[str], names: Sequence[str], method: Method
+        self, findings: Findings[str], names: Sequence[str]
     ) -> tuple[Any, Array, Account]:
         """Return the joint table, or `JointRows` if a variable is real."""
         discrete = [name for name in names if self._variable(name).is_discrete]
@@ -382,7 +240,7 @@ class DrawEngine:
         )
         return found, total, account
 
-    def total(self, findings: Findings[str], method: Method) -> tuple[Array, Account]:
+    def total(self, findings: Findings[str]) -> tuple[Array, Account]:
         """Return the log of the mean weight, row by row; its error is that of the log."""
         total, draw_account = np.full(findings.n_rows, np.nan), DrawAccount()
         for rows, draws in self.rows.each(findings, (), draw_account):
@@ -392,7 +250,7 @@ class DrawEngine:
         return total, draw_account.account(self.rows.engine.tolerance)
 
     def best(
-        self, findings: Findings[str], names: Sequence[str], method: Method
+        self, findings: Findings[str], names: Sequence[str]
     ) -> tuple[dict[str, NDArray[np.intp]], Array, Account]:
         """Return the joint states of some discrete variables that weigh most."""
         total, draw_account = np.full(findings.n_rows, np.nan), DrawAccount()
@@ -427,14 +285,6 @@ class DrawEngine:
                 for name, column in columns.items():
                     found[name][row] = column
         return found, self._proven_totals(findings, total, DrawAccount())
-
-    def repeated(self, name: str, states: Mapping[str, int]) -> Array | None:
-        """Return None: draws have no plan."""
-        return None
-
-    def conflict(self, findings: Findings[str]) -> list[str]:
-        """Refuse: that no draw agreed does not prove that none can."""
-        raise ZeroWeights(self.rows.engine.n_draws)
 
     def report(self, names: Sequence[str], observed: Sequence[str]) -> PlanReport:
         """Return the cost of the most draws that one row may take."""
@@ -471,7 +321,7 @@ class DrawEngine:
     def _is_impossible(self, findings: Findings[str]) -> NDArray[np.bool_]:
         """Return which rows exact inference proves impossible; none where it does not fit."""
         try:
-            return np.isneginf(self.exact.total(findings, "exact")[0])
+            return np.isneginf(self.exact.total(findings)[0])
         except (InferenceTooLarge, NoExactAnswer):
             return np.zeros(findings.n_rows, dtype=np.bool_)
 
@@ -491,14 +341,12 @@ class DrawEngine:
         mean, variance, error = draws.spread(name)
         return np.array([mean, variance]), error
 
-    def _drawn_rows(
-        self, findings: Findings[str], name: str, moments: Array, account: Account
-    ) -> DrawnRows:
+    def _drawn_rows(self, findings: Findings[str], name: str, moments: Array) -> DrawnRows:
         def distribution(row: int) -> Distribution:
             draws = self.rows.of_row(findings.take(np.array([row])), [name])
             if draws is None:
                 raise ZeroWeights(self.rows.engine.n_draws)
-            return DrawnDistribution(draws.columns[name], draws.weight, account)
+            return Empirical(draws.columns[name], draws.weight)
 
         return DrawnRows(moments[:, 0], moments[:, 1], distribution)
 
@@ -509,90 +357,6 @@ def _check_cells(shape: tuple[int, ...]) -> None:
             f"a joint table of draws must have at most {MOST_CELLS:,} cells; found "
             f"{prod(shape):,}. Ask for fewer variables at once, or for marginals."
         )
-
-
-Answer = TypeVar("Answer")
-
-
-@dataclass(frozen=True, eq=False)
-class DirectedEngine:
-    """Two ways to answer: the first wherever it can, the second by name or where it cannot.
-
-    Attributes
-    ----------
-    exact
-        Answers by tables, or by tables and normals.
-    weighted
-        Answers by likelihood weighting, which every network allows.
-    """
-
-    exact: NetworkEngine
-    weighted: DrawEngine
-
-    def marginals(
-        self, findings: Findings[str], names: Sequence[str], method: Method
-    ) -> tuple[dict[str, Any], Array, Account]:
-        """Return marginals by name, log totals of the findings, and how they were found."""
-        return self._exact_or_weighted(
-            method, "marginals", lambda a: a.marginals(findings, names, method)
-        )
-
-    def joint(
-        self, findings: Findings[str], names: Sequence[str], method: Method
-    ) -> tuple[Any, Array, Account]:
-        """Return the joint distribution of several variables in every row."""
-        return self._exact_or_weighted(
-            method, "marginals", lambda a: a.joint(findings, names, method)
-        )
-
-    def total(self, findings: Findings[str], method: Method) -> tuple[Array, Account]:
-        """Return the log probability or density of the findings, row by row."""
-        return self._exact_or_weighted(method, "total", lambda a: a.total(findings, method))
-
-    def best(
-        self, findings: Findings[str], names: Sequence[str], method: Method
-    ) -> tuple[dict[str, NDArray[np.intp]], Array, Account]:
-        """Return the most probable states of some discrete variables, jointly."""
-        return self._exact_or_weighted(
-            method, "mode", lambda a: a.best(findings, names, method)
-        )
-
-    def draws(
-        self, findings: Findings[str], n_draws: int, rng: Generator
-    ) -> tuple[dict[str, NDArray[Any]], Array]:
-        """Return random states or values given each row, (n_rows, n_draws) by name."""
-        return self._exact_or_weighted(
-            "auto", "marginals", lambda a: a.draws(findings, n_draws, rng)
-        )
-
-    def repeated(self, name: str, states: Mapping[str, int]) -> Array | None:
-        """Return the exact distribution of one variable given states, if its plan is kept."""
-        return self.exact.repeated(name, states)
-
-    def conflict(self, findings: Findings[str]) -> list[str]:
-        """Return the names of a smallest part of one row of findings that is impossible."""
-        return self.exact.conflict(findings)
-
-    def report(self, names: Sequence[str], observed: Sequence[str]) -> PlanReport:
-        """Return what exact marginals would cost; of draws if there is no exact answer."""
-        return self._exact_or_weighted("auto", "marginals", lambda a: a.report(names, observed))
-
-    def _exact_or_weighted(
-        self, method: Method, question: str, answer: Callable[[NetworkEngine], Answer]
-    ) -> Answer:
-        engine = engine_of(method, question)
-        if getattr(engine, "problem", None) is ConditionalProblem:
-            return answer(self.weighted.by(cast(LikelihoodWeighting, engine)))
-        try:
-            return answer(self.exact)
-        except NoExactAnswer:
-            if method != "auto":
-                raise
-        except InferenceTooLarge as error:
-            if method != "auto" or isinstance(error, AnswerTooLarge):
-                raise
-            warn_approximate(f"the answer comes from weighted draws: {error.excess}")
-        return answer(self.weighted)
 
 
 @dataclass(frozen=True)

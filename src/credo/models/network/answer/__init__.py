@@ -1,1 +1,0 @@
-"""Answers of networks by exact and approximate engines, row by row."""
