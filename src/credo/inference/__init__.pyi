@@ -113,6 +113,7 @@ from credo.inference.linear.regression import infer as infer
 from credo.inference.logistic.learning import SeparationWarning as SeparationWarning
 from credo.inference.logistic.learning import VariationalLogistic as VariationalLogistic
 from credo.inference.spins.annealing import IsingAnnealing as IsingAnnealing
+from credo.inference.spins.cut import IsingCut as IsingCut
 from credo.inference.spins.gibbs import IsingGibbs as IsingGibbs
 from credo.inference.spins.mean_field import IsingMeanField as IsingMeanField
 from credo.inference.spins.modes import IsingConditionalModes as IsingConditionalModes

@@ -4,19 +4,25 @@ import pytest
 
 from credo.inference import (
     GraphCut,
+    IsingGibbs,
     LikelihoodWeighting,
     LoopyBeliefPropagation,
     TableGibbs,
+    TableImportance,
     methods,
 )
 from credo.inference.engine.engine import Account, worst
 from credo.inference.engine.method import (
     ApproximationWarning,
+    engine_for,
     engine_of,
     named_engines,
+    problem_of,
+    question_for,
     tells_total,
     warn_approximate,
 )
+from credo.inference.spins.problem import IsingProblem
 
 GOOD = Account("a", True, 0.0)
 BAD = Account("b", False, 0.1, "error", 500.0)
@@ -47,11 +53,41 @@ def test_one_name_stands_for_sums_or_maxima_as_the_question_wants():
     assert engine_of("max_flow", "mode") == GraphCut()
 
 
-def test_names_are_of_one_class_each():
-    classes = {engine.name: type(engine) for engine in named_engines()}
-    assert all(classes[engine.name] is type(engine) for engine in named_engines())
-    assert "auto" not in classes
-    assert "exact" not in classes
+def test_names_are_of_one_class_for_each_kind_of_problem():
+    classes = {(e.name, problem_of(e)): type(e) for e in named_engines()}
+    assert all(classes[e.name, problem_of(e)] is type(e) for e in named_engines())
+    assert {problem_of(e) for e in named_engines() if e.name == "gibbs"} == {None, IsingProblem}
+    assert not {"auto", "exact"} & {e.name for e in named_engines()}
+
+
+def test_a_name_stands_for_the_engine_of_the_problem_at_hand():
+    assert isinstance(
+        engine_for("gibbs", "marginals", (IsingProblem, None), "spins"), IsingGibbs
+    )
+    assert isinstance(engine_for("gibbs", "marginals", (None,), "tables"), TableGibbs)
+    assert isinstance(
+        engine_for("importance", "marginals", (IsingProblem, None), "spins"), TableImportance
+    )
+    with pytest.raises(ValueError, match="for tables; found 'annealing'"):
+        engine_for("annealing", "total", (None,), "tables")
+
+
+def test_an_old_name_stands_for_the_same_engine():
+    for problem in (None, IsingProblem):
+        old, new = (
+            engine_for(name, "mode", (problem,), "x") for name in ("icm", "conditional_modes")
+        )
+        assert old == new
+    assert "icm" not in methods("mode")
+
+
+def test_a_method_tells_which_of_some_questions_it_answers():
+    both = ("marginals", "mode")
+    assert question_for("icm", both, (None,), "tables") == "mode"
+    assert question_for("gibbs", both, (None,), "tables") == "marginals"
+    assert question_for("auto", both, (None,), "tables") == "marginals"
+    with pytest.raises(ValueError, match=r"'gibbs', .*'max_flow'.* for tables; found 'foo'"):
+        question_for("foo", both, (None,), "tables")
 
 
 def test_an_engine_is_its_own_method_and_needs_no_name():

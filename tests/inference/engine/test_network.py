@@ -1,4 +1,4 @@
-"""The one rule of networks: exact where that fits, else the first approximation that answers."""
+"""The one rule of networks: exact where that fits, else the first way that answers."""
 
 import warnings
 from dataclasses import dataclass, field

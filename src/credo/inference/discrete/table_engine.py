@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -48,17 +48,17 @@ from credo.inference.engine.error import (
 )
 from credo.inference.engine.findings import MISSING, Findings
 from credo.inference.engine.method import (
-    QUESTIONS,
     ApproximationWarning,
     title_of,
 )
-from credo.inference.engine.network import PlanReport
+from credo.inference.engine.network import ExactEngine, PlanReport
 from credo.inference.engine.weighted_draws import ZeroWeights
 from credo.numerics.array import Array
 from credo.numerics.warning import warn_user
 
 __all__ = [
     "PROVEN_IMPOSSIBLE",
+    "NumberedEngine",
     "TableApproximation",
     "TableEngine",
     "approximate",
@@ -66,6 +66,7 @@ __all__ = [
     "approximate_total",
     "joint_bytes",
     "require_joint",
+    "states_of",
 ]
 
 SMALL_ANSWER = 1 << 15
@@ -116,6 +117,16 @@ class TableEngine:
         """Return the answers about a problem, with no plan compiled yet."""
         return cls(dict(numbers), TableInference(problem, memory, seconds))
 
+    @property
+    def n_states(self) -> tuple[int, ...]:
+        """Number of states of each numbered variable."""
+        return self.tables.problem.n_states
+
+    @property
+    def limit(self) -> float:
+        """Bytes that a plan or a joint answer may take."""
+        return self.tables.limit
+
     def marginals(
         self, findings: Findings[str], names: Sequence[str]
     ) -> tuple[dict[str, Array], Array, Account]:
@@ -130,8 +141,8 @@ class TableEngine:
     ) -> tuple[Array, Array, Account]:
         """Return the joint tables of some variables, (n_rows, *n_states)."""
         targets = [self.numbers[name] for name in names]
-        shape = tuple(self.tables.problem.n_states[i] for i in targets)
-        require_joint(shape, findings.n_rows, self.tables.limit)
+        shape = tuple(self.n_states[i] for i in targets)
+        require_joint(shape, findings.n_rows, self.limit)
         return (*self.tables.joint(findings.numbered(self.numbers), targets), EXACT)
 
     def total(self, findings: Findings[str]) -> tuple[Array, Account]:
@@ -168,8 +179,32 @@ class TableEngine:
         known = tuple(sorted(self.numbers[name] for name in observed))
         targets = tuple(i for i in (self.numbers[n] for n in names) if i not in known)
         made = self.tables.outline(Question("marginals", targets, known))
-        fits = made.bytes <= self.tables.limit
+        fits = made.bytes <= self.limit
         return PlanReport(made.width, made.cells, made.bytes, made.seconds, fits)
+
+
+class NumberedEngine(ExactEngine, Protocol):
+    """Exact answers about named variables that have numbers in a problem of tables."""
+
+    @property
+    def numbers(self) -> Mapping[str, int]:
+        """Number of each named variable."""
+        ...
+
+    @property
+    def n_states(self) -> tuple[int, ...]:
+        """Number of states of each numbered variable."""
+        ...
+
+    @property
+    def limit(self) -> float:
+        """Bytes that a plan or a joint answer may take."""
+        ...
+
+    @property
+    def tables(self) -> TableInference:
+        """Exact inference about numbered variables."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,28 +226,28 @@ class TableApproximation:
         Why there is no exact answer, if that was sought.
     """
 
-    exact: TableEngine
+    exact: NumberedEngine
     has_arrows: bool = False
     engine: Any = None
     error: InferenceTooLarge | NoExactAnswer | None = None
 
-    problem = None
+    problem: ClassVar[type | None] = None
 
     @property
     def questions(self) -> tuple[str, ...]:
         """What it answers where nothing is exact."""
-        return (*QUESTIONS,) if self.has_arrows else (*QUESTIONS, "draws")
+        return ("marginals", "total", "mode", *(() if self.has_arrows else ("draws",)))
 
     def note(self, question: str) -> str:
         """Return what to say where it answers in place of a plan that does not fit."""
         is_draw = question == "draws"
         return "draws come from Gibbs chains" if is_draw else "the answer is approximate"
 
-    def by(self, engine: Any) -> TableApproximation:
+    def by(self, engine: Any) -> Self:
         """Return the answers by an engine that was asked for."""
         return replace(self, engine=engine)
 
-    def after(self, error: InferenceTooLarge | NoExactAnswer) -> TableApproximation:
+    def after(self, error: InferenceTooLarge | NoExactAnswer) -> Self:
         """Return the answers where exact ones were refused."""
         return replace(self, error=error)
 
@@ -241,7 +276,7 @@ class TableApproximation:
         """
         targets = tuple(i for _, i in self._numbered(names))
         shape = tuple(self._n(i) for i in targets)
-        require_joint(shape, findings.n_rows, self.exact.tables.limit)
+        require_joint(shape, findings.n_rows, self.exact.limit)
         if prod(shape[:-1]) > MOST_RUNS:
             raise ValueError(
                 f"the joint table of an approximate answer must take at most {MOST_RUNS} runs; "
@@ -255,10 +290,7 @@ class TableApproximation:
 
     def total(self, findings: Findings[str]) -> tuple[Array, Account]:
         """Return the log of the sum of the density over the unknown variables, row by row."""
-        rows = [
-            approximate_total(_clamped(self._problem, row), row.stream(), self.engine)
-            for row in self._rows(findings)
-        ]
+        rows = [self._total(row) for row in self._rows(findings)]
         return np.array([total for total, _ in rows]), _worst([account for _, account in rows])
 
     def best(
@@ -301,7 +333,7 @@ class TableApproximation:
     @property
     def _auxiliary(self) -> frozenset[int]:
         """Variables that compact tables brought along and no question names."""
-        every = frozenset(range(len(self._problem.n_states)))
+        every = frozenset(range(len(self.exact.n_states)))
         return every.difference(self.exact.numbers.values())
 
     def _numbered(self, names: Sequence[str]) -> list[tuple[str, int]]:
@@ -313,19 +345,14 @@ class TableApproximation:
 
     def _modes(self, findings: Findings[int]) -> tuple[NDArray[np.intp], Array, Account]:
         """Return the states that engines without a plan find, row by row."""
-        shape = (findings.n_rows, len(self._problem.n_states))
+        shape = (findings.n_rows, len(self.exact.n_states))
         states, accounts = np.full(shape, MISSING, dtype=np.intp), []
         log_density = np.full(findings.n_rows, -np.inf)
         for at in range(findings.n_rows):
-            row = findings.row(at)
-            problem = _clamped(self._problem, row)
-            found, account = approximate_mode(problem, row.stream(), self.engine)
+            found, account = self._mode(findings.row(at))
             accounts.append(account)
             if found is not None:
-                states[at] = found.states
-                known = _states_of(row)
-                states[at, list(known)] = list(known.values())
-                log_density[at] = found.log_density
+                states[at], log_density[at] = found.states, found.log_density
         if not self._auxiliary:
             return states, log_density, _worst(accounts)
         return self._without_auxiliary(findings, states, log_density, _worst(accounts))
@@ -355,7 +382,22 @@ class TableApproximation:
         return len(self.exact.numbers.keys() - known - set(names))
 
     def _n(self, variable: int) -> int:
-        return self._problem.n_states[variable]
+        return self.exact.n_states[variable]
+
+    def _total(self, row: Findings[int]) -> tuple[float, Account]:
+        """Return the log total of one row."""
+        return approximate_total(_clamped(self._problem, row), row.stream(), self.engine)
+
+    def _mode(self, row: Findings[int]) -> tuple[Assignment | None, Account]:
+        """Return a probable joint state of one row, with the states that are given."""
+        problem = _clamped(self._problem, row)
+        found, account = approximate_mode(problem, row.stream(), self.engine)
+        if found is None:
+            return None, account
+        known = states_of(row)
+        states = found.states.copy()
+        states[list(known)] = list(known.values())
+        return replace(found, states=states), account
 
     def _approximate(self, row: Findings[int]) -> Inference:
         """Return what an engine found for one row, certain of the states that are given."""
@@ -363,7 +405,7 @@ class TableApproximation:
         if found.posterior is None:
             return found
         share = list(found.posterior.probability)
-        for i, state in _states_of(row).items():
+        for i, state in states_of(row).items():
             share[i] = np.eye(self._n(i))[state]
         return replace(found, posterior=TableMarginals(tuple(share)))
 
@@ -486,13 +528,14 @@ def _check_whole(n_summed_out: int) -> None:
         )
 
 
-def _states_of(row: Findings[int]) -> dict[int, int]:
+def states_of(row: Findings[int]) -> dict[int, int]:
+    """Return the states that a single row gives."""
     return {i: int(codes[0]) for i, codes in row.codes.items() if codes[0] != MISSING}
 
 
 def _clamped(problem: FactorProblem, row: Findings[int]) -> FactorProblem:
     likelihood = {i: table[:, 0] for i, table in row.likelihood.items()}
-    return problem.weighted(likelihood).given(_states_of(row))
+    return problem.weighted(likelihood).given(states_of(row))
 
 
 def _mode(problem: FactorProblem, rng: Generator) -> Inference:

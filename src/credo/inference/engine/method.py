@@ -16,12 +16,12 @@ from importlib import import_module
 from typing import Any
 
 from credo.exports import stub_lines
+from credo.graphs.variable import nearest
 from credo.inference.engine.engine import Engine
 from credo.numerics.quotation import quote
 from credo.numerics.warning import warn_user
 
 __all__ = [
-    "QUESTIONS",
     "ApproximationWarning",
     "Method",
     "engine_for",
@@ -29,6 +29,7 @@ __all__ = [
     "methods",
     "named_engines",
     "problem_of",
+    "question_for",
     "tells_total",
     "title_of",
     "warn_approximate",
@@ -38,7 +39,11 @@ __all__ = [
 Method = str | Engine[Any, Any, Any]
 """An engine, or a name: "auto", "exact", or that of an engine."""
 
-SUBJECTS = ("credo.inference.discrete.", "credo.inference.hybrid.")
+SUBJECTS = (
+    "credo.inference.discrete.",
+    "credo.inference.hybrid.",
+    "credo.inference.spins.",
+)
 """Where engines about networks live."""
 
 FREE = ("auto", "exact")
@@ -49,6 +54,7 @@ QUESTIONS = {
     "marginals": "a distribution",
     "total": "a log partition",
     "mode": "a most probable state",
+    "draws": "a draw",
 }
 
 
@@ -58,7 +64,7 @@ def methods(question: str = "marginals") -> tuple[str, ...]:
     Parameters
     ----------
     question
-        "marginals", "total" (the log partition) or "mode" (the most probable state).
+        "marginals", "total" (the log partition), "mode" (the most probable state) or "draws".
 
     Examples
     --------
@@ -128,8 +134,33 @@ def engine_for(method: Method, question: str, problems: Sequence[type | None], o
         for engine in found:
             if problem_of(engine) is problem:
                 return engine
-    able = [e for e in named_engines() if problem_of(e) in problems and _answers(e, question)]
-    raise _unknown(method, (*FREE, *sorted({e.name for e in able})), f" for {of}")
+    raise _unknown(method, _able(problems, (question,)), f" for {of}")
+
+
+def question_for(
+    method: Method, questions: Sequence[str], problems: Sequence[type | None], of: str
+) -> str:
+    """Return the first of some questions that a method answers.
+
+    Examples
+    --------
+    >>> question_for("max_flow", ("marginals", "mode"), (None,), "tables")
+    'mode'
+    """
+    if isinstance(method, str) and method in FREE:
+        return questions[0]
+    engines = _engines(method)
+    for question in questions:
+        if any(_answers(e, question) for e in engines if problem_of(e) in problems):
+            return question
+    raise _unknown(method, _able(problems, questions), f" for {of}")
+
+
+def _able(problems: Sequence[type | None], questions: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of methods that answer one of the questions about some problems."""
+    able = [e for e in named_engines() if problem_of(e) in problems]
+    names = {e.name for e in able if any(_answers(e, question) for question in questions)}
+    return (*FREE, *sorted(names))
 
 
 def problem_of(engine: Any) -> type | None:
@@ -140,16 +171,20 @@ def problem_of(engine: Any) -> type | None:
 
 def _candidates(method: Method, question: str) -> list[Any]:
     """Return the engines that a name or a value may stand for, which answer the question."""
-    if isinstance(method, str):
-        named = [engine for engine in named_engines() if method in _names(engine)]
-        if not named:
-            raise _unknown(method, methods(question))
-    else:
-        named = [_as_engine(method)]
-    answering = [engine for engine in named if _answers(engine, question)]
+    found = _engines(method)
+    if not found:
+        raise _unknown(method, methods(question))
+    answering = [engine for engine in found if _answers(engine, question)]
     if not answering:
-        raise _silent(method, named[0], question)
+        raise _silent(method, found[0], question)
     return answering
+
+
+def _engines(method: Method) -> list[Any]:
+    """Return the engines that a name or a value may stand for: the one place to look."""
+    if not isinstance(method, str):
+        return [_as_engine(method)]
+    return [engine for engine in named_engines() if method in _names(engine)]
 
 
 def _names(engine: Any) -> tuple[str, ...]:
@@ -187,8 +222,12 @@ def warn_approximate(what: str) -> None:
 def _unknown(method: Method, known: tuple[str, ...], of: str = "") -> ValueError:
     return ValueError(
         f"method must be one of {list(known)}, or such an engine{of}; found {_shown(method)}. "
-        "Leave it out for an exact answer wherever one fits."
+        f"Leave it out for an exact answer wherever one fits.{_nearest(method, known)}"
     )
+
+
+def _nearest(method: Method, known: tuple[str, ...]) -> str:
+    return nearest(method, known) if isinstance(method, str) else ""
 
 
 def _shown(method: Method) -> str:

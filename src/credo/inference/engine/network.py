@@ -130,7 +130,10 @@ class Approximation(Protocol):
         ...
 
     def note(self, question: str) -> str:
-        """Return what to say where it answers in place of an exact one that does not fit."""
+        """Return what to say where it answers in place of an exact one that does not fit.
+
+        Nothing if the answer has said so itself.
+        """
         ...
 
     def by(self, engine: Any) -> NetworkEngine:
@@ -265,8 +268,9 @@ class Auto:
             except InferenceTooLarge as other:
                 refused = other
                 continue
-            if isinstance(error, InferenceTooLarge) and not _is_exact(found):
-                warn_approximate(f"{way.note(question)}: {error.excess}")
+            note = way.note(question)
+            if note and isinstance(error, InferenceTooLarge) and not _is_exact(found):
+                warn_approximate(f"{note}: {error.excess}")
             return found
         raise refused
 

@@ -150,7 +150,10 @@ class IsingAnnealing:
     error: float = 0.05
     max_updates: float = 2e8
 
+    name = "annealing"
     title = "annealed importance sampling"
+    answers = ("total",)
+    problem = IsingProblem
     is_random: ClassVar[bool] = True
 
     @property
@@ -160,8 +163,9 @@ class IsingAnnealing:
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
-        """Return engines for the laws, each with a problem to solve."""
-        return (Example(cls(error=0.2), problem=small_problem()),)
+        """Return engines for the laws; the name of the method stands for the first."""
+        engines = (cls(), cls(error=0.2))
+        return tuple(Example(engine, problem=small_problem()) for engine in engines)
 
     def init(self, problem: IsingProblem, rng: Generator) -> AnnealingState:
         """Return the starts of every part."""

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass
+from typing import ClassVar
 
+import numpy as np
+from numpy.random import Generator
+
+from credo.inference.engine.engine import Account, Inference, Move, Settled
 from credo.inference.engine.error import NotSubmodular
-from credo.inference.spins.problem import IsingProblem, SpinAssignment
+from credo.inference.spins.problem import IsingProblem, SpinAssignment, small_problem
+from credo.numerics.example import Example
 from credo.numerics.graph.max_flow import minimum_cut
 
-__all__ = ["spin_cut"]
+__all__ = ["IsingCut", "spin_cut"]
 
 
 def spin_cut(problem: IsingProblem) -> SpinAssignment:
@@ -32,3 +38,38 @@ def spin_cut(problem: IsingProblem) -> SpinAssignment:
     cut = minimum_cut(source, sink, graph.edges, twice, twice)
     spins = np.where(cut.is_source_side, 1, -1).astype(np.int8)
     return SpinAssignment(spins, float(problem.log_density(spins)))
+
+
+@dataclass(frozen=True)
+class IsingCut:
+    """The minimum cut as an engine: it ends with its first step."""
+
+    name = "max_flow"
+    title = "max-flow"
+    answers = ("mode",)
+    problem = IsingProblem
+    is_random: ClassVar[bool] = False
+
+    @property
+    def stop(self) -> Settled:
+        """One step, which changes nothing."""
+        return Settled(0.0, 1)
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return engines for the laws; the name of the method stands for the first."""
+        return (Example(cls(), problem=small_problem()),)
+
+    def init(self, problem: IsingProblem, rng: Generator) -> SpinAssignment:
+        """Return the most probable spins."""
+        return spin_cut(problem)
+
+    def step(
+        self, problem: IsingProblem, state: SpinAssignment, rng: Generator
+    ) -> tuple[SpinAssignment, Move]:
+        """Return the same spins, which nothing improves."""
+        return state, Move(state.log_density, 0.0)
+
+    def posterior(self, problem: IsingProblem, state: SpinAssignment) -> Inference:
+        """Return the most probable spins."""
+        return Inference(state, account=Account(self.title))

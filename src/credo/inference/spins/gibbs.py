@@ -123,6 +123,10 @@ class IsingGibbs:
     n_draws: int = 500
     burn_in: int = 100
 
+    name = "gibbs"
+    title = "Gibbs sampling"
+    answers = ("marginals", "draws")
+    problem = IsingProblem
     is_random: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -140,8 +144,9 @@ class IsingGibbs:
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
-        """Return engines for the laws, each with a problem to solve."""
-        return (Example(cls(n_draws=50, burn_in=20), problem=small_problem()),)
+        """Return engines for the laws; the name of the method stands for the first."""
+        engines = (cls(), cls(n_draws=50, burn_in=20))
+        return tuple(Example(engine, problem=small_problem()) for engine in engines)
 
     def init(self, problem: IsingProblem, rng: Generator) -> SpinGibbsState:
         """Return chains at random spins."""
@@ -168,7 +173,7 @@ class IsingGibbs:
         """Return means with standard errors, which chains that disagree make large."""
         mean, error = state.batches.mean.mean(axis=0), state.batches.standard_error
         largest = float(error.max())
-        account = Account("Gibbs sampling", False, largest, "largest standard error")
+        account = Account(self.title, False, largest, "largest standard error")
         return Inference(SpinMeans(mean, error), account=account)
 
     def _nothing(self, problem: IsingProblem) -> BlockMeans:

@@ -54,6 +54,11 @@ class IsingMeanField:
     max_steps: int = 2000
     start: Literal["best", "random"] = "best"
 
+    name = "mean_field"
+    title = "mean field"
+    answers = ("marginals", "bound")
+    problem = IsingProblem
+
     @property
     def is_random(self) -> bool:
         """Whether the start is random."""
@@ -66,7 +71,7 @@ class IsingMeanField:
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
-        """Return engines for the laws, each with a problem to solve."""
+        """Return engines for the laws; the name of the method stands for the first."""
         engines = (cls(), cls(start="random"))
         return tuple(Example(engine, problem=small_problem()) for engine in engines)
 
@@ -86,7 +91,7 @@ class IsingMeanField:
 
     def posterior(self, problem: IsingProblem, state: SpinMeanFieldState) -> Inference:
         """Return the means and the bound they give."""
-        account = Account("mean field", False, state.change, "largest change of a mean")
+        account = Account(self.title, False, state.change, "largest change of a mean")
         bound = mean_field_bound(problem, state.mean)
         return Inference(SpinMeans(state.mean), bound, "bound", account=account)
 

@@ -34,6 +34,12 @@ class IsingConditionalModes:
     start: Literal["field", "random"] = "field"
     max_steps: int = 1000
 
+    name = "conditional_modes"
+    other_names = ("icm",)
+    title = "iterated conditional modes"
+    answers = ("mode",)
+    problem = IsingProblem
+
     @property
     def is_random(self) -> bool:
         """Whether the start is random."""
@@ -46,7 +52,7 @@ class IsingConditionalModes:
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
-        """Return engines for the laws, each with a problem to solve."""
+        """Return engines for the laws; the name of the method stands for the first."""
         engines = (cls(), cls("random"))
         return tuple(Example(engine, problem=small_problem()) for engine in engines)
 
@@ -65,5 +71,5 @@ class IsingConditionalModes:
     def posterior(self, problem: IsingProblem, state: Spins) -> Inference:
         """Return the spins and their log density; there is no evidence."""
         answer = SpinAssignment(state, float(problem.log_density(state)))
-        account = Account("iterated conditional modes", False, float("nan"), "unknown")
+        account = Account(self.title, False, float("nan"), "unknown")
         return Inference(answer, account=account)

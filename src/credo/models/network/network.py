@@ -60,7 +60,7 @@ __all__ = [
 Names = str | Sequence[str]
 
 
-PLANNED = ("_answers", "_engines")
+PLANNED = ("_answers", "_engines", "_spins")
 """Cached properties that hold engines and their plans."""
 
 
@@ -272,7 +272,7 @@ class Network(ABC):
         given: Given = None,
         rng: Generator | int | None = None,
         do: Mapping[str, Any] | None = None,
-    ) -> pd.DataFrame:
+    ) -> Any:
         """Return ``n`` joint draws of all variables once some is known or set, one row each."""
         check_draws(n)
         findings, answers = self._findings_and_engine(given, do)

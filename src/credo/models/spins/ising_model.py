@@ -1,208 +1,66 @@
 """The Ising model: spins on a grid or graph that prefer to equal their neighbors.
 
-The sum over all spins is exact where that fits, and found by annealed importance sampling
-elsewhere. Means and modes are found by the name of a method or by an engine: engines for spins
-solve the spins themselves, all others the same as tables. Observations of spins have a model of
-their noise: the likelihood of both values.
+It is a Markov random field, asked by the names of its spins or by arrays of them. Engines for
+spins solve the spins themselves, all others the same as tables. Observations of spins have a
+model of their noise: the likelihood of both values.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, Literal, Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from credo.graphs.factor import Factor
-from credo.graphs.variable import Variable, nearest
-from credo.inference.engine.engine import ConvergenceWarning, Engine, Inference, Seconds, run
-from credo.inference.engine.error import InferenceTooLarge, require_memory
-from credo.inference.engine.method import ApproximationWarning
-from credo.inference.spins.annealing import IsingAnnealing
-from credo.inference.spins.cut import spin_cut
-from credo.inference.spins.exact import SpinElimination
-from credo.inference.spins.gibbs import IsingGibbs, spin_draws
+from credo.graphs.variable import Variable
+from credo.inference.discrete.table_engine import TableApproximation
+from credo.inference.engine.engine import Inference, Seconds
+from credo.inference.engine.findings import Findings
+from credo.inference.engine.method import Method, question_for
+from credo.inference.engine.network import Auto
 from credo.inference.spins.grid_sweep import SpinGrid
-from credo.inference.spins.mean_field import IsingMeanField
-from credo.inference.spins.modes import IsingConditionalModes
-from credo.inference.spins.problem import IsingProblem, SpinAssignment
+from credo.inference.spins.problem import IsingProblem
+from credo.inference.spins.spin_engine import KINDS, SpinApproximation, SpinEngine
 from credo.inference.spins.sweep import SpinGraph, Spins
 from credo.models.network.markov_random_field import MarkovRandomField
-from credo.models.network.value.limits import Limits
+from credo.models.network.network import Names
+from credo.models.network.value.findings import Given, is_frame
 from credo.numerics.array import Array, as_float
-from credo.numerics.memory import USUAL_BYTES
 from credo.numerics.quotation import quote
-from credo.numerics.warning import warn_user
 
 __all__ = [
-    "DENOISERS",
     "BitFlip",
     "GaussianNoise",
     "IsingModel",
-    "Method",
     "SpinNoise",
     "SpinStructure",
-    "SpinSum",
     "as_noise",
     "check_levels",
-    "check_method",
     "field_by_name",
-    "is_certain",
     "lattice_edges",
-    "modes_by",
     "noise_beyond",
-    "places_of",
     "spin_factors",
-    "spin_inference",
     "spin_problem",
+    "spin_variables",
     "spread",
     "structure_of",
 ]
 
-# Up to so many cells exact sums take no longer than a good number of sweeps.
-_QUICK_CELLS = 1 << 22
-_QUICK_TABLE = 1 << 16
-_LARGEST_TABLE = 1 << 24
-_LARGEST_STORE = 1 << 26
-
-_ADVICE = (
-    'Allow more with model.within(memory="16GB"); or use "gibbs" for means and draws, '
-    '"max_flow" or "icm" for the most probable spins, and "annealing" for log Z.'
-)
-
-
-@dataclass(frozen=True, eq=False)
-class SpinSum:
-    """The engines that sum over spins, and the rule that chooses among them.
-
-    Attributes
-    ----------
-    names
-        Names of the spins.
-    structure, problem
-        Which spins are neighbors, and how strongly; the density that is summed.
-    limits
-        What exact sums may cost.
-    """
-
-    names: tuple[str, ...]
-    structure: SpinStructure
-    problem: IsingProblem
-    limits: Limits
-
-    def log_partition(self, given: Any, method: str | IsingAnnealing) -> Any:
-        """Return log Z of the spins that are not given, by a method of `IsingModel`."""
-        if method == "annealing":
-            method = IsingAnnealing()
-        if isinstance(method, IsingAnnealing):
-            return self._annealing(method, given).log_evidence
-        if method not in ("auto", "exact"):
-            return self.field.log_partition(given, method=method)
-        try:
-            return self._exact_log_partition(given)
-        except InferenceTooLarge as error:
-            if method == "exact":
-                raise
-            return self._annealed(given, error)
-
-    @cached_property
-    def field(self) -> MarkovRandomField:
-        """The same distribution as tables, within the same limits."""
-        return MarkovRandomField(spin_factors(self.names, self.problem)).within(
-            self.limits.memory, self.limits.seconds
-        )
-
-    @property
-    def is_quick(self) -> bool:
-        """Whether exact means take no longer than a good number of sweeps."""
-        most = min(_QUICK_CELLS, self._most_cells(_LARGEST_STORE))
-        return self._elimination.n_stored_cells <= most
-
-    @property
-    def stored_elimination(self) -> SpinElimination:
-        """Sums spin by spin, if all the tables that means, draws and modes keep fit."""
-        try:
-            return self._elimination.within(self._most_cells(_LARGEST_STORE))
-        except InferenceTooLarge as error:
-            raise error.advising(_ADVICE) from None
-
-    def _most_cells(self, usual: int) -> int:
-        """Return how many cells may be kept: as many as usual, or as the memory holds."""
-        return usual if self.limits.memory is None else int(self.limits.memory / 8)
-
-    @cached_property
-    def _elimination(self) -> SpinElimination:
-        return SpinElimination.of(self.problem)
-
-    def _exact_log_partition(self, given: Any) -> Any:
-        plan, most = self._elimination, self._most_cells(_LARGEST_TABLE)
-        if given is None and plan.n_cells <= min(_QUICK_TABLE, most):
-            return plan.log_partition()
-        if given is None and self._is_hopeless:
-            needed = plan.n_cells, 8 * plan.n_cells
-            raise InferenceTooLarge(plan.width, *needed, self._field_bytes, _ADVICE)
-        try:
-            return self.field.log_partition(given, method="exact")
-        except InferenceTooLarge:
-            if given is not None or plan.n_cells > most:
-                raise
-            require_memory("an exact sum", 16 * plan.n_cells)
-            return plan.log_partition()
-
-    def _annealed(self, given: Any, error: InferenceTooLarge) -> Any:
-        """Return an estimate of log Z, and warn that it is one."""
-        if given is not None and not is_certain(given):
-            return self.field.log_partition(given)
-        found = self._annealing(IsingAnnealing(), given)
-        warn_user(
-            f"log Z is an estimate by annealed importance sampling, {found.log_evidence:.8g} "
-            f"with standard error {found.error:.2g} and lower bound "
-            f"{found.posterior.value:.8g}, as "
-            f'{error.found} does not fit. Pass method="exact" to get an error instead, or '
-            "an IsingAnnealing with more updates.",
-            ApproximationWarning,
-        )
-        return found.log_evidence
-
-    def _annealing(self, engine: IsingAnnealing, given: Any) -> Inference:
-        """Return the estimate of log Z; that another round would cost too much is no news."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            rng = np.random.default_rng(ROOT)
-            return run(engine, self._remaining_problem(given), rng)
-
-    def _remaining_problem(self, given: Any) -> IsingProblem:
-        """Return the problem of the spins that are not given."""
-        if given is None:
-            return self.problem
-        known = places_of(given, self.structure)
-        return self.problem.clamped(list(known), list(known.values()))
-
-    @property
-    def _field_bytes(self) -> float:
-        return self.limits.memory or USUAL_BYTES
-
-    @property
-    def _is_hopeless(self) -> bool:
-        """Whether no order is narrow: that of a grid along its longest side is the best."""
-        cells = self._elimination.n_cells
-        is_flat = self.structure.is_grid and len(self.structure.shape) <= 2
-        return is_flat and 4 * cells > self._field_bytes
-
-
 Random = np.random.Generator | int | None
 
 
-class IsingModel:
+class IsingModel(MarkovRandomField):
     """A distribution of spins -1 and 1, ``p(x) = exp(sum w_ij x_i x_j + sum h_i x_i) / Z``.
 
     The first sum counts every edge once. A positive coupling w favors equal neighbors. What is
-    observed of the spins (`observe`) gives another such model, the posterior.
+    observed of the spins (`observe`) gives another such model, the posterior. It is a Markov
+    random field over the named spins, with all verbs of networks; besides, `mean`,
+    `most_probable`, `sample` and `log_prob` take and give arrays in the shape of the spins.
 
     Parameters
     ----------
@@ -242,8 +100,6 @@ class IsingModel:
     array([[1, 1],
            [1, 1]], dtype=int8)
     """
-
-    limits = Limits()
 
     def __init__(
         self,
@@ -289,19 +145,14 @@ class IsingModel:
         """What is added to the log density whatever the spins are."""
         return self.problem.log_constant
 
-    def within(self, memory: float | str | None = None, seconds: float | None = None) -> Self:
-        """Return the same model with other limits on the cost of exact answers.
-
-        Parameters
-        ----------
-        memory
-            Bytes, or a text such as "12GB".
-        seconds
-            Time for one answer about named spins where a plan only fits in pieces.
-        """
-        other = self._with(self.field, self.log_constant)
-        other.limits = self.limits.within(memory, seconds)
-        return other
+    # Other networks set these; of many thousand spins they are made when first asked for.
+    variables = cast(
+        "dict[str, Variable]", cached_property(lambda self: spin_variables(self.names))
+    )
+    factors = cast(
+        "tuple[Factor, ...]",
+        cached_property(lambda self: spin_factors(self.variables, self.problem)),
+    )
 
     def observe(self, y: ArrayLike, noise: Noise = 1.0) -> Self:
         """Return the posterior after one observation of each spin, NaN where there is none.
@@ -346,13 +197,21 @@ class IsingModel:
         """Return minus the log density of spins."""
         return -self.log_density(x)
 
-    def log_prob(self, x: ArrayLike | Mapping[str, Any]) -> Any:
-        """Return the normalized log probability of spins, or of some spins by name."""
-        if isinstance(x, Mapping):
-            return self.log_partition(x) - self.log_partition()
-        return self.log_density(x) - self.log_partition()
+    def log_prob(
+        self, findings: Any, method: Method = "auto", do: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Return the normalized log probability of spins, or of findings by name.
 
-    def log_partition(self, given: Any = None, method: str | IsingAnnealing = "auto") -> Any:
+        Parameters
+        ----------
+        findings
+            An array of spins, shape (..., *shape); or findings as every network takes them.
+        """
+        if isinstance(findings, Mapping) or is_frame(findings):
+            return super().log_prob(findings, method, do)
+        return self.log_density(findings) - self.log_partition(method=method)
+
+    def log_partition(self, given: Given = None, method: Method = "auto") -> Any:
         """Return log Z, the sum over all spins or over those that are not given.
 
         Parameters
@@ -366,32 +225,17 @@ class IsingModel:
             annealing, with a warning that tells the standard error. Other methods are those
             of a Markov random field.
         """
-        return self._sums.log_partition(given, method)
-
-    @property
-    def variables(self) -> dict[str, Variable]:
-        """The spins by name, as variables with the states -1 and 1."""
-        return self._sums.field.variables
-
-    def query(
-        self, targets: str | Sequence[str], given: Any = None, method: str = "auto"
-    ) -> Any:
-        """Return the distribution of named spins, as a Markov random field does."""
-        return self._sums.field.query(targets, given, method=method)
-
-    def marginals(self, given: Any = None) -> Any:
-        """Return the distribution of every spin, as a Markov random field does."""
-        return self._sums.field.marginals(given)
+        if given is not None:
+            return super().log_partition(given, method)
+        total, _ = self.answers().total(Findings(1), method)
+        return float(total[0])
 
     def infer(
         self, method: Method = "auto", rng: Random = None, max_seconds: float = np.inf
     ) -> Inference:
         """Return means of all spins with how they came about; see `mean`."""
-        if method == "auto":
-            method = "exact" if self._sums.is_quick else "gibbs"
-        if method == "exact":
-            return self._sums.stored_elimination.inference()
-        return spin_inference(self.problem, method, rng, max_seconds)
+        stop = None if np.isinf(max_seconds) else Seconds(max_seconds)
+        return self._spins.means(method, _generator(rng), stop)
 
     def mean(self, method: Method = "auto", rng: Random = None) -> Array:
         """Return the mean of each spin, in the shape of the spins.
@@ -407,47 +251,56 @@ class IsingModel:
         mean: Array = self.infer(method, rng).posterior.mean
         return mean.reshape(self.shape)
 
-    def most_probable(self, method: str = "max_flow") -> Spins:
-        """Return the most probable spins.
+    def most_probable(
+        self,
+        variables: Names | None = None,
+        given: Given = None,
+        method: Method = "auto",
+        do: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Return the most probable spins, an array; of named or given spins as networks do.
 
         Parameters
         ----------
+        variables
+            Names of spins; all by default. The name of a method may stand here as well.
         method
             "max_flow", exact where no coupling is negative; "exact", for narrow graphs with
-            any couplings; "icm", iterated conditional modes, a local optimum.
+            any couplings; "icm", iterated conditional modes, a local optimum; "auto" is the
+            first of them that can be.
         """
-        if method == "exact":
-            answer = self._sums.stored_elimination.most_probable()
-        else:
-            answer = modes_by(self.problem, method)
-        return answer.spins.reshape(self.shape)
+        if isinstance(variables, str) and variables not in self._spins.numbers:
+            return self.most_probable(method=variables)
+        if variables is not None or given is not None or do:
+            return super().most_probable(variables, given, method, do)
+        return self._spins.mode(method, _generator(None)).spins.reshape(self.shape)
 
     def sample(
         self,
         n: int,
+        given: Given | Random = None,
         rng: Random = None,
-        method: Literal["auto", "gibbs", "exact"] = "auto",
+        do: Mapping[str, Any] | None = None,
+        method: Method = "auto",
         burn_in: int = 200,
         n_between: int = 10,
-    ) -> Spins:
-        """Return draws, shape (n, *shape).
+    ) -> Any:
+        """Return draws, shape (n, *shape); with spins given a table of draws by name.
 
         Parameters
         ----------
+        given
+            Findings by name; a generator or a seed may stand here as well.
         method
             "exact" draws are independent; "gibbs" takes them from one chain, ``n_between``
             sweeps apart after ``burn_in`` sweeps; "auto" is exact where that is quick.
         """
-        if method not in ("auto", "gibbs", "exact"):
-            raise ValueError(
-                f"method must be one of 'auto', 'gibbs' and 'exact' to draw spins; found "
-                f"{method!r}.{nearest(method, ('auto', 'gibbs', 'exact'))}"
-            )
+        if isinstance(given, Integral | np.random.Generator):
+            given, rng = None, given
+        if given is not None or do:
+            return super().sample(n, given, rng, do)
         generator = np.random.default_rng(rng)
-        if method == "exact" or (method == "auto" and self._sums.is_quick):
-            draws = self._sums.stored_elimination.draws(n, generator)
-        else:
-            draws = spin_draws(self.problem, n, generator, burn_in, n_between)
+        draws = self._spins.spins(n, method, generator, burn_in, n_between)
         return draws.reshape(n, *self.shape)
 
     def denoise(
@@ -469,23 +322,32 @@ class IsingModel:
             As for `observe`. If left out it is normal around -1 and 1, with the standard
             deviation that the image has beyond those: ``sqrt(mean(image ** 2) - 1)``.
         """
-        check_method(method, DENOISERS)
+        question = question_for(method, ("marginals", "mode"), KINDS, "spins")
         posterior = self.observe(image, noise_beyond(image) if noise is None else noise)
-        if isinstance(method, str) and method in ("max_flow", "icm"):
-            return posterior.most_probable(method)
+        if question == "mode":
+            image_found: Spins = posterior.most_probable(method=method)
+            return image_found
         return np.where(posterior.mean(method, rng) < 0, -1, 1).astype(np.int8)
 
     def to_markov_random_field(self) -> MarkovRandomField:
         """Return the same distribution as tables over variables with the states -1 and 1."""
-        return MarkovRandomField(spin_factors(self.names, self.problem))
+        return MarkovRandomField(self.factors)
 
     def __repr__(self) -> str:
         what = "x".join(map(str, self.shape)) if self.structure.is_grid else "graph of spins"
         return f"IsingModel({what}, {self.problem.n_spins} spins, {len(self.edges)} edges)"
 
     @cached_property
-    def _sums(self) -> SpinSum:
-        return SpinSum(self.names, self.structure, self.problem, self.limits)
+    def _spins(self) -> SpinEngine:
+        is_flat = self.structure.is_grid and len(self.shape) <= 2
+        return SpinEngine(
+            self.names, self.problem, is_flat, self.limits.memory, self.limits.seconds
+        )
+
+    @cached_property
+    def _answers(self) -> Auto:
+        ways = (SpinApproximation(self._spins), TableApproximation(self._spins))
+        return Auto(self._spins, ways, "spins")
 
     def _with(self, field: Array, constant: float) -> Self:
         other = object.__new__(type(self))
@@ -504,61 +366,8 @@ class IsingModel:
         return array
 
 
-Method = str | Engine[IsingProblem, Any, Any]
-
 ROOT = 0
 """Random numbers of answers for which none are given."""
-
-MEANS = ("auto", "exact", "gibbs", "mean_field")
-MODES = ("max_flow", "icm", "exact")
-DENOISERS = (*MEANS, "max_flow", "icm")
-"""Methods that give every spin a value: its more probable one, or that of the best image."""
-
-
-def spin_inference(
-    problem: IsingProblem,
-    method: Method,
-    rng: np.random.Generator | int | None = None,
-    max_seconds: float = float("inf"),
-) -> Inference:
-    """Return means of all spins by "gibbs", "mean_field" or an engine.
-
-    Parameters
-    ----------
-    rng
-        Where Gibbs sampling draws from; always the same numbers by default.
-    """
-    engines: dict[str, Any] = {"gibbs": IsingGibbs(), "mean_field": IsingMeanField()}
-    engine = engines.get(method) if isinstance(method, str) else method
-    if engine is None:
-        raise _unknown(method, MEANS)
-    generator = np.random.default_rng(ROOT if rng is None else rng)
-    stop = None if np.isinf(max_seconds) else engine.stop | Seconds(max_seconds)
-    return run(engine, problem, generator, stop=stop)
-
-
-def modes_by(problem: IsingProblem, method: str) -> SpinAssignment:
-    """Return the most probable spins by "max_flow", or a local optimum by "icm"."""
-    if method == "max_flow":
-        return spin_cut(problem)
-    if method == "icm":
-        answer: SpinAssignment = run(IsingConditionalModes(), problem).posterior
-        return answer
-    raise _unknown(method, MODES)
-
-
-def check_method(method: Method, known: tuple[str, ...]) -> None:
-    """Raise if a method is a name that is not known."""
-    if isinstance(method, str) and method not in known:
-        raise _unknown(method, known)
-
-
-def _unknown(method: object, known: tuple[str, ...]) -> ValueError:
-    return ValueError(
-        f"method must be one of {list(known)}; found {method!r}. Check the spelling, or pass "
-        "an engine."
-    )
-
 
 LARGEST_SUM = 1e300
 """Below it sums of a few log densities are finite."""
@@ -590,10 +399,14 @@ def _require_finite_sums(coupling: Array, field: Array) -> None:
         )
 
 
-def spin_factors(names: Sequence[str], problem: IsingProblem) -> list[Factor]:
+def spin_variables(names: Sequence[str]) -> dict[str, Variable]:
+    """Return the spins by name, as variables with the states -1 and 1."""
+    return {name: Variable(name, (-1, 1)) for name in names}
+
+
+def spin_factors(spins: Mapping[str, Variable], problem: IsingProblem) -> tuple[Factor, ...]:
     """Return one table per spin and per edge, whose product is the density."""
-    variables = [Variable(name, (-1, 1)) for name in names]
-    sign = np.array([-1.0, 1.0])
+    variables, sign = [*spins.values()], np.array([-1.0, 1.0])
     graph = problem.graph
     factors = [
         Factor((v,), np.exp(sign * h - abs(h)), abs(h))
@@ -602,7 +415,7 @@ def spin_factors(names: Sequence[str], problem: IsingProblem) -> list[Factor]:
     for (i, j), w in zip(graph.edges.tolist(), graph.coupling.tolist(), strict=True):
         table = np.exp(np.outer(sign, sign) * w - abs(w))
         factors.append(Factor((variables[i], variables[j]), table, abs(w)))
-    return [*factors, Factor((), 1.0, problem.log_constant)]
+    return (*factors, Factor((), 1.0, problem.log_constant))
 
 
 @dataclass(frozen=True, eq=False)
@@ -642,6 +455,10 @@ def structure_of(shape_or_edges: Any, periodic: bool) -> SpinStructure:
             "List the edges that close the ring, or pass the shape of a grid."
         )
     return _graph([tuple(pair) for pair in parts])
+
+
+def _generator(rng: Random) -> np.random.Generator:
+    return np.random.default_rng(ROOT if rng is None else rng)
 
 
 def lattice_edges(shape: tuple[int, ...], is_periodic: bool = False) -> NDArray[np.intp]:
@@ -686,23 +503,6 @@ def field_by_name(field: Mapping[str, float], structure: SpinStructure) -> Array
     for place, value in _by_place(field, structure, "field").items():
         values[place] = value
     return values.reshape(structure.shape)
-
-
-def places_of(given: Any, structure: SpinStructure) -> dict[int, int]:
-    """Return the values of spins that are given for certain, by place."""
-    if not is_certain(given):
-        raise ValueError(
-            "given must be a dictionary of -1 and 1 by name of spin for annealing; found "
-            f"{quote(given)}. Add what is uncertain to the field, or use another method."
-        )
-    return _by_place(given, structure, "given")
-
-
-def is_certain(given: Any) -> bool:
-    """Return whether findings are a dictionary of values -1 and 1."""
-    return isinstance(given, Mapping) and all(
-        np.ndim(value) == 0 and value in (-1, 1) for value in given.values()
-    )
 
 
 def _by_place(values: Mapping[str, Any], structure: SpinStructure, what: str) -> dict[int, Any]:

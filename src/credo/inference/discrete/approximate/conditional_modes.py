@@ -61,6 +61,7 @@ class IteratedConditionalModes:
     max_steps: int = 1000
 
     name = "conditional_modes"
+    other_names = ("icm",)
     title = "iterated conditional modes"
     answers = ("mode",)
     is_random: ClassVar[bool] = True
