@@ -1,7 +1,10 @@
+import re
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
+import credo
 from credo.inference import (
     GraphCut,
     IsingGibbs,
@@ -24,6 +27,7 @@ from credo.inference.engine.method import (
 )
 from credo.inference.spins.problem import IsingProblem
 
+SOURCE = Path(str(credo.__file__)).parent
 GOOD = Account("a", True, 0.0)
 BAD = Account("b", False, 0.1, "error", 500.0)
 WORSE = Account("b", False, 0.3, "error", 100.0)
@@ -58,6 +62,21 @@ def test_names_are_of_one_class_for_each_kind_of_problem():
     assert all(classes[e.name, problem_of(e)] is type(e) for e in named_engines())
     assert {problem_of(e) for e in named_engines() if e.name == "gibbs"} == {None, IsingProblem}
     assert not {"auto", "exact"} & {e.name for e in named_engines()}
+
+
+def test_names_of_methods_are_checked_in_one_place():
+    """Elsewhere a method is compared with "auto" and "exact" alone, which are no engines."""
+    rooms = ("inference", "models/network", "models/spins", "app")
+    paths = [path for room in rooms for path in (SOURCE / room).rglob("*.py")]
+    looks = re.compile(
+        r"(?<!\.)\bmethod (?:==|!=|in|not in) (?!\"(?:auto|exact)\")|named_engines\("
+    )
+    places = {
+        path.relative_to(SOURCE).as_posix()
+        for path in paths
+        if looks.search(path.read_text(encoding="utf-8"))
+    }
+    assert places == {"inference/engine/method.py"}
 
 
 def test_a_name_stands_for_the_engine_of_the_problem_at_hand():

@@ -32,7 +32,7 @@ from credo.data.network_file.case_table import read_cases
 from credo.data.network_file.network_file import save_network
 from credo.data.output import require_apart, require_writable
 from credo.graphs.variable import nearest
-from credo.inference.engine.method import methods
+from credo.inference.engine.method import engine_of, methods
 from credo.models.network.network import Network
 from credo.models.network.value.findings import read_findings
 from credo.study.counting import count
@@ -180,12 +180,14 @@ def _answer_cases(
 
 
 def _require_method(method: str) -> None:
-    known = methods()
-    if method not in known:
+    try:
+        engine_of(method, "marginals")
+    except ValueError as error:
+        known = methods()
         raise QuestionError(
             f"`method` must be one of {', '.join(known)}; found {method!r}."
             f"{nearest(method, known)}"
-        )
+        ) from error
 
 
 def _require_few(names: Sequence[str], net: Network) -> None:
