@@ -1,1 +1,1 @@
-"""What every engine is: the driver, its result, draws, errors, and the evidence of models."""
+"""What every engine is: the driver, its result, draws, errors, networks, evidence of models."""
