@@ -11,6 +11,7 @@ from numpy.random import Generator
 from credo.inference.engine.engine import Account, Inference, Move, Settled
 from credo.inference.engine.error import NotSubmodular
 from credo.inference.spins.problem import IsingProblem, SpinAssignment, small_problem
+from credo.inference.spins.sweep import Spins
 from credo.numerics.example import Example
 from credo.numerics.graph.max_flow import minimum_cut
 
@@ -60,16 +61,15 @@ class IsingCut:
         """Return engines for the laws; the name of the method stands for the first."""
         return (Example(cls(), problem=small_problem()),)
 
-    def init(self, problem: IsingProblem, rng: Generator) -> SpinAssignment:
+    def init(self, problem: IsingProblem, rng: Generator) -> Spins:
         """Return the most probable spins."""
-        return spin_cut(problem)
+        return spin_cut(problem).spins
 
-    def step(
-        self, problem: IsingProblem, state: SpinAssignment, rng: Generator
-    ) -> tuple[SpinAssignment, Move]:
+    def step(self, problem: IsingProblem, state: Spins, rng: Generator) -> tuple[Spins, Move]:
         """Return the same spins, which nothing improves."""
-        return state, Move(state.log_density, 0.0)
+        return state, Move(float(problem.log_density(state)), 0.0)
 
-    def posterior(self, problem: IsingProblem, state: SpinAssignment) -> Inference:
+    def posterior(self, problem: IsingProblem, state: Spins) -> Inference:
         """Return the most probable spins."""
-        return Inference(state, account=Account(self.title))
+        found = SpinAssignment(state, float(problem.log_density(state)))
+        return Inference(found, account=Account(self.title))
