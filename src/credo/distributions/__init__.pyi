@@ -22,7 +22,6 @@ from credo.distributions.exponential import Exponential as Exponential
 from credo.distributions.gamma import Gamma as Gamma
 from credo.distributions.independent_columns import IndependentColumns as IndependentColumns
 from credo.distributions.inverse_gamma import InverseGamma as InverseGamma
-from credo.distributions.inverse_wishart import InverseWishart as InverseWishart
 from credo.distributions.joint_table import JointTable as JointTable
 from credo.distributions.laplace import Laplace as Laplace
 from credo.distributions.lomax import Lomax as Lomax
@@ -39,4 +38,5 @@ from credo.distributions.predictive import Predictive as Predictive
 from credo.distributions.student_t import StudentT as StudentT
 from credo.distributions.uniform import Uniform as Uniform
 from credo.distributions.univariate import Univariate as Univariate
+from credo.distributions.wishart import InverseWishart as InverseWishart
 from credo.distributions.wishart import Wishart as Wishart

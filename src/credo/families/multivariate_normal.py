@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from credo.distributions.inverse_wishart import InverseWishart
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.distributions.multivariate_student_t import MultivariateStudentT
 from credo.distributions.parameter import positive, real, require, square
+from credo.distributions.wishart import InverseWishart
 from credo.families.belief import Belief
 from credo.families.rows import as_complete_rows, as_label, as_share, as_weight
 from credo.families.statistics import Statistics, remaining

@@ -12,8 +12,7 @@ from credo.features.basis import Basis, column_spread
 from credo.numerics.array import Array, as_float
 from credo.numerics.example import Example
 from credo.numerics.form import SMALLEST, Form
-from credo.numerics.linear.clustering import kmeans
-from credo.numerics.linear.distance import squared_distances
+from credo.numerics.linear.clustering import kmeans, squared_distances
 
 __all__ = ["RadialBasis"]
 

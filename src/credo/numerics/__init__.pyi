@@ -3,8 +3,8 @@ from credo.numerics.array import Array as Array
 from credo.numerics.array import as_float as as_float
 from credo.numerics.linear.clustering import Clustering as Clustering
 from credo.numerics.linear.clustering import kmeans as kmeans
-from credo.numerics.linear.distance import nearest as nearest
-from credo.numerics.linear.distance import squared_distances as squared_distances
+from credo.numerics.linear.clustering import nearest as nearest
+from credo.numerics.linear.clustering import squared_distances as squared_distances
 from credo.numerics.linear.linear_algebra import Cholesky as Cholesky
 from credo.numerics.linear.linear_algebra import NotPositiveDefinite as NotPositiveDefinite
 from credo.numerics.linear.linear_algebra import block_inverse as block_inverse

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from credo.inference.engine import markov_chain
+from credo.inference.engine import draws as markov_chain
 from credo.inference.engine.draws import Draws
 from naive import peer
 

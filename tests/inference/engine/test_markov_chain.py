@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from credo.inference.engine import markov_chain
+from credo.inference.engine import draws as markov_chain
 from credo.numerics.array import Array
 from inference.engine.chains import awkward_chains
 

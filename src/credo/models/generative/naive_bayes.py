@@ -14,8 +14,10 @@ from itertools import groupby, pairwise
 from typing import Annotated, Any, Self
 
 import numpy as np
+import pandas as pd
+from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
+from scipy import sparse, special
 from sklearn.utils import Tags
 from sklearn.utils.validation import (
     check_consistent_length,
@@ -23,16 +25,17 @@ from sklearn.utils.validation import (
 )
 
 from credo import families
-from credo.distributions.categorical import Categorical
+from credo.distributions.categorical import Categorical, random_index
 from credo.distributions.normal import Normal
 from credo.distributions.parameter import positive
+from credo.distributions.student_t import StudentT
 from credo.families.belief import Belief
 from credo.families.bernoulli import BernoulliStatistics, BetaBernoulli
 from credo.families.categorical import CategoricalStatistics, DirichletCategorical
 from credo.families.component import Components, ComponentStatistics
 from credo.families.normal import NormalInverseGamma, NormalStatistics
 from credo.families.product import Product, ProductStatistics
-from credo.families.rows import as_weight
+from credo.families.rows import as_rows, as_weight
 from credo.models.contract.classifier import PredictiveClassifier
 from credo.models.contract.diagnosis import Diagnosis, diagnose_classes
 from credo.models.contract.inputs import (
@@ -43,7 +46,7 @@ from credo.models.contract.inputs import (
     require_moderate,
     row_weight,
 )
-from credo.models.generative.category_count import CategoryCount
+from credo.models.generative.category_count import CategoryCount, category_codes
 from credo.models.generative.column_kind import (
     TypedRows,
     chosen_kinds,
@@ -51,14 +54,185 @@ from credo.models.generative.column_kind import (
     typed_rows,
 )
 from credo.models.generative.column_reader import Kind, source_of
-from credo.models.generative.mixed_predictive import MixedPredictive, log_arrangements, shares
 from credo.numerics.array import Array
 from credo.numerics.example import Example
 from credo.numerics.form import SMALLEST, Form
-from credo.numerics.special.class_score import class_probability
+from credo.numerics.parallel.threads import over_row_blocks
+from credo.numerics.special.class_score import (
+    add_binary,
+    add_polya,
+    add_student_t,
+    class_probability,
+)
 from credo.numerics.special.log_domain import log_sum_exp
 
-__all__ = ["MixedBelief", "MixedStatistics", "NaiveBayes", "maximum_likelihood"]
+__all__ = [
+    "Draws",
+    "MixedBelief",
+    "MixedPredictive",
+    "MixedStatistics",
+    "NaiveBayes",
+    "log_arrangements",
+    "maximum_likelihood",
+    "shares",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Random rows by kind of column, categories as places among their states, -1 of none."""
+
+    classes: NDArray[np.intp]
+    numbers: Array
+    binary: Array
+    categories: tuple[NDArray[np.intp], ...]
+    counts: Array
+
+    def table(
+        self,
+        kinds: tuple[str, ...],
+        states: tuple[NDArray[Any], ...],
+        names: NDArray[Any] | None,
+    ) -> Any:
+        """Return the columns in the order of ``kinds``; an array if all are plain numbers."""
+        # What was missing in all rows is missing in those drawn too.
+        labels = [
+            known[code] if len(known) else np.full(len(code), np.nan)
+            for known, code in zip(states, self.categories, strict=True)
+        ]
+        parts: dict[str, list[NDArray[Any]]] = {
+            "gaussian": list(self.numbers.T),
+            "bernoulli": list(self.binary.T),
+            "categorical": labels,
+            "counts": list(self.counts.T),
+        }
+        columns = [parts[kind].pop(0) for kind in kinds]
+        if names is None and not labels:
+            return np.column_stack(columns)
+        keys = range(len(columns)) if names is None else names
+        return pd.DataFrame(dict(zip(keys, columns, strict=True)))
+
+
+@dataclass(frozen=True, eq=False)
+class MixedPredictive:
+    """Probability of each class, and of each column in each class.
+
+    Attributes
+    ----------
+    classes
+        Probability of each class, shape (K,).
+    numbers
+        Distribution of Gaussian columns, batch shape (K, d).
+    one
+        Probability of a one in Bernoulli columns, shape (K, d).
+    categories
+        Probability of the states of each categorical column, shape (K, S).
+    words
+        Probability of each word, shape (K, n_words), or a belief about it that is integrated
+        out: the words of one row are then dependent (Polya distribution).
+    """
+
+    classes: Array
+    numbers: StudentT | Normal
+    one: Array
+    categories: tuple[Array, ...]
+    words: Array | DirichletCategorical | None
+
+    def log_joint(self, rows: TypedRows, states: tuple[NDArray[np.generic], ...]) -> Array:
+        """Return the log probability of rows together with each class, shape (n, K).
+
+        Counts as words in some order: without the number of their arrangements, which is
+        the same for all classes.
+        """
+        with np.errstate(divide="ignore"):
+            score = np.tile(np.log(self.classes), (len(rows), 1))
+            log_one, log_zero = np.log(self.one), np.log1p(-self.one)
+            tables = [np.log(share) for share in self.categories]
+        self._add_numbers(score, rows.numbers)
+        if rows.binary.shape[1] and not add_binary(score, rows.binary, log_one, log_zero):
+            raise ValueError(
+                "Bernoulli columns must hold 0, 1 or NaN; found other numbers. Code the two "
+                "outcomes as 0 and 1, or choose another kind."
+            )
+        for column, table, known in zip(rows.categories, tables, states, strict=True):
+            # A missing value and a category never seen tell nothing: code -1 takes the zero,
+            # the only entry for a column that was missing in all rows.
+            padded = np.zeros((len(known) + 1, len(self.classes)))
+            padded[:-1] = table.T
+            score += padded[category_codes(column, known)]
+        self._add_words(score, rows.counts)
+        return score
+
+    def sample(self, rng: Generator, n: int, length: int) -> Draws:
+        """Return ``n`` random rows, whose counts have ``length`` words each."""
+        classes = random_index(rng, self.classes, (n,))
+        return Draws(
+            classes,
+            self.numbers[classes].sample(rng),
+            (rng.uniform(size=(n, self.one.shape[1])) < self.one[classes]).astype(np.float64),
+            tuple(_random_states(rng, share, classes) for share in self.categories),
+            self._sample_words(rng, classes, length),
+        )
+
+    def _add_numbers(self, score: Array, x: Array) -> None:
+        if x.shape[1] == 0:
+            return
+        numbers = self.numbers
+        if isinstance(numbers, StudentT):
+            steep = 1.0 / (numbers.scale * np.sqrt(numbers.df))
+            power = 0.5 * (numbers.df + 1.0)
+            peak = numbers.log_prob(numbers.loc)
+            if not add_student_t(score, x, (numbers.loc, steep, power, peak)):
+                as_rows(x)
+            return
+        as_rows(x)
+
+        def add(rows: slice) -> None:
+            log_prob = numbers.log_prob(x[rows, None, :])
+            score[rows] += np.nansum(log_prob, axis=-1)
+
+        over_row_blocks(add, len(x), x.shape[1] * len(self.classes))
+
+    def _add_words(self, score: Array, counts: sparse.csr_array) -> None:
+        if isinstance(self.words, DirichletCategorical):
+            add_polya(score, counts, self.words.concentration)
+        elif self.words is not None:
+            with np.errstate(divide="ignore"):
+                score += counts @ np.log(self.words).T
+
+    def _sample_words(self, rng: Generator, classes: NDArray[np.intp], length: int) -> Array:
+        if self.words is None:
+            return np.empty((len(classes), 0))
+        if isinstance(self.words, DirichletCategorical):
+            share = self.words[classes].parameters().sample(rng)
+        else:
+            share = self.words[classes]
+        return np.asarray(rng.multinomial(length, share), dtype=np.float64)
+
+
+def shares(amount: Array) -> Array:
+    """Return amounts divided by their sum along the last axis; even shares of nothing."""
+    total = amount.sum(axis=-1, keepdims=True)
+    even = 1.0 / max(amount.shape[-1], 1)
+    return np.where(total > 0, amount / np.where(total > 0, total, 1.0), even)
+
+
+def log_arrangements(counts: sparse.csr_array) -> Array:
+    """Return the log of ``n! / (x_1! x_2! ...)`` of each row of counts, shape (n_rows,)."""
+    if counts.shape[1] == 0:
+        return np.zeros(counts.shape[0])
+    logs = sparse.csr_array(
+        (special.gammaln(counts.data + 1.0), counts.indices, counts.indptr), counts.shape
+    )
+    lengths = np.asarray(counts.sum(axis=1), dtype=np.float64)
+    return np.asarray(special.gammaln(lengths + 1.0) - logs.sum(axis=1))
+
+
+def _random_states(rng: Generator, share: Array, classes: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return a random state for each row, given its class; -1 if none was ever seen."""
+    if share.ndim == 1 or share.shape[1] == 0:
+        return np.full(len(classes), -1)
+    return random_index(rng, share[classes], classes.shape)
 
 
 class NaiveBayes(PredictiveClassifier):

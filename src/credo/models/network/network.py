@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Self, overload
 
@@ -18,6 +19,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from credo.graphs.variable import UnknownVariable, Variable, nearest
+from credo.inference.discrete.exact_inference import MAX_SECONDS
 from credo.inference.engine.engine import Account
 from credo.inference.engine.error import (
     ImpossibleFindings,
@@ -35,7 +37,6 @@ from credo.models.network.value.findings import (
     read_findings,
     with_settings,
 )
-from credo.models.network.value.limits import Limits
 from credo.models.network.value.network_answer import (
     Explanation,
     Marginals,
@@ -47,14 +48,41 @@ from credo.models.network.value.network_answer import (
     value_columns,
 )
 from credo.numerics.array import Array
+from credo.numerics.memory import bytes_of
 from credo.numerics.quotation import quote
 
-__all__ = [
-    "Names",
-    "Network",
-    "asked_of",
-    "variables_named",
-]
+__all__ = ["Limits", "Names", "Network", "asked_of", "variables_named"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Memory and time that exact inference may take before it is given up.
+
+    Attributes
+    ----------
+    memory
+        Bytes for one plan or joint answer; None is 2 GiB, whatever the machine has.
+    seconds
+        Time for one row of findings where a plan only fits in pieces.
+    """
+
+    memory: float | None = None
+    seconds: float = MAX_SECONDS
+
+    def within(self, memory: float | str | None, seconds: float | None) -> Limits:
+        """Return other limits; what is None stays, and a text such as "12GB" has a unit."""
+        return Limits(
+            self.memory if memory is None else bytes_of(memory),
+            self.seconds if seconds is None else seconds,
+        )
+
+    def __post_init__(self) -> None:
+        for what, limit in (("memory", self.memory), ("seconds", self.seconds)):
+            if limit is not None and not limit > 0:
+                raise ValueError(
+                    f"{what} for exact inference must be positive; found {limit}. Leave it out "
+                    'for the usual limit, or pass method="importance" for no exact answer.'
+                )
 
 
 Names = str | Sequence[str]

@@ -9,7 +9,7 @@ from credo.graphs import Factor, Variable
 from credo.inference.discrete.table_engine import joint_bytes
 from credo.inference.engine.error import AnswerTooLarge
 from credo.models import MarkovRandomField
-from credo.models.network.value.limits import Limits
+from credo.models.network.network import Limits
 
 
 @pytest.mark.parametrize("memory", [0, -1, "0GB", float("nan")])
