@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from credo.graphs.node.conditional import Conditional
 from credo.graphs.node.conditional_table import ConditionalTable
 from credo.graphs.node.linear_gaussian import LinearGaussian
 from credo.graphs.structure.directed import CycleFound
@@ -10,6 +11,7 @@ from credo.inference.engine.engine import ConvergenceWarning, run
 from credo.inference.engine.weighted_draws import ZeroWeights
 from credo.inference.hybrid.likelihood_weighting import (
     ConditionalProblem,
+    InterventionNode,
     LikelihoodWeighting,
     ancestral_sample,
 )
@@ -158,3 +160,16 @@ def test_a_cycle_is_shown():
     nodes = [ConditionalTable(a, [b], table), ConditionalTable(b, [a], table)]
     with pytest.raises(CycleFound):
         ancestral_sample(nodes, 1, np.random.default_rng(0))
+
+
+def test_a_set_value_tells_nothing():
+    node = InterventionNode(Variable("dose"))
+    assert isinstance(node, Conditional)
+    assert node.log_prob({"dose": np.array([1.0, -7.0, 1e9])}).tolist() == [0.0, 0.0, 0.0]
+    assert node.parents == ()
+    assert node.n_parameters == 0
+
+
+def test_a_node_that_was_cut_off_cannot_be_drawn():
+    with pytest.raises(ValueError, match=r"dose must be set .* Pass it in do"):
+        InterventionNode(Variable("dose")).sample({}, 3, np.random.default_rng(0))

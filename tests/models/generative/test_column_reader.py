@@ -6,9 +6,14 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from credo.models import NaiveBayes
-from credo.models.generative.category_count import CategoryCount, category_codes
-from credo.models.generative.column_kind import chosen_kinds, typed_rows
-from credo.models.generative.column_reader import Category, source_of
+from credo.models.generative.column_reader import (
+    Category,
+    CategoryCount,
+    category_codes,
+    chosen_kinds,
+    source_of,
+    typed_rows,
+)
 
 NAN = np.nan
 

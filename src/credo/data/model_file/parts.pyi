@@ -58,7 +58,7 @@ from credo.inference.spins.gibbs import SpinGibbsState as SpinGibbsState
 from credo.inference.spins.gibbs import SpinStep as SpinStep
 from credo.inference.spins.mean_field import SpinMeanFieldState as SpinMeanFieldState
 from credo.models.gaps.row_completion import RowCompletion as RowCompletion
-from credo.models.generative.category_count import CategoryCount as CategoryCount
+from credo.models.generative.column_reader import CategoryCount as CategoryCount
 from credo.models.generative.naive_bayes import MixedBelief as MixedBelief
 from credo.models.generative.naive_bayes import MixedStatistics as MixedStatistics
 from credo.models.neighbors.nearest_neighbors import Neighborhood as Neighborhood

@@ -1,14 +1,15 @@
-"""Where the columns of a table come from: an array, a frame, or a sparse matrix.
+"""The columns of a table by kind: where they come from, what each is, and rows read so.
 
-Each source can tell what its columns are by nature, and give them as numbers, as counts, or
-as they are.
+They come from an array, a frame, or a sparse matrix. Each source can tell what its columns are
+by nature, and give them as numbers, as counts, or as they are. Categories are counted by the
+states that were seen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, Protocol, cast, get_args
 
 import narwhals as nw
 import numpy as np
@@ -16,11 +17,32 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from credo.models.contract.inputs import is_block, require_distinct_names, validated
-from credo.numerics.array import Array, as_float
+from credo.families.categorical import CategoricalStatistics
+from credo.models.contract.inputs import (
+    is_block,
+    require_choice,
+    require_distinct_names,
+    validated,
+)
+from credo.numerics.array import Array, as_float, in_byte_order
+from credo.numerics.form import Form
+from credo.numerics.lookup import ABSENT, places
 from credo.numerics.quotation import quote
 
-__all__ = ["Category", "Kind", "Source", "source_of"]
+__all__ = [
+    "KINDS",
+    "Category",
+    "CategoryCount",
+    "Kind",
+    "Source",
+    "TypedRows",
+    "category_codes",
+    "chosen_kinds",
+    "require_mapping",
+    "source_of",
+    "typed_rows",
+]
+
 
 Kind = Literal["gaussian", "bernoulli", "categorical", "counts"]
 
@@ -232,3 +254,203 @@ def _stacked(columns: list[Array], n_rows: int) -> Array:
     for i, column in enumerate(columns):
         table[:, i] = column
     return table
+
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+@dataclass(frozen=True, eq=False)
+class TypedRows:
+    """Rows by the kind of their columns, in the order of the columns.
+
+    Attributes
+    ----------
+    numbers, binary
+        Gaussian and Bernoulli columns, floats with NaN where missing.
+    categories
+        Categorical columns as they came.
+    counts
+        Columns of counts; ``is_counted`` is False for rows with a missing count.
+    """
+
+    numbers: Array
+    binary: Array
+    categories: tuple[Category, ...]
+    counts: sparse.csr_array
+    is_counted: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+
+def chosen_kinds(source: Source, kinds: Any, names: NDArray[Any] | None) -> tuple[Kind, ...]:
+    """Return the kind of each column: what the user says, else what the column is by nature.
+
+    Parameters
+    ----------
+    kinds
+        None, one kind for all columns, or a mapping from name or position to kind.
+    names
+        Names of the columns, if they have any.
+    """
+    if isinstance(kinds, str):
+        require_choice("kinds", kinds, KINDS)
+        return (cast(Kind, kinds),) * len(source.kinds())
+    found = list(source.kinds())
+    for column, kind in (kinds or {}).items():
+        require_choice(f"kinds[{column!r}]", kind, KINDS)
+        found[_position(column, names, len(found))] = kind
+    return tuple(found)
+
+
+def typed_rows(source: Source, kinds: Sequence[Kind]) -> TypedRows:
+    """Return rows by kind; counts must not be negative."""
+    places = {kind: [i for i, k in enumerate(kinds) if k == kind] for kind in KINDS}
+    numbers = source.numbers(places["gaussian"])
+    counts = source.counts(places["counts"])
+    is_counted = np.ones(len(numbers), dtype=bool)
+    if np.isnan(counts.data).any():
+        with_gap = np.repeat(np.arange(len(numbers)), np.diff(counts.indptr))
+        is_counted[with_gap[np.isnan(counts.data)]] = False
+        counts = sparse.csr_array(counts.multiply(is_counted[:, None]))
+        counts.data[np.isnan(counts.data)] = 0.0
+        counts.eliminate_zeros()
+    _require_counts(counts.data)
+    return TypedRows(
+        numbers,
+        source.numbers(places["bernoulli"]),
+        tuple(source.category(i) for i in places["categorical"]),
+        counts,
+        is_counted,
+    )
+
+
+def require_mapping(kinds: Any) -> None:
+    """Refuse kinds that are neither absent, nor one kind, nor a mapping."""
+    if not (kinds is None or isinstance(kinds, str | Mapping)):
+        raise TypeError(
+            "kinds must be None, one kind for all columns, or a mapping from columns to kinds; "
+            f"found {type(kinds).__name__}. Pass a dict such as {{'age': 'gaussian'}}."
+        )
+
+
+def _position(column: Any, names: NDArray[Any] | None, n_columns: int) -> int:
+    if isinstance(column, str) and names is not None and column in names:
+        return int(np.flatnonzero(names == column)[0])
+    if isinstance(column, int | np.integer) and 0 <= column < n_columns:
+        return int(column)
+    known = f"0 to {n_columns - 1}" if names is None else quote(names[:8].tolist())
+    raise ValueError(
+        f"kinds must name columns of X, {known}; found {quote(column)}. Use the name of a "
+        "column of a frame, or its position."
+    )
+
+
+def _require_counts(values: Array) -> None:
+    if ((values < 0) | np.isinf(values)).any():
+        raise ValueError(
+            "counts must be non-negative and finite; found Negative values in data or "
+            f"infinity, such as {values.min():g}. Choose another kind for columns that are no "
+            "counts."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryCount:
+    """Weight of each category in each group.
+
+    Attributes
+    ----------
+    states
+        Categories in rising order, all text or all numbers, shape (S,).
+    statistics
+        Their weights, counts of shape (n_groups, S).
+    """
+
+    states: Annotated[NDArray[Any], Form("m", is_rising=True)]
+    statistics: CategoricalStatistics = field(repr=False)
+
+    @classmethod
+    def by_group(
+        cls, column: Category, label: NDArray[np.intp], k: int, weight: Array
+    ) -> CategoryCount:
+        """Count the categories of each of ``k`` groups; missing values carry no weight."""
+        codes, found = _numbered(column)
+        names = _labels(found)
+        # A category that only rows without weight hold is not known.
+        is_held = np.bincount(codes[(codes >= 0) & (weight > 0)], minlength=len(names)) > 0
+        states = _union(np.unique(names[is_held]), np.unique(_labels(column.declared)))
+        code = _placed(codes, names, states)
+        counts = CategoricalStatistics.by_group(
+            code[:, None], label, k, weight, n_states=max(len(states), 1)
+        )
+        return cls(states, CategoricalStatistics(counts.counts[:, 0, : len(states)]))
+
+    def __add__(self, other: CategoryCount) -> CategoryCount:
+        states = _union(self.states, other.states)
+        return CategoryCount(
+            states, self._spread(states).statistics + other._spread(states).statistics
+        )
+
+    def __sub__(self, other: CategoryCount) -> CategoryCount:
+        states = _union(self.states, other.states)
+        return CategoryCount(
+            states, self._spread(states).statistics - other._spread(states).statistics
+        )
+
+    def __getitem__(self, index: Any) -> CategoryCount:
+        return CategoryCount(self.states, self.statistics[index])
+
+    def _spread(self, states: NDArray[Any]) -> CategoryCount:
+        counts = np.zeros((len(self.statistics.counts), len(states)))
+        counts[:, np.searchsorted(states, self.states)] = self.statistics.counts
+        return CategoryCount(states, CategoricalStatistics(counts))
+
+
+def category_codes(column: Category, states: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the place of each value among the states; -1 if missing or none of them."""
+    codes, found = _numbered(column)
+    place = _placed(codes, _labels(found), states)
+    return np.where(np.isnan(place), -1, place).astype(np.intp)
+
+
+def _numbered(column: Category) -> tuple[NDArray[np.intp], Any]:
+    """Return the number of each row's label, -1 where it is missing, and the labels."""
+    values = column.values
+    is_plain = isinstance(values, np.ndarray)
+    return pd.factorize(in_byte_order(values) if is_plain else values)
+
+
+def _placed(codes: NDArray[np.intp], found: NDArray[Any], states: NDArray[Any]) -> Array:
+    """Return places among the states as floats, NaN where there is none."""
+    if len(found) == 0 or len(states) == 0:
+        return np.full(len(codes), np.nan)
+    _require_same_type(found, states)
+    place = places(found, states)
+    known = np.where(place == ABSENT, np.nan, place)
+    # Missing values have the code -1 and take the NaN at the end.
+    return np.append(known, np.nan)[codes]
+
+
+def _labels(values: Any) -> NDArray[Any]:
+    """Return labels as floats if all are numbers, else as text."""
+    array = np.asarray(values)
+    if array.dtype.kind in "biuf" or all(isinstance(v, int | float | np.number) for v in array):
+        return array.astype(np.float64)
+    return array.astype(str)
+
+
+def _union(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    if not (len(a) and len(b)):
+        return a if len(a) else b
+    _require_same_type(b, a)
+    return np.union1d(a, b)
+
+
+def _require_same_type(found: NDArray[Any], states: NDArray[Any]) -> None:
+    if (found.dtype.kind == "U") != (states.dtype.kind == "U"):
+        raise ValueError(
+            "categories of a column must stay all text or all numbers; found "
+            f"{quote(found[:3].tolist())} where {quote(states[:3].tolist())} were learned. "
+            "Turn the column into the type it had."
+        )

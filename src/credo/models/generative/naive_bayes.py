@@ -46,14 +46,16 @@ from credo.models.contract.inputs import (
     require_moderate,
     row_weight,
 )
-from credo.models.generative.category_count import CategoryCount, category_codes
-from credo.models.generative.column_kind import (
+from credo.models.generative.column_reader import (
+    CategoryCount,
+    Kind,
     TypedRows,
+    category_codes,
     chosen_kinds,
     require_mapping,
+    source_of,
     typed_rows,
 )
-from credo.models.generative.column_reader import Kind, source_of
 from credo.numerics.array import Array
 from credo.numerics.example import Example
 from credo.numerics.form import SMALLEST, Form

@@ -20,8 +20,8 @@ from credo.inference.discrete.factor_problem import network_problem
 from credo.inference.discrete.table_engine import TableApproximation, TableEngine
 from credo.inference.engine.method import Method
 from credo.inference.engine.network import Auto
-from credo.inference.hybrid.draw_engine import DrawEngine
 from credo.inference.hybrid.hybrid_engine import HybridEngine
+from credo.inference.hybrid.likelihood_weighting import DrawEngine
 from credo.models.network.network import Network
 from credo.models.network.value.findings import as_mapping
 from credo.models.network.value.network_answer import shown_names
