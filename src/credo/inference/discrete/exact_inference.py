@@ -8,7 +8,7 @@ time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
@@ -175,16 +175,21 @@ class TableInference:
             total[group.rows] = answer.log_total[group.place]
         return found, total
 
-    def repeated(self, target: int, states: Mapping[int, int]) -> Array | None:
+    def repeated(self, target: int, known: Sequence[tuple[int, int]]) -> Array | None:
         """Return the distribution of one variable given states, if its plan is kept whole.
 
         None if there is no such plan, or what is given is impossible.
+
+        Parameters
+        ----------
+        known
+            Variables with their states, in the order of the variables.
         """
-        observed = tuple(sorted(states))
+        observed = tuple([variable for variable, _ in known])
         plan = self.plans.get(Question("joint", (target,), observed))
-        if not isinstance(plan, TablePlan) or len(plan.outputs) != 1:
+        if not isinstance(plan, TablePlan) or len(plan.program.outputs) != 1:
             return None
-        codes = np.array([states[i] for i in observed], dtype=np.int32).reshape(-1, 1)
+        codes = np.array([state for _, state in known], dtype=np.int32).reshape(-1, 1)
         answer = plan.run(codes)
         return None if answer.log_total[0] == -np.inf else answer.columns[0]
 

@@ -166,8 +166,9 @@ class TableEngine:
 
     def repeated(self, name: str, states: Mapping[str, int]) -> Array | None:
         """Return the distribution of one variable given states, if its plan is kept."""
-        known = {self.numbers[other]: state for other, state in states.items()}
-        return self.tables.repeated(self.numbers[name], known)
+        numbers = self.numbers
+        known = sorted([(numbers[other], state) for other, state in states.items()])
+        return self.tables.repeated(numbers[name], known)
 
     def conflict(self, findings: Findings[str]) -> list[str]:
         """Return the names of a smallest part of one row of findings that is impossible."""

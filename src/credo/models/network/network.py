@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from credo.graphs.variable import UnknownVariable, Variable, nearest
 from credo.inference.discrete.exact_inference import MAX_SECONDS
-from credo.inference.engine.engine import Account
+from credo.inference.engine.engine import EXACT, Account
 from credo.inference.engine.error import (
     ImpossibleFindings,
     InferenceTooLarge,
@@ -192,7 +192,7 @@ class Network(ABC):
             found = self.answers().repeated(target, states)
         except (KeyError, TypeError):
             return None
-        return None if found is None else labelled([variables[target]], found, Account())
+        return None if found is None else labelled([variables[target]], found, EXACT)
 
     def marginals(
         self, given: Given = None, do: Mapping[str, Any] | None = None, method: Method = "auto"

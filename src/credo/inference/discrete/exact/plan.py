@@ -640,8 +640,11 @@ class TablePlan:
 
     def _run_plain(self, rows: Rows) -> None:
         n_rows = len(rows.log_total)
+        if n_rows < FEW_ROWS:
+            self._loop.run_rows(rows, self._arena())
+            return
         tile = self.outline.place.moving_cells * LANES * rows.log_total.itemsize
-        if n_rows < FEW_ROWS or tile > self.max_bytes:
+        if tile > self.max_bytes:
             self._loop.run_rows(rows, self._arena())
             return
 
