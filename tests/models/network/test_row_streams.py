@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from credo import BayesianNetwork
+from credo import BayesianNetwork, IsingModel
 from credo.graphs import LinearGaussian
 
 N_ROWS = 300
@@ -64,3 +64,27 @@ def test_an_answer_by_draws_does_not_depend_on_the_rows_around_it():
     alone = TABLES.predict_proba(rows.iloc[[2]], "a", method="importance")
     again = TABLES.query("a", {"d": True, "z": 7}, method="importance")
     assert together.iloc[2].tolist() == alone.iloc[0].tolist() == again.tolist()
+
+
+@pytest.mark.filterwarnings("ignore::credo.inference.ConvergenceWarning")
+@pytest.mark.parametrize("method", ["importance", "gibbs", "likelihood_weighting"])
+def test_another_generator_gives_other_draws_and_the_same_one_the_same(method):
+    first, again, other, usual = (
+        net.query("a", {"d": True}, method=method)
+        for net in (TABLES.with_rng(1), TABLES.with_rng(1), TABLES.with_rng(2), TABLES)
+    )
+    assert first.tolist() == again.tolist()
+    assert len({first[True], other[True], usual[True]}) == 3
+    exact = TABLES.query("a", {"d": True})
+    assert TABLES.with_rng(1).query("a", {"d": True}).tolist() == exact.tolist()
+    for answer in (first, other, usual):
+        assert abs(answer[True] - exact[True]) < 5 * answer.attrs["error"]
+
+
+@pytest.mark.filterwarnings("ignore::credo.inference.ConvergenceWarning")
+def test_log_totals_of_an_ising_model_by_draws_follow_the_generator_too():
+    model = IsingModel((5, 5), 0.4, 0.1)
+    one, same, other = (
+        model.with_rng(seed).log_partition(method="annealing") for seed in (1, 1, 2)
+    )
+    assert one == same != other

@@ -54,6 +54,8 @@ class Findings(Generic[Key]):
         Values of real variables, NaN where unknown, each (n_rows,).
     index
         Labels of the rows, if they come from a table.
+    root
+        Chooses the random numbers of answers by draws.
     """
 
     n_rows: int
@@ -61,6 +63,7 @@ class Findings(Generic[Key]):
     likelihood: Mapping[Key, Array] = field(default_factory=dict)
     values: Mapping[Key, Array] = field(default_factory=dict)
     index: pd.Index[Any] | None = None
+    root: int = 0
 
     @classmethod
     def of(
@@ -117,6 +120,7 @@ class Findings(Generic[Key]):
             {key: table for key, table in self.likelihood.items() if key not in keys},
             {key: values for key, values in self.values.items() if key not in keys},
             self.index,
+            self.root,
         )
 
     def numbered(self, numbers: Mapping[Key, int]) -> Findings[int]:
@@ -125,6 +129,7 @@ class Findings(Generic[Key]):
             self.n_rows,
             {numbers[key]: codes for key, codes in self.codes.items()},
             {numbers[key]: table for key, table in self.likelihood.items()},
+            root=self.root,
         )
 
     def take(self, rows: Rows | slice) -> Findings[Key]:
@@ -135,13 +140,14 @@ class Findings(Generic[Key]):
             {key: codes[rows] for key, codes in self.codes.items()},
             {key: table[:, rows] for key, table in self.likelihood.items()},
             {key: values[rows] for key, values in self.values.items()},
+            root=self.root,
         )
 
     def row(self, row: int) -> Findings[Key]:
         """Return one row alone."""
         return self.take(slice(row, row + 1))
 
-    def stream(self, root: int = 0) -> Generator:
+    def stream(self) -> Generator:
         """Return the random numbers that belong to what a single row knows.
 
         Equal findings have equal streams, so that an answer by draws does not depend on the
@@ -162,7 +168,7 @@ class Findings(Generic[Key]):
                 if not is_gap.all():
                     facts.update(f"{kind} {key!r} {column.dtype.str}".encode())
                     facts.update(column.tobytes())
-        return np.random.default_rng([root, int.from_bytes(facts.digest(), "little")])
+        return np.random.default_rng([self.root, int.from_bytes(facts.digest(), "little")])
 
     def groups(
         self, n_states: Sizes[Key], n_shared: int | None = None

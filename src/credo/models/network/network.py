@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Self, overload
 
@@ -101,6 +101,7 @@ class Network(ABC):
     """
 
     limits = Limits()
+    root = 0
     variables: dict[str, Variable]
 
     @abstractmethod
@@ -120,6 +121,21 @@ class Network(ABC):
         """
         other = copy(self)
         other.limits = self.limits.within(memory, seconds)
+        return other
+
+    def with_rng(self, rng: Generator | int) -> Self:
+        """Return the same network, whose answers by draws use other random numbers.
+
+        Without it they are always the same. Rows of a table have streams of their own; equal
+        rows have equal answers.
+
+        Parameters
+        ----------
+        rng
+            A generator, from which one number is taken, or a seed.
+        """
+        other = copy(self)
+        other.root = int(np.random.default_rng(rng).integers(1, 1 << 62))
         return other
 
     def _repr_html_(self) -> str:
@@ -439,12 +455,16 @@ class Network(ABC):
         self, given: Given, do: Mapping[str, Any] | None
     ) -> tuple[Findings[str], Auto]:
         """Return what is known and set, and the engines of the network without their causes."""
-        findings = read_findings(self.variables, given)
+        findings = self._rooted(read_findings(self.variables, given))
         forced = as_mapping(do)
         if not forced:
             return findings, self.answers()
         settings = read_findings(self.variables, forced)
         return with_settings(findings, settings), self.answers(tuple(sorted(settings.names)))
+
+    def _rooted(self, findings: Findings[str]) -> Findings[str]:
+        """Return findings whose answers by draws use the random numbers of this network."""
+        return replace(findings, root=self.root) if self.root else findings
 
     def _likeliest(
         self, answers: Auto, findings: Findings[str], names: Sequence[str]
@@ -468,7 +488,7 @@ class Network(ABC):
         """
         if not tells_total(method):
             return float("nan")
-        total, _ = answers.total(Findings(1), method)
+        total, _ = answers.total(self._rooted(Findings(1)), method)
         if total[0] == -np.inf:
             raise ImpossibleFindings({})
         return float(total[0])

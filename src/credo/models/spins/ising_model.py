@@ -227,7 +227,7 @@ class IsingModel(MarkovRandomField):
         """
         if given is not None:
             return super().log_partition(given, method)
-        total, _ = self.answers().total(Findings(1), method)
+        total, _ = self.answers().total(self._rooted(Findings(1)), method)
         return float(total[0])
 
     def infer(
@@ -353,7 +353,7 @@ class IsingModel(MarkovRandomField):
         other = object.__new__(type(self))
         other.structure = self.structure
         other.problem = spin_problem(self.structure, self.coupling, field, constant)
-        other.limits = self.limits
+        other.limits, other.root = self.limits, self.root
         return other
 
     def _shaped(self, values: ArrayLike, name: str) -> Array:

@@ -68,6 +68,7 @@ def with_settings(findings: Findings[str], settings: Findings[str]) -> Findings[
         findings.likelihood,
         {**findings.values, **{name: np.repeat(v, n) for name, v in settings.values.items()}},
         findings.index,
+        findings.root,
     )
 
 
