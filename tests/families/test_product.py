@@ -137,3 +137,10 @@ def test_laws_that_are_exact_hold_for_arbitrary_rows(rows):
         n_draws=0,
         maximum_likelihood=False,
     )
+
+
+@pytest.mark.parametrize("n_columns", [1, 3])
+def test_a_table_of_another_width_is_refused(n_columns):
+    prior = Product.by_column({0: GammaPoisson(1.0, 0.1), 1: GammaPoisson(1.0, 1.0)})
+    with pytest.raises(ValueError, match="rows must have the 2 columns that the parts name"):
+        prior.statistics_of(np.ones((4, n_columns)))

@@ -219,6 +219,12 @@ class Product(Belief):
         self, x: ArrayLike, summary: Callable[[Belief, Array], Any]
     ) -> ProductStatistics:
         rows = as_float(x)
+        n_columns = sum(len(columns) for columns in self.columns)
+        if rows.ndim != 2 or rows.shape[1] != n_columns:
+            raise ValueError(
+                f"rows must have the {n_columns} columns that the parts name; found shape "
+                f"{rows.shape}. Give every column to one part."
+            )
         pairs = zip(self.parts, self.columns, strict=True)
         return ProductStatistics(
             tuple(summary(part, rows[:, list(columns)]) for part, columns in pairs)

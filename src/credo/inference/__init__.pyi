@@ -19,6 +19,7 @@ from credo.inference.discrete.approximate.importance import (
 from credo.inference.discrete.approximate.importance import TableImportance as TableImportance
 from credo.inference.discrete.approximate.mean_field import TableMeanField as TableMeanField
 from credo.inference.discrete.factor_problem import FactorProblem as FactorProblem
+from credo.inference.discrete.factor_problem import table_of as table_of
 from credo.inference.discrete.textbook.strong_elimination import (
     StrongElimination as StrongElimination,
 )

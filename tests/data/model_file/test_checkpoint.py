@@ -147,6 +147,15 @@ def test_a_file_that_is_no_snapshot_is_refused(tmp_path):
         CheckpointFile(path).load(0)
 
 
+def test_a_damaged_file_is_refused_with_what_to_do(tmp_path):
+    path = tmp_path / "run.credo"
+    engine = TableImportance(tolerance=0.02)
+    run(engine, RING, np.random.default_rng(0), checkpoint=CheckpointFile(path))
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(ModelFileError, match="delete it to begin anew"):
+        run(engine, RING, np.random.default_rng(0), checkpoint=CheckpointFile(path))
+
+
 def test_a_snapshot_without_its_stream_is_refused(tmp_path):
     path = tmp_path / "run.credo"
     engine = TableImportance(tolerance=0.02)

@@ -5,9 +5,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from credo.inference import run
+from credo.inference import LogDensity, Parameters, run
 from credo.inference.density.laplace import LaplaceApproximation, approach
 from credo.inference.engine.engine import ConvergenceWarning
+from credo.numerics.linear.linear_algebra import NotPositiveDefinite
+from credo.numerics.special.bijection import positive, real
 from credo.numerics.status import Status
 
 PRECISION = np.array([[3.0, 1.0], [1.0, 2.0]])
@@ -38,6 +40,38 @@ class LogGamma:
 
     def derivatives(self, parameters):
         return *self.value_and_gradient(parameters), np.exp(parameters)[:, None]
+
+
+def normal_of_unknown_scale(y):
+    def log_density(values):
+        mu, scale = values["mu"], values["scale"]
+        gap = y - mu
+        value = float(-len(y) * np.log(scale) - 0.5 * gap @ gap / scale**2)
+        return value, {
+            "mu": gap.sum() / scale**2,
+            "scale": -len(y) / scale + gap @ gap / scale**3,
+        }
+
+    return log_density
+
+
+def test_a_start_far_from_the_mode_where_the_density_bends_up_still_leads_there():
+    y = np.random.default_rng(0).normal(3.0, 2.0, 50)
+    parameters = Parameters({"mu": real(), "scale": positive()})
+    for guess in (None, [1.0, 1.0], [0.0, 3.0], [3.0, 0.7]):
+        start = None if guess is None else np.array(guess)
+        problem = LogDensity(parameters, normal_of_unknown_scale(y), start)
+        found = run(LaplaceApproximation(1e-8), problem)
+        mode = parameters.constrain(found.posterior.mean())
+        assert_allclose(mode["mu"], y.mean(), atol=1e-6)
+        # The Jacobian of the log scale adds one to the power of the scale.
+        assert_allclose(mode["scale"] ** 2, ((y - y.mean()) ** 2).sum() / 49, rtol=1e-6)
+
+
+def test_a_density_without_a_peak_is_refused():
+    flat = LogDensity(Parameters({"mu": real()}), lambda values: (0.0, {"mu": 0.0}))
+    with pytest.raises(NotPositiveDefinite, match="a density must have a peak"):
+        run(LaplaceApproximation(), flat)
 
 
 def test_a_gaussian_is_its_own_approximation_with_an_exact_integral():

@@ -193,6 +193,18 @@ def test_pieces_that_would_take_too_long_are_refused_with_the_cost_of_the_whole(
         slice_variables(problem, whole, 1.0, 60.0)
 
 
+def test_a_question_that_no_plan_fits_is_not_searched_for_twice(monkeypatch):
+    problem = random_problem(np.random.default_rng(6))
+    tables = TableInference(problem, max_bytes=1.0)
+    with pytest.raises(InferenceTooLarge) as first:
+        tables.plan(Question("total"))
+    monkeypatch.setattr(TableInference, "outline", None)
+    with pytest.raises(InferenceTooLarge) as again:
+        tables.plan(Question("total"))
+    assert str(again.value) == str(first.value)
+    assert again.value is not first.value
+
+
 def grid_problem(n, n_states=2):
     """Return tables along the edges of a square grid, which no order eliminates cheaply."""
     rng = np.random.default_rng(n)

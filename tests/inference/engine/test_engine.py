@@ -1,4 +1,5 @@
 import pickle
+import warnings
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -22,6 +23,7 @@ from credo.inference.engine.engine import (
     StandardError,
     Step,
     Steps,
+    fingerprint,
     run,
 )
 from credo.numerics.status import Status
@@ -256,6 +258,72 @@ def test_a_checkpoint_of_other_settings_is_refused():
     run(Halving(), 1.0, checkpoint=memory)
     with pytest.raises(ValueError, match="a checkpoint must be of the engine that goes on"):
         run(Halving(tolerance=0.2), 1.0, checkpoint=memory)
+
+
+def test_a_checkpoint_of_another_problem_or_number_of_chains_is_refused():
+    memory = Memory()
+    engine = TableImportance(tolerance=0.02)
+    run(engine, RING, np.random.default_rng(0), checkpoint=memory)
+    others = FactorProblem(RING.n_states, (*RING.tables[:-1], RING.tables[0]))
+    with pytest.raises(ValueError, match="a checkpoint must be of the problem"):
+        run(engine, others, np.random.default_rng(0), checkpoint=memory)
+    with pytest.raises(ValueError, match="a checkpoint must be of the problem"):
+        run(engine, RING, np.random.default_rng(0), checkpoint=memory, chains=2)
+
+
+def test_problems_with_other_numbers_have_other_fingerprints():
+    same = FactorProblem(tuple(RING.n_states), tuple(RING.tables))
+    assert fingerprint(same) == fingerprint(RING)
+    table = RING.tables[0]
+    values = table.values.copy()
+    values[0, 0] = np.nextafter(values[0, 0], 1.0)
+    moved = (replace(table, values=values), *RING.tables[1:])
+    assert fingerprint(FactorProblem(RING.n_states, moved)) != fingerprint(RING)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"engine": "gibbs"}, "engine must be such as"),
+        ({"engine": Walker}, "engine must be such as .* found the class Walker"),
+        ({"rng": 0}, "rng must be such as"),
+        ({"stop": "settled"}, "stop must be such as"),
+        ({"stop": Settled}, "stop must be such as .* found the class Settled"),
+        ({"executor": ProcessPoolExecutor}, "executor must be such as"),
+        ({"checkpoint": "run.credo"}, "checkpoint must be such as"),
+    ],
+)
+def test_arguments_of_the_wrong_kind_are_refused(settings, said):
+    right = {"engine": Walker(), "problem": None, "rng": np.random.default_rng(0)}
+    with pytest.raises(TypeError, match=said):
+        run(**(right | settings))
+
+
+def test_a_rule_joins_rules_only():
+    with pytest.raises(TypeError, match="unsupported operand"):
+        Drawn(5) | 100
+
+
+def test_a_generator_without_a_sequence_of_seeds_will_do():
+    old = np.random.default_rng(np.random.RandomState(3))
+    memory = Memory()
+    found = run(Walker(), None, old, checkpoint=memory)
+    assert found.status is Status.COMPLETE
+    assert memory.kept[0].rng.random() is not None
+
+
+def test_chains_that_reach_the_error_together_have_converged():
+    engine = TableImportance(n_draws=4000, tolerance=0.0085)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = run(engine, RING, np.random.default_rng(0), chains=4)
+    assert found.status is Status.CONVERGED
+    assert found.error <= 0.0085 < found.trace[-1].standard_error
+
+
+def test_a_change_downhill_is_not_settled():
+    assert Settled(0.1).status(Progress(1, Move(0.0, -5.0))) is None
+    assert Settled(0.1).status(Progress(1, Move(0.0, -0.05))) is Status.CONVERGED
 
 
 def test_a_stuck_run_that_is_loaded_is_still_stuck():

@@ -148,12 +148,23 @@ def test_a_bound_answers_for_the_total_and_does_not_tell_it():
 
 
 def test_the_account_of_several_answers_is_that_of_the_worst():
-    assert GOOD.worse(BAD) is BAD
-    assert BAD.worse(GOOD) is BAD
-    assert BAD.worse(WORSE) is WORSE
-    assert WORSE.worse(BAD) is WORSE
-    assert worst([GOOD, WORSE, BAD]) is WORSE
+    assert GOOD.worse(BAD) == BAD
+    assert BAD.worse(GOOD) == BAD
+    assert BAD.worse(WORSE) == WORSE
+    assert WORSE.worse(BAD) == WORSE
+    assert worst([GOOD, WORSE, BAD]) == WORSE
     assert worst([]) == Account("exact", True, 0.0, "exact")
+
+
+def test_an_error_that_is_not_known_is_the_worst_whatever_the_order():
+    unknown = Account("c", False, float("nan"), "unknown")
+    assert BAD.worse(unknown).method == unknown.worse(BAD).method == "c"
+
+
+def test_the_fewest_draws_of_any_row_are_told():
+    rare = Account("b", False, 0.05, "error", 10.0)
+    assert BAD.worse(rare).effective_draws == rare.worse(BAD).effective_draws == 10.0
+    assert BAD.worse(rare).error == BAD.error
 
 
 def test_attributes_leave_out_what_is_not_known():

@@ -127,5 +127,16 @@ def test_values_outside_their_support_are_refused(values, said):
 
 
 def test_parameters_must_have_names():
-    with pytest.raises(ValueError, match="at least one parameter"):
+    with pytest.raises(ValueError, match="a bijection for each of at least one name"):
         Parameters({})
+
+
+def test_what_a_density_must_return_is_said():
+    one = Parameters({"level": real()})
+    for wrong in (lambda values: 0.0, lambda values: (0.0, {}), lambda values: (0.0, {"x": 1})):
+        with pytest.raises(ValueError, match="density must return its log and a gradient"):
+            LogDensity(one, wrong).log_density(np.zeros(1))
+    with pytest.raises(ValueError, match="guess must hold the 1 free numbers"):
+        LogDensity(one, everything, np.zeros(3))
+    with pytest.raises(ValueError, match="a bijection for each"):
+        Parameters({"level": "real"})

@@ -2,13 +2,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from credo.inference.engine.engine import run
+from credo.inference.engine.engine import ConvergenceWarning, Drawn, Seconds, Steps, run
 from credo.inference.spins.exact import SpinElimination
 from credo.inference.spins.gibbs import IsingGibbs, SpinChain, spin_draws
 from credo.inference.spins.grid_sweep import SpinGrid
 from credo.inference.spins.problem import IsingProblem
 from credo.inference.spins.sweep import SpinGraph
 from credo.models.spins.ising_model import lattice_edges
+from credo.numerics.status import Status
 
 
 def problem(shape=(4, 4), is_grid=True, coupling=0.3):
@@ -71,8 +72,43 @@ def test_chains_that_disagree_have_large_errors():
         SpinGraph(target.graph.edges, target.graph.coupling, np.zeros(144)),
         SpinGrid(np.zeros((12, 12)), 2.0, False),
     )
-    found = run(IsingGibbs(n_chains=8, n_draws=100), unbiased, np.random.default_rng(0))
-    assert found.error > 0.2
+    for n_chains, seed in ((8, 0), (2, 0), (2, 1), (2, 2)):
+        engine = IsingGibbs(n_chains=n_chains, n_draws=100)
+        with pytest.warns(ConvergenceWarning, match="chains of spins must agree"):
+            found = run(engine, unbiased, np.random.default_rng(seed))
+        assert found.error > 0.2
+
+
+def test_another_rule_leaves_the_burn_in_as_it_is():
+    target = problem((12, 12), coupling=0.1)
+    engine = IsingGibbs(n_chains=8, n_draws=20, burn_in=40)
+    usual = run(engine, target, np.random.default_rng(1))
+    ruled = run(engine, target, np.random.default_rng(1), stop=Drawn(20))
+    assert len(usual.trace) == len(ruled.trace) == 20 + 10
+    assert_array_equal(usual.posterior.mean, ruled.posterior.mean)
+
+
+def test_a_limit_of_steps_or_time_also_ends_the_burn_in():
+    engine = IsingGibbs(n_draws=10, burn_in=1_000_000)
+    for rule, status in (
+        (Steps(3), Status.MAX_STEPS),
+        (Drawn(10) | Seconds(0.0), Status.MAX_SECONDS),
+    ):
+        with pytest.warns(ConvergenceWarning):
+            found = run(engine, problem(), np.random.default_rng(0), stop=rule)
+        assert found.status is status
+        assert len(found.trace) <= 3
+
+
+def test_going_on_from_a_state_draws_from_the_generator_and_warms_up_no_more():
+    engine = IsingGibbs(n_draws=50, burn_in=10)
+    first = run(engine, problem(), np.random.default_rng(0))
+    one, two = (
+        run(engine, problem(), np.random.default_rng(k), stop=Drawn(100), state=first.state)
+        for k in (1, 2)
+    )
+    assert one.state.batches.n_blocks == two.state.batches.n_blocks == 20
+    assert np.any(one.posterior.mean != two.posterior.mean)
 
 
 def test_spins_without_neighbors_have_no_error():

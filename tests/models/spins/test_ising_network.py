@@ -164,3 +164,11 @@ def test_rows_are_drawn_one_by_one():
     rows = pd.DataFrame({"0,0": [1, -1]})
     exact, drawn = (model().predict_proba(rows, "2,2", m) for m in ("exact", "gibbs"))
     assert_allclose(drawn, exact, atol=0.1)
+
+
+def test_settings_of_draws_that_would_be_left_aside_are_refused():
+    model = IsingModel((3, 3), 0.3)
+    with pytest.raises(ValueError, match="must be left out with spins given"):
+        model.sample(2, {"0,0": 1}, rng=0, method="nonsense")
+    with pytest.raises(ValueError, match="must be asked for by a name"):
+        model.sample(2, rng=0, method=IsingGibbs())

@@ -61,7 +61,13 @@ class CheckpointFile:
         place = self._place(chain)
         if not place.exists():
             return None
-        found = load(place)
+        try:
+            found = load(place)
+        except ModelFileError as error:
+            raise ModelFileError(
+                f"{place} must be a whole snapshot of a run; found that it cannot be read "
+                f"({error}); delete it to begin anew."
+            ) from error
         if not isinstance(found, Snapshot) or not _has_stream(found):
             raise ModelFileError(
                 f"{place} must hold a snapshot of a run; found a {type(found).__name__}; "

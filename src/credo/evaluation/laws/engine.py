@@ -147,10 +147,9 @@ def a_limit_of_one_step_is_said(case: Solved) -> None:
     n_steps = len(found.trace)
     is_settled = case.it.stop.status(Progress(1, found.trace[-1], False)) is not None
     law = "a limit of one step is said"
-    if not case.it.stop.n_warm_up:
-        expect(law, n_steps == 1, "one step", n_steps)
-        is_said = is_settled or found.status in (Status.MAX_STEPS, Status.STUCK)
-        expect(law, is_said, str(Status.MAX_STEPS), found.status)
+    expect(law, n_steps == 1, "one step", n_steps)
+    is_said = is_settled or found.status in (Status.MAX_STEPS, Status.STUCK)
+    expect(law, is_said, str(Status.MAX_STEPS), found.status)
 
 
 def the_status_says_why_it_stopped(case: Solved) -> None:

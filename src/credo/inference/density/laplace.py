@@ -20,7 +20,12 @@ from credo.inference.engine.problem import CurvedProblem, LogDensity, Parameters
 from credo.numerics.array import Array
 from credo.numerics.example import Example
 from credo.numerics.form import Form
-from credo.numerics.linear.linear_algebra import Cholesky, cholesky, solve_lower
+from credo.numerics.linear.linear_algebra import (
+    Cholesky,
+    NotPositiveDefinite,
+    cholesky,
+    solve_lower,
+)
 from credo.numerics.optimize.minimum import Minimum, Termination
 from credo.numerics.optimize.quasi_newton import lbfgs
 from credo.numerics.special.bijection import positive
@@ -60,6 +65,7 @@ class LaplaceApproximation:
     tolerance: float = 1e-4
     max_steps: int = 200
 
+    problem = CurvedProblem
     is_random: ClassVar[bool] = False
 
     @property
@@ -79,7 +85,7 @@ class LaplaceApproximation:
 
     def step(self, problem: CurvedProblem, state: Mode, rng: Generator) -> tuple[Mode, Move]:
         """Take one Newton step, halved until ``E`` falls enough."""
-        factor = cholesky(state.curvature)
+        factor = _factor(state.curvature)
         direction = -factor.solve(state.gradient[:, None])[:, 0]
         decrement = float(np.sqrt(max(-float(state.gradient @ direction), 0.0)))
         length = decrement / max(len(direction), 1) ** 0.5
@@ -97,6 +103,12 @@ class LaplaceApproximation:
 
     def posterior(self, problem: CurvedProblem, state: Mode) -> Inference:
         """Return the Gaussian and the log of the integral of ``exp(-E)``."""
+        if not np.all(np.diagonal(state.curvature) > 0):
+            raise NotPositiveDefinite(
+                "a density must have a peak, where it bends down in every direction, for "
+                "Laplace's method; found one that is flat or rises where the search ended. "
+                "Check that the density can be normalized, or start nearer to its peak."
+            )
         gaussian = MultivariateNormal.from_precision(state.parameters, state.curvature)
         d = len(state.parameters)
         log_evidence = -state.value + 0.5 * (d * LOG_TWO_PI + float(gaussian.form.log_det()))
@@ -111,6 +123,19 @@ def _poisson_rate() -> LogDensity:
         return float(shape @ np.log(rate) - 1.5 * rate.sum()), {"rate": shape / rate - 1.5}
 
     return LogDensity(Parameters({"rate": positive(2)}), log_density)
+
+
+def _factor(curvature: Array) -> Cholesky:
+    """Return the factor of a curvature, made positive where it is not so far from a mode.
+
+    As much is added to the diagonal as turns every direction downhill, in the way of Levenberg.
+    """
+    try:
+        return cholesky(curvature)
+    except NotPositiveDefinite:
+        values = np.linalg.eigvalsh(curvature)
+        lift = 1e-3 * float(np.abs(values).max()) - 2.0 * float(values[0])
+        return cholesky(curvature + lift * np.eye(len(values)))
 
 
 def approach(

@@ -58,6 +58,15 @@ class ExactMarginals:
     log_total: Array
 
 
+MOST_REFUSED = 1000
+"""Questions without a plan that are remembered, so that no order is sought again for them."""
+
+
+def _again(error: InferenceTooLarge) -> InferenceTooLarge:
+    """Return the same error without the frames that it was raised in."""
+    return error.advising(error.advice)
+
+
 @dataclass(eq=False)
 class TableInference:
     """Answers questions about one problem, keeping the plans of those it was asked lately.
@@ -70,12 +79,15 @@ class TableInference:
         Memory that a plan may take, and all plans that are kept; 2 GiB by default.
     max_seconds
         Time that a plan in pieces may take for one row.
+    plans, refused
+        Plans that are kept, and what is known of questions that none fits.
     """
 
     problem: FactorProblem
     max_bytes: float | None = None
     max_seconds: float = MAX_SECONDS
     plans: PlanCache[Question, Plan] = field(default_factory=PlanCache)
+    refused: dict[Question, InferenceTooLarge] = field(default_factory=dict)
 
     @property
     def limit(self) -> float:
@@ -118,8 +130,16 @@ class TableInference:
         known = self.plans.get(question)
         if known is not None:
             return known
+        if question in self.refused:
+            raise _again(self.refused[question])
         limit = self.limit
-        return self.plans.put(question, self._new_plan(question, limit), limit)
+        try:
+            made = self._new_plan(question, limit)
+        except InferenceTooLarge as error:
+            if len(self.refused) < MOST_REFUSED:
+                self.refused[question] = _again(error)
+            raise
+        return self.plans.put(question, made, limit)
 
     def _new_plan(self, question: Question, limit: float) -> Plan:
         whole = self.outline(question)

@@ -20,7 +20,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from hashlib import blake2b
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
@@ -37,6 +38,7 @@ from numpy.random import (
 
 from credo.numerics.form import LATER
 from credo.numerics.parallel.threads import threads_for
+from credo.numerics.quotation import quote
 from credo.numerics.status import Status
 from credo.numerics.warning import warn_user
 
@@ -60,6 +62,7 @@ __all__ = [
     "Steps",
     "Stop",
     "WeightStep",
+    "fingerprint",
     "run",
     "worst",
 ]
@@ -164,6 +167,8 @@ class Stop(ABC):
         """Return why a chain ends here, or None if it goes on."""
 
     def __or__(self, other: Stop) -> FirstOf:
+        if not isinstance(other, Stop):
+            return NotImplemented
         return FirstOf((*self.parts, *other.parts))
 
     @property
@@ -229,7 +234,7 @@ class Settled(Stop):
 
     def status(self, progress: Progress) -> Status | None:
         """Return whether it has settled, is stuck, or has taken too many steps."""
-        if progress.reported("change", self) <= self.tolerance:
+        if abs(progress.reported("change", self)) <= self.tolerance:
             return Status.CONVERGED
         if progress.is_still:
             return Status.STUCK
@@ -372,9 +377,14 @@ class Account:
         return {name: value for name, value in vars(self).items() if value is not None}
 
     def worse(self, other: Account) -> Account:
-        """Return the account of two answers taken together."""
-        mine, theirs = (not self.is_exact, self.error), (not other.is_exact, other.error)
-        return other if theirs > mine else self
+        """Return the account of two answers taken together; an unknown error is the worst."""
+        mine, theirs = (
+            (not one.is_exact, float("inf") if np.isnan(one.error) else one.error)
+            for one in (self, other)
+        )
+        worse = other if theirs > mine else self
+        drawn = [d for d in (self.effective_draws, other.effective_draws) if d is not None]
+        return replace(worse, effective_draws=min(drawn)) if drawn else worse
 
 
 EXACT = Account()
@@ -497,6 +507,10 @@ class Snapshot:
     ----------
     engine
         The engine, so that a run does not go on with other settings.
+    problem
+        Fingerprint of what it solves, so that it does not go on with another.
+    n_chains
+        Chains of the run.
     state
         Its state.
     trace
@@ -512,6 +526,8 @@ class Snapshot:
     """
 
     engine: Any
+    problem: str
+    n_chains: int
     state: Any
     trace: tuple[Any, ...]
     n_warm_up: int | None
@@ -593,11 +609,14 @@ def run(
         If the engine draws and no Generator is given, cannot run in several chains, or has no
         warm-up where the rule asks for one.
     """
+    _require_kinds(engine, rng, stop, executor, checkpoint)
     rule = engine.stop if stop is None else stop
     _require_able(engine, rule, chains, state)
     streams = _streams(engine, rng, chains)
+    # A rule that says nothing of a warm-up leaves that of the engine as it is.
+    n_warm_up = max(rule.n_warm_up, engine.stop.n_warm_up) if state is None else 0
     works = [
-        _Chain(engine, problem, stream, rule, state, checkpoint, number, chains > 1)
+        _Chain(engine, problem, stream, rule, state, checkpoint, number, chains, n_warm_up)
         for number, stream in enumerate(streams)
     ]
     ends = _ends(works, executor, on_step)
@@ -605,10 +624,18 @@ def run(
     if chains > 1:
         joining: Any = engine
         last = joining.joined(problem, [end.state for end in ends])
-    status = next((e.status for e in ends if not e.status.has_converged), ends[0].status)
-    if not status.has_converged:
-        _warn(engine, rule, status, ends[0].trace)
+    short = next((end for end in ends if not end.status.has_converged), ends[0])
+    status = short.status
+    # An engine that found nothing says so itself, and it should be known how it stopped.
+    is_short = not status.has_converged
+    if is_short and chains == 1:
+        _warn(engine, rule, status, short.trace)
     found = engine.posterior(problem, last)
+    if is_short and chains > 1:
+        if any(isinstance(p, StandardError) and found.error <= p.below for p in rule.parts):
+            status = Status.CONVERGED
+        else:
+            _warn(engine, rule, status, short.trace)
     if found.account is UNKNOWN:
         title = str(getattr(engine, "title", type(engine).__name__))
         found = replace(found, account=replace(UNKNOWN, method=title))
@@ -635,24 +662,25 @@ class _Chain:
     state: Any
     checkpoint: Checkpoint | None
     number: int
-    takes_one_thread: bool
+    n_chains: int
+    n_warm_up: int
 
     def run(self, on_step: OnStep | None = None) -> _End:
         """Take steps until the rule holds."""
-        with threads_for(0) if self.takes_one_thread else nullcontext():
+        with threads_for(0) if self.n_chains > 1 else nullcontext():
             return _Walk(self, self._begin()).end(on_step)
 
     def _begin(self) -> Snapshot:
         """Return where to begin: at what was kept, at a given state, or at a new one."""
         kept = None if self.checkpoint is None else self.checkpoint.load(self.number)
         if kept is not None:
-            _require_same(self.engine, kept.engine)
+            _require_same(self, kept)
             return kept
         state = self.state
         if state is None:
             state = self.engine.init(self.problem, self.rng)
-        n_warm_up = None if self.stop.n_warm_up else 0
-        return Snapshot(self.engine, state, (), n_warm_up, False, 0.0, _bits(self.rng))
+        n_warm_up = None if self.n_warm_up else 0
+        return Snapshot(self.engine, "", 0, state, (), n_warm_up, False, 0.0, {})
 
 
 class _Walk:
@@ -684,18 +712,26 @@ class _Walk:
         self._is_still = self._state is before
         self._trace.append(report)
         self._seconds = time.perf_counter() - self._started
-        if self._n_warm_up is None and report.n_draws >= self._chain.stop.n_warm_up:
+        if self._n_warm_up is None and report.n_draws >= self._chain.n_warm_up:
             warming: Any = engine
             self._state = warming.warmed(problem, self._state)
             self._n_warm_up = len(self._trace)
 
     def _status(self) -> Status | None:
-        if self._n_warm_up is None or self._n_warm_up == len(self._trace):
-            return None
+        if self._n_warm_up is None:
+            return self._limit()
         n_steps = len(self._trace) - self._n_warm_up
+        if not n_steps:
+            return None
         return self._chain.stop.status(
             Progress(n_steps, self._trace[-1], self._is_still, self._seconds)
         )
+
+    def _limit(self) -> Status | None:
+        """Return whether time or steps are used up, which also ends a warm-up."""
+        limits = [p for p in self._chain.stop.parts if isinstance(p, Seconds | Steps)]
+        progress = Progress(len(self._trace), self._trace[-1], False, self._seconds)
+        return FirstOf(tuple(limits)).status(progress)
 
     def _keep(self, checkpoint: Checkpoint, *, is_last: bool) -> None:
         if is_last or checkpoint.is_due(self._seconds - self._saved):
@@ -705,6 +741,8 @@ class _Walk:
     def _snapshot(self) -> Snapshot:
         return Snapshot(
             self._chain.engine,
+            fingerprint(self._chain.problem),
+            self._chain.n_chains,
             self._state,
             tuple(self._trace),
             self._n_warm_up,
@@ -714,13 +752,40 @@ class _Walk:
         )
 
 
+def _require_kinds(engine: Any, rng: Any, stop: Any, executor: Any, checkpoint: Any) -> None:
+    """Refuse arguments of the wrong kind."""
+    verbs = ("init", "step", "posterior")
+    is_engine = not isinstance(engine, type) and all(hasattr(engine, v) for v in verbs)
+    checks = (
+        ("engine", engine, is_engine, "TableGibbs()"),
+        ("rng", rng, rng is None or isinstance(rng, Generator), "numpy.random.default_rng(0)"),
+        ("stop", stop, stop is None or isinstance(stop, Stop), "Settled(1e-6) | Seconds(60)"),
+        (
+            "executor",
+            executor,
+            executor is None or isinstance(executor, Executor),
+            "ProcessPoolExecutor(2)",
+        ),
+        (
+            "checkpoint",
+            checkpoint,
+            checkpoint is None or (hasattr(checkpoint, "load") and hasattr(checkpoint, "save")),
+            'credo.data.CheckpointFile("run.credo")',
+        ),
+    )
+    for name, found, is_right, example in checks:
+        if not is_right:
+            what = f"the class {found.__name__}" if isinstance(found, type) else quote(found)
+            raise TypeError(f"{name} must be such as {example}; found {what}. Pass a value.")
+
+
 def _require_able(engine: Engine[Any, Any, Any], rule: Stop, chains: int, state: Any) -> None:
     """Refuse what an engine has no verb for, before any work."""
     name = type(engine).__name__
     if chains < 1 or (chains > 1 and not hasattr(engine, "joined")):
         raise ValueError(
             f"chains must be at least 1, and 1 for an engine that joins none; found {chains} "
-            f"for {name}. Run it once."
+            f"for {name}. Run it once{', with n_chains set' * hasattr(engine, 'n_chains')}."
         )
     if chains > 1 and state is not None:
         raise ValueError(
@@ -757,8 +822,9 @@ def _ends(works: list[_Chain], executor: Executor | None, on_step: OnStep | None
 def _bits(rng: Generator) -> dict[str, Any]:
     """Return the state of a Generator in plain numbers."""
     bits = rng.bit_generator
-    seed: Any = bits.seed_seq
-    return {"bits": _plain(bits.state), "seed": _plain(seed.state)}
+    # A Generator around older bits has no sequence of seeds, and spawns no others.
+    seed: Any = getattr(bits.seed_seq, "state", {})
+    return {"bits": _plain(bits.state), "seed": _plain(seed)}
 
 
 def _plain(value: Any) -> Any:
@@ -770,12 +836,45 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _require_same(engine: Any, kept: Any) -> None:
-    if engine != kept:
+def _require_same(chain: _Chain, kept: Snapshot) -> None:
+    if chain.engine != kept.engine:
         raise ValueError(
-            f"a checkpoint must be of the engine that goes on; found one of {kept} for "
-            f"{engine}. Use the same settings, or another checkpoint."
+            f"a checkpoint must be of the engine that goes on; found one of {kept.engine} for "
+            f"{chain.engine}. Use the same settings, or another checkpoint."
         )
+    if fingerprint(chain.problem) != kept.problem or chain.n_chains != kept.n_chains:
+        raise ValueError(
+            "a checkpoint must be of the problem and the number of chains that are asked for; "
+            "found one of others. Use another checkpoint, or delete it to begin anew."
+        )
+
+
+def fingerprint(problem: Any) -> str:
+    """Return a text that two problems share only if they hold the same numbers and names.
+
+    Functions count by their names, since what they do cannot be compared.
+    """
+    facts = blake2b(digest_size=16)
+    _add_facts(facts, problem)
+    return facts.hexdigest()
+
+
+def _add_facts(facts: blake2b, value: Any) -> None:
+    facts.update(f"{type(value).__qualname__};".encode())
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        facts.update(f"{value.dtype.str}{value.shape};".encode())
+        facts.update(np.ascontiguousarray(value).tobytes())
+    elif isinstance(value, Mapping):
+        _add_facts(facts, [part for item in value.items() for part in item])
+    elif isinstance(value, list | tuple | np.ndarray):
+        for part in value:
+            _add_facts(facts, part)
+    elif is_dataclass(value) and not isinstance(value, type):
+        _add_facts(facts, [getattr(value, part.name) for part in fields(value)])
+    elif isinstance(value, str | bytes | int | float | np.generic):
+        facts.update(repr(value).encode())
+    else:
+        facts.update(str(getattr(value, "__qualname__", "")).encode())
 
 
 def _warn(

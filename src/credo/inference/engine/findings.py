@@ -160,14 +160,10 @@ class Findings(Generic[Key]):
         >>> a == b, a == c
         (True, False)
         """
-        facts = blake2b(digest_size=16)
-        for kind, part in enumerate((self.codes, self.values, self.likelihood)):
-            for key in sorted(part):
-                column = np.ascontiguousarray(part[key])
-                is_gap = column == MISSING if kind == 0 else np.isnan(column)
-                if not is_gap.all():
-                    facts.update(f"{kind} {key!r} {column.dtype.str}".encode())
-                    facts.update(column.tobytes())
+        states = sorted((str(k), int(c[0])) for k, c in self.codes.items() if c[0] != MISSING)
+        values = sorted((str(k), float(v[0])) for k, v in self.values.items() if v[0] == v[0])
+        hints = sorted((str(k), t[:, 0].tolist()) for k, t in self.likelihood.items())
+        facts = blake2b(repr((states, values, hints)).encode(), digest_size=16)
         return np.random.default_rng([self.root, int.from_bytes(facts.digest(), "little")])
 
     def groups(

@@ -24,6 +24,7 @@ import numpy as np
 from credo.inference.engine.draws import Draws
 from credo.inference.engine.engine import EXACT, Inference
 from credo.numerics.array import Array, as_float
+from credo.numerics.quotation import quote
 from credo.numerics.special.bijection import Bijection
 
 __all__ = [
@@ -152,10 +153,12 @@ class Parameters:
     supports: Mapping[str, Bijection]
 
     def __post_init__(self) -> None:
-        if not self.supports:
+        if not self.supports or not all(
+            hasattr(support, "constrain") for support in self.supports.values()
+        ):
             raise ValueError(
-                "supports must name at least one parameter; found none. Write "
-                'Parameters({"level": real()}).'
+                "supports must be a bijection for each of at least one name; found "
+                f"{quote(dict(self.supports))}. Write Parameters({{'level': real()}})."
             )
 
     @property
@@ -266,6 +269,14 @@ class LogDensity:
     density: Density
     guess: Array | None = field(default=None)
 
+    def __post_init__(self) -> None:
+        n = self.parameters.n_free
+        if self.guess is not None and np.shape(self.guess) != (n,):
+            raise ValueError(
+                f"guess must hold the {n} free numbers of {list(self.parameters.names)}; found "
+                f"shape {np.shape(self.guess)}. Write parameters.free(values)."
+            )
+
     @cached_property
     def start(self) -> Array:
         """Free numbers to start from."""
@@ -277,10 +288,20 @@ class LogDensity:
 
     def log_density_and_gradient(self, free: Array) -> tuple[float, Array]:
         """Return the log density of free numbers and its gradient, shape (n_free,)."""
-        value, by_value = self.density(self.parameters.constrain(free))
+        value, by_value = self._checked(self.density(self.parameters.constrain(free)))
         gradient = self.parameters.pull_back(free, by_value)
         total = float(value) + float(self.parameters.log_jacobian(free))
         return total, gradient + self.parameters.jacobian_slope(free)
+
+    def _checked(self, answer: Any) -> tuple[float, Mapping[str, Array]]:
+        """Return what the density gave, if that is a number and a gradient by each name."""
+        is_pair = isinstance(answer, tuple) and len(answer) == 2
+        if not is_pair or set(answer[1]) != set(self.parameters.names):
+            raise ValueError(
+                "density must return its log and a gradient by each of "
+                f"{list(self.parameters.names)}; found {quote(answer)}. Return both."
+            )
+        return float(answer[0]), answer[1]
 
     def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
         """Return minus the log density of free numbers, and its gradient."""

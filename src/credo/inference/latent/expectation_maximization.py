@@ -50,6 +50,7 @@ class ExpectationMaximization:
     tolerance: float = 1e-8
     max_steps: int = 1000
 
+    problem = LatentProblem
     is_random: ClassVar[bool] = False
 
     @property

@@ -176,6 +176,7 @@ class RelevanceDetermination:
     tolerance: float = 1e-6
     max_steps: int = 500
 
+    problem = RelevanceProblem
     is_random: ClassVar[bool] = False
 
     @property

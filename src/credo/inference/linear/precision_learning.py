@@ -190,6 +190,7 @@ class EvidenceMaximization:
     max_steps: int = 100
     with_prior: bool = False
 
+    problem = PrecisionProblem
     is_random: ClassVar[bool] = False
 
     @property

@@ -431,6 +431,7 @@ class LogisticEvidence:
     tolerance: float = 1e-8
     max_steps: int = 100
 
+    problem = LogisticProblem
     is_random: ClassVar[bool] = False
 
     @property
@@ -799,6 +800,7 @@ class VariationalLogistic:
     tolerance: float = 0.05
     max_steps: int = 100
 
+    problem = LogisticProblem
     is_random: ClassVar[bool] = False
 
     @property

@@ -12,16 +12,20 @@ import numpy as np
 from numpy.random import Generator
 
 from credo.inference.engine.block_means import BlockMeans
-from credo.inference.engine.engine import Account, Drawn, Inference, Step
+from credo.inference.engine.engine import Account, ConvergenceWarning, Drawn, Inference, Step
 from credo.inference.spins.problem import IsingProblem, SpinMeans, small_problem
 from credo.inference.spins.sweep import Spins, random_seed, random_spins
 from credo.numerics.array import Array
 from credo.numerics.example import Example
 from credo.numerics.form import Form
+from credo.numerics.warning import warn_user
 
 __all__ = ["IsingGibbs", "SpinChain", "SpinGibbsState", "SpinStep", "spin_draws"]
 
 _BATCHES = 10
+
+DISAGREEMENT = 0.2
+"""Typical standard error of means between -1 and 1 above which they tell little."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +114,7 @@ class IsingGibbs:
     Attributes
     ----------
     n_chains
-        Chains from different random starts, at least two, so that their disagreement shows.
+        Chains from different starts, at least two, so that their disagreement shows.
     n_draws
         Sweeps of each chain that count, in ten batches.
     burn_in
@@ -149,8 +153,15 @@ class IsingGibbs:
         return tuple(Example(engine, problem=small_problem()) for engine in engines)
 
     def init(self, problem: IsingProblem, rng: Generator) -> SpinGibbsState:
-        """Return chains at random spins."""
-        chains = tuple(SpinChain.start(problem, part) for part in rng.spawn(self.n_chains))
+        """Return one chain with all spins up, one with all down, and others at random ones.
+
+        Where couplings are strong a chain keeps the side it starts on: chains that start on
+        both sides show by their disagreement what none of them can see.
+        """
+        up = np.ones(problem.n_spins, dtype=np.int8)
+        starts = [up, -up, *[None] * (self.n_chains - 2)]
+        pairs = zip(rng.spawn(self.n_chains), starts, strict=True)
+        chains = tuple(SpinChain.start(problem, part, spins) for part, spins in pairs)
         return SpinGibbsState(chains, self._nothing(problem))
 
     def step(
@@ -159,7 +170,8 @@ class IsingGibbs:
         """Take one batch of sweeps in every chain."""
         n_batches = state.batches.n_blocks
         done = np.arange(n_batches, n_batches + 2) * self.n_draws // _BATCHES
-        moved = [c.averaged(problem, int(done[1] - done[0])) for c in state.chains]
+        chains = [replace(chain, seed=random_seed(rng), sweep=0) for chain in state.chains]
+        moved = [chain.averaged(problem, int(done[1] - done[0])) for chain in chains]
         batches = state.batches.with_block(np.stack([mean for _, mean in moved]))
         after = SpinGibbsState(tuple(chain for chain, _ in moved), batches)
         level = np.mean([problem.log_density(c.spins(problem)) for c in after.chains])
@@ -172,7 +184,14 @@ class IsingGibbs:
     def posterior(self, problem: IsingProblem, state: SpinGibbsState) -> Inference:
         """Return means with standard errors, which chains that disagree make large."""
         mean, error = state.batches.mean.mean(axis=0), state.batches.standard_error
-        largest = float(error.max())
+        largest = float(error.max(initial=0.0))
+        typical = float(np.sqrt(np.mean(error**2))) if len(error) else 0.0
+        if typical > DISAGREEMENT:
+            warn_user(
+                "chains of spins must agree for their means to be relied on; found a typical "
+                f"standard error of {typical:.2g}. Draw more, or use an exact method.",
+                ConvergenceWarning,
+            )
         account = Account(self.title, False, largest, "largest standard error")
         return Inference(SpinMeans(mean, error), account=account)
 

@@ -150,6 +150,11 @@ class SpinEngine:
                 lambda: self._elimination_within(most).draws(n, rng),
                 lambda error: spin_draws(self.problem, n, rng, burn_in, n_between),
             )
+        if not isinstance(method, str):
+            raise ValueError(
+                "draws of spins must be asked for by a name, with burn_in and n_between; found "
+                f"a {type(method).__name__}. Pass method='gibbs'."
+            )
         engine_for(method, "draws", KINDS, "spins")
         return spin_draws(self.problem, n, rng, burn_in, n_between)
 

@@ -298,6 +298,12 @@ class IsingModel(MarkovRandomField):
         if isinstance(given, Integral | np.random.Generator):
             given, rng = None, given
         if given is not None or do:
+            if (method, burn_in, n_between) != ("auto", 200, 10):
+                raise ValueError(
+                    "method, burn_in and n_between must be left out with spins given; found "
+                    f"{method!r}, {burn_in} and {n_between}. Draws then come from exact sums, "
+                    "or from a chain where those do not fit."
+                )
             return super().sample(n, given, rng, do)
         generator = np.random.default_rng(rng)
         draws = self._spins.spins(n, method, generator, burn_in, n_between)
