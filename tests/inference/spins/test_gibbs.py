@@ -2,7 +2,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from credo.inference.engine.engine import ConvergenceWarning, Drawn, Seconds, Steps, run
+from credo.inference.engine.engine import (
+    ConvergenceWarning,
+    Drawn,
+    Seconds,
+    StandardError,
+    Steps,
+    run,
+)
 from credo.inference.spins.exact import SpinElimination
 from credo.inference.spins.gibbs import IsingGibbs, SpinChain, spin_draws
 from credo.inference.spins.grid_sweep import SpinGrid
@@ -155,3 +162,13 @@ def test_draws_have_the_exact_means_and_neighbor_products():
 def test_settings_that_cannot_tell_an_error_are_refused(settings):
     with pytest.raises(ValueError, match="n_chains must be at least 2"):
         IsingGibbs(**settings)
+
+
+def test_an_error_can_be_asked_for_and_draws_are_worth_what_it_says():
+    engine = IsingGibbs(n_chains=4, n_draws=500)
+    rule = StandardError(0.03, 20_000)
+    found = run(engine, problem(), np.random.default_rng(2), stop=rule)
+    assert found.status is Status.CONVERGED
+    assert found.trace[-1].standard_error == found.error <= 0.03
+    mean, error = found.posterior.mean, found.posterior.standard_error
+    assert found.effective_draws == pytest.approx(min(((1 - mean**2) / error**2).min(), 2000))

@@ -100,10 +100,13 @@ class SpinStep(Step):
 
     Attributes
     ----------
+    standard_error
+        Largest standard error of a mean; infinite with a single batch.
     n_draws
         Sweeps of each chain so far, of the burn-in or of those that count.
     """
 
+    standard_error: float
     n_draws: int
 
 
@@ -175,7 +178,8 @@ class IsingGibbs:
         batches = state.batches.with_block(np.stack([mean for _, mean in moved]))
         after = SpinGibbsState(tuple(chain for chain, _ in moved), batches)
         level = np.mean([problem.log_density(c.spins(problem)) for c in after.chains])
-        return after, SpinStep(float(level), int(done[1]))
+        error = float(batches.standard_error.max(initial=0.0))
+        return after, SpinStep(float(level), error, int(done[1]))
 
     def warmed(self, problem: IsingProblem, state: SpinGibbsState) -> SpinGibbsState:
         """Return the chains where they are, with no batch that counts."""
@@ -192,11 +196,19 @@ class IsingGibbs:
                 f"standard error of {typical:.2g}. Draw more, or use an exact method.",
                 ConvergenceWarning,
             )
-        account = Account(self.title, False, largest, "largest standard error")
+        effective = _effective_draws(mean, error, self.n_chains * self.n_draws)
+        account = Account(self.title, False, largest, "largest standard error", effective)
         return Inference(SpinMeans(mean, error), account=account)
 
     def _nothing(self, problem: IsingProblem) -> BlockMeans:
         return BlockMeans.empty((self.n_chains, problem.n_spins))
+
+
+def _effective_draws(mean: Array, error: Array, n_draws: int) -> float:
+    """Return the fewest independent draws of a spin with these errors, at most all of them."""
+    draws = np.full_like(mean, float(n_draws))
+    np.divide(1.0 - mean**2, error**2, out=draws, where=error > 0)
+    return float(np.minimum(draws, n_draws).min(initial=float(n_draws)))
 
 
 def spin_draws(
