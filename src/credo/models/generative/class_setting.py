@@ -32,7 +32,13 @@ from credo.inference.latent.latent_class import IncompleteRows, LatentClassProbl
 from credo.models.contract.inputs import inference_name, require_choice
 from credo.numerics.array import Array, has_missing
 
-__all__ = ["ClassConditionalSetting", "SingularClassWarning", "Summary", "class_weight"]
+__all__ = [
+    "ClassConditionalSetting",
+    "SingularClassWarning",
+    "Summary",
+    "class_weight",
+    "known_classes",
+]
 
 ESTIMATES: Mapping[str, type | None] = MappingProxyType(
     {"exact": ExpectationMaximization, "map": None, "ml": None}
@@ -48,6 +54,25 @@ Summary = ComponentStatistics | IncompleteRows
 
 class SingularClassWarning(UserWarning):
     """A class does not vary in some direction, so that its likelihood has no maximum."""
+
+
+def known_classes(given: ArrayLike | None, n_classes: int) -> Categorical | None:
+    """Return the distribution of the class that was given, or None.
+
+    Raises
+    ------
+    ValueError
+        If it is of another number of classes, or none.
+    """
+    if given is None:
+        return None
+    share = np.asarray(given, dtype=np.float64)
+    if share.shape != (n_classes,):
+        raise ValueError(
+            f"class_probability must be one number for each of {n_classes} classes; found "
+            f"shape {share.shape}. Give them in the order of classes_."
+        )
+    return Categorical(share)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,15 +117,8 @@ class ClassConditionalSetting:
 
     def known_probability(self, n_classes: int) -> Array | None:
         """Return the class probabilities that were given, or None."""
-        if self.class_probability is None:
-            return None
-        given = np.asarray(self.class_probability, dtype=np.float64)
-        if given.shape != (n_classes,):
-            raise ValueError(
-                f"class_probability must be one number for each of {n_classes} classes; found "
-                f"shape {given.shape}. Give them in the order of classes_."
-            )
-        return Categorical(given).probability
+        known = known_classes(self.class_probability, n_classes)
+        return None if known is None else known.probability
 
     def given_belief(self, n_classes: int) -> Components:
         """Return what is believed before the data, if that does not come from them."""

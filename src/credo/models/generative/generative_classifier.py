@@ -37,6 +37,7 @@ from credo.models.contract.inputs import (
     row_weight,
     validated,
 )
+from credo.models.generative.class_setting import known_classes
 from credo.numerics.array import Array, has_missing
 from credo.numerics.example import Example
 from credo.numerics.form import Form
@@ -288,7 +289,7 @@ class GenerativeClassifier(PredictiveClassifier):
         check_consistent_length(x, y)
         weight = row_weight(sample_weight, x)
         self.classes_, codes = class_labels(y, weight, True, classes)
-        self._known_probability(len(self.classes_))
+        known_classes(self.class_probability, len(self.classes_))
         return self._rows(x, codes, weight)
 
     def _more_rows(
@@ -321,18 +322,6 @@ class GenerativeClassifier(PredictiveClassifier):
         prior = Components(DirichletCategorical(np.ones(rows.n_classes)), self._family)
         return prior.statistics_of(rows.x, rows.label, rows.weight)
 
-    def _known_probability(self, n_classes: int) -> Categorical | None:
-        """Return the class probabilities that were given, or None."""
-        if self.class_probability is None:
-            return None
-        given = np.asarray(self.class_probability, dtype=np.float64)
-        if given.shape != (n_classes,):
-            raise ValueError(
-                f"class_probability must be one number for each of {n_classes} classes; found "
-                f"shape {given.shape}. Give them in the order of classes_."
-            )
-        return Categorical(given)
-
     def _prior(self, n_classes: int, density: Belief | Components) -> Components:
         """Return what is believed before the data; components of a class side by side."""
         if isinstance(density, Components):
@@ -342,7 +331,7 @@ class GenerativeClassifier(PredictiveClassifier):
             return Components(
                 DirichletCategorical(shares.concentration[each]), density.rows[each]
             )
-        classes = self._known_probability(n_classes)
+        classes = known_classes(self.class_probability, n_classes)
         if classes is None:
             return Components(
                 DirichletCategorical(np.full(n_classes, float(self.pseudo_count))), density
