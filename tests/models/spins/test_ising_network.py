@@ -172,3 +172,18 @@ def test_settings_of_draws_that_would_be_left_aside_are_refused():
         model.sample(2, {"0,0": 1}, rng=0, method="nonsense")
     with pytest.raises(ValueError, match="must be asked for by a name"):
         model.sample(2, rng=0, method=IsingGibbs())
+
+
+def test_advice_names_methods_of_spins_only():
+    model = IsingModel((3, 3), 0.3)
+    for ask in (
+        lambda: model.query("0,0", method="annealing"),
+        lambda: model.query("0,0", method="gibs"),
+        lambda: model.mean("gibs"),
+    ):
+        with pytest.raises(ValueError, match="gibbs") as caught:
+            ask()
+        assert "likelihood_weighting" not in str(caught.value)
+    with pytest.raises(ValueError, match="method must be one of") as caught:
+        model.query("0,0", method="likelihood_weighting")
+    assert "spelling" not in str(caught.value)

@@ -100,7 +100,7 @@ def engine_of(method: Method, question: str) -> Any | None:
     """
     if isinstance(method, str) and method in FREE:
         return None
-    return _candidates(method, question)[0]
+    return _candidates(method, question, methods(question))[0]
 
 
 def tells_total(method: Method) -> bool:
@@ -129,12 +129,13 @@ def engine_for(method: Method, question: str, problems: Sequence[type | None], o
     of
         What has such problems, for the message.
     """
-    found = _candidates(method, question)
+    known = _able(problems, (question,))
+    found = _candidates(method, question, known)
     for problem in problems:
         for engine in found:
             if problem_of(engine) is problem:
                 return engine
-    raise _unknown(method, _able(problems, (question,)), f" for {of}")
+    raise _unknown(method, known, f" for {of}")
 
 
 def question_for(
@@ -169,14 +170,17 @@ def problem_of(engine: Any) -> type | None:
     return found
 
 
-def _candidates(method: Method, question: str) -> list[Any]:
-    """Return the engines that a name or a value may stand for, which answer the question."""
+def _candidates(method: Method, question: str, known: tuple[str, ...]) -> list[Any]:
+    """Return the engines that a name or a value may stand for, which answer the question.
+
+    What is ``known`` is advised where there is none.
+    """
     found = _engines(method)
     if not found:
-        raise _unknown(method, methods(question))
+        raise _unknown(method, known)
     answering = [engine for engine in found if _answers(engine, question)]
     if not answering:
-        raise _silent(method, found[0], question)
+        raise _silent(method, found[0], question, known)
     return answering
 
 
@@ -227,7 +231,9 @@ def _unknown(method: Method, known: tuple[str, ...], of: str = "") -> ValueError
 
 
 def _nearest(method: Method, known: tuple[str, ...]) -> str:
-    return nearest(method, known) if isinstance(method, str) else ""
+    """Return the name that was meant by a misspelt one; others are spelled right."""
+    is_misspelt = isinstance(method, str) and not _engines(method)
+    return nearest(str(method), known) if is_misspelt else ""
 
 
 def _shown(method: Method) -> str:
@@ -251,9 +257,9 @@ def _as_engine(method: Any) -> Any:
     return method
 
 
-def _silent(method: Method, engine: Any, question: str) -> ValueError:
+def _silent(method: Method, engine: Any, question: str, known: tuple[str, ...]) -> ValueError:
     answered = " and ".join(part for part in engine.answers if part in QUESTIONS)
-    others = ", ".join(f'"{name}"' for name in methods(question)[len(FREE) :])
+    others = ", ".join(f'"{name}"' for name in known if name not in FREE)
     return ValueError(
         f"{QUESTIONS[question]} must come from a method that tells it; found "
         f"{written(method)}, which tells {answered} only. Use {others}, or leave method out."
