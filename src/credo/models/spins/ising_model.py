@@ -25,7 +25,7 @@ from credo.inference.engine.method import Method, question_for
 from credo.inference.engine.network import Auto
 from credo.inference.spins.grid_sweep import SpinGrid
 from credo.inference.spins.problem import IsingProblem
-from credo.inference.spins.spin_engine import KINDS, SpinApproximation, SpinEngine
+from credo.inference.spins.spin_engine import KINDS, SpinApproximation, SpinEngine, spin_tables
 from credo.inference.spins.sweep import SpinGraph, Spins
 from credo.models.network.markov_random_field import MarkovRandomField
 from credo.models.network.network import Names
@@ -412,16 +412,11 @@ def spin_variables(names: Sequence[str]) -> dict[str, Variable]:
 
 def spin_factors(spins: Mapping[str, Variable], problem: IsingProblem) -> tuple[Factor, ...]:
     """Return one table per spin and per edge, whose product is the density."""
-    variables, sign = [*spins.values()], np.array([-1.0, 1.0])
-    graph = problem.graph
-    factors = [
-        Factor((v,), np.exp(sign * h - abs(h)), abs(h))
-        for v, h in zip(variables, graph.field.tolist(), strict=True)
-    ]
-    for (i, j), w in zip(graph.edges.tolist(), graph.coupling.tolist(), strict=True):
-        table = np.exp(np.outer(sign, sign) * w - abs(w))
-        factors.append(Factor((variables[i], variables[j]), table, abs(w)))
-    return (*factors, Factor((), 1.0, problem.log_constant))
+    variables = [*spins.values()]
+    return tuple(
+        Factor(tuple(variables[i] for i in table.scope), table.values, table.log_scale)
+        for table in spin_tables(problem).tables
+    )
 
 
 @dataclass(frozen=True, eq=False)
