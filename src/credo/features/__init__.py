@@ -1,4 +1,4 @@
-"""Functions of the inputs: basis functions, placed once on the training inputs."""
+"""Functions of the inputs: basis functions, and the kernels that stand for their products."""
 
 from credo.exports import public_names
 

@@ -7,6 +7,7 @@ from credo.evaluation.laws.distribution import check_distribution as check_distr
 from credo.evaluation.laws.engine import check_engine as check_engine
 from credo.evaluation.laws.estimator import check_estimator as check_estimator
 from credo.evaluation.laws.family import check_family as check_family
+from credo.evaluation.laws.kernel import check_kernel as check_kernel
 from credo.evaluation.laws.kind import check_class as check_class
 from credo.evaluation.laws.kind import examples_of as examples_of
 from credo.evaluation.laws.node import check_node as check_node

@@ -16,9 +16,11 @@ from credo.evaluation.laws.distribution import check_distribution
 from credo.evaluation.laws.engine import check_engine
 from credo.evaluation.laws.estimator import check_estimator
 from credo.evaluation.laws.family import check_family
+from credo.evaluation.laws.kernel import check_kernel
 from credo.evaluation.laws.node import check_node
 from credo.evaluation.laws.statistics import check_statistics
 from credo.features.basis import Basis
+from credo.features.kernels.kernel import Kernel
 from credo.numerics.example import Example
 
 __all__ = ["KINDS", "Kind", "check_class", "check_example", "examples_of", "kind_of"]
@@ -104,7 +106,7 @@ def check_class(cls: type) -> list[str]:
     Parameters
     ----------
     cls
-        A distribution, belief, statistics, basis, estimator, node or engine, credo's or yours,
+        A distribution, belief, statistics, basis, kernel, estimator, node or engine, yours too,
         with a classmethod ``examples()``. It returns a tuple of objects, or of
         `credo.numerics.Example` where the laws take more: the rows of statistics, the
         variables of a node, the problem of an engine.
@@ -191,6 +193,12 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
                 lambda cls: issubclass(cls, Basis),
                 lambda it, arguments: check_basis(it, **arguments),
                 "bases that are not placed",
+            ),
+            Kind(
+                "kernel",
+                lambda cls: issubclass(cls, Kernel),
+                lambda it, arguments: check_kernel(it, **arguments),
+                "kernels of two columns, or Example(kernel, n_columns=..., n_categories=...)",
             ),
             Kind(
                 "node",

@@ -1,0 +1,1 @@
+"""Kernels: covariance functions as values that add, multiply, scale and select columns."""
