@@ -91,3 +91,6 @@ from credo.study.study import fit as fit
 from credo.validation.predictive import predict_dist as predict_dist
 
 __version__: str
+from credo.models.kernel.gaussian_process_regressor import (
+    GaussianProcessRegressor as GaussianProcessRegressor,
+)

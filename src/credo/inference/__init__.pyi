@@ -96,6 +96,9 @@ from credo.inference.hybrid.strong_inference import HybridInference as HybridInf
 from credo.inference.hybrid.strong_inference import (
     is_conditional_gaussian as is_conditional_gaussian,
 )
+from credo.inference.kernel.exact import ExactProcess as ExactProcess
+from credo.inference.kernel.process import FunctionDraw as FunctionDraw
+from credo.inference.kernel.process import GaussianProcess as GaussianProcess
 from credo.inference.latent.expectation_maximization import (
     ExpectationMaximization as ExpectationMaximization,
 )

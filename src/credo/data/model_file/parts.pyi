@@ -43,6 +43,9 @@ from credo.inference.engine.engine import WeightStep as WeightStep
 from credo.inference.engine.problem import Expectation as Expectation
 from credo.inference.engine.weighted_draws import WeightedDraws as WeightedDraws
 from credo.inference.hybrid.likelihood_weighting import DrawnState as DrawnState
+from credo.inference.kernel.learning import ProcessPosterior as ProcessPosterior
+from credo.inference.kernel.learning import RowNoise as RowNoise
+from credo.inference.kernel.process import ProcessData as ProcessData
 from credo.inference.latent.expectation_maximization import LatentState as LatentState
 from credo.inference.latent.latent_class import IncompleteRows as IncompleteRows
 from credo.inference.linear.automatic_relevance import Relevances as Relevances

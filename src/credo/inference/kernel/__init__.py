@@ -1,0 +1,1 @@
+"""Gaussian processes: evidence with gradients, exact and beyond, and learned settings."""

@@ -1,0 +1,271 @@
+"""Exact Gaussian process regression by one Cholesky factor of the covariance of the outcomes.
+
+With ``S = K + diag(noise)``, mean columns H under a flat prior, ``G = H' S^-1 H``,
+``P = S^-1 - S^-1 H G^-1 H' S^-1`` and ``a = P y``, the log evidence of one output is
+``-(y'a + log|S| + log|G| + (n - q) log 2 pi) / 2`` and its derivative ``tr((a a' - P) dS) / 2``
+[rasmussen2006]_. The inverse is written over the factor, and the weights over the inverse.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Annotated, Self
+
+import numpy as np
+from numpy.random import Generator
+from scipy.linalg import lapack
+
+from credo.features.kernels.kernel import Kernel
+from credo.inference.kernel._loops_evidence import weigh_inverse
+from credo.inference.kernel.process import NoisyEvidence, ProcessData
+from credo.numerics.array import Array
+from credo.numerics.form import Form
+from credo.numerics.linear.linear_algebra import (
+    NotPositiveDefinite,
+    cholesky,
+    solve_lower,
+    symmetrize,
+)
+from credo.numerics.parallel.threads import threads_for_matrix
+
+__all__ = ["ExactBelief", "ExactProcess"]
+
+LOG_TWO_PI = float(np.log(2 * np.pi))
+SMALLEST_JITTER = 1e-14
+LARGEST_JITTER = 1e-6
+
+
+@dataclass(frozen=True)
+class ExactProcess:
+    """Gaussian process regression without approximation: n^3 / 3 multiplications, n^2 numbers.
+
+    Examples
+    --------
+    >>> from credo.features import SquaredExponential
+    >>> x, y = np.array([[0.0], [1.0]]), np.array([[1.0], [2.0]])
+    >>> data = ProcessData(x, y, np.empty((2, 0)))
+    >>> found = ExactProcess().evidence(data, SquaredExponential(1.0), np.full(2, 0.1))
+    >>> round(found.value, 6)
+    -3.369741
+    """
+
+    def evidence(self, data: ProcessData, kernel: Kernel, noise: Array) -> NoisyEvidence:
+        """Return the log evidence and its gradient, summed over outputs."""
+        n, k = data.y.shape
+        with threads_for_matrix(n):
+            matrix, pull = kernel.evaluated(data.x)
+            factor, _ = _factored(matrix, noise)
+            weighted = _Weighted.of(data, factor)
+            half, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+            weights = np.ascontiguousarray(half.T)
+            plus = np.vstack([weighted.alpha.T, np.sqrt(k) * weighted.pinned.T])
+            weigh_inverse(weights, plus, float(k))
+            by_noise = 0.5 * np.diagonal(weights)
+            return NoisyEvidence(weighted.log_evidence(data), 0.5 * pull(weights), by_noise)
+
+    def log_evidence(self, data: ProcessData, kernel: Kernel, noise: Array) -> float:
+        """Return the log evidence alone, for a third of the cost."""
+        with threads_for_matrix(len(data.y)):
+            factor, _ = _factored(kernel.evaluated(data.x)[0], noise)
+            return _Weighted.of(data, factor).log_evidence(data)
+
+    def belief(self, data: ProcessData, kernel: Kernel, noise: Array) -> ExactBelief:
+        """Return the posterior of the function."""
+        with threads_for_matrix(len(data.y)):
+            factor, jitter = _factored(kernel.evaluated(data.x)[0], noise)
+            lower = np.tril(factor)
+            found = _Weighted.of(data, factor)
+        return ExactBelief(
+            kernel, data, noise, lower, found.alpha, found.coefficients, found.pinned, jitter
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ExactBelief:
+    """The posterior of a function, by the factor of the covariance of the outcomes.
+
+    Attributes
+    ----------
+    kernel, data, noise
+        What it was computed from.
+    lower
+        ``L`` with ``L L' = K + diag(noise) + jitter I``, shape (n, n).
+    alpha
+        ``P y``, shape (n, k).
+    coefficients
+        Mean coefficients of the mean functions, shape (q, k).
+    pinned
+        ``S^-1 H R^-1`` with ``R R' = H' S^-1 H``, shape (n, q).
+    jitter
+        What had to be added to the diagonal.
+    """
+
+    kernel: Kernel
+    data: ProcessData
+    noise: Annotated[Array, Form("n", 0.0)]
+    lower: Annotated[Array, Form("n n")]
+    alpha: Annotated[Array, Form("n k")]
+    coefficients: Annotated[Array, Form("q k")]
+    pinned: Annotated[Array, Form("n q")]
+    jitter: float = 0.0
+
+    def moments(self, X: Array, columns: Array) -> tuple[Array, Array]:
+        """Return mean (m, k) and variance (m,) of the function at rows, without noise."""
+        cross = self.kernel.evaluated(X, self.data.x)[0]
+        mean = cross @ self.alpha + columns @ self.coefficients
+        with threads_for_matrix(len(self.lower)):
+            spread = solve_lower(self.lower, cross.T)
+        variance = self.kernel.evaluated_diagonal(X)[0] - np.einsum("ij,ij->j", spread, spread)
+        open_mean = self._open_mean(columns, cross)
+        variance += np.einsum("ij,ij->i", open_mean, open_mean)
+        return mean, np.maximum(variance, 0.0)
+
+    def joint(self, X: Array, columns: Array) -> tuple[Array, Array]:
+        """Return mean (m, k) and covariance (m, m) of the function at rows, without noise."""
+        cross = self.kernel.evaluated(X, self.data.x)[0]
+        mean = cross @ self.alpha + columns @ self.coefficients
+        spread = solve_lower(self.lower, cross.T)
+        open_mean = self._open_mean(columns, cross)
+        covariance = self.kernel.evaluated(X)[0] - spread.T @ spread + open_mean @ open_mean.T
+        return mean, symmetrize(covariance)
+
+    def sample(self, rng: Generator, X: Array, columns: Array, n: int) -> Array:
+        """Return values of ``n`` functions drawn from the posterior, shape (n, m, k)."""
+        mean, covariance = self.joint(X, columns)
+        root = cholesky(covariance, largest_jitter=LARGEST_JITTER).lower
+        draws = rng.standard_normal((n, mean.shape[1], len(root))) @ root.T
+        return np.asarray(mean + np.swapaxes(draws, 1, 2))
+
+    def leave_one_out(self) -> tuple[Array, Array]:
+        """Return mean (n, k) and variance (n,) of each outcome given all others.
+
+        ``y_i - a_i / P_ii`` and ``1 / P_ii``, noise included [sundararajan2001]_.
+        """
+        half, _ = lapack.dpotri(np.asfortranarray(self.lower), lower=1)
+        precision = np.diagonal(half) - np.einsum("ij,ij->i", self.pinned, self.pinned)
+        return self.data.y - self.alpha / precision[:, None], 1.0 / precision
+
+    def extended(self, x: Array, y: Array, columns: Array, noise: Array) -> Self:
+        """Return the posterior with more rows, at the same settings, for n^2 m operations.
+
+        The factor gets new rows; the old ones stay as they are.
+        """
+        n = len(self.lower)
+        data = ProcessData(
+            np.vstack([self.data.x, x]),
+            np.vstack([self.data.y, y]),
+            np.vstack([self.data.columns, columns]),
+        )
+        beside = solve_lower(self.lower, self.kernel.evaluated(self.data.x, x)[0])
+        corner = self.kernel.evaluated(x)[0] + np.diag(noise) - beside.T @ beside
+        lower = np.zeros((n + len(x), n + len(x)))
+        lower[:n, :n], lower[n:, :n] = self.lower, beside.T
+        own = cholesky(corner, largest_jitter=LARGEST_JITTER)
+        lower[n:, n:] = own.lower
+        found = _Weighted.of(data, np.asfortranarray(lower))
+        return replace(
+            self,
+            data=data,
+            noise=np.concatenate([self.noise, noise]),
+            lower=lower,
+            alpha=found.alpha,
+            coefficients=found.coefficients,
+            pinned=found.pinned,
+            jitter=max(self.jitter, own.jitter),
+        )
+
+    def _open_mean(self, columns: Array, cross: Array) -> Array:
+        """Return what is not known of the mean functions at rows, whitened, shape (m, q)."""
+        if not columns.shape[1]:
+            return columns
+        own = solve_lower(self._mean_root, (columns - cross @ self._solved).T)
+        return np.asarray(own.T)
+
+    @cached_property
+    def _solved(self) -> Array:
+        """``S^-1 H``."""
+        return np.asarray(self.pinned @ self._mean_root.T)
+
+    @cached_property
+    def _mean_root(self) -> Array:
+        """``R``, lower triangular, with ``R R' = H' S^-1 H``, from ``H' pinned = R``."""
+        return np.tril(self.data.columns.T @ self.pinned)
+
+
+@dataclass(frozen=True, eq=False)
+class _Weighted:
+    """What the factor says of outcomes and mean functions."""
+
+    alpha: Array
+    coefficients: Array
+    pinned: Array
+    log_det: float
+    log_det_mean: float
+
+    @classmethod
+    def of(cls, data: ProcessData, factor: Array) -> Self:
+        """Return the weights from the factor ``L`` in Fortran order."""
+        k, q = data.y.shape[1], data.columns.shape[1]
+        sides = np.asfortranarray(np.hstack([data.y, data.columns]))
+        solved, _ = lapack.dpotrs(factor, sides, lower=1)
+        log_det = 2.0 * float(np.log(np.diagonal(factor)).sum())
+        alpha = solved[:, :k]
+        if not q:
+            return cls(alpha, np.empty((0, k)), np.empty((len(alpha), 0)), log_det, 0.0)
+        beside = solved[:, k:]
+        root = _mean_factor(data.columns.T @ beside)
+        coefficients, _ = lapack.dpotrs(root, beside.T @ data.y, lower=1)
+        pinned = solve_lower(root, beside.T).T
+        log_det_mean = 2.0 * float(np.log(np.diagonal(root)).sum())
+        return cls(alpha - beside @ coefficients, coefficients, pinned, log_det, log_det_mean)
+
+    def log_evidence(self, data: ProcessData) -> float:
+        """Return the log evidence, summed over outputs."""
+        n, k = data.y.shape
+        fit = float(np.vdot(data.y, self.alpha))
+        free = n - data.columns.shape[1]
+        scale = self.log_det + self.log_det_mean + free * LOG_TWO_PI
+        return float(-0.5 * (fit + k * scale))
+
+
+def _mean_factor(information: Array) -> Array:
+    try:
+        return np.asfortranarray(cholesky(information, largest_jitter=0.0).lower)
+    except NotPositiveDefinite:
+        raise ValueError(
+            "mean functions must differ from each other on the training rows; found columns "
+            "that are sums of others. Use a smaller basis for the mean, or more rows."
+        ) from None
+
+
+def _factored(matrix: Array, noise: Array) -> tuple[Array, float]:
+    """Return the lower factor of ``matrix + diag(noise)`` in Fortran order, and its jitter.
+
+    It is written over the matrix, whose other triangle is left as it was.
+    """
+    diagonal = np.diagonal(matrix) + noise
+    jitter, fraction = 0.0, 0.0
+    level = float(np.abs(diagonal).mean()) or 1.0
+    while True:
+        np.fill_diagonal(matrix, diagonal + jitter)
+        factor, failed = lapack.dpotrf(matrix.T, lower=1, overwrite_a=1, clean=0)
+        if not failed:
+            return factor, jitter
+        fraction = 10.0 * fraction if fraction else SMALLEST_JITTER
+        if fraction > LARGEST_JITTER * (1 + 1e-9):
+            raise NotPositiveDefinite(_about(matrix, diagonal))
+        jitter = fraction * level
+        matrix[...] = np.tril(matrix, -1) + np.tril(matrix, -1).T
+
+
+def _about(matrix: Array, diagonal: Array) -> str:
+    whole = np.tril(matrix, -1) + np.tril(matrix, -1).T + np.diag(diagonal)
+    is_finite = bool(np.isfinite(whole).all())
+    smallest = float(np.linalg.eigvalsh(whole)[0]) if is_finite else float("nan")
+    return (
+        "the covariance of the outcomes must be positive definite; found the eigenvalue "
+        f"{smallest:.3g} beside a mean diagonal of {float(diagonal.mean()):.3g}. If rows "
+        "repeat and there is no noise, leave out the copies or let noise be learned; a kernel "
+        "of your own must be positive semidefinite (credo.features.check_mercer)."
+    )

@@ -1,0 +1,156 @@
+"""A Gaussian process with noisy outcomes: the data, what is believed of it, how it is computed.
+
+``y_i = h(x_i)' b + f(x_i) + e_i`` with ``f ~ GP(0, k)``, independent normal noise ``e_i`` of
+known variance, and coefficients ``b`` of mean functions under a flat prior of density one,
+which are integrated out [rasmussen2006]_. A method of computing it gives the log evidence with
+its gradient and the belief about new rows: exactly, by inducing inputs, or as a series.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple, Protocol
+
+import numpy as np
+from numpy.random import Generator
+
+from credo.distributions.multivariate_normal import MultivariateNormal
+from credo.features.kernels.kernel import Kernel
+from credo.numerics.array import Array
+from credo.numerics.form import Form
+from credo.numerics.linear.linear_algebra import cholesky
+
+__all__ = [
+    "FunctionDraw",
+    "GaussianProcess",
+    "NoisyEvidence",
+    "ProcessBelief",
+    "ProcessData",
+    "ProcessMethod",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class ProcessData:
+    """What a Gaussian process is learned from.
+
+    Attributes
+    ----------
+    x
+        Inputs, shape (n, d).
+    y
+        Outcomes, shape (n, k); k outputs share the kernel and the noise.
+    columns
+        Mean functions at the inputs, shape (n, q); none for a mean of zero.
+    """
+
+    x: Annotated[Array, Form("n d")]
+    y: Annotated[Array, Form("n k")]
+    columns: Annotated[Array, Form("n q")]
+
+
+class NoisyEvidence(NamedTuple):
+    """Log evidence, and its gradient by log kernel parameters and by the noise of each row."""
+
+    value: float
+    by_parameter: Array
+    by_noise: Array
+
+
+class ProcessBelief(Protocol):
+    """What is believed of the function after the data, at given settings."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel."""
+        ...
+
+    def moments(self, X: Array, columns: Array) -> tuple[Array, Array]:
+        """Return mean (m, k) and variance (m,) of the function at rows, without noise."""
+        ...
+
+
+class ProcessMethod(Protocol):
+    """A way to compute a Gaussian process."""
+
+    def evidence(self, data: ProcessData, kernel: Kernel, noise: Array) -> NoisyEvidence:
+        """Return the log evidence and its gradient, for noise variances of the rows (n,)."""
+        ...
+
+    def belief(self, data: ProcessData, kernel: Kernel, noise: Array) -> ProcessBelief:
+        """Return the posterior of the function."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianProcess:
+    """A random function whose values at any inputs are jointly normal: a prior over functions.
+
+    Attributes
+    ----------
+    kernel
+        Covariance function.
+    mean
+        A constant mean.
+
+    Examples
+    --------
+    >>> from credo.features import SquaredExponential
+    >>> process = GaussianProcess(SquaredExponential(1.0))
+    >>> process.at(np.array([[0.0], [1.0]])).covariance().round(4)
+    array([[1.    , 0.6065],
+           [0.6065, 1.    ]])
+    """
+
+    kernel: Kernel
+    mean: float = 0.0
+
+    def at(self, X: Array) -> MultivariateNormal:
+        """Return the joint distribution of the values at rows ``X``."""
+        matrix = self.kernel(X)
+        return MultivariateNormal(np.full(len(matrix), self.mean), matrix)
+
+    def sample(self, rng: Generator, X: Array, n: int = 1) -> Array:
+        """Return the values of ``n`` random functions at rows ``X``, shape (n, m)."""
+        factor = cholesky(self.kernel(X))
+        return np.asarray(
+            self.mean + rng.standard_normal((n, len(factor.lower))) @ factor.lower.T
+        )
+
+    def draw(self, rng: Generator, X: Array) -> FunctionDraw:
+        """Return one random function, seen at rows ``X`` and to be asked for more."""
+        return FunctionDraw(self, np.asarray(X), self.sample(rng, X)[0])
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionDraw:
+    """One function drawn from a process: its values at some inputs, and more on request.
+
+    Values at further inputs are drawn given those that are known, so that together they are
+    one draw of the joint distribution.
+
+    Examples
+    --------
+    >>> from credo.features import SquaredExponential
+    >>> rng = np.random.default_rng(0)
+    >>> one = GaussianProcess(SquaredExponential(1.0)).draw(rng, np.array([[0.0], [1.0]]))
+    >>> more = one.extended(rng, np.array([[0.0], [0.5]]))
+    >>> bool(abs(more.values[2] - one.values[0]) < 1e-3)
+    True
+    """
+
+    process: GaussianProcess
+    x: Array
+    values: Array
+
+    def extended(self, rng: Generator, X: Array) -> FunctionDraw:
+        """Return the same function with values at rows ``X`` as well, behind the others."""
+        kernel, mean = self.process.kernel, self.process.mean
+        factor = cholesky(kernel(self.x))
+        cross = factor.whiten(kernel(X, self.x))
+        center = mean + cross @ factor.whiten(self.values - mean)
+        rest = cholesky(kernel(X) - cross @ cross.T + 1e-12 * np.diag(kernel.diagonal(X)))
+        found = center + rest.lower @ rng.standard_normal(len(center))
+        return FunctionDraw(
+            self.process, np.vstack([self.x, X]), np.concatenate([self.values, found])
+        )

@@ -1,0 +1,1 @@
+"""Models of random functions: Gaussian process regression and classification."""

@@ -1,0 +1,465 @@
+"""Gaussian process regression: functions of any shape, as smooth as the data say."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from credo import features
+from credo.distributions.multivariate_normal import MultivariateNormal
+from credo.distributions.normal import Normal
+from credo.distributions.predictive import Predictive
+from credo.features.basis import Basis
+from credo.features.kernels.equality import White
+from credo.features.kernels.kernel import Kernel
+from credo.features.kernels.stationary import SquaredExponential
+from credo.inference.engine.engine import ConvergenceWarning, Inference
+from credo.inference.kernel.exact import ExactProcess
+from credo.inference.kernel.learning import (
+    Learned,
+    ProcessPosterior,
+    ProcessProblem,
+    RowNoise,
+    learn,
+)
+from credo.inference.kernel.process import ProcessData, ProcessMethod
+from credo.models.contract.inputs import (
+    generator,
+    require_choice,
+    row_weight,
+    validated,
+)
+from credo.models.contract.regressor import PredictiveRegressor
+from credo.numerics.array import Array, as_float
+from credo.numerics.example import Example
+from credo.numerics.form import FINITE, Form
+from credo.numerics.memory import USUAL_BYTES, bytes_text
+from credo.numerics.quotation import quote
+from credo.numerics.warning import warn_user
+
+__all__ = ["GaussianProcessRegressor"]
+
+MATRICES = 4
+"""Matrices of the size of the covariance that learning holds at a time."""
+
+
+class GaussianProcessRegressor(PredictiveRegressor):
+    """Regression by a random function, ``y = mean(x) + f(x) + noise``, ``f ~ GP(0, kernel)``.
+
+    Kernel parameters and noise are learned from the evidence, and what is left open of them is
+    averaged over where the rows are few, so that intervals carry it.
+
+    Parameters
+    ----------
+    kernel
+        Covariance function from `credo.features`, whose values are the first to be tried; if
+        None a variance times `SquaredExponential` with a length scale for each column.
+    inference
+        "map" for settings under weak priors in the units of the data, averaged over; "ml" for
+        the settings of largest evidence alone.
+    mean
+        "constant" for a level that is integrated out under a flat prior of density one,
+        "zero" for none, or a basis from `credo.features` whose weights are integrated out.
+    noise
+        "learned", a variance that is known, or "varying" for noise whose log follows the
+        inputs; a basis says by which functions. A kernel with `White` in it brings its own
+        noise, and none is learned besides.
+    method
+        "auto" or "exact", or a method of `credo.inference` with settings.
+    random_state
+        Seed of the draws of `sample_functions`.
+
+    Attributes
+    ----------
+    kernel_
+        The kernel with its most probable parameters.
+    noise_variance_
+        Most probable variance of the noise; at the mean of the inputs' functions if it varies.
+    log_parameters_, log_parameter_std_, parameter_names_
+        Logs of kernel parameters and noise at the maximum, how uncertain each is, and its
+        name.
+    log_evidence_, evidence_method_
+        Log probability of y with all settings integrated out, by "laplace" where some were
+        learned and "exact" otherwise; for "ml" it is their largest value, "none".
+    evidence_flat_
+        Which unknowns have a flat prior of density one.
+    method_
+        How it was computed.
+    jitter_
+        What had to be added to the diagonal of the covariance.
+    posterior_, inference_
+        The belief about the function, and the whole answer of the search.
+
+    Examples
+    --------
+    >>> x, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0.0, 0.8, 0.9, 0.1])
+    >>> from credo.features import SquaredExponential
+    >>> model = GaussianProcessRegressor(SquaredExponential(1.0).hold(), noise=0.01)
+    >>> model.fit(x, y).predict([[1.5]]).round(3)
+    array([0.981])
+    """
+
+    _is_single: bool
+    basis_: Basis | None
+    evidence_flat_: tuple[str, ...]
+    evidence_method_: str
+    inference_: Inference
+    jitter_: float
+    kernel_: Kernel
+    log_evidence_: float
+    log_parameter_std_: Annotated[Array, Form("p", 0.0)]
+    log_parameters_: Annotated[Array, Form("p")]
+    method_: str
+    noise_basis_: Basis | None
+    noise_variance_: float
+    outcome_scale_: Annotated[Array, Form("k", 0.0, FINITE)]
+    parameter_names_: tuple[str, ...]
+    posterior_: ProcessPosterior
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        inference: str = "map",
+        mean: str | Basis = "constant",
+        noise: str | float | Basis = "learned",
+        method: Any = "auto",
+        random_state: Any = None,
+    ):
+        self.kernel = kernel
+        self.inference = inference
+        self.mean = mean
+        self.noise = noise
+        self.method = method
+        self.random_state = random_state
+
+    @classmethod
+    def examples(cls) -> tuple[Self | Example, ...]:
+        """Return examples for the laws, and for saving."""
+        bumpy = 1.0 * features.Matern52(1.0) + 1.0 * features.Linear()
+        return (
+            Example(cls(), streams=False),
+            Example(cls(bumpy, inference="ml", mean="zero"), unit_free=False, streams=False),
+            Example(cls(mean=features.LinearBasis(), noise="varying"), streams=False),
+            Example(cls(noise=0.5), unit_free=False, streams=False),
+        )
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        noise_variance: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from ``X`` (n, d) and ``y`` (n,) or (n, k), forgetting earlier data.
+
+        Parameters
+        ----------
+        sample_weight
+            How many copies of it each row stands for.
+        noise_variance
+            Variance of the noise of each row that is known beforehand, beside what is learned.
+        """
+        self._check_settings()
+        for name in ("basis_", "noise_basis_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        data, noise = self._rows(X, y, sample_weight, noise_variance, is_first=True)
+        kernel = self._start_kernel(data.x)
+        problem = ProcessProblem(
+            data, kernel, noise, self._chosen(data, kernel), self.inference == "map"
+        )
+        learned = learn(problem)
+        self._warn_of_bounds(learned)
+        return self._set_belief(problem, learned)
+
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        noise_variance: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from more rows at the settings of the first fit, by growing its factor.
+
+        The result equals a fit to all rows with these settings; `fit` learns them anew.
+        """
+        if not hasattr(self, "posterior_"):
+            return self.fit(X, y, sample_weight, noise_variance)
+        self._check_settings()
+        data, noise = self._rows(X, y, sample_weight, noise_variance, is_first=False)
+        self.posterior_ = self.posterior_.extended(data, noise)
+        self.log_evidence_ = self.log_evidence_at(self.log_parameters_)
+        self.evidence_method_ = "none"
+        return self
+
+    def predict_dist(self, X: ArrayLike) -> Predictive:
+        """Return the distribution of the outcome, noise included, one entry per row."""
+        return self._predictive(X, with_noise=True)
+
+    def predict_function(self, X: ArrayLike) -> Predictive:
+        """Return the distribution of the function without noise, one entry per row."""
+        return self._predictive(X, with_noise=False)
+
+    def predict_joint(self, X: ArrayLike, with_noise: bool = False) -> MultivariateNormal:
+        """Return the joint distribution of the function, or of outcomes, at all rows.
+
+        At the most probable settings; for one output.
+        """
+        inputs = self._inputs(X)
+        if not self._is_single:
+            raise ValueError(
+                f"predict_joint needs one output; found {len(self.outcome_scale_)}. Fit one "
+                "model for each output."
+            )
+        mean, covariance = self.posterior_.at_mode.joint(inputs, self._columns(inputs))
+        if with_noise:
+            covariance = covariance + np.diag(self._noise_at(inputs))
+        return MultivariateNormal(mean[:, 0], covariance)
+
+    def sample_functions(self, X: ArrayLike, n: int, random_state: Any = None) -> Array:
+        """Return ``n`` functions drawn from the posterior, shape (n, m), or (n, m, k)."""
+        inputs = self._inputs(X)
+        state = self.random_state if random_state is None else random_state
+        draws = self.posterior_.at_mode.sample(
+            generator(state), inputs, self._columns(inputs), n
+        )
+        scaled = draws * self.outcome_scale_
+        return np.asarray(scaled[..., 0] if self._is_single else scaled)
+
+    def leave_one_out(self) -> Predictive:
+        """Return the distribution of each training outcome given all others, settings kept.
+
+        In closed form from the factor, at the most probable settings.
+        """
+        check_is_fitted(self)
+        mean, variance = self.posterior_.at_mode.leave_one_out()
+        noise = self.posterior_.noise
+        own = noise.known + self.posterior_.noise_at(self.log_parameters_, noise.columns)
+        spread = np.broadcast_to(own[:, None], mean.shape)
+        doubt = np.maximum(variance[:, None] - spread / noise.weight[:, None], 0.0)
+        std = np.sqrt(doubt + spread)
+        scale = self.outcome_scale_
+        found = Predictive(
+            Normal(mean * scale, std * scale), np.sqrt(doubt) * scale, np.sqrt(spread) * scale
+        )
+        return self._squeezed(found)
+
+    def log_evidence_at(self, log_parameters: ArrayLike, gradient: bool = False) -> Any:
+        """Return the log evidence of the training rows at other settings.
+
+        Parameters
+        ----------
+        log_parameters
+            Logs in the order of ``parameter_names_``; those of the noise may be left out,
+            which stays as it was learned.
+        gradient
+            Whether to return the gradient by these as well.
+        """
+        check_is_fitted(self)
+        logs = as_float(log_parameters)
+        n, n_kernel = len(self.log_parameters_), len(self.kernel_.parameters)
+        if logs.shape not in {(n,), (n_kernel,)}:
+            raise ValueError(
+                f"log_parameters must hold the logs of {list(self.parameter_names_)}; found "
+                f"shape {logs.shape}. Start from model.log_parameters_."
+            )
+        whole = np.concatenate([logs, self.log_parameters_[len(logs) :]])
+        value, slope = self.posterior_.problem.log_evidence(whole)
+        value -= self._scale_shift()
+        return (value, slope[: len(logs)]) if gradient else value
+
+    def settings(self, coverage: float = 0.9) -> pd.DataFrame:
+        """Return a table of what was learned: value, and an interval where it was averaged."""
+        check_is_fitted(self)
+        half = float(Normal(0.0, 1.0).quantile(0.5 + 0.5 * coverage)) * self.log_parameter_std_
+        columns = {
+            "value": np.exp(self.log_parameters_),
+            "low": np.exp(self.log_parameters_ - half),
+            "high": np.exp(self.log_parameters_ + half),
+        }
+        return pd.DataFrame(columns, index=pd.Index(self.parameter_names_, name="setting"))
+
+    def _check_settings(self) -> None:
+        require_choice("inference", self.inference, ("map", "ml"))
+        if not (self.kernel is None or isinstance(self.kernel, Kernel)):
+            raise TypeError(
+                "kernel must be None or a kernel from credo.features, such as "
+                f"SquaredExponential(); found {quote(self.kernel)}. Pass an instance."
+            )
+        if not isinstance(self.mean, Basis):
+            require_choice("mean", self.mean, ("constant", "zero"))
+        if isinstance(self.noise, str):
+            require_choice("noise", self.noise, ("learned", "varying"))
+        elif not isinstance(self.noise, Basis) and not 0 <= float(self.noise) < np.inf:
+            raise ValueError(
+                "noise must be 'learned', 'varying', a basis, or a variance of 0 or more; "
+                f"found {quote(self.noise)}. Choose from these."
+            )
+        if isinstance(self.method, str):
+            require_choice("method", self.method, ("auto", "exact"))
+
+    def _start_kernel(self, x: Array) -> Kernel:
+        if self.kernel is None:
+            kernel: Kernel = 1.0 * SquaredExponential((1.0,) * x.shape[1])
+            return kernel.at(kernel.natural(x, 1.0))
+        self.kernel.check_inputs(x)
+        return self.kernel
+
+    def _chosen(self, data: ProcessData, kernel: Kernel) -> ProcessMethod:
+        """Return how to compute it, and refuse what would not fit into memory."""
+        if not isinstance(self.method, str):
+            chosen: ProcessMethod = self.method
+            return chosen
+        n = len(data.x)
+        needed = 8.0 * MATRICES * n * n
+        if needed > 4 * USUAL_BYTES:
+            raise ValueError(
+                f"an exact Gaussian process must fit into memory; found {n} rows, which need "
+                f"{bytes_text(needed)}. Take fewer rows, or method='auto'."
+            )
+        return ExactProcess()
+
+    def _rows(
+        self, X: Any, y: Any, sample_weight: Any, noise_variance: Any, is_first: bool
+    ) -> tuple[ProcessData, RowNoise]:
+        """Return checked rows that carry weight, as the process sees them, and their noise."""
+        x, outcomes = validated(
+            self, X, y, reset=is_first, dtype=np.float64, multi_output=True, y_numeric=True
+        )
+        outcomes = as_float(outcomes)
+        weight = row_weight(sample_weight, x)
+        known = self._known_noise(noise_variance, len(x))
+        is_kept = weight > 0
+        if is_first:
+            self._is_single = outcomes.ndim == 1
+            self._place(x[is_kept])
+        wide = outcomes.reshape(len(x), -1)
+        if is_first:
+            self.outcome_scale_ = self._scale_of(wide[is_kept])
+        x, weight, known = x[is_kept], weight[is_kept], known[is_kept]
+        if len(x) <= self._columns(x[:1]).shape[1]:
+            raise ValueError(
+                "rows of positive weight must outnumber the mean functions, of which there are "
+                f"{self._columns(x[:1]).shape[1]}; found n_samples={len(x)}. Add rows, or use "
+                "mean='zero'."
+            )
+        data = ProcessData(x, wide[is_kept] / self.outcome_scale_, self._columns(x))
+        return data, RowNoise(known, weight, self._noise_columns(x), self._noise_level)
+
+    def _scale_of(self, outcomes: Array) -> Array:
+        """Return what outcomes are divided by: several outputs share one kernel."""
+        if self._is_single:
+            return np.ones(1)
+        spread = outcomes.std(axis=0)
+        return np.where(spread > 0, spread, 1.0)
+
+    def _place(self, x: Array) -> None:
+        self.basis_ = self.mean.place(x) if isinstance(self.mean, Basis) else None
+        if isinstance(self.noise, Basis):
+            self.noise_basis_ = self.noise.place(x)
+        elif isinstance(self.noise, str) and self.noise == "varying":
+            n_centers = min(8, max(2, len(x) // 20))
+            self.noise_basis_ = features.RadialBasis(n_centers, width_scale=1.5).place(x)
+        else:
+            self.noise_basis_ = None
+
+    def _known_noise(self, noise_variance: Any, n: int) -> Array:
+        if noise_variance is None:
+            return np.zeros(n)
+        known = as_float(noise_variance)
+        if known.shape != (n,) or not np.all((known >= 0) & (known < np.inf)):
+            raise ValueError(
+                f"noise_variance must hold a variance of 0 or more for each of the {n} rows; "
+                f"found shape {known.shape} or other numbers. Pass one for each row."
+            )
+        return known
+
+    @property
+    def _noise_level(self) -> float | None:
+        """The noise variance where it is given; None where it is learned."""
+        if isinstance(self.noise, str | Basis):
+            has_white = self.kernel is not None and any(
+                isinstance(leaf, White) for leaf in self.kernel.leaves
+            )
+            return 0.0 if has_white and self.noise == "learned" else None
+        return float(self.noise)
+
+    def _columns(self, x: Array) -> Array:
+        if self.basis_ is not None:
+            return np.column_stack([np.ones(len(x)), self.basis_.design(x)])
+        return np.ones((len(x), int(self.mean == "constant")))
+
+    def _noise_columns(self, x: Array) -> Array:
+        if self.noise_basis_ is None:
+            return np.empty((len(x), 0))
+        return self.noise_basis_.design(x)
+
+    def _noise_at(self, x: Array) -> Array:
+        return self.posterior_.noise_at(self.log_parameters_, self._noise_columns(x))
+
+    def _inputs(self, X: ArrayLike) -> Array:
+        check_is_fitted(self)
+        return np.asarray(validated(self, X, reset=False, dtype=np.float64))
+
+    def _predictive(self, X: ArrayLike, with_noise: bool) -> Predictive:
+        inputs = self._inputs(X)
+        belief, columns = self.posterior_, self._noise_columns(inputs)
+        noise = [with_noise * belief.noise_at(point, columns) for point in belief.points]
+        found = belief.predictive(inputs, self._columns(inputs), noise, self.outcome_scale_)
+        return self._squeezed(found)
+
+    def _scale_shift(self) -> float:
+        """Return what dividing outcomes adds to the log evidence."""
+        known = self.posterior_
+        free = float(known.noise.weight.sum()) - known.data.columns.shape[1]
+        return float(free * np.log(self.outcome_scale_).sum())
+
+    def _set_belief(self, problem: ProcessProblem, learned: Learned) -> Self:
+        self.posterior_ = ProcessPosterior.of(problem, learned)
+        self.log_parameters_ = learned.free
+        self.parameter_names_ = tuple(problem.names)
+        self.kernel_, noise = problem.split(learned.free)
+        varying = problem.noise.varying(
+            noise, problem.noise.columns.mean(axis=0, keepdims=True)
+        )
+        self.noise_variance_ = float(varying[0])
+        self.method_ = type(problem.method).__name__
+        is_learned = len(learned.free) > 0
+        self.evidence_method_ = "laplace" if is_learned else "exact"
+        if self.inference == "ml" and is_learned:
+            self.evidence_method_ = "none"
+        value = learned.value if self.inference == "ml" else learned.log_evidence
+        self.log_evidence_ = float(value) - self._scale_shift()
+        flat = {
+            "intercept": self.mean != "zero",
+            "log noise": problem.noise.level is None,
+        }
+        self.evidence_flat_ = tuple(name for name, is_flat in flat.items() if is_flat)
+        self.inference_ = Inference(
+            None, self.log_evidence_, self.evidence_method_, learned.status
+        )
+        self.log_parameter_std_ = np.sqrt(np.maximum(np.diagonal(learned.covariance), 0.0))
+        self.jitter_ = max(float(getattr(b, "jitter", 0.0)) for b in self.posterior_.beliefs)
+        return self
+
+    def _warn_of_bounds(self, learned: Learned) -> None:
+        if learned.at_bounds and self.inference == "ml":
+            warn_user(
+                "settings must lie inside their bounds for the evidence to have a maximum; "
+                f"found {quote(list(learned.at_bounds))} at a bound. A length scale at its "
+                "upper bound is of a column that does nothing: leave it out, or use "
+                "inference='map', which has priors.",
+                ConvergenceWarning,
+            )
+
+    def _squeezed(self, predictive: Predictive) -> Predictive:
+        return predictive[:, 0] if self._is_single else predictive
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
