@@ -43,6 +43,7 @@ from credo.inference.engine.engine import WeightStep as WeightStep
 from credo.inference.engine.problem import Expectation as Expectation
 from credo.inference.engine.weighted_draws import WeightedDraws as WeightedDraws
 from credo.inference.hybrid.likelihood_weighting import DrawnState as DrawnState
+from credo.inference.kernel.exact import ExactProcess as ExactProcess
 from credo.inference.kernel.learning import ProcessPosterior as ProcessPosterior
 from credo.inference.kernel.learning import RowNoise as RowNoise
 from credo.inference.kernel.process import ProcessData as ProcessData

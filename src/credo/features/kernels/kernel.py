@@ -141,11 +141,11 @@ class Kernel(ABC):
 
     @abstractmethod
     def evaluated(self, X: Array, Z: Array | None = None) -> Evaluated:
-        """Return the matrix of checked rows, a new array, and its pull-back."""
+        """Return the matrix of checked rows, and its pull-back, which may need it again."""
 
     @abstractmethod
     def evaluated_diagonal(self, X: Array) -> Evaluated:
-        """Return the diagonal of checked rows, shape (n,), a new array, and its pull-back."""
+        """Return the diagonal of checked rows, shape (n,), and its pull-back."""
 
     @property
     def leaves(self) -> tuple[Kernel, ...]:

@@ -47,7 +47,7 @@ class ExactProcess:
     >>> data = ProcessData(x, y, np.empty((2, 0)))
     >>> found = ExactProcess().evidence(data, SquaredExponential(1.0), np.full(2, 0.1))
     >>> round(found.value, 6)
-    -3.369741
+    -3.577043
     """
 
     def evidence(self, data: ProcessData, kernel: Kernel, noise: Array) -> NoisyEvidence:
@@ -55,11 +55,13 @@ class ExactProcess:
         n, k = data.y.shape
         with threads_for_matrix(n):
             matrix, pull = kernel.evaluated(data.x)
-            factor, _ = _factored(matrix, noise)
+            # The pull-back may need the matrix itself.
+            factor, _ = _factored(matrix.copy(), noise)
+            del matrix
             weighted = _Weighted.of(data, factor)
             half, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
             weights = np.ascontiguousarray(half.T)
-            plus = np.vstack([weighted.alpha.T, np.sqrt(k) * weighted.pinned.T])
+            plus = np.vstack([weighted.dual.T, np.sqrt(k) * weighted.pinned.T])
             weigh_inverse(weights, plus, float(k))
             by_noise = 0.5 * np.diagonal(weights)
             return NoisyEvidence(weighted.log_evidence(data), 0.5 * pull(weights), by_noise)
@@ -77,7 +79,7 @@ class ExactProcess:
             lower = np.tril(factor)
             found = _Weighted.of(data, factor)
         return ExactBelief(
-            kernel, data, noise, lower, found.alpha, found.coefficients, found.pinned, jitter
+            kernel, data, noise, lower, found.dual, found.coefficients, found.pinned, jitter
         )
 
 
@@ -91,7 +93,7 @@ class ExactBelief:
         What it was computed from.
     lower
         ``L`` with ``L L' = K + diag(noise) + jitter I``, shape (n, n).
-    alpha
+    dual
         ``P y``, shape (n, k).
     coefficients
         Mean coefficients of the mean functions, shape (q, k).
@@ -105,7 +107,7 @@ class ExactBelief:
     data: ProcessData
     noise: Annotated[Array, Form("n", 0.0)]
     lower: Annotated[Array, Form("n n")]
-    alpha: Annotated[Array, Form("n k")]
+    dual: Annotated[Array, Form("n k")]
     coefficients: Annotated[Array, Form("q k")]
     pinned: Annotated[Array, Form("n q")]
     jitter: float = 0.0
@@ -113,7 +115,7 @@ class ExactBelief:
     def moments(self, X: Array, columns: Array) -> tuple[Array, Array]:
         """Return mean (m, k) and variance (m,) of the function at rows, without noise."""
         cross = self.kernel.evaluated(X, self.data.x)[0]
-        mean = cross @ self.alpha + columns @ self.coefficients
+        mean = cross @ self.dual + columns @ self.coefficients
         with threads_for_matrix(len(self.lower)):
             spread = solve_lower(self.lower, cross.T)
         variance = self.kernel.evaluated_diagonal(X)[0] - np.einsum("ij,ij->j", spread, spread)
@@ -124,7 +126,7 @@ class ExactBelief:
     def joint(self, X: Array, columns: Array) -> tuple[Array, Array]:
         """Return mean (m, k) and covariance (m, m) of the function at rows, without noise."""
         cross = self.kernel.evaluated(X, self.data.x)[0]
-        mean = cross @ self.alpha + columns @ self.coefficients
+        mean = cross @ self.dual + columns @ self.coefficients
         spread = solve_lower(self.lower, cross.T)
         open_mean = self._open_mean(columns, cross)
         covariance = self.kernel.evaluated(X)[0] - spread.T @ spread + open_mean @ open_mean.T
@@ -144,7 +146,7 @@ class ExactBelief:
         """
         half, _ = lapack.dpotri(np.asfortranarray(self.lower), lower=1)
         precision = np.diagonal(half) - np.einsum("ij,ij->i", self.pinned, self.pinned)
-        return self.data.y - self.alpha / precision[:, None], 1.0 / precision
+        return self.data.y - self.dual / precision[:, None], 1.0 / precision
 
     def extended(self, x: Array, y: Array, columns: Array, noise: Array) -> Self:
         """Return the posterior with more rows, at the same settings, for n^2 m operations.
@@ -169,7 +171,7 @@ class ExactBelief:
             data=data,
             noise=np.concatenate([self.noise, noise]),
             lower=lower,
-            alpha=found.alpha,
+            dual=found.dual,
             coefficients=found.coefficients,
             pinned=found.pinned,
             jitter=max(self.jitter, own.jitter),
@@ -197,7 +199,7 @@ class ExactBelief:
 class _Weighted:
     """What the factor says of outcomes and mean functions."""
 
-    alpha: Array
+    dual: Array
     coefficients: Array
     pinned: Array
     log_det: float
@@ -210,20 +212,20 @@ class _Weighted:
         sides = np.asfortranarray(np.hstack([data.y, data.columns]))
         solved, _ = lapack.dpotrs(factor, sides, lower=1)
         log_det = 2.0 * float(np.log(np.diagonal(factor)).sum())
-        alpha = solved[:, :k]
+        dual = solved[:, :k]
         if not q:
-            return cls(alpha, np.empty((0, k)), np.empty((len(alpha), 0)), log_det, 0.0)
+            return cls(dual, np.empty((0, k)), np.empty((len(dual), 0)), log_det, 0.0)
         beside = solved[:, k:]
         root = _mean_factor(data.columns.T @ beside)
         coefficients, _ = lapack.dpotrs(root, beside.T @ data.y, lower=1)
         pinned = solve_lower(root, beside.T).T
         log_det_mean = 2.0 * float(np.log(np.diagonal(root)).sum())
-        return cls(alpha - beside @ coefficients, coefficients, pinned, log_det, log_det_mean)
+        return cls(dual - beside @ coefficients, coefficients, pinned, log_det, log_det_mean)
 
     def log_evidence(self, data: ProcessData) -> float:
         """Return the log evidence, summed over outputs."""
         n, k = data.y.shape
-        fit = float(np.vdot(data.y, self.alpha))
+        fit = float(np.vdot(data.y, self.dual))
         free = n - data.columns.shape[1]
         scale = self.log_det + self.log_det_mean + free * LOG_TWO_PI
         return float(-0.5 * (fit + k * scale))

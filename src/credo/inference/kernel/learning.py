@@ -14,21 +14,25 @@ from functools import cached_property
 from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from credo.distributions.normal import Normal
 from credo.distributions.predictive import Predictive
+from credo.features.basis import distinct_rows
 from credo.features.kernels.kernel import Kernel
 from credo.inference.kernel.exact import ExactProcess
 from credo.inference.kernel.process import ProcessData, ProcessMethod
-from credo.numerics.array import Array
+from credo.numerics.array import Array, as_float
 from credo.numerics.form import Form
-from credo.numerics.linear.linear_algebra import NotPositiveDefinite
+from credo.numerics.linear.linear_algebra import NotPositiveDefinite, cholesky
 from credo.numerics.optimize.minimum import Termination
 from credo.numerics.optimize.quasi_newton import lbfgs
+from credo.numerics.parallel.threads import threads_for_matrix
 from credo.numerics.status import Status
 
 __all__ = [
+    "Copies",
     "Learned",
     "ProcessPosterior",
     "ProcessProblem",
@@ -40,8 +44,8 @@ __all__ = [
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
 
-WIDEST = 9.0
-"""How far the log of a kernel parameter may be from its natural value."""
+WIDEST = 4.0
+"""How far the log of a kernel parameter may be from its natural value, in prior spreads."""
 
 NOISE_SHARES = (1e-8, 10.0)
 """Least and largest noise variance, as shares of the variance of the outcomes."""
@@ -68,6 +72,9 @@ class RowNoise:
         Variance of each row that is known beforehand, shape (n,).
     weight
         How many copies of it each row stands for, shape (n,).
+    scatter
+        Weighted squares of the outcomes of the copies about their mean, over all outputs,
+        shape (n,).
     columns
         Functions of the inputs that the log noise follows, shape (n, b); none if the noise is
         the same everywhere.
@@ -77,6 +84,7 @@ class RowNoise:
 
     known: Annotated[Array, Form("n", 0.0)]
     weight: Annotated[Array, Form("n", 0.0)]
+    scatter: Annotated[Array, Form("n", 0.0)]
     columns: Annotated[Array, Form("n b")]
     level: float | None = None
 
@@ -108,8 +116,68 @@ class RowNoise:
     def taken(self, rows: Any) -> Self:
         """Return the noise of some rows."""
         return replace(
-            self, known=self.known[rows], weight=self.weight[rows], columns=self.columns[rows]
+            self,
+            known=self.known[rows],
+            weight=self.weight[rows],
+            scatter=self.scatter[rows],
+            columns=self.columns[rows],
         )
+
+    def joined(self, other: Self) -> Self:
+        """Return the noise of these rows, then of others."""
+        return replace(
+            self,
+            known=np.concatenate([self.known, other.known]),
+            weight=np.concatenate([self.weight, other.weight]),
+            scatter=np.concatenate([self.scatter, other.scatter]),
+            columns=np.concatenate([self.columns, other.columns]),
+        )
+
+    def copies(self, variance: Array, n_outputs: int) -> tuple[float, Array]:
+        """Return what copies add to the log evidence of their means, and its gradient.
+
+        The product of w normal densities of variance v is that of their mean, with variance
+        ``v / w``, times ``(2 pi v)^(-(w - 1) / 2) w^(-1 / 2) exp(-scatter / (2 v))``.
+        """
+        more = n_outputs * (self.weight - 1.0)
+        shares = np.divide(self.scatter, variance, out=np.zeros_like(variance), where=more != 0)
+        logs = more * (LOG_TWO_PI + np.log(variance)) + n_outputs * np.log(self.weight) + shares
+        return -0.5 * float(logs.sum()), 0.5 * (shares - more) / variance
+
+
+class Copies(NamedTuple):
+    """Rows in rising order, copies of one row made one.
+
+    Attributes
+    ----------
+    x, y
+        Distinct inputs (n, d), and the weighted mean of the outcomes at each (n, k).
+    known, weight, scatter
+        As in `RowNoise`.
+    place
+        Which of them each of the rows that were given is, shape (N,).
+    """
+
+    x: Array
+    y: Array
+    known: Array
+    weight: Array
+    scatter: Array
+    place: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, x: Array, y: Array, weight: Array, known: Array) -> Copies:
+        """Return distinct rows: equal inputs of equal known noise are copies."""
+        both, place = np.unique(np.column_stack([x, known]), axis=0, return_inverse=True)
+        place = place.reshape(-1)
+        n = len(both)
+        total = as_float(np.bincount(place, weight, n))
+        sums = np.column_stack([np.bincount(place, weight * part, n) for part in y.T])
+        mean = as_float(sums / total[:, None])
+        squares = np.square(y - mean[place]).sum(axis=1)
+        scatter = as_float(np.bincount(place, weight * squares, n))
+        inputs = np.ascontiguousarray(both[:, :-1])
+        return cls(inputs, mean, np.ascontiguousarray(both[:, -1]), total, scatter, place)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +206,10 @@ class ProcessProblem:
     @cached_property
     def y_variance(self) -> float:
         """Mean variance of the outcomes over rows; one if they do not vary."""
-        found = float(np.var(self.data.y, axis=0).mean())
+        total = float(self.noise.weight.sum())
+        y, share = self.data.y, self.noise.weight / total
+        inside = float(self.noise.scatter.sum()) / (total * y.shape[1])
+        found = float((share @ np.square(y - share @ y)).mean()) + inside
         return found if found > 0 else 1.0
 
     @cached_property
@@ -146,10 +217,15 @@ class ProcessProblem:
         """Names of the free numbers."""
         return [p.name for p in self.kernel.parameters] + self.noise.names()
 
+    @property
+    def reference(self) -> float:
+        """Part of the objective that the unit of the outcomes adds."""
+        return float(0.5 * self.data.y.size * np.log(self.y_variance))
+
     @cached_property
     def natural(self) -> Array:
         """Free numbers that are natural in the units of the data."""
-        kernel = self.kernel.natural(self.data.x, self.y_variance)
+        kernel = self.kernel.natural(distinct_rows(self.data.x), self.y_variance)
         level = [np.log(0.1 * self.y_variance)] if self.noise.level is None else []
         return np.concatenate([kernel, level, np.zeros(self.noise.columns.shape[1])])
 
@@ -164,7 +240,8 @@ class ProcessProblem:
     def bounds(self) -> Array:
         """Least and largest value of each free number, shape (p, 2)."""
         natural, given = self.natural, self.given
-        found = np.column_stack([natural - WIDEST, natural + WIDEST])
+        reach = WIDEST * np.where(np.isfinite(self._spread), self._spread, 0.0)
+        found = np.column_stack([natural - reach, natural + reach])
         n = self._n_kernel
         with np.errstate(divide="ignore"):
             limits = np.log([(p.low, p.high) for p in self.kernel.parameters]).reshape(-1, 2)
@@ -192,15 +269,10 @@ class ProcessProblem:
         varying = noise.varying(learned, noise.columns)
         variance, weight = noise.known + varying, noise.weight
         found = self.method.evidence(self.data, kernel, variance / weight)
-        copies = weight - 1.0
         value, by_variance = found.value, found.by_noise / weight
-        if copies.any():
-            value -= (
-                0.5
-                * k
-                * float(np.sum(copies * (LOG_TWO_PI + np.log(variance)) + np.log(weight)))
-            )
-            by_variance = by_variance - 0.5 * k * copies / variance
+        if (weight != 1.0).any():
+            more, by_more = noise.copies(variance, k)
+            value, by_variance = value + more, by_variance + by_more
         by_noise = noise.by_learned(by_variance, varying)
         return value, np.concatenate([found.by_parameter, by_noise])
 
@@ -266,7 +338,7 @@ class SettingsSearch:
     """
 
     max_steps: int = 200
-    tolerance: float = 1e-8
+    tolerance: float = 1e-7
     n_draws: int | None = None
 
 
@@ -305,10 +377,14 @@ def learn(problem: Any, search: SettingsSearch | None = None) -> Learned:
     Parameters
     ----------
     problem
-        A `ProcessProblem`, or another with its ``objective``, ``bounds``, ``natural``,
-        ``given``, ``names`` and ``taken``.
+        A `ProcessProblem`, or another with its ``objective``, ``log_evidence``, ``log_prior``,
+        ``bounds``, ``natural``, ``given``, ``names``, ``reference`` and ``taken``.
     """
-    rule = search or SettingsSearch()
+    with threads_for_matrix(len(problem.data.x)):
+        return _learned(problem, search or SettingsSearch())
+
+
+def _learned(problem: Any, rule: SettingsSearch) -> Learned:
     n_free = len(problem.natural)
     if n_free == 0:
         value = -problem.objective(np.empty(0))[0]
@@ -324,6 +400,7 @@ def learn(problem: Any, search: SettingsSearch | None = None) -> Learned:
     room = 1e-6 * np.maximum(1.0, np.abs(found.free))
     is_inside = (found.free > low + room) & (found.free < high - room)
     precision = _curvature(problem, found.free, is_inside)
+    found = _polished(problem, found, precision, is_inside)
     values, vectors = np.linalg.eigh(precision)
     # Directions in which nothing was learned are as wide as the prior at the most.
     values = np.maximum(values, 0.05)
@@ -367,12 +444,26 @@ def _climb(problem: Any, start: Array, max_steps: int, tolerance: float) -> Sear
     def value(free: Array) -> float:
         found, slope = problem.objective(free)
         last["slope"] = slope
-        return float(found)
+        return float(found) - problem.reference
 
     rules = Termination(max_steps, value_change=tolerance, gradient_norm=1e-4)
     # L-BFGS asks for the gradient where it has just asked for the value.
     found = lbfgs(value, lambda free: last["slope"], start, problem.bounds.tolist(), rules)
-    return Search(found.x, found.value, found.status, found.n_steps)
+    return Search(found.x, found.value + problem.reference, found.status, found.n_steps)
+
+
+def _polished(problem: Any, found: Search, precision: Array, is_inside: Array) -> Search:
+    """Return the end of a search after one Newton step, if that is better."""
+    slope = problem.objective(found.free)[1][is_inside]
+    try:
+        step = cholesky(precision, largest_jitter=0.0).solve(slope[:, None])[:, 0]
+    except NotPositiveDefinite:
+        return found
+    free = found.free.copy()
+    free[is_inside] -= np.clip(step, -1.0, 1.0)
+    free = np.clip(free, *problem.bounds.T)
+    value = problem.objective(free)[0]
+    return found._replace(free=free, value=value) if value <= found.value else found
 
 
 def _curvature(problem: Any, free: Array, is_inside: Array) -> Array:
@@ -481,6 +572,31 @@ class ProcessPosterior:
             parts.append(Predictive(Normal(mean * scale, std), doubt, spread))
         return parts[0] if len(parts) == 1 else Predictive.mixed(self.weights, parts)
 
+    def left_out(
+        self, place: NDArray[np.intp], y: Array, weight: Array
+    ) -> tuple[Array, Array, Array]:
+        """Return mean (N, k), variance of the function and of the noise (N,) without each row.
+
+        Copies of a row that stay are one more observation of the function there.
+
+        Parameters
+        ----------
+        place
+            Which of the distinct rows each row is, shape (N,).
+        y, weight
+            Outcomes (N, k) and weights (N,) of all rows.
+        """
+        own = self.noise.known + self.noise_at(self.mode, self.noise.columns)
+        mean, variance = self.at_mode.leave_one_out()
+        total = self.noise.weight
+        doubt = np.maximum(variance - own / total, 0.0)[place]
+        noise, left = own[place], (total[place] - weight)[:, None]
+        sums = total[place, None] * self.data.y[place] - weight[:, None] * y
+        rest = np.divide(sums, left, out=np.zeros_like(sums), where=left > 1e-9)
+        gain = (doubt * left[:, 0] / (noise + doubt * left[:, 0]))[:, None]
+        found = mean[place] + gain * (rest - mean[place])
+        return found, doubt * (1.0 - gain[:, 0]), noise
+
     def extended(self, data: ProcessData, noise: RowNoise) -> Self:
         """Return the posterior with more rows at the same settings, by growing the factors."""
         joined = ProcessData(
@@ -489,13 +605,7 @@ class ProcessPosterior:
                 for n in ("x", "y", "columns")
             )
         )
-        together = replace(
-            self.noise,
-            known=np.concatenate([self.noise.known, noise.known]),
-            weight=np.concatenate([self.noise.weight, noise.weight]),
-            columns=np.vstack([self.noise.columns, noise.columns]),
-        )
-        found = replace(self, data=joined, noise=together)
+        found = replace(self, data=joined, noise=self.noise.joined(noise))
         grown = []
         for belief, point in zip(self.beliefs, self.points, strict=True):
             variance = noise.known + self.noise_at(point, noise.columns)

@@ -6,20 +6,21 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from credo import features
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.distributions.normal import Normal
 from credo.distributions.predictive import Predictive
-from credo.features.basis import Basis
+from credo.features.basis import Basis, column_spread, distinct_rows
 from credo.features.kernels.equality import White
 from credo.features.kernels.kernel import Kernel
 from credo.features.kernels.stationary import SquaredExponential
 from credo.inference.engine.engine import ConvergenceWarning, Inference
 from credo.inference.kernel.exact import ExactProcess
 from credo.inference.kernel.learning import (
+    Copies,
     Learned,
     ProcessPosterior,
     ProcessProblem,
@@ -37,6 +38,7 @@ from credo.models.contract.regressor import PredictiveRegressor
 from credo.numerics.array import Array, as_float
 from credo.numerics.example import Example
 from credo.numerics.form import FINITE, Form
+from credo.numerics.linear.linear_algebra import independent_columns
 from credo.numerics.memory import USUAL_BYTES, bytes_text
 from credo.numerics.quotation import quote
 from credo.numerics.warning import warn_user
@@ -57,7 +59,8 @@ class GaussianProcessRegressor(PredictiveRegressor):
     ----------
     kernel
         Covariance function from `credo.features`, whose values are the first to be tried; if
-        None a variance times `SquaredExponential` with a length scale for each column.
+        None a variance times `SquaredExponential` with a length scale for each column that
+        varies.
     inference
         "map" for settings under weak priors in the units of the data, averaged over; "ml" for
         the settings of largest evidence alone.
@@ -87,6 +90,8 @@ class GaussianProcessRegressor(PredictiveRegressor):
         learned and "exact" otherwise; for "ml" it is their largest value, "none".
     evidence_flat_
         Which unknowns have a flat prior of density one.
+    mean_columns_
+        Which of the mean functions differ on the training rows, and are used.
     method_
         How it was computed.
     jitter_
@@ -100,7 +105,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
     >>> from credo.features import SquaredExponential
     >>> model = GaussianProcessRegressor(SquaredExponential(1.0).hold(), noise=0.01)
     >>> model.fit(x, y).predict([[1.5]]).round(3)
-    array([0.981])
+    array([1.017])
     """
 
     _is_single: bool
@@ -113,6 +118,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
     log_evidence_: float
     log_parameter_std_: Annotated[Array, Form("p", 0.0)]
     log_parameters_: Annotated[Array, Form("p")]
+    mean_columns_: Annotated[NDArray[np.intp], Form("q", 0)]
     method_: str
     noise_basis_: Basis | None
     noise_variance_: float
@@ -139,12 +145,16 @@ class GaussianProcessRegressor(PredictiveRegressor):
     @classmethod
     def examples(cls) -> tuple[Self | Example, ...]:
         """Return examples for the laws, and for saving."""
-        bumpy = 1.0 * features.Matern52(1.0) + 1.0 * features.Linear()
+        smooth = features.SquaredExponential(1.0).hold()
+        bent = features.Matern52(1.0).hold() + features.Linear().hold()
+        line = features.LinearBasis()
         return (
             Example(cls(), streams=False),
-            Example(cls(bumpy, inference="ml", mean="zero"), unit_free=False, streams=False),
-            Example(cls(mean=features.LinearBasis(), noise="varying"), streams=False),
-            Example(cls(noise=0.5), unit_free=False, streams=False),
+            Example(cls(bent, inference="ml", mean="zero"), unit_free=False, streams=False),
+            Example(
+                cls(smooth.hold(), mean=line, noise="varying"), unit_free=False, streams=False
+            ),
+            Example(cls(smooth.hold(), noise=0.5), unit_free=False),
         )
 
     def fit(
@@ -230,22 +240,32 @@ class GaussianProcessRegressor(PredictiveRegressor):
         scaled = draws * self.outcome_scale_
         return np.asarray(scaled[..., 0] if self._is_single else scaled)
 
-    def leave_one_out(self) -> Predictive:
-        """Return the distribution of each training outcome given all others, settings kept.
+    def leave_one_out(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Predictive:
+        """Return what each training row would have been predicted as, had it been left out.
 
         In closed form from the factor, at the most probable settings.
         """
         check_is_fitted(self)
-        mean, variance = self.posterior_.at_mode.leave_one_out()
-        noise = self.posterior_.noise
-        own = noise.known + self.posterior_.noise_at(self.log_parameters_, noise.columns)
-        spread = np.broadcast_to(own[:, None], mean.shape)
-        doubt = np.maximum(variance[:, None] - spread / noise.weight[:, None], 0.0)
-        std = np.sqrt(doubt + spread)
-        scale = self.outcome_scale_
-        found = Predictive(
-            Normal(mean * scale, std * scale), np.sqrt(doubt) * scale, np.sqrt(spread) * scale
+        x, outcomes = validated(
+            self, X, y, reset=False, dtype=np.float64, multi_output=True, y_numeric=True
         )
+        weight = row_weight(sample_weight, x)
+        scaled = as_float(outcomes).reshape(len(x), -1) / self.outcome_scale_
+        rows = Copies.of(x, scaled, weight, np.zeros(len(x)))
+        known = self.posterior_
+        is_same = rows.x.shape == known.data.x.shape and np.array_equal(rows.x, known.data.x)
+        if not is_same or not np.allclose(rows.y, known.data.y):
+            raise ValueError(
+                "leave_one_out needs the rows and weights of training, without known noise; "
+                f"found {len(x)} other rows. Pass the training data, and predict_dist for new "
+                "rows."
+            )
+        mean, spread, noise = known.left_out(rows.place, scaled, weight)
+        scale = self.outcome_scale_
+        doubt, own = (np.sqrt(part)[:, None] * scale for part in (spread, noise))
+        found = Predictive(Normal(mean * scale, np.hypot(doubt, own)), doubt, own)
         return self._squeezed(found)
 
     def log_evidence_at(self, log_parameters: ArrayLike, gradient: bool = False) -> Any:
@@ -304,8 +324,10 @@ class GaussianProcessRegressor(PredictiveRegressor):
 
     def _start_kernel(self, x: Array) -> Kernel:
         if self.kernel is None:
-            kernel: Kernel = 1.0 * SquaredExponential((1.0,) * x.shape[1])
-            return kernel.at(kernel.natural(x, 1.0))
+            varying = np.flatnonzero(column_spread(x, 0.0) > 0).tolist() or [0]
+            smooth: Kernel = SquaredExponential((1.0,) * len(varying))
+            kernel = 1.0 * (smooth if len(varying) == x.shape[1] else smooth.on(varying))
+            return kernel.at(kernel.natural(distinct_rows(x), 1.0))
         self.kernel.check_inputs(x)
         return self.kernel
 
@@ -337,35 +359,43 @@ class GaussianProcessRegressor(PredictiveRegressor):
         if is_first:
             self._is_single = outcomes.ndim == 1
             self._place(x[is_kept])
-        wide = outcomes.reshape(len(x), -1)
-        if is_first:
-            self.outcome_scale_ = self._scale_of(wide[is_kept])
-        x, weight, known = x[is_kept], weight[is_kept], known[is_kept]
-        if len(x) <= self._columns(x[:1]).shape[1]:
+            self.outcome_scale_ = self._scale_of(outcomes[is_kept])
+        rows = Copies.of(
+            x[is_kept],
+            outcomes.reshape(len(x), -1)[is_kept] / self.outcome_scale_,
+            weight[is_kept],
+            known[is_kept],
+        )
+        columns = self._columns(rows.x)
+        if len(columns) <= columns.shape[1]:
             raise ValueError(
-                "rows of positive weight must outnumber the mean functions, of which there are "
-                f"{self._columns(x[:1]).shape[1]}; found n_samples={len(x)}. Add rows, or use "
-                "mean='zero'."
+                "distinct rows of positive weight must outnumber the mean functions, of which "
+                f"there are {columns.shape[1]}; found n_samples={len(columns)}. Add rows, or "
+                "use mean='zero'."
             )
-        data = ProcessData(x, wide[is_kept] / self.outcome_scale_, self._columns(x))
-        return data, RowNoise(known, weight, self._noise_columns(x), self._noise_level)
+        noise = RowNoise(
+            rows.known,
+            rows.weight,
+            rows.scatter,
+            self._noise_columns(rows.x),
+            self._noise_level,
+        )
+        return ProcessData(rows.x, rows.y, columns), noise
 
     def _scale_of(self, outcomes: Array) -> Array:
         """Return what outcomes are divided by: several outputs share one kernel."""
-        if self._is_single:
+        if outcomes.ndim == 1 or outcomes.shape[1] == 1:
             return np.ones(1)
-        spread = outcomes.std(axis=0)
-        return np.where(spread > 0, spread, 1.0)
+        return column_spread(outcomes, 1.0)
 
     def _place(self, x: Array) -> None:
-        self.basis_ = self.mean.place(x) if isinstance(self.mean, Basis) else None
-        if isinstance(self.noise, Basis):
-            self.noise_basis_ = self.noise.place(x)
-        elif isinstance(self.noise, str) and self.noise == "varying":
-            n_centers = min(8, max(2, len(x) // 20))
-            self.noise_basis_ = features.RadialBasis(n_centers, width_scale=1.5).place(x)
-        else:
-            self.noise_basis_ = None
+        rows = distinct_rows(x)
+        self.basis_ = self.mean.place(rows) if isinstance(self.mean, Basis) else None
+        self.mean_columns_ = independent_columns(self._mean_functions(rows))
+        noise: Any = self.noise
+        if isinstance(noise, str) and noise == "varying":
+            noise = features.RadialBasis(min(8, max(2, len(rows) // 20)), width_scale=1.5)
+        self.noise_basis_ = noise.place(rows) if isinstance(noise, Basis) else None
 
     def _known_noise(self, noise_variance: Any, n: int) -> Array:
         if noise_variance is None:
@@ -389,6 +419,9 @@ class GaussianProcessRegressor(PredictiveRegressor):
         return float(self.noise)
 
     def _columns(self, x: Array) -> Array:
+        return np.ascontiguousarray(self._mean_functions(x)[:, self.mean_columns_])
+
+    def _mean_functions(self, x: Array) -> Array:
         if self.basis_ is not None:
             return np.column_stack([np.ones(len(x)), self.basis_.design(x)])
         return np.ones((len(x), int(self.mean == "constant")))

@@ -7,7 +7,7 @@ to NumPy's batched loops.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 
 from credo.numerics.array import Array, as_float
@@ -17,6 +17,7 @@ __all__ = [
     "NotPositiveDefinite",
     "block_inverse",
     "cholesky",
+    "independent_columns",
     "log_gaussian_integral",
     "solve_lower",
     "symmetrize",
@@ -168,6 +169,30 @@ def block_inverse(a: Array, b: Array, c: Array, d: Array) -> tuple[Array, Array,
     bottom_left = as_float(-d_c @ top_left)
     bottom_right = as_float(np.linalg.inv(d) - bottom_left @ b_d)
     return top_left, as_float(-top_left @ b_d), bottom_left, bottom_right
+
+
+def independent_columns(a: Array) -> NDArray[np.intp]:
+    """Return the numbers of columns, rising, of which none is a sum of the others.
+
+    The first of equal columns is kept.
+
+    Examples
+    --------
+    >>> independent_columns(np.array([[1.0, 2.0, 0.0], [1.0, 2.0, 5.0]])).tolist()
+    [0, 2]
+    """
+    norms = np.linalg.norm(a, axis=0)
+    kept: list[int] = []
+    basis = np.empty((len(a), 0))
+    for column in np.flatnonzero(norms > 0).tolist():
+        unit = a[:, column] / norms[column]
+        for _ in range(2):
+            unit = unit - basis @ (basis.T @ unit)
+        left = float(np.linalg.norm(unit))
+        if left > 1e-8:
+            kept.append(column)
+            basis = np.column_stack([basis, unit / left])
+    return np.array(kept, dtype=np.intp)
 
 
 def log_gaussian_integral(a: ArrayLike, b: ArrayLike, c: float = 0.0) -> float:

@@ -1,0 +1,316 @@
+"""Gaussian process regression as a model: settings, weights, noise, refusals."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.gaussian_process import GaussianProcessRegressor as Peer
+from sklearn.gaussian_process import kernels as peer
+
+import credo
+from credo import GaussianProcessRegressor
+from credo.data import load_set
+from credo.features import (
+    CategoricalKernel,
+    FunctionKernel,
+    Linear,
+    LinearBasis,
+    Matern32,
+    Matern52,
+    Periodic,
+    SquaredExponential,
+    White,
+)
+from credo.inference.kernel.learning import Copies
+from credo.numerics.linear.linear_algebra import NotPositiveDefinite
+
+X4, Y4 = [[0.0], [1.0], [2.0], [3.0]], [0.2, 0.9, 2.1, 2.8]
+
+
+def wave(n=60, seed=0, noise=0.3):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(0, 10, size=(n, 1))
+    return x, 5 + 3 * np.sin(x[:, 0]) + noise * rng.standard_normal(n)
+
+
+def held(**settings):
+    return GaussianProcessRegressor(SquaredExponential(1.0).hold(), **settings)
+
+
+def test_the_worked_example():
+    model = held(mean="zero", noise=0.1).fit(X4, Y4)
+    function = model.predict_function([[1.5], [4.0]])
+    assert_allclose(function.mean(), [1.4245381062, 1.4186421395], rtol=1e-9)
+    assert_allclose(function.variance(), [0.0784453940, 0.6049681437], rtol=1e-8)
+    outcome = model.predict_dist([[1.5], [4.0]])
+    assert_allclose(outcome.variance() - function.variance(), 0.1, rtol=1e-9)
+    assert_allclose(model.log_evidence_, -7.0341773367, rtol=1e-10)
+    assert model.evidence_method_ == "exact"
+    joint = model.predict_joint([[1.5], [4.0]], with_noise=True)
+    assert_allclose(np.diagonal(joint.covariance()), outcome.variance(), rtol=1e-9)
+
+
+def test_the_gradient_of_the_evidence_is_that_of_the_worked_example():
+    model = GaussianProcessRegressor(SquaredExponential(1.0), "ml", mean="zero").fit(X4, Y4)
+    value, slope = model.log_evidence_at(np.log([1.0, 0.1]), gradient=True)
+    assert_allclose(value, -7.0341773367, rtol=1e-10)
+    assert_allclose(slope, [2.6557474801, -0.9190389797 * 0.1], rtol=1e-8)
+    assert model.parameter_names_ == ("length_scale", "noise_variance")
+
+
+def test_maximum_likelihood_agrees_with_another_library():
+    x, y = wave()
+    y = y - y.mean()
+    model = GaussianProcessRegressor(4.0 * SquaredExponential(1.0), "ml", mean="zero").fit(x, y)
+    kernel = peer.ConstantKernel(4.0) * peer.RBF(1.0) + peer.WhiteKernel(0.1)
+    other = Peer(kernel, alpha=0.0, n_restarts_optimizer=3, random_state=0).fit(x, y)
+    assert model.log_evidence_ > other.log_marginal_likelihood_value_ - 1e-4
+    expected = other.log_marginal_likelihood(model.log_parameters_)
+    assert_allclose(model.log_evidence_, expected, rtol=1e-8)
+    mean, std = other.predict([[5.0], [12.0]], return_std=True)
+    assert_allclose(model.predict([[5.0], [12.0]]), mean, rtol=1e-3)
+    assert_allclose(model.predict([[5.0], [12.0]], return_std=True)[1], std, rtol=1e-2)
+
+
+def test_a_stored_answer_on_all_of_concrete():
+    table = load_set("concrete")
+    X, y = table.drop(columns=table.columns[-1]).to_numpy(), table.iloc[:, -1].to_numpy()
+    X, y = (X - X.mean(axis=0)) / X.std(axis=0), (y - y.mean()) / y.std()
+    model = GaussianProcessRegressor(
+        SquaredExponential(2.0).hold(), mean="zero", noise=0.2**2, method="exact"
+    ).fit(X, y)
+    assert_allclose(model.log_evidence_, -591.5753561109976, rtol=1e-9)
+
+
+def test_the_integral_over_settings_agrees_with_a_grid():
+    x, y = wave(25)
+    kernel = 9.0 * SquaredExponential(1.5).hold()
+    model = GaussianProcessRegressor(kernel, mean="zero", noise=0.09).fit(x, y)
+    problem = model.posterior_.problem
+    logs = np.linspace(-3.0, 9.0, 601)[:, None]
+    center, spread = kernel.natural(x, problem.y_variance)[0], 2.0
+    prior = -0.5 * ((logs[:, 0] - center) / spread) ** 2 - np.log(spread * np.sqrt(2 * np.pi))
+    values = np.array([problem.log_evidence(one)[0] for one in logs]) + prior
+    expected = np.log(np.trapezoid(np.exp(values - values.max()), logs[:, 0])) + values.max()
+    assert_allclose(model.log_evidence_, expected, atol=0.05)
+
+
+def test_intervals_carry_what_few_rows_leave_open_of_the_settings():
+    x, y = wave(12)
+    whole = GaussianProcessRegressor().fit(x, y)
+    known = GaussianProcessRegressor(whole.kernel_.hold(), noise=whole.noise_variance_).fit(
+        x, y
+    )
+    new = np.linspace(0.0, 10.0, 40)[:, None]
+    assert len(whole.posterior_.points) > 1
+    assert whole.predict_dist(new).std().mean() > 1.02 * known.predict_dist(new).std().mean()
+
+
+def test_predictions_cover_what_comes():
+    inside = []
+    for seed in range(12):
+        x, y = wave(40, seed)
+        new, outcome = wave(200, 100 + seed)
+        low, high = GaussianProcessRegressor().fit(x, y).predict_interval(new, 0.9).T
+        inside.append(((outcome > low) & (outcome < high)).mean())
+    assert 0.85 < np.mean(inside) < 0.95
+
+
+def test_the_evidence_compares_with_that_of_other_models():
+    x, y = wave()
+    line = credo.LinearRegression().fit(x, y)
+    process = GaussianProcessRegressor().fit(x, y)
+    assert process.evidence_flat_ == line.evidence_flat_
+    assert process.log_evidence_ > line.log_evidence_ + 20
+    straight = 2.0 * x[:, 0] + np.random.default_rng(0).normal(size=60)
+    line.fit(x, straight)
+    linear = GaussianProcessRegressor(1.0 * Linear()).fit(x, straight)
+    assert_allclose(linear.log_evidence_, line.log_evidence_, atol=1.5)
+
+
+def test_copies_of_a_row_are_one_row_with_their_weight():
+    x, y = wave(15)
+    weight = np.random.default_rng(1).integers(1, 4, 15)
+    one = GaussianProcessRegressor().fit(x, y, sample_weight=weight)
+    many = GaussianProcessRegressor().fit(np.repeat(x, weight, axis=0), np.repeat(y, weight))
+    assert_allclose(one.log_evidence_, many.log_evidence_, rtol=1e-9)
+    assert_allclose(one.predict(x), many.predict(x), rtol=1e-8)
+
+
+def test_copies_with_other_outcomes_have_the_evidence_of_all_rows():
+    x, y = wave(10)
+    twice, both = np.vstack([x, x]), np.concatenate([y, y + 0.4])
+    model = held(noise=0.2).fit(twice, both)
+    assert len(model.posterior_.data.x) == 10
+    kernel = SquaredExponential(1.0)(twice) + 0.2 * np.eye(20)
+    inverse, ones = np.linalg.inv(kernel), np.ones(20)
+    level = ones @ inverse @ both / (ones @ inverse @ ones)
+    gap = both - level
+    expected = -0.5 * (
+        gap @ inverse @ gap
+        + np.linalg.slogdet(kernel)[1]
+        + np.log(ones @ inverse @ ones)
+        + 19 * np.log(2 * np.pi)
+    )
+    assert_allclose(model.log_evidence_, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_leaving_one_out_equals_learning_without_it(copies):
+    x, y = wave(12)
+    x, y = np.vstack([x] * copies), np.concatenate([y + 0.3 * k for k in range(copies)])
+    model = held(noise=0.2).fit(x, y)
+    found = model.leave_one_out(x, y)
+    for left in (0, 5):
+        kept = np.arange(len(x)) != left
+        alone = held(noise=0.2).fit(x[kept], y[kept]).predict_dist(x[[left]])
+        assert_allclose(found.mean()[left], alone.mean()[0], rtol=1e-8)
+        assert_allclose(found.std()[left], alone.std()[0], rtol=1e-8)
+    with pytest.raises(ValueError, match="needs the rows and weights of training"):
+        model.leave_one_out(x[1:], y[1:])
+
+
+def test_more_rows_by_growing_equal_all_rows_at_once():
+    x, y = wave(30)
+    whole = held(noise=0.2).fit(x, y)
+    grown = held(noise=0.2).partial_fit(x[:20], y[:20]).partial_fit(x[20:], y[20:])
+    assert_allclose(grown.predict(x), whole.predict(x), rtol=1e-8)
+    assert_allclose(grown.log_evidence_, whole.log_evidence_, rtol=1e-9)
+
+
+def test_known_noise_of_each_row_is_used():
+    x, y = wave(20)
+    known = np.where(np.arange(20) < 10, 1e4, 0.0)
+    model = held(noise=0.1).fit(x, y, noise_variance=known)
+    other = held(noise=0.1).fit(x[10:], y[10:])
+    assert_allclose(model.predict(x), other.predict(x), atol=0.05)
+
+
+def test_noise_that_follows_the_inputs_is_found():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 10, size=(250, 1))
+    scale = np.where(x[:, 0] < 5, 0.1, 1.0)
+    y = np.sin(x[:, 0]) + scale * rng.standard_normal(250)
+    same = GaussianProcessRegressor().fit(x, y)
+    varying = GaussianProcessRegressor(noise="varying").fit(x, y)
+    assert varying.log_evidence_ > same.log_evidence_ + 30
+    low, high = varying.predict_dist([[2.0], [8.0]]).aleatoric_std
+    assert 0.05 < low < 0.2
+    assert 0.7 < high < 1.4
+
+
+def test_several_outputs_share_the_kernel_and_keep_their_units():
+    x, y = wave(40)
+    both = np.column_stack([y, 1e3 * np.cos(x[:, 0])])
+    model = GaussianProcessRegressor().fit(x, both)
+    assert model.predict(x).shape == (40, 2)
+    assert_allclose(model.predict(x)[:, 1], both[:, 1], atol=100.0)
+    one = GaussianProcessRegressor(1.0 * SquaredExponential(2.0).hold()).fit(x, y)
+    column = GaussianProcessRegressor(1.0 * SquaredExponential(2.0).hold()).fit(x, y[:, None])
+    assert_allclose(column.predict(x)[:, 0], one.predict(x), rtol=1e-9)
+    assert_allclose(column.log_evidence_, one.log_evidence_, rtol=1e-9)
+
+
+def test_a_mean_of_a_basis_continues_beyond_the_rows():
+    x = np.linspace(0.0, 5.0, 40)[:, None]
+    y = 3.0 * x[:, 0] + np.sin(4 * x[:, 0])
+    model = GaussianProcessRegressor(mean=LinearBasis()).fit(x, y)
+    assert_allclose(model.predict([[9.0]]), [27.0], atol=2.0)
+
+
+def test_white_noise_in_the_kernel_is_the_noise():
+    x, y = wave()
+    model = GaussianProcessRegressor(4.0 * Matern52(1.0) + White(0.1)).fit(x, y)
+    assert model.noise_variance_ == 0.0
+    assert 0.02 < model.kernel_.parts[1].variance < 0.3
+
+
+def test_sums_and_products_learn_a_season():
+    x = np.arange(120.0)[:, None]
+    rng = np.random.default_rng(0)
+    y = 0.05 * x[:, 0] + 2.0 * np.sin(2 * np.pi * x[:, 0] / 12) + 0.2 * rng.standard_normal(120)
+    season = 1.0 * Matern32(100.0) * Periodic(1.0, 12.0).hold("period")
+    model = GaussianProcessRegressor(season + 1.0 * Matern52(50.0)).fit(x[:96], y[:96])
+    assert np.abs(model.predict(x[96:]) - y[96:]).mean() < 0.5
+
+
+def test_draws_of_functions_follow_the_posterior():
+    x, y = wave(20)
+    model = held(noise=0.1, random_state=0).fit(x, y)
+    draws = model.sample_functions([[1.0], [2.0]], 20_000)
+    function = model.predict_function([[1.0], [2.0]])
+    assert_allclose(draws.mean(axis=0), function.mean(), atol=0.02)
+    assert_allclose(draws.std(axis=0), function.std(), rtol=0.03)
+
+
+def test_settings_come_as_a_table():
+    x, y = wave()
+    table = GaussianProcessRegressor().fit(x, y).settings()
+    assert list(table.index) == ["variance", "length_scale[0]", "noise_variance"]
+    assert (table["low"] < table["value"]).all()
+    assert 0.05 < table.loc["noise_variance", "value"] < 0.2
+
+
+def test_distinct_rows_stand_in_rising_order_with_their_place():
+    rows = Copies.of(
+        np.array([[2.0], [1.0], [2.0]]),
+        np.array([[1.0], [5.0], [4.0]]),
+        np.ones(3),
+        np.zeros(3),
+    )
+    assert rows.x.tolist() == [[1.0], [2.0]]
+    assert rows.y.tolist() == [[5.0], [2.5]]
+    assert rows.place.tolist() == [1, 0, 1]
+    assert rows.scatter.tolist() == [0.0, 4.5]
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"inference": "nuts"}, "inference must be one of"),
+        ({"mean": "linear"}, "mean must be one of"),
+        ({"noise": "none"}, "noise must be one of"),
+        ({"noise": -1.0}, "variance of 0 or more"),
+        ({"kernel": Periodic(1.0, 1.0)}, "must have one column"),
+        ({"kernel": CategoricalKernel()}, "categories coded by whole numbers"),
+        ({"method": "fast"}, "method must be one of"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_words(settings, words):
+    x = np.random.default_rng(0).normal(size=(20, 2))
+    with pytest.raises(ValueError, match=words):
+        GaussianProcessRegressor(**settings).fit(x, x[:, 0])
+
+
+def test_a_function_that_is_no_kernel_is_refused():
+    far = FunctionKernel(lambda X, Z: np.abs(X[:, :1] - Z[:, :1].T))
+    with pytest.raises(NotPositiveDefinite, match="must be positive semidefinite"):
+        GaussianProcessRegressor(far).fit(*wave(20))
+
+
+def test_a_kernel_of_another_kind_is_refused():
+    with pytest.raises(TypeError, match="kernel must be None or a kernel"):
+        GaussianProcessRegressor(peer.RBF()).fit(*wave(20))
+
+
+def test_a_length_scale_at_its_bound_is_said():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 2))
+    with pytest.warns(credo.ConvergenceWarning, match=r"length_scale\[1\]"):
+        GaussianProcessRegressor(inference="ml").fit(
+            x, x[:, 0] ** 2 + 0.1 * rng.normal(size=60)
+        )
+
+
+def test_rows_too_many_for_memory_are_refused_before_any_work():
+    x = np.arange(60_000.0)[:, None]
+    with pytest.raises(ValueError, match=r"60000 rows, which need"):
+        GaussianProcessRegressor(method="exact").fit(x, x[:, 0])
+
+
+def test_saved_and_loaded_it_predicts_the_same(tmp_path):
+    x, y = wave(30)
+    model = GaussianProcessRegressor(noise="varying").fit(x, y)
+    credo.save(model, tmp_path / "m.credo")
+    loaded = credo.load(tmp_path / "m.credo")
+    assert_allclose(loaded.predict(x), model.predict(x), rtol=1e-10)
+    assert_allclose(loaded.predict_interval(x), model.predict_interval(x), rtol=1e-8)
