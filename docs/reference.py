@@ -139,7 +139,7 @@ def _subject(room: str, module: str) -> str:
 def _row(room: str, name: str, is_own: bool) -> str:
     place = stub_lines(room)[name]
     value = _value(*place)
-    said = re.sub(r"(`[^`]*`)|\|", lambda m: m[1] or "&#124;", _sentence(value))
+    said = _cell(_sentence(value))
     if is_own:
         return f"| [`{name}`](#{room}.{name}) | {said} |"
     anchor = f'<a id="{room}.{name}"></a>'
@@ -149,6 +149,11 @@ def _row(room: str, name: str, is_own: bool) -> str:
     is_room = inspect.ismodule(value)
     target = f"{value.__name__}.md" if is_room else _address(homes()[place])
     return f"| {anchor}[`{name}`]({target}) | {said} |"
+
+
+def _cell(sentence: str) -> str:
+    """Return a sentence whose bars end no cell of a table; within code they never do."""
+    return re.sub(r"(?P<code>(`+).+?\2)|\|", lambda m: m["code"] or "&#124;", sentence)
 
 
 def _address(anchor: str) -> str:

@@ -4,6 +4,7 @@ import importlib.util
 import sys
 from pathlib import Path
 
+import markdown
 import pytest
 
 from credo.exports import stub_lines
@@ -62,6 +63,20 @@ def test_long_annotations_have_their_short_names():
     assert "a: Array,\n" in reference.page("credo.numerics")
     assert "as_float(values: ArrayLike) -> Array" in reference.page("credo.numerics")
     assert "dtype[" not in reference.page("credo.numerics")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "shown"),
+    [
+        ("Density ``exp(-|x|)``.", "<td>Density <code>exp(-|x|)</code>.</td>"),
+        ("Density `exp(-|x|)`.", "<td>Density <code>exp(-|x|)</code>.</td>"),
+        ("One | two, ``P(a | b)``.", "<td>One &#124; two, <code>P(a | b)</code>.</td>"),
+    ],
+)
+def test_bars_of_a_sentence_are_shown_in_a_table_as_they_are(sentence, shown):
+    row = f"| `name` | {reference._cell(sentence)} |"
+    page = markdown.markdown(f"| name | |\n|---|---|\n{row}", extensions=["tables"])
+    assert shown in page
 
 
 DOC = """Return a `Normal` scaled, as [bishop2006]_ has it::
