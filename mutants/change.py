@@ -80,9 +80,17 @@ class Change:
         return wrong if self.n_changed > before else value
 
     def mapping(self, value: Any, depth: int) -> Any:
-        """Return a dictionary with its values changed."""
+        """Return a dictionary with its values changed, and attributes if it has any."""
         wrong = {key: self(held, depth + 1) for key, held in value.items()}
-        return wrong if isinstance(value, dict) else MappingProxyType(wrong)
+        if not isinstance(value, dict):
+            return MappingProxyType(wrong)
+        if type(value) is dict:
+            return wrong
+        other = copy.copy(value)
+        other.update(wrong)
+        for name, held in vars(value).items():
+            setattr(other, name, self(held, depth + 1))
+        return other
 
     def sequence(self, value: Any, depth: int) -> Any:
         """Return a list or tuple with its entries changed."""

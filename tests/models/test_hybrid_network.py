@@ -145,6 +145,9 @@ def test_probit_node_has_the_worked_probability():
     found = net.query("go", method="exact")
     assert_allclose(found[True], 0.7881446014, atol=1e-10)
     assert found.attrs["is_exact"]
+    # Threshold, scale and coefficients at another scale have the same probabilities.
+    node = net.conditionals["go"]
+    assert_allclose([node.thresholds.item(), node.scale.item()], [120.0, 15.0])
 
 
 @pytest.mark.parametrize("given", FINDINGS)

@@ -64,6 +64,18 @@ def test_tables_keep_their_labels():
     pd.testing.assert_series_equal(scaled()(series), series * 1.001)
 
 
+def test_dictionaries_with_attributes_stay_what_they_are():
+    class Marginals(dict):
+        log_prob = 0.0
+
+    right = Marginals(a=0.25)
+    right.log_prob = -2.0
+    found = scaled()(right)
+    assert isinstance(found, Marginals)
+    assert_allclose([found["a"], found.log_prob], [0.25025, -2.002])
+    assert (right["a"], right.log_prob) == (0.25, -2.0)
+
+
 def test_functions_that_are_answers_answer_wrongly():
     def double(x):
         return 2.0 * x
