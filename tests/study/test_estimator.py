@@ -114,3 +114,14 @@ def test_a_column_may_have_the_name_of_a_verb_of_frames(rows):
     X, y = rows
     model = TableRegressor(models=("linear",)).fit(X.assign(collect=np.arange(len(X)) % 7), y)
     assert "collect" in model.feature_names_in_
+
+
+@pytest.mark.parametrize("as_frame", [pd.DataFrame, pl.from_pandas])
+def test_ignored_columns_are_used_by_no_verb(rows, as_frame):
+    X, y = rows
+    without = TableRegressor(models=("linear",)).fit(X, y)
+    model = TableRegressor(models=("linear",), ignore=["answer", "absent"])
+    model.fit(as_frame(X.assign(answer=y)), y)
+    assert model.feature_names_in_.tolist() == X.columns.tolist()
+    for shown in (X, X.assign(answer="?")):
+        assert_allclose(model.predict(as_frame(shown)), without.predict(X))

@@ -388,21 +388,22 @@ def test_scores_of_the_rows_learned_from_say_that_they_are_no_test(kind, request
 
 
 def test_the_estimator_inside_has_the_settings_of_the_study(table, clinic_classes, tmp_path):
-    asked = {"models": ("linear",), "n_folds": 3, "seed": 7}
+    asked = {"models": ("linear",), "n_folds": 3, "seed": 7, "ignore": "site"}
     numbers = credo.fit(table, "outcome", coverage=0.5, **asked)
     classes = credo.fit(clinic_classes, "outcome", **asked)
-    settings = {"n_folds": 3, "random_state": 7, "models": ("linear",)}
+    kept = {"models": ("linear",), "ignore": ("site",)}
     for study, expected in (
-        (numbers, {"coverage": 0.5, "models": ("linear",)}),
-        (classes, settings),
+        (numbers, {"coverage": 0.5, **kept}),
+        (classes, {"n_folds": 3, "random_state": 7, **kept}),
     ):
         study.save(tmp_path / "study.credo")
         for one in (study, credo.load(tmp_path / "study.credo")):
             assert one.estimator.get_params() == expected
-    X = table[list(numbers.inputs)]
-    again = clone(numbers.estimator).fit(X, table["outcome"])
-    assert again.model_.names == numbers.model.names
-    assert_allclose(again.predict(X), numbers.predict(table))
+    for X in (table[list(numbers.inputs)], table.drop(columns="outcome")):
+        again = clone(numbers.estimator).fit(X, table["outcome"])
+        assert again.model_.names == numbers.model.names
+        assert again.model_.preparation.inputs == numbers.inputs
+        assert_allclose(again.predict(X), numbers.predict(table))
 
 
 def test_labels_and_tones_that_do_not_fit_the_model_are_refused(classes):

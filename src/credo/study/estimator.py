@@ -54,6 +54,9 @@ class TableRegressor(PredictiveRegressor):
     models
         Names of the candidates, such as ("linear", "spline"), besides the constant; all that
         suit the table if None.
+    ignore
+        Columns of data frames that are not used, at fitting or predicting; frames without
+        them are fine too.
 
     Attributes
     ----------
@@ -70,9 +73,15 @@ class TableRegressor(PredictiveRegressor):
 
     model_: TableRegression
 
-    def __init__(self, coverage: float = 0.9, models: Sequence[str] | None = None):
+    def __init__(
+        self,
+        coverage: float = 0.9,
+        models: Sequence[str] | None = None,
+        ignore: Sequence[str] = (),
+    ):
         self.coverage = coverage
         self.models = models
+        self.ignore = ignore
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Learn from the rows of a data frame or an array, and their numbers.
@@ -125,6 +134,9 @@ class TableClassifier(PredictiveClassifier):
     models
         Names of the candidates, such as ("linear", "boosting"), besides the baseline; all
         that suit the table if None.
+    ignore
+        Columns of data frames that are not used, at fitting or predicting; frames without
+        them are fine too.
 
     Attributes
     ----------
@@ -142,11 +154,16 @@ class TableClassifier(PredictiveClassifier):
     model_: TableClassification
 
     def __init__(
-        self, n_folds: int = 10, random_state: int = 0, models: Sequence[str] | None = None
+        self,
+        n_folds: int = 10,
+        random_state: int = 0,
+        models: Sequence[str] | None = None,
+        ignore: Sequence[str] = (),
     ):
         self.n_folds = n_folds
         self.random_state = random_state
         self.models = models
+        self.ignore = ignore
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Learn from the rows of a data frame or an array, and their classes.
@@ -233,7 +250,8 @@ def _checked_rows(estimator: Any, X: Any, is_first: bool) -> _CheckedRows:
         names = getattr(estimator, "feature_names_in_", None)
         return _CheckedRows.named(frame, names, ())
     known = getattr(estimator, "feature_names_in_", None)
-    shown = X if is_first or known is None else _known_columns(X, known)
+    used = _used_columns(X, names_given(estimator.ignore))
+    shown = used if is_first or known is None else _known_columns(used, known)
     require_distinct_names(shown)
     validate_data(estimator, shown, reset=is_first, skip_check_array=True)
     text = () if is_first else estimator.model_.preparation.text_columns
@@ -241,6 +259,14 @@ def _checked_rows(estimator: Any, X: Any, is_first: bool) -> _CheckedRows:
         return _CheckedRows(as_table(shown, "X", text), ())
     frame = nw.from_native(shown, eager_only=True).to_pandas()
     return _CheckedRows.named(frame, None, text)
+
+
+def _used_columns(X: Any, ignored: Sequence[str]) -> Any:
+    """Return a frame without the columns that are to be ignored."""
+    if not ignored:
+        return X
+    frame = nw.from_native(X, eager_only=True)
+    return frame.drop([name for name in frame.columns if str(name) in ignored]).to_native()
 
 
 def _known_columns(X: Any, names: Any) -> Any:

@@ -140,7 +140,7 @@ class Study:
     judged
         All that was measured on the held-out rows; None in a study opened from a file, which
         keeps the scores and the remarks.
-    models, n_folds, seed
+    models, n_folds, seed, ignore
         What `fit` was asked for, which the estimator inside has as settings.
     """
 
@@ -150,6 +150,7 @@ class Study:
     models: tuple[str, ...] | None = field(default=None, metadata=LATER)
     n_folds: int = field(default=FitSettings.n_folds, metadata=LATER)
     seed: int = field(default=FitSettings.seed, metadata=LATER)
+    ignore: tuple[str, ...] = field(default=(), metadata=LATER)
 
     @classmethod
     def of(cls, judged: Judged[Any]) -> Study:
@@ -157,7 +158,8 @@ class Study:
         assert judged.model is not None
         asked = judged.settings
         fingerprint = judged.data.fingerprint
-        return cls(judged.model, fingerprint, judged, asked.models, asked.n_folds, asked.seed)
+        settings = (asked.models, asked.n_folds, asked.seed, asked.ignore)
+        return cls(judged.model, fingerprint, judged, *settings)
 
     @property
     def target(self) -> str:
@@ -181,14 +183,15 @@ class Study:
     def estimator(self) -> Any:
         """The scikit-learn estimator inside, a `TableRegressor` or `TableClassifier`.
 
-        Its settings are those of the study, so that a clone learns in the same way from the
-        columns in `inputs`; it takes every column that it is given.
+        Its settings are those of the study, so that a clone learns in the same way; it takes
+        every column that it is given but those to be ignored, and no target.
         """
         if isinstance(self.model, TableRegression):
-            regressor = study.TableRegressor(self.model.coverage, self.models)
+            regressor = study.TableRegressor(self.model.coverage, self.models, self.ignore)
             return regressor.with_model(self.model)
         assert isinstance(self.model, TableClassification)
-        classifier = study.TableClassifier(self.n_folds, self.seed, self.models)
+        settings = (self.n_folds, self.seed, self.models, self.ignore)
+        classifier = study.TableClassifier(*settings)
         return classifier.with_model(self.model)
 
     @property
