@@ -406,6 +406,12 @@ def test_the_estimator_inside_has_the_settings_of_the_study(table, clinic_classe
         assert_allclose(again.predict(X), numbers.predict(table))
 
 
+@pytest.mark.parametrize("wrong", [{"n_folds": 1}, {"n_folds": -3}, {"seed": -1}])
+def test_settings_that_no_fit_takes_are_refused_in_files(numbers, wrong):
+    with pytest.raises(ModelFileError, match="at least 2 folds, and a seed"):
+        replace(numbers, **wrong).require_usable()
+
+
 def test_labels_and_tones_that_do_not_fit_the_model_are_refused(classes):
     model = classes.model
     for labels in (np.array([0, 1]), np.array([0.0, np.nan]), np.array(3.0)):

@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from credo import study
-from credo.data.error import DataError, TableError
+from credo.data.error import DataError, ModelFileError, TableError
 from credo.data.model_file.model_file import save
 from credo.data.output import atomic_file, require_writable
 from credo.data.table.column_name import quoted
@@ -333,7 +333,15 @@ class Study:
         save(replace(self, judged=None), path, self.fingerprint)
 
     def require_usable(self) -> None:
-        """Raise an error unless rows can be predicted; `load` calls this on what it read."""
+        """Raise an error unless rows can be predicted; `load` calls this on what it read.
+
+        Settings must be such that the estimator inside can learn again.
+        """
+        if self.n_folds < 2 or self.seed < 0:
+            raise ModelFileError(
+                "must have at least 2 folds, and a seed that is not negative; found "
+                f"n_folds={self.n_folds} and seed={self.seed}"
+            )
         self.model.require_usable()
 
     def __repr__(self) -> str:
