@@ -1,7 +1,8 @@
 import pytest
 
 from credo.plots.style import legend_above
-from credo.study.report.page import svg_picture
+from credo.study.report.content import Page
+from credo.study.report.page import page_html, svg_picture
 
 
 @pytest.mark.filterwarnings("error")
@@ -46,3 +47,8 @@ def test_a_legend_on_top_of_the_axes_finds_room():
     legend = crowded.get_legend().get_window_extent()
     assert crowded.bbox.y1 < bare.bbox.y1
     assert legend.y1 <= crowded.figure.bbox.y1 + 1
+
+
+def test_no_line_of_the_headline_ends_between_a_number_and_its_percent_sign():
+    page = Page("t", "k", "Right for 82 % of <rows>.", (), (), "f")
+    assert "<h1>Right for 82\u00a0% of &lt;rows&gt;.</h1>" in page_html(page)
