@@ -256,7 +256,7 @@ def test_a_loaded_class_conditional_model_answers_as_the_saved_one(model, has_ga
     save(fitted, tmp_path / "m.credo")
     copy = load(tmp_path / "m.credo")
     assert_array_equal(copy.predict_proba(X), fitted.predict_proba(X))
-    assert_array_equal(copy.log_density(X), fitted.log_density(X))
+    assert_array_equal(copy.log_prob(X), fitted.log_prob(X))
     given = set(vars(fitted)) - set(fitted.get_params(deep=False))
     assert given == set(fitted_types(GaussianClassConditional)) - {"fingerprint_"}
     for name in given:
@@ -283,7 +283,7 @@ def test_a_loaded_naive_bayes_answers_as_the_saved_one_and_goes_on_learning(mode
     assert_array_equal(copy.predict_proba(x), fitted.predict_proba(x))
     for part in (copy, fitted):
         part.partial_fit(x[200:].assign(site="island"), y[200:])
-    assert_array_equal(copy.log_density(x), fitted.log_density(x))
+    assert_array_equal(copy.log_prob(x), fitted.log_prob(x))
     given = set(vars(fitted)) - set(fitted.get_params(deep=False))
     assert given == set(fitted_types(NaiveBayes)) - {"fingerprint_"}
     for name in given:

@@ -55,7 +55,7 @@ def test_posterior_is_bayes_rule_and_density_its_denominator():
     x = np.array([[0.5, 0.5, 0.5]])
     terms = np.exp(by_hand(DENSITIES[0], x[0]))
     assert_allclose(np.exp(joint.log_posterior(x)), [terms / terms.sum()])
-    assert_allclose(np.exp(joint.log_density(x)), [terms.sum()])
+    assert_allclose(np.exp(joint.log_marginal(x)), [terms.sum()])
 
 
 def test_linear_discriminant_gives_the_posterior():

@@ -80,7 +80,7 @@ def test_the_density_of_a_row_is_a_sum_over_classes():
     assert_allclose(
         np.exp(joint.log_joint(grid)).sum(axis=0), np.exp(joint.log_weight), rtol=1e-6
     )
-    assert_allclose(np.exp(joint.log_density(grid)).sum(), 1.0, rtol=1e-6)
+    assert_allclose(np.exp(joint.log_marginal(grid)).sum(), 1.0, rtol=1e-6)
 
 
 def test_gaps_are_summed_out_of_counts():

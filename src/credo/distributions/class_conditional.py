@@ -135,7 +135,7 @@ class ClassConditional:
         with np.errstate(invalid="ignore"):
             return log_normalize(log_joint - log_joint.max(axis=1, keepdims=True))
 
-    def log_density(self, x: Array) -> Array:
+    def log_marginal(self, x: Array) -> Array:
         """Return the log density of each row, whatever its class, shape (n,)."""
         return log_sum_exp(self.log_joint(x), axis=1)
 

@@ -5,7 +5,7 @@ import pytest
 
 from credo.decisions import LossMatrix
 from credo.distributions import Categorical
-from credo.models.contract.classifier import PredictiveClassifier
+from credo.models.contract.classifier import DensityClassifier, PredictiveClassifier
 
 SHARES = np.array([[0.7, 0.3, 0.0], [0.2, 0.2, 0.6], [0.4, 0.4, 0.2]])
 
@@ -78,3 +78,14 @@ def test_polars_gives_polars_and_an_array_gives_pandas():
 
 def test_accuracy_is_the_share_of_rows_that_are_right():
     assert Known().score(X, ["a", "b", "a"]) == pytest.approx(2 / 3)
+
+
+def test_the_old_name_of_a_density_of_rows_warns_and_answers():
+    class Usual(DensityClassifier):
+        predict_dist = Known.predict_dist
+
+        def log_prob(self, X):
+            return -np.asarray(X, dtype=float)[:, 0]
+
+    with pytest.warns(FutureWarning, match="log_density is now Usual.log_prob"):
+        np.testing.assert_array_equal(Usual().log_density(X), [0.0, -1.0, -2.0])

@@ -183,7 +183,7 @@ def test_missing_value_is_integrated_out_at_prediction(covariance, inference):
 
     mass = [integrate.quad(joint, -np.inf, np.inf, args=(c,))[0] for c in (0, 1)]
     gap = [[0.7, np.nan]]
-    assert_allclose(model.log_density(gap), np.log(sum(mass)), rtol=1e-6)
+    assert_allclose(model.log_prob(gap), np.log(sum(mass)), rtol=1e-6)
     assert_allclose(model.predict_proba(gap), [np.array(mass) / sum(mass)], rtol=1e-6)
 
 
@@ -201,7 +201,7 @@ def test_row_without_any_value_has_the_class_frequencies():
     model = GaussianClassConditional("full", "ml").fit(x, np.arange(60) % 3 == 0)
     nothing = np.full((1, 3), np.nan)
     assert_allclose(model.predict_proba(nothing), [[2 / 3, 1 / 3]])
-    assert_allclose(model.log_density(nothing), 0.0, atol=1e-12)
+    assert_allclose(model.log_prob(nothing), 0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize("inference", ["exact", "ml"])
@@ -418,8 +418,8 @@ def test_sampling_then_fitting_recovers_the_parameters():
 def test_unusual_rows_have_low_density():
     x, y = two_classes(300)
     model = GaussianClassConditional().fit(x, y)
-    usual = model.log_density(x)
-    odd = model.log_density([[8.0, -8.0, 8.0], [1.5, -2.5, 0.0]])
+    usual = model.log_prob(x)
+    odd = model.log_prob([[8.0, -8.0, 8.0], [1.5, -2.5, 0.0]])
     assert odd[0] < usual.min() - 5
     assert odd[1] < np.quantile(usual, 0.05)
 
@@ -429,7 +429,7 @@ def test_density_integrates_to_one():
     model = GaussianClassConditional("full", "map").fit(x[:, :2], y)
     grid = np.linspace(-12, 14, 400)
     points = np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2)
-    mass = np.exp(model.log_density(points)).sum() * (grid[1] - grid[0]) ** 2
+    mass = np.exp(model.log_prob(points)).sum() * (grid[1] - grid[0]) ** 2
     assert_allclose(mass, 1.0, rtol=1e-3)
 
 
@@ -757,7 +757,7 @@ def test_an_unfitted_model_shows_its_prior():
     joint = GaussianClassConditional(prior=prior).prior_predictive(3)
     assert_allclose(np.exp(joint.log_weight), 1 / 3)
     x = np.array([[0.5, 1.0]])
-    assert_allclose(joint.log_density(x), prior.predictive().log_prob(x))
+    assert_allclose(joint.log_marginal(x), prior.predictive().log_prob(x))
     rows, _ = joint.sample(np.random.default_rng(0), 20_000)
     assert_allclose(rows.mean(axis=0), [1.0, 2.0], atol=0.05)
     with pytest.raises(ValueError, match="prior_predictive needs a prior; found prior=None"):

@@ -65,7 +65,7 @@ def test_known_densities_are_turned_around_by_bayes(density):
     model.fit(X, ["a", "a", "b", "b"])
     joint = np.array([0.25, 0.75]) * density.prob(X[:, None])[..., 0]
     assert_allclose(model.predict_proba(X), joint / joint.sum(axis=1, keepdims=True))
-    assert_allclose(model.log_density(X), np.log(joint.sum(axis=1)))
+    assert_allclose(model.log_prob(X), np.log(joint.sum(axis=1)))
     own = np.log(joint[[0, 1, 2, 3], [0, 0, 1, 1]])
     assert_allclose(model.log_evidence_, own.sum())
 
@@ -108,7 +108,7 @@ def test_a_product_is_naive_bayes():
     model = GenerativeClassifier(prior).fit(X, y)
     assert_allclose(model.predict_proba(X), naive.predict_proba(frame), rtol=1e-10)
     assert_allclose(model.log_evidence_, naive.log_evidence_, rtol=1e-12)
-    assert_allclose(model.log_density(X), naive.log_density(frame))
+    assert_allclose(model.log_prob(X), naive.log_prob(frame))
 
 
 def test_rows_without_a_label_are_learned_from():
@@ -152,7 +152,7 @@ def test_a_mixture_in_each_class_finds_classes_of_several_parts():
     best = (truth_density > stats.norm.pdf(new[:, 0])).astype(int)
     assert (model.predict(new) == best).mean() > 0.98
     assert model.score(new, truth) > plain.score(new, truth)
-    assert model.log_density(new).mean() > plain.log_density(new).mean() + 0.2
+    assert model.log_prob(new).mean() > plain.log_prob(new).mean() + 0.2
     assert model.n_parts_ == 2
     assert np.sort(model.posterior_.rows.location[2:, 0]).round(0).tolist() == [-4.0, 4.0]
     rows, labels = model.sample(4000, random_state=0)
@@ -174,7 +174,7 @@ def test_an_unfitted_model_shows_its_prior():
     assert_allclose(np.exp(joint.log_weight), [0.2, 0.8])
     x = np.array([[0.5]])
     t = stats.t.pdf(0.5, 4.0, [0.0, 3.0], np.sqrt(2.0))
-    assert_allclose(np.exp(joint.log_density(x)), [0.2 * t[0] + 0.8 * t[1]])
+    assert_allclose(np.exp(joint.log_marginal(x)), [0.2 * t[0] + 0.8 * t[1]])
     rows, classes = joint.sample(np.random.default_rng(0), 20_000)
     assert_allclose(rows.mean(), 0.8 * 3.0, atol=0.1)
     assert_allclose(classes.mean(), 0.8, atol=0.01)

@@ -106,7 +106,7 @@ def test_two_thousand_features_of_small_frequency_stay_finite():
     model = NaiveBayes().fit(x, y)
     probability = model.predict_proba(np.ones((1, 2000), dtype=bool))
     assert_allclose(probability.sum(), 1.0)
-    assert model.log_density(np.ones((1, 2000), dtype=bool))[0] < -10_000
+    assert model.log_prob(np.ones((1, 2000), dtype=bool))[0] < -10_000
 
 
 # Second library, in the limit of plug-in
@@ -174,7 +174,7 @@ def test_numbers_are_student_t_in_each_class():
         scale = np.sqrt(rate * (strength + 1) / (shape * strength))
         log_joint.append(np.log((n + 1) / 7) + stats.t(2 * shape, loc, scale).logpdf(1.7))
     assert_allclose(model.predict_log_proba([[1.7]])[0], special.log_softmax(log_joint))
-    assert_allclose(model.log_density([[1.7]]), special.logsumexp(log_joint))
+    assert_allclose(model.log_prob([[1.7]]), special.logsumexp(log_joint))
 
 
 def test_posterior_is_bayes_rule_on_the_whole_discrete_table():
@@ -199,7 +199,7 @@ def test_posterior_is_bayes_rule_on_the_whole_discrete_table():
         joint = np.array([table[label, smokes, site] for label in model.classes_])
         row = pd.DataFrame({"smokes": [smokes], "site": [site]})
         assert_allclose(model.predict_proba(row)[0], joint / joint.sum(), rtol=1e-12)
-        assert_allclose(model.log_density(row)[0], np.log(joint.sum()), rtol=1e-12)
+        assert_allclose(model.log_prob(row)[0], np.log(joint.sum()), rtol=1e-12)
         given_smokes = sum(
             np.array([table[label, smokes, s] for label in model.classes_])
             for s in ["north", "south"]
@@ -221,7 +221,7 @@ def test_counts_have_the_density_of_a_dirichlet_multinomial():
             for k in range(2)
         ]
     )
-    assert_allclose(model.log_density(new), special.logsumexp(log_joint, axis=1), rtol=1e-10)
+    assert_allclose(model.log_prob(new), special.logsumexp(log_joint, axis=1), rtol=1e-10)
     assert_allclose(model.predict_proba(new), special.softmax(log_joint, axis=1), rtol=1e-9)
 
 
@@ -270,7 +270,7 @@ def test_evidence_is_the_product_of_one_step_predictions():
     total = 0.0
     for i in range(n):
         row = frame[i : i + 1]
-        total += model.log_density(row)[0] + model.predict_log_proba(row)[0, y[i]]
+        total += model.log_prob(row)[0] + model.predict_log_proba(row)[0, y[i]]
         model.partial_fit(row, y[i : i + 1])
         assert_allclose(model.log_evidence_, total, rtol=1e-10)
     assert_allclose(whole.log_evidence_, total, rtol=1e-10)
@@ -331,7 +331,7 @@ def test_a_missing_value_equals_an_absent_column():
     assert_allclose(
         model.predict_proba(blank), without.predict_proba(frame.drop(columns="size"))
     )
-    assert_allclose(model.log_density(blank), without.log_density(frame.drop(columns="size")))
+    assert_allclose(model.log_prob(blank), without.log_prob(frame.drop(columns="size")))
 
 
 @pytest.mark.parametrize("inference", ["exact", "map", "ml"])
@@ -356,9 +356,9 @@ def test_a_missing_number_is_integrated_out():
     x, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 2
     model = NaiveBayes().fit(x, y)
     grid = np.linspace(-400, 400, 400_001)
-    density = np.exp(model.log_density(np.column_stack([grid, np.full(grid.size, 0.3)])))
+    density = np.exp(model.log_prob(np.column_stack([grid, np.full(grid.size, 0.3)])))
     mass = np.trapezoid(density, grid)
-    assert_allclose(np.log(mass), model.log_density([[NAN, 0.3]])[0], rtol=1e-5)
+    assert_allclose(np.log(mass), model.log_prob([[NAN, 0.3]])[0], rtol=1e-5)
 
 
 def test_a_row_with_a_missing_count_says_nothing_by_its_counts():
@@ -406,7 +406,7 @@ def test_sparse_counts_equal_dense_counts(form):
     dense = NaiveBayes("counts").fit(counts, y)
     model = NaiveBayes().fit(form(counts), y)
     assert_allclose(model.predict_proba(form(counts)), dense.predict_proba(counts))
-    assert_allclose(model.log_density(form(counts)), dense.log_density(counts))
+    assert_allclose(model.log_prob(form(counts)), dense.log_prob(counts))
     assert_allclose(model.log_evidence_, dense.log_evidence_)
     stored = sparse.csr_array((np.array([1.0, 0.0]), ([0, 0], [1, 2])), shape=(1, 8))
     for inference in ("exact", "ml"):
@@ -471,7 +471,7 @@ def test_far_rows_and_many_powers_keep_their_log_density():
     log_class = np.log(model.posterior_.classes.predictive().probability)
     new = np.concatenate([x, 1e3 * x, 1e20 * x, 1e160 * x, 1e300 * rng.normal(size=(3, 12))])
     expected = log_class + np.nansum(numbers.log_prob(new[:, None, :]), axis=-1)
-    found = model.log_density(new)
+    found = model.log_prob(new)
     assert_allclose(found, special.logsumexp(expected, axis=1), rtol=1e-12)
 
 

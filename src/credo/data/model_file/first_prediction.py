@@ -109,7 +109,7 @@ def _answers(estimator: Any, rows: Any) -> list[NDArray[Any]]:
     """Return what the verbs of an estimator say of rows."""
     if hasattr(estimator, "transform"):
         return [np.asarray(_transformed(estimator, rows))]
-    verbs = ("predict", "predict_proba", "decision_function", "log_density")
+    verbs = ("predict", "predict_proba", "decision_function", "log_prob")
     found = {v: np.asarray(getattr(estimator, v)(rows)) for v in verbs if hasattr(estimator, v)}
     if "predict_proba" in found:
         _require_columns(estimator, found["predict_proba"])

@@ -15,8 +15,9 @@ from credo.distributions.categorical import Categorical
 from credo.models.contract.frame import frame_like
 from credo.models.contract.inputs import ClassLabels, KnownOutcomes
 from credo.numerics.array import Array
+from credo.numerics.warning import warn_user
 
-__all__ = ["PredictiveClassifier"]
+__all__ = ["DensityClassifier", "PredictiveClassifier"]
 
 
 class PredictiveClassifier(KnownOutcomes, ClassifierMixin, BaseEstimator):
@@ -72,3 +73,21 @@ class PredictiveClassifier(KnownOutcomes, ClassifierMixin, BaseEstimator):
             for label, part in zip(self.classes_, probability.T, strict=True)
         }
         return frame_like(X, columns)
+
+
+class DensityClassifier(PredictiveClassifier):
+    """A classifier by the density of each class, which says how usual a row is as well."""
+
+    @abstractmethod
+    def log_prob(self, X: ArrayLike) -> Array:
+        """Return the log density of each row, classes summed out, shape (n,)."""
+
+    def log_density(self, X: ArrayLike) -> Array:
+        """Return `log_prob`, by the name that it had before."""
+        name = type(self).__name__
+        warn_user(
+            f"{name}.log_density is now {name}.log_prob, as densities that integrate to one "
+            "are called; the old name goes with the next release.",
+            FutureWarning,
+        )
+        return self.log_prob(X)

@@ -21,7 +21,7 @@ from credo.families.normal_component import NormalBelief
 from credo.inference.engine.engine import Inference
 from credo.inference.latent.expectation_maximization import ExpectationMaximization
 from credo.inference.latent.latent_class import IncompleteRows
-from credo.models.contract.classifier import PredictiveClassifier
+from credo.models.contract.classifier import DensityClassifier
 from credo.models.contract.diagnosis import Diagnosis, diagnose_classes
 from credo.models.contract.inputs import (
     class_labels,
@@ -39,11 +39,11 @@ from credo.numerics.form import Form
 __all__ = ["GaussianClassConditional"]
 
 
-class GaussianClassConditional(PredictiveClassifier):
+class GaussianClassConditional(DensityClassifier):
     """Classifier with a normal density in each class: quadratic or linear discriminants.
 
     ``P(C | x) = p(x | C) P(C) / sum over classes``. Being generative it also says how usual a
-    row is (`log_density`), draws new ones (`sample`), and learns and predicts from rows with
+    row is (`log_prob`), draws new ones (`sample`), and learns and predicts from rows with
     missing values (NaN) and learns from rows without a label (None or NaN).
 
     Parameters
@@ -218,12 +218,12 @@ class GaussianClassConditional(PredictiveClassifier):
             )
         return log_probability
 
-    def log_density(self, X: ArrayLike) -> Array:
+    def log_prob(self, X: ArrayLike) -> Array:
         """Return the log density of each row, class and parameters integrated out, shape (n,).
 
         The lower, the more unusual; rows compare only if they miss the same values.
         """
-        return self._joint().log_density(self._inputs(X))
+        return self._joint().log_marginal(self._inputs(X))
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[Array, NDArray[Any]]:
         """Return ``n`` new rows (n, d) and their labels (n,), each from the predictive."""

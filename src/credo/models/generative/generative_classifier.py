@@ -26,7 +26,7 @@ from credo.inference.engine.engine import Inference, run
 from credo.inference.engine.problem import ConjugateProblem
 from credo.inference.latent.expectation_maximization import ExpectationMaximization
 from credo.inference.latent.latent_class import IncompleteRows, LatentClassProblem
-from credo.models.contract.classifier import PredictiveClassifier
+from credo.models.contract.classifier import DensityClassifier
 from credo.models.contract.diagnosis import Diagnosis, diagnose_classes
 from credo.models.contract.inputs import (
     class_labels,
@@ -56,11 +56,11 @@ ESTIMATES: Mapping[str, type | None] = MappingProxyType(
 """Ways to learn, and the engines that hidden parts of rows are learned by."""
 
 
-class GenerativeClassifier(PredictiveClassifier):
+class GenerativeClassifier(DensityClassifier):
     """Classifier whose classes have a density of any family, or a mixture of one.
 
     ``P(C | x) = p(x | C) P(C) / sum over classes``. Being generative it also says how usual a
-    row is (`log_density`) and draws new ones (`sample`); a missing number (NaN) says nothing,
+    row is (`log_prob`) and draws new ones (`sample`); a missing number (NaN) says nothing,
     and rows without a label (None or NaN) are learned from as well.
 
     Parameters
@@ -204,7 +204,7 @@ class GenerativeClassifier(PredictiveClassifier):
             )
         return log_normalize(score - best)
 
-    def log_density(self, X: ArrayLike) -> Array:
+    def log_prob(self, X: ArrayLike) -> Array:
         """Return the log density of each row, class and parameters integrated out, shape (n,).
 
         The lower, the more unusual; rows compare only if they miss the same values.

@@ -36,7 +36,7 @@ from credo.families.component import Components, ComponentStatistics
 from credo.families.normal import NormalInverseGamma, NormalStatistics
 from credo.families.product import Product, ProductStatistics
 from credo.families.rows import as_rows, as_weight
-from credo.models.contract.classifier import PredictiveClassifier
+from credo.models.contract.classifier import DensityClassifier
 from credo.models.contract.diagnosis import Diagnosis, diagnose_classes
 from credo.models.contract.inputs import (
     class_labels,
@@ -237,7 +237,7 @@ def _random_states(rng: Generator, share: Array, classes: NDArray[np.intp]) -> N
     return random_index(rng, share[classes], classes.shape)
 
 
-class NaiveBayes(PredictiveClassifier):
+class NaiveBayes(DensityClassifier):
     """Naive Bayes that averages over its parameters instead of fixing them.
 
     ``p(class, x) = p(class) * product over columns of p(x_j | class)``. Every factor is a
@@ -394,7 +394,7 @@ class NaiveBayes(PredictiveClassifier):
             raise _impossible(int(np.argmin(total)))
         return np.asarray(score - total)
 
-    def log_density(self, X: ArrayLike) -> Array:
+    def log_prob(self, X: ArrayLike) -> Array:
         """Return the log density of each row, classes summed out: low for unusual rows.
 
         Missing values are integrated out, so rows compare only with rows that have the same
