@@ -35,13 +35,14 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from credo.inference.logistic.column_products import ColumnProducts
 from credo.numerics.array import Array, as_float
 from credo.numerics.linear.linear_algebra import solve_lower
 from credo.numerics.parallel.threads import in_parts, threads_for
@@ -59,8 +60,10 @@ __all__ = [
 
 BLOCK_BYTES = 1 << 20
 PRODUCT_BYTES = 1 << 22
+SCORE_BYTES = 1 << 19
 PACKED_PAIRS = 2
 FEW_CLASSES = 32
+MOST_PAIRS = 500
 WORTH_A_LOOP = 1 << 22
 VALUES_AT_ONCE, COLUMNS_AT_ONCE = 32, 8
 _ALL_CORES = Lock()
@@ -131,15 +134,16 @@ class SoftmaxRows:
 
     def _values_of_many(self, seen: Array) -> Array:
         """Return the values of parameters (q, J, m + 1) that are scaled already."""
-        q, n_codes, m = seen.shape
-        value = np.zeros(q)
-        size = max(16, PRODUCT_BYTES // (8 * q * len(self.coding)))
+        by_class = np.tensordot(self.coding, seen, axes=(1, 1))
+        value = np.zeros(len(seen))
+        size = max(16, SCORE_BYTES // (8 * by_class.shape[0] * by_class.shape[1]))
         for rows, part in self._blocks(size):
-            scores = (part @ seen.reshape(-1, m).T).reshape(-1, q, n_codes) @ self.coding.T
-            chosen = scores[np.arange(len(part)), :, self.code[rows]]
-            highest = scores.max(axis=2)
-            scores -= highest[:, :, None]
-            total = np.log(np.exp(scores, out=scores).sum(axis=2))
+            # Classes first, so that what is taken over them runs along whole blocks.
+            scores = part @ by_class.transpose(0, 2, 1)
+            chosen = scores[self.code[rows], np.arange(len(part))]
+            highest = scores.max(axis=0)
+            scores -= highest
+            total = np.log(np.exp(scores, out=scores).sum(axis=0))
             value += self.weight[rows] @ (total + highest - chosen)
         return value
 
@@ -190,6 +194,8 @@ class SoftmaxRows:
 
     def derivatives(self, parameters: Array) -> tuple[float, Array, Array]:
         """Return value, gradient, and curvature of shape (J (m + 1), J (m + 1))."""
+        if self.products is not None:
+            return self._derivatives_by_products(parameters)
         seen = parameters * self._scale
         first, second = class_pairs(len(self.coding))
         value, gradient = 0.0, np.zeros(self.shape)
@@ -202,6 +208,26 @@ class SoftmaxRows:
             grams.add(part, bend)
         return value, gradient * self._scale, self._curvature(grams.total())
 
+    def _derivatives_by_products(self, parameters: Array) -> tuple[float, Array, Array]:
+        """Return the same from the products of columns."""
+        first, second = class_pairs(len(self.coding))
+        coordinates = self.coordinates(parameters)
+        value, residual, share = self._loss_and_residual(slice(None), coordinates)
+        bend = share[:, first] * share[:, second] * self.weight[:, None]
+        return value, self._gradient(residual), self._curvature_by_products(bend)
+
+    @cached_property
+    def products(self) -> ColumnProducts | None:
+        """Products of the columns as they are seen; None if too many, or of little use."""
+        n, m = len(self.x), self.shape[1]
+        n_pairs = len(class_pairs(len(self.coding))[0])
+        is_many = n_pairs > 1 and PACKED_PAIRS * n_pairs >= m
+        if not (is_many and n_pairs < MOST_PAIRS and ColumnProducts.fit_memory(n, m)):
+            return None
+        return ColumnProducts.of(
+            np.concatenate([part * self._scale for _, part in self._blocks()])
+        )
+
     def variances(self, covariance: Array) -> Array:
         """Return the variance of the difference of two scores, pair by pair, (n, n_pairs).
 
@@ -210,6 +236,14 @@ class SoftmaxRows:
         covariance
             Of the parameters, shape (J, m + 1, J, m + 1).
         """
+        if self.products is not None:
+            squares, (row, column) = code_squares(len(self.coding))
+            # Blocks off the diagonal stand for two.
+            twice = np.where(row == column, 1.0, 2.0)
+            blocks = covariance[row, :, column].reshape(len(row), -1)
+            m = self.shape[1]
+            forms = self.products.forms(((squares * twice) @ blocks).reshape(-1, m, m))
+            return np.maximum(forms, 0.0, out=forms)
         scaled = covariance * np.multiply.outer(self._scale, self._scale)[None, :, None, :]
         first, second = class_pairs(len(self.coding))
         between = self.coding[first] - self.coding[second]
@@ -239,12 +273,30 @@ class SoftmaxRows:
         """Return the means of gradient (J, m + 1) and curvature over normal scores."""
         residual = self.expected_residual(found)
         bend = found.bend * self.weight[:, None]
+        if self.products is not None:
+            return self._gradient(residual), self._curvature_by_products(bend)
         gradient = np.zeros(self.shape)
         grams = _PairGrams(bend.shape[1], self.shape[1])
         for rows, part in self._blocks(grams.n_rows):
             gradient += residual[rows].T @ part
             grams.add(part, bend[rows])
         return gradient * self._scale, self._curvature(grams.total())
+
+    def _gradient(self, residual: Array) -> Array:
+        """Return the gradient (J, m + 1) from derivatives by ``T b`` of each row."""
+        parts = [residual[rows].T @ part for rows, part in self._blocks()]
+        return np.asarray(np.sum(parts, axis=0) * self._scale)
+
+    def _curvature_by_products(self, bend: Array) -> Array:
+        """Return the curvature from second derivatives (n, n_pairs) between classes."""
+        n_codes, m = self.shape
+        squares, (row, column) = code_squares(len(self.coding))
+        assert self.products is not None
+        blocks = self.products.grams(bend @ squares)
+        curvature = np.empty((n_codes, m, n_codes, m))
+        for block, j, k in zip(blocks, row, column, strict=True):
+            curvature[j, :, k] = curvature[k, :, j] = block
+        return curvature.reshape(n_codes * m, n_codes * m)
 
     def _curvature(self, grams: Array) -> Array:
         """Return the curvature from the Gram matrices of all pairs of classes."""
@@ -417,8 +469,15 @@ def class_coding(n_classes: int) -> Array:
 
 
 # The mixture of five normal distribution functions closest to the logistic function.
-_SHARES = (0.06403652285, 0.3375820735, 0.40887544456, 0.17219341862, 0.01731254047)
-_WIDTHS = (0.92573057251, 1.30207689887, 1.81621919782, 2.52648882098, 3.52179092253)
+_MIXTURE = (
+    (0.06403652285, 0.92573057251),
+    (0.3375820735, 1.30207689887),
+    (0.40887544456, 1.81621919782),
+    (0.17219341862, 2.52648882098),
+    (0.01731254047, 3.52179092253),
+)
+_MILLS = (1.330274429, -1.821255978, 1.781477937, -0.356563782, 0.319381530)
+_MEANS_AT_ONCE = 1 << 14
 _BLOCK_NUMBERS = 1 << 17
 _TINY = 1e-300
 
@@ -458,6 +517,22 @@ def class_pairs(n_classes: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return first, second
 
 
+@lru_cache(maxsize=64)
+def code_squares(n_classes: int) -> tuple[Array, tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Return how squared differences of two scores are made of products of two codes.
+
+    Shape (n_pairs, n_products), and the first and the second code of each product.
+    """
+    first, second = class_pairs(n_classes)
+    coding = class_coding(n_classes)
+    row, column = np.triu_indices(coding.shape[1])
+    between = coding[first] - coding[second]
+    squares = between[:, row] * between[:, column]
+    for part in (squares, row, column):
+        part.setflags(write=False)
+    return squares, (row, column)
+
+
 def expected_softmax(scores: Array, variance: Array, code: NDArray[np.intp]) -> ExpectedSoftmax:
     """Return means over normal scores, row by row.
 
@@ -476,6 +551,25 @@ def expected_softmax(scores: Array, variance: Array, code: NDArray[np.intp]) -> 
     >>> found.probability.round(4), found.loss.round(4)
     (array([[0.3523, 0.6477]]), array([0.6425]))
     """
+    n, n_classes = scores.shape
+    n_pairs = variance.shape[1]
+    found = ExpectedSoftmax(np.empty(n), np.empty((n, n_classes)), np.empty((n, n_pairs)))
+    size = max(1, _MEANS_AT_ONCE // max(n_pairs, 1))
+
+    def fill(start: int, stop: int) -> None:
+        for begin in range(start, stop, size):
+            rows = slice(begin, min(begin + size, stop))
+            part = _expected_block(scores[rows], variance[rows], code[rows])
+            found.loss[rows], found.probability[rows], found.bend[rows] = part
+
+    in_parts(fill, n, len(_MIXTURE) * variance.size)
+    return found
+
+
+def _expected_block(
+    scores: Array, variance: Array, code: NDArray[np.intp]
+) -> tuple[Array, Array, Array]:
+    """Return loss, probability and bend of rows so few that all about them fits the cache."""
     n_classes = scores.shape[1]
     first, second = class_pairs(n_classes)
     ahead = scores[:, first] - scores[:, second]
@@ -489,33 +583,44 @@ def expected_softmax(scores: Array, variance: Array, code: NDArray[np.intp]) -> 
     # Of each pair: how probable it is that one of the two is the class.
     both = np.maximum(probability[:, first] / wins, probability[:, second] / loses)
     bend = np.minimum(both, 1.0) ** 2 * slope
-    return ExpectedSoftmax(_own_loss(trail, ahead, code, n_classes), probability, bend)
+    return _own_loss(trail, ahead, code, n_classes), probability, bend
 
 
 def _logistic_means(mean: Array, variance: Array) -> tuple[Array, Array, Array]:
     """Return the means of the logistic function, its slope, and minus its logarithm."""
-    found = np.zeros((3, mean.size))
-    means, variances = mean.ravel(), variance.ravel()
-
-    def add(start: int, stop: int) -> None:
-        own, (value, slope, loss) = means[start:stop], found[:, start:stop]
-        for share, width in zip(_SHARES, _WIDTHS, strict=True):
-            spread = np.sqrt(variances[start:stop] + width**2)
-            place = own / spread
-            below = special.ndtr(place)
-            below *= share
-            value += below
-            density = np.multiply(place, place, out=place)
-            density *= -0.5
-            np.exp(density, out=density)
-            density *= share / np.sqrt(2.0 * np.pi)
-            slope += np.divide(density, spread, out=below)
-            loss += np.multiply(density, spread, out=below)
-        loss -= own * (1.0 - value)
-
-    in_parts(add, mean.size, len(_SHARES) * mean.size)
-    value, slope, loss = found.reshape(3, *mean.shape)
+    value, slope, loss = np.zeros((3, *mean.shape))
+    for share, width in _MIXTURE:
+        spread = np.sqrt(variance + width**2)
+        place = mean / spread
+        density = place * place
+        density *= -0.5
+        np.exp(density, out=density)
+        density *= share / np.sqrt(2.0 * np.pi)
+        tail = _mills_ratio(np.abs(place))
+        tail *= density
+        # The normal distribution function is the tail on the left, one less that on the right.
+        tail -= 0.5 * share
+        value += np.copysign(tail, place, out=tail)
+        slope += np.divide(density, spread, out=tail)
+        loss += np.multiply(density, spread, out=tail)
+    value += 0.5
+    loss -= mean * (1.0 - value)
     return value, slope, loss
+
+
+def _mills_ratio(x: Array) -> Array:
+    """Return the upper tail of a normal over its density, from zero on [abramowitz1964]_.
+
+    The tail is right within 8e-8.
+    """
+    t = x * 0.2316419
+    t += 1.0
+    np.reciprocal(t, out=t)
+    ratio = t * _MILLS[0]
+    for coefficient in _MILLS[1:]:
+        ratio += coefficient
+        ratio *= t
+    return ratio
 
 
 def _own_loss(trail: Array, ahead: Array, code: NDArray[np.intp], n_classes: int) -> Array:
@@ -527,17 +632,24 @@ def _own_loss(trail: Array, ahead: Array, code: NDArray[np.intp], n_classes: int
         Mean loss of the first class of a pair against the second, and by how much its mean
         score is ahead, shape (n, n_pairs).
     """
-    first, second = class_pairs(n_classes)
-    pair = np.zeros((n_classes, n_classes), dtype=int)
-    pair[first, second] = pair[second, first] = np.arange(len(first))
-    others = np.array([[j for j in range(n_classes) if j != k] for k in range(n_classes)])
-    own = pair[code[:, None], others[code]]
-    row = np.arange(len(code))[:, None]
-    each = trail[row, own] + np.where(others[code] > code[:, None], 0.0, ahead[row, own])
+    pair, is_second = _own_pairs(n_classes)
+    own, row = pair[code], np.arange(len(code))[:, None]
+    each = trail[row, own] + is_second[code] * ahead[row, own]
     each = np.maximum(each, 0.0)
     most = each.max(axis=1, keepdims=True)
     total = (2.0 - n_classes) * np.exp(-most[:, 0]) + np.exp(each - most).sum(axis=1)
     return np.asarray(np.log(total) + most[:, 0])
+
+
+@lru_cache(maxsize=64)
+def _own_pairs(n_classes: int) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return the pairs of each class with the others, and whether it is their second."""
+    index = np.arange(len(class_pairs(n_classes)[0]))
+    pair = np.zeros((n_classes, n_classes), dtype=np.intp)
+    pair[class_pairs(n_classes)] = pair.T[class_pairs(n_classes)] = index
+    is_other = ~np.eye(n_classes, dtype=bool)
+    is_second = np.tril(is_other)[is_other].reshape(n_classes, -1)
+    return pair[is_other].reshape(n_classes, -1), is_second
 
 
 def log_expected_softmax(mean: Array, root: Array, coding: Array) -> Array:

@@ -78,8 +78,11 @@ class Cholesky:
     def inverse(self) -> Array:
         """Return ``A^-1`` itself, for the rare caller who wants to look at it."""
         if self.lower.ndim == 2 and len(self.lower):
+            # The other triangle of the factor is zero, and so it stays.
             half, _ = linalg.lapack.dpotri(self.lower, lower=1)
-            return np.asarray(np.tril(half) + np.tril(half, -1).T)
+            whole = half + half.T
+            whole[np.diag_indices_from(whole)] *= 0.5
+            return np.asarray(whole)
         identity = np.broadcast_to(np.eye(self.lower.shape[-1]), self.lower.shape)
         return symmetrize(self.solve(identity))
 
