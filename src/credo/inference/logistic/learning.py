@@ -888,7 +888,9 @@ class VariationalLogistic:
         """Return the Gaussian, and the log evidence by weights of draws from it."""
         fit = state.fit
         gaussian = MultivariateNormal.from_precision(fit.mean, fit.precision)
-        log_evidence = _weighed_evidence(fit)
+        form = gaussian.form
+        assert isinstance(form, PrecisionForm)
+        log_evidence = _weighed_evidence(fit, form.factor)
         if self.learns_precision:
             log_evidence += min(_log_width(fit), 0.0)
         return Inference(gaussian, log_evidence, "importance", account=CLOSEST)
@@ -925,7 +927,7 @@ def _precision_slope(
     return 0.5 * (np.count_nonzero(is_weight) - both), 0.5 * (both - ratio**2 * float(less))
 
 
-def _weighed_evidence(fit: GaussianFit) -> float:
+def _weighed_evidence(fit: GaussianFit, factor: Cholesky) -> float:
     """Return the log evidence at the precision of the prior, by importance sampling.
 
     The draws are the same in every call and come in mirrored pairs, and the likelihood at each
@@ -938,8 +940,7 @@ def _weighed_evidence(fit: GaussianFit) -> float:
     n_half = int(np.clip(DRAWN_ROWS // n, FEWEST_DRAWS, MOST_DRAWS)) // 2
     half = np.random.default_rng(0).standard_normal((n_half, d))
     whitened = np.concatenate([half, -half])
-    lower = cholesky(fit.precision).lower
-    draws = fit.mean + solve_lower(lower, whitened.T, transposed=True).T
+    draws = fit.mean + solve_lower(factor.lower, whitened.T, transposed=True).T
     log_density = 0.5 * (fit.log_det - d * LOG_TWO_PI - (whitened**2).sum(axis=1))
     log_weight = -fit.problem.values(draws) - log_density
     return float(special.logsumexp(log_weight) - np.log(len(draws)))
