@@ -444,7 +444,7 @@ def _climb(problem: Any, start: Array, max_steps: int, tolerance: float) -> Sear
     def value(free: Array) -> float:
         found, slope = problem.objective(free)
         last["slope"] = slope
-        return float(found) - problem.reference
+        return float(found - problem.reference)
 
     rules = Termination(max_steps, value_change=tolerance, gradient_norm=1e-4)
     # L-BFGS asks for the gradient where it has just asked for the value.
