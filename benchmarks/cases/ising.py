@@ -8,8 +8,7 @@ from numba import njit
 
 from benchmarks.harness import Case, Contender, Goal
 from credo.inference.spins.cut import spin_cut
-from credo.inference.spins.gibbs import SpinChain
-from credo.inference.spins.problem import SpinAssignment
+from credo.inference.spins.problem import SpinAssignment, SpinChain
 from credo.models.spins.ising_model import IsingModel
 
 __all__ = ["CASES"]

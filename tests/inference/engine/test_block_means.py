@@ -59,3 +59,33 @@ def test_a_large_level_leaves_no_noise_in_the_error(offset):
     moved = (1e-9 * abs(offset) * x + offset) - offset
     assert_allclose(of(moved + offset).standard_error, of(moved).standard_error, rtol=1e-5)
     assert np.all(of(np.full((10, 2, 3), 0.1)).standard_error <= 1e-17)
+
+
+def test_chains_of_several_lengths_are_pooled_by_their_blocks():
+    x = np.random.default_rng(4).normal(size=(30, 3))
+    parts = [of(x[:n, None]) for n in (5, 10, 30)]
+    found = BlockMeans.joined(parts)
+    together = np.concatenate([x[:5], x[:10], x[:30]])
+    assert found.n_blocks.tolist() == [5, 10, 30]
+    assert_allclose(found.pooled, together.mean(axis=0))
+    scatter = sum(((x[:n] - x[:n].mean(axis=0)) ** 2).sum(axis=0) for n in (5, 10, 30))
+    lagged = sum(
+        ((x[1:n] - x[:n].mean(axis=0)) * (x[: n - 1] - x[:n].mean(axis=0))).sum(axis=0)
+        for n in (5, 10, 30)
+    )
+    block = (scatter + 2 * np.maximum(lagged, 0)) / 42
+    assert_allclose(found.standard_error, np.sqrt(block / 45))
+
+
+def test_joined_chains_of_one_length_are_those_that_ran_together():
+    x = np.random.default_rng(5).normal(size=(20, 4, 3))
+    apart = BlockMeans.joined([of(x[:, :1]), of(x[:, 1:])])
+    assert_allclose(apart.standard_error, of(x).standard_error)
+    assert_allclose(apart.between, of(x).between)
+
+
+def test_a_chain_without_blocks_counts_for_nothing():
+    x = np.random.default_rng(6).normal(size=(20, 1, 3))
+    found = BlockMeans.joined([of(x), BlockMeans.empty((1, 3))])
+    assert_allclose(found.pooled, x.mean(axis=(0, 1)))
+    assert np.all(np.isfinite(found.standard_error))

@@ -11,9 +11,9 @@ from credo.inference.engine.engine import (
     run,
 )
 from credo.inference.spins.exact import SpinElimination
-from credo.inference.spins.gibbs import IsingGibbs, SpinChain, spin_draws
+from credo.inference.spins.gibbs import IsingGibbs, spin_draws
 from credo.inference.spins.grid_sweep import SpinGrid
-from credo.inference.spins.problem import IsingProblem
+from credo.inference.spins.problem import IsingProblem, SpinChain
 from credo.inference.spins.sweep import SpinGraph
 from credo.models.spins.ising_model import lattice_edges
 from credo.numerics.status import Status
@@ -114,7 +114,7 @@ def test_going_on_from_a_state_draws_from_the_generator_and_warms_up_no_more():
         run(engine, problem(), np.random.default_rng(k), stop=Drawn(100), state=first.state)
         for k in (1, 2)
     )
-    assert one.state.batches.n_blocks == two.state.batches.n_blocks == 20
+    assert one.state.blocks.n_blocks.tolist() == two.state.blocks.n_blocks.tolist() == [20, 20]
     assert np.any(one.posterior.mean != two.posterior.mean)
 
 
@@ -171,4 +171,4 @@ def test_an_error_can_be_asked_for_and_draws_are_worth_what_it_says():
     assert found.status is Status.CONVERGED
     assert found.trace[-1].standard_error == found.error <= 0.03
     mean, error = found.posterior.mean, found.posterior.standard_error
-    assert found.effective_draws == pytest.approx(min(((1 - mean**2) / error**2).min(), 2000))
+    assert found.effective_draws == pytest.approx(((1 - mean**2) / error**2).min())

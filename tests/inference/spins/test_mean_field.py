@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from credo.inference.engine.engine import run
-from credo.inference.spins.mean_field import IsingMeanField, mean_field_bound
+from credo.inference.spins.mean_field import IsingMeanField
 from credo.inference.spins.problem import IsingProblem
 from credo.inference.spins.sweep import SpinGraph
 from credo.models.spins.ising_model import lattice_edges
@@ -37,7 +37,7 @@ def test_counting_edges_twice_is_doubling_the_coupling():
 def test_fixed_points_of_the_other_convention_have_the_worked_lower_bounds(
     coupling, mean, bound
 ):
-    assert_allclose(mean_field_bound(cycle(coupling), np.array(mean)), bound, atol=1e-9)
+    assert_allclose(cycle(coupling).bound(np.array(mean)), bound, atol=1e-9)
 
 
 @pytest.mark.parametrize(("start", "seed"), [("best", 0), ("random", 0), ("random", 1)])

@@ -20,11 +20,7 @@ from credo.families.ridge import Spectrum as Spectrum
 from credo.families.statistics import Sums as Sums
 from credo.inference.density.laplace import Mode as Mode
 from credo.inference.discrete.approximate.belief_propagation import MessageState as MessageState
-from credo.inference.discrete.approximate.conditional_modes import ModeState as ModeState
-from credo.inference.discrete.approximate.gibbs import GibbsState as GibbsState
-from credo.inference.discrete.approximate.gibbs import GibbsStep as GibbsStep
 from credo.inference.discrete.approximate.importance import ImportanceState as ImportanceState
-from credo.inference.discrete.approximate.mean_field import MeanFieldState as MeanFieldState
 from credo.inference.discrete.factor_problem import Assignment as Assignment
 from credo.inference.engine.block_means import BlockMeans as BlockMeans
 from credo.inference.engine.engine import Account as Account
@@ -41,6 +37,10 @@ from credo.inference.engine.engine import Step as Step
 from credo.inference.engine.engine import Steps as Steps
 from credo.inference.engine.engine import WeightStep as WeightStep
 from credo.inference.engine.problem import Expectation as Expectation
+from credo.inference.engine.sweep import GibbsState as GibbsState
+from credo.inference.engine.sweep import GibbsStep as GibbsStep
+from credo.inference.engine.sweep import MeanFieldState as MeanFieldState
+from credo.inference.engine.sweep import ModeState as ModeState
 from credo.inference.engine.weighted_draws import WeightedDraws as WeightedDraws
 from credo.inference.hybrid.likelihood_weighting import DrawnState as DrawnState
 from credo.inference.kernel.exact import ExactProcess as ExactProcess
@@ -57,10 +57,6 @@ from credo.inference.margin.stumps import Stumps as Stumps
 from credo.inference.spins.annealing import AnnealedPart as AnnealedPart
 from credo.inference.spins.annealing import AnnealingState as AnnealingState
 from credo.inference.spins.annealing import AnnealingStep as AnnealingStep
-from credo.inference.spins.gibbs import SpinChain as SpinChain
-from credo.inference.spins.gibbs import SpinGibbsState as SpinGibbsState
-from credo.inference.spins.gibbs import SpinStep as SpinStep
-from credo.inference.spins.mean_field import SpinMeanFieldState as SpinMeanFieldState
 from credo.models.gaps.row_completion import RowCompletion as RowCompletion
 from credo.models.generative.column_reader import CategoryCount as CategoryCount
 from credo.models.generative.naive_bayes import MixedBelief as MixedBelief

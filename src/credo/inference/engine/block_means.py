@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import Annotated, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.numerics.array import Array
 from credo.numerics.form import Form
@@ -24,7 +26,7 @@ class BlockMeans:
     Attributes
     ----------
     n_blocks
-        Blocks so far.
+        Blocks of each chain so far, shape (n_chains,).
     mean, scatter
         Mean of the blocks of each chain and sum of squares about it, shape (n_chains, ...).
     first, last
@@ -37,11 +39,11 @@ class BlockMeans:
     >>> blocks = BlockMeans.empty((1, 1))
     >>> for value in (0.0, 1.0, 0.0, 1.0):
     ...     blocks = blocks.with_block(np.array([[value]]))
-    >>> float(blocks.mean[0, 0]), round(float(blocks.standard_error[0]), 4)
+    >>> float(blocks.pooled[0]), round(float(blocks.standard_error[0]), 4)
     (0.5, 0.2887)
     """
 
-    n_blocks: int
+    n_blocks: Annotated[NDArray[np.intp], Form("c", 0)]
     mean: Annotated[Array, Form("...")]
     scatter: Annotated[Array, Form("...")]
     first: Annotated[Array, Form("...")]
@@ -52,47 +54,73 @@ class BlockMeans:
     def empty(cls, shape: tuple[int, ...]) -> Self:
         """Return no blocks."""
         nothing = np.zeros(shape)
-        return cls(0, nothing, nothing, nothing, nothing, nothing)
+        n_blocks = np.zeros(shape[0], dtype=np.intp)
+        return cls(n_blocks, nothing, nothing, nothing, nothing, nothing)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Return the chains of several side by side, of any numbers of blocks."""
+        names = [part.name for part in fields(cls)]
+        return cls(*(np.concatenate([getattr(p, name) for p in parts]) for name in names))
 
     def with_block(self, block: Array) -> Self:
         """Return the moments with one more block per chain [welford1962]_."""
-        n = self.n_blocks + 1
+        before = self._n
         shift = block - self.mean
-        mean = self.mean + shift / n
-        first = self.first if self.n_blocks else block
-        last = self.last if self.n_blocks else block
+        mean = self.mean + shift / (before + 1)
+        first = np.where(before > 0, self.first, block)
+        last = np.where(before > 0, self.last, block)
         scatter = self.scatter + shift * (block - mean)
         products = self.products + (last - first) * (block - first)
-        return type(self)(n, mean, scatter, first, block, products)
+        return type(self)(self.n_blocks + 1, mean, scatter, first, block, products)
+
+    @property
+    def pooled(self) -> Array:
+        """Mean of all blocks of all chains."""
+        return np.asarray((self._share * self.mean).sum(axis=0))
 
     @property
     def within(self) -> Array:
-        """Variance of the mean of one chain, as its blocks tell, averaged over chains.
+        """Variance of the mean of a chain of average length, as the blocks of all tell.
 
         The covariance of neighboring blocks counts where it is positive, which makes up for
         blocks that are short for the memory of the chain.
         """
-        n, mean = self.n_blocks, self.mean - self.first
-        variance = self.scatter.mean(axis=0) / (n - 1)
+        n, mean = self._n, self.mean - self.first
         inner = 2 * n * mean - (self.last - self.first)
-        lagged = (self.products - mean * inner + (n - 1) * mean**2).mean(axis=0) / (n - 1)
-        return np.asarray((variance + 2 * np.maximum(lagged, 0.0)) / n)
+        lagged = self.products - mean * inner + (n - 1) * mean**2
+        n_pairs = np.maximum(self.n_blocks - 1, 0).sum()
+        variance, lagged = self.scatter.sum(axis=0) / n_pairs, lagged.sum(axis=0) / n_pairs
+        return np.asarray((variance + 2 * np.maximum(lagged, 0.0)) / self.n_blocks.mean())
 
     @property
     def between(self) -> Array:
         """Variance of the means of the chains; zero for a single chain."""
-        if len(self.mean) == 1:
+        n_chains = len(self.mean)
+        if n_chains == 1:
             return np.zeros(self.mean.shape[1:])
-        return np.asarray(self.mean.var(axis=0, ddof=1))
+        spread = (self._share * (self.mean - self.pooled) ** 2).sum(axis=0)
+        return np.asarray(spread * n_chains / (n_chains - 1))
 
     @property
     def standard_error(self) -> Array:
-        """Standard error of the mean of all chains; infinite with less than two blocks.
+        """Standard error of the mean of all blocks; infinite without two of one chain.
 
         Chains that are further apart than their blocks explain tell the error themselves.
         """
-        if self.n_blocks < 2:
+        if self.n_blocks.max(initial=0) < 2:
             return np.full(self.mean.shape[1:], np.inf)
         within, between = self.within, self.between
         is_apart = between > SUSPICIOUS_SPREAD * within
         return np.sqrt(np.where(is_apart, between, within) / len(self.mean))
+
+    @property
+    def _n(self) -> NDArray[np.intp]:
+        """Blocks of each chain, along the axes of the means."""
+        return self.n_blocks.reshape(-1, *[1] * (self.mean.ndim - 1))
+
+    @property
+    def _share(self) -> Array:
+        """Share of each chain in all blocks; equal shares while there are none."""
+        total = self.n_blocks.sum()
+        return self._n / total if total else np.full(self._n.shape, 1.0 / len(self.mean))

@@ -280,14 +280,23 @@ class StandardError(Stop):
         Standard error at which enough has been drawn.
     max_draws
         Draws of each chain after which it gives up.
+    warm_up
+        Draws of each chain before those that count.
     """
 
     below: float
     max_draws: int
+    warm_up: int = field(default=0, metadata=LATER)
 
     def __post_init__(self) -> None:
         _require(self.below >= 0, "below", "0 or more", self.below)
         _require(self.max_draws >= 1, "max_draws", "at least 1", self.max_draws)
+        _require(self.warm_up >= 0, "warm_up", "0 or more", self.warm_up)
+
+    @property
+    def n_warm_up(self) -> int:
+        """Draws of each chain before those that count."""
+        return self.warm_up
 
     def status(self, progress: Progress) -> Status | None:
         """Return whether the error is small enough, or the draws are used up."""
@@ -359,6 +368,9 @@ class Account:
     effective_draws
         Independent draws that random ones are worth, the fewest of any row; None if nothing
         was drawn.
+    r_hat
+        Largest ratio of the spread of draws of all chains to that within one, near one if
+        chains agree; None without several chains.
 
     Examples
     --------
@@ -371,6 +383,7 @@ class Account:
     error: float = 0.0
     error_kind: str = "exact"
     effective_draws: float | None = None
+    r_hat: float | None = field(default=None, metadata=LATER)
 
     def attrs(self) -> dict[Hashable, Any]:
         """Return the account as attributes of a labelled answer, without what is None."""
@@ -384,7 +397,12 @@ class Account:
         )
         worse = other if theirs > mine else self
         drawn = [d for d in (self.effective_draws, other.effective_draws) if d is not None]
-        return replace(worse, effective_draws=min(drawn)) if drawn else worse
+        ratios = [r for r in (self.r_hat, other.r_hat) if r is not None]
+        return replace(
+            worse,
+            effective_draws=min(drawn, default=None),
+            r_hat=max(ratios, default=None),
+        )
 
 
 EXACT = Account()
@@ -452,6 +470,11 @@ class Inference:
     def effective_draws(self) -> float | None:
         """Independent draws that random ones are worth; None if nothing was drawn."""
         return self.account.effective_draws
+
+    @property
+    def r_hat(self) -> float | None:
+        """How far chains stand apart, near one if they agree; None without several."""
+        return self.account.r_hat
 
     def __repr__(self) -> str:
         evidence = f"{self.log_evidence:.6g} ({self.evidence_method})"
@@ -785,7 +808,7 @@ def _require_able(engine: Engine[Any, Any, Any], rule: Stop, chains: int, state:
     if chains < 1 or (chains > 1 and not hasattr(engine, "joined")):
         raise ValueError(
             f"chains must be at least 1, and 1 for an engine that joins none; found {chains} "
-            f"for {name}. Run it once{', with n_chains set' * hasattr(engine, 'n_chains')}."
+            f"for {name}. Leave chains out."
         )
     if chains > 1 and state is not None:
         raise ValueError(

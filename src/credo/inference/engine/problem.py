@@ -5,6 +5,7 @@
 `LatentProblem`        data with a hidden part, by expected statistics under a belief
 `LogDensity`           a log density and its gradient, of named parameters with supports
 `CurvedProblem`        minus a log density, with its gradient and its Hessian
+`SweepProblem`         variables that sweeps change one by one given the others
 ``FactorProblem``      a product of tables, in `credo.inference.discrete`
 =====================  ==================================================================
 
@@ -20,6 +21,8 @@ from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
 
 from credo.inference.engine.draws import Draws
 from credo.inference.engine.engine import EXACT, Inference
@@ -34,6 +37,7 @@ __all__ = [
     "LatentProblem",
     "LogDensity",
     "Parameters",
+    "SweepProblem",
 ]
 
 
@@ -127,6 +131,53 @@ class CurvedProblem(Protocol):
 
     def derivatives(self, parameters: Array) -> tuple[float, Array, Array]:
         """Return ``E``, its gradient (d,) and its curvature (d, d)."""
+        ...
+
+
+class SweepProblem(Protocol):
+    """A density of variables with few values each, moved one by one given the others.
+
+    Joint states have shape (n, n_variables). Engines average moments: functions of single
+    variables that say all of their distributions, such as the probability of each state. The
+    moments of independent variables, shape (n_moments,), are a distribution in mean field.
+    """
+
+    @property
+    def n_moments(self) -> int:
+        """Number of moments of all variables together."""
+        ...
+
+    def starts(self, n: int, rng: Generator) -> NDArray[Any]:
+        """Return joint states of positive density that lie apart."""
+        ...
+
+    def log_density(self, states: NDArray[Any]) -> Array:
+        """Return the log density of each joint state, not normalized."""
+        ...
+
+    def draw_sweeps(
+        self, states: NDArray[Any], n_sweeps: int, rng: Generator
+    ) -> tuple[NDArray[Any], Array]:
+        """Return chains after sweeps of draws, and the average moments of each chain."""
+        ...
+
+    def draw_variance(self, moments: Array) -> Array:
+        """Return the variance of what one draw says of each moment."""
+        ...
+
+    def mode_sweep(self, states: NDArray[Any]) -> tuple[NDArray[Any], int]:
+        """Return states with each variable in turn at its likeliest, and how many moved."""
+        ...
+
+    def mean_sweep(self, moments: Array, damping: float) -> tuple[Array, float]:
+        """Return independent variables after each became the best in turn, and the change.
+
+        ``damping`` is the share of the old moments that stays.
+        """
+        ...
+
+    def bound(self, moments: Array) -> float:
+        """Return the lower bound of the log normalizer that independent variables give."""
         ...
 
 

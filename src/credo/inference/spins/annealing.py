@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import connected_components
 
 from credo.inference.engine.engine import Account, Inference, StandardError, Step, Stop, run
 from credo.inference.spins.cut import spin_cut
-from credo.inference.spins.mean_field import best_means, mean_field_bound
+from credo.inference.spins.mean_field import best_means
 from credo.inference.spins.modes import IsingConditionalModes
 from credo.inference.spins.problem import IsingProblem, small_problem
 from credo.inference.spins.sweep import SpinGraph
@@ -228,7 +228,7 @@ def _unknown_part(graph: SpinGraph, n_chains: int, rng: Generator) -> AnnealedPa
         return AnnealedPart((), (), value, 0, value, 0.0, 0.0)
     problem = IsingProblem(graph)
     means = [best_means(problem), np.tanh(graph.field)]
-    bound = max(mean_field_bound(problem, means[0]), _best_state(problem))
+    bound = max(problem.bound(means[0]), _best_state(problem))
     starts = tuple(_field_of(mean) for mean in means)
     seeds = tuple(rng.integers(1 << 62, size=n_chains).tolist())
     return AnnealedPart(starts, seeds, bound, _FEWEST_LEVELS, bound)

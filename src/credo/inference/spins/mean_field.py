@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.random import Generator
 
 from credo.inference.engine.engine import Account, Inference, Move, Settled
+from credo.inference.engine.sweep import MeanFieldState, require_damping
 from credo.inference.spins.problem import IsingProblem, SpinMeans, small_problem
 from credo.numerics.array import Array
 from credo.numerics.example import Example
-from credo.numerics.form import Form
 
-__all__ = ["IsingMeanField", "SpinMeanFieldState", "best_means", "mean_field_bound"]
+__all__ = ["IsingMeanField", "best_means"]
 
 # Starts at exactly 1 have no entropy, and a tie with others.
 _NEARLY = 0.9
-
-
-@dataclass(frozen=True, eq=False)
-class SpinMeanFieldState:
-    """Means of independent spins, and how far the last sweep moved them."""
-
-    mean: Annotated[Array, Form("n", -1.0, 1.0)]
-    change: float
 
 
 @dataclass(frozen=True)
 class IsingMeanField:
     """Sweep ``mean_i = tanh(field_i + sum_j w_ij mean_j)`` until the means settle.
 
-    Each update maximizes the bound over one mean, so that without damping no sweep lowers it.
+    Each update raises the bound over one mean as far as it goes, or with damping a part of the
+    way there, so that no sweep lowers it.
     Several fixed points may exist: strong couplings without a field have one for each
     direction and a worse one between them. The best of a few starts is followed.
 
@@ -59,6 +53,9 @@ class IsingMeanField:
     answers = ("marginals", "bound")
     problem = IsingProblem
 
+    def __post_init__(self) -> None:
+        require_damping(self.damping)
+
     @property
     def is_random(self) -> bool:
         """Whether the start is random."""
@@ -75,25 +72,29 @@ class IsingMeanField:
         engines = (cls(), cls(start="random"))
         return tuple(Example(engine, problem=small_problem()) for engine in engines)
 
-    def init(self, problem: IsingProblem, rng: Generator) -> SpinMeanFieldState:
+    def init(self, problem: IsingProblem, rng: Generator) -> MeanFieldState:
         """Return the means to start from."""
         if self.start == "best":
-            return SpinMeanFieldState(_best_start(problem)[0], np.inf)
-        return SpinMeanFieldState(rng.uniform(-1.0, 1.0, problem.n_spins), np.inf)
+            mean = _best_start(problem)[0]
+        else:
+            mean = rng.uniform(-1.0, 1.0, problem.n_spins)
+        return MeanFieldState.start(problem, mean[None])
 
     def step(
-        self, problem: IsingProblem, state: SpinMeanFieldState, rng: Generator
-    ) -> tuple[SpinMeanFieldState, Move]:
+        self, problem: IsingProblem, state: MeanFieldState, rng: Generator
+    ) -> tuple[MeanFieldState, Move]:
         """Take one sweep over all spins."""
-        mean = state.mean.copy()
-        change = problem.graph.mean_field(mean, self.damping)
-        return SpinMeanFieldState(mean, change), Move(mean_field_bound(problem, mean), change)
+        return state.moved(problem, self.damping)
 
-    def posterior(self, problem: IsingProblem, state: SpinMeanFieldState) -> Inference:
-        """Return the means and the bound they give."""
+    def joined(self, problem: IsingProblem, states: Sequence[MeanFieldState]) -> MeanFieldState:
+        """Return the starts of several chains together."""
+        return MeanFieldState.joined(states)
+
+    def posterior(self, problem: IsingProblem, state: MeanFieldState) -> Inference:
+        """Return the means of the start with the best bound, and that bound."""
+        mean, bound = state.best
         account = Account(self.title, False, state.change, "largest change of a mean")
-        bound = mean_field_bound(problem, state.mean)
-        return Inference(SpinMeans(state.mean), bound, "bound", account=account)
+        return Inference(SpinMeans(mean), bound, "bound", account=account)
 
 
 def best_means(problem: IsingProblem, n_sweeps: int = 30) -> Array:
@@ -111,22 +112,6 @@ def best_means(problem: IsingProblem, n_sweeps: int = 30) -> Array:
     return _best_start(problem, n_sweeps)[1]
 
 
-def mean_field_bound(problem: IsingProblem, mean: Array) -> float:
-    """Return the lower bound of the log normalizer that independent spins give.
-
-    It is the mean log density plus the entropy, as a mean of a product is a product of means.
-
-    Examples
-    --------
-    >>> from credo.inference.spins.sweep import SpinGraph
-    >>> pair = SpinGraph(np.array([[0, 1]]), np.array([0.5]), np.zeros(2))
-    >>> bound = mean_field_bound(IsingProblem(pair), np.zeros(2))
-    >>> round(bound, 4), round(float(np.log(4 * np.cosh(0.5))), 4)
-    (1.3863, 1.5064)
-    """
-    return problem.log_constant + problem.graph.bound(mean)
-
-
 def _best_start(problem: IsingProblem, n_sweeps: int = 30) -> tuple[Array, Array]:
     """Return the start whose means have the largest bound after some sweeps, and these."""
     graph = problem.graph
@@ -140,5 +125,5 @@ def _best_start(problem: IsingProblem, n_sweeps: int = 30) -> tuple[Array, Array
     for mean in means:
         for _ in range(n_sweeps):
             graph.mean_field(mean)
-    best = int(np.argmax([mean_field_bound(problem, mean) for mean in means]))
+    best = int(np.argmax([problem.bound(mean) for mean in means]))
     return starts[best], means[best]

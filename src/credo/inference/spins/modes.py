@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,8 +10,9 @@ import numpy as np
 from numpy.random import Generator
 
 from credo.inference.engine.engine import Account, Inference, Move, Settled
+from credo.inference.engine.sweep import ModeState
 from credo.inference.spins.problem import IsingProblem, SpinAssignment, small_problem
-from credo.inference.spins.sweep import Spins, random_spins
+from credo.inference.spins.sweep import random_spins
 from credo.numerics.example import Example
 
 __all__ = ["IsingConditionalModes"]
@@ -56,20 +58,25 @@ class IsingConditionalModes:
         engines = (cls(), cls("random"))
         return tuple(Example(engine, problem=small_problem()) for engine in engines)
 
-    def init(self, problem: IsingProblem, rng: Generator) -> Spins:
+    def init(self, problem: IsingProblem, rng: Generator) -> ModeState:
         """Return the spins to start from."""
         if self.start == "field":
-            return np.where(problem.graph.field < 0, -1, 1).astype(np.int8)
-        return random_spins(problem.n_spins, rng)
+            spins = np.where(problem.graph.field < 0, -1, 1).astype(np.int8)
+        else:
+            spins = random_spins(problem.n_spins, rng)
+        return ModeState.start(problem, spins[None])
 
-    def step(self, problem: IsingProblem, state: Spins, rng: Generator) -> tuple[Spins, Move]:
+    def step(
+        self, problem: IsingProblem, state: ModeState, rng: Generator
+    ) -> tuple[ModeState, Move]:
         """Take one sweep; report the log density and the number of changes."""
-        spins = state.copy()
-        n_changed = problem.graph.modes(spins)
-        return spins, Move(float(problem.log_density(spins)), float(n_changed))
+        return state.moved(problem)
 
-    def posterior(self, problem: IsingProblem, state: Spins) -> Inference:
+    def joined(self, problem: IsingProblem, states: Sequence[ModeState]) -> ModeState:
+        """Return the starts of several chains together."""
+        return ModeState.joined(states)
+
+    def posterior(self, problem: IsingProblem, state: ModeState) -> Inference:
         """Return the spins and their log density; there is no evidence."""
-        answer = SpinAssignment(state, float(problem.log_density(state)))
         account = Account(self.title, False, float("nan"), "unknown")
-        return Inference(answer, account=account)
+        return Inference(SpinAssignment(*state.best), account=account)

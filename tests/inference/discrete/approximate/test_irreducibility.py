@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from credo.inference.discrete.approximate.gibbs import is_connected
+from credo.inference.discrete.approximate.flat_problem import is_connected
 from credo.inference.discrete.loops.flat_tables import flat_tables
 
 

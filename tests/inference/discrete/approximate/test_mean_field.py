@@ -7,16 +7,18 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import special
 
-from credo.inference.discrete.approximate.flat_problem import NoPossibleState
-from credo.inference.discrete.approximate.mean_field import (
-    TableMeanField,
-    mean_field_bound,
-    mean_field_sweep,
-)
+from credo.inference.discrete.approximate.flat_problem import FlatProblem, NoPossibleState
+from credo.inference.discrete.approximate.mean_field import TableMeanField
 from credo.inference.discrete.factor_problem import FactorProblem, table_of
-from credo.inference.discrete.loops.flat_tables import flat_tables
+from credo.inference.discrete.loops.flat_tables import flat_tables, walk
 from credo.inference.engine.engine import run
+from credo.inference.spins.mean_field import IsingMeanField
 from naive import loopy_problem
+
+
+def flat(net):
+    return FlatProblem(net, walk(net), 0.0)
+
 
 SPINS = np.array([-1.0, 1.0])
 
@@ -107,29 +109,48 @@ def test_the_bound_is_expected_log_density_plus_entropy():
     q = [rng.dirichlet(np.ones(n)) for n in (2, 3, 2)]
     joint = np.einsum("i,j,k->ijk", *q)
     expected = (joint * (np.log(a)[:, :, None] + np.log(b)[None] - np.log(joint))).sum()
-    assert_allclose(mean_field_bound(net, np.concatenate(q)), expected)
+    assert_allclose(flat(net).bound(np.concatenate(q)), expected)
 
 
 def test_an_update_maximizes_the_bound_over_one_variable():
     rng = np.random.default_rng(1)
     net = flat_tables([2, 3], [(0, 1), (1,)], [rng.random((2, 3)), rng.random(3)])
     start = np.concatenate([[0.5, 0.5], rng.dirichlet(np.ones(3))])
-    after, _ = mean_field_sweep(net, start)
-    best = mean_field_bound(net, after)
+    after, _ = flat(net).mean_sweep(start)
+    best = flat(net).bound(after)
     for _ in range(50):
         other = np.concatenate([after[:2], rng.dirichlet(np.ones(3))])
-        assert mean_field_bound(net, other) <= best + 1e-12
+        assert flat(net).bound(other) <= best + 1e-12
 
 
 def test_a_product_that_keeps_clear_of_zeros_has_a_finite_bound():
     net = flat_tables([2, 2], [(0, 1)], [np.array([[0.0, 0.3], [0.4, 0.3]])])
-    assert_allclose(mean_field_bound(net, np.array([0.0, 1.0, 1.0, 0.0])), np.log(0.4))
-    after, _ = mean_field_sweep(net, np.array([0.0, 1.0, 1.0, 0.0]))
+    assert_allclose(flat(net).bound(np.array([0.0, 1.0, 1.0, 0.0])), np.log(0.4))
+    after, _ = flat(net).mean_sweep(np.array([0.0, 1.0, 1.0, 0.0]))
     assert_allclose(after, [0, 1, 4 / 7, 3 / 7])
-    assert mean_field_bound(net, np.full(4, 0.5)) == -np.inf
+    assert flat(net).bound(np.full(4, 0.5)) == -np.inf
 
 
 def test_a_sweep_at_a_fixed_point_changes_nothing():
     net = flat_tables([2, 2], [(0,), (1,)], [np.array([0.2, 0.8]), np.array([0.5, 0.5])])
-    after, _ = mean_field_sweep(net, np.full(4, 0.5))
-    assert mean_field_sweep(net, after)[1] < 1e-15
+    after, _ = flat(net).mean_sweep(np.full(4, 0.5))
+    assert flat(net).mean_sweep(after)[1] < 1e-15
+
+
+@pytest.mark.parametrize("has_zeros", [False, True])
+def test_damping_reaches_the_same_point_in_more_sweeps_and_never_lowers_the_bound(has_zeros):
+    table = np.array([[0.4, 0.2], [0.3, 0.0 if has_zeros else 0.1]])
+    pair = FactorProblem((2, 2), (table_of((0, 1), table),))
+    rng = np.random.default_rng
+    plain = run(TableMeanField(n_starts=1), pair, rng(0))
+    damped = run(TableMeanField(n_starts=1, damping=0.5, tolerance=1e-10), pair, rng(0))
+    assert_allclose(damped.posterior.probability, plain.posterior.probability, atol=1e-6)
+    assert len(damped.trace) > len(plain.trace)
+    assert np.all(np.diff([step.objective for step in damped.trace]) > -1e-12)
+
+
+@pytest.mark.parametrize("damping", [-0.1, 1.0, np.nan])
+def test_damping_with_which_nothing_would_move_is_refused(damping):
+    for engine in (TableMeanField, IsingMeanField):
+        with pytest.raises(ValueError, match="damping must be from 0 to below 1"):
+            engine(damping=damping)

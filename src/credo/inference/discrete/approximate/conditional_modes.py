@@ -9,29 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Self
+from typing import ClassVar, Self
 
-import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from credo.inference.discrete.approximate.flat_problem import FlatProblem
 from credo.inference.discrete.factor_problem import Assignment, FactorProblem
-from credo.inference.discrete.loops.flat_tables import log_densities
-from credo.inference.discrete.loops.states import mode_sweep
 from credo.inference.engine.engine import Account, Inference, Move, Settled
-from credo.numerics.array import Array
-from credo.numerics.form import Form
+from credo.inference.engine.sweep import ModeState
 
-__all__ = ["IteratedConditionalModes", "ModeState"]
-
-
-@dataclass(frozen=True, eq=False)
-class ModeState:
-    """Joint states being improved, shape (n_starts, n_variables), and their log densities."""
-
-    states: Annotated[NDArray[np.intp], Form("s v", 0)]
-    log_density: Annotated[Array, Form("s", -np.inf)]
+__all__ = ["IteratedConditionalModes"]
 
 
 @dataclass(frozen=True)
@@ -49,6 +36,7 @@ class IteratedConditionalModes:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from credo.inference.engine.engine import run
     >>> from credo.inference.discrete.factor_problem import table_of
     >>> pair = FactorProblem((2, 2), (table_of((0, 1), np.array([[0.4, 0.2], [0.3, 0.1]])),))
@@ -79,31 +67,19 @@ class IteratedConditionalModes:
     def init(self, problem: FactorProblem, rng: Generator) -> ModeState:
         """Return random joint states."""
         flat = FlatProblem.of(problem)
-        return _state(flat, flat.starts(self.n_starts, rng))
+        return ModeState.start(flat, flat.starts(self.n_starts, rng))
 
     def step(
         self, problem: FactorProblem, state: ModeState, rng: Generator
     ) -> tuple[ModeState, Move]:
         """Let every variable of every start move once; report how many did."""
-        flat = FlatProblem.of(problem)
-        states, n_moved = mode_sweep(flat.net, state.states)
-        after = _state(flat, states)
-        return after, Move(float(after.log_density.max()), float(n_moved))
+        return state.moved(FlatProblem.of(problem))
 
     def joined(self, problem: FactorProblem, states: Sequence[ModeState]) -> ModeState:
         """Return the starts of several chains together."""
-        return ModeState(
-            np.concatenate([state.states for state in states]),
-            np.concatenate([state.log_density for state in states]),
-        )
+        return ModeState.joined(states)
 
     def posterior(self, problem: FactorProblem, state: ModeState) -> Inference:
         """Return the densest joint state found."""
-        best = int(state.log_density.argmax())
-        found = Assignment(state.states[best], float(state.log_density[best]))
         account = Account(self.title, False, float("nan"), "unknown")
-        return Inference(found, account=account)
-
-
-def _state(flat: FlatProblem, states: NDArray[np.intp]) -> ModeState:
-    return ModeState(states, log_densities(flat.net, states) + flat.log_scale)
+        return Inference(Assignment(*state.best), account=account)

@@ -8,53 +8,28 @@ Where tables have zeros the bound is minus infinity unless the product of all ``
 of them, and a uniform start does not. So a start is a single joint state of positive density,
 whose bound is its log density; each update then widens as far as the others allow, and never
 onto a zero. What is found depends on the start, so there are several, and the best bound wins.
-
-Sweeps and bounds are compiled loops; numba loads on the first call, never at import.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from types import ModuleType
-from typing import Annotated, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.random import Generator
 
 from credo.inference.discrete.approximate.flat_problem import FlatProblem
 from credo.inference.discrete.factor_problem import FactorProblem, TableMarginals
-from credo.inference.discrete.loops.flat_tables import FlatTables
 from credo.inference.discrete.loops.messages import beliefs
 from credo.inference.engine.engine import Account, Inference, Move, Settled
+from credo.inference.engine.sweep import MeanFieldState, require_damping
 from credo.numerics.array import Array
-from credo.numerics.form import Form
 
-__all__ = ["MeanFieldState", "TableMeanField", "mean_field_bound", "mean_field_sweep"]
+__all__ = ["TableMeanField"]
 
 LIKELY = 1e-4
 """States that messages give more than this may well be possible."""
-
-
-@dataclass(frozen=True, eq=False)
-class MeanFieldState:
-    """One product distribution per start, and how they moved last.
-
-    Attributes
-    ----------
-    probability
-        One entry per start and per state of every variable.
-    bound
-        Bound of each start.
-    change
-        Largest change of a marginal of any start in the last step.
-    """
-
-    probability: Annotated[Array, Form("s e", 0.0, 1.01)]
-    bound: Annotated[Array, Form("s", -np.inf)]
-    change: float = float("inf")
 
 
 @dataclass(frozen=True)
@@ -70,6 +45,8 @@ class TableMeanField:
         Largest change of a marginal at which they have settled.
     max_steps
         Sweeps after which it gives up.
+    damping
+        Share of the old marginal that stays in each update, from 0 to below 1.
 
     Examples
     --------
@@ -84,11 +61,15 @@ class TableMeanField:
     n_starts: int = 4
     tolerance: float = 1e-8
     max_steps: int = 1000
+    damping: float = 0.0
 
     name = "mean_field"
     title = "mean field"
     answers = ("marginals", "bound")
     is_random: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        require_damping(self.damping)
 
     @property
     def stop(self) -> Settled:
@@ -104,29 +85,19 @@ class TableMeanField:
         """Return the starts."""
         flat = FlatProblem.of(problem)
         starts = _points if flat.net.has_zeros else _spread
-        probability = starts(flat, self.n_starts, rng)
-        return MeanFieldState(probability, _bounds(flat, probability))
+        return MeanFieldState.start(flat, starts(flat, self.n_starts, rng))
 
     def step(
         self, problem: FactorProblem, state: MeanFieldState, rng: Generator
     ) -> tuple[MeanFieldState, Move]:
         """Update every marginal of every start once."""
-        flat = FlatProblem.of(problem)
-        moved = [mean_field_sweep(flat.net, row) for row in state.probability]
-        probability = np.stack([row for row, _ in moved])
-        bound = _bounds(flat, probability)
-        change = max(change for _, change in moved)
-        return MeanFieldState(probability, bound, change), Move(float(bound.max()), change)
+        return state.moved(FlatProblem.of(problem), self.damping)
 
     def joined(
         self, problem: FactorProblem, states: Sequence[MeanFieldState]
     ) -> MeanFieldState:
         """Return the starts of several chains together."""
-        return MeanFieldState(
-            np.concatenate([state.probability for state in states]),
-            np.concatenate([state.bound for state in states]),
-            max(state.change for state in states),
-        )
+        return MeanFieldState.joined(states)
 
     def caution(self, problem: FactorProblem, found: TableMarginals) -> str:
         """Return what marginals may wrongly exclude, in a sentence; nothing without zeros."""
@@ -147,17 +118,16 @@ class TableMeanField:
 
     def posterior(self, problem: FactorProblem, state: MeanFieldState) -> Inference:
         """Return the marginals of the start with the best bound, and that bound."""
-        best = int(state.bound.argmax())
-        marginals = FlatProblem.of(problem).per_variable(state.probability[best])
+        moments, bound = state.best
+        marginals = FlatProblem.of(problem).per_variable(moments)
         account = Account(self.title, False, state.change, "largest change of a marginal")
-        bound = float(state.bound[best])
         return Inference(TableMarginals(marginals), bound, "bound", account=account)
 
 
 def _spread(flat: FlatProblem, n_starts: int, rng: Generator) -> Array:
     """Return the uniform start and random ones around it."""
     net = flat.net
-    weight = rng.standard_exponential((n_starts, int(net.state_start[-1])))
+    weight = rng.standard_exponential((n_starts, flat.n_moments))
     weight[0] = 1.0
     total = np.add.reduceat(weight, net.state_start[:-1], axis=1)
     return np.asarray(weight / np.repeat(total, net.n_states, axis=1))
@@ -166,40 +136,6 @@ def _spread(flat: FlatProblem, n_starts: int, rng: Generator) -> Array:
 def _points(flat: FlatProblem, n_starts: int, rng: Generator) -> Array:
     """Return starts that are each certain of one joint state."""
     states = flat.starts(n_starts, rng)
-    probability = np.zeros((n_starts, int(flat.net.state_start[-1])))
+    probability = np.zeros((n_starts, flat.n_moments))
     np.put_along_axis(probability, states + flat.net.state_start[:-1], 1.0, axis=1)
     return probability
-
-
-def _bounds(flat: FlatProblem, probability: Array) -> Array:
-    return np.array([mean_field_bound(flat.net, row) + flat.log_scale for row in probability])
-
-
-def mean_field_sweep(net: FlatTables, probability: Array) -> tuple[Array, float]:
-    """Return the distributions after each has been made the best in turn, and their change.
-
-    Parameters
-    ----------
-    probability
-        One entry per state of every variable, end to end.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from credo.inference.discrete.loops.flat_tables import flat_tables
-    >>> net = flat_tables([2], [(0,)], [np.array([1.0, 3.0])])
-    >>> mean_field_sweep(net, np.array([0.5, 0.5]))
-    (array([0.25, 0.75]), 0.25)
-    """
-    after = probability.copy()
-    return after, float(_loops().ascend(net, after))
-
-
-def mean_field_bound(net: FlatTables, probability: Array) -> float:
-    """Return the lower bound of the log partition: expected log entries plus entropy."""
-    return float(_loops().bound(net, probability))
-
-
-@cache
-def _loops() -> ModuleType:
-    return importlib.import_module("credo.inference.discrete.loops._loops_mean_field")

@@ -42,8 +42,11 @@ def _field(net: FlatTables, i: int, probability: Array, field: Array) -> None:
 
 
 @compiled()
-def ascend(net: FlatTables, probability: Array) -> float:
-    """Give each variable in turn its best distribution; return the largest change."""
+def ascend(net: FlatTables, probability: Array, damping: float) -> float:
+    """Move each variable in turn to its best distribution; return the largest change.
+
+    ``damping`` is the share of the old distribution that stays.
+    """
     change = 0.0
     field = np.empty(net.n_states.max())
     for i in range(len(net.n_states)):
@@ -58,8 +61,9 @@ def ascend(net: FlatTables, probability: Array) -> float:
             total += field[k]
         for k in range(n):
             place = net.state_start[i] + k
-            change = max(change, abs(field[k] / total - probability[place]))
-            probability[place] = field[k] / total
+            before = probability[place]
+            probability[place] = damping * before + (1.0 - damping) * field[k] / total
+            change = max(change, abs(probability[place] - before))
     return change
 
 
