@@ -78,6 +78,7 @@ from credo.inference.engine.problem import Expectation as Expectation
 from credo.inference.engine.problem import LatentProblem as LatentProblem
 from credo.inference.engine.problem import LogDensity as LogDensity
 from credo.inference.engine.problem import Parameters as Parameters
+from credo.inference.engine.problem import SweepProblem as SweepProblem
 from credo.inference.engine.search_border import settings_at_edge as settings_at_edge
 from credo.inference.engine.stacking import hopeless_models as hopeless_models
 from credo.inference.engine.stacking import stacking_weights as stacking_weights

@@ -30,6 +30,7 @@ class Status(Enum):
     ROOT_FOUND = "function zero within tolerance", True
     MAX_STEPS = "reached max_steps", False
     MAX_DRAWS = "reached the most draws", False
+    WORTHLESS = "found draws of hardly any weight", False
     MAX_SECONDS = "reached max_seconds", False
     STUCK = "found no better step", False
     NO_DESCENT = "no step along the direction lowers the value", False

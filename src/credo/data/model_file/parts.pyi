@@ -21,6 +21,8 @@ from credo.families.statistics import Sums as Sums
 from credo.inference.density.laplace import Mode as Mode
 from credo.inference.discrete.approximate.belief_propagation import MessageState as MessageState
 from credo.inference.discrete.approximate.importance import ImportanceState as ImportanceState
+from credo.inference.discrete.approximate.importance import ImportanceStep as ImportanceStep
+from credo.inference.discrete.approximate.importance import Updates as Updates
 from credo.inference.discrete.factor_problem import Assignment as Assignment
 from credo.inference.engine.block_means import BlockMeans as BlockMeans
 from credo.inference.engine.engine import Account as Account

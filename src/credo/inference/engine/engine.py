@@ -909,7 +909,10 @@ def _warn(
         for name, words in (("change", "change"), ("standard_error", "standard error"))
         if hasattr(last, name)
     ]
-    advice = "Widen the tolerance" if status is Status.STUCK else "Raise the limit"
+    advice = {
+        Status.STUCK: "Widen the tolerance",
+        Status.WORTHLESS: "Use another method, such as Gibbs sampling",
+    }.get(status, "Raise the limit")
     warn_user(
         f"{type(engine).__name__} {status.value} after {len(trace)} steps{''.join(reached)}, "
         f"before its rule held: {rule}. {advice}, or read inference_.trace.",

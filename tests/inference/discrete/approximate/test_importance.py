@@ -6,9 +6,15 @@ from numpy.testing import assert_allclose
 from scipy import special
 
 from credo.inference.discrete.approximate.flat_problem import NoPossibleState
-from credo.inference.discrete.approximate.importance import ImportanceState, TableImportance
+from credo.inference.discrete.approximate.importance import (
+    ImportanceState,
+    ImportanceStep,
+    TableImportance,
+    Updates,
+)
 from credo.inference.discrete.factor_problem import FactorProblem, table_of
-from credo.inference.engine.engine import ConvergenceWarning, run
+from credo.inference.engine.engine import ConvergenceWarning, Progress, run
+from credo.numerics.status import Status
 from naive import loopy_problem
 
 
@@ -113,3 +119,33 @@ def test_contradictions_are_refused():
     contradiction = (*tables, table_of((1,), np.array([0.0, 1.0])))
     with pytest.raises(NoPossibleState):
         run(TableImportance(), FactorProblem((2, 2), contradiction), np.random.default_rng(0))
+
+
+def grid(side, coupling):
+    pair = np.exp(coupling * np.array([[1.0, -1.0], [-1.0, 1.0]]))
+    places = np.arange(side * side).reshape(side, side)
+    edges = [*zip(places[:, :-1].ravel(), places[:, 1:].ravel(), strict=True)]
+    edges += [*zip(places[:-1].ravel(), places[1:].ravel(), strict=True)]
+    tables = tuple(table_of((int(i), int(j)), pair) for i, j in edges)
+    return FactorProblem((2,) * (side * side), tables)
+
+
+def test_a_large_grid_is_given_up_once_one_draw_has_nearly_all_weight():
+    problem = grid(60, 0.4)
+    engine = TableImportance(n_sweeps=2)
+    with pytest.warns(ConvergenceWarning, match="hardly any weight .* Use another method"):
+        found = run(engine, problem, np.random.default_rng(0))
+    assert found.status is Status.WORTHLESS
+    assert found.trace[-1].n_updates == found.posterior.n_draws * 3600 < 4_000_000
+    assert found.effective_draws < 5
+
+
+def test_rare_draws_of_a_small_network_are_waited_for():
+    draws = [(1000, 1.2), (10_000, 5.0)]
+    for n, worth in draws:
+        step = ImportanceStep(0.0, 0.5, n, worth, 10 * n)
+        assert Updates(20_000_000).status(Progress(1, step)) is None
+    dead = ImportanceStep(0.0, np.inf, 10_000, 0.0, 5_000_000)
+    assert Updates(20_000_000).status(Progress(1, dead)) is None
+    done = ImportanceStep(0.0, 0.1, 10_000, 2000.0, 20_000_000)
+    assert Updates(20_000_000).status(Progress(1, done)) is Status.MAX_DRAWS

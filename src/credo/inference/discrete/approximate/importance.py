@@ -22,12 +22,34 @@ from credo.inference.discrete.approximate.flat_problem import FlatProblem
 from credo.inference.discrete.factor_problem import FactorProblem, TableMarginals
 from credo.inference.discrete.loops.flat_tables import log_densities
 from credo.inference.discrete.loops.states import guided_draws
-from credo.inference.engine.engine import Account, Inference, StandardError, WeightStep
+from credo.inference.engine.engine import (
+    Account,
+    FirstOf,
+    Inference,
+    Progress,
+    StandardError,
+    Stop,
+    WeightStep,
+)
 from credo.inference.engine.weighted_draws import ZeroWeights
 from credo.numerics.array import Array, as_float
 from credo.numerics.form import Form
+from credo.numerics.status import Status
 
-__all__ = ["ImportanceMarginals", "ImportanceState", "TableImportance"]
+__all__ = [
+    "ImportanceMarginals",
+    "ImportanceState",
+    "ImportanceStep",
+    "TableImportance",
+    "Updates",
+]
+
+UPDATES_TO_JUDGE = 2_000_000
+LEAST_SHARE = 1 / 200
+"""Effective draws, of each draw, below which a large network is given up."""
+
+MOST_STATES = 1 << 22
+"""States of single variables that a step may hold."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +166,41 @@ class ImportanceState:
 
 
 @dataclass(frozen=True)
+class ImportanceStep(WeightStep):
+    """A block of draws.
+
+    Attributes
+    ----------
+    n_updates
+        Draws so far, times the variables of each.
+    """
+
+    n_updates: int
+
+
+@dataclass(frozen=True)
+class Updates(Stop):
+    """So many single variables were drawn, or enough to see that weights leave nothing.
+
+    Attributes
+    ----------
+    most
+        Draws times variables after which a chain ends.
+    """
+
+    most: int
+
+    def status(self, progress: Progress) -> Status | None:
+        """Return whether all is drawn, or a single draw outweighs nearly all others."""
+        n_updates = progress.reported("n_updates", self)
+        worth = progress.reported("effective_draws", self)
+        least = max(2.0, LEAST_SHARE * progress.reported("n_draws", self))
+        if n_updates >= UPDATES_TO_JUDGE and 0.0 < worth < least:
+            return Status.WORTHLESS
+        return Status.MAX_DRAWS if n_updates >= self.most else None
+
+
+@dataclass(frozen=True)
 class TableImportance:
     """Draw until the largest standard error of a marginal is within the tolerance.
 
@@ -152,11 +209,14 @@ class TableImportance:
     n_draws
         Most draws in all.
     block_size
-        Draws per step.
+        Draws per step; fewer in networks of thousands of variables.
     n_sweeps
         Most sweeps of messages before the first draw.
     tolerance
         Standard error at which enough has been drawn.
+    max_updates
+        Most draws times variables, which is what takes time. Where a single draw has nearly
+        all weight after two millions of them, it is over sooner.
 
     Examples
     --------
@@ -172,6 +232,7 @@ class TableImportance:
     block_size: int = 1000
     n_sweeps: int = 50
     tolerance: float = 0.005
+    max_updates: int = 20_000_000
 
     name = "importance"
     title = "importance sampling guided by messages"
@@ -179,9 +240,9 @@ class TableImportance:
     is_random: ClassVar[bool] = True
 
     @property
-    def stop(self) -> StandardError:
-        """The standard error is small enough, or all draws are taken."""
-        return StandardError(self.tolerance, self.n_draws)
+    def stop(self) -> FirstOf:
+        """The standard error is small enough, all draws are taken, or they are worthless."""
+        return StandardError(self.tolerance, self.n_draws) | Updates(self.max_updates)
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
@@ -199,12 +260,12 @@ class TableImportance:
 
     def step(
         self, problem: FactorProblem, state: ImportanceState, rng: Generator
-    ) -> tuple[ImportanceState, WeightStep]:
+    ) -> tuple[ImportanceState, ImportanceStep]:
         """Draw one more block; report the log partition and the largest standard error."""
         flat = FlatProblem.of(problem)
-        states, log_prob = guided_draws(
-            flat.net, flat.order, state.log_message, self.block_size, rng
-        )
+        n_variables = len(flat.net.n_states)
+        n = max(1, min(self.block_size, MOST_STATES // max(n_variables, 1)))
+        states, log_prob = guided_draws(flat.net, flat.order, state.log_message, n, rng)
         is_whole = log_prob > -np.inf
         log_weight = np.full(len(states), -np.inf)
         log_weight[is_whole] = log_densities(flat.net, states[is_whole]) - log_prob[is_whole]
@@ -212,7 +273,9 @@ class TableImportance:
         after = state.with_draws(log_weight, np.asarray(cell, dtype=np.intp))
         error = float(after.standard_error.max())
         log_partition = after.log_mean_weight + flat.log_scale
-        return after, WeightStep(log_partition, error, after.n_draws, after.effective_draws)
+        n_updates = after.n_draws * n_variables
+        sums = (after.n_draws, after.effective_draws, n_updates)
+        return after, ImportanceStep(log_partition, error, *sums)
 
     def joined(
         self, problem: FactorProblem, states: Sequence[ImportanceState]
