@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from credo.inference.density.laplace import LaplaceApproximation
 from credo.inference.discrete.approximate.conditional_modes import IteratedConditionalModes
 from credo.inference.discrete.approximate.importance import TableImportance
 from credo.inference.discrete.factor_problem import FactorProblem, table_of
@@ -26,6 +27,9 @@ from credo.inference.engine.engine import (
     fingerprint,
     run,
 )
+from credo.inference.latent.expectation_maximization import ExpectationMaximization
+from credo.inference.spins.mean_field import IsingMeanField
+from credo.inference.spins.problem import small_problem
 from credo.numerics.status import Status
 
 
@@ -398,3 +402,18 @@ def test_a_rule_that_an_engine_cannot_serve_is_refused():
 def test_settings_of_rules_out_of_range_are_refused(make):
     with pytest.raises(ValueError, match="must be"):
         make()
+
+
+@pytest.mark.parametrize(
+    ("engine", "problem", "said"),
+    [
+        (TableImportance(), small_problem(), "FactorProblem for .* found a IsingProblem"),
+        (IsingMeanField(), RING, "IsingProblem for IsingMeanField; found a FactorProblem"),
+        (LaplaceApproximation(), RING, "CurvedProblem for .* without start"),
+        (ExpectationMaximization(), None, "LatentProblem for .* found a NoneType, without"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_problem_of_another_kind_is_refused_before_any_work(engine, problem, said):
+    with pytest.raises(TypeError, match=said):
+        run(engine, problem, np.random.default_rng(0))

@@ -21,9 +21,11 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cache
 from hashlib import blake2b
+from inspect import getattr_static
 from types import MappingProxyType
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, get_type_hints
 
 import numpy as np
 from numpy.random import (
@@ -631,8 +633,11 @@ def run(
     ValueError
         If the engine draws and no Generator is given, cannot run in several chains, or has no
         warm-up where the rule asks for one.
+    TypeError
+        If the problem is not of the kind that the engine solves.
     """
     _require_kinds(engine, rng, stop, executor, checkpoint)
+    _require_problem(engine, problem)
     rule = engine.stop if stop is None else stop
     _require_able(engine, rule, chains, state)
     streams = _streams(engine, rng, chains)
@@ -800,6 +805,34 @@ def _require_kinds(engine: Any, rng: Any, stop: Any, executor: Any, checkpoint: 
         if not is_right:
             what = f"the class {found.__name__}" if isinstance(found, type) else quote(found)
             raise TypeError(f"{name} must be such as {example}; found {what}. Pass a value.")
+
+
+def _require_problem(engine: Engine[Any, Any, Any], problem: Any) -> None:
+    """Refuse a problem of another kind than ``init`` of the engine says it takes."""
+    kind = _kind_of_problem(type(engine))
+    if not isinstance(kind, type):
+        return
+    if getattr(kind, "_is_protocol", False):
+        parts = [name for name in vars(kind) if not name.startswith("_")]
+        lacking = [name for name in parts if getattr_static(problem, name, None) is None]
+        found = f"without {lacking[0]}" if lacking else ""
+    else:
+        found = "" if isinstance(problem, kind) else f"which is no {kind.__name__}"
+    if found:
+        raise TypeError(
+            f"problem must be a {kind.__name__} for {type(engine).__name__}; found a "
+            f"{type(problem).__name__}, {found}. State the problem that this engine solves, or "
+            "take an engine for the one at hand."
+        )
+
+
+@cache
+def _kind_of_problem(engine: type[Any]) -> Any:
+    """Return the kind of problem that an engine says it takes; None if it does not."""
+    try:
+        return get_type_hints(engine.init).get("problem")
+    except NameError:
+        return None
 
 
 def _require_able(engine: Engine[Any, Any, Any], rule: Stop, chains: int, state: Any) -> None:
