@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from credo.inference.engine.error import InferenceTooLarge
 from credo.inference.engine.findings import Findings
+from credo.inference.engine.method import ApproximationWarning
 from credo.inference.spins.problem import IsingProblem
 from credo.inference.spins.spin_engine import SpinApproximation, SpinEngine, spin_tables
 from credo.inference.spins.sweep import SpinGraph
@@ -89,4 +90,7 @@ def test_a_limit_of_memory_refuses_exact_answers():
     ):
         with pytest.raises(InferenceTooLarge, match=r"model\.within"):
             ask()
-    assert small.means("auto", rng).error_kind == "largest standard error"
+    with pytest.warns(ApproximationWarning, match="means of spins are averages"):
+        assert small.means("auto", rng).error_kind == "largest standard error"
+    with pytest.warns(ApproximationWarning, match="draws of spins come from a Gibbs chain"):
+        assert small.spins(2, "auto", rng, 10, 1).shape == (2, small.problem.n_spins)

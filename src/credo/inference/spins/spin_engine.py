@@ -112,7 +112,7 @@ class SpinEngine:
             return exact_or(
                 method,
                 lambda: self._elimination_within(QUICK_CELLS).inference(),
-                lambda error: self.means(IsingGibbs(), rng, stop),
+                lambda error: self._drawn_means(error, rng, stop),
             )
         if method == "exact":
             return self._elimination_within(LARGEST_STORE).inference()
@@ -148,7 +148,7 @@ class SpinEngine:
             return exact_or(
                 method,
                 lambda: self._elimination_within(most).draws(n, rng),
-                lambda error: spin_draws(self.problem, n, rng, burn_in, n_between),
+                lambda error: self._chain_draws(error, n, rng, burn_in, n_between),
             )
         if not isinstance(method, str):
             raise ValueError(
@@ -156,6 +156,16 @@ class SpinEngine:
                 f"a {type(method).__name__}. Pass method='gibbs'."
             )
         engine_for(method, "draws", KINDS, "spins")
+        return spin_draws(self.problem, n, rng, burn_in, n_between)
+
+    def _drawn_means(self, error: Any, rng: Generator, stop: Stop | None) -> Inference:
+        warn_approximate(f"means of spins are averages of a Gibbs chain: {error.excess}")
+        return self.means(IsingGibbs(), rng, stop)
+
+    def _chain_draws(
+        self, error: Any, n: int, rng: Generator, burn_in: int, n_between: int
+    ) -> Spins:
+        warn_approximate(f"draws of spins come from a Gibbs chain: {error.excess}")
         return spin_draws(self.problem, n, rng, burn_in, n_between)
 
     @cached_property
