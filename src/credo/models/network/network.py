@@ -414,7 +414,8 @@ class Network(ABC):
         ----------
         rng
             If given, gaps are filled by a joint draw instead, as multiple imputation needs.
-            Gaps of real variables are filled by draws only, or by their mean.
+            Gaps of real variables are filled by draws only, or by their mean given the states
+            that are filled in beside them.
         do
             Interventions: variables set to a state from outside in every row.
 
@@ -469,13 +470,14 @@ class Network(ABC):
     def _likeliest(
         self, answers: Auto, findings: Findings[str], names: Sequence[str]
     ) -> tuple[dict[str, Any], Array]:
-        """Return the most probable states jointly, and the means of real columns."""
+        """Return the most probable states jointly, and means of real columns given these."""
         every = [n for n, v in self.variables.items() if v.is_discrete]
         states, total, _ = answers.best(findings, every, "auto")
         real = [n for n in names if not self.variables[n].is_discrete]
         if not real:
             return dict(states), total
-        mean, _, _ = answers.marginals(findings, real, "auto")
+        known = replace(findings.without(states), codes=states)
+        mean, _, _ = answers.marginals(known, real, "auto")
         return {**states, **{n: mean[n].total_mean() for n in real}}, total
 
     def _log_constant(self, answers: Auto, method: Method) -> float:
