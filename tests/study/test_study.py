@@ -419,3 +419,17 @@ def test_labels_and_tones_that_do_not_fit_the_model_are_refused(classes):
             replace(model, labels=labels).require_usable()
     with pytest.raises(ModelFileError, match="must have a tone for each note"):
         replace(model, tones=("fact",) * (len(model.notes) + 1)).require_usable()
+
+
+def test_numbers_that_may_be_classes_are_spoken_of_first():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=60), "grade": np.arange(60) % 4})
+    said = []
+    study = credo.fit(
+        frame, "grade", models="linear", progress=lambda share, text: said.append(text)
+    )
+    assert "number and not as classes (`task`)" in said[0]
+    assert study.remarks[0].tone == "answer"
+    assert "pass `task='classification'`" in study.remarks[1].text
+    classes = credo.fit(frame, "grade", task="classification", models="linear")
+    assert not any("task=" in remark.text for remark in classes.remarks)

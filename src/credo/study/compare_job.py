@@ -84,7 +84,7 @@ def compare_table(
         found = compare(
             compared, prepared.frame, wanted.y, cv=_n_folds(wanted), random_state=seed
         )
-    said = wanted.notes + preparation.notes + notes
+    said = wanted.code_notes + wanted.notes + preparation.notes + notes
     return TableComparison(found, table.name, wanted.name, len(schema.used), said)
 
 

@@ -97,7 +97,8 @@ def _studied(
     progress: Progress,
     on_judged: Callable[[Judged[Any]], object],
 ) -> Judged[Any]:
-    progress(0.0, "typing the columns")
+    as_number = ", the target as a number and not as classes (`task`)"
+    progress(0.0, f"typing the columns{as_number * bool(target.code_notes)}")
     rows = _rows(table, target, settings)
     train = rows.split.train
     slate = task.slate(rows.complete, train.y, rows.split.preparation).only(settings.models)

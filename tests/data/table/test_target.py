@@ -118,10 +118,11 @@ def test_numbers_are_predicted_as_asked_with_a_note_where_it_may_be_wrong():
     assert "only two values and is predicted as classes; pass `task='regression'`" in note
     assert not prepare_target(pair, "y", "regression").has_classes
     code = pd.DataFrame({"y": [1, 2, 3, 5] * 5})
-    (note,) = prepare_target(code, "y").notes
+    (note,) = prepare_target(code, "y").code_notes
     assert "only 4 different values, whole numbers" in note
     target = prepare_target(code, "y", "classification")
     assert (target.y.tolist()[:4], target.notes) == (["1", "2", "3", "5"], ())
+    assert target.code_notes == ()
 
 
 @pytest.mark.parametrize(

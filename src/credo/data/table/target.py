@@ -123,6 +123,8 @@ class Target:
         Plain sentences on what was done.
     labels
         The classes in the type of the column, rising; None if that is text.
+    code_notes
+        A sentence, if its numbers may be codes of classes.
     """
 
     name: str
@@ -130,6 +132,7 @@ class Target:
     rows: NDArray[np.intp]
     notes: tuple[str, ...]
     labels: NDArray[Any] | None = None
+    code_notes: tuple[str, ...] = ()
 
     @property
     def has_classes(self) -> bool:
@@ -285,7 +288,8 @@ def _number_target(table: Table, name: str) -> Target:
     y = column.numbers[rows]
     _require_some(y, name, table)
     _require_variety(y, name, table)
-    return Target(name, y, rows, _missing_note(table, rows, name) + _few_note(y, name))
+    notes = _missing_note(table, rows, name)
+    return Target(name, y, rows, notes, code_notes=_code_notes(y, name))
 
 
 def _missing_note(table: Table, rows: NDArray[np.intp], name: str) -> tuple[str, ...]:
@@ -301,7 +305,7 @@ def _missing_note(table: Table, rows: NDArray[np.intp], name: str) -> tuple[str,
     )
 
 
-def _few_note(y: Array, name: str) -> tuple[str, ...]:
+def _code_notes(y: Array, name: str) -> tuple[str, ...]:
     distinct = np.unique(y)
     is_code = 2 < len(distinct) <= min(FEW_VALUES, len(y) // 2) and np.all(
         distinct == np.floor(distinct)

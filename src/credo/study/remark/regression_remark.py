@@ -46,6 +46,7 @@ def regression_remarks(result: JudgedRegression) -> tuple[Remark, ...]:
     """Return all sentences on a result, the answer first and cautions after facts."""
     found = [
         Remark("answer", headline(result)),
+        *(Remark("fact", note) for note in result.data.code_notes),
         *_worst(result),
         *(Remark("caution", note) for note in result.data.sentinel_notes),
         *_models(result),

@@ -41,6 +41,8 @@ class DataSummary:
         How many different values the target has.
     sentinel_notes
         A sentence for each number that seems to stand for a missing value.
+    code_notes
+        A sentence, if the numbers of the target may be codes of classes.
     """
 
     name: str
@@ -54,6 +56,7 @@ class DataSummary:
     fingerprint: str
     n_target_values: int
     sentinel_notes: tuple[str, ...]
+    code_notes: tuple[str, ...]
 
     @property
     def date_notes(self) -> tuple[str, ...]:
@@ -87,6 +90,7 @@ class DataSummary:
             fingerprint=table.fingerprint(),
             n_target_values=len(np.unique(target.y)),
             sentinel_notes=tuple(_sentinel_notes(rows, target, schema)),
+            code_notes=target.code_notes,
         )
 
 
