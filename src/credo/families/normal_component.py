@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from credo.distributions.class_conditional import ClassConditional
-from credo.families.component import Components, ComponentStatistics
+from credo.families.belief import Belief
+from credo.families.component import ComponentStatistics
 from credo.families.multivariate_normal import (
     MultivariateNormalStatistics,
     NormalInverseWishart,
@@ -20,15 +21,18 @@ from credo.families.normal import (
     NormalStatistics,
     SphericalNormalInverseGamma,
 )
-from credo.numerics.array import Array
+from credo.families.product import Product
+from credo.numerics.array import Array, has_missing
 
 __all__ = [
     "COVARIANCES",
     "NormalBelief",
     "expected_normal",
+    "has_hidden_values",
     "is_normal_vector",
     "lifted",
     "pooled_features",
+    "row_parts",
     "weak_belief",
 ]
 
@@ -99,21 +103,34 @@ def lifted(statistics: ComponentStatistics, floor: float) -> ComponentStatistics
     return ComponentStatistics(statistics.classes, type(rows)(rows.weight, rows.mean, scatter))
 
 
-def is_normal_vector(belief: Components) -> bool:
-    """Return whether features of a class depend on each other, so that gaps are filled."""
-    return isinstance(belief.rows, NormalInverseWishart | TiedNormalInverseWishart)
+def is_normal_vector(rows: Belief) -> bool:
+    """Return whether features depend on each other, so that gaps are filled."""
+    return isinstance(rows, NormalInverseWishart | TiedNormalInverseWishart)
 
 
-def expected_normal(belief: Components) -> ClassConditional:
-    """Return what has the expected log density of a class and of what is there of a row.
+def row_parts(rows: Belief, n_columns: int) -> tuple[tuple[Belief, list[int]], ...]:
+    """Return the parts of rows that are independent, each with its columns."""
+    if not isinstance(rows, Product):
+        return ((rows, list(range(n_columns))),)
+    return tuple(zip(rows.parts, map(list, rows.columns), strict=True))
 
-    ``E log p(class, x) = log_joint(x)``: normals at the expected mean and precision, whose
+
+def has_hidden_values(rows: Belief, x: Array) -> bool:
+    """Return whether rows (n, d) have gaps in normal vectors, where they are hidden values."""
+    return any(
+        is_normal_vector(part) and has_missing(x[:, columns])
+        for part, columns in row_parts(rows, x.shape[1])
+    )
+
+
+def expected_normal(rows: Belief) -> ClassConditional:
+    """Return what has the expected log density of what is there of a row, for each class.
+
+    ``E log p(x | class) = log_joint(x)``: normals at the expected mean and precision, whose
     weights hold the constants.
     """
-    rows: Any = belief.rows
-    each = rows.groups() if isinstance(rows, TiedNormalInverseWishart) else rows
+    vectors: Any = rows
+    each = vectors.groups() if isinstance(rows, TiedNormalInverseWishart) else vectors
     normal = each.expected_precision()
     offset = each.expected_log_density(each.location) - normal.log_prob(each.location)
-    classes: Any = belief.classes
-    log_weight: Array = classes.expected_log_density(np.arange(belief.n_classes))
-    return ClassConditional(log_weight + offset, normal)
+    return ClassConditional(offset, normal)

@@ -67,7 +67,8 @@ class ProductStatistics:
 class Product(Belief):
     """Belief about rows whose parts are independent, each of a family of its own.
 
-    Gaps: a missing number says nothing about the part that it is of; vectors must be complete.
+    Gaps: a missing number says nothing about the part that it is of. Statistics of vectors need
+    complete ones; gaps in normal vectors are hidden values of a `LatentClassProblem`.
 
     Attributes
     ----------

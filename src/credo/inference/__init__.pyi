@@ -105,6 +105,7 @@ from credo.inference.latent.expectation_maximization import (
 )
 from credo.inference.latent.latent_class import IncompleteRows as IncompleteRows
 from credo.inference.latent.latent_class import LatentClassProblem as LatentClassProblem
+from credo.inference.latent.student_t import StudentTProblem as StudentTProblem
 from credo.inference.linear.automatic_relevance import (
     RelevanceDetermination as RelevanceDetermination,
 )

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import optimize, special, stats
 
+from credo.distributions.categorical import Categorical
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.distributions.student_t import StudentT
 from credo.families import (
@@ -56,7 +57,9 @@ def test_expected_log_density_is_that_of_the_belief(covariance):
     point = np.array([[0.3, -0.4]])
     found = belief.expected_log_joint(point)
     if covariance in ("full", "tied"):
-        assert_allclose(expected_normal(belief).log_joint(point), found)
+        about_classes = belief.classes.expected_log_density([0, 1])
+        about_rows = expected_normal(belief.rows).log_joint(point)
+        assert_allclose(about_classes + about_rows, found)
     assert_allclose(belief.expected_log_own(point, np.array([1])), found[:, 1])
     about_rows = belief.rows.expected_log_density(point[:, None])
     if covariance == "diagonal":
@@ -210,3 +213,58 @@ def test_a_row_that_no_class_allows_is_named():
     below = IncompleteRows(np.array([[0.0], [-1.0]]), np.array([0, -1]), np.ones(2), 2)
     with pytest.raises(ValueError, match="found row 1 with log density -inf"):
         LatentClassProblem(below, prior).expect(start)
+
+
+def product_rows(n=60):
+    """Return rows of two normal columns that depend, and one of counts, with gaps in all."""
+    rng = np.random.default_rng(3)
+    label = np.arange(n) % 2
+    x = rng.multivariate_normal([0.0, 0.0], [[1.0, 0.8], [0.8, 1.0]], n) + 2.0 * label[:, None]
+    x = np.column_stack([x[:, 0], rng.poisson(2.0 + 4.0 * label), x[:, 1]])
+    x[rng.random(x.shape) < 0.2] = np.nan
+    return x, label
+
+
+VECTOR = NormalInverseWishart([0.0, 0.0], 0.5, 4.0, np.eye(2))
+COUNTS = GammaPoisson(1.0, 0.5)
+
+
+def run_rows(x, label, rows):
+    prior = Components(DirichletCategorical([1.0, 1.0]), rows)
+    data = IncompleteRows(x, label, np.ones(len(x)), 2)
+    engine = ExpectationMaximization(tolerance=1e-12, max_steps=500)
+    return run(engine, LatentClassProblem(data, prior))
+
+
+def test_gaps_in_a_vector_of_a_product_are_learned_as_if_it_stood_alone():
+    x, label = product_rows()
+    mixed = Product.by_column({(0, 2): VECTOR, 1: COUNTS})
+    both = run_rows(x, label, mixed)
+    alone = run_rows(x[:, [0, 2]], label, VECTOR)
+    counts = Components(Categorical([0.5, 0.5]), COUNTS)
+    seen = counts.statistics_of(x[:, [1]], label)
+    vector, rate = both.posterior.rows.parts
+    assert_allclose(vector.location, alone.posterior.rows.location, rtol=1e-7)
+    assert_allclose(vector.scale_matrix, alone.posterior.rows.scale_matrix, rtol=1e-7)
+    assert_allclose(rate.shape, counts.update(seen).rows.shape)
+    evidence = counts.rows.log_evidence(seen.rows).sum()
+    assert_allclose(both.log_evidence, alone.log_evidence + evidence, rtol=1e-9)
+
+
+def test_hidden_components_of_products_with_gaps_in_vectors_are_found():
+    x, label = product_rows(200)
+    mixed = Product.by_column({(0, 2): VECTOR, 1: COUNTS})
+    hidden = np.where(np.arange(200) < 20, label, -1)
+    found = run_rows(x, hidden, mixed)
+    assert np.all(np.diff([step.objective for step in found.trace]) > -1e-9)
+    location = found.posterior.rows.parts[0].location
+    assert_allclose(location, [[0.0, 0.0], [2.0, 2.0]], atol=0.35)
+    complete = np.isfinite(x).all(axis=1)
+    usual = run_rows(x[complete], hidden[complete], mixed)
+    filled = LatentClassProblem(
+        IncompleteRows(x[complete], hidden[complete], np.ones(complete.sum()), 2),
+        Components(DirichletCategorical([1.0, 1.0]), mixed),
+    )
+    vars(filled)["_is_joint"] = True
+    engine = ExpectationMaximization(tolerance=1e-12, max_steps=500)
+    assert_allclose(run(engine, filled).log_evidence, usual.log_evidence, rtol=1e-8)

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
-from scipy import stats
+from scipy import special, stats
 
 from credo import GaussianClassConditional, GenerativeClassifier, NaiveBayes
 from credo.data import load, save
@@ -218,7 +218,7 @@ def test_map_takes_the_most_probable_parameters():
             TypeError,
             "one class at a time",
         ),
-        ({"density": "gaussian"}, TypeError, "found str"),
+        ({"density": "gaussian"}, ValueError, "density must be .*student_t"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(settings, error, match):
@@ -252,3 +252,44 @@ def test_gaps_of_normal_vectors_are_filled_by_what_is_there():
     assert model.evidence_method_ == "bound"
     assert_allclose(model.log_evidence_, same.log_evidence_)
     assert_allclose(model.predict_proba(X), same.predict_proba(X))
+
+
+def heavy_rows(n=240, seed=0):
+    """Return two classes of heavy-tailed columns, and their labels."""
+    y = np.arange(n) % 2
+    x = stats.t.rvs(2.0, size=(n, 2), random_state=seed) + np.where(y, 2.0, 0.0)[:, None]
+    return x, y
+
+
+def test_classes_of_students_t_are_the_maximum_likelihood_turned_around_by_bayes():
+    X, y = heavy_rows()
+    model = GenerativeClassifier("student_t", class_probability=[0.25, 0.75]).fit(X, y)
+    new = np.array([[0.5, 1.0], [-30.0, 2.0], [np.nan, 4.0]])
+    log_joint = np.log([0.25, 0.75]) + np.zeros((3, 2))
+    for k in range(2):
+        for j in range(2):
+            own = stats.t.logpdf(new[:, j], *stats.t.fit(X[y == k, j]))
+            log_joint[:, k] += np.nan_to_num(own)
+    expected = np.exp(log_joint - special.logsumexp(log_joint, axis=1, keepdims=True))
+    assert_allclose(model.predict_proba(new), expected, atol=2e-3)
+    assert (model.evidence_method_, np.isnan(model.log_evidence_)) == ("none", True)
+    assert model.joint_.density.df.shape == (2, 2)
+
+
+def test_heavy_tails_bear_outliers_that_mislead_normals():
+    X, y = heavy_rows()
+    new, truth = heavy_rows(2000, 1)
+    t, normal = (GenerativeClassifier(d).fit(X, y) for d in ("student_t", None))
+    scores = [np.log(m.predict_proba(new)[np.arange(2000), truth]).mean() for m in (t, normal)]
+    assert scores[0] > scores[1] + 0.01
+
+
+def test_students_t_needs_labels_and_all_rows_at_once():
+    X, y = heavy_rows(20)
+    with pytest.raises(ValueError, match="needs the label of every row"):
+        GenerativeClassifier("student_t").fit(X, np.where(np.arange(20) < 15, y, np.nan))
+    assert not hasattr(GenerativeClassifier("student_t"), "partial_fit")
+    with pytest.raises(ValueError, match="density must be"):
+        GenerativeClassifier("student").fit(X, y)
+    with pytest.raises(ValueError, match="needs a density that is a belief"):
+        GenerativeClassifier("student_t").prior_predictive(2)

@@ -51,6 +51,7 @@ from credo.inference.kernel.learning import RowNoise as RowNoise
 from credo.inference.kernel.process import ProcessData as ProcessData
 from credo.inference.latent.expectation_maximization import LatentState as LatentState
 from credo.inference.latent.latent_class import IncompleteRows as IncompleteRows
+from credo.inference.latent.student_t import WeightedMoments as WeightedMoments
 from credo.inference.linear.automatic_relevance import Relevances as Relevances
 from credo.inference.linear.automatic_relevance import RelevanceStep as RelevanceStep
 from credo.inference.linear.precision_learning import Brackets as Brackets

@@ -7,9 +7,10 @@ are the components of a mixture. Rows are of any family. Given a belief, or para
 * responsibility of class k: ``exp(E log p(k, x))`` divided by its sum over classes;
 * expected statistics: those of the rows, shared out by responsibility.
 
-Where features are independent a missing value is simply absent. In normal vectors it is hidden
-too, and filled in by its regression on what is present. With ``e`` for the normal at the
-expected mean and precision of a class, in the way of [ghahramani1994]_:
+Where features are independent a missing value is simply absent. In normal vectors, also those
+that are parts of a product, it is hidden too, and filled in by its regression on what is
+present. With ``e`` for the normal at the expected mean and precision of a class, in the way of
+[ghahramani1994]_:
 
 * log normalizer: ``log sum_k exp(E log p(k) + log e_k(present) + constants_k)``;
 * expected row: the missing part at ``m_m + S_mp S_pp^-1 (x_p - m_p)``;
@@ -18,6 +19,7 @@ expected mean and precision of a class, in the way of [ghahramani1994]_:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any
@@ -27,11 +29,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from credo.distributions.class_conditional import ClassConditional
 from credo.distributions.multivariate_normal import MultivariateNormal
+from credo.families.belief import Belief
 from credo.families.categorical import CategoricalStatistics
 from credo.families.component import Components, ComponentStatistics
 from credo.families.multivariate_normal import MultivariateNormalStatistics
 from credo.families.normal import NormalStatistics
-from credo.families.normal_component import expected_normal, is_normal_vector, lifted
+from credo.families.normal_component import (
+    expected_normal,
+    has_hidden_values,
+    is_normal_vector,
+    lifted,
+    row_parts,
+)
+from credo.families.product import Product, ProductStatistics
 from credo.families.rows import as_weight
 from credo.inference.engine.problem import Expectation
 from credo.numerics.array import Array, as_float
@@ -147,18 +157,20 @@ class LatentClassProblem:
         data, share = self.data, self.share
         if share is None and (data.label < 0).all():
             share = _dealt(data, self._possible)
-        if share is not None:
-            if self._is_joint:
-                return self.update(
-                    self._apart(NormalStatistics.by_share(data.x, share), share.sum(axis=0))
-                )
-            return self.update(self.prior.statistics_by_share(data.x, share))
         if not self._is_joint:
-            return self.update(self._labeled)
-        known, k = data[data.label >= 0], data.n_classes
-        rows = NormalStatistics.by_group(known.x, known.label, k, known.weight)
-        count = np.bincount(known.label, known.weight, k).astype(np.float64)
-        return self.update(self._apart(rows, count))
+            if share is None:
+                return self.update(self._labeled)
+            return self.update(self.prior.statistics_by_share(data.x, share))
+        if share is None:
+            share = (data.label[:, None] == np.arange(data.n_classes)) * data.weight[:, None]
+        count = share.sum(axis=0)
+        parts = [
+            self._apart(columns, share)
+            if is_normal_vector(part)
+            else part.statistics_by_share(data.x[:, columns], share)
+            for part, columns in self._parts
+        ]
+        return self.update(self._statistics(count, parts))
 
     def expect(self, belief: Knowledge) -> Expectation:
         """Return expected statistics of complete rows, and the log normalizer."""
@@ -193,7 +205,19 @@ class LatentClassProblem:
 
     @cached_property
     def _is_joint(self) -> bool:
-        return is_normal_vector(self.prior)
+        rows = self.prior.rows
+        return is_normal_vector(rows) or has_hidden_values(rows, self.data.x)
+
+    @cached_property
+    def _parts(self) -> tuple[tuple[Belief, list[int]], ...]:
+        """The independent parts of a row, each with its columns."""
+        return row_parts(self.prior.rows, self.data.x.shape[1])
+
+    def _statistics(self, count: Array, parts: Sequence[Any]) -> ComponentStatistics:
+        """Return statistics of classes of these weights, whose rows have these in each part."""
+        is_product = isinstance(self.prior.rows, Product)
+        rows = ProductStatistics(tuple(parts)) if is_product else parts[0]
+        return ComponentStatistics(CategoricalStatistics(count), rows)
 
     @cached_property
     def _labeled(self) -> ComponentStatistics:
@@ -201,30 +225,62 @@ class LatentClassProblem:
         known = self.data[self.data.label >= 0]
         return self.prior.statistics_of(known.x, known.label, known.weight)
 
-    def _apart(self, rows: NormalStatistics, count: Array) -> ComponentStatistics:
+    def _apart(self, columns: list[int], share: Array) -> MultivariateNormalStatistics:
         """Return statistics of vectors from those of their features, taken as independent."""
-        pooled = self.data.pooled()
+        x, count = self.data.x[:, columns], share.sum(axis=0)
+        rows = NormalStatistics.by_share(x, share)
+        pooled = NormalStatistics.of(x, self.data.weight)
         usual = np.where(pooled.variance() > 0, pooled.variance(), 1.0)
         some = np.asarray(rows.weight) > 0
         variance = np.where(np.asarray(rows.scatter) > 0, rows.scatter, usual * rows.weight)
         variance = np.where(some, variance / np.where(some, rows.weight, 1.0), usual)
-        scatter = (count[:, None] * variance)[..., None] * np.eye(self.data.x.shape[1])
+        scatter = (count[:, None] * variance)[..., None] * np.eye(len(columns))
         mean = np.where(some, rows.mean, pooled.mean)
-        return ComponentStatistics(
-            CategoricalStatistics(count), MultivariateNormalStatistics(count, mean, scatter)
-        )
+        return MultivariateNormalStatistics(count, mean, scatter)
 
     def _expect_vectors(self, belief: Knowledge) -> Expectation:
         """Return expected statistics of normal vectors, whose gaps are hidden as well."""
-        joint = belief if isinstance(belief, ClassConditional) else expected_normal(belief)
         row, label = self._pairs
-        log_pair = joint.log_own(self.data.x[row], label)
+        log_pair, normals = self._pair_densities(belief)
         start = np.flatnonzero(np.diff(row, prepend=-1))
         log_row = np.logaddexp.reduceat(log_pair, start)
         # A known class has all the weight of its row, whatever the belief says.
         share = np.where(self.data.label[row] >= 0, 1.0, np.exp(log_pair - log_row[row]))
-        statistics = self._filled(joint.density, share * self.data.weight[row])
-        return Expectation(statistics, float(self.data.weight @ log_row))
+        weight, k = share * self.data.weight[row], self.data.n_classes
+        parts = [
+            part.statistics_by_group(self.data.x[row][:, columns], label, k, weight)
+            if normal is None
+            else self._filled(columns, normal, weight)
+            for (part, columns), normal in zip(self._parts, normals, strict=True)
+        ]
+        count = np.bincount(label, weight, k).astype(np.float64)
+        return Expectation(self._statistics(count, parts), float(self.data.weight @ log_row))
+
+    def _pair_densities(self, belief: Knowledge) -> tuple[Array, list[Any]]:
+        """Return log densities of pairs of row and class, and the normal of each vector part.
+
+        None of a part that is no normal vector.
+        """
+        row, label = self._pairs
+        x, is_product = self.data.x[row], isinstance(self.prior.rows, Product)
+        if isinstance(belief, ClassConditional):
+            density: Any = belief.density
+            fitted = density.parts if is_product else (density,)
+            pairs = zip(self._parts, fitted, strict=True)
+            normals = [own if is_normal_vector(part) else None for (part, _), own in pairs]
+            return belief.log_own(x, label), normals
+        classes: Any = belief.classes
+        log_pair = classes.expected_log_density(np.arange(belief.n_classes))[label]
+        normals = []
+        for part, columns in row_parts(belief.rows, x.shape[1]):
+            if is_normal_vector(part):
+                vectors = expected_normal(part)
+                normals.append(vectors.density)
+                log_pair = log_pair + vectors.log_own(x[:, columns], label)
+            else:
+                normals.append(None)
+                log_pair = log_pair + _own_log_density(part, x[:, columns], label)
+        return log_pair, normals
 
     @cached_property
     def _possible(self) -> NDArray[np.bool_]:
@@ -247,15 +303,16 @@ class LatentClassProblem:
     def _pair_class(self) -> Codes:
         return self._pairs[1]
 
-    def _filled(self, normal: Any, weight: Array) -> ComponentStatistics:
-        k, label = self.data.n_classes, self._pair_class
-        rows = self.data.x[self._pair_row]
+    def _filled(
+        self, columns: list[int], normal: MultivariateNormal, weight: Array
+    ) -> MultivariateNormalStatistics:
+        """Return expected statistics of some columns, gaps filled by normals of classes."""
+        rows = self.data.x[self._pair_row][:, columns]
         extra = self._fill(rows, normal, weight)
-        filled = MultivariateNormalStatistics.by_group(rows, label, k, weight)
-        return ComponentStatistics(
-            CategoricalStatistics(np.bincount(label, weight, k).astype(np.float64)),
-            MultivariateNormalStatistics(filled.weight, filled.mean, filled.scatter + extra),
+        filled = MultivariateNormalStatistics.by_group(
+            rows, self._pair_class, self.data.n_classes, weight
         )
+        return MultivariateNormalStatistics(filled.weight, filled.mean, filled.scatter + extra)
 
     def _fill(self, rows: Array, normal: MultivariateNormal, weight: Array) -> Array:
         """Write expected values into the gaps; return the scatter that is left about them."""
@@ -282,6 +339,16 @@ def _scatter_left(covariance: Array, precision: Array, weight: Array, block: Gap
     left = covariance - covariance @ precision @ covariance
     is_left = block.is_missing[:, :, None] & block.is_missing[:, None, :]
     return symmetrize((np.where(is_left, left, 0.0) * total[:, None, None]).sum(axis=0))
+
+
+def _own_log_density(part: Belief, x: Array, label: Codes) -> Array:
+    """Return the expected log density of rows (n, d), each in the class that it is of, (n,)."""
+    answer = np.empty(len(x))
+    for c in np.unique(label):
+        own = label == c
+        rows: Any = part.component(c)
+        answer[own] = rows.row_total(rows.expected_log_density(x[own]))
+    return answer
 
 
 def _log_densities(belief: Knowledge) -> tuple[Any, Any]:

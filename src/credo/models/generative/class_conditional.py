@@ -7,11 +7,7 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import Tags
-from sklearn.utils.validation import (
-    check_consistent_length,
-    check_is_fitted,
-)
+from sklearn.utils.validation import check_is_fitted
 
 from credo.distributions.categorical import Categorical
 from credo.distributions.class_conditional import ClassConditional
@@ -21,17 +17,14 @@ from credo.families.normal_component import NormalBelief
 from credo.inference.engine.engine import Inference
 from credo.inference.latent.expectation_maximization import ExpectationMaximization
 from credo.inference.latent.latent_class import IncompleteRows
-from credo.models.contract.classifier import DensityClassifier
 from credo.models.contract.diagnosis import Diagnosis, diagnose_classes
-from credo.models.contract.inputs import (
-    class_labels,
-    generator,
-    label_codes,
-    require_moderate,
-    row_weight,
-    validated,
+from credo.models.contract.inputs import generator
+from credo.models.generative.class_setting import (
+    ClassConditionalSetting,
+    RowsOfClasses,
+    Summary,
+    class_weight,
 )
-from credo.models.generative.class_setting import ClassConditionalSetting, Summary, class_weight
 from credo.numerics.array import Array
 from credo.numerics.example import Example
 from credo.numerics.form import Form
@@ -39,7 +32,7 @@ from credo.numerics.form import Form
 __all__ = ["GaussianClassConditional"]
 
 
-class GaussianClassConditional(DensityClassifier):
+class GaussianClassConditional(RowsOfClasses):
     """Classifier with a normal density in each class: quadratic or linear discriminants.
 
     ``P(C | x) = p(x | C) P(C) / sum over classes``. Being generative it also says how usual a
@@ -144,7 +137,7 @@ class GaussianClassConditional(DensityClassifier):
         NaN in ``X`` is a missing value, None or NaN in ``y`` a missing label; at least two
         classes must be known by a label.
         """
-        rows = self._first_rows(X, y, sample_weight)
+        rows = self._checked_rows(X, y, sample_weight)
         return self._learn(self._setting.summary(rows))
 
     def partial_fit(
@@ -164,7 +157,7 @@ class GaussianClassConditional(DensityClassifier):
             All labels that will ever come; needed only if the first chunk lacks some.
         """
         if not hasattr(self, "statistics_"):
-            rows = self._first_rows(X, y, sample_weight, classes)
+            rows = self._checked_rows(X, y, sample_weight, classes)
         else:
             rows = self._more_rows(X, y, sample_weight)
         chunk, known = self._setting.summary(rows), getattr(self, "statistics_", None)
@@ -192,7 +185,7 @@ class GaussianClassConditional(DensityClassifier):
         On a model that has seen no data yet this fixes the classes.
         """
         is_first = not hasattr(self, "classes_")
-        rows = (self._first_rows if is_first else self._more_rows)(X, y, sample_weight)
+        rows = (self._checked_rows if is_first else self._more_rows)(X, y, sample_weight)
         return self._setting.summaries(rows, np.asarray(label, dtype=np.intp), n_groups)
 
     def fit_statistics(self, statistics: Summary) -> Self:
@@ -283,43 +276,22 @@ class GaussianClassConditional(DensityClassifier):
         """Intercept of the linear log odds, (1,), or (K,) with more than two classes."""
         return self._discriminant()[1]
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "joint_")
-
     @property
     def _setting(self) -> ClassConditionalSetting:
         return ClassConditionalSetting(**self.get_params(deep=False))
 
-    def _first_rows(
+    def _checked_rows(
         self,
         X: ArrayLike,
         y: ArrayLike,
         sample_weight: ArrayLike | None,
         classes: ArrayLike | None = None,
     ) -> IncompleteRows:
-        """Check settings and data of the first call, and fix the classes."""
         self._setting.check()
-        x = self._inputs(X, is_first=True)
-        check_consistent_length(x, y)
-        weight = self._weight(sample_weight, x)
-        self.classes_, codes = class_labels(y, weight, True, classes)
+        rows = self._first_rows(X, y, sample_weight, classes)
         _warn_of_code_for_unlabeled(self.classes_)
         self._setting.known_probability(len(self.classes_))
-        return self._rows(x, codes, weight)
-
-    def _more_rows(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
-    ) -> IncompleteRows:
-        x = self._inputs(X)
-        require_moderate("X", x)
-        check_consistent_length(x, y)
-        codes = label_codes(y, self.classes_, allow_missing=True)
-        return self._rows(x, codes, self._weight(sample_weight, x))
+        return rows
 
     def _covariance(self, density: Any, n: int) -> Array:
         """Return the covariances of drawn classes, shape (n, K, d, d)."""
@@ -331,19 +303,6 @@ class GaussianClassConditional(DensityClassifier):
     def _joint(self) -> ClassConditional:
         check_is_fitted(self)
         return self.joint_
-
-    def _inputs(self, X: ArrayLike, is_first: bool = False) -> Array:
-        x = validated(self, X, reset=is_first, dtype=np.float64, ensure_all_finite="allow-nan")
-        return np.asarray(x)
-
-    def _weight(self, sample_weight: ArrayLike | None, x: Array) -> Array:
-        return row_weight(sample_weight, x)
-
-    def _rows(self, x: Array, codes: NDArray[np.intp], weight: Array) -> IncompleteRows:
-        # A row without weight has no say, whether or not its class is known.
-        return IncompleteRows(
-            x, np.where(weight > 0, codes, np.maximum(codes, 0)), weight, len(self.classes_)
-        )
 
     def _learn(self, summary: Summary) -> Self:
         setting = self._setting

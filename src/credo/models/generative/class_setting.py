@@ -1,4 +1,4 @@
-"""What the settings of a Gaussian class-conditional model mean, apart from the estimator."""
+"""What generative classifiers share: rows of classes, and settings of Gaussian ones."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_consistent_length
 
 from credo.distributions.categorical import Categorical
 from credo.distributions.class_conditional import ClassConditional
@@ -29,15 +31,26 @@ from credo.inference.engine.engine import Inference, run
 from credo.inference.engine.problem import ConjugateProblem
 from credo.inference.latent.expectation_maximization import ExpectationMaximization
 from credo.inference.latent.latent_class import IncompleteRows, LatentClassProblem
-from credo.models.contract.inputs import inference_name, require_choice
+from credo.models.contract.classifier import DensityClassifier
+from credo.models.contract.inputs import (
+    class_labels,
+    inference_name,
+    label_codes,
+    require_choice,
+    require_moderate,
+    row_weight,
+    validated,
+)
 from credo.numerics.array import Array, has_missing
 
 __all__ = [
     "ClassConditionalSetting",
+    "RowsOfClasses",
     "SingularClassWarning",
     "Summary",
     "class_weight",
     "known_classes",
+    "pooled_rows",
 ]
 
 ESTIMATES: Mapping[str, type | None] = MappingProxyType(
@@ -73,6 +86,50 @@ def known_classes(given: ArrayLike | None, n_classes: int) -> Categorical | None
             f"shape {share.shape}. Give them in the order of classes_."
         )
     return Categorical(share)
+
+
+class RowsOfClasses(DensityClassifier):
+    """A classifier that learns from rows with gaps and labels, some of which may be missing."""
+
+    def _first_rows(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        classes: ArrayLike | None = None,
+    ) -> IncompleteRows:
+        """Check the data of the first call, and fix the classes."""
+        x = self._inputs(X, is_first=True)
+        check_consistent_length(x, y)
+        weight = row_weight(sample_weight, x)
+        self.classes_, codes = class_labels(y, weight, True, classes)
+        return self._rows(x, codes, weight)
+
+    def _more_rows(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> IncompleteRows:
+        x = self._inputs(X)
+        require_moderate("X", x)
+        check_consistent_length(x, y)
+        codes = label_codes(y, self.classes_, allow_missing=True)
+        return self._rows(x, codes, row_weight(sample_weight, x))
+
+    def _inputs(self, X: ArrayLike, is_first: bool = False) -> Array:
+        x = validated(self, X, reset=is_first, dtype=np.float64, ensure_all_finite="allow-nan")
+        return np.asarray(x)
+
+    def _rows(self, x: Array, codes: NDArray[np.intp], weight: Array) -> IncompleteRows:
+        # A row without weight has no say, whether or not its class is known.
+        label = np.where(weight > 0, codes, np.maximum(codes, 0))
+        return IncompleteRows(x, label, weight, len(self.classes_))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "joint_")
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +246,7 @@ class ClassConditionalSetting:
         Without a unit of their own, only the sizes of the classes would speak through them; a
         prior gives them one, and so do other columns where all share one variance.
         """
-        is_flat = _pooled(summary).is_constant()
+        is_flat = pooled_rows(summary).is_constant()
         has_unit = self.prior is not None or self.covariance == "spherical"
         return np.zeros_like(is_flat) if has_unit else is_flat
 
@@ -271,7 +328,7 @@ def class_weight(summary: Summary) -> Array:
     ).astype(np.float64)
 
 
-def _pooled(summary: Summary) -> NormalStatistics:
+def pooled_rows(summary: Summary) -> NormalStatistics:
     """Return weight, mean and scatter of each feature, all classes together."""
     if isinstance(summary, IncompleteRows):
         return summary.pooled()

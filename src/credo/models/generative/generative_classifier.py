@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from credo import families
 from credo.distributions.categorical import Categorical
@@ -19,26 +19,23 @@ from credo.distributions.parameter import positive
 from credo.families.belief import Belief
 from credo.families.categorical import DirichletCategorical
 from credo.families.component import Components, ComponentStatistics
-from credo.families.multivariate_normal import NormalInverseWishart
-from credo.families.normal import NormalInverseGamma, NormalStatistics
-from credo.families.normal_component import pooled_features
+from credo.families.known import Known
+from credo.families.normal import NormalInverseGamma
+from credo.families.normal_component import has_hidden_values
 from credo.inference.engine.engine import Inference, run
 from credo.inference.engine.problem import ConjugateProblem
 from credo.inference.latent.expectation_maximization import ExpectationMaximization
 from credo.inference.latent.latent_class import IncompleteRows, LatentClassProblem
-from credo.models.contract.classifier import DensityClassifier
+from credo.inference.latent.student_t import StudentTProblem
 from credo.models.contract.diagnosis import Diagnosis, diagnose_classes
-from credo.models.contract.inputs import (
-    class_labels,
-    generator,
-    inference_name,
-    label_codes,
-    require_moderate,
-    row_weight,
-    validated,
+from credo.models.contract.inputs import generator, inference_name, require_choice
+from credo.models.generative.class_setting import (
+    RowsOfClasses,
+    class_weight,
+    known_classes,
+    pooled_rows,
 )
-from credo.models.generative.class_setting import known_classes
-from credo.numerics.array import Array, has_missing
+from credo.numerics.array import Array
 from credo.numerics.example import Example
 from credo.numerics.form import Form
 from credo.numerics.special.log_domain import log_normalize, log_sum_exp
@@ -46,8 +43,11 @@ from credo.numerics.special.log_domain import log_normalize, log_sum_exp
 __all__ = ["GenerativeClassifier"]
 
 
-def _is_no_mixture(model: GenerativeClassifier) -> bool:
-    return not isinstance(model.density, Components)
+STUDENT_T = "student_t"
+
+
+def _has_statistics(model: GenerativeClassifier) -> bool:
+    return not isinstance(model.density, Components | str)
 
 
 ESTIMATES: Mapping[str, type | None] = MappingProxyType(
@@ -56,7 +56,7 @@ ESTIMATES: Mapping[str, type | None] = MappingProxyType(
 """Ways to learn, and the engines that hidden parts of rows are learned by."""
 
 
-class GenerativeClassifier(DensityClassifier):
+class GenerativeClassifier(RowsOfClasses):
     """Classifier whose classes have a density of any family, or a mixture of one.
 
     ``P(C | x) = p(x | C) P(C) / sum over classes``. Being generative it also says how usual a
@@ -71,7 +71,9 @@ class GenerativeClassifier(DensityClassifier):
         ``Known(StudentT(4.0, [[0.0], [2.0]], 1.0))`` for densities that need no learning, a
         `Product` for columns of several families, or `Components` for a mixture in each class.
         A leading axis of its parameters is for the classes, in the order of ``classes_``. If
-        None, independent normal columns, in the units of the data.
+        None, independent normal columns, in the units of the data. "student_t" has independent
+        columns with heavy tails, whose center, scale and degrees of freedom are those of
+        largest likelihood; every row then needs a label.
     inference
         "exact" integrates parameters out; "map" takes the most probable ones. An engine such
         as ``ExpectationMaximization(max_steps=50)`` is "exact" with its limits, where labels
@@ -97,7 +99,8 @@ class GenerativeClassifier(DensityClassifier):
     joint_
         Distribution of class, or component, and row that predicts.
     log_evidence_, evidence_method_, evidence_of_
-        Log probability of "X and y": "exact" where every class is known, else a "bound".
+        Log probability of "X and y": "exact" where every class is known, else a "bound"; NaN
+        and "none" of Student's t, whose parameters are not integrated out.
     inference_, statistics_
         The answer of the engine; what is kept of the data: statistics, or incomplete rows.
 
@@ -126,7 +129,7 @@ class GenerativeClassifier(DensityClassifier):
 
     def __init__(
         self,
-        density: Belief | Components | None = None,
+        density: Belief | Components | str | None = None,
         inference: str | ExpectationMaximization = "exact",
         pseudo_count: float = 1.0,
         class_probability: ArrayLike | None = None,
@@ -146,6 +149,7 @@ class GenerativeClassifier(DensityClassifier):
             cls(inference="map"),
             Example(cls(normal), unit_free=False),
             Example(cls(mixture), unit_free=False, streams=False),
+            Example(cls(STUDENT_T), streams=False),
         )
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -154,7 +158,7 @@ class GenerativeClassifier(DensityClassifier):
         NaN in ``X`` is a missing value, None or NaN in ``y`` a missing label; at least two
         classes must be known by a label.
         """
-        rows = self._first_rows(X, y, sample_weight)
+        rows = self._checked_rows(X, y, sample_weight)
         return self._learn(rows if self._is_hidden(rows) else self._summary(rows))
 
     def partial_fit(
@@ -166,7 +170,7 @@ class GenerativeClassifier(DensityClassifier):
     ) -> Self:
         """Learn from one more chunk; the result equals a fit to all chunks together.
 
-        Not for a mixture in each class, whose rows are needed all at once.
+        Not for a mixture in each class or Student's t, whose rows are needed all at once.
 
         Parameters
         ----------
@@ -174,7 +178,7 @@ class GenerativeClassifier(DensityClassifier):
             All labels that will ever come; needed only if the first chunk lacks some.
         """
         if not hasattr(self, "statistics_"):
-            rows = self._first_rows(X, y, sample_weight, classes)
+            rows = self._checked_rows(X, y, sample_weight, classes)
         else:
             rows = self._more_rows(X, y, sample_weight)
         known = getattr(self, "statistics_", None)
@@ -186,7 +190,7 @@ class GenerativeClassifier(DensityClassifier):
         chunk = self._summary(rows)
         return self._learn(chunk if known is None else known + chunk)
 
-    partial_fit = available_if(_is_no_mixture)(partial_fit)
+    partial_fit = available_if(_has_statistics)(partial_fit)
 
     def predict_dist(self, X: ArrayLike) -> Categorical:
         """Return the distribution of the class, one entry per row; NaN is integrated out."""
@@ -224,10 +228,10 @@ class GenerativeClassifier(DensityClassifier):
         A density that is the same for all columns is shown for one.
         """
         self._check_settings()
-        if self.density is None:
+        if self.density is None or isinstance(self.density, str):
             raise ValueError(
-                "prior_predictive needs a density; found density=None, whose prior is in the "
-                "units of the data. Set density to a belief from credo.families."
+                f"prior_predictive needs a density that is a belief; found {self.density!r}, "
+                "which learns its units from the data. Set density to a belief from credo.families."
             )
         return self._prior(n_classes, self.density).predictive()
 
@@ -236,24 +240,18 @@ class GenerativeClassifier(DensityClassifier):
         check_is_fitted(self)
         return diagnose_classes(self.class_count_, float(self.n_parts_), self.inference_)
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "joint_")
-
     @property
     def _family(self) -> Belief:
         """The family of the rows of a class, or of a component of it."""
-        if self.density is None:
+        if self.density is None or isinstance(self.density, str):
             return NormalInverseGamma(0.0, 1.0, 1.0, 1.0)
         return self.density.rows if isinstance(self.density, Components) else self.density
 
     def _check_settings(self) -> None:
         density = self.density
-        if not isinstance(density, Belief | Components | None):
+        if isinstance(density, str):
+            require_choice("density", density, (STUDENT_T,))
+        elif not isinstance(density, Belief | Components | None):
             raise TypeError(
                 "density must be None or a belief about the rows of a class; found "
                 f"{type(density).__name__}. Take one from credo.families, or write "
@@ -276,46 +274,28 @@ class GenerativeClassifier(DensityClassifier):
         inference_name(self.inference, ESTIMATES)
         positive("pseudo_count", self.pseudo_count, "Pass imagined rows of each class.")
 
-    def _first_rows(
+    def _checked_rows(
         self,
         X: ArrayLike,
         y: ArrayLike,
         sample_weight: ArrayLike | None,
         classes: ArrayLike | None = None,
     ) -> IncompleteRows:
-        """Check settings and data of the first call, and fix the classes."""
         self._check_settings()
-        x = self._inputs(X, is_first=True)
-        check_consistent_length(x, y)
-        weight = row_weight(sample_weight, x)
-        self.classes_, codes = class_labels(y, weight, True, classes)
+        rows = self._first_rows(X, y, sample_weight, classes)
         known_classes(self.class_probability, len(self.classes_))
-        return self._rows(x, codes, weight)
-
-    def _more_rows(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
-    ) -> IncompleteRows:
-        x = self._inputs(X)
-        require_moderate("X", x)
-        check_consistent_length(x, y)
-        codes = label_codes(y, self.classes_, allow_missing=True)
-        return self._rows(x, codes, row_weight(sample_weight, x))
-
-    def _inputs(self, X: ArrayLike, is_first: bool = False) -> Array:
-        x = validated(self, X, reset=is_first, dtype=np.float64, ensure_all_finite="allow-nan")
-        return np.asarray(x)
-
-    def _rows(self, x: Array, codes: NDArray[np.intp], weight: Array) -> IncompleteRows:
-        # A row without weight has no say, whether or not its class is known.
-        label = np.where(weight > 0, codes, np.maximum(codes, 0))
-        return IncompleteRows(x, label, weight, len(self.classes_))
+        if isinstance(self.density, str) and (rows.label < 0).any():
+            raise ValueError(
+                "density='student_t' needs the label of every row; found some that are "
+                "missing. Leave these rows out, or use another density."
+            )
+        return rows
 
     def _is_hidden(self, rows: IncompleteRows) -> bool:
-        """Return whether labels, components or parts of vectors are hidden."""
-        if isinstance(self.density, Components) or (rows.label < 0).any():
+        """Return whether labels, components, precisions or parts of vectors are hidden."""
+        if isinstance(self.density, Components | str) or (rows.label < 0).any():
             return True
-        is_vector = isinstance(self.density, NormalInverseWishart)
-        return is_vector and has_missing(rows.x[rows.weight > 0])
+        return has_hidden_values(self._family, rows.x[rows.weight > 0])
 
     def _summary(self, rows: IncompleteRows) -> ComponentStatistics:
         """Return the statistics of rows whose classes are known."""
@@ -341,17 +321,21 @@ class GenerativeClassifier(DensityClassifier):
     def _learn(self, summary: ComponentStatistics | IncompleteRows) -> Self:
         density = self.density
         self.constant_ = np.zeros(self.n_features_in_, dtype=bool)
-        if density is None:
-            pooled = _pooled(summary)
-            density, self.constant_ = NormalInverseGamma.weak(pooled), pooled.is_constant()
-        prior = self._prior(len(self.classes_), density)
-        self.n_parts_ = prior.n_classes // len(self.classes_)
-        inference = self._infer(prior, summary)
+        if density is None or isinstance(density, str):
+            self.constant_ = pooled_rows(summary).is_constant()
+        if isinstance(density, str):
+            self.n_parts_, inference = 1, self._student_t(summary)
+        else:
+            if density is None:
+                density = NormalInverseGamma.weak(pooled_rows(summary))
+            prior = self._prior(len(self.classes_), density)
+            self.n_parts_ = prior.n_classes // len(self.classes_)
+            inference = self._infer(prior, summary)
         self.posterior_ = inference.posterior
         self.joint_ = (
             self.posterior_.mode() if self.inference == "map" else self.posterior_.predictive()
         )
-        self.class_count_ = _class_count(summary)
+        self.class_count_ = class_weight(summary)
         self.log_evidence_ = inference.log_evidence
         self.evidence_method_ = inference.evidence_method
         self.evidence_of_ = "X and y"
@@ -363,10 +347,21 @@ class GenerativeClassifier(DensityClassifier):
     ) -> Inference:
         if not isinstance(summary, IncompleteRows):
             return ConjugateProblem(prior, summary).solution()
+        return run(self._engine, _problem(summary, prior, self.n_parts_))
+
+    def _student_t(self, rows: Any) -> Inference:
+        """Return classes that are Student's t of largest likelihood."""
+        found = run(self._engine, StudentTProblem(rows))
+        prior = self._prior(len(self.classes_), Known(found.posterior))
+        seen = prior.statistics_of(rows.x, rows.label, rows.weight)
+        return replace(found, posterior=prior.update(seen))
+
+    @property
+    def _engine(self) -> ExpectationMaximization:
         engine = self.inference
-        if not isinstance(engine, ExpectationMaximization):
-            engine = ExpectationMaximization()
-        return run(engine, _problem(summary, prior, self.n_parts_))
+        return (
+            engine if isinstance(engine, ExpectationMaximization) else ExpectationMaximization()
+        )
 
     def _log_joint(self, X: ArrayLike) -> Array:
         """Return the log density of rows with each class, its components summed, (n, K)."""
@@ -388,20 +383,3 @@ def _problem(rows: IncompleteRows, prior: Components, n_parts: int) -> LatentCla
     among = (label < 0) | (label == np.arange(prior.n_classes) // n_parts)
     hidden = IncompleteRows.unlabeled(rows.x, prior.n_classes, rows.weight)
     return LatentClassProblem(hidden, prior, among=among)
-
-
-def _class_count(summary: ComponentStatistics | IncompleteRows) -> Array:
-    """Return the weight of the rows that carry each label, shape (K,)."""
-    if isinstance(summary, ComponentStatistics):
-        return summary.classes.counts
-    is_known = summary.label >= 0
-    return np.bincount(
-        summary.label[is_known], summary.weight[is_known], summary.n_classes
-    ).astype(np.float64)
-
-
-def _pooled(summary: ComponentStatistics | IncompleteRows) -> NormalStatistics:
-    """Return weight, mean and scatter of normal columns, all classes together."""
-    if isinstance(summary, IncompleteRows):
-        return summary.pooled()
-    return pooled_features(summary)
