@@ -231,7 +231,8 @@ class GenerativeClassifier(RowsOfClasses):
         if self.density is None or isinstance(self.density, str):
             raise ValueError(
                 f"prior_predictive needs a density that is a belief; found {self.density!r}, "
-                "which learns its units from the data. Set density to a belief from credo.families."
+                "which learns its units from the data. Set density to a belief from "
+                "credo.families."
             )
         return self._prior(n_classes, self.density).predictive()
 
