@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 from scipy import special
@@ -18,6 +19,7 @@ from credo.families.normal import NormalStatistics
 from credo.inference.engine.problem import Expectation
 from credo.inference.latent.latent_class import IncompleteRows
 from credo.numerics.array import Array
+from credo.numerics.form import Form
 
 __all__ = ["StudentTProblem", "WeightedMoments"]
 
@@ -43,10 +45,10 @@ class WeightedMoments:
         Degrees of freedom to start a search from.
     """
 
-    weight: Array
-    mean: Array
-    scatter: Array
-    df: Array
+    weight: Annotated[Array, Form("k d", 0.0)]
+    mean: Annotated[Array, Form("k d")]
+    scatter: Annotated[Array, Form("k d", 0.0)]
+    df: Annotated[Array, Form("k d", 0.0)]
 
 
 @dataclass(frozen=True, eq=False)
