@@ -48,6 +48,8 @@ from credo.inference.hybrid.likelihood_weighting import DrawnState as DrawnState
 from credo.inference.kernel.exact import ExactProcess as ExactProcess
 from credo.inference.kernel.learning import ProcessPosterior as ProcessPosterior
 from credo.inference.kernel.learning import RowNoise as RowNoise
+from credo.inference.kernel.process import FunctionDraw as FunctionDraw
+from credo.inference.kernel.process import GaussianProcess as GaussianProcess
 from credo.inference.kernel.process import ProcessData as ProcessData
 from credo.inference.latent.expectation_maximization import LatentState as LatentState
 from credo.inference.latent.latent_class import IncompleteRows as IncompleteRows
