@@ -16,7 +16,7 @@ from credo.distributions.predictive import Predictive
 from credo.features.basis import Basis, column_spread, distinct_rows
 from credo.features.kernels.equality import White
 from credo.features.kernels.kernel import Kernel
-from credo.features.kernels.stationary import SquaredExponential
+from credo.features.kernels.stationary import Matern52
 from credo.inference.engine.engine import ConvergenceWarning, Inference
 from credo.inference.kernel.exact import ExactProcess
 from credo.inference.kernel.learning import (
@@ -59,8 +59,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
     ----------
     kernel
         Covariance function from `credo.features`, whose values are the first to be tried; if
-        None a variance times `SquaredExponential` with a length scale for each column that
-        varies.
+        None a variance times `Matern52` with a length scale for each column that varies.
     inference
         "map" for settings under weak priors in the units of the data, averaged over; "ml" for
         the settings of largest evidence alone.
@@ -325,7 +324,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
     def _start_kernel(self, x: Array) -> Kernel:
         if self.kernel is None:
             varying = np.flatnonzero(column_spread(x, 0.0) > 0).tolist() or [0]
-            smooth: Kernel = SquaredExponential((1.0,) * len(varying))
+            smooth: Kernel = Matern52((1.0,) * len(varying))
             kernel = 1.0 * (smooth if len(varying) == x.shape[1] else smooth.on(varying))
             return kernel.at(kernel.natural(distinct_rows(x), 1.0))
         self.kernel.check_inputs(x)

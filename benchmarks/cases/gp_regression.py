@@ -1,0 +1,125 @@
+"""Gaussian process regression: one evidence with its gradient, and a whole fit."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.gaussian_process import GaussianProcessRegressor as Peer
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+
+from benchmarks.harness import Case, Contender, Goal
+from credo.features.kernels.kernel import Kernel
+from credo.features.kernels.stationary import SquaredExponential
+from credo.inference.kernel.exact import ExactProcess
+from credo.inference.kernel.process import ProcessData
+from credo.models.kernel.gaussian_process_regressor import GaussianProcessRegressor
+
+__all__ = ["CASES"]
+
+N_COLUMNS = 8
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a smooth function of three of eight columns, and a model to ask for evidences."""
+
+    X: Any
+    y: Any
+    peer: Any
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel that both start from."""
+        return 1.0 * SquaredExponential((2.0,) * N_COLUMNS)
+
+
+def rows(n_samples: int) -> Rows:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_samples, N_COLUMNS))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.standard_normal(n_samples)
+    kernel = ConstantKernel(1.0) * RBF([2.0] * N_COLUMNS) + WhiteKernel(0.1)
+    return Rows(X, y - y.mean(), Peer(kernel, alpha=0.0, optimizer=None).fit(X, y - y.mean()))
+
+
+def credo_evidence(data: Rows) -> tuple[float, Any]:
+    process = ProcessData(data.X, data.y[:, None], np.empty((len(data.X), 0)))
+    found = ExactProcess().evidence(process, data.kernel, np.full(len(data.X), 0.1))
+    return found.value, found.by_parameter
+
+
+def sklearn_evidence(data: Rows) -> tuple[float, Any]:
+    value, slope = data.peer.log_marginal_likelihood(
+        data.peer.kernel_.theta, eval_gradient=True
+    )
+    return value, slope[:-1]
+
+
+def log_evidence(data: Rows, answer: tuple[float, Any]) -> float:
+    return float(answer[0])
+
+
+def slope_size(data: Rows, answer: tuple[float, Any]) -> float:
+    return float(np.linalg.norm(answer[1]))
+
+
+def credo_fit(data: Rows) -> Any:
+    return GaussianProcessRegressor(data.kernel, inference="ml", mean="zero").fit(
+        data.X, data.y
+    )
+
+
+def credo_whole_fit(data: Rows) -> Any:
+    return GaussianProcessRegressor(data.kernel, mean="zero").fit(data.X, data.y)
+
+
+def sklearn_fit(data: Rows) -> Any:
+    kernel = ConstantKernel(1.0) * RBF([2.0] * N_COLUMNS) + WhiteKernel(0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return Peer(kernel, alpha=0.0).fit(data.X, data.y)
+
+
+def evidence_of_fit(data: Rows, model: Any) -> float:
+    """Return the log evidence at the learned settings, by scikit-learn for both."""
+    logs = model.log_parameters_ if hasattr(model, "log_parameters_") else model.kernel_.theta
+    return float(data.peer.log_marginal_likelihood(logs))
+
+
+def evidence_case(n_samples: int, at_least: float) -> Case:
+    return Case(
+        name=f"evidence and gradient, N={n_samples:,} D={N_COLUMNS}",
+        data=lambda: rows(n_samples),
+        contenders={
+            "credo": Contender(credo_evidence),
+            "log_marginal_likelihood": Contender(sklearn_evidence, "scikit-learn"),
+        },
+        quality={"log evidence": log_evidence, "gradient": slope_size},
+        goals=(Goal("log_marginal_likelihood", at_least=at_least),),
+        repeats=12 if n_samples <= 1000 else 4,
+    )
+
+
+def fit_case(n_samples: int, at_least: float) -> Case:
+    return Case(
+        name=f"fit, N={n_samples:,} D={N_COLUMNS}",
+        data=lambda: rows(n_samples),
+        contenders={
+            "credo": Contender(credo_fit),
+            "credo, settings averaged": Contender(credo_whole_fit),
+            "GaussianProcessRegressor": Contender(sklearn_fit, "scikit-learn"),
+        },
+        quality={"log evidence": evidence_of_fit},
+        goals=(Goal("GaussianProcessRegressor", at_least=at_least),),
+        repeats=5 if n_samples <= 200 else 2,
+    )
+
+
+CASES = (
+    evidence_case(50, 1.0),
+    evidence_case(500, 6.0),
+    evidence_case(2_000, 4.0),
+    fit_case(50, 1.0),
+    fit_case(200, 1.0),
+    fit_case(500, 4.0),
+)
