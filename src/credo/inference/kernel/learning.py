@@ -44,8 +44,11 @@ __all__ = [
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
 
-WIDEST = 4.0
+WIDEST = 6.0
 """How far the log of a kernel parameter may be from its natural value, in prior spreads."""
+
+FAR = 3.5
+"""How far from it, in prior spreads, a parameter does nothing more: as good as at a bound."""
 
 NOISE_SHARES = (1e-8, 10.0)
 """Least and largest noise variance, as shares of the variance of the outcomes."""
@@ -240,7 +243,7 @@ class ProcessProblem:
     def bounds(self) -> Array:
         """Least and largest value of each free number, shape (p, 2)."""
         natural, given = self.natural, self.given
-        reach = WIDEST * np.where(np.isfinite(self._spread), self._spread, 0.0)
+        reach = WIDEST * np.where(np.isfinite(self.spread), self.spread, 0.0)
         found = np.column_stack([natural - reach, natural + reach])
         n = self._n_kernel
         with np.errstate(divide="ignore"):
@@ -280,14 +283,15 @@ class ProcessProblem:
         """Return the log density of the prior, and its gradient."""
         if not self.has_prior:
             return 0.0, np.zeros_like(free)
-        gap = (free - self.natural) / self._spread
-        is_proper = np.isfinite(self._spread)
-        logs = np.log(self._spread[is_proper])
+        gap = (free - self.natural) / self.spread
+        is_proper = np.isfinite(self.spread)
+        logs = np.log(self.spread[is_proper])
         value = -0.5 * float(gap @ gap) - float(np.sum(logs + 0.5 * LOG_TWO_PI))
-        return value, -gap / self._spread
+        return value, -gap / self.spread
 
     @cached_property
-    def _spread(self) -> Array:
+    def spread(self) -> Array:
+        """Prior standard deviation of each free number, infinite where the prior is flat."""
         kernel = [p.log_spread for p in self.kernel.parameters]
         level = [np.inf] if self.noise.level is None else []
         return np.array(kernel + level + [NOISE_SPREAD] * self.noise.columns.shape[1])
@@ -338,7 +342,7 @@ class SettingsSearch:
     """
 
     max_steps: int = 200
-    tolerance: float = 1e-7
+    tolerance: float = 1e-9
     n_draws: int | None = None
 
 
@@ -378,7 +382,7 @@ def learn(problem: Any, search: SettingsSearch | None = None) -> Learned:
     ----------
     problem
         A `ProcessProblem`, or another with its ``objective``, ``log_evidence``, ``log_prior``,
-        ``bounds``, ``natural``, ``given``, ``names``, ``reference`` and ``taken``.
+        ``bounds``, ``natural``, ``spread``, ``given``, ``names``, ``reference`` and ``taken``.
     """
     with threads_for_matrix(len(problem.data.x)):
         return _learned(problem, search or SettingsSearch())
@@ -408,7 +412,8 @@ def _learned(problem: Any, rule: SettingsSearch) -> Learned:
     covariance[np.ix_(is_inside, is_inside)] = (vectors / values) @ vectors.T
     volume = 0.5 * (len(values) * LOG_TWO_PI - float(np.log(values).sum()))
     value = -found.value - problem.log_prior(found.free)[0]
-    names = tuple(n for n, inside in zip(problem.names, is_inside, strict=True) if not inside)
+    is_at_end = ~is_inside | (np.abs(found.free - problem.natural) > FAR * problem.spread)
+    names = tuple(n for n, is_end in zip(problem.names, is_at_end, strict=True) if is_end)
     return Learned(
         found.free, value, volume - found.value, covariance, found.status, found.n_steps, names
     )
@@ -446,7 +451,7 @@ def _climb(problem: Any, start: Array, max_steps: int, tolerance: float) -> Sear
         last["slope"] = slope
         return float(found - problem.reference)
 
-    rules = Termination(max_steps, value_change=tolerance, gradient_norm=1e-4)
+    rules = Termination(max_steps, value_change=tolerance, gradient_norm=1e-5)
     # L-BFGS asks for the gradient where it has just asked for the value.
     found = lbfgs(value, lambda free: last["slope"], start, problem.bounds.tolist(), rules)
     return Search(found.x, found.value + problem.reference, found.status, found.n_steps)
