@@ -50,7 +50,7 @@ def test_the_worked_example():
 
 
 def test_the_gradient_of_the_evidence_is_that_of_the_worked_example():
-    model = GaussianProcessRegressor(SquaredExponential(1.0), "ml", mean="zero").fit(X4, Y4)
+    model = GaussianProcessRegressor(SquaredExponential(1.0), mean="zero").fit(X4, Y4)
     value, slope = model.log_evidence_at(np.log([1.0, 0.1]), gradient=True)
     assert_allclose(value, -7.0341773367, rtol=1e-10)
     assert_allclose(slope, [2.6557474801, -0.9190389797 * 0.1], rtol=1e-8)
@@ -240,6 +240,14 @@ def test_draws_of_functions_follow_the_posterior():
     function = model.predict_function([[1.0], [2.0]])
     assert_allclose(draws.mean(axis=0), function.mean(), atol=0.02)
     assert_allclose(draws.std(axis=0), function.std(), rtol=0.03)
+
+
+def test_noise_is_not_less_than_rounding_leaves_open():
+    x = np.repeat(np.linspace(0.0, 4.0, 30), 2)[:, None]
+    y = np.round(3.0 * np.sin(x[:, 0]))
+    model = GaussianProcessRegressor().fit(x, y)
+    assert model.noise_variance_ >= 1.0 / 12.0 * (1 - 1e-9)
+    assert_allclose(model.predict_dist(x).aleatoric_std.min(), 12.0**-0.5, rtol=0.2)
 
 
 def test_settings_come_as_a_table():

@@ -83,6 +83,8 @@ class RowNoise:
         the same everywhere.
     level
         The variance; None if it is learned.
+    floor
+        Least variance that may be learned, such as that of rounding.
     """
 
     known: Annotated[Array, Form("n", 0.0)]
@@ -90,6 +92,7 @@ class RowNoise:
     scatter: Annotated[Array, Form("n", 0.0)]
     columns: Annotated[Array, Form("n b")]
     level: float | None = None
+    floor: float = 0.0
 
     @property
     def n_learned(self) -> int:
@@ -253,7 +256,8 @@ class ProcessProblem:
         found[:n, 0] = np.maximum(found[:n, 0], limits[:, 0])
         found[:n, 1] = np.minimum(found[:n, 1], limits[:, 1])
         if self.noise.level is None:
-            found[n] = np.log(np.array(NOISE_SHARES) * self.y_variance)
+            low, high = np.array(NOISE_SHARES) * self.y_variance
+            found[n] = np.log([max(low, self.noise.floor), max(high, 10.0 * self.noise.floor)])
         return found
 
     @property

@@ -49,6 +49,23 @@ MATRICES = 4
 """Matrices of the size of the covariance that learning holds at a time."""
 
 
+def rounding_variance(y: Array) -> float:
+    """Return the variance of rounding where outcomes are few numbers, such as whole ones.
+
+    Noise cannot be less than what rounding took away: ``step^2 / 12`` for the smallest step
+    between different outcomes. Zero where most outcomes differ.
+
+    Examples
+    --------
+    >>> round(rounding_variance(np.array([3.0, 4.0, 4.0, 3.0, 6.0, 3.0])), 4)
+    0.0833
+    """
+    distinct = np.unique(y)
+    if not 2 <= len(distinct) <= len(y) // 2:
+        return 0.0
+    return float(np.diff(distinct).min() ** 2 / 12.0)
+
+
 class GaussianProcessRegressor(PredictiveRegressor):
     """Regression by a random function, ``y = mean(x) + f(x) + noise``, ``f ~ GP(0, kernel)``.
 
@@ -69,7 +86,8 @@ class GaussianProcessRegressor(PredictiveRegressor):
     noise
         "learned", a variance that is known, or "varying" for noise whose log follows the
         inputs; a basis says by which functions. A kernel with `White` in it brings its own
-        noise, and none is learned besides.
+        noise, and none is learned besides. Learned noise is never less than what rounding of
+        the outcomes leaves open.
     method
         "auto" or "exact", or a method of `credo.inference` with settings.
     random_state
