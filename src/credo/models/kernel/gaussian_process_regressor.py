@@ -390,13 +390,10 @@ class GaussianProcessRegressor(PredictiveRegressor):
                 f"there are {columns.shape[1]}; found n_samples={len(columns)}. Add rows, or "
                 "use mean='zero'."
             )
-        noise = RowNoise(
-            rows.known,
-            rows.weight,
-            rows.scatter,
-            self._noise_columns(rows.x),
-            self._noise_level,
-        )
+        varying, level = self._noise_columns(rows.x), self._noise_level
+        scaled = outcomes[is_kept].reshape(-1) / self.outcome_scale_[0]
+        floor = rounding_variance(scaled) if len(self.outcome_scale_) == 1 else 0.0
+        noise = RowNoise(rows.known, rows.weight, rows.scatter, varying, level, floor)
         return ProcessData(rows.x, rows.y, columns), noise
 
     def _scale_of(self, outcomes: Array) -> Array:
