@@ -62,6 +62,9 @@ from credo.models.generative.generative_classifier import (
     GenerativeClassifier as GenerativeClassifier,
 )
 from credo.models.generative.naive_bayes import NaiveBayes as NaiveBayes
+from credo.models.kernel.gaussian_process_classifier import (
+    GaussianProcessClassifier as GaussianProcessClassifier,
+)
 from credo.models.linear.basis_transformer import BasisTransformer as BasisTransformer
 from credo.models.linear.least_squares_classifier import (
     LeastSquaresClassifier as LeastSquaresClassifier,

@@ -118,6 +118,23 @@ from credo.inference.linear.regression import LinearProblem as LinearProblem
 from credo.inference.linear.regression import infer as infer
 from credo.inference.logistic.learning import SeparationWarning as SeparationWarning
 from credo.inference.logistic.learning import VariationalLogistic as VariationalLogistic
+from credo.inference.site.expectation_propagation import (
+    ExpectationPropagation as ExpectationPropagation,
+)
+from credo.inference.site.laplace import SiteLaplace as SiteLaplace
+from credo.inference.site.likelihood import LogitLikelihood as LogitLikelihood
+from credo.inference.site.likelihood import (
+    NegativeBinomialLikelihood as NegativeBinomialLikelihood,
+)
+from credo.inference.site.likelihood import OrderedLikelihood as OrderedLikelihood
+from credo.inference.site.likelihood import PoissonLikelihood as PoissonLikelihood
+from credo.inference.site.likelihood import ProbitLikelihood as ProbitLikelihood
+from credo.inference.site.likelihood import StudentTLikelihood as StudentTLikelihood
+from credo.inference.site.prior import CovariancePrior as CovariancePrior
+from credo.inference.site.prior import LinearPrior as LinearPrior
+from credo.inference.site.problem import SiteProblem as SiteProblem
+from credo.inference.site.softmax import SoftmaxLaplace as SoftmaxLaplace
+from credo.inference.site.softmax import SoftmaxProblem as SoftmaxProblem
 from credo.inference.spins.annealing import IsingAnnealing as IsingAnnealing
 from credo.inference.spins.cut import IsingCut as IsingCut
 from credo.inference.spins.gibbs import IsingGibbs as IsingGibbs

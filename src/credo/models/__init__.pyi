@@ -13,6 +13,9 @@ from credo.models.generative.generative_classifier import (
     GenerativeClassifier as GenerativeClassifier,
 )
 from credo.models.generative.naive_bayes import NaiveBayes as NaiveBayes
+from credo.models.kernel.gaussian_process_classifier import (
+    GaussianProcessClassifier as GaussianProcessClassifier,
+)
 from credo.models.kernel.gaussian_process_regressor import (
     GaussianProcessRegressor as GaussianProcessRegressor,
 )

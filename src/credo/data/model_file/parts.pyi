@@ -45,6 +45,11 @@ from credo.inference.engine.sweep import MeanFieldState as MeanFieldState
 from credo.inference.engine.sweep import ModeState as ModeState
 from credo.inference.engine.weighted_draws import WeightedDraws as WeightedDraws
 from credo.inference.hybrid.likelihood_weighting import DrawnState as DrawnState
+from credo.inference.kernel.class_process import BinaryBelief as BinaryBelief
+from credo.inference.kernel.class_process import ClassData as ClassData
+from credo.inference.kernel.class_process import InducedBelief as InducedBelief
+from credo.inference.kernel.class_process import InducedSoftmaxBelief as InducedSoftmaxBelief
+from credo.inference.kernel.class_process import SoftmaxBelief as SoftmaxBelief
 from credo.inference.kernel.exact import ExactProcess as ExactProcess
 from credo.inference.kernel.learning import ProcessPosterior as ProcessPosterior
 from credo.inference.kernel.learning import RowNoise as RowNoise
@@ -59,6 +64,9 @@ from credo.inference.linear.automatic_relevance import RelevanceStep as Relevanc
 from credo.inference.linear.precision_learning import Brackets as Brackets
 from credo.inference.logistic.problem import LogisticBelief as LogisticBelief
 from credo.inference.margin.stumps import Stumps as Stumps
+from credo.inference.site.expectation_propagation import Sites as Sites
+from credo.inference.site.laplace import DualMode as DualMode
+from credo.inference.site.softmax import ClassMode as ClassMode
 from credo.inference.spins.annealing import AnnealedPart as AnnealedPart
 from credo.inference.spins.annealing import AnnealingState as AnnealingState
 from credo.inference.spins.annealing import AnnealingStep as AnnealingStep

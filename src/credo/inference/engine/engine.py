@@ -433,7 +433,7 @@ class Inference:
     log_evidence
         Log probability of the data, NaN where the engine gives none.
     evidence_method
-        "exact", "grid", "laplace", "bound", "bethe", "importance", "bic" or "none".
+        "exact", "grid", "laplace", "ep", "bound", "bethe", "importance", "bic" or "none".
     status
         Why the engine stopped.
     trace

@@ -56,12 +56,14 @@ from credo.inference.linear.precision_learning import (
     log_ratio_prior,
 )
 from credo.inference.logistic.problem import LogisticBelief, LogisticProblem, mode_of
+from credo.inference.logistic.propagation import propagated
 from credo.inference.logistic.softmax import (
     ExpectedSoftmax,
     SoftmaxRows,
     class_coding,
     class_pairs,
 )
+from credo.inference.site.expectation_propagation import ExpectationPropagation
 from credo.numerics.array import Array, is_constant
 from credo.numerics.example import Example
 from credo.numerics.linear.linear_algebra import Cholesky, cholesky, solve_lower, symmetrize
@@ -104,8 +106,8 @@ class LogisticLearning:
     Attributes
     ----------
     inference
-        "variational" for the closest Gaussian, "laplace" for one at the mode, "map" for the
-        mode alone, "ml" for maximum likelihood.
+        "variational" for the closest Gaussian, "laplace" for one at the mode, "ep" for that of
+        expectation propagation, "map" for the mode alone, "ml" for maximum likelihood.
     weight_precision
         Inverse prior variance of the weights in the units of the design, or "evidence".
     fit_intercept
@@ -117,7 +119,7 @@ class LogisticLearning:
     inference: str
     weight_precision: float | str
     fit_intercept: bool
-    engine: VariationalLogistic | LaplaceApproximation | None = None
+    engine: VariationalLogistic | LaplaceApproximation | ExpectationPropagation | None = None
 
     @property
     def learns_precision(self) -> bool:
@@ -127,7 +129,7 @@ class LogisticLearning:
     @property
     def has_gaussian(self) -> bool:
         """Whether the belief is a Gaussian."""
-        return self.inference in ("variational", "laplace")
+        return self.inference in ("variational", "laplace", "ep")
 
     def learn(
         self, design: Array, codes: NDArray[np.intp], weight: Array, n_classes: int
@@ -221,6 +223,9 @@ class LogisticLearning:
     def _by_newton(self, problem: LogisticProblem) -> Inference:
         if self.inference == "ml":
             return self._most_likely(problem)
+        if self.inference == "ep":
+            own = self.engine if isinstance(self.engine, ExpectationPropagation) else None
+            return propagated(problem, self.learns_precision, own or ExpectationPropagation())
         part = problem.subsample()
         if self.inference == "variational" and part is None:
             return self._closest(problem)
@@ -1040,6 +1045,7 @@ LOGISTIC_ENGINES: Mapping[str, type | None] = MappingProxyType(
     {
         "variational": VariationalLogistic,
         "laplace": LaplaceApproximation,
+        "ep": ExpectationPropagation,
         "map": None,
         "ml": None,
     }

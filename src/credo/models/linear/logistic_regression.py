@@ -23,6 +23,7 @@ from credo.inference.logistic.learning import (
     VariationalLogistic,
 )
 from credo.inference.logistic.problem import LogisticBelief
+from credo.inference.site.expectation_propagation import ExpectationPropagation
 from credo.models.contract.classifier import PredictiveClassifier
 from credo.models.contract.diagnosis import Diagnosis, diagnose_logistic
 from credo.models.contract.inputs import (
@@ -65,8 +66,9 @@ class LogisticRegression(PredictiveClassifier):
     inference
         "variational" for the Gaussian closest to the posterior (that of Laplace's method where
         rows are many and show that it is the same), "laplace" for a Gaussian at the mode,
-        "map" for the mode alone, "ml" for maximum likelihood; or an engine with settings,
-        such as ``LaplaceApproximation(max_steps=50)``.
+        "ep" for that of expectation propagation (two classes), "map" for the mode alone, "ml"
+        for maximum likelihood; or an engine with settings, such as
+        ``LaplaceApproximation(max_steps=50)``.
     weight_precision
         Inverse prior variance of the weights in the units of the data, or "evidence" to
         learn one for all (columns scaled to unit variance inside).
@@ -91,7 +93,8 @@ class LogisticRegression(PredictiveClassifier):
         a constant column.
     log_evidence_, evidence_method_, evidence_of_
         Log probability of y given X, a learned precision integrated out; "importance" where
-        draws of the closest Gaussian are weighed, "laplace" for Laplace's method, "none" for
+        draws of the closest Gaussian are weighed, "laplace" for Laplace's method, "ep" for
+        expectation propagation, "none" for
         maximum likelihood and where a class has no weight;
         "y given X", or "weighted y given X" under class weights, which are no data.
     n_effective_parameters_
@@ -125,7 +128,10 @@ class LogisticRegression(PredictiveClassifier):
     def __init__(
         self,
         basis: Basis | None = None,
-        inference: str | VariationalLogistic | LaplaceApproximation = "variational",
+        inference: str
+        | VariationalLogistic
+        | LaplaceApproximation
+        | ExpectationPropagation = "variational",
         weight_precision: float | str = "evidence",
         fit_intercept: bool = True,
         class_weight: Any = None,

@@ -1,0 +1,448 @@
+"""Gaussian priors of one hidden number for each row, and what sites make of them.
+
+A site is ``exp(shift f - precision f^2 / 2)``: what a likelihood looks like to a Gaussian. With
+prior ``N(m, K)`` and sites of precisions ``T`` and shifts ``v`` the belief is Gaussian, with
+
+=============  ==============================================================
+covariance     ``S = (K^-1 + T)^-1``, never by the inverse of ``K``
+mean           ``m + K a``, where ``a = v - T mean`` is called the dual
+log integral   ``v'm - m'Tm / 2 + (v - Tm)'(mean - m) / 2 - log|I + K T| / 2``
+=============  ==============================================================
+
+`CovariancePrior` works on n x n matrices, by the Cholesky factor of ``B = I + T^1/2 K T^1/2``,
+whose eigenvalues are at least one [rasmussen2006]_; `LinearPrior` on d x d matrices, where the
+hidden numbers are linear in d weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.linalg import lapack
+
+from credo.distributions.multivariate_normal import MultivariateNormal
+from credo.numerics.array import Array
+from credo.numerics.linear.linear_algebra import (
+    Cholesky,
+    NotPositiveDefinite,
+    cholesky,
+    solve_lower,
+)
+
+__all__ = [
+    "Conditioned",
+    "CovarianceConditioned",
+    "CovariancePrior",
+    "LinearConditioned",
+    "LinearPrior",
+    "SitePrior",
+]
+
+LOG_TWO_PI = float(np.log(2 * np.pi))
+WEAK_SITE = 1e-6
+"""Share of a prior precision below which ``(1 - diag B^-1) / T`` has too few digits."""
+
+
+class Conditioned(Protocol):
+    """A Gaussian belief about the hidden numbers of n rows."""
+
+    @property
+    def precision(self) -> Array:
+        """Precision of each site, shape (n,)."""
+        ...
+
+    @property
+    def shift(self) -> Array:
+        """Shift of each site, shape (n,)."""
+        ...
+
+    @property
+    def mean(self) -> Array:
+        """Mean, shape (n,)."""
+        ...
+
+    @property
+    def variance(self) -> Array:
+        """Variance of each, shape (n,)."""
+        ...
+
+    @property
+    def dual(self) -> Array:
+        """``a`` with ``mean = m + K a``, shape (n,)."""
+        ...
+
+    @property
+    def log_det(self) -> float:
+        """``log|I + K T|``."""
+        ...
+
+    @property
+    def log_integral(self) -> float:
+        """Log of the integral of prior times sites."""
+        ...
+
+    def covariance_times(self, x: Array) -> Array:
+        """Return the covariance times columns ``x``, shape (n,) or (n, c)."""
+        ...
+
+    def evidence_gradient(self, left: Array, right: Array) -> Any:
+        """Return, for the prior, the gradient of an evidence.
+
+        It is that of the matrix ``G = sum_c left_c right_c' - R``, where
+        ``R = T - T S T``, for columns ``left`` and ``right`` of shape (n, c), and means that
+        the log evidence changes by ``sum(G * dK) / 2``.
+        """
+        ...
+
+
+class SitePrior(Protocol):
+    """A Gaussian about one hidden number for each of n rows."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        ...
+
+    @property
+    def mean(self) -> Array:
+        """Prior means, shape (n,)."""
+        ...
+
+    def conditioned(self, precision: Array, shift: Array) -> Conditioned:
+        """Return the belief after one site for each row."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class CovariancePrior:
+    """Hidden numbers with a given covariance matrix.
+
+    Attributes
+    ----------
+    covariance
+        ``K``, shape (n, n), symmetric and positive semidefinite.
+    center
+        Prior means, shape (n,); zero if None.
+
+    Examples
+    --------
+    >>> belief = CovariancePrior(np.ones((2, 2))).conditioned(np.ones(2), np.array([1.0, 2.0]))
+    >>> belief.mean, belief.variance.round(4)  # one number, seen twice
+    (array([1., 1.]), array([0.3333, 0.3333]))
+    """
+
+    covariance: Array
+    center: Array | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.covariance)
+
+    @property
+    def mean(self) -> Array:
+        """Prior means, shape (n,)."""
+        return np.zeros(self.n_rows) if self.center is None else self.center
+
+    def conditioned(self, precision: Array, shift: Array) -> CovarianceConditioned:
+        """Return the belief after one site for each row."""
+        return CovarianceConditioned(self, precision, shift)
+
+    def at_dual(self, dual: Array) -> Array:
+        """Return ``m + K a``."""
+        return np.asarray(self.mean + self.covariance @ dual)
+
+
+class _Belief:
+    """What follows from the mean, for every prior."""
+
+    prior: Any
+    precision: Array
+    shift: Array
+    mean: Array
+    log_det: float
+
+    @property
+    def dual(self) -> Array:
+        """``a`` with ``mean = m + K a``, shape (n,)."""
+        return np.asarray(self.shift - self.precision * self.mean)
+
+    @property
+    def log_integral(self) -> float:
+        """Log of the integral of prior times sites."""
+        m = self.prior.mean
+        pull = self.shift - self.precision * m
+        value = self.shift @ m - 0.5 * m @ (self.precision * m) + 0.5 * pull @ (self.mean - m)
+        return float(value) - 0.5 * self.log_det
+
+
+@dataclass(frozen=True, eq=False)
+class CovarianceConditioned(_Belief):
+    """The belief after sites under a `CovariancePrior`.
+
+    Sites of negative precision are allowed as long as the belief can be normalized: those of
+    the others come first, and the few are then taken off by a factor of their own size.
+    """
+
+    prior: CovariancePrior
+    precision: Array
+    shift: Array
+
+    @cached_property
+    def mean(self) -> Array:  # type: ignore[override]
+        """Mean, shape (n,)."""
+        m, K = self.prior.mean, self.prior.covariance
+        pull = self.shift - self.precision * m
+        known = K @ pull
+        return np.asarray(m + known - K @ self.residual_precision_times(known))
+
+    @cached_property
+    def variance(self) -> Array:
+        """Variance of each, shape (n,)."""
+        if self._is_signed:
+            return np.asarray(self._signed[0].diagonal().copy())
+        K, prior = self.prior.covariance, self.prior.covariance.diagonal()
+        is_weak = self.precision * prior < WEAK_SITE
+        share = 1.0 - self._inverse.diagonal()
+        found = share / np.where(is_weak, 1.0, self.precision)
+        if is_weak.any():
+            rows = K[:, is_weak]
+            taken = (rows * self.residual_precision_times(rows)).sum(axis=0)
+            found[is_weak] = prior[is_weak] - taken
+        return np.asarray(np.maximum(found, 1e-12 * prior))
+
+    @cached_property
+    def log_det(self) -> float:  # type: ignore[override]
+        """``log|I + K T|``."""
+        if self._is_signed:
+            return self._signed[1]
+        return float(2.0 * np.log(self._factor.diagonal()).sum())
+
+    def residual_precision_times(self, x: Array) -> Array:
+        """Return ``R x = (T - T S T) x`` for columns ``x``, shape (n,) or (n, c)."""
+        if self._is_signed:
+            scaled = (self.precision * x.T).T
+            return np.asarray(scaled - (self.precision * (self._signed[0] @ scaled).T).T)
+        root = np.sqrt(self.precision)
+        columns = np.asfortranarray((root * x.T).T.reshape(len(x), -1))
+        found, _ = lapack.dpotrs(self._factor, columns, lower=1, overwrite_b=1)
+        return np.asarray((root * found.reshape(x.shape).T).T)
+
+    def covariance_times(self, x: Array) -> Array:
+        """Return the covariance times columns ``x``, shape (n,) or (n, c)."""
+        K = self.prior.covariance
+        known = K @ x
+        return np.asarray(known - K @ self.residual_precision_times(known))
+
+    def evidence_gradient(self, left: Array, right: Array) -> Array:
+        """Return ``G = left right' - R``, shape (n, n)."""
+        gradient = left @ right.T
+        gradient -= self.residual_precision
+        return np.asarray(gradient)
+
+    @property
+    def residual_precision(self) -> Array:
+        """``R = T - T S T``, shape (n, n)."""
+        if self._is_signed:
+            found = -self.precision[:, None] * self._signed[0] * self.precision
+            found[np.diag_indices_from(found)] += self.precision
+            return np.asarray(found)
+        root = np.sqrt(self.precision)
+        found = self._inverse * root
+        found *= root[:, None]
+        return found
+
+    @property
+    def whitener(self) -> Array:
+        """``H`` with ``R = H'H``, shape (n, n), where no site has negative precision."""
+        return solve_lower(self._factor, np.diag(np.sqrt(self.precision)))
+
+    @property
+    def _is_signed(self) -> bool:
+        return bool(self.precision.min(initial=0.0) < 0)
+
+    @cached_property
+    def _factor(self) -> Array:
+        """Lower triangular factor of ``B``, in Fortran's order; what is above it is no zero."""
+        return _factor(self.prior.covariance, np.sqrt(self.precision))
+
+    @cached_property
+    def _inverse(self) -> Array:
+        """``B^-1``."""
+        half, _ = lapack.dpotri(self._factor, lower=1)
+        return _mirrored(half.T)
+
+    @cached_property
+    def _signed(self) -> tuple[Array, float]:
+        """Covariance and log determinant where some sites have negative precision."""
+        above = replace_precision(self, np.maximum(self.precision, 0.0))
+        K = self.prior.covariance
+        base = K - K @ above.residual_precision_times(K)
+        few = np.flatnonzero(self.precision < 0)
+        root = np.sqrt(-self.precision[few])
+        corner = -root[:, None] * base[np.ix_(few, few)] * root
+        corner[np.diag_indices_from(corner)] += 1.0
+        factor = cholesky(corner, largest_jitter=0.0)
+        half = solve_lower(factor.lower, root[:, None] * base[few])
+        return base + half.T @ half, above.log_det + float(factor.log_det())
+
+
+def replace_precision(belief: CovarianceConditioned, precision: Array) -> CovarianceConditioned:
+    """Return the belief after sites of other precisions."""
+    return CovarianceConditioned(belief.prior, precision, belief.shift)
+
+
+def _factor(covariance: Array, root: Array) -> Array:
+    B = covariance * root
+    B *= root[:, None]
+    B[np.diag_indices_from(B)] += 1.0
+    factor, info = lapack.dpotrf(B.T, lower=1, overwrite_a=1, clean=0)
+    if info:
+        raise NotPositiveDefinite(
+            "the covariance of the hidden numbers must be positive semidefinite; found that "
+            f"the first {info} rows are not. Check the kernel: every matrix that it makes of "
+            "rows must have no negative eigenvalue."
+        )
+    return np.asarray(factor)
+
+
+def _mirrored(upper: Array) -> Array:
+    """Return the symmetric matrix of an upper triangle in C order, in place."""
+    n, size = len(upper), 256
+    for start in range(0, n, size):
+        own = slice(start, min(start + size, n))
+        corner = upper[own, own]
+        upper[own, own] = np.triu(corner) + np.triu(corner, 1).T
+        upper[own.stop :, own] = upper[own, own.stop :].T
+    return upper
+
+
+@dataclass(frozen=True, eq=False)
+class LinearPrior:
+    """Hidden numbers ``f = m + A w + e`` of normal weights, and noise if there is some.
+
+    Attributes
+    ----------
+    design
+        ``A``, shape (n, d).
+    weight_precision
+        Prior precisions of the weights, shape (d,). Zero stands for a flat prior of density
+        one, which leaves an evidence that compares only among models that share it.
+    center
+        Prior means ``m``, shape (n,); zero if None.
+    noise_variance
+        Variances of ``e``, shape (n,), independent between rows; none if None.
+
+    Examples
+    --------
+    >>> prior = LinearPrior(np.ones((2, 1)), np.ones(1))
+    >>> prior.conditioned(np.ones(2), np.array([1.0, 2.0])).mean
+    array([1., 1.])
+    """
+
+    design: Array
+    weight_precision: Array
+    center: Array | None = None
+    noise_variance: Array | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.design)
+
+    @property
+    def mean(self) -> Array:
+        """Prior means, shape (n,)."""
+        return np.zeros(self.n_rows) if self.center is None else self.center
+
+    def conditioned(self, precision: Array, shift: Array) -> LinearConditioned:
+        """Return the belief after one site for each row."""
+        return LinearConditioned(self, precision, shift)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearConditioned(_Belief):
+    """The belief after sites under a `LinearPrior`."""
+
+    prior: LinearPrior
+    precision: Array
+    shift: Array
+
+    @cached_property
+    def weights(self) -> MultivariateNormal:
+        """Belief about the weights."""
+        return MultivariateNormal.from_precision(self.weight_mean, self.weight_precision)
+
+    @cached_property
+    def mean(self) -> Array:  # type: ignore[override]
+        """Mean, shape (n,)."""
+        linear = self.prior.mean + self.prior.design @ self.weight_mean
+        return np.asarray((linear + self._noise * self.shift) / self._widened)
+
+    @cached_property
+    def variance(self) -> Array:
+        """Variance of each, shape (n,)."""
+        half = solve_lower(self._factor.lower, self.prior.design.T)
+        linear = (half**2).sum(axis=0)
+        return np.asarray(self._noise / self._widened + linear / self._widened**2)
+
+    @cached_property
+    def log_det(self) -> float:  # type: ignore[override]
+        """``log|I + K T|``; a flat weight adds that of its precision, less ``log(2 pi)``."""
+        prior = self.prior.weight_precision
+        is_flat = prior == 0
+        value = self._factor.log_det() - np.log(prior[~is_flat]).sum()
+        value += np.log(self._widened).sum() - LOG_TWO_PI * np.count_nonzero(is_flat)
+        return float(value)
+
+    def covariance_times(self, x: Array) -> Array:
+        """Return the covariance times columns ``x``, shape (n,) or (n, c)."""
+        columns = (x.T / self._widened).T.reshape(len(x), -1)
+        linear = self.prior.design @ self._factor.solve(self.prior.design.T @ columns)
+        found = (linear.T / self._widened).T.reshape(x.shape)
+        return np.asarray(found + ((self._noise / self._widened) * x.T).T)
+
+    def evidence_gradient(self, left: Array, right: Array) -> tuple[Array, Array]:
+        """Return ``G A``, shape (n, d), and the diagonal of ``G``, shape (n,)."""
+        A, strength = self.prior.design, self.precision / self._widened
+        kept = self._factor.solve(np.diag(self.prior.weight_precision))
+        by_design = left @ (right.T @ A) - strength[:, None] * (A @ kept)
+        diagonal = self.precision - self.precision**2 * self.variance
+        return np.asarray(by_design), np.asarray((left * right).sum(axis=1) - diagonal)
+
+    @cached_property
+    def _noise(self) -> Array:
+        noise = self.prior.noise_variance
+        return np.zeros(self.prior.n_rows) if noise is None else noise
+
+    @cached_property
+    def _widened(self) -> Array:
+        """``1 + T e``, by which sites are weaker for the noise."""
+        widened = 1.0 + self.precision * self._noise
+        if not np.all(widened > 0):
+            raise NotPositiveDefinite(
+                "sites must leave a belief that can be normalized; found one of precision "
+                f"{self.precision.min():.3g} against noise. Raise negative precisions."
+            )
+        return np.asarray(widened)
+
+    @cached_property
+    def weight_precision(self) -> Array:
+        """Precision of the weights, shape (d, d)."""
+        A, strength = self.prior.design, self.precision / self._widened
+        found = A.T @ (strength[:, None] * A)
+        found[np.diag_indices_from(found)] += self.prior.weight_precision
+        return np.asarray(found)
+
+    @cached_property
+    def _factor(self) -> Cholesky:
+        return cholesky(self.weight_precision, largest_jitter=1e-12)
+
+    @cached_property
+    def weight_mean(self) -> Array:
+        """Mean of the weights, shape (d,)."""
+        pull = (self.shift - self.precision * self.prior.mean) / self._widened
+        return self._factor.solve((self.prior.design.T @ pull)[:, None])[:, 0]

@@ -1,0 +1,236 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import special
+from sklearn.gaussian_process import GaussianProcessClassifier as Peer
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+
+import credo
+from credo import GaussianProcessClassifier
+from credo.features import Constant, Matern52, SquaredExponential
+from credo.inference import ConvergenceWarning, ExpectationPropagation
+from credo.inference.kernel.class_process import InducedBinary, InducedSoftmax
+from credo.numerics.special.logistic_integral import log_logistic_normal_mean
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 3))
+SCORE = np.sin(2 * X[:, 0]) + X[:, 1]
+TWO = (special.expit(3 * SCORE) > RNG.random(60)).astype(int)
+THREE = np.digitize(SCORE, [-0.7, 0.7])
+KERNEL = 2.0 * SquaredExponential((1.0, 1.5, 2.0)) + Constant(1.0)
+
+
+def sklearn_classifier(kernel, optimizer=None):
+    return Peer(kernel, optimizer=optimizer)
+
+
+def test_laplace_evidence_and_probabilities_are_those_of_scikit_learn():
+    other = sklearn_classifier(ConstantKernel(2.0) * RBF([1.0, 1.5, 2.0])).fit(X, TWO)
+    kernel = (2.0 * SquaredExponential((1.0, 1.5, 2.0))).hold()
+    model = GaussianProcessClassifier(kernel, "laplace").fit(X, TWO)
+    assert_allclose(model.log_evidence_, other.log_marginal_likelihood_value_, atol=1e-6)
+    # Theirs are averaged by a sum of five error functions.
+    assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=2e-3)
+
+
+def test_learned_evidence_is_not_below_that_of_scikit_learn():
+    other = sklearn_classifier(ConstantKernel(1.0) * RBF(1.0), "fmin_l_bfgs_b").fit(X, TWO)
+    model = GaussianProcessClassifier(1.0 * SquaredExponential(1.0), "laplace", "ml").fit(
+        X, TWO
+    )
+    assert model.log_evidence_ > other.log_marginal_likelihood_value_ - 1e-3
+
+
+@pytest.mark.parametrize(
+    ("y", "settings"),
+    [
+        (TWO, {"inference": "laplace"}),
+        (TWO, {"inference": ExpectationPropagation(1e-9)}),
+        (THREE, {}),
+        (TWO, {"inference": ExpectationPropagation(1e-9), "n_inducing": 15}),
+    ],
+    ids=["laplace", "ep", "several classes", "inducing inputs"],
+)
+def test_the_gradient_is_that_of_the_evidence(y, settings):
+    weight = np.linspace(0.5, 2.0, len(y))
+    held = KERNEL.hold()
+    model = GaussianProcessClassifier(held, **settings).fit(X, y, weight)
+    model.kernel_ = KERNEL
+    at, step = KERNEL.log_parameters + 0.1, 1e-4
+    _, found = model.log_evidence_at(at, gradient=True)
+    expected = [
+        (model.log_evidence_at(at + u) - model.log_evidence_at(at - u)) / (2 * step)
+        for u in step * np.eye(len(at))
+    ]
+    assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+def small_set(name):
+    """Return rows, classes and a kernel whose posterior Laplace's method is far from."""
+    rng = np.random.default_rng(3)
+    if name == "line":
+        x = np.sort(rng.uniform(-3, 3, 14))[:, None]
+        return x, (np.sin(2 * x[:, 0]) > 0).astype(int), 12.0 * SquaredExponential(0.8)
+    x = rng.normal(size=(18, 2))
+    if name == "plane":
+        return x, (x[:, 0] * x[:, 1] > 0).astype(int), 16.0 * SquaredExponential(1.2)
+    rare = (x[:, 0] > 1.0).astype(int)
+    return x, rare, 9.0 * Matern52(1.5) + Constant(9.0)
+
+
+def weighted_draws(x, y, kernel, new, n=200_000):
+    """Return probabilities at new rows by importance sampling of the hidden numbers."""
+    model = GaussianProcessClassifier(kernel.hold()).fit(x, y)
+    rows, code = model.data_.x, model.data_.code
+    K = kernel(rows) + 1e-9 * np.eye(len(rows))
+    sites = model.posterior_._sites
+    mean = K @ model.posterior_.dual
+    S = 1.3 * (K - K @ sites.residual_precision_times(K)) + 1e-9 * np.eye(len(rows))
+    root = np.linalg.cholesky(S)
+    z = np.random.default_rng(1).normal(size=(n, len(rows)))
+    f = mean + z @ root.T
+    logs = special.log_expit((2 * code - 1) * f).sum(axis=1) + 0.5 * (z**2).sum(axis=1)
+    logs -= 0.5 * ((f @ np.linalg.inv(K)) * f).sum(axis=1)
+    share = np.exp(logs - logs.max())
+    share /= share.sum()
+    near = np.linalg.solve(K, kernel(rows, new))
+    center = f @ near
+    spread = np.sqrt(
+        np.maximum(kernel.diagonal(new) - (kernel(rows, new) * near).sum(axis=0), 0)
+    )
+    means = np.array(
+        [
+            share @ special.expit(c + s * NODES) @ WEIGHT
+            for c, s in zip(center.T[:, :, None], spread, strict=True)
+        ]
+    )
+    return means, 1.0 / np.sum(share**2)
+
+
+NODES, WEIGHT = np.polynomial.hermite_e.hermegauss(24)
+WEIGHT = WEIGHT / WEIGHT.sum()
+
+
+@pytest.mark.parametrize("name", ["line", "plane", "rare"])
+def test_propagation_is_within_a_percent_of_monte_carlo_and_laplace_is_not_as_near(name):
+    x, y, kernel = small_set(name)
+    new = np.random.default_rng(5).uniform(-2.5, 2.5, (12, x.shape[1]))
+    exact, worth = weighted_draws(x, y, kernel, new, 60_000)
+    assert worth > 20_000
+    error = {}
+    for inference in ("ep", "laplace"):
+        model = GaussianProcessClassifier(kernel.hold(), inference).fit(x, y)
+        error[inference] = np.abs(model.predict_proba(new)[:, 1] - exact).max()
+    assert error["ep"] < 0.01
+    assert error["laplace"] > 4 * error["ep"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["line", "plane", "rare"])
+def test_propagation_is_within_a_percent_of_a_long_chain(name):
+    x, y, kernel = small_set(name)
+    new = np.random.default_rng(5).uniform(-2.5, 2.5, (12, x.shape[1]))
+    sign, rng = 2 * y - 1, np.random.default_rng(2)
+    root = np.linalg.cholesky(kernel(x) + 1e-9 * np.eye(len(x)))
+    near = np.linalg.solve(kernel(x) + 1e-9 * np.eye(len(x)), kernel(x, new))
+    spread = np.sqrt(np.maximum(kernel.diagonal(new) - (kernel(x, new) * near).sum(axis=0), 0))
+    f, total, n = root @ rng.normal(size=len(x)), np.zeros(12), 200_000
+    for _ in range(n):
+        ellipse = root @ rng.normal(size=len(x))
+        level = special.log_expit(sign * f).sum() - rng.exponential()
+        angle = rng.uniform(0, 2 * np.pi)
+        low, high = angle - 2 * np.pi, angle
+        while (
+            special.log_expit(
+                sign * (moved := f * np.cos(angle) + ellipse * np.sin(angle))
+            ).sum()
+            < level
+        ):
+            low, high = (angle, high) if angle < 0 else (low, angle)
+            angle = rng.uniform(low, high)
+        f = moved
+        total += np.exp(log_logistic_normal_mean(f @ near, spread))
+    model = GaussianProcessClassifier(kernel.hold()).fit(x, y)
+    assert_allclose(model.predict_proba(new)[:, 1], total / n, atol=0.01)
+
+
+def test_inducing_inputs_at_all_rows_are_the_exact_process():
+    exact = GaussianProcessClassifier(KERNEL.hold()).fit(X, TWO)
+    method = InducedBinary(ExpectationPropagation(), exact.data_.x)
+    belief, found = method.belief(exact.data_, KERNEL)
+    assert_allclose(found.log_evidence, exact.log_evidence_, atol=1e-4)
+    for one, other in zip(belief.moments(X[:9]), exact.posterior_.moments(X[:9]), strict=True):
+        assert_allclose(one, other, atol=1e-4)
+    three = GaussianProcessClassifier(KERNEL.hold()).fit(X, THREE)
+    belief, found = InducedSoftmax(three.data_.x).belief(three.data_, KERNEL)
+    assert_allclose(found.log_evidence, three.log_evidence_, atol=1e-4)
+    difference = [[1.0, -1.0, 0.0], [0.0, 1.0, -1.0]]
+    mean, S = belief.moments(X[:9])
+    wanted, other = three.posterior_.moments(X[:9])
+    assert_allclose(
+        mean @ np.transpose(difference), wanted @ np.transpose(difference), atol=1e-4
+    )
+    one, two = (np.array(difference) @ part @ np.transpose(difference) for part in (S, other))
+    assert_allclose(one, two, atol=1e-3)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_many_rows_are_classed_by_inducing_inputs(n_classes):
+    rng = np.random.default_rng(1)
+    x = rng.uniform(-3, 3, size=(2600, 2))
+    y = np.digitize(np.sin(x[:, 0]) + 0.3 * rng.normal(size=2600), [-0.5, 0.5][: n_classes - 1])
+    model = GaussianProcessClassifier(1.0 * SquaredExponential(1.0), "laplace").fit(
+        x[:2200], y[:2200]
+    )
+    assert model.method_ == "inducing inputs"
+    assert model.score(x[2200:], y[2200:]) > 0.75
+
+
+def test_a_row_may_be_weighted_or_repeated():
+    weight = np.arange(60) % 3
+    once = GaussianProcessClassifier().fit(X, TWO, weight)
+    again = np.repeat(np.arange(60), weight)
+    repeated = GaussianProcessClassifier().fit(X[again], TWO[again])
+    assert_allclose(once.predict_proba(X), repeated.predict_proba(X), atol=1e-8)
+
+
+def test_rare_classes_stay_rare_far_from_the_rows():
+    y = np.where(np.random.default_rng(4).random(60) < 0.1, "rare", "usual")
+    model = GaussianProcessClassifier().fit(X, y)
+    assert model.predict_dist([[90.0, 0.0, 0.0]]).prob("rare")[0] < 0.3
+
+
+def test_units_of_the_inputs_do_not_matter():
+    one = GaussianProcessClassifier().fit(X, TWO)
+    other = GaussianProcessClassifier().fit(X * [1e-3, 1.0, 1e4], TWO)
+    assert_allclose(one.log_evidence_, other.log_evidence_, rtol=1e-6)
+    assert_allclose(one.predict_proba(X), other.predict_proba(X * [1e-3, 1.0, 1e4]), atol=1e-4)
+
+
+@pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
+@pytest.mark.parametrize("n_inducing", [None, 20])
+def test_a_saved_model_predicts_alike(tmp_path, y, n_inducing):
+    model = GaussianProcessClassifier(KERNEL, "laplace", n_inducing=n_inducing).fit(X, y)
+    credo.save(model, tmp_path / "model.credo")
+    loaded = credo.load(tmp_path / "model.credo")
+    assert_allclose(loaded.predict_log_proba(X), model.predict_log_proba(X), rtol=1e-9)
+    assert loaded.log_evidence_at() == pytest.approx(model.log_evidence_at(), abs=1e-6)
+
+
+def test_propagation_that_does_not_settle_says_so():
+    with pytest.warns(ConvergenceWarning):
+        GaussianProcessClassifier(KERNEL.hold(), ExpectationPropagation(1e-9, 2)).fit(X, TWO)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "said"),
+    [
+        ({"kernel": "rbf"}, TypeError, "kernel must be None or a kernel"),
+        ({"inference": "vb"}, ValueError, "inference must be one of"),
+        ({"learning": "none"}, ValueError, "learning must be one of"),
+        ({"n_inducing": 0}, ValueError, "n_inducing must be a whole number"),
+    ],
+)
+def test_wrong_settings_are_refused(settings, error, said):
+    with pytest.raises(error, match=said):
+        GaussianProcessClassifier(**settings).fit(X, TWO)
