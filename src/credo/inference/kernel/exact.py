@@ -18,7 +18,7 @@ from scipy.linalg import lapack
 
 from credo.features.kernels.kernel import Kernel
 from credo.inference.kernel._loops_evidence import weigh_inverse
-from credo.inference.kernel.process import NoisyEvidence, ProcessData
+from credo.inference.kernel.process import LARGEST_JITTER, NoisyEvidence, ProcessData, sampled
 from credo.numerics.array import Array
 from credo.numerics.form import Form
 from credo.numerics.linear.linear_algebra import (
@@ -29,11 +29,13 @@ from credo.numerics.linear.linear_algebra import (
 )
 from credo.numerics.parallel.threads import threads_for_matrix
 
-__all__ = ["ExactBelief", "ExactProcess"]
+__all__ = ["ExactBelief", "ExactProcess", "mean_factor"]
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
 SMALLEST_JITTER = 1e-14
-LARGEST_JITTER = 1e-6
+
+MATRICES = 4
+"""Matrices of the size of the covariance that learning holds at a time."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,10 @@ class ExactProcess:
         with threads_for_matrix(len(data.y)):
             factor, _ = _factored(kernel.evaluated(data.x)[0], noise)
             return _Weighted.of(data, factor).log_evidence(data)
+
+    def bytes_needed(self, n_rows: int) -> float:
+        """Return the memory that learning from so many rows takes besides them."""
+        return 8.0 * MATRICES * float(n_rows) ** 2
 
     def belief(self, data: ProcessData, kernel: Kernel, noise: Array) -> ExactBelief:
         """Return the posterior of the function."""
@@ -134,10 +140,7 @@ class ExactBelief:
 
     def sample(self, rng: Generator, X: Array, columns: Array, n: int) -> Array:
         """Return values of ``n`` functions drawn from the posterior, shape (n, m, k)."""
-        mean, covariance = self.joint(X, columns)
-        root = cholesky(covariance, largest_jitter=LARGEST_JITTER).lower
-        draws = rng.standard_normal((n, mean.shape[1], len(root))) @ root.T
-        return np.asarray(mean + np.swapaxes(draws, 1, 2))
+        return sampled(rng, *self.joint(X, columns), n)
 
     def leave_one_out(self) -> tuple[Array, Array]:
         """Return mean (n, k) and variance (n,) of each outcome given all others.
@@ -216,7 +219,7 @@ class _Weighted:
         if not q:
             return cls(dual, np.empty((0, k)), np.empty((len(dual), 0)), log_det, 0.0)
         beside = solved[:, k:]
-        root = _mean_factor(data.columns.T @ beside)
+        root = mean_factor(data.columns.T @ beside)
         coefficients, _ = lapack.dpotrs(root, beside.T @ data.y, lower=1)
         pinned = solve_lower(root, beside.T).T
         log_det_mean = 2.0 * float(np.log(np.diagonal(root)).sum())
@@ -231,7 +234,8 @@ class _Weighted:
         return float(-0.5 * (fit + k * scale))
 
 
-def _mean_factor(information: Array) -> Array:
+def mean_factor(information: Array) -> Array:
+    """Return the lower factor of ``H' S^-1 H`` in Fortran order."""
     try:
         return np.asfortranarray(cholesky(information, largest_jitter=0.0).lower)
     except NotPositiveDefinite:

@@ -21,13 +21,18 @@ from credo.numerics.form import Form
 from credo.numerics.linear.linear_algebra import cholesky
 
 __all__ = [
+    "LARGEST_JITTER",
     "FunctionDraw",
     "GaussianProcess",
     "NoisyEvidence",
     "ProcessBelief",
     "ProcessData",
     "ProcessMethod",
+    "sampled",
 ]
+
+LARGEST_JITTER = 1e-6
+"""Share of the mean diagonal that may be added to a covariance to have a factor."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +85,17 @@ class ProcessMethod(Protocol):
     def belief(self, data: ProcessData, kernel: Kernel, noise: Array) -> ProcessBelief:
         """Return the posterior of the function."""
         ...
+
+    def bytes_needed(self, n_rows: int) -> float:
+        """Return the memory that learning from so many rows takes besides them."""
+        ...
+
+
+def sampled(rng: Generator, mean: Array, covariance: Array, n: int) -> Array:
+    """Return ``n`` draws of a function with this mean (m, k) and covariance, (n, m, k)."""
+    root = cholesky(covariance, largest_jitter=LARGEST_JITTER).lower
+    draws = rng.standard_normal((n, mean.shape[1], len(root))) @ root.T
+    return np.asarray(mean + np.swapaxes(draws, 1, 2))
 
 
 @dataclass(frozen=True, eq=False)
