@@ -197,9 +197,7 @@ def test_greedy_choice_takes_the_largest_conditional_variance():
     for step in range(8):
         before = taken[:step]
         cross = KERNEL(data.x, data.x[before])
-        known = np.einsum(
-            "ij,ji->i", cross, np.linalg.solve(KERNEL(data.x[before]), cross.T)
-        )
+        known = np.einsum("ij,ji->i", cross, np.linalg.solve(KERNEL(data.x[before]), cross.T))
         left = (KERNEL.diagonal(data.x) - known) / noise
         assert taken[step] == np.argmax(left)
 

@@ -56,6 +56,7 @@ from credo.inference.kernel.learning import RowNoise as RowNoise
 from credo.inference.kernel.process import FunctionDraw as FunctionDraw
 from credo.inference.kernel.process import GaussianProcess as GaussianProcess
 from credo.inference.kernel.process import ProcessData as ProcessData
+from credo.inference.kernel.sparse import SparseProcess as SparseProcess
 from credo.inference.latent.expectation_maximization import LatentState as LatentState
 from credo.inference.latent.latent_class import IncompleteRows as IncompleteRows
 from credo.inference.latent.student_t import WeightedMoments as WeightedMoments

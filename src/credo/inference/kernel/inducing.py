@@ -8,7 +8,10 @@ that the rows taken leave at row i, the next one has the largest ``d_i / noise_i
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.features.kernels.kernel import Kernel
 from credo.numerics.array import Array
@@ -33,10 +36,10 @@ def usual_number(n: int) -> int:
     >>> usual_number(10_000), usual_number(100_000), usual_number(50)
     (500, 998, 50)
     """
-    return min(n, round(500 * (n / 10_000) ** 0.3))
+    return min(n, round(500 * math.pow(n / 10_000, 0.3)))
 
 
-def candidate_rows(n: int, n_inducing: int) -> Array:
+def candidate_rows(n: int, n_inducing: int) -> NDArray[np.intp]:
     """Return the rows that may become inducing inputs: all, or some ten for each."""
     n_candidates = CANDIDATES * n_inducing
     if n <= n_candidates:
@@ -44,7 +47,7 @@ def candidate_rows(n: int, n_inducing: int) -> Array:
     return np.sort(np.random.default_rng(0).choice(n, n_candidates, replace=False))
 
 
-def greedy_rows(kernel: Kernel, x: Array, noise: Array, n_inducing: int) -> Array:
+def greedy_rows(kernel: Kernel, x: Array, noise: Array, n_inducing: int) -> NDArray[np.intp]:
     """Return the numbers of the rows taken, at most ``n_inducing``, in order.
 
     It takes ``n m^2 / 2`` multiplications and ``n m`` numbers of memory.

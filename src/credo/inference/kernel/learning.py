@@ -39,7 +39,11 @@ __all__ = [
     "RowNoise",
     "Search",
     "SettingsSearch",
+    "best_start",
+    "climb",
+    "curvature",
     "learn",
+    "normal_around",
 ]
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
@@ -311,21 +315,22 @@ class ProcessProblem:
             return FAILED, np.zeros_like(free)
         return -(value + prior), -(slope + by_prior)
 
-    def taken(self, rows: Any) -> Self:
-        """Return the problem of some of the rows, under the same priors."""
-        data = self.data
+    def taken(self, rows: Any, method: ProcessMethod | None = None) -> Self:
+        """Return the problem of some of the rows, under the same priors; exact if not said."""
+        data, chosen = self.data, method or ExactProcess()
         part = ProcessData(data.x[rows], data.y[rows], data.columns[rows])
-        small = replace(self, data=part, noise=self.noise.taken(rows), method=ExactProcess())
+        small = replace(self, data=part, noise=self.noise.taken(rows), method=chosen)
         for name in ("natural", "bounds", "y_variance"):
             small.__dict__[name] = getattr(self, name)
         return small
 
 
 class Search(NamedTuple):
-    """Where a search ended: free numbers, minus the log density, status, steps."""
+    """Where a search ended: free numbers, minus the log density, its slope, status, steps."""
 
     free: Array
     value: float
+    slope: Array
     status: Status
     n_steps: int
 
@@ -399,17 +404,19 @@ def _learned(problem: Any, rule: SettingsSearch) -> Learned:
         if value <= -FAILED:
             problem.log_evidence(np.empty(0))
         return Learned(np.empty(0), value, value, np.empty((0, 0)), Status.CONVERGED, 0, ())
-    start = _best_start(problem)
-    found = _climb(problem, start, rule.max_steps, rule.tolerance)
+    start = best_start(problem)
+    found = climb(problem, start, rule.max_steps, rule.tolerance)
     if found.value >= FAILED:
         # Say why there is no factor.
         problem.log_evidence(found.free)
-    low, high = problem.bounds.T
-    room = 1e-6 * np.maximum(1.0, np.abs(found.free))
-    is_inside = (found.free > low + room) & (found.free < high - room)
-    precision = _curvature(problem, found.free, is_inside)
-    found = _polished(problem, found, precision, is_inside)
-    values, vectors = np.linalg.eigh(precision)
+    hessian = curvature(problem, found)
+    return normal_around(problem, _polished(problem, found, hessian), hessian)
+
+
+def normal_around(problem: Any, found: Search, hessian: Array) -> Learned:
+    """Return what a search found, with a normal of this curvature around it."""
+    n_free, is_inside = len(found.free), _inside(problem, found.free)
+    values, vectors = np.linalg.eigh(hessian[np.ix_(is_inside, is_inside)])
     # Directions in which nothing was learned are as wide as the prior at the most.
     values = np.maximum(values, 0.05)
     covariance = np.zeros((n_free, n_free))
@@ -423,12 +430,19 @@ def _learned(problem: Any, rule: SettingsSearch) -> Learned:
     )
 
 
-def _best_start(problem: Any) -> Array:
+def _inside(problem: Any, free: Array) -> NDArray[np.bool_]:
+    """Return which free numbers are not at a bound."""
+    low, high = problem.bounds.T
+    room = 1e-6 * np.maximum(1.0, np.abs(free))
+    return np.asarray((free > low + room) & (free < high - room))
+
+
+def best_start(problem: Any) -> Array:
     """Return the start that is ahead after a few steps on some of the rows."""
     n = len(problem.data.x)
     rows = np.random.default_rng(0).permutation(n)[:RACE_ROWS] if n > RACE_ROWS else None
     small = problem if rows is None else problem.taken(np.sort(rows))
-    ends = [_climb(small, start, RACE_STEPS, 1e-6) for start in _starts(problem)]
+    ends = [climb(small, start, RACE_STEPS, 1e-6) for start in _starts(problem)]
     return min(ends, key=lambda end: end.value).free
 
 
@@ -447,7 +461,8 @@ def _starts(problem: Any) -> list[Array]:
     return found
 
 
-def _climb(problem: Any, start: Array, max_steps: int, tolerance: float) -> Search:
+def climb(problem: Any, start: Array, max_steps: int, tolerance: float) -> Search:
+    """Return where a search of the largest evidence times prior from a start ended."""
     last: dict[str, Any] = {}
 
     def value(free: Array) -> float:
@@ -458,12 +473,14 @@ def _climb(problem: Any, start: Array, max_steps: int, tolerance: float) -> Sear
     rules = Termination(max_steps, value_change=tolerance, gradient_norm=1e-5)
     # L-BFGS asks for the gradient where it has just asked for the value.
     found = lbfgs(value, lambda free: last["slope"], start, problem.bounds.tolist(), rules)
-    return Search(found.x, found.value + problem.reference, found.status, found.n_steps)
+    value_there = found.value + problem.reference
+    return Search(found.x, value_there, found.gradient, found.status, found.n_steps)
 
 
-def _polished(problem: Any, found: Search, precision: Array, is_inside: Array) -> Search:
+def _polished(problem: Any, found: Search, hessian: Array) -> Search:
     """Return the end of a search after one Newton step, if that is better."""
-    slope = problem.objective(found.free)[1][is_inside]
+    is_inside = _inside(problem, found.free)
+    precision, slope = hessian[np.ix_(is_inside, is_inside)], found.slope[is_inside]
     try:
         step = cholesky(precision, largest_jitter=0.0).solve(slope[:, None])[:, 0]
     except NotPositiveDefinite:
@@ -471,22 +488,28 @@ def _polished(problem: Any, found: Search, precision: Array, is_inside: Array) -
     free = found.free.copy()
     free[is_inside] -= np.clip(step, -1.0, 1.0)
     free = np.clip(free, *problem.bounds.T)
-    value = problem.objective(free)[0]
-    return found._replace(free=free, value=value) if value <= found.value else found
+    value, there = problem.objective(free)
+    is_better = value <= found.value
+    return found._replace(free=free, value=value, slope=there) if is_better else found
 
 
-def _curvature(problem: Any, free: Array, is_inside: Array) -> Array:
-    """Return the Hessian of the objective by differences of its gradient."""
-    places = np.flatnonzero(is_inside)
+def curvature(problem: Any, found: Search, is_one_sided: bool = False) -> Array:
+    """Return the Hessian of the objective, zero for settings at a bound, shape (p, p).
+
+    By differences of its gradient to both sides, or to one for half of the cost.
+    """
+    is_inside = _inside(problem, found.free)
     step = 1e-3
-    found = np.empty((len(places), len(places)))
-    for row, place in enumerate(places):
-        ends = [free.copy(), free.copy()]
-        ends[0][place] -= step
-        ends[1][place] += step
-        low, high = (problem.objective(end)[1][places] for end in ends)
-        found[row] = (high - low) / (2 * step)
-    return 0.5 * (found + found.T)
+    rows = np.zeros((len(found.free), len(found.free)))
+    for place in np.flatnonzero(is_inside):
+        shift = step * (np.arange(len(rows)) == place)
+        high = problem.objective(found.free + shift)[1]
+        if is_one_sided:
+            rows[place] = (high - found.slope) / step
+        else:
+            rows[place] = (high - problem.objective(found.free - shift)[1]) / (2 * step)
+    rows[:, ~is_inside] = 0.0
+    return 0.5 * (rows + rows.T)
 
 
 MOST_ENTRIES = 4_000_000

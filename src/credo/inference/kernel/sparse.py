@@ -1,16 +1,18 @@
 """Gaussian process regression by inducing inputs: the collapsed bound of the evidence.
 
-With inducing inputs z, ``Q = K_nm K_mm^-1 K_mn`` and ``S = Q + N`` for noise ``N = diag(noise)``,
-the log density of the outcomes under covariance S, minus ``tr(N^-1 (K - Q)) / 2`` for each
-output, is below the log evidence [titsias2009]_, also with mean functions under a flat prior
-integrated out of both. With ``L L' = K_mm``, ``A = L^-1 K_mn N^-1/2`` and ``B = I + A A'`` all of
-it follows from sums over rows, ``A A'`` and the products of ``A N^-1/2`` with outcomes and mean
-functions, so that rows come in blocks and ``K_nm`` is never held.
+With m inducing inputs, ``Q = K_nm K_mm^-1 K_mn`` and ``S = Q + N`` for noise
+``N = diag(noise)``, the log density of the outcomes under covariance S, minus
+``tr(N^-1 (K - Q)) / 2`` for each output, is below the log evidence [titsias2009]_, also with
+mean functions under a flat prior integrated out of both. With ``L L' = K_mm``,
+``A = L^-1 K_mn N^-1/2`` and ``B = I + A A'`` all of it follows from sums over rows, ``A A'``
+and the products of ``A N^-1/2`` with outcomes and mean functions, so that rows come in blocks
+and ``K_nm`` is never held.
 
 The gradient comes from a second pass. The weight of the bound on ``K_nm`` is
-``a c' + k p e' + k N^-1 K_nm T`` with ``a = P y`` as in the exact process, ``c = L'^-1 B^-1 A
-N^-1/2 (y - H b)``, p and e the same for whitened mean functions, and ``T = L'^-1 (I - B^-1) L^-1``;
-that on ``K_mm`` is ``-(c c' + k e e' + k L'^-1 (B - 2 I + B^-1) L^-1) / 2``.
+``a c' + k p e' + k N^-1 K_nm T`` with ``a = P y`` as in the exact process,
+``c = L'^-1 B^-1 A N^-1/2 (y - H b)``, p and e the same for whitened mean functions, and
+``T = L'^-1 (I - B^-1) L^-1``; that on ``K_mm`` is
+``-(c c' + k e e' + k L'^-1 (B - 2 I + B^-1) L^-1) / 2``.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from typing import Annotated, NamedTuple, Self
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
 from credo.features.kernels.equality import White
@@ -29,7 +32,7 @@ from credo.features.kernels.kernel import Kernel, PullBack, SumKernel
 from credo.inference.kernel.exact import mean_factor
 from credo.inference.kernel.inducing import candidate_rows, greedy_rows, usual_number
 from credo.inference.kernel.process import NoisyEvidence, ProcessData, sampled
-from credo.numerics.array import Array
+from credo.numerics.array import Array, as_float
 from credo.numerics.form import Form
 from credo.numerics.linear.linear_algebra import NotPositiveDefinite, solve_lower, symmetrize
 from credo.numerics.parallel.threads import threads_for
@@ -119,8 +122,7 @@ class SparseProcess:
             by_smooth, by_noise = whole.gradient(data, total)
         by_parameter = np.empty(len(kernel.parameters))
         by_parameter[~parted.is_white] = by_smooth
-        for part, places in parted.white:
-            by_parameter[places] = part.evaluated_diagonal(data.x)[1](by_noise)
+        by_parameter[parted.is_white] = parted.by_white(data.x, by_noise)
         return NoisyEvidence(whole.log_bound, by_parameter, by_noise)
 
     def log_evidence(self, data: ProcessData, kernel: Kernel, noise: Array) -> float:
@@ -150,17 +152,18 @@ class _Parted(NamedTuple):
     Attributes
     ----------
     white
-        Parts that are white noise, with the places of their parameters among all.
+        Parts that are white noise.
     is_white
-        Whether a parameter is one of these.
+        Whether a parameter of the kernel is of these, shape (p,).
     """
 
     smooth: Kernel
-    white: list[tuple[Kernel, Array]]
-    is_white: Array
+    white: list[Kernel]
+    is_white: NDArray[np.bool_]
 
     @classmethod
     def of(cls, kernel: Kernel) -> Self:
+        """Return the parts of a kernel; refuse white noise within a product."""
         parts = kernel.parts if isinstance(kernel, SumKernel) else (kernel,)
         smooth = tuple(part for part in parts if not all(_are_white(part)))
         if not smooth or any(any(_are_white(part)) for part in smooth):
@@ -169,21 +172,13 @@ class _Parted(NamedTuple):
                 f"found {kernel!r}. Write kernel + White(), or leave White out and let noise "
                 "be learned."
             )
-        counts = [len(part.parameters) for part in parts]
-        places = np.split(np.arange(sum(counts)), np.cumsum(counts)[:-1])
-        white = [
-            (part, own)
-            for part, own in zip(parts, places, strict=True)
-            if all(_are_white(part))
-        ]
-        is_white = np.zeros(sum(counts), dtype=bool)
-        for _, own in white:
-            is_white[own] = True
+        white = [part for part in parts if all(_are_white(part))]
+        is_white = np.array([part in white for part in parts for _ in part.parameters], bool)
         return cls(SumKernel(smooth) if white else kernel, white, is_white)
 
     def noise(self, x: Array, noise: Array) -> Array:
         """Return the noise of rows, white noise of the kernel included."""
-        total = noise + sum(part.evaluated_diagonal(x)[0] for part, _ in self.white)
+        total = noise + sum(part.evaluated_diagonal(x)[0] for part in self.white)
         if not np.all(total > 0):
             raise ValueError(
                 "a sparse process must have noise of positive variance in every row; found "
@@ -191,6 +186,11 @@ class _Parted(NamedTuple):
                 "method='exact'."
             )
         return np.asarray(total)
+
+    def by_white(self, x: Array, by_noise: Array) -> Array:
+        """Return the gradient by the parameters of white noise from that by the noise."""
+        pulled = [part.evaluated_diagonal(x)[1](by_noise) for part in self.white]
+        return np.concatenate([np.empty(0), *pulled])
 
 
 def _are_white(kernel: Kernel) -> list[bool]:
@@ -319,9 +319,11 @@ class _Whole:
 
     @classmethod
     def of(cls, data: ProcessData, kernel: Kernel, inducing: Array, noise: Array) -> Self:
+        """Return what rows say of the function by its values at inducing inputs."""
         base = _Base.of(kernel, inducing)
         weight = 1.0 / np.sqrt(noise)[:, None]
-        origin = np.linalg.lstsq(data.columns * weight, data.y * weight, rcond=None)[0]
+        found = np.linalg.lstsq(data.columns * weight, data.y * weight, rcond=None)
+        origin = as_float(found[0])
         return cls(base, _Sums.of(base, _centered(data, origin), noise), origin)
 
     def extended(self, data: ProcessData, noise: Array) -> _Whole:
@@ -384,13 +386,13 @@ class _Whole:
             precision = 1.0 / noise[rows]
             gram, pull = base.kernel.evaluated(data.x[rows], base.inducing)
             own, pull_own = base.kernel.evaluated_diagonal(data.x[rows])
-            alpha, pinned = self.residuals(data, rows, gram, precision)
+            dual, pinned = self.residuals(data, rows, gram, precision)
             known = gram @ spread
             left = own - np.einsum("ij,ij->i", known, gram)
             known *= (k * precision)[:, None]
-            known += np.hstack([alpha, k * pinned]) @ flat.T
+            known += np.hstack([dual, k * pinned]) @ flat.T
             by_parameter += pull(known) - 0.5 * k * pull_own(precision)
-            squares = np.sum(alpha**2, axis=1) + k * np.sum(pinned**2, axis=1)
+            squares = np.sum(dual**2, axis=1) + k * np.sum(pinned**2, axis=1)
             by_noise[rows] = 0.5 * (squares + k * precision * (left * precision - 1.0))
         return by_parameter, by_noise
 
@@ -400,8 +402,8 @@ class _Whole:
         """Return ``P y`` and ``S^-1 H G'^-1/2`` at some rows, shapes (b, k) and (b, q)."""
         sides, columns = self.sides, data.columns[rows]
         mean = gram @ sides.weights + columns @ (self.origin + sides.coefficients)
-        alpha = (data.y[rows] - mean) * precision[:, None]
-        return alpha, self.open_mean(columns, gram) * precision[:, None]
+        dual = (data.y[rows] - mean) * precision[:, None]
+        return dual, self.open_mean(columns, gram) * precision[:, None]
 
     def open_mean(self, columns: Array, gram: Array) -> Array:
         """Return what is not known of the mean functions at rows, whitened, shape (b, q)."""
@@ -521,12 +523,12 @@ class SparseBelief:
         for rows in _blocks(len(noise), len(inducing)):
             precision = 1.0 / noise[rows]
             gram = kernel.evaluated(data.x[rows], inducing)[0]
-            alpha, pinned = whole.residuals(data, rows, gram, precision)
+            dual, pinned = whole.residuals(data, rows, gram, precision)
             known = solve_lower(lower, gram.T)
             doubt = solve_lower(whole.root, known)
             share = precision * np.einsum("ij,ij->j", doubt, doubt)
             own = precision * (1.0 - share) - np.sum(pinned**2, axis=1)
-            mean[rows] = data.y[rows] - alpha / own[:, None]
+            mean[rows] = data.y[rows] - dual / own[:, None]
             left = kernel.evaluated_diagonal(data.x[rows])[0]
             left -= np.einsum("ij,ij->j", known, known)
             variance[rows] = 1.0 / own + np.maximum(left, 0.0)

@@ -28,6 +28,8 @@ from credo.inference.kernel.learning import (
     learn,
 )
 from credo.inference.kernel.process import ProcessData, ProcessMethod
+from credo.inference.kernel.sparse import SparseProcess
+from credo.inference.kernel.sparse_learning import learn_sparse
 from credo.models.contract.inputs import (
     generator,
     require_choice,
@@ -45,8 +47,8 @@ from credo.numerics.warning import warn_user
 
 __all__ = ["GaussianProcessRegressor"]
 
-MATRICES = 4
-"""Matrices of the size of the covariance that learning holds at a time."""
+EXACT_ROWS = 2_000
+"""Rows up to which a process is exact if nothing is said: some seconds of learning."""
 
 
 def rounding_variance(y: Array) -> float:
@@ -89,7 +91,9 @@ class GaussianProcessRegressor(PredictiveRegressor):
         noise, and none is learned besides. Learned noise is never less than what rounding of
         the outcomes leaves open.
     method
-        "auto" or "exact", or a method of `credo.inference` with settings.
+        "exact" for no approximation, "sparse" for inducing inputs and a bound of the evidence,
+        "auto" for exact up to 2,000 rows and sparse beyond; or a method of `credo.inference`
+        with settings, such as ``SparseProcess(500)``.
     random_state
         Seed of the draws of `sample_functions`.
 
@@ -104,7 +108,8 @@ class GaussianProcessRegressor(PredictiveRegressor):
         name.
     log_evidence_, evidence_method_
         Log probability of y with all settings integrated out, by "laplace" where some were
-        learned and "exact" otherwise; for "ml" it is their largest value, "none".
+        learned and "exact" otherwise; a "bound" of it if the process is sparse; for "ml" it
+        is their largest value, "none".
     evidence_flat_
         Which unknowns have a flat prior of density one.
     mean_columns_
@@ -196,10 +201,12 @@ class GaussianProcessRegressor(PredictiveRegressor):
                 delattr(self, name)
         data, noise = self._rows(X, y, sample_weight, noise_variance, is_first=True)
         kernel = self._start_kernel(data.x)
-        problem = ProcessProblem(
-            data, kernel, noise, self._chosen(data, kernel), self.inference == "map"
-        )
-        learned = learn(problem)
+        method = self._chosen(len(data.x))
+        problem = ProcessProblem(data, kernel, noise, method, self.inference == "map")
+        if isinstance(method, SparseProcess):
+            problem, learned = learn_sparse(problem, method)
+        else:
+            learned = learn(problem)
         self._warn_of_bounds(learned)
         return self._set_belief(problem, learned)
 
@@ -337,7 +344,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
                 f"found {quote(self.noise)}. Choose from these."
             )
         if isinstance(self.method, str):
-            require_choice("method", self.method, ("auto", "exact"))
+            require_choice("method", self.method, ("auto", "exact", "sparse"))
 
     def _start_kernel(self, x: Array) -> Kernel:
         if self.kernel is None:
@@ -348,19 +355,20 @@ class GaussianProcessRegressor(PredictiveRegressor):
         self.kernel.check_inputs(x)
         return self.kernel
 
-    def _chosen(self, data: ProcessData, kernel: Kernel) -> ProcessMethod:
-        """Return how to compute it, and refuse what would not fit into memory."""
+    def _chosen(self, n: int) -> ProcessMethod:
+        """Return how to compute it for n rows, and refuse what would not fit into memory."""
+        is_small = self.method == "exact" or (self.method == "auto" and n <= EXACT_ROWS)
+        chosen: ProcessMethod = ExactProcess() if is_small else SparseProcess()
         if not isinstance(self.method, str):
-            chosen: ProcessMethod = self.method
-            return chosen
-        n = len(data.x)
-        needed = 8.0 * MATRICES * n * n
+            chosen = self.method
+        needed = chosen.bytes_needed(n)
         if needed > 4 * USUAL_BYTES:
             raise ValueError(
-                f"an exact Gaussian process must fit into memory; found {n} rows, which need "
-                f"{bytes_text(needed)}. Take fewer rows, or method='auto'."
+                f"{type(chosen).__name__} must fit into memory; found {n} rows, which need "
+                f"{bytes_text(needed)}. Take fewer rows, or method='auto', which takes "
+                "inducing inputs."
             )
-        return ExactProcess()
+        return chosen
 
     def _rows(
         self, X: Any, y: Any, sample_weight: Any, noise_variance: Any, is_first: bool
@@ -477,6 +485,8 @@ class GaussianProcessRegressor(PredictiveRegressor):
         self.method_ = type(problem.method).__name__
         is_learned = len(learned.free) > 0
         self.evidence_method_ = "laplace" if is_learned else "exact"
+        if isinstance(problem.method, SparseProcess):
+            self.evidence_method_ = "bound"
         if self.inference == "ml" and is_learned:
             self.evidence_method_ = "none"
         value = learned.value if self.inference == "ml" else learned.log_evidence

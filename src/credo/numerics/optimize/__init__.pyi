@@ -25,5 +25,6 @@ from credo.numerics.optimize.minimum import Termination as Termination
 from credo.numerics.optimize.minimum import early_stop as early_stop
 from credo.numerics.optimize.quadratic import QuadraticForm as QuadraticForm
 from credo.numerics.optimize.quadratic import taylor as taylor
+from credo.numerics.optimize.quasi_newton import bfgs as bfgs
 from credo.numerics.optimize.quasi_newton import lbfgs as lbfgs
 from credo.numerics.status import Status as Status

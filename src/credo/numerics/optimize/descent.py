@@ -20,11 +20,13 @@ from credo.numerics.optimize.minimum import (
 from credo.numerics.status import Status
 
 __all__ = [
+    "LineSearch",
     "Move",
     "Root",
     "back_track",
     "bracketed_root",
     "descend",
+    "descent_direction",
     "gradient_descent",
     "newton",
     "newton_root",
@@ -218,13 +220,13 @@ def newton(
     rules = termination or Termination()
 
     def advance(point: Point, last: float | None) -> Move | Status:
-        direction = _descent_direction(point.gradient, as_float(hessian(point.x)))
+        direction = descent_direction(point.gradient, as_float(hessian(point.x)))
         return back_track(function, point, direction, LineSearch(), rules)
 
     return descend(function, gradient, np.atleast_1d(as_float(start)), advance, rules)
 
 
-def _descent_direction(gradient: Array, hessian: Array) -> Array:
+def descent_direction(gradient: Array, hessian: Array) -> Array:
     """Return ``-|H|^-1 g``, which is ``-H^-1 g`` where H is positive definite."""
     values, vectors = np.linalg.eigh(symmetrize(hessian))
     sizes = np.abs(values)
