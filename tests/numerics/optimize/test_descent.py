@@ -6,6 +6,7 @@ from credo.numerics.optimize import (
     QuadraticForm,
     Status,
     Termination,
+    bfgs,
     bracketed_root,
     coordinate_descent,
     gradient_descent,
@@ -218,6 +219,31 @@ def test_lbfgs_finds_what_gradient_descent_finds():
 def test_lbfgs_keeps_to_its_bounds():
     found = lbfgs(rosenbrock, rosenbrock_slope, [0.0, 0.0], bounds=[(None, 0.5), (None, None)])
     assert_allclose(found.x, [0.5, 0.25], atol=1e-6)
+
+
+def test_bfgs_with_the_hessian_of_a_bowl_needs_one_step():
+    curve = np.array([[3.0, 1.0], [1.0, 2.0]])
+    low = np.array([1.0, -2.0])
+    found = bfgs(
+        lambda x: 0.5 * (x - low) @ curve @ (x - low),
+        lambda x: curve @ (x - low),
+        [9.0, 9.0],
+        curve,
+    )
+    assert_allclose(found.x, low, atol=1e-12)
+    assert found.n_steps == 1
+
+
+def test_bfgs_learns_the_curvature_that_it_was_not_given():
+    found = bfgs(rosenbrock, rosenbrock_slope, [-1.2, 1.0], 100 * np.eye(2))
+    assert_allclose(found.x, [1.0, 1.0], atol=1e-5)
+    assert found.n_steps < 80
+
+
+def test_bfgs_keeps_to_its_bounds():
+    bounds = [(None, 0.5), (None, None)]
+    found = bfgs(rosenbrock, rosenbrock_slope, [0.0, 0.0], 100 * np.eye(2), bounds)
+    assert_allclose(found.x, [0.5, 0.25], atol=1e-5)
 
 
 @pytest.mark.parametrize(

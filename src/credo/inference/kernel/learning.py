@@ -32,6 +32,7 @@ from credo.numerics.parallel.threads import threads_for_matrix
 from credo.numerics.status import Status
 
 __all__ = [
+    "FAILED",
     "Copies",
     "Learned",
     "ProcessPosterior",

@@ -12,8 +12,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.inference.kernel.learning import (
+    FAILED,
     Learned,
     ProcessProblem,
     Search,
@@ -37,11 +39,11 @@ EXACT_ROWS = 1_000
 PART, SMALLEST_PART = 10, 2_000
 """All rows have so many parts, of which one is climbed before; and its least size."""
 
-WORTH = 0.5
-"""Rise of the bound, in nats, for which settings are learned again with other inputs."""
+WORTH = 1e-3
+"""Rise of the bound, in nats a row, for which settings are learned again with other inputs."""
 
-TOLERANCE = 1e-2
-"""Rise of the bound, in nats, that is not worth another step on all rows."""
+TOLERANCE = 0.1
+"""Rise of the bound, as a share of its mean over rows, that is not worth another step."""
 
 
 def learn_sparse(
@@ -63,10 +65,11 @@ def learn_sparse(
     some = problem.taken(_rows(problem, EXACT_ROWS))
     start = climb(some, best_start(problem), rule.max_steps, 1e-6).free
     placed = _placed(problem, method, start)
-    found = _climbed(placed, start, rule)
+    near, hessian = _near(placed, start, rule)
+    found = _steps(placed, near, hessian, rule)
     again = _placed(problem, method, found.free)
-    if -again.objective(found.free)[0] > -found.value + WORTH:
-        placed, found = again, _climbed(again, found.free, rule)
+    if found.value - again.objective(found.free)[0] > WORTH * len(problem.data.x):
+        placed, found = again, _steps(again, found.free, hessian, rule)
     return placed, normal_around(placed, found, curvature(placed, found, is_one_sided=True))
 
 
@@ -80,31 +83,39 @@ def _placed(problem: ProcessProblem, method: SparseProcess, free: Array) -> Proc
     return replace(problem, method=method)
 
 
-def _climbed(problem: ProcessProblem, start: Array, rule: SettingsSearch) -> Search:
-    """Return the best settings for all rows, by way of those for a part of them."""
+def _near(problem: ProcessProblem, start: Array, rule: SettingsSearch) -> tuple[Array, Array]:
+    """Return the best settings for a part of the rows, and about the curvature for all."""
     n = len(problem.data.x)
-    size = max(n // PART, SMALLEST_PART)
-    if n < 2 * size:
-        return climb(problem, start, rule.max_steps, TOLERANCE / n)
+    size = min(n, max(n // PART, SMALLEST_PART))
     part = problem.taken(_rows(problem, size), problem.method)
-    near = climb(part, start, rule.max_steps, TOLERANCE / size)
-    hessian = curvature(part, near, is_one_sided=True) * (n / size)
+    found = climb(part, start, rule.max_steps, 1e-6)
+    hessian = curvature(part, found, is_one_sided=True) * (n / size)
     # A setting that was at a bound may leave it, by small steps.
     level = np.abs(np.diagonal(hessian))
-    hessian += np.diag(np.where(level == 0, level.max() or 1.0, 0.0))
-    last: dict[str, Array] = {}
+    return found.free, hessian + np.diag(np.where(level == 0, level.max() or 1.0, 0.0))
+
+
+def _steps(
+    problem: ProcessProblem, start: Array, hessian: Array, rule: SettingsSearch
+) -> Search:
+    """Return the best settings for all rows, from others that are near."""
+    last: dict[str, Any] = {}
+    reference = problem.reference
 
     def value(free: Array) -> float:
         found, last["slope"] = problem.objective(free)
-        return found
+        return float(found - reference)
 
-    rules = Termination(rule.max_steps, TOLERANCE / n, 0.0, 0.0)
+    rules = Termination(rule.max_steps, TOLERANCE / len(problem.data.x), 0.0, 0.0)
     bounds = problem.bounds.tolist()
-    found = bfgs(value, lambda free: last["slope"], near.free, hessian, bounds, rules)
-    return Search(found.x, found.value, found.gradient, found.status, found.n_steps)
+    found = bfgs(value, lambda free: last["slope"], start, hessian, bounds, rules)
+    value_there = found.value + reference
+    if value_there >= FAILED:
+        # Say why there is no factor.
+        problem.log_evidence(found.x)
+    return Search(found.x, value_there, found.gradient, found.status, found.n_steps)
 
 
-def _rows(problem: ProcessProblem, size: int) -> Any:
+def _rows(problem: ProcessProblem, size: int) -> NDArray[np.intp]:
     """Return the numbers of some rows, or of all if there are no more."""
-    n = len(problem.data.x)
-    return np.sort(np.random.default_rng(0).permutation(n)[:size])
+    return np.sort(np.random.default_rng(0).permutation(len(problem.data.x))[:size])
