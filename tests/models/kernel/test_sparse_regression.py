@@ -1,5 +1,7 @@
 """Gaussian process regression by inducing inputs, as people meet it."""
 
+import pickle
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -49,6 +51,13 @@ def test_a_file_gives_the_same_inducing_inputs_and_predictions(tmp_path):
     again = load(tmp_path / "model.credo")
     assert len(again.posterior_.method.inducing) == 20
     assert_allclose(again.predict_dist(X).std(), model.predict_dist(X).std(), rtol=1e-12)
+
+
+def test_a_fitted_model_can_be_pickled():
+    X, y = rows()
+    model = GaussianProcessRegressor(KERNEL, noise=0.04, method="sparse").fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    assert_allclose(again.predict(X), model.predict(X), rtol=1e-12)
 
 
 def test_rows_that_come_later_are_as_good_as_rows_at_once():

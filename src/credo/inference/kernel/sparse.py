@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
 from credo.features.kernels.equality import White
-from credo.features.kernels.kernel import Kernel, PullBack, SumKernel
+from credo.features.kernels.kernel import Kernel, SumKernel
 from credo.inference.kernel.exact import mean_factor
 from credo.inference.kernel.inducing import candidate_rows, greedy_rows, usual_number
 from credo.inference.kernel.process import NoisyEvidence, ProcessData, sampled
@@ -261,20 +261,22 @@ class _Base:
 
     Attributes
     ----------
-    pull
-        Pull-back of weights on that covariance, jitter included.
+    jitter
+        What was added to its diagonal.
+    share
+        That as a share of the mean diagonal.
     """
 
     kernel: Kernel
     inducing: Array
     lower: Array
     jitter: float
-    pull: PullBack
+    share: float
 
     @classmethod
     def of(cls, kernel: Kernel, inducing: Array) -> Self:
         """Return the base of some inputs, with as little jitter as will do."""
-        gram, pull = kernel.evaluated(inducing)
+        gram = kernel.evaluated(inducing)[0]
         diagonal = np.diagonal(gram).copy()
         level = float(diagonal.mean())
         for share in JITTERS:
@@ -282,7 +284,7 @@ class _Base:
             np.fill_diagonal(jittered, diagonal + share * level)
             lower, failed = lapack.dpotrf(jittered, lower=1, overwrite_a=1)
             if not failed:
-                return cls(kernel, inducing, lower, share * level, _jittered(pull, share))
+                return cls(kernel, inducing, lower, share * level, share)
         raise NotPositiveDefinite(
             "the covariance at the inducing inputs must be positive definite; found none with "
             f"jitter of {JITTERS[-1]:g} of its diagonal. A kernel of your own must be positive "
@@ -290,16 +292,12 @@ class _Base:
             f"SparseProcess({max(1, len(inducing) // 2)})."
         )
 
-
-def _jittered(pull: PullBack, share: float) -> PullBack:
-    """Return the pull-back of a matrix with a share of its mean diagonal added to it."""
-
-    def pull_both(W: Array) -> Array:
-        weights = W.copy()
-        np.fill_diagonal(weights, np.diagonal(W) + share * np.trace(W) / len(W))
-        return pull(weights)
-
-    return pull_both
+    def pulled(self, weights: Array) -> Array:
+        """Return the gradient of the sum of weights times covariance, jitter included."""
+        jittered = weights.copy()
+        level = self.share * np.trace(weights) / len(weights)
+        np.fill_diagonal(jittered, np.diagonal(weights) + level)
+        return self.kernel.evaluated(self.inducing)[1](jittered)
 
 
 @dataclass(frozen=True, eq=False)
@@ -380,7 +378,7 @@ class _Whole:
         middle = symmetrize(np.tril(self.sums.inner) + np.tril(self.sums.inner, -1).T)
         weights = k * self._sandwiched(middle - identity + self.inverse)
         weights += flat @ (flat * np.repeat([1.0, k], self.origin.shape[::-1])).T
-        by_parameter = base.pull(-0.5 * weights)
+        by_parameter = base.pulled(-0.5 * weights)
         by_noise = np.empty(len(noise))
         for rows in _blocks(len(noise), len(spread)):
             precision = 1.0 / noise[rows]

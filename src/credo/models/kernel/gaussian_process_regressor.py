@@ -177,7 +177,6 @@ class GaussianProcessRegressor(PredictiveRegressor):
                 cls(smooth.hold(), mean=line, noise="varying"), unit_free=False, streams=False
             ),
             Example(cls(smooth.hold(), noise=0.5), unit_free=False),
-            Example(cls(smooth, method="sparse"), unit_free=False, streams=False),
         )
 
     def fit(
