@@ -28,6 +28,7 @@ from credo.numerics.quotation import quote
 __all__ = [
     "Evaluated",
     "HeldKernel",
+    "JoinedKernel",
     "Kernel",
     "KernelParameter",
     "Positive",
@@ -232,7 +233,43 @@ class SettingsKernel(Kernel):
 
 
 @dataclass(frozen=True)
-class SumKernel(Kernel):
+class JoinedKernel(Kernel):
+    """A kernel made of several, whose parameters are those of all parts in order."""
+
+    parts: tuple[Kernel, ...]
+
+    def __post_init__(self) -> None:
+        _require_parts(self.parts)
+
+    @property
+    def parameters(self) -> tuple[KernelParameter, ...]:
+        """The parameters of every part, in order."""
+        return tuple(
+            replace(parameter, name=f"part{k}.{parameter.name}")
+            for k, part in enumerate(self.parts, start=1)
+            for parameter in part.parameters
+        )
+
+    @property
+    def leaves(self) -> tuple[Kernel, ...]:
+        """The kernels that this one is made of."""
+        return tuple(leaf for part in self.parts for leaf in part.leaves)
+
+    def at(self, log_parameters: ArrayLike) -> Self:
+        """Return this kernel with other values of its parameters."""
+        ends = np.cumsum([len(part.parameters) for part in self.parts])[:-1]
+        logs = np.split(as_float(log_parameters), ends)
+        parts = tuple(part.at(own) for part, own in zip(self.parts, logs, strict=True))
+        return replace(self, parts=parts)
+
+    def check_inputs(self, X: Array) -> None:
+        """Raise if rows cannot be the inputs of one of the parts."""
+        for part in self.parts:
+            part.check_inputs(X)
+
+
+@dataclass(frozen=True)
+class SumKernel(JoinedKernel):
     """The sum of several kernels: the covariance of a sum of independent functions.
 
     Examples
@@ -243,30 +280,11 @@ class SumKernel(Kernel):
            [ 5., 11.]])
     """
 
-    parts: tuple[Kernel, ...]
-
-    def __post_init__(self) -> None:
-        _require_parts(self.parts)
-
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
         """Return examples for the laws, and for saving."""
         smooth = 2.0 * features.SquaredExponential((0.7, 1.5))
         return (cls((smooth, features.Linear(), features.White(0.1))),)
-
-    @property
-    def parameters(self) -> tuple[KernelParameter, ...]:
-        """The parameters of every part, in order."""
-        return _numbered(self.parts)
-
-    @property
-    def leaves(self) -> tuple[Kernel, ...]:
-        """The kernels that this one is made of."""
-        return tuple(leaf for part in self.parts for leaf in part.leaves)
-
-    def at(self, log_parameters: ArrayLike) -> SumKernel:
-        """Return this kernel with other values of its parameters."""
-        return SumKernel(_parts_at(self.parts, as_float(log_parameters)))
 
     def natural(self, X: Array, y_variance: float) -> Array:
         """Return natural values of each part, as if it were alone."""
@@ -280,17 +298,12 @@ class SumKernel(Kernel):
         """Return the sum of the diagonals, and its pull-back."""
         return _summed([part.evaluated_diagonal(X) for part in self.parts])
 
-    def check_inputs(self, X: Array) -> None:
-        """Raise if rows cannot be the inputs of one of the parts."""
-        for part in self.parts:
-            part.check_inputs(X)
-
     def __repr__(self) -> str:
         return " + ".join(map(repr, self.parts))
 
 
 @dataclass(frozen=True)
-class ProductKernel(Kernel):
+class ProductKernel(JoinedKernel):
     """The product of several kernels.
 
     Examples
@@ -301,29 +314,10 @@ class ProductKernel(Kernel):
            [ 9., 81.]])
     """
 
-    parts: tuple[Kernel, ...]
-
-    def __post_init__(self) -> None:
-        _require_parts(self.parts)
-
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
         """Return examples for the laws, and for saving."""
         return (cls((features.Matern32(0.8), features.Linear(), features.Matern52(2.0))),)
-
-    @property
-    def parameters(self) -> tuple[KernelParameter, ...]:
-        """The parameters of every part, in order."""
-        return _numbered(self.parts)
-
-    @property
-    def leaves(self) -> tuple[Kernel, ...]:
-        """The kernels that this one is made of."""
-        return tuple(leaf for part in self.parts for leaf in part.leaves)
-
-    def at(self, log_parameters: ArrayLike) -> ProductKernel:
-        """Return this kernel with other values of its parameters."""
-        return ProductKernel(_parts_at(self.parts, as_float(log_parameters)))
 
     def natural(self, X: Array, y_variance: float) -> Array:
         """Return natural values of the parts, the first of which has the variance."""
@@ -338,11 +332,6 @@ class ProductKernel(Kernel):
     def evaluated_diagonal(self, X: Array) -> Evaluated:
         """Return the product of the diagonals, and its pull-back."""
         return _multiplied([part.evaluated_diagonal(X) for part in self.parts])
-
-    def check_inputs(self, X: Array) -> None:
-        """Raise if rows cannot be the inputs of one of the parts."""
-        for part in self.parts:
-            part.check_inputs(X)
 
     def __repr__(self) -> str:
         return " * ".join(_in_brackets(part) for part in self.parts)
@@ -670,23 +659,6 @@ def _require_parts(parts: Sequence[Any]) -> None:
 
 def _parts(kind: type[SumKernel] | type[ProductKernel], kernel: Kernel) -> tuple[Kernel, ...]:
     return kernel.parts if isinstance(kernel, kind) else (kernel,)
-
-
-def _numbered(parts: tuple[Kernel, ...]) -> tuple[KernelParameter, ...]:
-    return tuple(
-        replace(parameter, name=f"part{k}.{parameter.name}")
-        for k, part in enumerate(parts, start=1)
-        for parameter in part.parameters
-    )
-
-
-def _parts_at(parts: tuple[Kernel, ...], logs: Array) -> tuple[Kernel, ...]:
-    found, start = [], 0
-    for part in parts:
-        n = len(part.parameters)
-        found.append(part.at(logs[start : start + n]))
-        start += n
-    return tuple(found)
 
 
 def _summed(parts: list[Evaluated]) -> Evaluated:
