@@ -61,7 +61,6 @@ __all__ = [
     "InducedSoftmaxBelief",
     "LearnedKernel",
     "SoftmaxBelief",
-    "inducing_inputs",
     "learned_kernel",
 ]
 
@@ -636,36 +635,6 @@ def _bend(problem: ClassProblem, free: Array, is_inside: NDArray[np.bool_]) -> A
     moved = [problem.objective(free + step * np.eye(len(free))[place])[1] for place in places]
     found = (np.array(moved) - here)[:, places] / step
     return np.asarray(0.5 * (found + found.T))
-
-
-def inducing_inputs(kernel: Kernel, x: Array, n: int) -> Array:
-    """Return rows that leave little of the others unknown, shape (n, d) at most.
-
-    Each is the row of the largest variance given those before it: a Cholesky factor with
-    pivots. Fewer are returned where the rest is known.
-
-    Examples
-    --------
-    >>> from credo.features import SquaredExponential
-    >>> x = np.array([[0.0], [0.1], [3.0]])
-    >>> inducing_inputs(SquaredExponential(1.0), x, 2).tolist()
-    [[0.0], [3.0]]
-    """
-    rest = kernel.evaluated_diagonal(x)[0].copy()
-    least = 1e-6 * float(rest.max(initial=0.0))
-    found: list[int] = []
-    half = np.empty((min(n, len(x)), len(x)))
-    for k in range(len(half)):
-        place = int(rest.argmax())
-        if rest[place] <= least:
-            break
-        row = kernel.evaluated(x[place : place + 1], x)[0][0]
-        row -= half[:k, place] @ half[:k]
-        half[k] = row / np.sqrt(rest[place])
-        rest = np.maximum(rest - half[k] ** 2, 0.0)
-        rest[place] = 0.0
-        found.append(place)
-    return x[found]
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,9 +30,9 @@ from credo.inference.kernel.class_process import (
     InducedSoftmaxBelief,
     LearnedKernel,
     SoftmaxBelief,
-    inducing_inputs,
     learned_kernel,
 )
+from credo.inference.kernel.inducing import greedy_rows
 from credo.inference.logistic.softmax import class_coding, log_expected_softmax
 from credo.inference.site.expectation_propagation import ExpectationPropagation
 from credo.inference.site.laplace import SiteLaplace
@@ -174,7 +174,8 @@ class GaussianProcessClassifier(PredictiveClassifier):
         method = self._exact(data, {})
         if not is_exact:
             n = INDUCING if self.n_inducing is None else self.n_inducing
-            method = self._induced(data.n_classes, inducing_inputs(self.kernel_, data.x, n))
+            chosen = greedy_rows(self.kernel_, data.x, np.ones(len(data.x)), n)
+            method = self._induced(data.n_classes, data.x[chosen])
         self.posterior_, found = method.belief(data, self.kernel_)
         self.inference_ = replace(found, posterior=self.posterior_, state=None)
         self.log_evidence_ = found.log_evidence + learned.log_volume
