@@ -100,6 +100,7 @@ from credo.inference.hybrid.strong_inference import (
 from credo.inference.kernel.exact import ExactProcess as ExactProcess
 from credo.inference.kernel.process import FunctionDraw as FunctionDraw
 from credo.inference.kernel.process import GaussianProcess as GaussianProcess
+from credo.inference.kernel.series import SeriesProcess as SeriesProcess
 from credo.inference.kernel.sparse import SparseProcess as SparseProcess
 from credo.inference.latent.expectation_maximization import (
     ExpectationMaximization as ExpectationMaximization,

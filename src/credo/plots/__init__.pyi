@@ -17,6 +17,9 @@ from credo.plots.prediction import coverage_plot as coverage_plot
 from credo.plots.prediction import predictions_against_truth as predictions_against_truth
 from credo.plots.prediction import reliability_plot as reliability_plot
 from credo.plots.prediction import residuals as residuals
+from credo.plots.process import component_figure as component_figure
+from credo.plots.process import forecast_plot as forecast_plot
+from credo.plots.process import prior_functions as prior_functions
 from credo.plots.rank import rank_figure as rank_figure
 from credo.plots.rank import rank_plot as rank_plot
 from credo.plots.weight import weights as weights

@@ -42,6 +42,27 @@ def test_biopsy_holds_the_published_counts():
     assert (means.loc["malignant"] > means.loc["benign"]).all()
 
 
+def test_air_passengers_are_twelve_years_that_grow():
+    air = load_set("air_passengers")
+    assert air.shape == (144, 3)
+    # The published ends of Series G, and its largest month.
+    assert air["passengers"].tolist()[:3] == [112, 118, 132]
+    assert air["passengers"].tolist()[-2:] == [390, 432]
+    assert air.loc[air["passengers"].idxmax()].tolist() == [1960, 7, 622]
+
+
+def test_carbon_dioxide_has_a_season_and_a_trend():
+    co2 = load_set("co2")
+    assert co2.shape == (521, 3)
+    assert co2.iloc[0].tolist() == [1958, 3, 316.1]
+    # In years without a gap every year has more, most in May and least in September or October.
+    whole = co2.groupby("year")["co2"].transform("count") == 12
+    yearly = co2[whole].groupby("year")["co2"].mean()
+    assert (yearly.diff().dropna() > 0).all()
+    season = co2[whole].groupby("month")["co2"].mean()
+    assert (season.idxmax(), season.idxmin()) in {(5, 9), (5, 10)}
+
+
 def test_an_unknown_set_is_refused_with_the_known_ones():
     names = set_names()
     assert {"biopsy", "concrete", "yacht"} <= set(names)

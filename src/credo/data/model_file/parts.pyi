@@ -56,6 +56,7 @@ from credo.inference.kernel.learning import RowNoise as RowNoise
 from credo.inference.kernel.process import FunctionDraw as FunctionDraw
 from credo.inference.kernel.process import GaussianProcess as GaussianProcess
 from credo.inference.kernel.process import ProcessData as ProcessData
+from credo.inference.kernel.series import SeriesProcess as SeriesProcess
 from credo.inference.kernel.sparse import SparseProcess as SparseProcess
 from credo.inference.latent.expectation_maximization import LatentState as LatentState
 from credo.inference.latent.latent_class import IncompleteRows as IncompleteRows
@@ -67,6 +68,16 @@ from credo.inference.logistic.problem import LogisticBelief as LogisticBelief
 from credo.inference.margin.stumps import Stumps as Stumps
 from credo.inference.site.expectation_propagation import Sites as Sites
 from credo.inference.site.laplace import DualMode as DualMode
+from credo.inference.site.likelihood import LogitLikelihood as LogitLikelihood
+from credo.inference.site.likelihood import (
+    NegativeBinomialLikelihood as NegativeBinomialLikelihood,
+)
+from credo.inference.site.likelihood import OrderedLikelihood as OrderedLikelihood
+from credo.inference.site.likelihood import PoissonLikelihood as PoissonLikelihood
+from credo.inference.site.likelihood import ProbitLikelihood as ProbitLikelihood
+from credo.inference.site.likelihood import StudentTLikelihood as StudentTLikelihood
+from credo.inference.site.prior import CovariancePrior as CovariancePrior
+from credo.inference.site.prior import LinearPrior as LinearPrior
 from credo.inference.site.softmax import ClassMode as ClassMode
 from credo.inference.spins.annealing import AnnealedPart as AnnealedPart
 from credo.inference.spins.annealing import AnnealingState as AnnealingState

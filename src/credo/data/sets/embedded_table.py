@@ -1,11 +1,13 @@
 """Real data sets that travel with credo, to try things on.
 
-All are from the UCI Machine Learning Repository under CC BY 4.0, with shorter column names:
+Three are from the UCI Machine Learning Repository under CC BY 4.0, with shorter column names:
 ``biopsy`` is *Breast Cancer Wisconsin (Original)* by William H. Wolberg (1992,
 doi:10.24432/C5HP4Z);
 ``concrete`` is *Concrete Compressive Strength* by I-Cheng Yeh (1998, doi:10.24432/C5PK67);
 ``yacht`` is *Yacht Hydrodynamics* by J. Gerritsma, R. Onnink and A. Versluis (1981,
-doi:10.24432/C5XG7R). Columns and units are described in ``sets/README.md``.
+doi:10.24432/C5XG7R). Two are series of monthly numbers: ``air_passengers`` of Box and Jenkins
+(1976) and ``co2`` on Mauna Loa, by C. D. Keeling and T. P. Whorf. Columns and units are
+described in ``sets/README.md``.
 """
 
 from pathlib import Path

@@ -153,6 +153,11 @@ class Kernel(ABC):
         """The kernels that this one is made of."""
         return (self,)
 
+    @property
+    def addends(self) -> tuple[Kernel, ...]:
+        """Kernels of which this one is the sum: of independent functions that add up."""
+        return (self,)
+
     def check_inputs(self, X: Array) -> None:
         """Raise if rows cannot be the inputs of this kernel, or make it no kernel."""
         self.evaluated_diagonal(X[:1])
@@ -286,6 +291,11 @@ class SumKernel(JoinedKernel):
         smooth = 2.0 * features.SquaredExponential((0.7, 1.5))
         return (cls((smooth, features.Linear(), features.White(0.1))),)
 
+    @property
+    def addends(self) -> tuple[Kernel, ...]:
+        """Kernels of which this one is the sum."""
+        return self.parts
+
     def natural(self, X: Array, y_variance: float) -> Array:
         """Return natural values of each part, as if it were alone."""
         return np.concatenate([part.natural(X, y_variance) for part in self.parts])
@@ -375,6 +385,11 @@ class ScaledKernel(Kernel):
         """The kernels that this one is made of."""
         return self.kernel.leaves
 
+    @property
+    def addends(self) -> tuple[Kernel, ...]:
+        """Kernels of which this one is the sum."""
+        return tuple(ScaledKernel(part, self.variance) for part in self.kernel.addends)
+
     def at(self, log_parameters: ArrayLike) -> ScaledKernel:
         """Return this kernel with other values of its parameters."""
         logs = as_float(log_parameters)
@@ -448,6 +463,11 @@ class SelectedKernel(Kernel):
         """The kernels that this one is made of."""
         return self.kernel.leaves
 
+    @property
+    def addends(self) -> tuple[Kernel, ...]:
+        """Kernels of which this one is the sum."""
+        return tuple(SelectedKernel(part, self.columns) for part in self.kernel.addends)
+
     def at(self, log_parameters: ArrayLike) -> SelectedKernel:
         """Return this kernel with other values of its parameters."""
         return SelectedKernel(self.kernel.at(log_parameters), self.columns)
@@ -515,7 +535,7 @@ class HeldKernel(Kernel):
     def parameters(self) -> tuple[KernelParameter, ...]:
         """Those of the kernel that are not held."""
         inner = self.kernel.parameters
-        return tuple(p for p, is_free in zip(inner, self._is_free, strict=True) if is_free)
+        return tuple(p for p, is_free in zip(inner, self.is_free, strict=True) if is_free)
 
     @property
     def leaves(self) -> tuple[Kernel, ...]:
@@ -523,19 +543,25 @@ class HeldKernel(Kernel):
         return self.kernel.leaves
 
     @property
-    def _is_free(self) -> list[bool]:
+    def is_free(self) -> list[bool]:
+        """Whether each parameter of the kernel inside is learned."""
         held = set(self.names)
         return [not {p.name, _stem(p.name)} & held for p in self.kernel.parameters]
+
+    @property
+    def addends(self) -> tuple[Kernel, ...]:
+        """Kernels of which this one is the sum."""
+        return self.kernel.addends
 
     def at(self, log_parameters: ArrayLike) -> HeldKernel:
         """Return this kernel with other values of the parameters that are not held."""
         logs = self.kernel.log_parameters
-        logs[self._is_free] = as_float(log_parameters)
+        logs[self.is_free] = as_float(log_parameters)
         return HeldKernel(self.kernel.at(logs), self.names)
 
     def natural(self, X: Array, y_variance: float) -> Array:
         """Return natural values of the parameters that are not held."""
-        return self.kernel.natural(X, y_variance)[self._is_free]
+        return self.kernel.natural(X, y_variance)[self.is_free]
 
     def evaluated(self, X: Array, Z: Array | None = None) -> Evaluated:
         """Return the matrix of the kernel, and the pull-back on what is not held."""
@@ -546,7 +572,7 @@ class HeldKernel(Kernel):
         return self._freed(*self.kernel.evaluated_diagonal(X))
 
     def _freed(self, matrix: Array, pull: PullBack) -> Evaluated:
-        is_free = self._is_free
+        is_free = self.is_free
         if not any(is_free):
             return matrix, lambda W: np.empty(0)
         return matrix, lambda W: pull(W)[is_free]

@@ -18,7 +18,13 @@ from scipy.linalg import lapack
 
 from credo.features.kernels.kernel import Kernel
 from credo.inference.kernel._loops_evidence import weigh_inverse
-from credo.inference.kernel.process import LARGEST_JITTER, NoisyEvidence, ProcessData, sampled
+from credo.inference.kernel.process import (
+    LARGEST_JITTER,
+    NoisyEvidence,
+    ProcessData,
+    centered_moments,
+    sampled,
+)
 from credo.numerics.array import Array
 from credo.numerics.form import Form
 from credo.numerics.linear.linear_algebra import (
@@ -128,6 +134,39 @@ class ExactBelief:
         open_mean = self._open_mean(columns, cross)
         variance += np.einsum("ij,ij->i", open_mean, open_mean)
         return mean, np.maximum(variance, 0.0)
+
+    def components(self, X: Array, is_centered: bool) -> list[tuple[Array, Array]]:
+        """Return mean (m, k) and variance (m,) of the part of each addend of the kernel.
+
+        With ``K_j`` the covariance of part j at new rows and at those of the data, ``K_j P y``
+        and the diagonal of ``k_j - K_j P K_j'`` [rasmussen2006]_.
+
+        Parameters
+        ----------
+        is_centered
+            Whether to take from each part its average over the rows.
+        """
+        found = []
+        for part in self.kernel.addends:
+            cross = part.evaluated(X, self.data.x)[0]
+            spread, open_mean = solve_lower(self.lower, cross.T).T, cross @ self.pinned
+            variance = part.evaluated_diagonal(X)[0] - np.einsum("ij,ij->i", spread, spread)
+            variance += np.einsum("ij,ij->i", open_mean, open_mean)
+            moments = cross @ self.dual, np.maximum(variance, 0.0)
+            if is_centered:
+                shared = part.evaluated(X)[0].mean(axis=1) - spread @ spread.mean(axis=0)
+                moments = centered_moments(
+                    *moments, shared + open_mean @ open_mean.mean(axis=0)
+                )
+            found.append(moments)
+        return found
+
+    def mean_function(self, columns: Array) -> tuple[Array, Array]:
+        """Return mean (m, k) and variance (m,) of the mean functions at rows."""
+        if not columns.shape[1]:
+            return columns @ self.coefficients, np.zeros(len(columns))
+        open_mean = solve_lower(self._mean_root, columns.T)
+        return columns @ self.coefficients, np.einsum("ij,ij->j", open_mean, open_mean)
 
     def joint(self, X: Array, columns: Array) -> tuple[Array, Array]:
         """Return mean (m, k) and covariance (m, m) of the function at rows, without noise."""

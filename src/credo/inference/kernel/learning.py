@@ -20,6 +20,7 @@ from scipy import special
 from credo.distributions.normal import Normal
 from credo.distributions.predictive import Predictive
 from credo.features.basis import distinct_rows
+from credo.features.kernels.equality import White
 from credo.features.kernels.kernel import Kernel
 from credo.inference.kernel.exact import ExactProcess
 from credo.inference.kernel.process import ProcessData, ProcessMethod
@@ -603,7 +604,37 @@ class ProcessPosterior:
             # A function that is known for sure still has a density, if a narrow one.
             std = np.maximum(np.hypot(doubt, spread), 1e-150)
             parts.append(Predictive(Normal(mean * scale, std), doubt, spread))
-        return parts[0] if len(parts) == 1 else Predictive.mixed(self.weights, parts)
+        return _averaged(self.weights, parts)
+
+    def components(
+        self, X: Array, columns: Array, scale: Array, is_centered: bool
+    ) -> dict[str, Predictive]:
+        """Return what is believed of each part of the function, shape (m, k).
+
+        Parameters
+        ----------
+        columns, scale
+            As for `predictive`.
+        is_centered
+            Whether to take from each part its average over the rows.
+        """
+        addends = self.kernel.addends
+        if is_centered:
+            columns = columns - columns.mean(axis=0)
+        names = [f"part{k}" for k in range(1, len(addends) + 1)]
+        is_kept = [not any(isinstance(leaf, White) for leaf in part.leaves) for part in addends]
+        if columns.shape[1]:
+            names, is_kept = ["mean", *names], [True, *is_kept]
+        by_point = []
+        for belief in self.beliefs:
+            found = [belief.mean_function(columns)] if columns.shape[1] else []
+            found += belief.components(X, is_centered)
+            by_point.append([_function(mean, variance, scale) for mean, variance in found])
+        return {
+            name: _averaged(self.weights, parts)
+            for name, kept, *parts in zip(names, is_kept, *by_point, strict=True)
+            if kept
+        }
 
     def left_out(
         self, place: NDArray[np.intp], y: Array, weight: Array
@@ -645,6 +676,17 @@ class ProcessPosterior:
             grown.append(belief.extended(data.x, data.y, data.columns, variance / noise.weight))
         found.__dict__["beliefs"] = grown
         return found
+
+
+def _function(mean: Array, variance: Array, scale: Array) -> Predictive:
+    doubt = np.sqrt(variance)[:, None] * scale
+    # A function that is known for sure still has a density, if a narrow one.
+    std = np.maximum(doubt, 1e-150)
+    return Predictive(Normal(mean * scale, std), doubt, np.zeros_like(doubt))
+
+
+def _averaged(weights: Array, parts: list[Predictive]) -> Predictive:
+    return parts[0] if len(parts) == 1 else Predictive.mixed(weights, parts)
 
 
 def _draws(

@@ -28,6 +28,7 @@ __all__ = [
     "ProcessBelief",
     "ProcessData",
     "ProcessMethod",
+    "centered_moments",
     "sampled",
 ]
 
@@ -98,6 +99,20 @@ def sampled(rng: Generator, mean: Array, covariance: Array, n: int) -> Array:
     return np.asarray(mean + np.swapaxes(draws, 1, 2))
 
 
+def centered_moments(mean: Array, variance: Array, shared: Array) -> tuple[Array, Array]:
+    """Return mean and variance of a function less its average over the rows.
+
+    Parameters
+    ----------
+    mean, variance
+        Of the function at the rows, shapes (m, k) and (m,).
+    shared
+        Covariance of its value at each row with the average, shape (m,).
+    """
+    rest = variance - 2.0 * shared + shared.mean()
+    return mean - mean.mean(axis=0), np.maximum(rest, 0.0)
+
+
 @dataclass(frozen=True, eq=False)
 class GaussianProcess:
     """A random function whose values at any inputs are jointly normal: a prior over functions.
@@ -156,8 +171,8 @@ class FunctionDraw:
     """
 
     process: GaussianProcess
-    x: Array
-    values: Array
+    x: Annotated[Array, Form("n d")]
+    values: Annotated[Array, Form("n")]
 
     def extended(self, rng: Generator, X: Array) -> FunctionDraw:
         """Return the same function with values at rows ``X`` as well, behind the others."""

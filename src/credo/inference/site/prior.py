@@ -18,13 +18,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 from scipy.linalg import lapack
 
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.numerics.array import Array
+from credo.numerics.form import Form
 from credo.numerics.linear.linear_algebra import (
     Cholesky,
     NotPositiveDefinite,
@@ -134,8 +135,8 @@ class CovariancePrior:
     (array([1., 1.]), array([0.3333, 0.3333]))
     """
 
-    covariance: Array
-    center: Array | None = None
+    covariance: Annotated[Array, Form("n n")]
+    center: Annotated[Array | None, Form("n")] = None
 
     @property
     def n_rows(self) -> int:
@@ -343,10 +344,10 @@ class LinearPrior:
     array([1., 1.])
     """
 
-    design: Array
-    weight_precision: Array
-    center: Array | None = None
-    noise_variance: Array | None = None
+    design: Annotated[Array, Form("n d")]
+    weight_precision: Annotated[Array, Form("d", 0.0)]
+    center: Annotated[Array | None, Form("n")] = None
+    noise_variance: Annotated[Array | None, Form("n", 0.0)] = None
 
     @property
     def n_rows(self) -> int:

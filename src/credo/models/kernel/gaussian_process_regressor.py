@@ -28,6 +28,7 @@ from credo.inference.kernel.learning import (
     learn,
 )
 from credo.inference.kernel.process import ProcessData, ProcessMethod
+from credo.inference.kernel.series import SeriesProcess, state_dimension
 from credo.inference.kernel.sparse import SparseProcess
 from credo.inference.kernel.sparse_learning import learn_sparse
 from credo.models.contract.inputs import (
@@ -49,6 +50,12 @@ __all__ = ["GaussianProcessRegressor"]
 
 EXACT_ROWS = 2_000
 """Rows up to which a process is exact if nothing is said: some seconds of learning."""
+
+SERIES_ROWS = 200
+"""Rows from which on a series is quicker by its states than by its covariance matrix."""
+
+ROWS_BY_STATE = 10
+"""Rows that there must be for each number in the state."""
 
 
 def rounding_variance(y: Array) -> float:
@@ -91,9 +98,11 @@ class GaussianProcessRegressor(PredictiveRegressor):
         noise, and none is learned besides. Learned noise is never less than what rounding of
         the outcomes leaves open.
     method
-        "exact" for no approximation, "sparse" for inducing inputs and a bound of the evidence,
-        "auto" for exact up to 2,000 rows and sparse beyond; or a method of `credo.inference`
-        with settings, such as ``SparseProcess(500)``.
+        "exact" for no approximation; "series" for one column and kernels that have a state
+        space form, exact as well and in time that grows with the rows; "sparse" for inducing
+        inputs and a bound of the evidence; "auto" for series where it is quicker, else exact
+        up to 2,000 rows and sparse beyond; or a method of `credo.inference` with settings,
+        such as ``SparseProcess(500)``.
     random_state
         Seed of the draws of `sample_functions`.
 
@@ -201,7 +210,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
                 delattr(self, name)
         data, noise = self._rows(X, y, sample_weight, noise_variance, is_first=True)
         kernel = self._start_kernel(data.x)
-        method = self._chosen(len(data.x))
+        method = self._chosen(data.x, kernel)
         problem = ProcessProblem(data, kernel, noise, method, self.inference == "map")
         if isinstance(method, SparseProcess):
             problem, learned = learn_sparse(problem, method)
@@ -237,6 +246,35 @@ class GaussianProcessRegressor(PredictiveRegressor):
     def predict_function(self, X: ArrayLike) -> Predictive:
         """Return the distribution of the function without noise, one entry per row."""
         return self._predictive(X, with_noise=False)
+
+    def components(self, X: ArrayLike, centered: bool = False) -> dict[str, Predictive]:
+        """Return what is believed of each part of a sum of kernels, at the rows.
+
+        The parts are named as in ``parameter_names_``, "part1", "part2" and so on, without
+        those that are `White`, and with "mean" before them if there are mean functions. Their
+        means add up to the mean of the function. A kernel that is no sum is one part.
+
+        Parameters
+        ----------
+        centered
+            Whether to take from each part its average over the rows. Data say little of the
+            levels of parts, which can go from one to another, and much of their shapes.
+
+        Examples
+        --------
+        >>> from credo.features import Linear, Matern52
+        >>> x, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0.0, 1.2, 1.9, 3.1])
+        >>> kernel = (Linear(1.0) + Matern52(1.0)).hold()
+        >>> model = GaussianProcessRegressor(kernel, mean="zero", noise=0.01).fit(x, y)
+        >>> parts = model.components([[5.0]])
+        >>> {name: part.mean().round(2).tolist() for name, part in parts.items()}
+        {'part1': [4.72], 'part2': [0.05]}
+        """
+        inputs = self._inputs(X)
+        parts = self.posterior_.components(
+            inputs, self._columns(inputs), self.outcome_scale_, centered
+        )
+        return {name: self._squeezed(part) for name, part in parts.items()}
 
     def predict_joint(self, X: ArrayLike, with_noise: bool = False) -> MultivariateNormal:
         """Return the joint distribution of the function, or of outcomes, at all rows.
@@ -344,7 +382,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
                 f"found {quote(self.noise)}. Choose from these."
             )
         if isinstance(self.method, str):
-            require_choice("method", self.method, ("auto", "exact", "sparse"))
+            require_choice("method", self.method, ("auto", "exact", "series", "sparse"))
 
     def _start_kernel(self, x: Array) -> Kernel:
         if self.kernel is None:
@@ -355,12 +393,12 @@ class GaussianProcessRegressor(PredictiveRegressor):
         self.kernel.check_inputs(x)
         return self.kernel
 
-    def _chosen(self, n: int) -> ProcessMethod:
-        """Return how to compute it for n rows, and refuse what would not fit into memory."""
-        is_small = self.method == "exact" or (self.method == "auto" and n <= EXACT_ROWS)
-        chosen: ProcessMethod = ExactProcess() if is_small else SparseProcess()
-        if not isinstance(self.method, str):
-            chosen = self.method
+    def _chosen(self, x: Array, kernel: Kernel) -> ProcessMethod:
+        """Return how to compute it, and refuse what would not fit into memory."""
+        n = len(x)
+        chosen: ProcessMethod = self.method
+        if isinstance(self.method, str):
+            chosen = self._named(x, kernel)
         needed = chosen.bytes_needed(n)
         if needed > 4 * USUAL_BYTES:
             raise ValueError(
@@ -369,6 +407,13 @@ class GaussianProcessRegressor(PredictiveRegressor):
                 "inducing inputs."
             )
         return chosen
+
+    def _named(self, x: Array, kernel: Kernel) -> ProcessMethod:
+        is_series = self.method == "auto" and _is_series(x, kernel)
+        if self.method == "series" or is_series:
+            return SeriesProcess()
+        is_small = self.method == "auto" and len(x) <= EXACT_ROWS
+        return ExactProcess() if self.method == "exact" or is_small else SparseProcess()
 
     def _rows(
         self, X: Any, y: Any, sample_weight: Any, noise_variance: Any, is_first: bool
@@ -520,3 +565,11 @@ class GaussianProcessRegressor(PredictiveRegressor):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def _is_series(x: Array, kernel: Kernel) -> bool:
+    """Return whether rows of one column are many beside the state of the kernel."""
+    if x.shape[1] != 1 or len(x) < SERIES_ROWS:
+        return False
+    size = state_dimension(kernel)
+    return size is not None and len(x) >= ROWS_BY_STATE * size

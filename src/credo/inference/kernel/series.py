@@ -1,0 +1,515 @@
+"""Gaussian processes of one column in time that grows with the rows: series.
+
+A kernel with a state space form makes the covariance S of the outcomes one that a Kalman
+filter factors row by row: errors ``e_i`` of predicting each row from those before it are
+independent with variances ``d_i``, so that ``log|S| = sum log d_i`` and
+``y'S^-1 y = sum e_i^2 / d_i``. What is computed is what `ExactProcess` computes, but in n
+steps of small matrices; derivatives come from one pass back over the rows, and predictions
+from the smoother of Bryson and Frazier [bierman1973]_.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, NamedTuple, Self
+
+import numpy as np
+from numpy.random import Generator
+
+from credo.features.kernels.kernel import Kernel
+from credo.inference.kernel._loops_series import filtered, graded, smoothed
+from credo.inference.kernel.exact import mean_factor
+from credo.inference.kernel.process import NoisyEvidence, ProcessData, centered_moments
+from credo.inference.kernel.state_space import (
+    NoStateSpace,
+    Slope,
+    StateSpace,
+    harmonics_left_out,
+    terms_of,
+)
+from credo.numerics.array import Array
+from credo.numerics.form import Form
+from credo.numerics.linear.linear_algebra import (
+    NotPositiveDefinite,
+    cholesky,
+    solve_lower,
+    symmetrize,
+)
+from credo.numerics.warning import warn_user
+
+__all__ = ["SeriesBelief", "SeriesProcess", "state_dimension"]
+
+LOG_TWO_PI = float(np.log(2 * np.pi))
+SMALLEST_JITTER = 1e-14
+LARGEST_JITTER = 1e-6
+
+MOST_MARKED = 1_000_000
+"""Numbers in the states that the pass back computes anew at a time."""
+
+ROWS_IN_CACHE = 8192
+"""Rows of which levels are computed at a time."""
+
+KEPT_NUMBERS = 400
+"""Numbers that are kept of a row: a mean and a covariance of some twenty states."""
+
+MOST_LEFT_OUT = 1e-6
+"""Share of the variance of a periodic kernel whose absence is reported."""
+
+MOST_CROSS = 4_000_000
+"""Covariances of rows and new rows that are held at a time."""
+
+
+def state_dimension(kernel: Kernel) -> int | None:
+    """Return how many numbers the state of a kernel has; None if it has no such form.
+
+    Examples
+    --------
+    >>> from credo.features import Matern32, Matern52, SquaredExponential
+    >>> state_dimension(Matern32() + Matern52()), state_dimension(SquaredExponential())
+    (5, None)
+    """
+    try:
+        return StateSpace.of(terms_of(kernel, np.zeros(1)).terms).n_states
+    except NoStateSpace:
+        return None
+
+
+@dataclass(frozen=True)
+class SeriesProcess:
+    """Gaussian process regression on one column, in time and memory that grow with the rows.
+
+    For kernels that have a state space form: sums, multiples and products of
+    `ExponentialKernel`, `Matern32`, `Matern52`, `Periodic`, `Constant`, `Linear`, `Polynomial`
+    and `White`. Rows may stand in any order, repeat, and leave gaps of any length. With s
+    numbers in the state a row takes some s^2 operations.
+
+    The result is that of `ExactProcess` up to rounding, except that of `Periodic` the harmonics
+    are left out that have less than 1e-10 of its variance together.
+
+    Examples
+    --------
+    >>> from credo.features import Matern52
+    >>> data = ProcessData(np.array([[0.0], [1.0]]), np.array([[1.0], [2.0]]), np.empty((2, 0)))
+    >>> round(SeriesProcess().log_evidence(data, Matern52(1.0), np.full(2, 0.1)), 6)
+    -3.623999
+    """
+
+    def evidence(self, data: ProcessData, kernel: Kernel, noise: Array) -> NoisyEvidence:
+        """Return the log evidence and its gradient, summed over outputs."""
+        series = _Series.of(data, kernel, noise)
+        found = series.filtered()
+        by_rate, by_level, by_noise = series.graded(found)
+        return NoisyEvidence(
+            found.log_evidence,
+            series.pulled(by_rate, by_level, by_noise),
+            series.in_rows(by_noise),
+        )
+
+    def log_evidence(self, data: ProcessData, kernel: Kernel, noise: Array) -> float:
+        """Return the log evidence alone, for a fifth of the cost."""
+        return _Series.of(data, kernel, noise).filtered().log_evidence
+
+    def bytes_needed(self, n_rows: int) -> float:
+        """Return the memory that learning from so many rows takes besides them, at the most."""
+        return 8.0 * KEPT_NUMBERS * n_rows
+
+    def belief(self, data: ProcessData, kernel: Kernel, noise: Array) -> SeriesBelief:
+        """Return the posterior of the function."""
+        left_out = harmonics_left_out(kernel)
+        if left_out > MOST_LEFT_OUT:
+            warn_user(
+                "Periodic kernels of a series must have length scales from 0.22 on; found one "
+                f"of whose variance {left_out:.2g} is in harmonics that are left out. Use "
+                "method='exact', or a longer length scale.",
+                UserWarning,
+            )
+        found = _Series.of(data, kernel, noise).filtered()
+        return SeriesBelief(
+            kernel,
+            data,
+            noise + found.jitter,
+            found.coefficients,
+            found.mean_root,
+            found.jitter,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class SeriesBelief:
+    """The posterior of a function of one column, by passes over all rows when it is asked.
+
+    Attributes
+    ----------
+    kernel, data, noise
+        What it was computed from.
+    coefficients
+        Mean coefficients of the mean functions, shape (q, k).
+    mean_root
+        ``R``, lower triangular, with ``R R' = H' S^-1 H``, shape (q, q).
+    jitter
+        What had to be added to the noise.
+    """
+
+    kernel: Kernel
+    data: ProcessData
+    noise: Annotated[Array, Form("n", 0.0)]
+    coefficients: Annotated[Array, Form("q k")]
+    mean_root: Annotated[Array, Form("q q")]
+    jitter: float = 0.0
+
+    def moments(self, X: Array, columns: Array) -> tuple[Array, Array]:
+        """Return mean (m, k) and variance (m,) of the function at rows, without noise."""
+        found = self._smoothed(X, (self.kernel,), self._sides)
+        mean, variance = self._with_mean(found.means[:, 0], found.variances[:, 0], columns)
+        return mean, np.maximum(variance + _white_variance(self.kernel, X), 0.0)
+
+    def components(self, X: Array, is_centered: bool) -> list[tuple[Array, Array]]:
+        """Return mean (m, k) and variance (m,) of the part of each addend of the kernel.
+
+        Parameters
+        ----------
+        is_centered
+            Whether to take from each part its average over the rows.
+        """
+        parts = self.kernel.addends
+        n_series = self._sides.shape[1]
+        # The covariance with an average is one more series for each part.
+        averages = [_average(part, self.data.x, X)[:, None] for part in parts if is_centered]
+        found = self._smoothed(X, parts, np.hstack([self._sides, *averages]))
+        none = np.zeros((len(X), len(self.mean_root)))
+        pairs = []
+        for j, part in enumerate(parts):
+            own = found.means[:, j]
+            moments = self._with_mean(own[:, :n_series], found.variances[:, j], none)
+            mean, variance = moments[0], moments[1] + _white_variance(part, X)
+            if is_centered:
+                open_mean = self._open_mean(own[:, self.data.y.shape[1] : n_series])
+                shared = _average(part, X, X) - own[:, n_series + j]
+                shared = shared + open_mean @ open_mean.mean(axis=0)
+                mean, variance = centered_moments(mean, variance, shared)
+            pairs.append((mean, np.maximum(variance, 0.0)))
+        return pairs
+
+    def mean_function(self, columns: Array) -> tuple[Array, Array]:
+        """Return mean (m, k) and variance (m,) of the mean functions at rows."""
+        open_mean = self._open_mean(columns)
+        return columns @ self.coefficients, np.einsum("ij,ij->i", open_mean, open_mean)
+
+    def joint(self, X: Array, columns: Array) -> tuple[Array, Array]:
+        """Return mean (m, k) and covariance (m, m) of the function at rows, without noise."""
+        mean, _ = self.moments(X, columns)
+        covariance = self.kernel.evaluated(X)[0]
+        size = max(1, MOST_CROSS // max(1, len(self.noise)))
+        for first in range(0, len(X), size):
+            part = slice(first, first + size)
+            cross = self.kernel.evaluated(self.data.x, X[part])[0]
+            covariance[:, part] -= self._smoothed(X, (self.kernel,), cross).means[:, 0]
+        beside = self._smoothed(X, (self.kernel,), self.data.columns).means[:, 0]
+        open_mean = self._open_mean(columns - beside)
+        return mean, symmetrize(covariance + open_mean @ open_mean.T)
+
+    def sample(self, rng: Generator, X: Array, columns: Array, n: int) -> Array:
+        """Return values of ``n`` functions drawn from the posterior, shape (n, m, k)."""
+        mean, covariance = self.joint(X, columns)
+        root = cholesky(covariance, largest_jitter=LARGEST_JITTER).lower
+        draws = rng.standard_normal((n, mean.shape[1], len(root))) @ root.T
+        return np.asarray(mean + np.swapaxes(draws, 1, 2))
+
+    def leave_one_out(self) -> tuple[Array, Array]:
+        """Return mean (n, k) and variance (n,) of each outcome given all others.
+
+        ``y_i - a_i / P_ii`` and ``1 / P_ii``, noise included, as for `ExactBelief`.
+        """
+        none = np.empty((0, 1))
+        found = self._smoothed(none, (self.kernel,), self._sides)
+        k = self.data.y.shape[1]
+        weights = found.weights[:, :k] - found.weights[:, k:] @ self.coefficients
+        pinned = self._open_mean(found.weights[:, k:])
+        precision = found.precision - np.einsum("ij,ij->i", pinned, pinned)
+        return self.data.y - weights / precision[:, None], 1.0 / precision
+
+    def extended(self, x: Array, y: Array, columns: Array, noise: Array) -> SeriesBelief:
+        """Return the posterior with more rows, at the same settings."""
+        data = ProcessData(
+            np.vstack([self.data.x, x]),
+            np.vstack([self.data.y, y]),
+            np.vstack([self.data.columns, columns]),
+        )
+        return SeriesProcess().belief(data, self.kernel, np.concatenate([self.noise, noise]))
+
+    @property
+    def _sides(self) -> Array:
+        return np.hstack([self.data.y, self.data.columns])
+
+    def _smoothed(self, X: Array, parts: tuple[Kernel, ...], sides: Array) -> _Smoothed:
+        return _smoothed(self.data.x, self.noise, sides, X, parts)
+
+    def _with_mean(self, means: Array, variance: Array, columns: Array) -> tuple[Array, Array]:
+        """Return moments with the mean functions, of which ``columns`` are at the rows."""
+        k = self.data.y.shape[1]
+        beside = columns - means[:, k:]
+        open_mean = self._open_mean(beside)
+        spread = np.einsum("ij,ij->i", open_mean, open_mean)
+        return means[:, :k] + beside @ self.coefficients, variance + spread
+
+    def _open_mean(self, columns: Array) -> Array:
+        """Return what is not known of combinations of mean functions, whitened, (m, q)."""
+        if not columns.shape[1]:
+            return columns
+        return np.asarray(solve_lower(self.mean_root, columns.T).T)
+
+
+class _Filtered(NamedTuple):
+    """What one pass over the rows finds, and where a pass back can begin anew."""
+
+    log_evidence: float
+    coefficients: Array
+    mean_root: Array
+    jitter: float
+    every: int
+    marks: Array
+    mean_marks: Array
+
+
+@dataclass(frozen=True, eq=False)
+class _Series:
+    """Rows in the order of time, and the state space form of a kernel at them."""
+
+    data: ProcessData
+    order: Any
+    kernel: Kernel
+    times: Array
+    form: _Form
+    noise: Array
+
+    @classmethod
+    def of(cls, data: ProcessData, kernel: Kernel, noise: Array) -> Self:
+        """Return the rows in the order of time."""
+        times = _times(data.x)
+        order = _order(times)
+        later = times if order is None else times[order]
+        form = _form((kernel,), later, _origin(times))
+        own = noise if order is None else noise[order]
+        return cls(data, order, kernel, later, form, own + form.white)
+
+    def filtered(self) -> _Filtered:
+        """Return the evidence, with as little jitter as there must be."""
+        jitter, fraction = 0.0, 0.0
+        while True:
+            found, failed = self._pass(jitter)
+            if found is not None:
+                return found
+            fraction = 10.0 * fraction if fraction else SMALLEST_JITTER
+            if fraction > LARGEST_JITTER * (1 + 1e-9):
+                raise NotPositiveDefinite(self._about(failed))
+            with np.errstate(over="ignore"):
+                level = float(np.mean(self.noise + np.square(self.form.levels).sum(axis=1)))
+            jitter = fraction * (level or 1.0)
+
+    def _pass(self, jitter: float) -> tuple[_Filtered | None, int]:
+        n, k = self.data.y.shape
+        q = self.data.columns.shape[1]
+        sides, size = self.sides(), self.form.space.n_states
+        every = min(n, max(8, MOST_MARKED // size**2))
+        marks = np.empty(((n - 1) // every + 1, size, size))
+        mean_marks = np.empty((len(marks), k + q, size))
+        gram = np.zeros((k + q, k + q))
+        log_det, failed = filtered(
+            *self._model, self.noise + jitter, sides, gram, every, marks, mean_marks
+        )
+        if failed >= 0:
+            return None, failed
+        root = mean_factor(gram[k:, k:]) if q else np.empty((0, 0))
+        half = solve_lower(root, gram[k:, :k]) if q else np.empty((0, k))
+        coefficients = solve_lower(root, half, transposed=True) if q else half
+        fit = float(np.trace(gram[:k, :k])) - float(np.vdot(half, half))
+        scale = log_det + 2.0 * float(np.log(np.diagonal(root)).sum()) + (n - q) * LOG_TWO_PI
+        value = -0.5 * (fit + k * scale)
+        return _Filtered(value, coefficients, root, jitter, every, marks, mean_marks), -1
+
+    def graded(self, found: _Filtered) -> tuple[list[Array], Array, Array]:
+        """Return derivatives by log rates of blocks, by levels and by the noise of rows.
+
+        Those of the log evidence are those of series that the mean functions have been taken
+        from, and of the mean functions themselves as further series, whitened.
+        """
+        n, k = self.data.y.shape
+        q = self.data.columns.shape[1]
+        taken = np.eye(k + q)
+        taken[k:, :k] = -found.coefficients
+        taken[k:, k:] = np.sqrt(k) * solve_lower(found.mean_root, np.eye(q)).T if q else 0.0
+        sides = self.sides() @ taken
+        mean_marks = np.ascontiguousarray(np.einsum("tcs,cd->tds", found.mean_marks, taken))
+        shape = (self.form.space.width, self.form.space.n_states)
+        by_generator, by_spread = np.zeros(shape), np.zeros(shape)
+        by_level, by_noise = np.empty_like(self.form.levels), np.empty(n)
+        graded(
+            *self._model, self.noise + found.jitter, sides, float(k), found.every, found.marks,
+            mean_marks, by_generator, by_spread, by_level, by_noise,
+        )  # fmt: skip
+        return self.form.space.by_log_rates(by_generator, by_spread), by_level, by_noise
+
+    def pulled(self, by_rate: list[Array], by_level: Array, by_noise: Array) -> Array:
+        """Return the gradient by the kernel's log parameters, a sum over stretches of rows."""
+        origin, total = self.times[0], np.zeros(len(self.kernel.parameters))
+        for rows in _stretches(len(self.times)):
+            terms, pull = terms_of(self.kernel, self.times[rows], origin)
+            slopes, block = [], 0
+            for term in terms:
+                if term.is_white:
+                    by_white = 2.0 * term.level * by_noise[rows]
+                    slopes.append(Slope(np.zeros(len(term.factors)), by_white))
+                else:
+                    # Rates are those of all rows: the first stretch brings their share.
+                    own = by_rate[block] if rows.start == 0 else 0.0 * by_rate[block]
+                    slopes.append(Slope(own, by_level[rows, block]))
+                    block += 1
+            total += pull(slopes)
+        return total
+
+    def in_rows(self, of_times: Array) -> Array:
+        """Return numbers in the order of the rows, from those in the order of time."""
+        if self.order is None:
+            return of_times
+        found: Array = np.empty_like(of_times)
+        found[self.order] = of_times
+        return found
+
+    def sides(self) -> Array:
+        """Return outcomes and mean functions in the order of time, shape (n, k + q)."""
+        both = np.hstack([self.data.y, self.data.columns])
+        return both if self.order is None else both[self.order]
+
+    @cached_property
+    def _model(self) -> tuple[Any, Array, Array, Array]:
+        return _chains(self.form.space), self.form.space.start, self.form.gaps, self.form.levels
+
+    def _about(self, failed: int) -> str:
+        time = _times(self.data.x)[failed if self.order is None else self.order[failed]]
+        return (
+            "the covariance of the outcomes must be positive definite; found that the outcome "
+            f"at {time:g} is known from those before it, and has no noise. If times repeat, "
+            "leave out the copies or let noise be learned."
+        )
+
+
+class _Smoothed(NamedTuple):
+    """What rows of data say of series, at rows that are asked for and at themselves."""
+
+    means: Array
+    variances: Array
+    weights: Array
+    precision: Array
+
+
+def _smoothed(
+    x: Array, noise: Array, sides: Array, X: Array, parts: tuple[Kernel, ...]
+) -> _Smoothed:
+    """Return posterior moments of parts of a function at rows ``X``."""
+    n, m = len(x), len(X)
+    times = np.concatenate([_times(x), _times(X)])
+    order = np.argsort(times, kind="stable")
+    origin = _origin(_times(x))
+    form = _form(parts, times[order], origin)
+    own = np.concatenate([noise, np.zeros(m)])[order] + form.white
+    n_series = sides.shape[1]
+    seen = np.vstack([sides, np.zeros((m, n_series))])[order]
+    asked = np.concatenate([np.full(n, -1), np.arange(m)])[order]
+    means, variances = np.empty((m, len(parts), n_series)), np.empty((m, len(parts)))
+    weights, precision = np.empty((n + m, n_series)), np.empty(n + m)
+    smoothed(
+        _chains(form.space), form.space.start, form.gaps, form.levels, own, seen,
+        asked, form.part_of, means, variances, weights, precision,
+    )  # fmt: skip
+    is_data = asked < 0
+    back = order[is_data]
+    in_rows, of_rows = np.empty((n, n_series)), np.empty(n)
+    in_rows[back], of_rows[back] = weights[is_data], precision[is_data]
+    return _Smoothed(means, variances, in_rows, of_rows)
+
+
+def _times(x: Array) -> Array:
+    if x.shape[1] != 1:
+        raise ValueError(
+            f"a series must have one column of inputs, the time; found {x.shape[1]}. Choose "
+            "the column, or use method='exact'."
+        )
+    return x[:, 0]
+
+
+def _order(times: Array) -> Any:
+    """Return the order of time, or None if rows are in it."""
+    if np.all(times[1:] >= times[:-1]):
+        return None
+    return np.argsort(times, kind="stable")
+
+
+def _origin(times: Array) -> float:
+    return float(times.min()) if len(times) else 0.0
+
+
+def _gaps(times: Array) -> Array:
+    return np.diff(times, prepend=times[:1])
+
+
+class _Form(NamedTuple):
+    """A sum of kernels at times: its state, and what of it each row sees.
+
+    Attributes
+    ----------
+    levels
+        What multiplies each block at each row, shape (n, blocks).
+    white
+        Variance of what is white, shape (n,).
+    part_of
+        Number of the kernel that each block is of.
+    """
+
+    space: StateSpace
+    gaps: Array
+    levels: Array
+    white: Array
+    part_of: Any
+
+
+def _form(parts: tuple[Kernel, ...], times: Array, origin: float) -> _Form:
+    """Return the form of the sum of kernels at times that do not decrease."""
+    first = [terms_of(part, times[:1], origin).terms for part in parts]
+    space = StateSpace.of([term for terms in first for term in terms])
+    n_blocks = [sum(not term.is_white for term in terms) for terms in first]
+    levels, white = np.empty((len(times), len(space.blocks))), np.zeros(len(times))
+    for rows in _stretches(len(times)):
+        block = 0
+        for term in (t for part in parts for t in terms_of(part, times[rows], origin).terms):
+            if term.is_white:
+                white[rows] += np.square(term.level)
+            else:
+                levels[rows, block] = term.level
+                block += 1
+    part_of = np.repeat(np.arange(len(parts)), n_blocks)
+    return _Form(space, _gaps(times), levels, white, part_of)
+
+
+def _stretches(n: int) -> list[slice]:
+    """Return rows in stretches whose levels stay in the cache of the processor."""
+    return [slice(first, first + ROWS_IN_CACHE) for first in range(0, n, ROWS_IN_CACHE)]
+
+
+def _chains(space: StateSpace) -> tuple[Any, ...]:
+    return space.steps, space.rates, space.kind_of, space.place, space.heads
+
+
+def _average(kernel: Kernel, x: Array, X: Array) -> Array:
+    """Return the covariance of rows ``x`` with the average over rows ``X``, shape (n,)."""
+    if x is X:
+        return np.asarray(kernel.evaluated(X)[0].mean(axis=1))
+    size = max(1, MOST_CROSS // max(1, len(X)))
+    chunks = [kernel.evaluated(x[i : i + size], X)[0] for i in range(0, len(x), size)]
+    return np.concatenate([chunk.mean(axis=1) for chunk in chunks])
+
+
+def _white_variance(kernel: Kernel, X: Array) -> Array:
+    """Return the variance at rows of what is white in a kernel."""
+    white = [t.level for t in terms_of(kernel, _times(X)).terms if t.is_white]
+    return np.broadcast_to(sum((np.square(w) for w in white), start=np.zeros(1)), len(X))
