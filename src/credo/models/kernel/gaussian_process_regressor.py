@@ -458,7 +458,9 @@ class GaussianProcessRegressor(PredictiveRegressor):
     def _place(self, x: Array) -> None:
         rows = distinct_rows(x)
         self.basis_ = self.mean.place(rows) if isinstance(self.mean, Basis) else None
-        self.mean_columns_ = independent_columns(self._mean_functions(rows))
+        # The first is the level; more functions than rows have nothing to learn from.
+        most = max(1, len(rows) - 1)
+        self.mean_columns_ = independent_columns(self._mean_functions(rows))[:most]
         noise: Any = self.noise
         if isinstance(noise, str) and noise == "varying":
             noise = features.RadialBasis(min(8, max(2, len(rows) // 20)), width_scale=1.5)
