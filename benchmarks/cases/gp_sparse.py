@@ -16,7 +16,7 @@ from credo.models.kernel.gaussian_process_regressor import GaussianProcessRegres
 
 __all__ = ["CASES"]
 
-N_FEATURES, N_TEST, N_EXACT = 8, 5_000, 2_000
+N_COLUMNS, N_TEST, N_EXACT = 8, 5_000, 2_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Rows:
 def waves(n_samples: int) -> Rows:
     """Return waves and products of five of eight normal columns, with noise of 0.3."""
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(n_samples + N_TEST, N_FEATURES))
+    x = rng.normal(size=(n_samples + N_TEST, N_COLUMNS))
     bent = 0.5 * np.tanh(2 * x[:, 3] * x[:, 4])
     f = np.sin(1.5 * x[:, 0]) + np.cos(x[:, 1]) * x[:, 2] + bent
     return Rows.of(x, f + 0.3 * rng.normal(size=len(x)))
@@ -45,7 +45,7 @@ def waves(n_samples: int) -> Rows:
 def arm(n_samples: int) -> Rows:
     """Return how far the hand of a robot arm with eight joints is from a place, measured."""
     rng = np.random.default_rng(1)
-    turns = rng.uniform(-np.pi / 4, np.pi / 4, (n_samples + N_TEST, N_FEATURES))
+    turns = rng.uniform(-np.pi / 4, np.pi / 4, (n_samples + N_TEST, N_COLUMNS))
     angles = np.cumsum(turns, axis=1)
     hand = np.stack([np.cos(angles).sum(axis=1), np.sin(angles).sum(axis=1)], axis=1)
     distance = np.linalg.norm(hand - [1.0, 1.0], axis=1)
@@ -61,7 +61,7 @@ def credo_exact(data: Rows) -> Any:
 
 
 def sklearn_exact(data: Rows) -> Any:
-    kernel = ConstantKernel(1.0) * RBF(np.ones(N_FEATURES)) + WhiteKernel(0.1)
+    kernel = ConstantKernel(1.0) * RBF(np.ones(N_COLUMNS)) + WhiteKernel(0.1)
     model = ScikitProcess(kernel, normalize_y=True)
     return model.fit(data.X[:N_EXACT], data.y[:N_EXACT])
 

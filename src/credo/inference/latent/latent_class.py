@@ -228,7 +228,10 @@ class LatentClassProblem:
     def _apart(self, columns: list[int], share: Array) -> MultivariateNormalStatistics:
         """Return statistics of vectors from those of their features, taken as independent."""
         x, count = self.data.x[:, columns], share.sum(axis=0)
-        rows = NormalStatistics.by_share(x, share)
+        # Class by class, since a first call of the loop over all shares has to compile it.
+        each = [NormalStatistics.of(x, part) for part in share.T]
+        sums = ([s.weight for s in each], [s.mean for s in each], [s.scatter for s in each])
+        rows = NormalStatistics(*map(np.array, sums))
         pooled = NormalStatistics.of(x, self.data.weight)
         usual = np.where(pooled.variance() > 0, pooled.variance(), 1.0)
         some = np.asarray(rows.weight) > 0

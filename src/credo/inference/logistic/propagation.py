@@ -2,7 +2,7 @@
 
 The log odds of the rows are linear in few weights, so that sites are taken in by matrices of
 the size of the weights. A precision that is learned is the most probable one under the prior
-of `EvidenceMaximization`, and integrated out by Laplace's method in its logarithm.
+of `EvidenceMaximization`, and integrated out by Laplace's approximation in its logarithm.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Laplace's method for hidden numbers: the mode, the curvature there, and the evidence.
 
-Newton's method in the dual, ``f = m + K a``: every step solves ``(K^-1 + W) f_new = W f + g``
+Newton's steps in the dual, ``f = m + K a``: every step solves ``(K^-1 + W) f_new = W f + g``
 for weights ``W`` and slopes ``g`` of the log likelihood, without an inverse of ``K``
 [rasmussen2006]_. At the mode ``log Z = log p(y | f) - a'(f - m) / 2 - log|I + K W| / 2``, and
 

@@ -154,7 +154,7 @@ class GaussianProcessClassifier(PredictiveClassifier):
         smooth = 2.0 * features.Matern52(1.0) + features.Constant()
         return (
             cls(),
-            Example(cls(smooth, inference="laplace"), streams=False),
+            Example(cls(smooth, inference="laplace"), unit_free=False, streams=False),
             cls(n_inducing=12, inference="laplace"),
         )
 
