@@ -60,6 +60,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("names", nargs="*", metavar="name", help="benchmarks; all by default")
     parser.add_argument("--after", type=Path, default=ROOT, help="folder; this tree by default")
     parser.add_argument("--runs", type=int, default=7, help="of each contender in each tree")
+    parser.add_argument("--case", default="", help="only cases whose names hold these letters")
     parser.add_argument("--clock", choices=["wall", "processor"], default="wall")
     parser.add_argument(
         "--store", action="store_true", help="store the numbers, with those of before"
@@ -81,7 +82,7 @@ def main(arguments: list[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         before, after = (Tree(tree, Path(scratch), chosen.clock) for tree in trees)
         for name in chosen.names or known:
-            for pair in compared(name, before, after, chosen.runs):
+            for pair in compared(name, before, after, chosen.runs, chosen.case):
                 pairs = with_pair(pairs, pair)
                 # A whole run takes long: each line is shown as it comes.
                 print(line(pair), flush=True)
@@ -183,12 +184,18 @@ class TreeProcess:
         return json.loads(line or '"the process ended"')
 
 
-def compared(name: str, before: Tree, after: Tree, runs: int) -> Iterator[Pair]:
-    """Run one benchmark of two trees by turns, and yield a pair for each contender."""
+def compared(
+    name: str, before: Tree, after: Tree, runs: int, part: str = ""
+) -> Iterator[Pair]:
+    """Run one benchmark of two trees by turns, and yield a pair for each contender.
+
+    Cases whose names do not hold ``part`` are left out.
+    """
     # A tree without this benchmark tries that of another: commands are the same in all.
     file = case_files(ROOT, before.root, after.root)[name]
     with TreeProcess(before, file) as old, TreeProcess(after, file) as new:
-        both = dict.fromkeys([*new.contenders, *old.contenders])
+        asked = [pair for pair in [*new.contenders, *old.contenders] if part in pair[0]]
+        both = dict.fromkeys(asked)
         for case, contender in both or {("every case", "every contender"): None}:
             absent = [
                 f"not {word}: {process.problem}"
