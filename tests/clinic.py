@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from credo.study.job import fit_table
+from credo.study.result.result import FitSettings
 
 
 def clinic(n=120, seed=0):
@@ -34,7 +35,7 @@ def table():
 
 @pytest.fixture(scope="session")
 def result(table):
-    return fit_table(table, "outcome")
+    return fit_table(table, "outcome", FitSettings(fast=True))
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ def with_gaps(share):
 
 def training_of(values):
     completion = RowCompletion.learn(values, Y)
-    slate = regression_slate(X)
+    slate = regression_slate(X, is_fast=True)
     part = Part(PreparedTable(values, NAMES, ()), Y, np.arange(90))
     found = trained(slate, completion, part, FOLD, silent)
     return slate, completion, found
@@ -57,7 +57,7 @@ def test_one_pass_gives_what_a_fit_and_a_cross_validation_of_each_give(share):
 
 def test_candidates_far_too_improbable_are_not_learned_again():
     curve = np.sin(3 * X[:, 0]) + 0.01 * Y
-    slate, completion = regression_slate(X), RowCompletion.learn(X, curve)
+    slate, completion = regression_slate(X, is_fast=True), RowCompletion.learn(X, curve)
     table = PreparedTable(X, NAMES, ())
     average, _ = trained(slate, completion, Part(table, curve, np.arange(90)), FOLD, silent)
     again = retrained(average, completion, table, curve)
@@ -93,7 +93,7 @@ def test_candidates_that_cannot_count_are_asked_about_the_first_folds_only():
     rng = np.random.default_rng(3)
     x = rng.uniform(-2, 2, size=(900, 2))
     y = np.sin(4 * x[:, 0]) + 0.5 * x[:, 1] ** 2 + rng.normal(0, 0.1, 900)
-    slate, completion = regression_slate(x), RowCompletion.learn(x, y)
+    slate, completion = regression_slate(x, is_fast=True), RowCompletion.learn(x, y)
     fold = fold_labels(900, 10, np.random.default_rng(1))
     part = Part(PreparedTable(x, ("a", "b"), ()), y, np.arange(900))
     average, folds = trained(slate, completion, part, fold, silent)

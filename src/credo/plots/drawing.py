@@ -26,6 +26,7 @@ __all__ = [
     "COLORS",
     "Confusions",
     "CoverageLine",
+    "Curve",
     "Dependence",
     "DependenceLine",
     "Drawing",
@@ -34,10 +35,12 @@ __all__ = [
     "Predictions",
     "RankHistogram",
     "RankedCurve",
+    "Relevances",
     "Reliability",
     "Residuals",
     "RocCurves",
     "Shares",
+    "Surface",
     "Weights",
     "curve_legend",
     "dressed",
@@ -181,6 +184,84 @@ class Dependence:
 
 
 @dataclass(frozen=True, eq=False)
+class Curve:
+    """Predictions along one input, with the doubt about the mean and the spread of outcomes.
+
+    Attributes
+    ----------
+    name
+        The input.
+    x, mean
+        Its values, and the prediction at each.
+    band, outcomes
+        Intervals of the mean and of the next outcome, shape (n_points, 2).
+    rows
+        Inputs and outcomes that were learned from, shape (n_rows, 2).
+    coverage
+        Probability of the intervals.
+    """
+
+    name: str
+    x: Array
+    mean: Array
+    band: Array
+    outcomes: Array
+    rows: Array
+    coverage: float
+
+    def draw(self, ax: Axes) -> Axes:
+        """Draw the mean, both bands, and the rows."""
+        level = percent(self.coverage)
+        label = f"{level} of outcomes"
+        ax.fill_between(self.x, *self.outcomes.T, color=GRAY, alpha=0.2, lw=0, label=label)
+        label = f"{level} for the mean"
+        ax.fill_between(self.x, *self.band.T, color=BLUE, alpha=0.3, lw=0, label=label)
+        ax.plot(self.x, self.mean, color=BLUE, lw=1.8, label="mean")
+        shown = self.rows[(self.rows[:, 0] >= self.x[0]) & (self.rows[:, 0] <= self.x[-1])]
+        strength = _strength(len(shown))
+        ax.plot(*shown.T, "o", color=INK, ms=2.6, mew=0, alpha=strength, label="training rows")
+        legend_above(ax, n_columns=2)
+        return tidy(ax, shortened(self.name, 40), "prediction")
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """Heights over two inputs, as filled contours with their values.
+
+    Attributes
+    ----------
+    names
+        The two inputs.
+    x, y
+        Values of each.
+    height
+        Shape (len(y), len(x)).
+    rows
+        Inputs that were learned from, shape (n_rows, 2).
+    """
+
+    names: tuple[str, str]
+    x: Array
+    y: Array
+    height: Array
+    rows: Array
+
+    def draw(self, ax: Axes) -> Axes:
+        """Draw contours, and dots where rows were."""
+        ax.contourf(self.x, self.y, self.height, levels=9, cmap="Blues", alpha=0.6)
+        if np.ptp(self.height) > 0:
+            lines = ax.contour(
+                self.x, self.y, self.height, levels=9, colors=INK, linewidths=0.6
+            )
+            ax.clabel(lines, fontsize=8, inline=True)
+        strength = 0.7 * _strength(len(self.rows))
+        ax.plot(*self.rows.T, "o", color=ORANGE, ms=2.6, mew=0, alpha=strength)
+        ax.set_xlim(self.x[0], self.x[-1])
+        ax.set_ylim(self.y[0], self.y[-1])
+        return tidy(ax, *(shortened(name, 40) for name in self.names))
+
+
+@dataclass(frozen=True, eq=False)
 class Predictions:
     """Predictive means with intervals beside what came true, a value for each row.
 
@@ -298,6 +379,28 @@ class Weights:
         if len(y) < self.n_all:
             ax.set_title(f"{len(y)} of {self.n_all} weights", fontsize="medium", loc="left")
         return ax
+
+
+@dataclass(frozen=True, eq=False)
+class Relevances:
+    """Length scales per standard deviation of each column, with their intervals."""
+
+    names: tuple[str, ...]
+    value: Array
+    low: Array
+    high: Array
+
+    def draw(self, ax: Axes) -> Axes:
+        """Draw a line for each interval, on a log scale."""
+        y = np.arange(len(self.names))
+        ax.hlines(y, self.low, self.high, color=BLUE, lw=2.2)
+        ax.scatter(self.value, y, c=BLUE, s=26, zorder=3)
+        ax.axvline(1.0, color=GRAY, lw=1.0, ls="--")
+        ax.set_xscale("log")
+        ax.set_yticks(y, [shortened(name) for name in self.names], parse_math=False)
+        ax.set_ylim(len(y) - 0.4, -0.6)
+        ax.grid(axis="x", color=GRAY, alpha=0.25, lw=0.6)
+        return tidy(ax, "length scales per standard deviation of the column")
 
 
 def _scaled(ax: Axes, reach: Array) -> str:

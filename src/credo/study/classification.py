@@ -114,8 +114,10 @@ class _Classification:
         chosen_loss(settings, labels)
         return settings
 
-    def slate(self, X: Array, y: NDArray[Any], preparation: TablePreparation) -> Slate:
-        """Return the classifiers for rows without gaps."""
+    def slate(
+        self, X: Array, y: NDArray[Any], preparation: TablePreparation, is_fast: bool = False
+    ) -> Slate:
+        """Return the classifiers for rows without gaps, none of which takes long."""
         return class_slate(X, len(np.unique(y)), bayes_kinds(preparation))
 
     def over_gaps(self, model: Any, completion: Completion | FoldCompletion) -> GapAverage:

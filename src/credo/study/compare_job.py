@@ -112,7 +112,8 @@ def _models(
     completion = learned_completion(prepared.X, target.y, preparation.level_places)
     X = completion.training(prepared.X, target.y).one_of_each().X
     task = task_of(target)
-    slate = task.slate(X, target.y, preparation)
+    # A process searches for its settings in every fold: only those are that were asked for.
+    slate = task.slate(X, target.y, preparation, is_fast=chosen is None)
     offered = dict(slate.candidates)
     if has_missing(prepared.X):
         held = held_out_completion(completion, prepared.X, preparation.level_places)

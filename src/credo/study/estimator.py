@@ -57,6 +57,8 @@ class TableRegressor(PredictiveRegressor):
     ignore
         Columns of data frames that are not used, at fitting or predicting; frames without
         them are fine too.
+    fast
+        Whether to leave out candidates that take seconds, which are Gaussian processes.
 
     Attributes
     ----------
@@ -78,10 +80,12 @@ class TableRegressor(PredictiveRegressor):
         coverage: float = 0.9,
         models: Sequence[str] | None = None,
         ignore: Sequence[str] = (),
+        fast: bool = False,
     ):
         self.coverage = coverage
         self.models = models
         self.ignore = ignore
+        self.fast = fast
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Learn from the rows of a data frame or an array, and their numbers.
@@ -93,7 +97,9 @@ class TableRegressor(PredictiveRegressor):
         y
             A number for each row, shape (n,).
         """
-        settings = FitSettings(coverage=self.coverage, models=_names(self.models))
+        settings = FitSettings(
+            coverage=self.coverage, models=_names(self.models), fast=self.fast
+        )
         rows = _checked_rows(self, X, is_first=True)
         outcome = check_array(
             _outcome(self, y, rows.table), dtype=np.float64, ensure_2d=False, input_name="y"

@@ -101,7 +101,8 @@ def _studied(
     progress(0.0, f"typing the columns{as_number * bool(target.code_notes)}")
     rows = _rows(table, target, settings)
     train = rows.split.train
-    slate = task.slate(rows.complete, train.y, rows.split.preparation).only(settings.models)
+    offered = task.slate(rows.complete, train.y, rows.split.preparation, settings.fast)
+    slate = offered.only(settings.models)
     trained = task.train(slate, rows, progress)
 
     def judge() -> Judged[Any]:

@@ -6,11 +6,12 @@ cross-validated in them, in one pass.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from threading import Lock
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
@@ -41,9 +42,17 @@ from credo.models.gaps.row_completion import (
     RowCompletion,
     WeighedCompletion,
 )
+from credo.models.kernel.gaussian_process_regressor import GaussianProcessRegressor
 from credo.models.linear.linear_regression import LinearRegression
-from credo.numerics.array import Array
+from credo.numerics.array import Array, has_missing
 from credo.numerics.parallel.threads import side_by_side
+from credo.study.candidates.process import (
+    affordable,
+    fitted_process,
+    has_varying_noise,
+    process_slate,
+    varying_candidate,
+)
 from credo.study.candidates.slate import (
     CONSTANT,
     LINEAR,
@@ -68,6 +77,7 @@ from credo.study.result.result import FitSettings, Judged
 from credo.study.result.table_model import CandidateScore, Remark, TableModel, TableRegression
 from credo.study.task import StudyRows, TaskName, Trained
 from credo.validation.cross_validation import CrossValidation
+from credo.validation.held_out import Forget
 from credo.validation.scores import log_score
 from credo.validation.splits import AdditiveFits, fold_labels
 
@@ -90,6 +100,9 @@ MAX_CENTERS = 200
 
 HOPELESS = 1e-12
 """Probability given some rows below which that given more is not asked for."""
+
+CLOSE_BEHIND = 5.0
+"""Log evidence by which a process may lag and noise that varies still put it ahead."""
 
 FIRST_FOLDS = 3
 """Folds after which a candidate that cannot count is not asked about the others."""
@@ -114,9 +127,11 @@ class _Regression:
             )
         return settings
 
-    def slate(self, X: Array, y: NDArray[Any], preparation: TablePreparation) -> Slate:
-        """Return the regressions for rows without gaps."""
-        return regression_slate(X)
+    def slate(
+        self, X: Array, y: NDArray[Any], preparation: TablePreparation, is_fast: bool = False
+    ) -> Slate:
+        """Return the regressions for rows without gaps; if fast, without processes."""
+        return regression_slate(X, is_fast)
 
     def over_gaps(self, model: Any, completion: Completion | FoldCompletion) -> GapAverage:
         """Return a candidate that takes rows with gaps."""
@@ -127,14 +142,16 @@ class _Regression:
         train = rows.split.train
         progress(0.05, "fitting the candidates")
         completion = curved_completion(
-            rows.completion, slate.candidates, train.prepared.X, train.y
+            rows.completion, _linear(slate.candidates), train.prepared.X, train.y
         )
+        offered = _affordable(slate, completion, train.prepared.X, train.y)
         n_folds = min(rows.settings.n_folds, len(train.y))
         labels = fold_labels(len(train.y), n_folds, rows.fold_rng)
-        average, folds = trained(slate, completion, train, labels, progress)
+        may_add = rows.settings.models is None
+        average, folds = trained(offered, completion, train, labels, progress, may_add)
         progress(0.7, "judging on the test rows")
         dropped = dropped_notes(dropped_candidates(average.names_, folds), n_folds)
-        return Trained(average, completion, folds, (), dropped)
+        return Trained(average, completion, folds, offered.notes[len(slate.notes) :], dropped)
 
     def answers(self, trained: Trained, X: Any) -> list[Predictive]:
         """Return what each candidate says of rows, and then the average of those that count."""
@@ -177,7 +194,10 @@ class _Regression:
         if isinstance(weighed, WeighedCompletion) and is_same:
             start = weighed.curve
         average = trained.mixture
-        winner = average.estimators[int(np.argmax(average.probability_))]
+        winner = max(
+            _linear(average.estimators),
+            key=lambda one: average.probability_[average.names_.index(one[0])],
+        )
         drawn = RowCompletion.learn(prepared.X, target.y, preparation.level_places)
         completion = curved_completion(drawn, [winner], prepared.X, target.y, start)
         again = retrained(average, completion, prepared, target.y)
@@ -200,9 +220,10 @@ class _Regression:
         """Return regressions of all rows, averaged by evidence, that were not judged."""
         drawn = RowCompletion.learn(prepared.X, y, preparation.level_places)
         complete = drawn.training(prepared.X, y).one_of_each().X
-        slate = self.slate(complete, y, preparation).only(settings.models)
-        completion = curved_completion(drawn, slate.candidates, prepared.X, y)
-        average = learned_average(slate.candidates, completion, prepared, y)
+        slate = self.slate(complete, y, preparation, settings.fast).only(settings.models)
+        completion = curved_completion(drawn, _linear(slate.candidates), prepared.X, y)
+        offered = _affordable(slate, completion, prepared.X, y)
+        average = learned_average(offered.candidates, completion, prepared, y)
         return TableRegression.unscored(
             preparation, prepared, drawn, 0, average=average, coverage=settings.coverage
         )
@@ -215,26 +236,31 @@ class _Regression:
 REGRESSION = _Regression()
 
 
-def regression_slate(X: ArrayLike) -> Slate:
+def regression_slate(X: ArrayLike, is_fast: bool = False) -> Slate:
     """Return the candidates for training inputs ``X``, shape (n_rows, n_columns).
 
-    Each is a linear regression whose precisions are learned by evidence. The constant and
+    Most are linear regressions whose precisions are learned by evidence, the last Gaussian
+    processes where these take seconds, unless it is to be fast. The constant and
     the linear one are always there; one with more terms than rows, or than `MAX_TERMS`, is
     left out with a note, and so is one that can say no more and no less about these inputs
     than a simpler one: twice the same candidate would have twice its probability.
 
     Examples
     --------
-    >>> slate = regression_slate(np.random.default_rng(0).normal(size=(40, 3)))
+    >>> X = np.random.default_rng(0).normal(size=(40, 3))
+    >>> slate = regression_slate(X, is_fast=True)
     >>> [name for name, _ in slate.candidates]
     ['constant', 'linear', 'quadratic', 'cubic', 'spline', 'radial', 'spline + quadratic']
     >>> slate.notes
     ('spline + radial was left out: its 51 terms are more than the 40 training rows allow.',)
+    >>> [name for name, _ in regression_slate(X).candidates[-2:]]
+    ['smooth process', 'rough process']
     """
     rows = np.asarray(X, dtype=np.float64)
     kept, notes = worthwhile(rows, _proposals(rows), (CONSTANT, LINEAR), MAX_TERMS)
     candidates = tuple((name, LinearRegression(_continued(basis))) for name, basis, _ in kept)
-    return Slate(candidates, tuple(notes))
+    processes = Slate((), ()) if is_fast else process_slate(rows)
+    return Slate((*candidates, *processes.candidates), (*notes, *processes.notes))
 
 
 class Training(NamedTuple):
@@ -253,14 +279,15 @@ def trained(
     train: Part,
     fold: NDArray[np.intp],
     progress: Progress,
+    may_add: bool = True,
 ) -> Training:
     """Return the candidates of a slate, each learned from all rows and from all folds but one.
 
     Statistics of the folds add up to those of all rows, so that the rows are read once, with
-    each basis placed once on the inputs of them all. Rows with gaps are completed once, for
-    all candidates. A candidate that has no probability given all rows, and after the first
-    folds could have no weight in a mixture either, is not asked about the other folds; only
-    the constant always is, since all are compared with it.
+    each basis placed once on the inputs of them all; a process forgets a fold in closed form.
+    Rows with gaps are completed once, for all candidates. A candidate that has no probability
+    given all rows, and after the first folds could have no weight in a mixture either, is not
+    asked about the other folds; only the constant always is, since all are compared with it.
 
     Parameters
     ----------
@@ -274,28 +301,34 @@ def trained(
         Which fold each row is in, 0, 1, ...
     progress
         Called with the candidate that has its turn, from a fifth of the work to seven tenths.
+    may_add
+        Whether noise that follows the columns is tried where a process leads and its
+        residuals ask for it.
     """
     rows = _TrainingRows.of(completion, train, fold)
     first, *others = _fold_parts(completion, train, fold)
     telling, begun = Lock(), iter(range(len(slate.candidates)))
 
-    def begin(candidate: tuple[str, LinearRegression]) -> _Judged:
+    def begin(candidate: tuple[str, Any]) -> _Judged:
         with telling:
-            share = 0.2 + 0.5 * next(begun) / len(slate.candidates)
+            share = 0.2 + 0.5 * next(begun, 0) / len(slate.candidates)
             progress(share, f"cross-validating {candidate[0]}")
         judged = _Judged.of(candidate[1], rows)
         judged.ask(first)
         return judged
 
-    # The last candidates have the most terms: the cores end together if these come first.
-    found = side_by_side(begin, slate.candidates[::-1])[::-1]
-    average = ModelAverage(list(slate.candidates)).weigh([judged.whole for judged in found])
+    # The last candidates take longest: the cores end together if these come first.
+    candidates = list(slate.candidates)
+    found = side_by_side(begin, candidates[::-1])[::-1]
+    more = rows.with_varying_noise(candidates, found) if may_add else []
+    candidates, found = [*candidates, *more], [*found, *map(begin, more)]
+    average = ModelAverage(candidates).weigh([judged.whole for judged in found])
     is_dropped = (average.probability_ < HOPELESS) & hopeless_models(
         [judged.log_prob[first.rows] for judged in found]
     )
     kept = [
         judged
-        for judged, (name, _), is_out in zip(found, slate.candidates, is_dropped, strict=True)
+        for judged, (name, _), is_out in zip(found, candidates, is_dropped, strict=True)
         if name == CONSTANT or not is_out
     ]
     side_by_side(lambda pair: pair[0].ask(pair[1]), list(product(kept[::-1], others)))
@@ -308,7 +341,8 @@ def retrained(
     """Return the same candidates learned from other rows, and weighed anew.
 
     Those far too improbable to count are not worth another fit, but for the first two: a
-    constant and straight lines, which any candidate is compared with.
+    constant and straight lines, which any candidate is compared with. Processes keep the
+    settings that they have learned, as long as the columns are the same.
     """
     named = zip(average.estimators, average.probability_, strict=True)
     kept = [
@@ -316,25 +350,50 @@ def retrained(
         for candidate, share in named
         if share >= HOPELESS or candidate[0] in (CONSTANT, LINEAR)
     ]
-    return learned_average(kept, completion, prepared, y)
+    is_same = tuple(average.feature_names_in_) == prepared.names
+    settled = average.named_estimators_ if is_same else {}
+    return learned_average(kept, completion, prepared, y, settled)
 
 
 def learned_average(
-    candidates: Sequence[tuple[str, LinearRegression]],
+    candidates: Sequence[tuple[str, Any]],
     completion: Completion,
     prepared: PreparedTable,
     y: Array,
+    settled: Mapping[str, Any] = MappingProxyType({}),
 ) -> ModelAverage:
-    """Return candidates learned from rows with gaps, weighed by their evidence."""
+    """Return candidates learned from rows with gaps, weighed by their evidence.
+
+    Parameters
+    ----------
+    settled
+        Fits to other rows of the same columns, from which processes take their settings.
+    """
     rows = completion.training(prepared.X, y)
     inputs, outcome = prepared._replace(X=rows.X).frame, y[rows.row]
 
-    def fitted(candidate: tuple[str, LinearRegression]) -> LinearRegression:
-        model: LinearRegression = clone(candidate[1])
-        return model.fit(inputs, outcome, sample_weight=rows.given_weight)
+    def fitted(candidate: tuple[str, Any]) -> Any:
+        name, model = candidate
+        if isinstance(model, GaussianProcessRegressor):
+            if name in settled:
+                return settled[name].conditioned(inputs, outcome, rows.given_weight)
+            return fitted_process(model, rows, inputs, y)
+        return clone(model).fit(inputs, outcome, sample_weight=rows.given_weight)
 
     found = side_by_side(fitted, candidates[::-1])[::-1]
     return ModelAverage(list(candidates)).weigh(found)
+
+
+def _linear(candidates: Sequence[tuple[str, Any]]) -> list[tuple[str, LinearRegression]]:
+    """Return the candidates that are linear in a basis."""
+    return [one for one in candidates if isinstance(one[1], LinearRegression)]
+
+
+def _affordable(slate: Slate, completion: Completion, X: Array, y: Array) -> Slate:
+    """Return the slate, without processes if rows with gaps have too many completions."""
+    if len(_linear(slate.candidates)) == len(slate.candidates) or not has_missing(X):
+        return slate
+    return affordable(slate, len(completion.training(X, y).row))
 
 
 def _proposals(X: Array) -> Iterator[Proposal]:
@@ -377,6 +436,25 @@ class _TrainingRows:
         inputs = train.prepared._replace(X=learned.X).frame
         return cls(learned, inputs, train.y, fold)
 
+    @property
+    def outcome(self) -> Array:
+        """The outcome of each completed row."""
+        return self.y[self.learned.row]
+
+    def with_varying_noise(
+        self, candidates: Sequence[tuple[str, Any]], found: Sequence[_Judged]
+    ) -> list[tuple[str, Any]]:
+        """Return the best process with noise that follows the columns, if worth a try."""
+        evidence = np.array([judged.whole.log_evidence_ for judged in found])
+        is_process = np.array([isinstance(m, GaussianProcessRegressor) for _, m in candidates])
+        best = int(np.argmax(np.where(is_process, evidence, -np.inf)))
+        if not is_process[best] or evidence[best] < evidence.max() - CLOSE_BEHIND:
+            return []
+        whole, weight = found[best].whole, self.learned.given_weight
+        if not has_varying_noise(whole, self.inputs, self.outcome, weight):
+            return []
+        return [varying_candidate(candidates[best][0], whole)]
+
 
 @dataclass(frozen=True, eq=False)
 class _FoldPart:
@@ -386,54 +464,124 @@ class _FoldPart:
     rows: NDArray[np.intp]
     asked: AskedRows
     place: NDArray[np.intp]
-    y: Array
+    each: Sequence[_FoldPart] = ()
 
 
 def _fold_parts(
     completion: Completion, train: Part, fold: NDArray[np.intp]
 ) -> Iterator[_FoldPart]:
     """Yield the first folds, and then the others in two parts, which two cores may share."""
+
+    def part(folds: NDArray[np.intp], each: Sequence[_FoldPart] = ()) -> _FoldPart:
+        rows = np.flatnonzero(np.isin(fold, folds))
+        asked = AskedRows.of(completion, train.prepared.frame.iloc[rows])
+        return _FoldPart(folds, rows, asked, np.searchsorted(folds, fold[rows]), each)
+
     n_folds = int(fold.max()) + 1
     rest = np.arange(min(FIRST_FOLDS, n_folds), n_folds)
     for folds in (np.arange(min(FIRST_FOLDS, n_folds)), *np.array_split(rest, 2)):
-        rows = np.flatnonzero(np.isin(fold, folds))
-        if len(rows):
-            asked = AskedRows.of(completion, train.prepared.frame.iloc[rows])
-            place = np.searchsorted(folds, fold[rows])
-            yield _FoldPart(folds, rows, asked, place, train.y[rows])
+        if len(folds):
+            yield part(folds, [part(folds[k : k + 1]) for k in range(len(folds))])
+
+
+class _Said(NamedTuple):
+    """What fits without some folds say of rows in these, and the evidence of each fit."""
+
+    answers: Iterable[tuple[NDArray[np.intp], Predictive]]
+    evidences: Sequence[float]
+
+
+class _Folds(Protocol):
+    """A candidate fitted to all rows, which can do without any fold."""
+
+    @property
+    def whole(self) -> Any:
+        """The fit to all rows."""
+
+    def said(self, part: _FoldPart) -> _Said:
+        """Return what fits without each of some folds say of the rows in it."""
+
+
+@dataclass(frozen=True, eq=False)
+class _AdditiveFolds:
+    """A linear regression, whose statistics add."""
+
+    fits: AdditiveFits
+    whole: LinearRegression
+
+    @classmethod
+    def of(cls, candidate: LinearRegression, rows: _TrainingRows) -> _AdditiveFolds:
+        fold, weight = rows.fold[rows.learned.row], rows.learned.given_weight
+        fits = AdditiveFits.of(candidate, rows.inputs, rows.outcome, fold, weight)
+        return cls(fits, fits.whole())
+
+    def said(self, part: _FoldPart) -> _Said:
+        """Return what fits without each of some folds say of the rows in it."""
+        models = [self.fits.without(k) for k in part.folds]
+        groups = part.place[part.asked.row]
+        said = self.fits.model.predict_groups(part.asked.X, groups, models)
+        answers = [(part.rows[own], found) for own, found in part.asked.parts(said)]
+        return _Said(answers, [model.log_evidence_ for model in models])
+
+
+@dataclass(frozen=True, eq=False)
+class _ForgottenFolds:
+    """A process, which forgets a fold at the settings learned from all rows."""
+
+    whole: GaussianProcessRegressor
+    forget: Forget
+    fold: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, candidate: GaussianProcessRegressor, rows: _TrainingRows) -> _ForgottenFolds:
+        whole = fitted_process(candidate, rows.learned, rows.inputs, rows.y)
+        forget = whole.forgetting(rows.inputs, rows.outcome, rows.learned.given_weight)
+        assert forget is not None
+        return cls(whole, forget, rows.fold[rows.learned.row])
+
+    def said(self, part: _FoldPart) -> _Said:
+        """Return what it says of the rows in each of some folds, having forgotten these."""
+        answers, evidences = [], []
+        for one in part.each:
+            model = self.forget(np.flatnonzero(self.fold == one.folds[0]))
+            said = one.asked.parts(model.predict_dist(one.asked.X))
+            answers += [(one.rows[own], found) for own, found in said]
+            evidences.append(model.log_evidence_)
+        return _Said(answers, evidences)
 
 
 @dataclass(frozen=True, eq=False)
 class _Judged:
     """A candidate fitted to all rows, and what it said of rows whose fold it had not seen."""
 
-    fits: AdditiveFits
-    whole: LinearRegression
+    folds: _Folds
+    y: Array
     log_prob: Array
     mean: Array
     evidences: Array
 
     @classmethod
-    def of(cls, candidate: LinearRegression, rows: _TrainingRows) -> _Judged:
-        place = rows.learned.row
-        fits = AdditiveFits.of(
-            candidate, rows.inputs, rows.y[place], rows.fold[place], rows.learned.given_weight
-        )
+    def of(cls, candidate: Any, rows: _TrainingRows) -> _Judged:
+        is_process = isinstance(candidate, GaussianProcessRegressor)
+        kind: Any = _ForgottenFolds if is_process else _AdditiveFolds
         log_prob, mean = np.full((2, len(rows.y)), np.nan)
-        return cls(fits, fits.whole(), log_prob, mean, np.full(len(fits.others), np.nan))
+        evidences = np.full(int(rows.fold.max()) + 1, np.nan)
+        return cls(kind.of(candidate, rows), rows.y, log_prob, mean, evidences)
+
+    @property
+    def whole(self) -> Any:
+        """The fit to all rows."""
+        return self.folds.whole
 
     def ask(self, part: _FoldPart) -> None:
         """Keep what fits without each of some folds say of the rows in it."""
         # Without one fold a target may be constant: infinitely sure, and infinitely wrong.
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            models = [self.fits.without(k) for k in part.folds]
-            groups = part.place[part.asked.row]
-            said = self.fits.model.predict_groups(part.asked.X, groups, models)
-            for own, predictive in part.asked.parts(said):
-                rows = part.rows[own]
-                self.log_prob[rows] = log_score(part.y[own], predictive)
+            said = self.folds.said(part)
+            for rows, predictive in said.answers:
+                self.log_prob[rows] = log_score(self.y[rows], predictive)
                 self.mean[rows] = predictive.mean()
-        self.evidences[part.folds] = [one.log_evidence_ for one in models]
+        self.evidences[part.folds] = said.evidences
 
     def cross_validation(self, fold: NDArray[np.intp]) -> CrossValidation:
         """Return what was said, folds not asked about left out."""

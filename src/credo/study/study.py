@@ -51,6 +51,7 @@ def fit(
     task: Task = "auto",
     ignore: Sequence[str] = (),
     models: Sequence[str] | None = None,
+    fast: bool = False,
     test_share: float = 0.2,
     coverage: float = 0.9,
     n_folds: int = 10,
@@ -79,6 +80,8 @@ def fit(
     models
         Names of the candidates, such as ("linear", "spline"), besides the simplest; all that
         suit the table if None.
+    fast
+        Whether to leave out candidates that take seconds, which are Gaussian processes.
     test_share
         Part of the rows that is held out.
     coverage
@@ -118,6 +121,7 @@ def fit(
         seed=seed,
         coverage=coverage,
         n_folds=n_folds,
+        fast=fast,
         task=task,
         loss=losses,
         reject=reject,

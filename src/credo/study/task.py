@@ -97,8 +97,10 @@ class Task(Protocol):
     def checked(self, target: Target, settings: FitSettings, source: str) -> FitSettings:
         """Return the settings with what their files hold, or raise a `TableError`."""
 
-    def slate(self, X: Array, y: NDArray[Any], preparation: TablePreparation) -> Slate:
-        """Return the candidates for rows without gaps."""
+    def slate(
+        self, X: Array, y: NDArray[Any], preparation: TablePreparation, is_fast: bool = False
+    ) -> Slate:
+        """Return the candidates for rows without gaps; if fast, only those that are quick."""
 
     def over_gaps(self, model: Any, completion: Completion | FoldCompletion) -> GapAverage:
         """Return a candidate that takes rows with gaps."""

@@ -169,6 +169,51 @@ def test_leaving_one_out_equals_learning_without_it(copies):
         model.leave_one_out(x[1:], y[1:])
 
 
+@pytest.mark.parametrize("mean", ["zero", "constant", LinearBasis()])
+@pytest.mark.parametrize("copies", [False, True])
+def test_forgetting_a_fold_equals_learning_the_others_at_the_same_settings(mean, copies):
+    rng = np.random.default_rng(4)
+    x = rng.uniform(-2, 2, size=(24, 2))
+    if copies:
+        x[12:18] = x[:6]
+    y = np.sin(x[:, 0]) + x[:, 1] + 0.3 * rng.standard_normal(24)
+    weight = rng.uniform(0.5, 2.0, 24) if copies else None
+    kernel = (1.5 * SquaredExponential((0.8, 1.2))).hold()
+    model = GaussianProcessRegressor(kernel, mean=mean, noise=0.2).fit(x, y, weight)
+    fold = np.arange(3, 24, 4)
+    rest = np.setdiff1d(np.arange(24), fold)
+    forgot = model.forgetting(x, y, weight)(fold)
+    alone = GaussianProcessRegressor(kernel, mean=mean, noise=0.2)
+    alone.fit(x[rest], y[rest], None if weight is None else weight[rest])
+    found, wanted = forgot.predict_dist(x[fold]), alone.predict_dist(x[fold])
+    assert_allclose(found.mean(), wanted.mean(), rtol=1e-9)
+    assert_allclose(found.variance(), wanted.variance(), rtol=1e-9)
+    assert_allclose(found.epistemic_std, wanted.epistemic_std, rtol=1e-9)
+    assert_allclose(forgot.log_evidence_, alone.log_evidence_, rtol=1e-10)
+
+
+def test_forgetting_averages_over_the_settings_learned_from_all_rows():
+    x, y = wave(40)
+    model = GaussianProcessRegressor().fit(x, y)
+    fold = np.arange(0, 40, 5)
+    rest = np.setdiff1d(np.arange(40), fold)
+    forgot = model.forgetting(x, y)(fold)
+    again = model.conditioned(x[rest], y[rest])
+    assert len(model.posterior_.points) > 1
+    assert_allclose(forgot.predict(x[fold]), again.predict(x[fold]), rtol=1e-8)
+    assert_allclose(forgot.log_evidence_, again.log_evidence_, rtol=1e-10)
+    difference = model.log_evidence_at(model.log_parameters_) - model.log_evidence_
+    at_mode = again.log_evidence_at(again.log_parameters_)
+    assert_allclose(again.log_evidence_, at_mode - difference, rtol=1e-10)
+
+
+def test_only_rows_of_training_can_be_forgotten():
+    x, y = wave(20)
+    model = held(noise=0.1).fit(x, y)
+    assert model.forgetting(x[:10], y[:10]) is None
+    assert model.forgetting(x, y) is not None
+
+
 def test_more_rows_by_growing_equal_all_rows_at_once():
     x, y = wave(30)
     whole = held(noise=0.2).fit(x, y)

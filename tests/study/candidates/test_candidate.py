@@ -1,12 +1,13 @@
 import numpy as np
 
 from credo import features
-from credo.models import LinearRegression
+from credo.models import GaussianProcessRegressor, LinearRegression
 from credo.study.candidates.candidate import MEANINGS, described
 from credo.study.regression import regression_slate
 
 NAMES = {name: getattr(features, name) for name in features.__all__}
 NAMES["LinearRegression"] = LinearRegression
+NAMES["GaussianProcessRegressor"] = GaussianProcessRegressor
 SLATE = regression_slate(np.random.default_rng(0).normal(size=(400, 3))).candidates
 
 
@@ -28,3 +29,9 @@ def test_radial_says_that_it_holds_lines_and_how_many_centers():
     assert radial.expression == (
         "LinearRegression(ContinuedBasis(LinearBasis() + RadialBasis(n_centers=200)))"
     )
+
+
+def test_a_process_with_noise_of_its_own_is_told_apart():
+    varying = GaussianProcessRegressor(noise="varying")
+    (candidate,) = described([("rough process + noise", varying)])
+    assert candidate.meaning == "as rough process, with noise that follows the columns"

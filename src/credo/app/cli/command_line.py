@@ -242,6 +242,9 @@ def command_line(context: click.Context, version: bool) -> None:
 @task
 @models
 @click.option(
+    "--fast", is_flag=True, help="Leave out models that take seconds (Gaussian processes)."
+)
+@click.option(
     "--loss",
     type=FilePath,
     help="CSV file of losses: a row for each action, a column for each class.",
@@ -260,6 +263,7 @@ def fit(
     coverage: float,
     task: Any,
     models: str | None,
+    fast: bool,
     loss: Path | None,
     reject: float | None,
     ignore: tuple[str, ...],
@@ -278,6 +282,7 @@ def fit(
             reject=reject,
             ignore=ignore,
             models=None if models is None else tuple(models.split(",")),
+            fast=fast,
         )
         app.terminal_job.fit(table, target, settings, out, report, maker)
 

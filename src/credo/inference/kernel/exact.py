@@ -14,6 +14,7 @@ from typing import Annotated, Self
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from credo.features.kernels.kernel import Kernel
@@ -35,7 +36,7 @@ from credo.numerics.linear.linear_algebra import (
 )
 from credo.numerics.parallel.threads import threads_for_matrix
 
-__all__ = ["ExactBelief", "ExactProcess", "mean_factor"]
+__all__ = ["ExactBelief", "ExactProcess", "PartBelief", "mean_factor"]
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
 SMALLEST_JITTER = 1e-14
@@ -91,7 +92,15 @@ class ExactProcess:
             lower = np.tril(factor)
             found = _Weighted.of(data, factor)
         return ExactBelief(
-            kernel, data, noise, lower, found.dual, found.coefficients, found.pinned, jitter
+            kernel,
+            data,
+            noise,
+            lower,
+            found.dual,
+            found.coefficients,
+            found.pinned,
+            jitter,
+            found.log_evidence(data),
         )
 
 
@@ -113,6 +122,8 @@ class ExactBelief:
         ``S^-1 H R^-1`` with ``R R' = H' S^-1 H``, shape (n, q).
     jitter
         What had to be added to the diagonal.
+    log_evidence
+        Log probability of the outcomes.
     """
 
     kernel: Kernel
@@ -123,6 +134,7 @@ class ExactBelief:
     coefficients: Annotated[Array, Form("q k")]
     pinned: Annotated[Array, Form("n q")]
     jitter: float = 0.0
+    log_evidence: float = 0.0
 
     def moments(self, X: Array, columns: Array) -> tuple[Array, Array]:
         """Return mean (m, k) and variance (m,) of the function at rows, without noise."""
@@ -186,8 +198,7 @@ class ExactBelief:
 
         ``y_i - a_i / P_ii`` and ``1 / P_ii``, noise included [sundararajan2001]_.
         """
-        half, _ = lapack.dpotri(np.asfortranarray(self.lower), lower=1)
-        precision = np.diagonal(half) - np.einsum("ij,ij->i", self.pinned, self.pinned)
+        precision = np.diagonal(self._inverse) - np.einsum("ij,ij->i", self.pinned, self.pinned)
         return self.data.y - self.dual / precision[:, None], 1.0 / precision
 
     def extended(self, x: Array, y: Array, columns: Array, noise: Array) -> Self:
@@ -217,7 +228,50 @@ class ExactBelief:
             coefficients=found.coefficients,
             pinned=found.pinned,
             jitter=max(self.jitter, own.jitter),
+            log_evidence=found.log_evidence(data),
         )
+
+    def without(self, rows: NDArray[np.intp], kept: Array, y: Array) -> PartBelief:
+        """Return the posterior with some outcomes forgotten, or noisier, in closed form.
+
+        ``(S + E D E')^-1 = S^-1 - S^-1 E (D^-1 + E' S^-1 E)^-1 E' S^-1`` for noise ``D`` that
+        is added at some rows, whose columns of the identity are ``E``; endless noise forgets.
+
+        Parameters
+        ----------
+        rows
+            Places of the rows, shape (f,).
+        kept
+            One over the variance that is added to each, shape (f,); zero forgets it.
+        y
+            Outcomes of all rows from now on, shape (n, k); what is forgotten does not matter.
+        """
+        data = replace(self.data, y=y)
+        root = cholesky(self._inverse[np.ix_(rows, rows)] + np.diag(kept)).lower
+        relieved = np.asarray(solve_lower(root, self._inverse[rows]).T)
+        sides = np.asfortranarray(np.hstack([y, data.columns]))
+        solved, _ = lapack.dpotrs(np.asfortranarray(self.lower), sides, lower=1)
+        solved -= relieved @ (relieved.T @ sides)
+        is_kept = kept > 0
+        log_det = 2.0 * float(np.log(np.diagonal(self.lower)).sum())
+        log_det += 2.0 * float(np.log(np.diagonal(root)).sum())
+        log_det -= float(np.log(kept[is_kept]).sum())
+        found = _Weighted.solved(data, solved, log_det)
+        rest = replace(
+            self,
+            data=data,
+            dual=found.dual,
+            coefficients=found.coefficients,
+            pinned=found.pinned,
+            log_evidence=found.log_evidence(data, len(y) - int(np.sum(~is_kept))),
+        )
+        return PartBelief(rest, relieved)
+
+    @cached_property
+    def _inverse(self) -> Array:
+        """``S^-1``."""
+        half, _ = lapack.dpotri(np.asfortranarray(self.lower), lower=1)
+        return np.asarray(np.tril(half) + np.tril(half, -1).T)
 
     def _open_mean(self, columns: Array, cross: Array) -> Array:
         """Return what is not known of the mean functions at rows, whitened, shape (m, q)."""
@@ -238,6 +292,39 @@ class ExactBelief:
 
 
 @dataclass(frozen=True, eq=False)
+class PartBelief:
+    """The posterior of a function after a part of the outcomes, by the factor of them all.
+
+    Attributes
+    ----------
+    rest
+        Weights of the outcomes that were kept, zero for the others, beside the whole factor.
+    relieved
+        ``W`` with ``S^-1 - W W'`` the inverse covariance of the outcomes that were kept, shape
+        (n, f).
+    """
+
+    rest: ExactBelief
+    relieved: Annotated[Array, Form("n f")]
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel."""
+        return self.rest.kernel
+
+    @property
+    def log_evidence(self) -> float:
+        """Log probability of the outcomes that were kept."""
+        return self.rest.log_evidence
+
+    def moments(self, X: Array, columns: Array) -> tuple[Array, Array]:
+        """Return mean (m, k) and variance (m,) of the function at rows, without noise."""
+        mean, variance = self.rest.moments(X, columns)
+        lost = self.kernel.evaluated(X, self.rest.data.x)[0] @ self.relieved
+        return mean, variance + np.einsum("ij,ij->i", lost, lost)
+
+
+@dataclass(frozen=True, eq=False)
 class _Weighted:
     """What the factor says of outcomes and mean functions."""
 
@@ -250,10 +337,14 @@ class _Weighted:
     @classmethod
     def of(cls, data: ProcessData, factor: Array) -> Self:
         """Return the weights from the factor ``L`` in Fortran order."""
-        k, q = data.y.shape[1], data.columns.shape[1]
         sides = np.asfortranarray(np.hstack([data.y, data.columns]))
         solved, _ = lapack.dpotrs(factor, sides, lower=1)
-        log_det = 2.0 * float(np.log(np.diagonal(factor)).sum())
+        return cls.solved(data, solved, 2.0 * float(np.log(np.diagonal(factor)).sum()))
+
+    @classmethod
+    def solved(cls, data: ProcessData, solved: Array, log_det: float) -> Self:
+        """Return the weights from ``S^-1`` times outcomes and mean functions, and log|S|."""
+        k, q = data.y.shape[1], data.columns.shape[1]
         dual = solved[:, :k]
         if not q:
             return cls(dual, np.empty((0, k)), np.empty((len(dual), 0)), log_det, 0.0)
@@ -264,11 +355,11 @@ class _Weighted:
         log_det_mean = 2.0 * float(np.log(np.diagonal(root)).sum())
         return cls(dual - beside @ coefficients, coefficients, pinned, log_det, log_det_mean)
 
-    def log_evidence(self, data: ProcessData) -> float:
-        """Return the log evidence, summed over outputs."""
+    def log_evidence(self, data: ProcessData, n_kept: int | None = None) -> float:
+        """Return the log evidence, summed over outputs; of all rows if ``n_kept`` is None."""
         n, k = data.y.shape
         fit = float(np.vdot(data.y, self.dual))
-        free = n - data.columns.shape[1]
+        free = (n if n_kept is None else n_kept) - data.columns.shape[1]
         scale = self.log_det + self.log_det_mean + free * LOG_TWO_PI
         return float(-0.5 * (fit + k * scale))
 

@@ -191,6 +191,27 @@ class Copies(NamedTuple):
         inputs = np.ascontiguousarray(both[:, :-1])
         return cls(inputs, mean, np.ascontiguousarray(both[:, -1]), total, scatter, place)
 
+    def without(self, rows: NDArray[np.intp], y: Array, weight: Array) -> Copies:
+        """Return the same distinct rows, those that have no copy left with weight zero.
+
+        Parameters
+        ----------
+        rows
+            Which of the rows that were given are forgotten.
+        y, weight
+            Outcomes and weights of all that were given.
+        """
+        left = weight.copy()
+        left[rows] = 0.0
+        n = len(self.x)
+        total = as_float(np.bincount(self.place, left, n))
+        sums = np.column_stack([np.bincount(self.place, left * part, n) for part in y.T])
+        mean = self.y.copy()
+        np.divide(sums, total[:, None], out=mean, where=total[:, None] > 0)
+        squares = np.square(y - mean[self.place]).sum(axis=1)
+        scatter = as_float(np.bincount(self.place, left * squares, n))
+        return self._replace(y=mean, weight=total, scatter=scatter)
+
 
 @dataclass(frozen=True, eq=False)
 class ProcessProblem:
@@ -660,6 +681,55 @@ class ProcessPosterior:
         gain = (doubt * left[:, 0] / (noise + doubt * left[:, 0]))[:, None]
         found = mean[place] + gain * (rest - mean[place])
         return found, doubt * (1.0 - gain[:, 0]), noise
+
+    def without(self, left: Copies) -> Self:
+        """Return the posterior after a part of the outcomes, at the same settings.
+
+        Parameters
+        ----------
+        left
+            The same distinct rows with what is left of each.
+        """
+        total, weight = self.noise.weight, left.weight
+        rows = np.flatnonzero(weight < (1.0 - 1e-12) * total)
+        share = weight[rows] * total[rows] / (total[rows] - weight[rows])
+
+        def part(belief: Any, point: Array) -> Any:
+            own = self.noise.known + self.noise_at(point, self.noise.columns)
+            return belief.without(rows, share / own[rows], left.y)
+
+        found = replace(
+            self,
+            data=replace(self.data, y=left.y),
+            noise=replace(self.noise, weight=weight, scatter=left.scatter),
+        )
+        beliefs = [part(b, p) for b, p in zip(self.beliefs, self.points, strict=True)]
+        found.__dict__["beliefs"] = beliefs
+        found.__dict__["at_mode"] = (
+            beliefs[0] if len(beliefs) == 1 else part(self.at_mode, self.mode)
+        )
+        return found
+
+    def conditioned(self, data: ProcessData, noise: RowNoise) -> Self:
+        """Return the posterior of other rows at the same settings.
+
+        Where these would have more than `MOST_ENTRIES`, only the most probable ones are kept.
+        """
+        found = replace(self, data=data, noise=noise)
+        if len(self.points) * len(data.x) ** 2 <= MOST_ENTRIES:
+            return found
+        return replace(found, points=self.mode[None], weights=np.ones(1))
+
+    @property
+    def log_evidence_at_mode(self) -> float:
+        """Log evidence at the most probable settings, of an exact process."""
+        value = float(self.at_mode.log_evidence)
+        rows = np.flatnonzero(self.noise.weight > 0)
+        noise = self.noise.taken(rows)
+        if (noise.weight == 1.0).all():
+            return value
+        variance = noise.known + self.noise_at(self.mode, noise.columns)
+        return value + noise.copies(variance, self.data.y.shape[1])[0]
 
     def extended(self, data: ProcessData, noise: RowNoise) -> Self:
         """Return the posterior with more rows at the same settings, by growing the factors."""

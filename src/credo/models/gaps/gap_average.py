@@ -497,10 +497,12 @@ def _averaged(marginal: Univariate, rows: CompletedRows, place: NDArray[np.intp]
     shares = np.ones(1)
     if isinstance(marginal, Mixture):
         parts, shares = marginal.components, marginal.weights
-    counted = np.flatnonzero(shares >= NEGLIGIBLE)
+    if shares.ndim > 1:
+        shares = rows.mean(shares[place])
+    counted = np.flatnonzero((shares >= NEGLIGIBLE).reshape(-1, len(parts)).any(axis=0))
     found = [_merged(parts[i], rows, place) for i in counted]
-    total = shares[counted].sum()
-    weights = [shares[i] / total * found[k][0] for k, i in enumerate(counted)]
+    total = shares[..., counted].sum(axis=-1, keepdims=True)
+    weights = [shares[..., [i]] / total * found[k][0] for k, i in enumerate(counted)]
     return Mixture(np.concatenate(weights, axis=1), [c for _, own in found for c in own])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -45,8 +46,9 @@ from credo.numerics.linear.linear_algebra import independent_columns
 from credo.numerics.memory import USUAL_BYTES, bytes_text
 from credo.numerics.quotation import quote
 from credo.numerics.warning import warn_user
+from credo.validation.held_out import Forget
 
-__all__ = ["GaussianProcessRegressor"]
+__all__ = ["GaussianProcessRegressor", "varying_noise_basis"]
 
 EXACT_ROWS = 2_000
 """Rows up to which a process is exact if nothing is said: some seconds of learning."""
@@ -73,6 +75,11 @@ def rounding_variance(y: Array) -> float:
     if not 2 <= len(distinct) <= len(y) // 2:
         return 0.0
     return float(np.diff(distinct).min() ** 2 / 12.0)
+
+
+def varying_noise_basis(n_rows: int) -> Basis:
+    """Return the functions that the log noise follows if it varies, for distinct rows."""
+    return features.RadialBasis(min(8, max(2, n_rows // 20)), width_scale=1.5)
 
 
 class GaussianProcessRegressor(PredictiveRegressor):
@@ -309,26 +316,59 @@ class GaussianProcessRegressor(PredictiveRegressor):
 
         In closed form from the factor, at the most probable settings.
         """
-        check_is_fitted(self)
-        x, outcomes = validated(
-            self, X, y, reset=False, dtype=np.float64, multi_output=True, y_numeric=True
-        )
-        weight = row_weight(sample_weight, x)
-        scaled = as_float(outcomes).reshape(len(x), -1) / self.outcome_scale_
-        rows = Copies.of(x, scaled, weight, np.zeros(len(x)))
-        known = self.posterior_
-        is_same = rows.x.shape == known.data.x.shape and np.array_equal(rows.x, known.data.x)
-        if not is_same or not np.allclose(rows.y, known.data.y):
+        rows, scaled, weight = self._training_rows(X, y, sample_weight)
+        if not self._has_learned(rows):
             raise ValueError(
                 "leave_one_out needs the rows and weights of training, without known noise; "
-                f"found {len(x)} other rows. Pass the training data, and predict_dist for new "
-                "rows."
+                f"found {len(scaled)} other rows. Pass the training data, and predict_dist for "
+                "new rows."
             )
-        mean, spread, noise = known.left_out(rows.place, scaled, weight)
+        mean, spread, noise = self.posterior_.left_out(rows.place, scaled, weight)
         scale = self.outcome_scale_
         doubt, own = (np.sqrt(part)[:, None] * scale for part in (spread, noise))
         found = Predictive(Normal(mean * scale, np.hypot(doubt, own)), doubt, own)
         return self._squeezed(found)
+
+    def forgetting(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Forget | None:
+        """Return how the model forgets some of the rows that it has learned from.
+
+        In closed form from the factor, at the settings learned from all rows; None where the
+        method is not exact, or the rows are not those of training without known noise. What
+        it returns has ``predict_dist`` and ``log_evidence_``.
+        """
+        rows, scaled, weight = self._training_rows(X, y, sample_weight)
+        known = self.posterior_
+        if not isinstance(known.method, ExactProcess) or not self._has_learned(rows):
+            return None
+
+        def without(left_out: NDArray[np.intp]) -> GaussianProcessRegressor:
+            model = copy(self)
+            model.posterior_ = known.without(rows.without(left_out, scaled, weight))
+            change = model.posterior_.log_evidence_at_mode - known.log_evidence_at_mode
+            shift = model._scale_shift() - self._scale_shift()
+            model.log_evidence_ = self.log_evidence_ + change - shift
+            return model
+
+        return without
+
+    def conditioned(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Return the model of other rows at the settings, and with the doubt, learned here.
+
+        For rows like those of training; `fit` learns the settings anew. The log evidence is
+        that at the most probable settings, with the doubt that these rows left.
+        """
+        check_is_fitted(self)
+        model = copy(self)
+        data, noise = model._rows(X, y, sample_weight, None, is_first=False)
+        model.posterior_ = self.posterior_.conditioned(data, noise)
+        at_mode = self.log_evidence_at(self.log_parameters_)
+        change = model.log_evidence_at(self.log_parameters_) - at_mode
+        model.log_evidence_ = self.log_evidence_ + float(change)
+        return model
 
     def log_evidence_at(self, log_parameters: ArrayLike, gradient: bool = False) -> Any:
         """Return the log evidence of the training rows at other settings.
@@ -383,6 +423,23 @@ class GaussianProcessRegressor(PredictiveRegressor):
             )
         if isinstance(self.method, str):
             require_choice("method", self.method, ("auto", "exact", "series", "sparse"))
+
+    def _training_rows(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[Copies, Array, Array]:
+        """Return distinct rows, and scaled outcomes (n, k) and weights (n,) of all rows."""
+        check_is_fitted(self)
+        x, outcomes = validated(
+            self, X, y, reset=False, dtype=np.float64, multi_output=True, y_numeric=True
+        )
+        weight = row_weight(sample_weight, x)
+        scaled = as_float(outcomes).reshape(len(x), -1) / self.outcome_scale_
+        return Copies.of(x, scaled, weight, np.zeros(len(x))), scaled, weight
+
+    def _has_learned(self, rows: Copies) -> bool:
+        known = self.posterior_.data
+        is_same = rows.x.shape == known.x.shape and np.array_equal(rows.x, known.x)
+        return is_same and np.allclose(rows.y, known.y)
 
     def _start_kernel(self, x: Array) -> Kernel:
         if self.kernel is None:
@@ -463,7 +520,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
         self.mean_columns_ = independent_columns(self._mean_functions(rows))[:most]
         noise: Any = self.noise
         if isinstance(noise, str) and noise == "varying":
-            noise = features.RadialBasis(min(8, max(2, len(rows) // 20)), width_scale=1.5)
+            noise = varying_noise_basis(len(rows))
         self.noise_basis_ = noise.place(rows) if isinstance(noise, Basis) else None
 
     def _known_noise(self, noise_variance: Any, n: int) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from inspect import signature
@@ -10,6 +11,8 @@ from typing import Any, NamedTuple
 
 from credo.features.basis import Basis, ConcatenatedBasis
 from credo.features.continued import ContinuedBasis
+from credo.features.kernels.kernel import Kernel
+from credo.study.candidates.slate import ROUGH, SMOOTH, VARYING
 
 __all__ = [
     "BASELINE",
@@ -31,6 +34,8 @@ MEANINGS = MappingProxyType(
         "radial": "a straight line in each column, and bumps around clusters of rows",
         "spline + quadratic": "the terms of both",
         "spline + radial": "the curves of spline, and the bumps of radial",
+        SMOOTH: "a smooth surface of any shape, a length scale for each column",
+        ROUGH: "as smooth process, with bends that are sharper",
     }
 )
 """One line for each candidate that a slate may hold."""
@@ -58,6 +63,10 @@ MAX_LETTERS = 60
 """Settings that take more letters are shown as being there, without their value."""
 
 
+_REPEATED = re.compile(r"\(([^(),]+)(?:, \1)+\)")
+"""A tuple of one number over and over."""
+
+
 class Candidate(NamedTuple):
     """Name of a candidate, what it is in words, and in Python."""
 
@@ -70,7 +79,15 @@ def described(
     named: Iterable[tuple[str, Any]], meanings: Mapping[str, str] = MEANINGS
 ) -> list[Candidate]:
     """Return what each of the named models is."""
-    return [Candidate(name, meanings.get(name, ""), expression(model)) for name, model in named]
+    return [
+        Candidate(name, _meaning(name, meanings), expression(model)) for name, model in named
+    ]
+
+
+def _meaning(name: str, meanings: Mapping[str, str]) -> str:
+    if name.endswith(VARYING):
+        return f"as {name.removesuffix(VARYING)}, with noise that follows the columns"
+    return meanings.get(name, "")
 
 
 def expression(model: Any) -> str:
@@ -84,6 +101,10 @@ def expression(model: Any) -> str:
     'LinearRegression(LinearBasis() + RadialBasis(n_centers=200))'
     >>> expression(LinearRegression(weight_precision=2.0))
     'LinearRegression(weight_precision=2.0)'
+    >>> from credo.features import Matern52
+    >>> from credo.models import GaussianProcessRegressor
+    >>> expression(GaussianProcessRegressor(1.0 * Matern52((1.0,) * 3)))
+    'GaussianProcessRegressor(kernel=1 * Matern52(length_scale=(1.0,) * 3))'
     """
     usual = signature(type(model)).parameters
     settings = model.get_params(deep=False)
@@ -100,8 +121,12 @@ def _is_usual(value: Any, default: Any) -> bool:
 
 
 def _brief(value: Any) -> str:
-    written = repr(value)
+    written = _REPEATED.sub(_power, repr(value)) if isinstance(value, Kernel) else repr(value)
     return written if len(written) <= MAX_LETTERS else "{...}"
+
+
+def _power(tuple_found: re.Match[str]) -> str:
+    return f"({tuple_found[1]},) * {tuple_found[0].count(',') + 1}"
 
 
 def _basis(basis: Basis) -> str:

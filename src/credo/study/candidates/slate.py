@@ -25,6 +25,9 @@ __all__ = [
     "LINEAR",
     "MAX_COMPARED",
     "READABLE",
+    "ROUGH",
+    "SMOOTH",
+    "VARYING",
     "Proposal",
     "Slate",
     "Span",
@@ -36,6 +39,11 @@ __all__ = [
 AVERAGE = "average"
 CONSTANT = "constant"
 LINEAR = "linear"
+SMOOTH = "smooth process"
+ROUGH = "rough process"
+
+VARYING = " + noise"
+"""Behind the name of a process whose noise follows the columns."""
 
 READABLE = (CONSTANT, LINEAR, "quadratic", "cubic")
 """Candidates whose terms mean something to people."""
@@ -60,6 +68,12 @@ class Slate(NamedTuple):
         offered = [name for name, _ in self.candidates]
         kept = {offered[0], *(spelled(name, offered, "that suit the table") for name in names)}
         return Slate(tuple(one for one in self.candidates if one[0] in kept), self.notes)
+
+    def without(self, names: Collection[str], reason: str) -> Slate:
+        """Return the slate without some names, with a note for each that it had."""
+        kept = tuple(one for one in self.candidates if one[0] not in names)
+        left_out = [name for name, _ in self.candidates if name in names]
+        return Slate(kept, (*self.notes, *(f"{n} was left out: {reason}." for n in left_out)))
 
 
 class Proposal(NamedTuple):

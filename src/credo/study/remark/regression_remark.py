@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from credo.data.table.column_name import quoted
 from credo.distributions.predictive import Predictive
 from credo.plots.wording import probability
+from credo.study.candidates.slate import VARYING
 from credo.study.remark.remark import (
     FEW_TEST_ROWS,
     FEWEST_FOR_SHARES,
@@ -24,6 +25,7 @@ from credo.study.result.chance import CONFIDENCE, chance_range, verdict
 from credo.study.result.effect import N_EFFECTS, strongest_effects
 from credo.study.result.held_out import HeldOut
 from credo.study.result.regression_result import JudgedRegression
+from credo.study.result.relevance import column_relevance
 from credo.study.result.table_model import MIN_PROBABILITY, Remark
 from credo.study.result.wording import count, listed, number, percent
 from credo.validation.scores import is_covered
@@ -52,6 +54,7 @@ def regression_remarks(result: JudgedRegression) -> tuple[Remark, ...]:
         *_models(result),
         *_moves(result),
         *_weights(result),
+        *_relevance(result),
         *_noise(result),
         *_coverage_remarks(result),
         *_two_values(result),
@@ -183,6 +186,12 @@ def _weights(result: JudgedRegression) -> Iterator[Remark]:
         yield Remark("fact", weights.sentence())
 
 
+def _relevance(result: JudgedRegression) -> Iterator[Remark]:
+    relevant = column_relevance(result.training, result.settings.coverage)
+    if relevant.relevances:
+        yield Remark("fact", relevant.sentence())
+
+
 def _noise(result: JudgedRegression) -> Iterator[Remark]:
     predictive = result.held_out.predictive
     noise, doubt = (
@@ -208,7 +217,8 @@ def _amount(result: JudgedRegression) -> Iterator[Remark]:
     n_test, n_train = result.data.n_test, result.data.n_train
     yield from few_remarks(n_test)
     winner = result.training.named_estimators_[result.winner.name]
-    n_effective = float(winner.n_effective_parameters_)
+    # A process has no terms to determine: its doubt says where rows are few.
+    n_effective = float(getattr(winner, "n_effective_parameters_", 0.0))
     if n_effective * ROWS_PER_TERM > n_train:
         yield Remark(
             "caution",
@@ -254,7 +264,7 @@ def _coverage_remarks(result: JudgedRegression) -> Iterator[Remark]:
     yield _whole(is_hit, level)
     if not verdict(is_hit, level):
         yield from _shape(held_out)
-    yield from _ends(held_out, is_hit, level)
+    yield from _ends(held_out, is_hit, level, result.winner.name.endswith(VARYING))
     if held_out.has_gap.any():
         yield _with_gaps(held_out, is_hit, level)
 
@@ -289,7 +299,7 @@ def _shape(held_out: HeldOut[Predictive]) -> Iterator[Remark]:
 
 
 def _ends(
-    held_out: HeldOut[Predictive], is_hit: NDArray[np.bool_], level: float
+    held_out: HeldOut[Predictive], is_hit: NDArray[np.bool_], level: float, is_varying: bool
 ) -> Iterator[Remark]:
     is_high = held_out.predictive.mean() > np.median(held_out.predictive.mean())
     low, high = (verdict(is_hit[rows], level) for rows in (~is_high, is_high))
@@ -299,11 +309,12 @@ def _ends(
             for wrong, where in ((low, "low"), (high, "high"))
             if wrong
         ]
-        yield Remark(
-            "caution",
-            f"The noise is not the same everywhere, as the candidates assume: intervals are "
-            f"{' and '.join(ends)}.",
+        assumed = (
+            "The noise does not follow the columns as was learned"
+            if is_varying
+            else "The noise is not the same everywhere, as the candidates assume"
         )
+        yield Remark("caution", f"{assumed}: intervals are {' and '.join(ends)}.")
 
 
 def _with_gaps(

@@ -5,10 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from credo.distributions.estimate import Estimate
 from credo.evaluation.calibration import coverage_curve
-from credo.plots.drawing import Dependence, DependenceLine, Shares, Weights
+from credo.models.ensemble.average import ModelAverage
+from credo.models.kernel.gaussian_process_regressor import GaussianProcessRegressor
+from credo.numerics.array import Array
+from credo.plots.drawing import (
+    Curve,
+    Dependence,
+    DependenceLine,
+    Relevances,
+    Shares,
+    Surface,
+    Weights,
+)
 from credo.plots.prediction import drawn_coverage, drawn_predictions, drawn_residuals
 from credo.study.candidates.candidate import described
 from credo.study.candidates.slate import AVERAGE
@@ -27,6 +40,7 @@ from credo.study.report.content import (
 from credo.study.report.picture import SMALL, SQUARE, log_scores, tick_names
 from credo.study.result.effect import EffectList, strongest_effects
 from credo.study.result.regression_result import JudgedRegression
+from credo.study.result.relevance import RelevanceList, column_relevance
 from credo.study.result.wording import number, percent, score_cells
 
 __all__ = [
@@ -228,6 +242,20 @@ def _columns(result: JudgedRegression) -> Section:
             is_wide=True,
         )
         cards.append(shown)
+    relevant = column_relevance(result.training, result.settings.coverage)
+    if relevant.relevances:
+        shown = figure(
+            f"Relevance of columns to {relevant.candidate}",
+            "One standard deviation of a column in length scales, the distance over which the "
+            f"surface bends, with {percent(relevant.coverage)} intervals: far below 1 it is a "
+            "straight line in the column, or does not depend on it.",
+            _relevance_picture(relevant),
+            is_wide=True,
+        )
+        cards.append(shown)
+    whole = list(_surface_cards(result))
+    # One column at a time is all of the curve where there is but one.
+    cards = [*whole, *(cards[1:] if len(whole) == 1 else cards)]
     lead = "These describe the models, not what would happen if someone changed a column."
     return Section("What moves the prediction", lead, tuple(cards))
 
@@ -261,6 +289,66 @@ def _residual_picture(result: JudgedRegression) -> Picture:
     rows, level = drawn_rows(result), result.settings.coverage
     predictive, y = result.held_out.predictive[rows], result.held_out.y[rows]
     return Picture("residuals", SQUARE, drawn_residuals(y, predictive, level))
+
+
+def _relevance_picture(relevant: RelevanceList) -> Picture:
+    """Return the most relevant columns with their intervals, the largest first."""
+    names, *values = zip(*relevant.relevances[:N_WEIGHTS], strict=True)
+    drawing = Relevances(names, *map(np.array, values))
+    return Picture("relevance", (6.4, 0.7 + 0.3 * len(names)), drawing)
+
+
+def _surface_cards(result: JudgedRegression) -> Iterator[Card]:
+    """Yield the prediction over all of one or two inputs of numbers, with its uncertainty."""
+    average, walks = result.training, sorted(result.profiles, key=lambda one: one.name)
+    names = tuple(sorted(map(str, average.feature_names_in_)))
+    is_numeric = all(len(walk.x) > 2 and not walk.labels for walk in walks)
+    if not is_numeric or names != tuple(walk.name for walk in walks):
+        return
+    level = result.settings.coverage
+    if len(names) == 1:
+        said = average.predict_dist(pd.DataFrame({names[0]: walks[0].x}))
+        band = Estimate(said.mean(), said.epistemic_std).interval(level)
+        rows, outcomes = _rows_learned(average, names)
+        drawing = Curve(
+            names[0],
+            walks[0].x,
+            said.mean(),
+            band,
+            said.interval(level),
+            np.column_stack([rows, outcomes]),
+            level,
+        )
+        text = (
+            f"The blue band holds the mean with probability {percent(level)}, and more rows "
+            "make it narrow; the gray one holds the next outcome, and stays."
+        )
+        yield figure("The whole curve", text, Picture("curve", (6.4, 4.0), drawing), True)
+    elif len(names) == 2:
+        x, y = np.meshgrid(walks[0].x, walks[1].x)
+        grid = dict(zip(names, (x.ravel(), y.ravel()), strict=True))
+        said = average.predict_dist(pd.DataFrame(grid)[list(average.feature_names_in_)])
+        rows, _ = _rows_learned(average, names)
+        shown = (
+            ("surface", "The whole surface", "The mean of the prediction", said.mean()),
+            ("doubt", "Doubt about the surface", "One sd of the mean", said.epistemic_std),
+        )
+        for name, title, text, height in shown:
+            surface = Surface(
+                (names[0], names[1]), walks[0].x, walks[1].x, height.reshape(x.shape), rows
+            )
+            where = "; dots are training rows" * bool(len(rows))
+            yield figure(title, f"{text}{where}.", Picture(name, SQUARE, surface))
+
+
+def _rows_learned(average: ModelAverage, names: tuple[str, ...]) -> tuple[Array, Array]:
+    """Return inputs, in the order of names, and outcomes; none unless a process keeps them."""
+    for model in average.estimators_:
+        if isinstance(model, GaussianProcessRegressor):
+            order = [list(model.feature_names_in_).index(name) for name in names]
+            known = model.posterior_.data
+            return known.x[:, order], known.y[:, 0]
+    return np.empty((0, len(names))), np.empty(0)
 
 
 def _weight_picture(effects: EffectList) -> Picture:

@@ -64,8 +64,8 @@ def strongest_effects(average: ModelAverage, at_most: int, coverage: float = 0.9
     """
     winner = average.names_[int(np.argmax(average.probability_))]
     candidate = winner if winner in READABLE else LINEAR
-    share = average.probability_[average.names_.index(candidate)]
-    if winner == CONSTANT or share < LEAST_PROBABILITY:
+    shares = dict(zip(average.names_, average.probability_, strict=True))
+    if winner == CONSTANT or shares.get(candidate, 0.0) < LEAST_PROBABILITY:
         return EffectList(candidate, (), coverage)
     model: LinearRegression = average.named_estimators_[candidate]
     table = model.coefficients(coverage)

@@ -265,7 +265,7 @@ def _candidate_score(
     parts = getattr(model, "estimators_", [model])
     return CandidateScore(
         name=weighed.name,
-        n_terms=sum(len(part.coef_) for part in parts),
+        n_terms=sum(len(getattr(part, "coef_", ())) for part in parts),
         log_evidence=float(model.log_evidence_),
         probability=probability,
         cv_weight=weighed.weight,

@@ -46,6 +46,8 @@ class FitSettings:
         Columns that are not used.
     models
         Names of the candidates, besides the simplest; all that suit the table if None.
+    fast
+        Whether to leave out candidates that take seconds, which are Gaussian processes.
 
     Examples
     --------
@@ -63,6 +65,7 @@ class FitSettings:
     reject: float | None = None
     ignore: tuple[str, ...] = ()
     models: tuple[str, ...] | None = None
+    fast: bool = False
 
     def __post_init__(self) -> None:
         for name, example in (("test_share", 0.2), ("coverage", 0.9)):

@@ -76,7 +76,8 @@ class CandidateScore:
     Attributes
     ----------
     name, n_terms
-        What it is called, and how many terms it has besides the intercept.
+        What it is called, and how many terms it has besides the intercept; a Gaussian process
+        has none.
     log_evidence, probability
         On the training rows; equal prior probabilities.
     cv_weight

@@ -1,0 +1,159 @@
+"""Gaussian processes that a table is offered: where they take seconds, and with which noise.
+
+An exact process costs the cube of the rows for each step of its search. Noise that follows the
+columns is tried where held-out residuals of the leading process are larger in some places than
+in others, by Glejser's test [glejser1969]_.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import special
+from sklearn.base import clone
+
+from credo.features.basis import column_spread, distinct_rows
+from credo.features.kernels.stationary import Matern52
+from credo.models.gaps.row_completion import CompletedRows
+from credo.models.kernel.gaussian_process_regressor import (
+    GaussianProcessRegressor,
+    varying_noise_basis,
+)
+from credo.numerics.array import Array
+from credo.study.candidates.slate import ROUGH, SMOOTH, VARYING, Slate
+
+__all__ = [
+    "MAX_PROCESS_COLUMNS",
+    "MAX_PROCESS_ROWS",
+    "affordable",
+    "fitted_process",
+    "has_varying_noise",
+    "process_slate",
+    "varying_candidate",
+]
+
+MAX_PROCESS_ROWS = 1_200
+"""Rows to learn from up to which an exact process takes seconds."""
+
+MAX_COMPLETED_ROWS = 2_000
+"""Rows, with all completions of those with gaps, that settings once learned are applied to."""
+
+N_SEARCH_COPIES = 2
+"""Completions of each row with gaps by which settings are searched for."""
+
+MAX_PROCESS_COLUMNS = 40
+"""Columns of the design matrix up to which each has a length scale."""
+
+MIN_PROCESS_ROWS = 20
+"""Distinct rows below which the settings of a process are anybody's guess."""
+
+VARYING_ROWS = (100, 1_000)
+"""Fewest rows to tell where noise is larger, and most on which that takes seconds."""
+
+SURELY = 0.01
+"""Chance of residuals that differ as much while the noise is the same everywhere."""
+
+PROCESSES = (SMOOTH, ROUGH)
+
+
+def process_slate(X: Array) -> Slate:
+    """Return the processes for training inputs, shape (n_rows, n_columns), and notes.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(40, 2))
+    >>> [name for name, _ in process_slate(X).candidates]
+    ['smooth process', 'rough process']
+    >>> process_slate(X[:10]).candidates
+    ()
+    """
+    n_rows, n_columns = X.shape
+    is_varying = column_spread(X, 0.0) > 0
+    if len(distinct_rows(X)) < MIN_PROCESS_ROWS or not is_varying.any():
+        return Slate((), ())
+    if n_columns > MAX_PROCESS_COLUMNS:
+        reason = (
+            f"its {n_columns:,} length scales are more than the {MAX_PROCESS_COLUMNS} that are "
+            "learned in seconds"
+        )
+        return _named().without(PROCESSES, reason)
+    varying = np.flatnonzero(is_varying).tolist()
+    kernel = Matern52((1.0,) * len(varying))
+    rough = kernel if len(varying) == n_columns else kernel.on(varying)
+    found = _named(GaussianProcessRegressor(), GaussianProcessRegressor(1.0 * rough))
+    if n_rows <= MAX_PROCESS_ROWS:
+        return found
+    reason = (
+        f"{n_rows:,} training rows are more than the {MAX_PROCESS_ROWS:,} on which it takes "
+        "seconds"
+    )
+    return found.without(PROCESSES, reason)
+
+
+def affordable(slate: Slate, n_completed: int) -> Slate:
+    """Return a slate without processes if gaps have too many completions for them."""
+    if n_completed <= MAX_COMPLETED_ROWS:
+        return slate
+    reason = (
+        f"{n_completed:,} completions of rows with gaps are more than the "
+        f"{MAX_COMPLETED_ROWS:,} on which it takes seconds"
+    )
+    return slate.without(PROCESSES, reason)
+
+
+def fitted_process(
+    candidate: GaussianProcessRegressor, rows: CompletedRows, X: pd.DataFrame, y: Array
+) -> GaussianProcessRegressor:
+    """Return a process fitted to rows with gaps, its settings found by few completions of each.
+
+    Parameters
+    ----------
+    rows, X
+        Completed rows, and their inputs as a frame.
+    y
+        The outcome of each row, before it was completed.
+    """
+    model: GaussianProcessRegressor = clone(candidate)
+    weight = rows.given_weight
+    if weight is None:
+        return model.fit(X, y[rows.row])
+    few = rows.resampled(N_SEARCH_COPIES)
+    model.fit(pd.DataFrame(few.X, columns=X.columns), y[few.row], few.weight)
+    return model.conditioned(X, y[rows.row], weight)
+
+
+def varying_candidate(name: str, fitted: GaussianProcessRegressor) -> tuple[str, Any]:
+    """Return a process whose noise follows the columns, to start where another one ended."""
+    return f"{name}{VARYING}", GaussianProcessRegressor(fitted.kernel_, noise="varying")
+
+
+def has_varying_noise(
+    fitted: GaussianProcessRegressor, X: Any, y: Array, weight: Array | None
+) -> bool:
+    """Whether the size of held-out residuals of a process follows the inputs, beyond chance.
+
+    ``n R^2`` of their regression on functions of the inputs is chi-square with one degree of
+    freedom for each function if the noise is the same everywhere.
+    """
+    rows = np.asarray(X, dtype=np.float64)
+    fewest, most = VARYING_ROWS
+    if not fewest <= len(rows) <= most:
+        return False
+    left_out = fitted.leave_one_out(X, y, weight)
+    sizes = np.abs((y - left_out.mean()) / left_out.std())
+    columns = varying_noise_basis(len(rows)).place(distinct_rows(rows)).design(rows)
+    root = np.sqrt(np.ones(len(rows)) if weight is None else weight)
+    design = root[:, None] * np.column_stack([np.ones(len(rows)), columns])
+    scaled = root * sizes
+    explained = design @ np.linalg.lstsq(design, scaled, rcond=None)[0]
+    level = root * np.average(sizes, weights=root**2)
+    total = float(np.sum(np.square(scaled - level)))
+    share = float(np.sum(np.square(explained - level))) / total if total > 0 else 0.0
+    statistic = float(np.sum(root**2)) * share
+    return bool(special.chdtrc(columns.shape[1], statistic) < SURELY)
+
+
+def _named(*models: Any) -> Slate:
+    return Slate(tuple(zip(PROCESSES, models or (None, None), strict=True)), ())
