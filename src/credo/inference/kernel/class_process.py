@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from credo.features.kernels.kernel import Kernel
 from credo.inference.engine.engine import Inference, run
+from credo.inference.kernel.search import SettingsProblem
 from credo.inference.logistic.problem import LogisticProblem, mode_of
 from credo.inference.logistic.softmax import SoftmaxRows, class_coding
 from credo.inference.site.expectation_propagation import (
@@ -39,13 +40,10 @@ from credo.numerics.array import Array
 from credo.numerics.form import Form
 from credo.numerics.linear.linear_algebra import (
     Cholesky,
-    NotPositiveDefinite,
     cholesky,
     solve_lower,
 )
-from credo.numerics.optimize.minimum import Minimum
 from credo.numerics.parallel.threads import threads_for_matrix
-from credo.numerics.status import Status
 
 __all__ = [
     "BinaryBelief",
@@ -59,30 +57,13 @@ __all__ = [
     "InducedBinary",
     "InducedSoftmax",
     "InducedSoftmaxBelief",
-    "LearnedKernel",
     "SoftmaxBelief",
-    "learned_kernel",
 ]
 
-LOG_TWO_PI = float(np.log(2 * np.pi))
 HIDDEN_VARIANCE = 4.0
 """Variance that is natural for log odds: most rows are then classed with some doubt."""
 
 INDUCING_JITTER = 1e-8
-FAILED = 1e20
-"""Minus the log evidence where the covariance has no factor."""
-
-WIDEST = 9.0
-"""How far the log of a kernel parameter may be from its natural value."""
-
-FEW_ROWS, MANY_ROWS = 300, 600
-MOST_STEPS, MAX_HALVINGS = 200, 12
-FINE, ROUGH = 1e-4, 1e-2
-"""What another step must promise, in nats, on all rows and on some."""
-
-LONGEST_STEP = 2.0
-SHARE_OF_SLOPE = 1e-4
-LEAST_BEND = 0.05
 EngineOfTwo = ExpectationPropagation | SiteLaplace
 
 
@@ -409,7 +390,7 @@ class InducedSoftmaxBelief:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassProblem:
+class ClassProblem(SettingsProblem):
     """A Gaussian process of classes of which kernel parameters are to be learned.
 
     Attributes
@@ -428,31 +409,10 @@ class ClassProblem:
     has_prior: bool = True
     _last: dict[str, Any] = field(default_factory=dict, repr=False)
 
-    @property
-    def names(self) -> list[str]:
-        """Names of the free numbers."""
-        return [p.name for p in self.kernel.parameters]
-
     @cached_property
     def natural(self) -> Array:
         """Free numbers that are natural in the units of the inputs."""
         return self.kernel.natural(self.data.x, HIDDEN_VARIANCE)
-
-    @property
-    def given(self) -> Array:
-        """Free numbers with the values of the kernel as it was given."""
-        return self.kernel.log_parameters
-
-    @cached_property
-    def bounds(self) -> Array:
-        """Least and largest value of each free number, shape (p, 2)."""
-        with np.errstate(divide="ignore"):
-            low, high = (
-                np.log([(p.low, p.high) for p in self.kernel.parameters]).reshape(-1, 2).T
-            )
-        least = np.minimum(self.natural - WIDEST, self.given - 1.0)
-        most = np.maximum(self.natural + WIDEST, self.given + 1.0)
-        return np.column_stack([np.maximum(least, low), np.minimum(most, high)])
 
     def log_evidence(self, free: Array) -> tuple[float, Array]:
         """Return the log evidence at free numbers, and its gradient."""
@@ -465,176 +425,12 @@ class ClassProblem:
         self._last["state"] = found.state
         return found.value, found.gradient
 
-    def log_prior(self, free: Array) -> tuple[float, Array]:
-        """Return the log density of the prior, and its gradient."""
-        if not self.has_prior:
-            return 0.0, np.zeros_like(free)
-        spread = np.array([p.log_spread for p in self.kernel.parameters])
-        gap = (free - self.natural) / spread
-        value = -0.5 * float(gap @ gap) - float(np.sum(np.log(spread) + 0.5 * LOG_TWO_PI))
-        return value, -gap / spread
-
-    def objective(self, free: Array) -> tuple[float, Array]:
-        """Return minus the log of evidence times prior, and its gradient."""
-        try:
-            value, slope = self.log_evidence(free)
-        except NotPositiveDefinite:
-            return FAILED, np.zeros_like(free)
-        prior, by_prior = self.log_prior(free)
-        return -(value + prior), -(slope + by_prior)
-
     def taken(self, rows: Any) -> Self:
         """Return the problem of some of the rows, under the same priors."""
         small = replace(self, data=self.data.taken(rows), _last={})
         for name in ("natural", "bounds"):
             small.__dict__[name] = getattr(self, name)
         return small
-
-
-@dataclass(frozen=True, eq=False)
-class LearnedKernel:
-    """A kernel whose parameters were learned.
-
-    Attributes
-    ----------
-    kernel
-        With the most probable parameters.
-    log_evidence
-        Log evidence there.
-    log_volume
-        What integrating over parameters adds to it: the log of prior density times volume of
-        a normal around the most probable ones. Zero without a prior.
-    at_bounds
-        Names of parameters that ended at a bound.
-    """
-
-    kernel: Kernel
-    log_evidence: float
-    log_volume: float
-    at_bounds: tuple[str, ...]
-
-
-def learned_kernel(problem: ClassProblem) -> LearnedKernel:
-    """Return the kernel with its most probable parameters.
-
-    The best of a few starts is climbed from, on some of the rows first where they are many.
-    Without a prior there is no normal: the evidence is that at its highest.
-    """
-    if not problem.names:
-        value = problem.log_evidence(np.empty(0))[0]
-        return LearnedKernel(problem.kernel, value, 0.0, ())
-    found = _climbed(problem, *_start(problem), FINE)
-    value = -found.value - problem.log_prior(found.x)[0]
-    low, high = problem.bounds.T
-    is_inside = (found.x > low + 1e-6) & (found.x < high - 1e-6)
-    at_bounds = tuple(np.array(problem.names)[~is_inside].tolist())
-    log_volume = 0.0
-    if problem.has_prior and is_inside.any():
-        values = np.linalg.eigvalsh(_bend(problem, found.x, is_inside))
-        # Directions in which nothing was learned are as wide as the prior at the most.
-        values = np.maximum(values, LEAST_BEND)
-        log_volume = 0.5 * (len(values) * LOG_TWO_PI - float(np.log(values).sum()))
-        log_volume += problem.log_prior(found.x)[0]
-    return LearnedKernel(problem.kernel.at(found.x), value, log_volume, at_bounds)
-
-
-def _start(problem: ClassProblem) -> tuple[Array, Array | None]:
-    """Return where to climb from, and how the objective bends there if that is known.
-
-    It is the best of the given values, natural ones, and longer and shorter scales. Of many
-    rows, some lead to where all of them are climbed from.
-    """
-    n = len(problem.data.x)
-    rows = np.random.default_rng(0).permutation(n)[:FEW_ROWS]
-    small = problem if n < MANY_ROWS else problem.taken(np.sort(rows))
-    is_length = np.array(["length_scale" in name for name in problem.names])
-    tries = [
-        problem.given,
-        problem.natural,
-        *(problem.natural + s * is_length for s in (-1, 1)),
-    ]
-    inside = {tuple(np.clip(start, *problem.bounds.T).tolist()) for start in tries}
-    starts = [np.array(start) for start in sorted(inside)]
-    best = min(starts, key=lambda start: small.objective(start)[0])
-    if small is problem:
-        return best, None
-    near = _climbed(small, best, None, ROUGH).x
-    values, vectors = np.linalg.eigh(_bend(small, near, np.ones(len(near), dtype=bool)))
-    values = np.maximum(values, 0.1) * (n / len(rows))
-    return near, (vectors * values) @ vectors.T
-
-
-def _climbed(
-    problem: ClassProblem, start: Array, bend: Array | None, tolerance: float
-) -> Minimum:
-    """Return the minimum of the objective by quasi-Newton steps inside the bounds.
-
-    An evidence takes so much longer than algebra of its few parameters that the whole
-    curvature is kept, from the first step on if it is known; the search ends when that
-    promises no more than the tolerance.
-    """
-    low, high = problem.bounds.T
-    x = start
-    value, slope = problem.objective(x)
-    curvature = np.eye(len(x)) * max(float(np.abs(slope).max()), 1.0) if bend is None else bend
-    is_first = bend is None
-    for n_steps in range(MOST_STEPS):
-        direction, promise = _direction(x, slope, curvature, low, high)
-        if promise <= tolerance:
-            return Minimum(x, value, slope, Status.VALUE_STEADY, n_steps, ())
-        moved = _lowered(problem, x, value, direction, promise)
-        if moved is None:
-            return Minimum(x, value, slope, Status.NO_DESCENT, n_steps, ())
-        stride, bent = moved[0] - x, moved[2] - slope
-        x, value, slope = moved
-        across = float(stride @ bent)
-        if across > 1e-10 * float(stride @ stride):
-            if is_first:
-                curvature = np.eye(len(x)) * (float(bent @ bent) / across)
-                is_first = False
-            held = curvature @ stride
-            curvature = curvature - np.outer(held, held) / float(stride @ held)
-            curvature = curvature + np.outer(bent, bent) / across
-    return Minimum(x, value, slope, Status.MAX_STEPS, MOST_STEPS, ())
-
-
-def _direction(
-    x: Array, slope: Array, curvature: Array, low: Array, high: Array
-) -> tuple[Array, float]:
-    """Return the step that the curvature advises, inside bounds, and what it promises."""
-    is_free = ~(((x <= low) & (slope > 0)) | ((x >= high) & (slope < 0)))
-    direction = np.zeros_like(x)
-    if is_free.any():
-        part = np.linalg.solve(curvature[np.ix_(is_free, is_free)], slope[is_free])
-        direction[is_free] = -part * min(1.0, LONGEST_STEP / float(np.abs(part).max()))
-    direction = np.clip(x + direction, low, high) - x
-    return direction, -0.5 * float(slope @ direction)
-
-
-def _lowered(
-    problem: ClassProblem, x: Array, value: float, direction: Array, promise: float
-) -> tuple[Array, float, Array] | None:
-    """Return the first point along the direction that is low enough, with value and slope."""
-    size = 1.0
-    for _ in range(MAX_HALVINGS):
-        there = x + size * direction
-        found, slope = problem.objective(there)
-        if found <= value - SHARE_OF_SLOPE * size * promise:
-            return there, found, slope
-        # The least of the parabola through both values and the slope, within reason.
-        size *= float(
-            np.clip(size * promise / (found - value + 2.0 * size * promise), 0.1, 0.5)
-        )
-    return None
-
-
-def _bend(problem: ClassProblem, free: Array, is_inside: NDArray[np.bool_]) -> Array:
-    """Return the Hessian of the objective by differences of its gradient."""
-    places, step = np.flatnonzero(is_inside), 1e-2
-    here = problem.objective(free)[1]
-    moved = [problem.objective(free + step * np.eye(len(free))[place])[1] for place in places]
-    found = (np.array(moved) - here)[:, places] / step
-    return np.asarray(0.5 * (found + found.T))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,10 +1,13 @@
-"""Settings of a Gaussian process learned from the data: kernel parameters and noise.
+"""A Gaussian process whose kernel parameters and noise are learned, and what it then believes.
 
-The evidence of kernel parameters and noise, all on the log scale, is climbed with its gradient
-from several starts; under weak priors in the units of the data (type-II MAP), or alone (type-II
-maximum likelihood). A normal at the maximum (Laplace) integrates over what was learned: its
-volume is the evidence of the model, and a few of its draws, weighed by how probable they are,
-carry the doubt about settings into the predictions.
+The evidence of kernel parameters and noise, all on the log scale, is climbed (see
+`credo.inference.kernel.search`). A few draws of the normal around the best, weighed by how
+probable they are, carry the doubt about settings into the predictions.
+
+Settings of a sparse process are learned from more and more rows: those that are best for some
+of the rows by the exact process choose the inducing inputs, a tenth of the rows brings them
+near the best for all and gives the curvature there, and a few steps with that curvature on all
+rows do the rest. Inducing inputs are then chosen anew, and kept if the bound rises.
 """
 
 from __future__ import annotations
@@ -24,51 +27,31 @@ from credo.features.kernels.equality import White
 from credo.features.kernels.kernel import Kernel
 from credo.inference.kernel.exact import ExactProcess
 from credo.inference.kernel.process import ProcessData, ProcessMethod
+from credo.inference.kernel.search import (
+    FAILED,
+    LOG_TWO_PI,
+    Learned,
+    SettingsProblem,
+    SettingsSearch,
+    best_start,
+    climb,
+    curvature,
+    learn,
+    normal_around,
+    some_rows,
+)
+from credo.inference.kernel.sparse import SparseProcess
 from credo.numerics.array import Array, as_float
 from credo.numerics.form import Form
-from credo.numerics.linear.linear_algebra import NotPositiveDefinite, cholesky
-from credo.numerics.optimize.minimum import Termination
-from credo.numerics.optimize.quasi_newton import lbfgs
-from credo.numerics.parallel.threads import threads_for_matrix
-from credo.numerics.status import Status
+from credo.numerics.linear.linear_algebra import NotPositiveDefinite
 
-__all__ = [
-    "FAILED",
-    "Copies",
-    "Learned",
-    "ProcessPosterior",
-    "ProcessProblem",
-    "RowNoise",
-    "Search",
-    "SettingsSearch",
-    "best_start",
-    "climb",
-    "curvature",
-    "learn",
-    "normal_around",
-]
-
-LOG_TWO_PI = float(np.log(2 * np.pi))
-
-WIDEST = 6.0
-"""How far the log of a kernel parameter may be from its natural value, in prior spreads."""
-
-FAR = 3.5
-"""How far from it, in prior spreads, a parameter does nothing more: as good as at a bound."""
+__all__ = ["Copies", "ProcessPosterior", "ProcessProblem", "RowNoise", "learn_process"]
 
 NOISE_SHARES = (1e-8, 10.0)
 """Least and largest noise variance, as shares of the variance of the outcomes."""
 
 NOISE_SPREAD = 1.5
 """Prior standard deviation of what a scaled function of the inputs adds to the log noise."""
-
-FAILED = 1e20
-"""Minus the log evidence where the covariance has no factor."""
-
-RACE_ROWS = 300
-"""Rows on which starts compete."""
-
-RACE_STEPS = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +197,7 @@ class Copies(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ProcessProblem:
+class ProcessProblem(SettingsProblem):
     """A Gaussian process of which kernel parameters and noise are to be learned.
 
     Free numbers are the logs of the kernel parameters, then what the noise learns.
@@ -248,12 +231,7 @@ class ProcessProblem:
     @cached_property
     def names(self) -> list[str]:
         """Names of the free numbers."""
-        return [p.name for p in self.kernel.parameters] + self.noise.names()
-
-    @property
-    def reference(self) -> float:
-        """Part of the objective that the unit of the outcomes adds."""
-        return float(0.5 * self.data.y.size * np.log(self.y_variance))
+        return super().names + self.noise.names()
 
     @cached_property
     def natural(self) -> Array:
@@ -262,39 +240,26 @@ class ProcessProblem:
         level = [np.log(0.1 * self.y_variance)] if self.noise.level is None else []
         return np.concatenate([kernel, level, np.zeros(self.noise.columns.shape[1])])
 
-    @property
-    def given(self) -> Array:
-        """Free numbers with the values of the kernel as it was given."""
-        start = self.natural.copy()
-        start[: self._n_kernel] = self.kernel.log_parameters
-        return start
+    @cached_property
+    def spread(self) -> Array:
+        """Prior standard deviation of each free number, infinite where the prior is flat."""
+        kernel = [p.log_spread for p in self.kernel.parameters]
+        level = [np.inf] if self.noise.level is None else []
+        return np.array(kernel + level + [NOISE_SPREAD] * self.noise.columns.shape[1])
 
     @cached_property
     def bounds(self) -> Array:
         """Least and largest value of each free number, shape (p, 2)."""
-        natural, given = self.natural, self.given
-        reach = WIDEST * np.where(np.isfinite(self.spread), self.spread, 0.0)
-        found = np.column_stack([natural - reach, natural + reach])
-        n = self._n_kernel
-        with np.errstate(divide="ignore"):
-            limits = np.log([(p.low, p.high) for p in self.kernel.parameters]).reshape(-1, 2)
-        found[:n, 0] = np.minimum(found[:n, 0], given[:n] - 1.0)
-        found[:n, 1] = np.maximum(found[:n, 1], given[:n] + 1.0)
-        found[:n, 0] = np.maximum(found[:n, 0], limits[:, 0])
-        found[:n, 1] = np.minimum(found[:n, 1], limits[:, 1])
+        found = super().bounds
         if self.noise.level is None:
             low, high = np.array(NOISE_SHARES) * self.y_variance
-            found[n] = np.log([max(low, self.noise.floor), max(high, 10.0 * self.noise.floor)])
+            floor = self.noise.floor
+            found[self.n_kernel] = np.log([max(low, floor), max(high, 10.0 * floor)])
         return found
-
-    @property
-    def _n_kernel(self) -> int:
-        return len(self.kernel.parameters)
 
     def split(self, free: Array) -> tuple[Kernel, Array]:
         """Return the kernel and what the noise learned, from free numbers."""
-        n = self._n_kernel
-        return self.kernel.at(free[:n]), free[n:]
+        return self.kernel.at(free[: self.n_kernel]), free[self.n_kernel :]
 
     def log_evidence(self, free: Array) -> tuple[float, Array]:
         """Return the log evidence at free numbers, and its gradient."""
@@ -310,33 +275,18 @@ class ProcessProblem:
         by_noise = noise.by_learned(by_variance, varying)
         return value, np.concatenate([found.by_parameter, by_noise])
 
-    def log_prior(self, free: Array) -> tuple[float, Array]:
-        """Return the log density of the prior, and its gradient."""
-        if not self.has_prior:
-            return 0.0, np.zeros_like(free)
-        gap = (free - self.natural) / self.spread
-        is_proper = np.isfinite(self.spread)
-        logs = np.log(self.spread[is_proper])
-        value = -0.5 * float(gap @ gap) - float(np.sum(logs + 0.5 * LOG_TWO_PI))
-        return value, -gap / self.spread
-
-    @cached_property
-    def spread(self) -> Array:
-        """Prior standard deviation of each free number, infinite where the prior is flat."""
-        kernel = [p.log_spread for p in self.kernel.parameters]
-        level = [np.inf] if self.noise.level is None else []
-        return np.array(kernel + level + [NOISE_SPREAD] * self.noise.columns.shape[1])
-
-    def objective(self, free: Array) -> tuple[float, Array]:
-        """Return minus the log of evidence times prior, and its gradient."""
+    def log_density(self, free: Array) -> float:
+        """Return the log of evidence times prior alone; minus infinity without a factor."""
+        kernel, learned = self.split(free)
+        noise = self.noise
+        variance = noise.known + noise.varying(learned, noise.columns)
         try:
-            value, slope = self.log_evidence(free)
+            value = self.method.log_evidence(self.data, kernel, variance / noise.weight)
         except NotPositiveDefinite:
-            return FAILED, np.zeros_like(free)
-        prior, by_prior = self.log_prior(free)
-        if not np.isfinite(value):
-            return FAILED, np.zeros_like(free)
-        return -(value + prior), -(slope + by_prior)
+            return -np.inf
+        if (noise.weight != 1.0).any():
+            value += noise.copies(variance, self.data.y.shape[1])[0]
+        return value + self.log_prior(free)[0]
 
     def taken(self, rows: Any, method: ProcessMethod | None = None) -> Self:
         """Return the problem of some of the rows, under the same priors; exact if not said."""
@@ -348,191 +298,72 @@ class ProcessProblem:
         return small
 
 
-class Search(NamedTuple):
-    """Where a search ended: free numbers, minus the log density, its slope, status, steps."""
+EXACT_ROWS = 1_000
+"""Rows whose exact evidence chooses the first inducing inputs."""
 
-    free: Array
-    value: float
-    slope: Array
-    status: Status
-    n_steps: int
+PART, SMALLEST_PART = 10, 2_000
+"""All rows have so many parts, of which one is climbed before; and its least size."""
 
+WORTH = 1e-3
+"""Rise of the bound, in nats a row, for which settings are learned again with other inputs."""
 
-@dataclass(frozen=True)
-class SettingsSearch:
-    """How settings are searched for.
+SPARSE_TOLERANCE = 0.1
+"""Rise of the bound, in nats, that is not worth another step on all rows."""
 
-    Attributes
-    ----------
-    max_steps
-        Quasi-Newton steps after which the search gives up.
-    tolerance
-        Change of the log evidence, relative to its size, that counts as none.
-    n_draws
-        Draws of the settings that predictions are averaged over, where the rows are few; None
-        to choose by the number of rows.
-    """
-
-    max_steps: int = 200
-    tolerance: float = 1e-9
-    n_draws: int | None = None
+MANY_ROWS = 20_000
+"""Rows from which on the curvature of a part, scaled, is taken for that of all."""
 
 
-@dataclass(frozen=True, eq=False)
-class Learned:
-    """What a search found.
-
-    Attributes
-    ----------
-    free
-        Free numbers at the maximum.
-    value
-        Log evidence there, without the prior.
-    log_evidence
-        Log evidence with the settings integrated out.
-    covariance
-        Of the normal at the maximum; zero for settings at a bound.
-    status, n_steps
-        Why and when the search ended.
-    at_bounds
-        Names of settings that ended at a bound.
-    """
-
-    free: Array
-    value: float
-    log_evidence: float
-    covariance: Array
-    status: Status
-    n_steps: int
-    at_bounds: tuple[str, ...]
-
-
-def learn(problem: Any, search: SettingsSearch | None = None) -> Learned:
-    """Return the most probable settings, and a normal around them.
-
-    Parameters
-    ----------
-    problem
-        A `ProcessProblem`, or another with its ``objective``, ``log_evidence``, ``log_prior``,
-        ``bounds``, ``natural``, ``spread``, ``given``, ``names``, ``reference`` and ``taken``.
-    """
-    with threads_for_matrix(len(problem.data.x)):
-        return _learned(problem, search or SettingsSearch())
-
-
-def _learned(problem: Any, rule: SettingsSearch) -> Learned:
-    n_free = len(problem.natural)
-    if n_free == 0:
-        value = -problem.objective(np.empty(0))[0]
-        if value <= -FAILED:
-            problem.log_evidence(np.empty(0))
-        return Learned(np.empty(0), value, value, np.empty((0, 0)), Status.CONVERGED, 0, ())
-    start = best_start(problem)
-    found = climb(problem, start, rule.max_steps, rule.tolerance)
+def learn_process(
+    problem: ProcessProblem, search: SettingsSearch | None = None
+) -> tuple[ProcessProblem, Learned]:
+    """Return the problem, with inducing inputs if it has none yet, and its best settings."""
+    method = problem.method
+    if not isinstance(method, SparseProcess):
+        return problem, learn(problem, search)
+    rule = search or SettingsSearch()
+    if not len(problem.natural):
+        placed = _placed(problem, method, problem.natural)
+        return placed, learn(placed, rule)
+    some = problem.taken(some_rows(problem, EXACT_ROWS))
+    start = climb(some, best_start(problem), None, rule.max_steps, SPARSE_TOLERANCE).free
+    placed = _placed(problem, method, start)
+    near, hessian = _near(placed, start, rule)
+    found = climb(placed, near, hessian, rule.max_steps, SPARSE_TOLERANCE)
     if found.value >= FAILED:
         # Say why there is no factor.
         problem.log_evidence(found.free)
-    hessian = curvature(problem, found)
-    return normal_around(problem, _polished(problem, found, hessian), hessian)
+    again = _placed(problem, method, found.free)
+    if found.value - again.objective(found.free)[0] > WORTH * len(problem.data.x):
+        placed = again
+        found = climb(again, found.free, hessian, rule.max_steps, SPARSE_TOLERANCE)
+    if not problem.has_prior:
+        return placed, normal_around(placed, found, None)
+    if len(problem.data.x) < MANY_ROWS:
+        hessian = curvature(placed, found)
+    return placed, normal_around(placed, found, hessian)
 
 
-def normal_around(problem: Any, found: Search, hessian: Array) -> Learned:
-    """Return what a search found, with a normal of this curvature around it."""
-    n_free, is_inside = len(found.free), _inside(problem, found.free)
-    values, vectors = np.linalg.eigh(hessian[np.ix_(is_inside, is_inside)])
-    # Directions in which nothing was learned are as wide as the prior at the most.
-    values = np.maximum(values, 0.05)
-    covariance = np.zeros((n_free, n_free))
-    covariance[np.ix_(is_inside, is_inside)] = (vectors / values) @ vectors.T
-    volume = 0.5 * (len(values) * LOG_TWO_PI - float(np.log(values).sum()))
-    value = -found.value - problem.log_prior(found.free)[0]
-    is_at_end = ~is_inside | (np.abs(found.free - problem.natural) > FAR * problem.spread)
-    names = tuple(n for n, is_end in zip(problem.names, is_at_end, strict=True) if is_end)
-    return Learned(
-        found.free, value, volume - found.value, covariance, found.status, found.n_steps, names
-    )
+def _placed(problem: ProcessProblem, method: SparseProcess, free: Array) -> ProcessProblem:
+    """Return the problem with inducing inputs that are best at free numbers, or given."""
+    if method.inducing is None:
+        kernel, learned = problem.split(free)
+        noise = problem.noise
+        variance = noise.known + noise.varying(learned, noise.columns)
+        method = method.placed(problem.data, kernel, variance / noise.weight)
+    return replace(problem, method=method)
 
 
-def _inside(problem: Any, free: Array) -> NDArray[np.bool_]:
-    """Return which free numbers are not at a bound."""
-    low, high = problem.bounds.T
-    room = 1e-6 * np.maximum(1.0, np.abs(free))
-    return np.asarray((free > low + room) & (free < high - room))
-
-
-def best_start(problem: Any) -> Array:
-    """Return the start that is ahead after a few steps on some of the rows."""
+def _near(problem: ProcessProblem, start: Array, rule: SettingsSearch) -> tuple[Array, Array]:
+    """Return the best settings for a part of the rows, and about the curvature for all."""
     n = len(problem.data.x)
-    rows = np.random.default_rng(0).permutation(n)[:RACE_ROWS] if n > RACE_ROWS else None
-    small = problem if rows is None else problem.taken(np.sort(rows))
-    ends = [climb(small, start, RACE_STEPS, 1e-6) for start in _starts(problem)]
-    return min(ends, key=lambda end: end.value).free
-
-
-def _starts(problem: Any) -> list[Array]:
-    """Return the given values, the natural ones, and these with shorter and longer scales."""
-    natural, given = problem.natural, problem.given
-    is_length = np.array(["length_scale" in name for name in problem.names])
-    is_noise = np.array([name == "noise_variance" for name in problem.names])
-    tries = [given, natural]
-    tries += [natural - is_length - 2.3 * is_noise, natural + is_length + 1.5 * is_noise]
-    found: list[Array] = []
-    for start in tries:
-        inside = np.clip(start, *problem.bounds.T)
-        if not any(np.allclose(inside, other) for other in found):
-            found.append(inside)
-    return found
-
-
-def climb(problem: Any, start: Array, max_steps: int, tolerance: float) -> Search:
-    """Return where a search of the largest evidence times prior from a start ended."""
-    last: dict[str, Any] = {}
-
-    def value(free: Array) -> float:
-        found, slope = problem.objective(free)
-        last["slope"] = slope
-        return float(found - problem.reference)
-
-    rules = Termination(max_steps, value_change=tolerance, gradient_norm=1e-5)
-    # L-BFGS asks for the gradient where it has just asked for the value.
-    found = lbfgs(value, lambda free: last["slope"], start, problem.bounds.tolist(), rules)
-    value_there = found.value + problem.reference
-    return Search(found.x, value_there, found.gradient, found.status, found.n_steps)
-
-
-def _polished(problem: Any, found: Search, hessian: Array) -> Search:
-    """Return the end of a search after one Newton step, if that is better."""
-    is_inside = _inside(problem, found.free)
-    precision, slope = hessian[np.ix_(is_inside, is_inside)], found.slope[is_inside]
-    try:
-        step = cholesky(precision, largest_jitter=0.0).solve(slope[:, None])[:, 0]
-    except NotPositiveDefinite:
-        return found
-    free = found.free.copy()
-    free[is_inside] -= np.clip(step, -1.0, 1.0)
-    free = np.clip(free, *problem.bounds.T)
-    value, there = problem.objective(free)
-    is_better = value <= found.value
-    return found._replace(free=free, value=value, slope=there) if is_better else found
-
-
-def curvature(problem: Any, found: Search, is_one_sided: bool = False) -> Array:
-    """Return the Hessian of the objective, zero for settings at a bound, shape (p, p).
-
-    By differences of its gradient to both sides, or to one for half of the cost.
-    """
-    is_inside = _inside(problem, found.free)
-    step = 1e-3
-    rows = np.zeros((len(found.free), len(found.free)))
-    for place in np.flatnonzero(is_inside):
-        shift = step * (np.arange(len(rows)) == place)
-        high = problem.objective(found.free + shift)[1]
-        if is_one_sided:
-            rows[place] = (high - found.slope) / step
-        else:
-            rows[place] = (high - problem.objective(found.free - shift)[1]) / (2 * step)
-    rows[:, ~is_inside] = 0.0
-    return 0.5 * (rows + rows.T)
+    size = min(n, max(n // PART, SMALLEST_PART))
+    part = problem.taken(some_rows(problem, size), problem.method)
+    found = climb(part, start, None, rule.max_steps, SPARSE_TOLERANCE)
+    hessian = curvature(part, found) * (n / size)
+    # A setting that was at a bound may leave it, by small steps.
+    level = np.abs(np.diagonal(hessian))
+    return found.free, hessian + np.diag(np.where(level == 0, level.max() or 1.0, 0.0))
 
 
 MOST_ENTRIES = 4_000_000
@@ -568,10 +399,10 @@ class ProcessPosterior:
     weights: Annotated[Array, Form("s", 0.0, 1.0)]
 
     @classmethod
-    def of(cls, problem: ProcessProblem, learned: Learned, n_draws: int | None = None) -> Self:
+    def of(cls, problem: ProcessProblem, learned: Learned) -> Self:
         """Return the posterior at the settings found, or at draws around them."""
         parts = (problem.data, problem.kernel, problem.noise, problem.method)
-        points, weights = _draws(problem, learned, n_draws)
+        points, weights = _draws(problem, learned)
         return cls(*parts, learned.free, points, weights)
 
     @property
@@ -759,12 +590,10 @@ def _averaged(weights: Array, parts: list[Predictive]) -> Predictive:
     return parts[0] if len(parts) == 1 else Predictive.mixed(weights, parts)
 
 
-def _draws(
-    problem: ProcessProblem, learned: Learned, n_draws: int | None
-) -> tuple[Array, Array]:
+def _draws(problem: ProcessProblem, learned: Learned) -> tuple[Array, Array]:
     """Return settings to average over, and their weights: few rows leave more of them open."""
     n, p = len(problem.data.x), len(learned.free)
-    chosen = min(MOST_DRAWS, MOST_ENTRIES // max(n * n, 1)) if n_draws is None else n_draws
+    chosen = min(MOST_DRAWS, MOST_ENTRIES // max(n * n, 1))
     if chosen < 2 or p == 0 or not problem.has_prior:
         return learned.free[None], np.ones(1)
     values, vectors = np.linalg.eigh(learned.covariance)
@@ -772,7 +601,7 @@ def _draws(
     normal = _even_normals(chosen // 2, p)
     normal = np.vstack([normal, -normal])
     points = np.clip(learned.free + normal @ root.T, *problem.bounds.T)
-    logs = np.array([-problem.objective(point)[0] for point in points])
+    logs = np.array([problem.log_density(point) for point in points])
     weights = logs + 0.5 * np.square(normal).sum(axis=1)
     shares = np.exp(weights - weights.max())
     # One draw far out must not stand for all.

@@ -83,6 +83,10 @@ class ProcessMethod(Protocol):
         """Return the log evidence and its gradient, for noise variances of the rows (n,)."""
         ...
 
+    def log_evidence(self, data: ProcessData, kernel: Kernel, noise: Array) -> float:
+        """Return the log evidence alone."""
+        ...
+
     def belief(self, data: ProcessData, kernel: Kernel, noise: Array) -> ProcessBelief:
         """Return the posterior of the function."""
         ...

@@ -28,11 +28,10 @@ from credo.inference.kernel.class_process import (
     InducedBinary,
     InducedSoftmax,
     InducedSoftmaxBelief,
-    LearnedKernel,
     SoftmaxBelief,
-    learned_kernel,
 )
 from credo.inference.kernel.inducing import greedy_rows
+from credo.inference.kernel.search import Learned, SettingsSearch, learn
 from credo.inference.logistic.softmax import class_coding, log_expected_softmax
 from credo.inference.site.expectation_propagation import ExpectationPropagation
 from credo.inference.site.laplace import SiteLaplace
@@ -59,6 +58,9 @@ ENGINES: Mapping[str, type | None] = MappingProxyType(
 )
 ROUGH = MappingProxyType({"ep": 3e-4, "laplace": 1e-3})
 """Tolerances while the kernel is learned."""
+
+TOLERANCE = 1e-4
+"""What another step of the search must promise, in nats."""
 
 MOST_EXACT = 2000
 """Rows up to which two classes are exact; several have as many rows and classes together."""
@@ -169,7 +171,7 @@ class GaussianProcessClassifier(PredictiveClassifier):
         n = LEARNING_ROWS // _n_functions(data)
         part = data if is_exact else data.taken(_spread_rows(data, n))
         learned = self._learned(part, kernel)
-        self.data_, self.kernel_ = data, learned.kernel
+        self.data_, self.kernel_ = data, kernel.at(learned.free)
         self.method_ = "exact" if is_exact else "inducing inputs"
         method = self._exact(data, {})
         if not is_exact:
@@ -178,7 +180,7 @@ class GaussianProcessClassifier(PredictiveClassifier):
             method = self._induced(data.n_classes, data.x[chosen])
         self.posterior_, found = method.belief(data, self.kernel_)
         self.inference_ = replace(found, posterior=self.posterior_, state=None)
-        self.log_evidence_ = found.log_evidence + learned.log_volume
+        self.log_evidence_ = found.log_evidence + learned.log_evidence - learned.value
         self.evidence_method_ = found.evidence_method
         self.evidence_of_, self.evidence_flat_ = "y given X", ()
         return self
@@ -219,13 +221,13 @@ class GaussianProcessClassifier(PredictiveClassifier):
         found = method.evidence(self.data_, self.kernel_.at(logs))
         return (found.value, found.gradient) if gradient else found.value
 
-    def _learned(self, data: ClassData, kernel: Kernel) -> LearnedKernel:
+    def _learned(self, data: ClassData, kernel: Kernel) -> Learned:
         name = inference_name(self.inference, ENGINES)
         method = self._exact(data, {"tolerance": ROUGH[name]})
         problem = ClassProblem(data, kernel, method, self.learning == "map")
         problem.__dict__["natural"] = kernel.natural(distinct_rows(data.x), HIDDEN_VARIANCE)
-        found = learned_kernel(problem)
-        if found.at_bounds:
+        found = learn(problem, SettingsSearch(tolerance=TOLERANCE))
+        if found.at_bounds and self.learning == "ml":
             warn_user(
                 f"kernel parameters must be learned between their bounds; found "
                 f"{quote(list(found.at_bounds))} at one. Hold them, or use another kernel.",

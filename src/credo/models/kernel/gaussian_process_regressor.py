@@ -22,16 +22,15 @@ from credo.inference.engine.engine import ConvergenceWarning, Inference
 from credo.inference.kernel.exact import ExactProcess
 from credo.inference.kernel.learning import (
     Copies,
-    Learned,
     ProcessPosterior,
     ProcessProblem,
     RowNoise,
-    learn,
+    learn_process,
 )
 from credo.inference.kernel.process import ProcessData, ProcessMethod
+from credo.inference.kernel.search import Learned
 from credo.inference.kernel.series import SeriesProcess, state_dimension
 from credo.inference.kernel.sparse import SparseProcess
-from credo.inference.kernel.sparse_learning import learn_sparse
 from credo.models.contract.inputs import (
     generator,
     require_choice,
@@ -121,7 +120,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
         Most probable variance of the noise; at the mean of the inputs' functions if it varies.
     log_parameters_, log_parameter_std_, parameter_names_
         Logs of kernel parameters and noise at the maximum, how uncertain each is, and its
-        name.
+        name; "ml" takes the maximum for what is known, an uncertainty of zero.
     log_evidence_, evidence_method_
         Log probability of y with all settings integrated out, by "laplace" where some were
         learned and "exact" otherwise; a "bound" of it if the process is sparse; for "ml" it
@@ -219,10 +218,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
         kernel = self._start_kernel(data.x)
         method = self._chosen(data.x, kernel)
         problem = ProcessProblem(data, kernel, noise, method, self.inference == "map")
-        if isinstance(method, SparseProcess):
-            problem, learned = learn_sparse(problem, method)
-        else:
-            learned = learn(problem)
+        problem, learned = learn_process(problem)
         self._warn_of_bounds(learned)
         return self._set_belief(problem, learned)
 

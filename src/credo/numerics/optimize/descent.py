@@ -110,11 +110,15 @@ def _everywhere(x: Array) -> Array:
 
 @dataclass(frozen=True)
 class LineSearch:
-    """First step to try, part of the promised fall to insist on, and where steps may lead."""
+    """First step to try, part of the promised fall to insist on, and where steps may lead.
+
+    A step that is too long is halved; or, if fitted, goes where a parabola has its least.
+    """
 
     first_step: float = 1.0
     sufficient: float = _SUFFICIENT
     projection: Projection = _everywhere
+    is_fitted: bool = False
 
 
 def back_track(
@@ -135,9 +139,15 @@ def back_track(
         rise = float(np.vdot(point.gradient, x - point.x))
         if value < point.value + search.sufficient * rise:
             return Move(x, value, step)
-        step /= 2
+        step *= _shorter(value - point.value, rise) if search.is_fitted else 0.5
     steady = rules.is_steady(point.value, point.value - promise)
     return Status.VALUE_STEADY if steady else Status.NO_DESCENT
+
+
+def _shorter(found: float, promised: float) -> float:
+    """Return the part of a step with the least of the parabola through what is known of it."""
+    bend = found - promised
+    return float(np.clip(-0.5 * promised / bend, 0.1, 0.5)) if bend < np.inf else 0.1
 
 
 def descend(

@@ -1,4 +1,4 @@
-"""Quasi-Newton methods in a box: L-BFGS-B of SciPy, and BFGS from a Hessian that is known."""
+"""Quasi-Newton methods in a box: L-BFGS-B of SciPy, and BFGS with the whole Hessian."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from credo.numerics.optimize.minimum import (
     Point,
     StepInfo,
     Termination,
+    largest,
 )
 from credo.numerics.status import Status
 
@@ -97,23 +98,28 @@ def bfgs(
     function: Function,
     gradient: Gradient,
     start: ArrayLike,
-    hessian: ArrayLike,
+    hessian: ArrayLike | None = None,
     bounds: Bounds | None = None,
     termination: Termination | None = None,
+    longest_step: float = np.inf,
 ) -> Minimum:
-    """Return a local minimum by quasi-Newton steps from a Hessian that is about right.
+    """Return a local minimum by quasi-Newton steps that keep the whole curvature.
 
-    For functions that are dear, and whose curvature is known from cheaper ones like them: a
-    few steps will do. The search ends before a step that promises no change.
+    For functions of few parameters that are dear. If the curvature is known, from cheaper
+    functions like this one, a few steps will do. The search ends before a step that promises
+    no change.
 
     Parameters
     ----------
     function, gradient
         Value and gradient (d,) at parameters of shape (d,).
     hessian
-        About the Hessian at the minimum, shape (d, d); every step improves it.
+        About the Hessian at the minimum, shape (d, d), which every step improves; None if
+        nothing is known of it.
     bounds
         Lower and upper bound of each parameter; None where there is none.
+    longest_step
+        Largest change of any parameter in one step.
 
     Examples
     --------
@@ -128,7 +134,7 @@ def bfgs(
     limits = [(-np.inf, np.inf)] * len(first) if bounds is None else bounds
     low = as_float([-np.inf if limit[0] is None else limit[0] for limit in limits])
     high = as_float([np.inf if limit[1] is None else limit[1] for limit in limits])
-    curve = _Curvature(as_float(hessian))
+    curve = _Curvature(None if hessian is None else as_float(hessian))
 
     def inside(x: Array) -> Array:
         return np.clip(x, low, high)
@@ -138,10 +144,12 @@ def bfgs(
         slope = point.gradient
         is_held = ((point.x <= low) & (slope > 0)) | ((point.x >= high) & (slope < 0))
         direction = curve.direction(slope, ~is_held)
+        direction *= min(1.0, longest_step / max(largest(direction), 1e-300))
         promise = -0.5 * float(slope @ direction)
         if rules.is_steady(point.value, point.value - promise):
             return Status.VALUE_STEADY
-        return back_track(function, point, direction, LineSearch(projection=inside), rules)
+        search = LineSearch(projection=inside, is_fitted=True)
+        return back_track(function, point, direction, search, rules)
 
     return descend(function, gradient, inside(first), advance, rules, inside)
 
@@ -149,7 +157,7 @@ def bfgs(
 class _Curvature:
     """A Hessian that learns from the gradients at successive points."""
 
-    def __init__(self, hessian: Array) -> None:
+    def __init__(self, hessian: Array | None) -> None:
         self._hessian = hessian
         self._last: Point | None = None
 
@@ -157,8 +165,11 @@ class _Curvature:
         """Take in the change of the gradient since the last point."""
         if self._last is not None:
             step, change = point.x - self._last.x, point.gradient - self._last.gradient
-            pushed, curvature = self._hessian @ step, float(step @ change)
-            if curvature > 0:
+            curvature = float(step @ change)
+            if curvature > 1e-10 * float(step @ step):
+                if self._hessian is None:
+                    self._hessian = np.eye(len(step)) * (float(change @ change) / curvature)
+                pushed = self._hessian @ step
                 self._hessian = (
                     self._hessian
                     + np.outer(change, change) / curvature
@@ -169,7 +180,10 @@ class _Curvature:
     def direction(self, slope: Array, is_free: NDArray[np.bool_]) -> Array:
         """Return a direction of descent in which only some parameters move."""
         found = np.zeros_like(slope)
-        part = self._hessian[np.ix_(is_free, is_free)]
-        if len(part):
+        if self._hessian is None:
+            # Without a scale, no parameter changes by more than one.
+            found[is_free] = -slope[is_free] / max(largest(slope[is_free]), 1.0)
+        elif is_free.any():
+            part = self._hessian[np.ix_(is_free, is_free)]
             found[is_free] = descent_direction(slope[is_free], part)
         return found

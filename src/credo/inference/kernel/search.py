@@ -1,0 +1,343 @@
+"""Settings of a process, found by climbing their evidence: type-II likelihood, MAP, Laplace.
+
+All free numbers are on the log scale, with weak priors in the units of the data (type-II MAP)
+or none (type-II maximum likelihood). A few starts compete on few rows and the poor ones are
+stopped early; the best is climbed from by quasi-Newton steps that keep the whole curvature,
+which for many rows is learned from some of them first. A normal at the maximum (Laplace)
+integrates over what was learned.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.features.kernels.kernel import Kernel
+from credo.numerics.array import Array
+from credo.numerics.linear.linear_algebra import NotPositiveDefinite
+from credo.numerics.optimize.minimum import Termination
+from credo.numerics.optimize.quasi_newton import bfgs
+from credo.numerics.parallel.threads import threads_for_matrix
+from credo.numerics.status import Status
+
+__all__ = [
+    "FAILED",
+    "LOG_TWO_PI",
+    "Learned",
+    "Search",
+    "SettingsProblem",
+    "SettingsSearch",
+    "best_start",
+    "climb",
+    "curvature",
+    "learn",
+    "normal_around",
+    "some_rows",
+]
+
+LOG_TWO_PI = float(np.log(2 * np.pi))
+
+WIDEST = 8.0
+"""How far the log of a kernel parameter may be from its natural value, in prior spreads."""
+
+FAR = 3.5
+"""How far from it, in prior spreads, a parameter does nothing more: as good as at a bound."""
+
+FAILED = 1e20
+"""Minus the log evidence where the covariance has no factor."""
+
+RACE_ROWS, RACE_STEPS = 150, 12
+"""Rows on which starts compete, and how many steps each has."""
+
+FEW_ROWS, MANY_ROWS = 300, 600
+"""Rows that show the way, and from how many on they do."""
+
+ROUGH = 1e-2
+"""What another step must promise, in nats, on rows that only show the way."""
+
+LONGEST_STEP = 2.0
+DIFFERENCE = 3e-3
+LEAST_BEND = 0.05
+
+
+class SettingsProblem(ABC):
+    """A process of which kernel parameters, and maybe more, are to be learned."""
+
+    data: Any
+    kernel: Kernel
+    has_prior: bool
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the free numbers."""
+        return [p.name for p in self.kernel.parameters]
+
+    @property
+    @abstractmethod
+    def natural(self) -> Array:
+        """Free numbers that are natural in the units of the data, shape (p,)."""
+
+    @cached_property
+    def spread(self) -> Array:
+        """Prior standard deviation of each free number, infinite where the prior is flat."""
+        return np.array([p.log_spread for p in self.kernel.parameters])
+
+    @property
+    def given(self) -> Array:
+        """Free numbers with the values of the kernel as it was given."""
+        start = self.natural.copy()
+        start[: self.n_kernel] = self.kernel.log_parameters
+        return start
+
+    @cached_property
+    def bounds(self) -> Array:
+        """Least and largest value of each free number, shape (p, 2)."""
+        natural, given, n = self.natural, self.given, self.n_kernel
+        reach = WIDEST * np.where(np.isfinite(self.spread), self.spread, 0.0)
+        found = np.column_stack([natural - reach, natural + reach])
+        with np.errstate(divide="ignore"):
+            limits = np.log([(p.low, p.high) for p in self.kernel.parameters]).reshape(-1, 2)
+        found[:n, 0] = np.maximum(np.minimum(found[:n, 0], given[:n] - 1.0), limits[:, 0])
+        found[:n, 1] = np.minimum(np.maximum(found[:n, 1], given[:n] + 1.0), limits[:, 1])
+        return found
+
+    @cached_property
+    def n_kernel(self) -> int:
+        """How many of the free numbers are parameters of the kernel: the first ones."""
+        return len(self.kernel.parameters)
+
+    @abstractmethod
+    def log_evidence(self, free: Array) -> tuple[float, Array]:
+        """Return the log evidence at free numbers, and its gradient."""
+
+    @abstractmethod
+    def taken(self, rows: Any) -> Self:
+        """Return the problem of some of the rows, under the same priors."""
+
+    def log_prior(self, free: Array) -> tuple[float, Array]:
+        """Return the log density of the prior, and its gradient."""
+        if not self.has_prior:
+            return 0.0, np.zeros_like(free)
+        gap = (free - self.natural) / self.spread
+        return -0.5 * float(gap @ gap) - self._log_scale, -gap / self.spread
+
+    @cached_property
+    def _log_scale(self) -> float:
+        logs = np.log(self.spread[np.isfinite(self.spread)])
+        return float(np.sum(logs + 0.5 * LOG_TWO_PI))
+
+    def objective(self, free: Array) -> tuple[float, Array]:
+        """Return minus the log of evidence times prior, and its gradient."""
+        try:
+            value, slope = self.log_evidence(free)
+        except NotPositiveDefinite:
+            return FAILED, np.zeros_like(free)
+        if not np.isfinite(value):
+            return FAILED, np.zeros_like(free)
+        prior, by_prior = self.log_prior(free)
+        return -(value + prior), -(slope + by_prior)
+
+
+class Search(NamedTuple):
+    """Where a search ended: free numbers, minus the log density, its slope, status, steps."""
+
+    free: Array
+    value: float
+    slope: Array
+    status: Status
+    n_steps: int
+
+
+@dataclass(frozen=True)
+class SettingsSearch:
+    """How settings are searched for.
+
+    Attributes
+    ----------
+    max_steps
+        Quasi-Newton steps after which the search gives up.
+    tolerance
+        What another step must promise, in nats of the log evidence.
+    """
+
+    max_steps: int = 200
+    tolerance: float = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What a search found.
+
+    Attributes
+    ----------
+    free
+        Free numbers at the maximum.
+    value
+        Log evidence there, without the prior.
+    log_evidence
+        Log evidence with the settings integrated out; without a prior the same as ``value``.
+    covariance
+        Of the normal at the maximum; zero for settings at a bound, and without a prior, which
+        takes the maximum for what is known.
+    status, n_steps
+        Why and when the search ended.
+    at_bounds
+        Names of settings that ended at a bound.
+    """
+
+    free: Array
+    value: float
+    log_evidence: float
+    covariance: Array
+    status: Status
+    n_steps: int
+    at_bounds: tuple[str, ...]
+
+
+def learn(problem: SettingsProblem, search: SettingsSearch | None = None) -> Learned:
+    """Return the most probable settings, and a normal around them."""
+    with threads_for_matrix(len(problem.data.x)):
+        return _learned(problem, search or SettingsSearch())
+
+
+def _learned(problem: SettingsProblem, rule: SettingsSearch) -> Learned:
+    if not len(problem.natural):
+        value = problem.log_evidence(np.empty(0))[0]
+        return Learned(np.empty(0), value, value, np.empty((0, 0)), Status.CONVERGED, 0, ())
+    start, hessian = _start(problem, rule)
+    found = climb(problem, start, hessian, rule.max_steps, rule.tolerance)
+    if found.value >= FAILED:
+        # Say why there is no factor.
+        problem.log_evidence(found.free)
+    if not problem.has_prior:
+        return normal_around(problem, found, None)
+    return normal_around(problem, found, curvature(problem, found))
+
+
+def _start(problem: SettingsProblem, rule: SettingsSearch) -> tuple[Array, Array | None]:
+    """Return where to climb from, and about the curvature there if some rows have shown it."""
+    best, n = best_start(problem), len(problem.data.x)
+    if n < MANY_ROWS:
+        return best, None
+    small = problem.taken(some_rows(problem, FEW_ROWS))
+    near = climb(small, best, None, rule.max_steps, ROUGH)
+    if near.value >= FAILED:
+        return best, None
+    values, vectors = np.linalg.eigh(curvature(small, near))
+    values = np.maximum(values, 2 * LEAST_BEND) * (n / FEW_ROWS)
+    return near.free, (vectors * values) @ vectors.T
+
+
+def normal_around(problem: SettingsProblem, found: Search, hessian: Array | None) -> Learned:
+    """Return what a search found, with a normal of this curvature around it, if any."""
+    n_free, is_inside = len(found.free), _inside(problem, found.free)
+    value = -found.value - problem.log_prior(found.free)[0]
+    covariance, log_evidence = np.zeros((n_free, n_free)), value
+    if hessian is not None:
+        values, vectors = np.linalg.eigh(hessian[np.ix_(is_inside, is_inside)])
+        # Directions in which nothing was learned are as wide as the prior at the most.
+        values = np.maximum(values, LEAST_BEND)
+        covariance[np.ix_(is_inside, is_inside)] = (vectors / values) @ vectors.T
+        volume = 0.5 * (len(values) * LOG_TWO_PI - float(np.log(values).sum()))
+        log_evidence = volume - found.value
+    is_at_end = ~is_inside | (np.abs(found.free - problem.natural) > FAR * problem.spread)
+    names = tuple(n for n, is_end in zip(problem.names, is_at_end, strict=True) if is_end)
+    return Learned(
+        found.free, value, log_evidence, covariance, found.status, found.n_steps, names
+    )
+
+
+def _inside(problem: SettingsProblem, free: Array) -> NDArray[np.bool_]:
+    """Return which free numbers are not at a bound."""
+    low, high = problem.bounds.T
+    room = 1e-6 * np.maximum(1.0, np.abs(free))
+    return np.asarray((free > low + room) & (free < high - room))
+
+
+def some_rows(problem: SettingsProblem, size: int) -> NDArray[np.intp]:
+    """Return the numbers of some rows, or of all if there are no more."""
+    return np.sort(np.random.default_rng(0).permutation(len(problem.data.x))[:size])
+
+
+def best_start(problem: SettingsProblem) -> Array:
+    """Return where the start that is ahead after a few steps on few of the rows has come to."""
+    is_small = len(problem.data.x) <= RACE_ROWS
+    small = problem if is_small else problem.taken(some_rows(problem, RACE_ROWS))
+    ends = [climb(small, start, None, RACE_STEPS, ROUGH) for start in _starts(problem)]
+    return min(ends, key=lambda end: end.value).free
+
+
+def _starts(problem: SettingsProblem) -> list[Array]:
+    """Return the given values, the natural ones, and these with shorter and longer scales."""
+    natural, given = problem.natural, problem.given
+    is_length = np.array(["length_scale" in name for name in problem.names])
+    is_noise = np.array([name == "noise_variance" for name in problem.names])
+    tries = [given, natural]
+    tries += [natural - is_length - 2.3 * is_noise, natural + is_length + 1.5 * is_noise]
+    found: list[Array] = []
+    for start in tries:
+        inside = np.clip(start, *problem.bounds.T)
+        if not any(np.allclose(inside, other) for other in found):
+            found.append(inside)
+    return found
+
+
+def climb(
+    problem: SettingsProblem,
+    start: Array,
+    hessian: Array | None,
+    max_steps: int,
+    tolerance: float,
+) -> Search:
+    """Return where a search of the largest evidence times prior from a start ended.
+
+    Parameters
+    ----------
+    hessian
+        About the curvature of the objective, shape (p, p); None if it is not known.
+    tolerance
+        What another step must promise, in nats.
+    """
+    last: dict[str, Any] = {}
+
+    def value(free: Array) -> float:
+        found, last["slope"] = problem.objective(free)
+        # Values about zero make the tolerance one in nats, whatever the unit of the outcomes.
+        return float(found - last.setdefault("first", found))
+
+    rules = Termination(max_steps, value_change=tolerance, gradient_norm=1e-7)
+    # BFGS asks for the gradient where it has just asked for the value.
+    found = bfgs(
+        value,
+        lambda free: last["slope"],
+        start,
+        hessian,
+        problem.bounds.tolist(),
+        rules,
+        LONGEST_STEP,
+    )
+    there = found.value + last["first"]
+    return Search(found.x, there, found.gradient, found.status, found.n_steps)
+
+
+def curvature(problem: SettingsProblem, found: Search) -> Array:
+    """Return the Hessian of the objective, zero for settings at a bound, shape (p, p).
+
+    By differences of its gradient: to both sides where rows are few, else to one for half of
+    the cost.
+    """
+    is_inside = _inside(problem, found.free)
+    is_cheap = len(problem.data.x) <= FEW_ROWS
+    rows = np.zeros((len(found.free), len(found.free)))
+    for place in np.flatnonzero(is_inside):
+        shift = DIFFERENCE * (np.arange(len(rows)) == place)
+        high = problem.objective(found.free + shift)[1]
+        low = problem.objective(found.free - shift)[1] if is_cheap else found.slope
+        rows[place] = (high - low) / (DIFFERENCE * (1 + is_cheap))
+    rows[:, ~is_inside] = 0.0
+    return 0.5 * (rows + rows.T)

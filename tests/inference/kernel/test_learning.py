@@ -1,0 +1,106 @@
+"""Learned settings, exact and sparse: against plain searches, and each other."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from credo.features import SquaredExponential
+from credo.inference.kernel import learning, search
+from credo.inference.kernel.exact import ExactProcess
+from credo.inference.kernel.learning import ProcessProblem, RowNoise, learn_process
+from credo.inference.kernel.process import ProcessData
+from credo.inference.kernel.search import climb, curvature, learn, some_rows
+from credo.inference.kernel.sparse import SparseProcess
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch):
+    """Let four hundred rows be many."""
+    monkeypatch.setattr(learning, "EXACT_ROWS", 100)
+    monkeypatch.setattr(learning, "SMALLEST_PART", 150)
+
+
+def problem(kernel=None, n=400, level=None, method=None, has_prior=True):
+    rng = np.random.default_rng(1)
+    x = rng.uniform(-3, 3, (n, 2))
+    y = np.sin(2 * x[:, :1]) + 0.5 * x[:, 1:] + 0.2 * rng.normal(size=(n, 1))
+    noise = RowNoise(np.zeros(n), np.ones(n), np.zeros(n), np.empty((n, 0)), level)
+    chosen = 1.0 * SquaredExponential((1.0, 1.0)) if kernel is None else kernel
+    data = ProcessData(x, y, np.ones((n, 1)))
+    return ProcessProblem(data, chosen, noise, method or ExactProcess(), has_prior)
+
+
+def test_enough_inducing_inputs_learn_what_the_exact_process_learns():
+    exact = learn(problem())
+    placed, found = learn_process(problem(method=SparseProcess(90)))
+    assert placed.method.inducing.shape[0] <= 90
+    spread = np.sqrt(np.diagonal(exact.covariance))
+    assert np.all(np.abs(found.free - exact.free) < 0.3 * spread)
+    assert_allclose(found.covariance, exact.covariance, atol=0.2 * np.max(spread**2))
+    assert exact.log_evidence - 1.0 < found.log_evidence < exact.log_evidence + 0.2
+
+
+def test_the_bound_is_largest_at_the_settings_found():
+    placed, found = learn_process(problem(method=SparseProcess(20)))
+    value = placed.objective(found.free)[0]
+    plain = climb(placed, found.free, None, 200, 1e-12)
+    assert value - 0.1 < plain.value <= value
+    gain = np.abs(np.diagonal(found.covariance) ** 0.5 * placed.objective(found.free)[1])
+    assert gain.max() < 0.5
+
+
+def test_few_inducing_inputs_keep_below_the_evidence():
+    exact = learn(problem())
+    few, more = (learn_process(problem(method=SparseProcess(m)))[1].value for m in (8, 30))
+    assert few < more < exact.value
+
+
+def test_given_inducing_inputs_stay():
+    inputs = np.random.default_rng(0).uniform(-3, 3, (15, 2))
+    placed, found = learn_process(problem(method=SparseProcess(inducing=inputs)))
+    assert placed.method.inducing is inputs
+    assert found.status.has_converged
+
+
+def test_nothing_to_learn_is_the_bound_at_the_given_settings():
+    kernel = SquaredExponential(1.0).hold()
+    placed, found = learn_process(problem(kernel, level=0.04, method=SparseProcess(40)))
+    known = placed.method.log_evidence(placed.data, kernel, np.full(400, 0.04))
+    assert_allclose(found.log_evidence, known)
+    assert found.free.shape == (0,)
+
+
+def test_many_rows_are_learned_by_way_of_some(monkeypatch):
+    plain = learn(problem())
+    monkeypatch.setattr(search, "FEW_ROWS", 120)
+    monkeypatch.setattr(search, "MANY_ROWS", 300)
+    sizes = []
+    evidence = ExactProcess.evidence
+    monkeypatch.setattr(
+        ExactProcess,
+        "evidence",
+        lambda self, data, *rest: sizes.append(len(data.x)) or evidence(self, data, *rest),
+    )
+    found = learn(problem())
+    assert_allclose(found.free, plain.free, atol=1e-3)
+    assert_allclose(found.log_evidence, plain.log_evidence, atol=0.02)
+    assert sizes.count(120) > 0
+    assert sizes.count(400) < 25
+
+
+def test_differences_to_one_side_tell_the_curvature(monkeypatch):
+    small = problem().taken(some_rows(problem(), 100))
+    found = climb(small, small.natural, None, 200, 1e-10)
+    both = curvature(small, found)
+    monkeypatch.setattr(search, "FEW_ROWS", 50)
+    one = curvature(small, found)
+    scale = np.sqrt(np.outer(np.diagonal(both), np.diagonal(both)))
+    assert_allclose(one / scale, both / scale, atol=0.02)
+
+
+def test_without_a_prior_the_maximum_is_taken_for_what_is_known():
+    found = learn(problem(has_prior=False))
+    again = problem(has_prior=False)
+    assert_allclose(found.log_evidence, again.log_evidence(found.free)[0])
+    assert_allclose(again.log_evidence(found.free)[1], 0.0, atol=1e-2)
+    assert not found.covariance.any()
