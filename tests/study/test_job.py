@@ -77,7 +77,7 @@ def test_test_rows_never_influence_training(result, table):
     changed.loc[test, "outcome"] = rng.permutation(changed.loc[test, "outcome"].to_numpy()) + 50
     changed.loc[test, "dose"] = rng.uniform(0, 10, len(test))
     changed.loc[test, "site"] = "moon"
-    other = fit_table(changed, "outcome")
+    other = fit_table(changed, "outcome", FitSettings(fast=True))
     for one, two in zip(result.training.estimators_, other.training.estimators_, strict=True):
         assert_array_equal(one.coef_, two.coef_)
         assert one.log_evidence_ == two.log_evidence_

@@ -15,7 +15,7 @@ from credo.study import FitSettings, Study, fit_table
 
 @pytest.fixture(scope="module")
 def numbers(table):
-    return credo.fit(table, target="outcome")
+    return credo.fit(table, target="outcome", fast=True)
 
 
 @pytest.fixture(scope="module")
@@ -393,7 +393,7 @@ def test_the_estimator_inside_has_the_settings_of_the_study(table, clinic_classe
     classes = credo.fit(clinic_classes, "outcome", **asked)
     kept = {"models": ("linear",), "ignore": ("site",)}
     for study, expected in (
-        (numbers, {"coverage": 0.5, **kept}),
+        (numbers, {"coverage": 0.5, "fast": False, **kept}),
         (classes, {"n_folds": 3, "random_state": 7, **kept}),
     ):
         study.save(tmp_path / "study.credo")

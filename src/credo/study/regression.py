@@ -130,7 +130,7 @@ class _Regression:
     def slate(
         self, X: Array, y: NDArray[Any], preparation: TablePreparation, is_fast: bool = False
     ) -> Slate:
-        """Return the regressions for rows without gaps; if fast, without processes."""
+        """Return the regressions for rows without gaps; if fast, without a process."""
         return regression_slate(X, is_fast)
 
     def over_gaps(self, model: Any, completion: Completion | FoldCompletion) -> GapAverage:
@@ -239,8 +239,8 @@ REGRESSION = _Regression()
 def regression_slate(X: ArrayLike, is_fast: bool = False) -> Slate:
     """Return the candidates for training inputs ``X``, shape (n_rows, n_columns).
 
-    Most are linear regressions whose precisions are learned by evidence, the last Gaussian
-    processes where these take seconds, unless it is to be fast. The constant and
+    Most are linear regressions whose precisions are learned by evidence, the last a Gaussian
+    process where that takes seconds, unless it is to be fast. The constant and
     the linear one are always there; one with more terms than rows, or than `MAX_TERMS`, is
     left out with a note, and so is one that can say no more and no less about these inputs
     than a simpler one: twice the same candidate would have twice its probability.
@@ -253,8 +253,8 @@ def regression_slate(X: ArrayLike, is_fast: bool = False) -> Slate:
     ['constant', 'linear', 'quadratic', 'cubic', 'spline', 'radial', 'spline + quadratic']
     >>> slate.notes
     ('spline + radial was left out: its 51 terms are more than the 40 training rows allow.',)
-    >>> [name for name, _ in regression_slate(X).candidates[-2:]]
-    ['smooth process', 'rough process']
+    >>> regression_slate(X).candidates[-1]
+    ('process', GaussianProcessRegressor(method='exact'))
     """
     rows = np.asarray(X, dtype=np.float64)
     kept, notes = worthwhile(rows, _proposals(rows), (CONSTANT, LINEAR), MAX_TERMS)
@@ -322,7 +322,9 @@ def trained(
     found = side_by_side(begin, candidates[::-1])[::-1]
     more = rows.with_varying_noise(candidates, found) if may_add else []
     candidates, found = [*candidates, *more], [*found, *map(begin, more)]
-    average = ModelAverage(candidates).weigh([judged.whole for judged in found])
+    average = ModelAverage(candidates).weigh(
+        [judged.whole for judged in found], takes_bounds=True
+    )
     is_dropped = (average.probability_ < HOPELESS) & hopeless_models(
         [judged.log_prob[first.rows] for judged in found]
     )
@@ -381,7 +383,7 @@ def learned_average(
         return clone(model).fit(inputs, outcome, sample_weight=rows.given_weight)
 
     found = side_by_side(fitted, candidates[::-1])[::-1]
-    return ModelAverage(list(candidates)).weigh(found)
+    return ModelAverage(list(candidates)).weigh(found, takes_bounds=True)
 
 
 def _linear(candidates: Sequence[tuple[str, Any]]) -> list[tuple[str, LinearRegression]]:
@@ -453,7 +455,7 @@ class _TrainingRows:
         whole, weight = found[best].whole, self.learned.given_weight
         if not has_varying_noise(whole, self.inputs, self.outcome, weight):
             return []
-        return [varying_candidate(candidates[best][0], whole)]
+        return [varying_candidate(candidates[best][0])]
 
 
 @dataclass(frozen=True, eq=False)

@@ -104,3 +104,14 @@ def test_without_a_prior_the_maximum_is_taken_for_what_is_known():
     assert_allclose(found.log_evidence, again.log_evidence(found.free)[0])
     assert_allclose(again.log_evidence(found.free)[1], 0.0, atol=1e-2)
     assert not found.covariance.any()
+
+
+def test_settings_of_some_rows_are_kept_for_all():
+    method = SparseProcess(60, n_learning=150)
+    _, found = learn_process(problem(method=method))
+    some = learn(problem().taken(some_rows(problem(), 150)))
+    assert_allclose(found.free, some.free)
+    assert_allclose(found.covariance, some.covariance * 150 / 400)
+    all_rows = learn(problem())
+    assert abs(found.log_evidence - all_rows.log_evidence) < 6.0
+    assert found.value < all_rows.value

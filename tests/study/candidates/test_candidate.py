@@ -33,5 +33,5 @@ def test_radial_says_that_it_holds_lines_and_how_many_centers():
 
 def test_a_process_with_noise_of_its_own_is_told_apart():
     varying = GaussianProcessRegressor(noise="varying")
-    (candidate,) = described([("rough process + noise", varying)])
-    assert candidate.meaning == "as rough process, with noise that follows the columns"
+    (candidate,) = described([("process + noise", varying)])
+    assert candidate.meaning == "as process, with noise that follows the columns"

@@ -18,6 +18,7 @@ from credo.study.progress import silent
 from credo.study.regression import regression_slate, retrained, trained
 from credo.study.result.held_out import Part
 from credo.study.result.result import FitSettings
+from credo.validation.splits import hold_out
 
 RNG = np.random.default_rng(5)
 X = RNG.uniform(-2, 2, size=(60, 2))
@@ -27,7 +28,7 @@ NAMES = ("a", "b")
 
 
 def slate_of_processes():
-    return regression_slate(X).only(["linear", "smooth process"])
+    return regression_slate(X).only(["linear", "process"])
 
 
 def training_of(values):
@@ -38,7 +39,7 @@ def training_of(values):
 
 def test_folds_of_a_process_are_those_of_fits_to_the_others_at_its_settings():
     _, (average, folds) = training_of(X)
-    model = average.named_estimators_["smooth process"]
+    model = average.named_estimators_["process"]
     frame = pd.DataFrame(X, columns=NAMES)
     for k in range(4):
         own = np.isin(FOLD, k)
@@ -50,10 +51,23 @@ def test_folds_of_a_process_are_those_of_fits_to_the_others_at_its_settings():
         assert_allclose(folds[-1].log_evidence[k], alone.log_evidence_, rtol=1e-8)
 
 
+def test_many_rows_have_inducing_inputs_and_forget_folds_by_them(monkeypatch):
+    monkeypatch.setattr(process, "MAX_EXACT_ROWS", 50)
+    _, (average, folds) = training_of(X)
+    model = average.named_estimators_["process"]
+    assert model.method_ == "SparseProcess"
+    frame = pd.DataFrame(X, columns=NAMES)
+    own = FOLD == 2
+    alone = model.conditioned(frame[~own], Y[~own])
+    wanted = alone.predict_dist(frame[own])
+    assert_allclose(folds[-1].log_score[own], wanted.log_prob(Y[own]), rtol=1e-6)
+    assert_allclose(folds[-1].log_evidence[2], alone.log_evidence_, rtol=1e-8)
+
+
 def test_rows_with_gaps_are_averaged_over_in_folds_too():
     values = np.where(np.random.default_rng(2).random(X.shape) < 0.05, np.nan, X)
     completion, (average, folds) = training_of(values)
-    model = average.named_estimators_["smooth process"]
+    model = average.named_estimators_["process"]
     rows = completion.training(values, Y)
     left_out = np.flatnonzero(FOLD[rows.row] == 0)
     frame = pd.DataFrame(rows.X, columns=NAMES)
@@ -70,7 +84,7 @@ def test_learned_again_a_process_keeps_its_settings_and_knows_more_rows():
     more = np.vstack([X, X + 0.01])
     table, y = PreparedTable(more, NAMES, ()), np.concatenate([Y, Y])
     again = retrained(average, completion, table, y)
-    before, after = (m.named_estimators_["smooth process"] for m in (average, again))
+    before, after = (m.named_estimators_["process"] for m in (average, again))
     assert_allclose(after.log_parameters_, before.log_parameters_)
     assert len(after.posterior_.data.x) == 120
     wanted = before.conditioned(pd.DataFrame(more, columns=NAMES), y)
@@ -83,19 +97,19 @@ def test_processes_are_left_out_with_a_reason(monkeypatch):
     assert "41 length scales" in process_slate(wide).notes[0]
     assert process_slate(X[:10]).notes == ()
     slate = process_slate(X)
-    assert len(slate.candidates) == 2
+    assert len(slate.candidates) == 1
     assert affordable(slate, 100) == slate
     left = affordable(slate, 10_000)
     assert left.candidates == ()
-    assert "10,000 completions" in left.notes[1]
+    assert "10,000 completions" in left.notes[0]
     monkeypatch.setattr(process, "MAX_PROCESS_ROWS", 50)
     assert "60 training rows" in process_slate(X).notes[0]
 
 
 def test_a_column_that_does_not_vary_has_no_length_scale():
     rows = np.column_stack([X, np.ones(60)])
-    rough = dict(process_slate(rows).candidates)["rough process"]
-    assert len(rough.fit(rows, Y).kernel_.parameters) == 3
+    model = dict(process_slate(rows).candidates)["process"]
+    assert len(model.fit(rows, Y).kernel_.parameters) == 3
 
 
 @pytest.mark.parametrize("is_varying", [False, True])
@@ -114,20 +128,20 @@ def test_noise_that_follows_a_column_is_noticed(is_varying):
 
 def test_a_process_that_was_named_stands_beside_the_constant_alone():
     frame = pd.DataFrame(X, columns=NAMES).assign(y=Y)
-    result = fit_table(frame, "y", FitSettings(models=("smooth process",)))
-    assert [score.name for score in result.candidates] == ["constant", "smooth process"]
-    assert result.winner.name == "smooth process"
+    result = fit_table(frame, "y", FitSettings(models=("process",)))
+    assert [score.name for score in result.candidates] == ["constant", "process"]
+    assert result.winner.name == "process"
     assert result.winner.n_terms == 0
 
 
 def test_a_table_with_gaps_is_saved_with_its_process_and_predicts_as_before(tmp_path):
     frame = pd.DataFrame(X, columns=NAMES).assign(y=Y)
     frame.loc[::20, "a"] = None
-    study = credo.fit(frame, "y", models=("linear", "rough process"))
+    study = credo.fit(frame, "y", models=("linear", "process"))
     study.save(tmp_path / "model.credo")
     loaded = credo.load(tmp_path / "model.credo")
     pd.testing.assert_frame_equal(loaded.predict_frame(frame), study.predict_frame(frame))
-    assert "rough process" in loaded.table().index
+    assert "process" in loaded.table().index
 
 
 def test_a_fast_fit_has_no_process():
@@ -135,3 +149,13 @@ def test_a_fast_fit_has_no_process():
     names = [score.name for score in fit_table(frame, "y", FitSettings(fast=True)).candidates]
     assert names
     assert not any("process" in name for name in names)
+
+
+def test_a_level_that_only_test_rows_have_gives_the_process_more_columns():
+    frame = pd.DataFrame(X, columns=NAMES).assign(site="here", y=Y)
+    _, test = hold_out(60, 0.2, np.random.default_rng(0).spawn(2)[0])
+    frame.loc[test, "site"] = "moon"
+    result = fit_table(frame, "y", FitSettings(models=("process",)))
+    before, after = result.training, result.model.average
+    n_columns = [m.named_estimators_["process"].n_features_in_ for m in (before, after)]
+    assert n_columns[1] > n_columns[0]

@@ -26,8 +26,7 @@ def test_many_rows_and_few_columns_meet_every_candidate():
         "radial",
         "spline + quadratic",
         "spline + radial",
-        "smooth process",
-        "rough process",
+        "process",
     ]
     assert slate.notes == ()
 

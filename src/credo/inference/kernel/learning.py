@@ -325,7 +325,9 @@ def learn_process(
     if not len(problem.natural):
         placed = _placed(problem, method, problem.natural)
         return placed, learn(placed, rule)
-    some = problem.taken(some_rows(problem, EXACT_ROWS))
+    some = problem.taken(some_rows(problem, method.n_learning or EXACT_ROWS))
+    if method.n_learning is not None:
+        return _kept(problem, some, learn(some, rule))
     start = climb(some, best_start(problem), None, rule.max_steps, SPARSE_TOLERANCE).free
     placed = _placed(problem, method, start)
     near, hessian = _near(placed, start, rule)
@@ -342,6 +344,26 @@ def learn_process(
     if len(problem.data.x) < MANY_ROWS:
         hessian = curvature(placed, found)
     return placed, normal_around(placed, found, hessian)
+
+
+def _kept(
+    problem: ProcessProblem, some: ProcessProblem, learned: Learned
+) -> tuple[ProcessProblem, Learned]:
+    """Return the problem at settings learned from some rows, all rows leaving less doubt."""
+    assert isinstance(problem.method, SparseProcess)
+    placed = _placed(problem, problem.method, learned.free)
+    share = len(some.data.x) / len(problem.data.x)
+    prior = placed.log_prior(learned.free)[0]
+    value = placed.log_density(learned.free) - prior
+    volume = learned.log_evidence - learned.value
+    if problem.has_prior:
+        volume += 0.5 * float(np.log(share)) * int(np.sum(np.diagonal(learned.covariance) > 0))
+    return placed, replace(
+        learned,
+        value=value,
+        log_evidence=value + volume,
+        covariance=share * learned.covariance,
+    )
 
 
 def _placed(problem: ProcessProblem, method: SparseProcess, free: Array) -> ProcessProblem:
@@ -553,7 +575,7 @@ class ProcessPosterior:
 
     @property
     def log_evidence_at_mode(self) -> float:
-        """Log evidence at the most probable settings, of an exact process."""
+        """Log evidence at the most probable settings, or its bound."""
         value = float(self.at_mode.log_evidence)
         rows = np.flatnonzero(self.noise.weight > 0)
         noise = self.noise.taken(rows)

@@ -158,6 +158,11 @@ class SeriesBelief:
     mean_root: Annotated[Array, Form("q q")]
     jitter: float = 0.0
 
+    @property
+    def log_evidence(self) -> float:
+        """Log probability of the outcomes, by one more pass."""
+        return SeriesProcess().log_evidence(self.data, self.kernel, self.noise)
+
     def moments(self, X: Array, columns: Array) -> tuple[Array, Array]:
         """Return mean (m, k) and variance (m,) of the function at rows, without noise."""
         found = self._smoothed(X, (self.kernel,), self._sides)

@@ -70,6 +70,9 @@ class SparseProcess:
     inducing
         The inducing inputs, shape (m, d); None to choose them from the rows, where the
         function is least known from the others.
+    n_learning
+        Rows from which settings are learned, by the exact process, to be kept for all; None
+        to learn them from all rows, which takes some ten times as long.
 
     Examples
     --------
@@ -83,14 +86,16 @@ class SparseProcess:
 
     n_inducing: int | None = None
     inducing: Annotated[Array | None, Form("m d")] = field(default=None, repr=False)
+    n_learning: int | None = None
 
     def __post_init__(self) -> None:
-        n = self.n_inducing
-        if n is not None and not (isinstance(n, int | np.integer) and n >= 1):
-            raise ValueError(
-                "n_inducing must be None or a whole number of 1 or more; found "
-                f"{quote(n)}. Write SparseProcess(500)."
-            )
+        for name in ("n_inducing", "n_learning"):
+            n = getattr(self, name)
+            if n is not None and not (isinstance(n, int | np.integer) and n >= 1):
+                raise ValueError(
+                    f"{name} must be None or a whole number of 1 or more; found {quote(n)}. "
+                    f"Write SparseProcess({name}=500)."
+                )
 
     def placed(self, data: ProcessData, kernel: Kernel, noise: Array) -> Self:
         """Return the method with inducing inputs that are best at these settings."""
@@ -245,13 +250,19 @@ class _Sums:
         return cls(inner, cross, outer, float(np.log(noise).sum()), left, len(sides))
 
     def __add__(self, other: _Sums) -> _Sums:
+        return self._with(other, 1)
+
+    def __sub__(self, other: _Sums) -> _Sums:
+        return self._with(other, -1)
+
+    def _with(self, other: _Sums, sign: int) -> _Sums:
         return _Sums(
-            self.inner + other.inner,
-            self.cross + other.cross,
-            self.outer + other.outer,
-            self.log_noise + other.log_noise,
-            self.left + other.left,
-            self.n + other.n,
+            self.inner + sign * other.inner,
+            self.cross + sign * other.cross,
+            self.outer + sign * other.outer,
+            self.log_noise + sign * other.log_noise,
+            self.left + sign * other.left,
+            self.n + sign * other.n,
         )
 
 
@@ -326,8 +337,14 @@ class _Whole:
 
     def extended(self, data: ProcessData, noise: Array) -> _Whole:
         """Return it with more rows."""
-        more = _Sums.of(self.base, _centered(data, self.origin), noise)
-        return replace(self, sums=self.sums + more)
+        return replace(self, sums=self.sums + self._summed(data, noise))
+
+    def reduced(self, data: ProcessData, noise: Array) -> _Whole:
+        """Return it without some of its rows."""
+        return replace(self, sums=self.sums - self._summed(data, noise))
+
+    def _summed(self, data: ProcessData, noise: Array) -> _Sums:
+        return _Sums.of(self.base, _centered(data, self.origin), noise)
 
     @cached_property
     def root(self) -> Array:
@@ -546,6 +563,32 @@ class SparseBelief:
         whole = self.whole.extended(more, total)
         joined = np.concatenate([self.noise, noise])
         return replace(self, data=data, noise=joined, whole=whole)
+
+    def without(self, rows: NDArray[np.intp], kept: Array, y: Array) -> Self:
+        """Return the posterior with some outcomes forgotten, or noisier, in closed form.
+
+        What the bound needs of these rows is taken off; the inducing inputs stay.
+
+        Parameters
+        ----------
+        rows
+            Places of the rows, shape (f,).
+        kept
+            One over the variance that is added to each, shape (f,); zero forgets it.
+        y
+            Outcomes of all rows from now on, shape (n, k); what is forgotten does not matter.
+        """
+        before, after = (
+            ProcessData(self.data.x[rows], values[rows], self.data.columns[rows])
+            for values in (self.data.y, y)
+        )
+        noise = _Parted.of(self.kernel).noise(before.x, self.noise[rows])
+        whole = self.whole.reduced(before, noise)
+        is_kept = kept > 0
+        if is_kept.any():
+            left = ProcessData(after.x[is_kept], after.y[is_kept], after.columns[is_kept])
+            whole = whole.extended(left, noise[is_kept] + 1.0 / kept[is_kept])
+        return replace(self, data=replace(self.data, y=y), whole=whole)
 
     def _parts(self, X: Array, columns: Array) -> tuple[Array, Array, Array]:
         """Return the mean, what outcomes say of the function, and what they leave open."""

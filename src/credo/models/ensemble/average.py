@@ -161,13 +161,20 @@ class ModelAverage(Ensemble):
         rows = training_rows(X, y, is_classifier, sample_weight)
         return self._weigh_by_score(names, models, fitted, rows)
 
-    def weigh(self, fitted: Sequence[Any]) -> Self:
-        """Weigh the models by evidence, fitted to the same data already, in their order."""
+    def weigh(self, fitted: Sequence[Any], takes_bounds: bool = False) -> Self:
+        """Weigh the models by evidence, fitted to the same data already, in their order.
+
+        Parameters
+        ----------
+        takes_bounds
+            Whether a lower bound may stand for the evidence of a model, which makes that model
+            less probable than it is; without it there is a warning.
+        """
         names, _ = self._checked()
         learned = ("n_features_in_", "feature_names_in_", "classes_")
         for name in (name for name in learned if hasattr(fitted[0], name)):
             setattr(self, name, getattr(fitted[0], name))
-        return self._weigh(names, list(fitted))
+        return self._weigh(names, list(fitted), takes_bounds)
 
     def predict_dist(self, X: ArrayLike) -> Any:
         """Return the mixture of the models' predictives, one entry per row."""
@@ -193,7 +200,7 @@ class ModelAverage(Ensemble):
         columns["probability"] = self.probability_
         return pd.DataFrame(columns, index=pd.Index(self.names_, name="model"))
 
-    def _weigh(self, names: list[str], models: list[Any]) -> Self:
+    def _weigh(self, names: list[str], models: list[Any], takes_bounds: bool = False) -> Self:
         silent = _silent(names, models)
         if silent:
             raise TypeError(
@@ -201,7 +208,7 @@ class ModelAverage(Ensemble):
                 "Average credo estimators, or use fit, which weighs others by held-out rows."
             )
         evidences = [Evidence.of_model(model) for model in models]
-        _require_comparable(names, evidences)
+        _require_comparable(names, evidences, takes_bounds)
         self._forget()
         self.names_, self.estimators_, self.criterion_ = names, models, "evidence"
         self.log_evidences_ = np.array([evidence.value for evidence in evidences])
@@ -249,7 +256,9 @@ def _silent(names: list[str], models: list[Any]) -> list[str]:
     ]
 
 
-def _require_comparable(names: list[str], evidences: list[Evidence]) -> None:
+def _require_comparable(
+    names: list[str], evidences: list[Evidence], takes_bounds: bool
+) -> None:
     """Refuse evidences that are about different things; warn where they differ in kind."""
     subjects = {evidence.of for evidence in evidences}
     if len(subjects) > 1:
@@ -269,7 +278,7 @@ def _require_comparable(names: list[str], evidences: list[Evidence]) -> None:
             stacklevel=4,
         )
     methods = {evidence.method for evidence in evidences}
-    if "bound" in methods and len(methods) > 1:
+    if "bound" in methods and len(methods) > 1 and not takes_bounds:
         warnings.warn(
             f"a bound must not be compared with an evidence; found {sorted(methods)}. "
             "Use one inference for all models.",

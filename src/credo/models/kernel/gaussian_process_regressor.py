@@ -330,13 +330,13 @@ class GaussianProcessRegressor(PredictiveRegressor):
     ) -> Forget | None:
         """Return how the model forgets some of the rows that it has learned from.
 
-        In closed form from the factor, at the settings learned from all rows; None where the
-        method is not exact, or the rows are not those of training without known noise. What
-        it returns has ``predict_dist`` and ``log_evidence_``.
+        In closed form from the factor, at the settings and inducing inputs of all rows; None
+        for a series, or where the rows are not those of training without known noise. What it
+        returns has ``predict_dist`` and ``log_evidence_``.
         """
         rows, scaled, weight = self._training_rows(X, y, sample_weight)
         known = self.posterior_
-        if not isinstance(known.method, ExactProcess) or not self._has_learned(rows):
+        if isinstance(known.method, SeriesProcess) or not self._has_learned(rows):
             return None
 
         def without(left_out: NDArray[np.intp]) -> GaussianProcessRegressor:
@@ -361,9 +361,9 @@ class GaussianProcessRegressor(PredictiveRegressor):
         model = copy(self)
         data, noise = model._rows(X, y, sample_weight, None, is_first=False)
         model.posterior_ = self.posterior_.conditioned(data, noise)
-        at_mode = self.log_evidence_at(self.log_parameters_)
-        change = model.log_evidence_at(self.log_parameters_) - at_mode
-        model.log_evidence_ = self.log_evidence_ + float(change)
+        change = model.posterior_.log_evidence_at_mode - self.posterior_.log_evidence_at_mode
+        shift = model._scale_shift() - self._scale_shift()
+        model.log_evidence_ = self.log_evidence_ + change - shift
         return model
 
     def log_evidence_at(self, log_parameters: ArrayLike, gradient: bool = False) -> Any:

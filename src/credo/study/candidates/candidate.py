@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from credo.features.basis import Basis, ConcatenatedBasis
 from credo.features.continued import ContinuedBasis
 from credo.features.kernels.kernel import Kernel
-from credo.study.candidates.slate import ROUGH, SMOOTH, VARYING
+from credo.study.candidates.slate import PROCESS, VARYING
 
 __all__ = [
     "BASELINE",
@@ -34,8 +34,7 @@ MEANINGS = MappingProxyType(
         "radial": "a straight line in each column, and bumps around clusters of rows",
         "spline + quadratic": "the terms of both",
         "spline + radial": "the curves of spline, and the bumps of radial",
-        SMOOTH: "a smooth surface of any shape, a length scale for each column",
-        ROUGH: "as smooth process, with bends that are sharper",
+        PROCESS: "a smooth surface of any shape, a length scale for each column",
     }
 )
 """One line for each candidate that a slate may hold."""

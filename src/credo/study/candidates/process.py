@@ -1,8 +1,9 @@
 """Gaussian processes that a table is offered: where they take seconds, and with which noise.
 
-An exact process costs the cube of the rows for each step of its search. Noise that follows the
-columns is tried where held-out residuals of the leading process are larger in some places than
-in others, by Glejser's test [glejser1969]_.
+An exact process costs the cube of the rows for each step of its search; beyond some thousand
+rows its settings are learned from some of them, and inducing inputs stand for the others.
+Noise that follows the columns is tried where held-out residuals of a leading process are
+larger in some places than in others, by Glejser's test [glejser1969]_.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from scipy import special
 from sklearn.base import clone
 
 from credo.features.basis import column_spread, distinct_rows
-from credo.features.kernels.stationary import Matern52
+from credo.inference.kernel.sparse import SparseProcess
 from credo.models.gaps.row_completion import CompletedRows
 from credo.models.kernel.gaussian_process_regressor import (
     GaussianProcessRegressor,
     varying_noise_basis,
 )
 from credo.numerics.array import Array
-from credo.study.candidates.slate import ROUGH, SMOOTH, VARYING, Slate
+from credo.study.candidates.slate import PROCESS, VARYING, Slate
 
 __all__ = [
     "MAX_PROCESS_COLUMNS",
@@ -34,8 +35,13 @@ __all__ = [
     "varying_candidate",
 ]
 
-MAX_PROCESS_ROWS = 1_200
+MAX_EXACT_ROWS = 1_200
 """Rows to learn from up to which an exact process takes seconds."""
+
+MAX_PROCESS_ROWS = 20_000
+"""Rows up to which inducing inputs do."""
+
+INDUCED = SparseProcess(n_inducing=400, n_learning=800)
 
 MAX_COMPLETED_ROWS = 2_000
 """Rows, with all completions of those with gaps, that settings once learned are applied to."""
@@ -55,17 +61,15 @@ VARYING_ROWS = (100, 1_000)
 SURELY = 0.01
 """Chance of residuals that differ as much while the noise is the same everywhere."""
 
-PROCESSES = (SMOOTH, ROUGH)
-
 
 def process_slate(X: Array) -> Slate:
-    """Return the processes for training inputs, shape (n_rows, n_columns), and notes.
+    """Return the process for training inputs, shape (n_rows, n_columns), or a note.
 
     Examples
     --------
     >>> X = np.random.default_rng(0).normal(size=(40, 2))
-    >>> [name for name, _ in process_slate(X).candidates]
-    ['smooth process', 'rough process']
+    >>> process_slate(X).candidates
+    (('process', GaussianProcessRegressor(method='exact')),)
     >>> process_slate(X[:10]).candidates
     ()
     """
@@ -73,34 +77,32 @@ def process_slate(X: Array) -> Slate:
     is_varying = column_spread(X, 0.0) > 0
     if len(distinct_rows(X)) < MIN_PROCESS_ROWS or not is_varying.any():
         return Slate((), ())
+    method: Any = "exact" if n_rows <= MAX_EXACT_ROWS else INDUCED
+    found = Slate(((PROCESS, GaussianProcessRegressor(method=method)),), ())
     if n_columns > MAX_PROCESS_COLUMNS:
-        reason = (
+        return found.without(
+            [PROCESS],
             f"its {n_columns:,} length scales are more than the {MAX_PROCESS_COLUMNS} that are "
-            "learned in seconds"
+            "learned in seconds",
         )
-        return _named().without(PROCESSES, reason)
-    varying = np.flatnonzero(is_varying).tolist()
-    kernel = Matern52((1.0,) * len(varying))
-    rough = kernel if len(varying) == n_columns else kernel.on(varying)
-    found = _named(GaussianProcessRegressor(), GaussianProcessRegressor(1.0 * rough))
-    if n_rows <= MAX_PROCESS_ROWS:
-        return found
-    reason = (
-        f"{n_rows:,} training rows are more than the {MAX_PROCESS_ROWS:,} on which it takes "
-        "seconds"
-    )
-    return found.without(PROCESSES, reason)
+    if n_rows > MAX_PROCESS_ROWS:
+        return found.without(
+            [PROCESS],
+            f"{n_rows:,} training rows are more than the {MAX_PROCESS_ROWS:,} on which it "
+            "takes seconds",
+        )
+    return found
 
 
 def affordable(slate: Slate, n_completed: int) -> Slate:
-    """Return a slate without processes if gaps have too many completions for them."""
+    """Return a slate without the process if gaps have too many completions for it."""
     if n_completed <= MAX_COMPLETED_ROWS:
         return slate
     reason = (
         f"{n_completed:,} completions of rows with gaps are more than the "
         f"{MAX_COMPLETED_ROWS:,} on which it takes seconds"
     )
-    return slate.without(PROCESSES, reason)
+    return slate.without([PROCESS], reason)
 
 
 def fitted_process(
@@ -124,9 +126,9 @@ def fitted_process(
     return model.conditioned(X, y[rows.row], weight)
 
 
-def varying_candidate(name: str, fitted: GaussianProcessRegressor) -> tuple[str, Any]:
-    """Return a process whose noise follows the columns, to start where another one ended."""
-    return f"{name}{VARYING}", GaussianProcessRegressor(fitted.kernel_, noise="varying")
+def varying_candidate(name: str) -> tuple[str, Any]:
+    """Return a process whose noise follows the columns."""
+    return f"{name}{VARYING}", GaussianProcessRegressor(noise="varying", method="exact")
 
 
 def has_varying_noise(
@@ -153,7 +155,3 @@ def has_varying_noise(
     share = float(np.sum(np.square(explained - level))) / total if total > 0 else 0.0
     statistic = float(np.sum(root**2)) * share
     return bool(special.chdtrc(columns.shape[1], statistic) < SURELY)
-
-
-def _named(*models: Any) -> Slate:
-    return Slate(tuple(zip(PROCESSES, models or (None, None), strict=True)), ())

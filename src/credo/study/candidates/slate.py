@@ -24,9 +24,8 @@ __all__ = [
     "CONSTANT",
     "LINEAR",
     "MAX_COMPARED",
+    "PROCESS",
     "READABLE",
-    "ROUGH",
-    "SMOOTH",
     "VARYING",
     "Proposal",
     "Slate",
@@ -39,8 +38,7 @@ __all__ = [
 AVERAGE = "average"
 CONSTANT = "constant"
 LINEAR = "linear"
-SMOOTH = "smooth process"
-ROUGH = "rough process"
+PROCESS = "process"
 
 VARYING = " + noise"
 """Behind the name of a process whose noise follows the columns."""
