@@ -1,8 +1,12 @@
 import math
+import pickle
+import threading
 
+import numpy as np
 import pytest
 
-from credo.numerics.memory import RESERVE, bytes_of, bytes_text, spare_bytes
+from credo.numerics import memory
+from credo.numerics.memory import RESERVE, bytes_of, bytes_text, spare_bytes, work_array
 
 
 @pytest.mark.parametrize(
@@ -99,3 +103,66 @@ def test_control_groups_of_version_one_and_places_out_of_sight_count(tmp_path):
 )
 def test_a_size_is_told_in_the_unit_that_fits(n_bytes, text):
     assert bytes_text(n_bytes) == text
+
+
+@pytest.fixture
+def no_memory_left(monkeypatch):
+    monkeypatch.setattr(memory, "_free", {})
+
+
+def address(array):
+    return array.__array_interface__["data"][0]
+
+
+def test_memory_of_a_work_array_is_used_again_only_when_nothing_refers_to_it(no_memory_left):
+    first = work_array((300, 400))
+    place, part = address(first), first[:10]
+    part[...] = 7.0
+    del first
+    assert address(work_array((300, 400))) != place
+    assert np.all(part == 7.0)
+    del part
+    # What was asked for in between comes back as well, and may be given out before it.
+    both = [work_array((400, 300)), work_array((120_000,))]
+    assert place in [address(array) for array in both]
+    assert address(both[0]) != address(both[1])
+
+
+def test_little_memory_is_kept_and_sizes_of_the_past_make_room(no_memory_left, monkeypatch):
+    monkeypatch.setattr(memory, "KEPT_BYTES", 3_000_000)
+    several = [work_array((300, 400)) for _ in range(5)]
+    del several
+    assert sum(len(left) for left in memory._free.values()) == 3
+    other = work_array((400, 400))
+    del other
+    assert memory._free == {}
+    work_array((400, 400))
+    assert list(memory._free) == [160_000]
+    assert not memory._free.get(6)
+    small = work_array((2, 3))
+    del small
+    assert list(memory._free) == [160_000]
+
+
+def test_work_arrays_of_threads_never_share_memory(no_memory_left):
+    failed = []
+
+    def work(number):
+        for _ in range(200):
+            own = work_array((200, 200))
+            own[...] = number
+            if not np.all(own == number):
+                failed.append(number)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+
+
+def test_a_work_array_can_be_kept_in_a_file():
+    array = work_array((300, 400))
+    array[...] = 1.5
+    assert np.array_equal(pickle.loads(pickle.dumps(array)), array)

@@ -20,6 +20,7 @@ from credo.numerics.parallel.threads import (
     over_row_blocks,
     side_by_side,
     threads_for,
+    threads_for_factors,
 )
 
 
@@ -36,6 +37,29 @@ def test_small_work_has_one_thread_and_large_work_those_that_were_there():
         with pytest.raises(KeyError), threads_for(0):
             raise KeyError
         assert most_threads() == 2
+
+
+def test_beside_factorizations_products_have_one_thread():
+    blas = [part for part in threadpool_info() if part["user_api"] == "blas"]
+    is_of_numpy = ["numpy" in part["filepath"].split("/")[-2] for part in blas]
+
+    def n_threads():
+        return [p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"]
+
+    with threadpool_limits(2, user_api="blas"):
+        with threads_for_factors(1_000):
+            assert n_threads() == [1 if is_numpy else 2 for is_numpy in is_of_numpy]
+            with threads_for(0):
+                assert set(n_threads()) == {1}
+            assert n_threads() == [1 if is_numpy else 2 for is_numpy in is_of_numpy]
+        with threads_for_factors(100):
+            assert set(n_threads()) == {1}
+        one = threads_for(0)
+        one.__enter__()
+        with threads_for_factors(1_000):
+            one.__exit__(None, None, None)
+            assert n_threads() == [1 if is_numpy else 2 for is_numpy in is_of_numpy]
+        assert set(n_threads()) == {2}
 
 
 def fitted(model, n_threads):

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 from credo import features
 from credo.numerics.array import Array, as_float
 from credo.numerics.linear.linear_algebra import NotPositiveDefinite, symmetrize
+from credo.numerics.memory import work_array
 from credo.numerics.quotation import quote
 
 __all__ = [
@@ -39,6 +40,8 @@ __all__ = [
     "SumKernel",
     "check_mercer",
     "column_squares",
+    "copied",
+    "multiplied",
     "per_setting",
     "positive_setting",
 ]
@@ -413,7 +416,7 @@ class ScaledKernel(Kernel):
         def pull_scaled(W: Array) -> Array:
             return self.variance * np.append(np.vdot(W, matrix), pull(W))
 
-        return self.variance * matrix, pull_scaled
+        return multiplied(matrix, self.variance), pull_scaled
 
     def check_inputs(self, X: Array) -> None:
         """Raise if rows cannot be the inputs of the kernel."""
@@ -688,25 +691,38 @@ def _parts(kind: type[SumKernel] | type[ProductKernel], kernel: Kernel) -> tuple
 
 
 def _summed(parts: list[Evaluated]) -> Evaluated:
-    total = parts[0][0]
+    total = copied(parts[0][0])
     for matrix, _ in parts[1:]:
-        total = total + matrix
+        total += matrix
     return total, lambda W: np.concatenate([pull(W) for _, pull in parts])
 
 
 def _multiplied(parts: list[Evaluated]) -> Evaluated:
     matrices = [matrix for matrix, _ in parts]
 
-    def others(k: int) -> list[Array]:
-        return [matrix for j, matrix in enumerate(matrices) if j != k]
-
     def pull_factors(W: Array) -> Array:
-        pulled = [
-            pull(np.multiply.reduce([W, *others(k)])) for k, (_, pull) in enumerate(parts)
-        ]
+        pulled = []
+        for k, (_, pull) in enumerate(parts):
+            others = [matrix for j, matrix in enumerate(matrices) if j != k]
+            pulled.append(pull(multiplied(W, 1.0, *others)))
         return np.concatenate(pulled)
 
-    return np.multiply.reduce(matrices), pull_factors
+    return multiplied(matrices[0], 1.0, *matrices[1:]), pull_factors
+
+
+def copied(matrix: Array) -> Array:
+    """Return a copy in work memory."""
+    found = work_array(matrix.shape)
+    found[...] = matrix
+    return found
+
+
+def multiplied(first: Array, second: Array | float, *others: Array) -> Array:
+    """Return the product, entry by entry, in work memory."""
+    found = np.multiply(first, second, out=work_array(first.shape))
+    for other in others:
+        found *= other
+    return found
 
 
 def _stem(name: str) -> str:

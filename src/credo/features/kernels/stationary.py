@@ -21,12 +21,15 @@ from credo.features.kernels.kernel import (
     Positive,
     SettingsKernel,
     column_squares,
+    copied,
+    multiplied,
     per_setting,
     positive_setting,
 )
 from credo.numerics.array import Array, as_float
 from credo.numerics.example import Example
 from credo.numerics.linear.clustering import squared_distances
+from credo.numerics.memory import work_array
 from credo.numerics.parallel.threads import in_parts
 from credo.numerics.quotation import quote
 from credo.numerics.special._loops_exponential import gaussian_profile, matern_profile
@@ -44,6 +47,9 @@ __all__ = [
 
 FEW_COLUMNS = 3
 """Columns up to which differences are quicker than a matrix product, and exact."""
+
+NUMBERS = 4
+"""Entries of a loop that take as long as one of others that threads are weighed by."""
 
 LENGTH: tuple[float, float, float] = (0.0, np.inf, 1.5)
 """Limits of a length scale, and the spread of its log in the prior."""
@@ -99,11 +105,12 @@ class StationaryKernel(SettingsKernel):
         scale = as_float(self.length_scale)
         rows, others = X / scale, None if Z is None else Z / scale
         square = _squares(rows, others)
-        kept = square.copy() if self.keeps_distances else square
+        kept = copied(square) if self.keeps_distances else square
         matrix = self.profile(square)
 
         def pull(W: Array) -> Array:
-            by_column = column_squares(rows, W * self.slope(kept, matrix), others)
+            weighted = multiplied(W, self.slope(kept, matrix))
+            by_column = column_squares(rows, weighted, others)
             lengths = per_setting(by_column, self.length_scale)
             shapes = [np.vdot(W, part) for part in self.shape_slopes(kept, matrix)]
             return np.concatenate([lengths, shapes])
@@ -414,7 +421,7 @@ class Periodic(SettingsKernel):
 
 
 def _matern(square: Array, rate: float, a: float, b: float, c: float) -> Array:
-    out = np.empty_like(square)
+    out = work_array(square.shape)
     _over_rows(lambda s, o: matern_profile(s, o, rate, a, b, c), square, out)
     return out
 
@@ -422,16 +429,18 @@ def _matern(square: Array, rate: float, a: float, b: float, c: float) -> Array:
 def _over_rows(loop: Callable[[Array, Array], None], square: Array, out: Array) -> None:
     """Run an entrywise loop on flat parts of two arrays, on all cores if that is worth it."""
     given, made = square.reshape(-1), out.reshape(-1)
-    in_parts(lambda i, j: loop(given[i:j], made[i:j]), given.size, given.size)
+    in_parts(lambda i, j: loop(given[i:j], made[i:j]), given.size, given.size // NUMBERS)
 
 
 def _squares(X: Array, Z: Array | None) -> Array:
     """Return squared distances of rows, exactly zero between a row and itself."""
     others = X if Z is None else Z
     if X.shape[1] <= FEW_COLUMNS:
-        found = np.zeros((len(X), len(others)))
+        found, gap = (work_array((len(X), len(others))) for _ in range(2))
+        found[...] = 0.0
         for k in range(X.shape[1]):
-            found += np.square(X[:, k, None] - others[:, k])
+            np.subtract(X[:, k, None], others[:, k], out=gap)
+            found += np.square(gap, out=gap)
         return found
     found = squared_distances(X, others)
     if Z is None:

@@ -43,7 +43,7 @@ from credo.numerics.linear.linear_algebra import (
     cholesky,
     solve_lower,
 )
-from credo.numerics.parallel.threads import threads_for_matrix
+from credo.numerics.parallel.threads import threads_for_factors
 
 __all__ = [
     "BinaryBelief",
@@ -115,7 +115,7 @@ class ExactBinary:
 
     def evidence(self, data: ClassData, kernel: Kernel, state: Any = None) -> ClassEvidence:
         """Return the log evidence and its gradient, going on from an earlier state."""
-        with threads_for_matrix(len(data.x)):
+        with threads_for_factors(len(data.x)):
             matrix, pull = kernel.evaluated(data.x)
             problem = _site_problem(CovariancePrior(matrix), data)
             found, last = self._followed(problem, state)
@@ -131,7 +131,7 @@ class ExactBinary:
 
     def belief(self, data: ClassData, kernel: Kernel) -> tuple[BinaryBelief, Inference]:
         """Return what is believed of the log odds, and how it came about."""
-        with threads_for_matrix(len(data.x)):
+        with threads_for_factors(len(data.x)):
             prior = CovariancePrior(kernel.evaluated(data.x)[0])
             found = run(self.engine, _site_problem(prior, data))
             sites = found.posterior.belief
@@ -170,7 +170,7 @@ class BinaryBelief:
 
     def moments(self, X: Array) -> tuple[Array, Array]:
         """Return mean and variance of the log odds at rows, shape (m,)."""
-        with threads_for_matrix(len(self.x)):
+        with threads_for_factors(len(self.x)):
             near = self.kernel.evaluated(self.x, X)[0]
             taken = (near * self._sites.residual_precision_times(near)).sum(axis=0)
         variance = self.kernel.evaluated_diagonal(X)[0] - taken
@@ -191,7 +191,7 @@ class ExactSoftmax:
 
     def evidence(self, data: ClassData, kernel: Kernel, state: Any = None) -> ClassEvidence:
         """Return the log evidence and its gradient, going on from an earlier state."""
-        with threads_for_matrix(len(data.x)):
+        with threads_for_factors(len(data.x)):
             matrix, pull = kernel.evaluated(data.x)
             problem = SoftmaxProblem(matrix, data.code, data.n_classes, data.weight)
             if state is not None:
@@ -203,7 +203,7 @@ class ExactSoftmax:
 
     def belief(self, data: ClassData, kernel: Kernel) -> tuple[SoftmaxBelief, Inference]:
         """Return what is believed of the functions of the classes, and how it came about."""
-        with threads_for_matrix(len(data.x)):
+        with threads_for_factors(len(data.x)):
             matrix = kernel.evaluated(data.x)[0]
             problem = SoftmaxProblem(matrix, data.code, data.n_classes, data.weight)
             found = run(self.engine, problem)
@@ -248,7 +248,7 @@ class SoftmaxBelief:
 
     def moments(self, X: Array) -> tuple[Array, Array]:
         """Return means (m, K) and covariances (m, K, K) of the functions at rows."""
-        with threads_for_matrix(len(self.x)):
+        with threads_for_factors(len(self.x)):
             near = self.kernel.evaluated(self.x, X)[0]
             prior = self.kernel.evaluated_diagonal(X)[0]
             return (self.dual @ near).T, self._sites.row_covariance(near, prior)
@@ -271,7 +271,7 @@ class InducedBinary:
 
     def evidence(self, data: ClassData, kernel: Kernel, state: Any = None) -> ClassEvidence:
         """Return the log evidence and its gradient; the inducing inputs stay."""
-        with threads_for_matrix(len(data.x)):
+        with threads_for_factors(len(data.x)):
             induced = _Induced.of(kernel, self.inducing, data.x)
             found = run(self.engine, _site_problem(induced.prior, data))
             by_design, by_variance = found.posterior.prior_gradient()
@@ -280,7 +280,7 @@ class InducedBinary:
 
     def belief(self, data: ClassData, kernel: Kernel) -> tuple[InducedBelief, Inference]:
         """Return what is believed of the log odds, and how it came about."""
-        with threads_for_matrix(len(data.x)):
+        with threads_for_factors(len(data.x)):
             induced = _Induced.of(kernel, self.inducing, data.x)
             found = run(self.engine, _site_problem(induced.prior, data))
         sites: LinearConditioned = found.posterior.belief
@@ -353,7 +353,7 @@ class InducedSoftmax:
         zero, one = np.zeros(design.shape[1]), np.ones(design.shape[1])
         coding = class_coding(data.n_classes)
         rows = SoftmaxRows(design, data.code, data.weight, zero, one, coding, False)
-        with threads_for_matrix(len(one) * coding.shape[1]):
+        with threads_for_factors(len(one) * coding.shape[1]):
             return mode_of(LogisticProblem(rows, 1.0))
 
 

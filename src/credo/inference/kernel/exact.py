@@ -17,7 +17,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from credo.features.kernels.kernel import Kernel
+from credo.features.kernels.kernel import Kernel, copied
 from credo.inference.kernel._loops_evidence import weigh_inverse
 from credo.inference.kernel.process import (
     LARGEST_JITTER,
@@ -34,7 +34,7 @@ from credo.numerics.linear.linear_algebra import (
     solve_lower,
     symmetrize,
 )
-from credo.numerics.parallel.threads import threads_for_matrix
+from credo.numerics.parallel.threads import threads_for_factors
 
 __all__ = ["ExactBelief", "ExactProcess", "PartBelief", "mean_factor"]
 
@@ -62,10 +62,10 @@ class ExactProcess:
     def evidence(self, data: ProcessData, kernel: Kernel, noise: Array) -> NoisyEvidence:
         """Return the log evidence and its gradient, summed over outputs."""
         n, k = data.y.shape
-        with threads_for_matrix(n):
+        with threads_for_factors(n):
             matrix, pull = kernel.evaluated(data.x)
             # The pull-back may need the matrix itself.
-            factor, _ = _factored(matrix.copy(), noise)
+            factor, _ = _factored(copied(matrix), noise)
             del matrix
             weighted = _Weighted.of(data, factor)
             half, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
@@ -77,7 +77,7 @@ class ExactProcess:
 
     def log_evidence(self, data: ProcessData, kernel: Kernel, noise: Array) -> float:
         """Return the log evidence alone, for a third of the cost."""
-        with threads_for_matrix(len(data.y)):
+        with threads_for_factors(len(data.y)):
             factor, _ = _factored(kernel.evaluated(data.x)[0], noise)
             return _Weighted.of(data, factor).log_evidence(data)
 
@@ -87,7 +87,7 @@ class ExactProcess:
 
     def belief(self, data: ProcessData, kernel: Kernel, noise: Array) -> ExactBelief:
         """Return the posterior of the function."""
-        with threads_for_matrix(len(data.y)):
+        with threads_for_factors(len(data.y)):
             factor, jitter = _factored(kernel.evaluated(data.x)[0], noise)
             lower = np.tril(factor)
             found = _Weighted.of(data, factor)
@@ -140,7 +140,7 @@ class ExactBelief:
         """Return mean (m, k) and variance (m,) of the function at rows, without noise."""
         cross = self.kernel.evaluated(X, self.data.x)[0]
         mean = cross @ self.dual + columns @ self.coefficients
-        with threads_for_matrix(len(self.lower)):
+        with threads_for_factors(len(self.lower)):
             spread = solve_lower(self.lower, cross.T)
         variance = self.kernel.evaluated_diagonal(X)[0] - np.einsum("ij,ij->j", spread, spread)
         open_mean = self._open_mean(columns, cross)

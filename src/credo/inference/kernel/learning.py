@@ -328,7 +328,8 @@ def learn_process(
     some = problem.taken(some_rows(problem, method.n_learning or EXACT_ROWS))
     if method.n_learning is not None:
         return _kept(problem, some, learn(some, rule))
-    start = climb(some, best_start(problem), None, rule.max_steps, SPARSE_TOLERANCE).free
+    first = best_start(problem).free
+    start = climb(some, first, None, rule.max_steps, SPARSE_TOLERANCE).free
     placed = _placed(problem, method, start)
     near, hessian = _near(placed, start, rule)
     found = climb(placed, near, hessian, rule.max_steps, SPARSE_TOLERANCE)

@@ -22,7 +22,7 @@ from credo.numerics.array import Array
 from credo.numerics.linear.linear_algebra import NotPositiveDefinite
 from credo.numerics.optimize.minimum import Termination
 from credo.numerics.optimize.quasi_newton import bfgs
-from credo.numerics.parallel.threads import threads_for_matrix
+from credo.numerics.parallel.threads import threads_for_factors
 from credo.numerics.status import Status
 
 __all__ = [
@@ -144,13 +144,21 @@ class SettingsProblem(ABC):
 
 
 class Search(NamedTuple):
-    """Where a search ended: free numbers, minus the log density, its slope, status, steps."""
+    """Where a search ended: free numbers, minus the log density, its slope, status, steps.
+
+    With about the curvature there, if enough steps have shown it.
+    """
 
     free: Array
     value: float
     slope: Array
     status: Status
     n_steps: int
+    hessian: Array | None
+
+    def bend(self, share: float = 1.0) -> Array | None:
+        """Return about the curvature for more rows, of which these are a share."""
+        return None if self.hessian is None else self.hessian / share
 
 
 @dataclass(frozen=True)
@@ -201,7 +209,7 @@ class Learned:
 
 def learn(problem: SettingsProblem, search: SettingsSearch | None = None) -> Learned:
     """Return the most probable settings, and a normal around them."""
-    with threads_for_matrix(len(problem.data.x)):
+    with threads_for_factors(len(problem.data.x)):
         return _learned(problem, search or SettingsSearch())
 
 
@@ -223,11 +231,13 @@ def _start(problem: SettingsProblem, rule: SettingsSearch) -> tuple[Array, Array
     """Return where to climb from, and about the curvature there if some rows have shown it."""
     best, n = best_start(problem), len(problem.data.x)
     if n < MANY_ROWS:
-        return best, None
+        # Without priors there are flat valleys, in which an old curvature ends the search.
+        bend = best.bend(min(1.0, RACE_ROWS / n)) if problem.has_prior else None
+        return best.free, bend
     small = problem.taken(some_rows(problem, FEW_ROWS))
-    near = climb(small, best, None, rule.max_steps, ROUGH)
+    near = climb(small, best.free, best.bend(RACE_ROWS / FEW_ROWS), rule.max_steps, ROUGH)
     if near.value >= FAILED:
-        return best, None
+        return best.free, None
     values, vectors = np.linalg.eigh(curvature(small, near))
     values = np.maximum(values, 2 * LEAST_BEND) * (n / FEW_ROWS)
     return near.free, (vectors * values) @ vectors.T
@@ -264,12 +274,12 @@ def some_rows(problem: SettingsProblem, size: int) -> NDArray[np.intp]:
     return np.sort(np.random.default_rng(0).permutation(len(problem.data.x))[:size])
 
 
-def best_start(problem: SettingsProblem) -> Array:
+def best_start(problem: SettingsProblem) -> Search:
     """Return where the start that is ahead after a few steps on few of the rows has come to."""
     is_small = len(problem.data.x) <= RACE_ROWS
     small = problem if is_small else problem.taken(some_rows(problem, RACE_ROWS))
     ends = [climb(small, start, None, RACE_STEPS, ROUGH) for start in _starts(problem)]
-    return min(ends, key=lambda end: end.value).free
+    return min(ends, key=lambda end: end.value)
 
 
 def _starts(problem: SettingsProblem) -> list[Array]:
@@ -322,7 +332,7 @@ def climb(
         LONGEST_STEP,
     )
     there = found.value + last["first"]
-    return Search(found.x, there, found.gradient, found.status, found.n_steps)
+    return Search(found.x, there, found.gradient, found.status, found.n_steps, found.hessian)
 
 
 def curvature(problem: SettingsProblem, found: Search) -> Array:

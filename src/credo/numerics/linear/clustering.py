@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.numerics.array import Array
+from credo.numerics.memory import work_array
 
 __all__ = ["Clustering", "kmeans", "nearest", "squared_distances"]
 
@@ -34,7 +35,7 @@ def squared_distances(X: Array, Y: Array) -> Array:
     X, Y = X - origin, Y - origin
     # Far outside, a square may overflow to infinity: that is the right answer there.
     with np.errstate(over="ignore"):
-        squares = X @ (-2.0 * Y.T)
+        squares = np.matmul(X, -2.0 * Y.T, out=work_array((len(X), len(Y))))
         squares += np.square(X).sum(axis=1)[:, None]
         squares += np.square(Y).sum(axis=1)
     return np.maximum(squares, 0.0, out=squares)

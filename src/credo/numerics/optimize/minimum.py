@@ -63,6 +63,8 @@ class Minimum:
         Steps taken.
     trace
         One `StepInfo` per step.
+    hessian
+        About the Hessian there, shape (d, d); None for methods that do not keep it.
     """
 
     x: Array
@@ -71,6 +73,7 @@ class Minimum:
     status: Status
     n_steps: int
     trace: tuple[StepInfo, ...]
+    hessian: Array | None = None
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import scipy
@@ -151,14 +152,15 @@ def bfgs(
         search = LineSearch(projection=inside, is_fitted=True)
         return back_track(function, point, direction, search, rules)
 
-    return descend(function, gradient, inside(first), advance, rules, inside)
+    found = descend(function, gradient, inside(first), advance, rules, inside)
+    return replace(found, hessian=curve.hessian)
 
 
 class _Curvature:
     """A Hessian that learns from the gradients at successive points."""
 
     def __init__(self, hessian: Array | None) -> None:
-        self._hessian = hessian
+        self.hessian = hessian
         self._last: Point | None = None
 
     def learn(self, point: Point) -> None:
@@ -167,11 +169,11 @@ class _Curvature:
             step, change = point.x - self._last.x, point.gradient - self._last.gradient
             curvature = float(step @ change)
             if curvature > 1e-10 * float(step @ step):
-                if self._hessian is None:
-                    self._hessian = np.eye(len(step)) * (float(change @ change) / curvature)
-                pushed = self._hessian @ step
-                self._hessian = (
-                    self._hessian
+                if self.hessian is None:
+                    self.hessian = np.eye(len(step)) * (float(change @ change) / curvature)
+                pushed = self.hessian @ step
+                self.hessian = (
+                    self.hessian
                     + np.outer(change, change) / curvature
                     - np.outer(pushed, pushed) / float(step @ pushed)
                 )
@@ -180,10 +182,10 @@ class _Curvature:
     def direction(self, slope: Array, is_free: NDArray[np.bool_]) -> Array:
         """Return a direction of descent in which only some parameters move."""
         found = np.zeros_like(slope)
-        if self._hessian is None:
+        if self.hessian is None:
             # Without a scale, no parameter changes by more than one.
             found[is_free] = -slope[is_free] / max(largest(slope[is_free]), 1.0)
         elif is_free.any():
-            part = self._hessian[np.ix_(is_free, is_free)]
+            part = self.hessian[np.ix_(is_free, is_free)]
             found[is_free] = descent_direction(slope[is_free], part)
         return found

@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import copy_context
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from threading import Lock, Thread
 from typing import Any, Generic, TypeVar
 
@@ -30,6 +31,7 @@ __all__ = [
     "over_row_blocks",
     "side_by_side",
     "threads_for",
+    "threads_for_factors",
     "threads_for_matrix",
 ]
 
@@ -39,6 +41,10 @@ T = TypeVar("T")
 
 WORTH_THREADS = 1e9
 """Multiplications below which one thread is as quick as several."""
+
+
+WORTH_FACTOR_THREADS = 2e7
+"""The cube of the size of a matrix below which one thread factors it as quickly."""
 
 
 @contextmanager
@@ -54,11 +60,8 @@ def threads_for(work: float) -> Iterator[None]:
     if work >= WORTH_THREADS:
         yield
         return
-    _ONE.enter()
-    try:
+    with _LIMITS.asked("all"):
         yield
-    finally:
-        _ONE.leave()
 
 
 def threads_for_matrix(n: int) -> AbstractContextManager[None]:
@@ -67,6 +70,15 @@ def threads_for_matrix(n: int) -> AbstractContextManager[None]:
     For work whose other products are smaller, since rows come in blocks.
     """
     return threads_for(float(n) ** 3)
+
+
+def threads_for_factors(n: int) -> AbstractContextManager[None]:
+    """Let factorizations of an n x n matrix inside take the threads that they are worth.
+
+    Products of matrices beside them have one thread: NumPy and SciPy may each have threads of
+    their own, and those that wait for work of the one take the cores from the other.
+    """
+    return _LIMITS.asked("products" if float(n) ** 3 >= WORTH_FACTOR_THREADS else "all")
 
 
 def side_by_side(work: Callable[[S], T], items: Sequence[S]) -> list[T]:
@@ -123,8 +135,8 @@ class _Turns(Generic[S, T]):
         return [self.found[turn] for turn in range(len(self._items))]
 
 
-class _OneThread:
-    """One thread for matrix products, as long as any work asks for it.
+class _Limits:
+    """One thread for all of linear algebra, or for NumPy's products, while any work asks.
 
     The number of threads belongs to the process: pieces of work side by side that each put
     back what they had found would leave it as it was in the middle.
@@ -132,25 +144,45 @@ class _OneThread:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._n_asking = 0
-        self._limit: Any = None
+        self._n_asking = {"all": 0, "products": 0}
+        self._usual: list[tuple[Any, int]] = []
 
-    def enter(self) -> None:
-        """Begin work on one thread."""
+    @contextmanager
+    def asked(self, kind: str) -> Iterator[None]:
+        """Limit threads while the work inside goes on; the last to end gives them back."""
+        self._ask(kind, 1)
+        try:
+            yield
+        finally:
+            self._ask(kind, -1)
+
+    def _ask(self, kind: str, change: int) -> None:
         with self._lock:
-            if self._n_asking == 0:
-                self._limit = _libraries(linalg).limit(limits=1)
-            self._n_asking += 1
+            if not any(self._n_asking.values()):
+                found = _libraries(linalg).lib_controllers
+                self._usual = [(library, library.num_threads) for library in found]
+            before = self._wanted()
+            self._n_asking[kind] += change
+            wanted = self._wanted()
+            for (library, _), old, new in zip(self._usual, before, wanted, strict=True):
+                if old != new:
+                    library.set_num_threads(new)
 
-    def leave(self) -> None:
-        """End work on one thread; the last one gives the others back."""
-        with self._lock:
-            self._n_asking -= 1
-            if self._n_asking == 0:
-                self._limit.restore_original_limits()
+    def _wanted(self) -> list[int]:
+        """Return how many threads each library should have."""
+        is_one, is_part = (self._n_asking[kind] > 0 for kind in ("all", "products"))
+        return [
+            1 if is_one or (is_part and _is_of_numpy(library.filepath)) else usual
+            for library, usual in self._usual
+        ]
 
 
-_ONE = _OneThread()
+def _is_of_numpy(path: str) -> bool:
+    """Whether a library was loaded for NumPy alone."""
+    return "numpy" in Path(path).parent.name
+
+
+_LIMITS = _Limits()
 
 
 @cache
