@@ -184,9 +184,7 @@ class TreeProcess:
         return json.loads(line or '"the process ended"')
 
 
-def compared(
-    name: str, before: Tree, after: Tree, runs: int, part: str = ""
-) -> Iterator[Pair]:
+def compared(name: str, before: Tree, after: Tree, runs: int, part: str = "") -> Iterator[Pair]:
     """Run one benchmark of two trees by turns, and yield a pair for each contender.
 
     Cases whose names do not hold ``part`` are left out.

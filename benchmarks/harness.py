@@ -11,12 +11,16 @@ from dataclasses import dataclass, field
 from gc import collect
 from importlib import metadata
 from math import isfinite
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any
 
 __all__ = ["Case", "Contender", "Goal", "Outcome", "Result", "run_case"]
 
 Quality = Callable[[Any, Any], float]
+
+
+PAUSE = 0.05
+"""Seconds between two runs."""
 
 
 @dataclass(frozen=True)
@@ -176,6 +180,8 @@ def _timed(
         for name, contender in contenders.items():
             answers.pop(name, None)
             collect()
+            # Threads of the contender before wait for more work, and keep cores busy by it.
+            sleep(PAUSE if repeats > 1 else 0.0)
             start = clock()
             answers[name] = contender.run(data)
             best[name] = min(best[name], (clock() - start) / contender.share)

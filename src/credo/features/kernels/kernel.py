@@ -657,9 +657,9 @@ def column_squares(X: Array, W: Array, Z: Array | None) -> Array:
     origin = others.mean(axis=0) if len(others) else 0.0
     rows = X - origin
     columns = rows if Z is None else others - origin
-    cross = np.einsum("id,id->d", rows, W @ columns)
-    by_row, by_column = W @ np.ones(W.shape[1]), np.ones(len(W)) @ W
-    return np.asarray(by_row @ rows**2 + by_column @ columns**2 - 2.0 * cross)
+    sums = W @ np.column_stack([columns, np.ones(len(columns))])
+    cross, by_column = np.einsum("id,id->d", rows, sums[:, :-1]), np.ones(len(W)) @ W
+    return np.asarray(sums[:, -1] @ rows**2 + by_column @ columns**2 - 2.0 * cross)
 
 
 def per_setting(by_column: Array, setting: Positive) -> Array:

@@ -9,7 +9,6 @@ profile ``k(s)`` with ``k(0) = 1``. All share one pull-back, ``dk / d log l_d = 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -149,7 +148,8 @@ class SquaredExponential(StationaryKernel):
 
     def profile(self, square: Array) -> Array:
         """Return ``exp(-s / 2)``, in place."""
-        _over_rows(gaussian_profile, square, square)
+        flat = square.reshape(-1)
+        in_parts(lambda i, j: gaussian_profile(flat[i:j]), flat.size, flat.size // NUMBERS)
         return square
 
     def slope(self, square: Array, matrix: Array) -> Array:
@@ -422,14 +422,13 @@ class Periodic(SettingsKernel):
 
 def _matern(square: Array, rate: float, a: float, b: float, c: float) -> Array:
     out = work_array(square.shape)
-    _over_rows(lambda s, o: matern_profile(s, o, rate, a, b, c), square, out)
-    return out
-
-
-def _over_rows(loop: Callable[[Array, Array], None], square: Array, out: Array) -> None:
-    """Run an entrywise loop on flat parts of two arrays, on all cores if that is worth it."""
     given, made = square.reshape(-1), out.reshape(-1)
-    in_parts(lambda i, j: loop(given[i:j], made[i:j]), given.size, given.size // NUMBERS)
+    in_parts(
+        lambda i, j: matern_profile(given[i:j], made[i:j], rate, a, b, c),
+        given.size,
+        given.size // NUMBERS,
+    )
+    return out
 
 
 def _squares(X: Array, Z: Array | None) -> Array:

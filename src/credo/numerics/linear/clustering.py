@@ -20,7 +20,8 @@ def squared_distances(X: Array, Y: Array) -> Array:
 
     Notes
     -----
-    ``|x|^2 + |y|^2 - 2 x.y`` is one matrix product but cancels when both rows lie far from the
+    ``|x|^2 + |y|^2 - 2 x.y`` is one matrix product, of ``(-2 x, |x|^2, 1)`` and
+    ``(y, 1, |y|^2)``, but cancels when both rows lie far from the
     origin, so the mean of ``Y`` becomes the origin first.
 
     Examples
@@ -34,10 +35,10 @@ def squared_distances(X: Array, Y: Array) -> Array:
     origin = Y.mean(axis=0)
     X, Y = X - origin, Y - origin
     # Far outside, a square may overflow to infinity: that is the right answer there.
-    with np.errstate(over="ignore"):
-        squares = np.matmul(X, -2.0 * Y.T, out=work_array((len(X), len(Y))))
-        squares += np.square(X).sum(axis=1)[:, None]
-        squares += np.square(Y).sum(axis=1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        left = np.column_stack([-2.0 * X, np.square(X).sum(axis=1), np.ones(len(X))])
+        right = np.column_stack([Y, np.ones(len(Y)), np.square(Y).sum(axis=1)])
+        squares = np.matmul(left, right.T, out=work_array((len(X), len(Y))))
     return np.maximum(squares, 0.0, out=squares)
 
 

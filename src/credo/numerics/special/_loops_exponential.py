@@ -71,17 +71,21 @@ def fast_exp(x: float) -> float:
 
 
 @compiled(fastmath=LANES)
-def gaussian_profile(square: Array, out: Array) -> None:
-    """Set ``out`` to ``exp(-s / 2)`` for squared distances s; both flat, maybe the same."""
+def gaussian_profile(square: Array) -> None:
+    """Replace squared distances s, flat, by ``exp(-s / 2)``.
+
+    Lanes are of use only where it is sure that what is read is not written by others: one
+    array is, two that may be the same are not.
+    """
     for i in range(square.size):
-        out[i] = fast_exp(-0.5 * square[i])
+        square[i] = fast_exp(-0.5 * square[i])
 
 
 @compiled(fastmath=LANES)
 def matern_profile(
     square: Array, out: Array, rate: float, a: float, b: float, c: float
 ) -> None:
-    """Set ``out`` to ``(a + b r + c s) exp(-rate r)`` for squared distances ``s = r^2``."""
+    """Set ``out``, another array, to ``(a + b r + c s) exp(-rate r)`` for ``s = r^2``."""
     for i in range(square.size):
         s = square[i]
         r = np.sqrt(s)
