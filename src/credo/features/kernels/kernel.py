@@ -637,6 +637,10 @@ def check_mercer(kernel: Kernel, X: ArrayLike, tolerance: float = 1e-8) -> float
 def positive_setting(kernel: Any, name: str) -> None:
     """Keep a setting of a kernel as a positive float, or a tuple of them; refuse others."""
     found = getattr(kernel, name)
+    numbers = found if isinstance(found, tuple) and found else (found,)
+    # Searches make thousands of kernels whose settings are as they are kept.
+    if all(type(number) is float and 0.0 < number < np.inf for number in numbers):
+        return
     try:
         values = as_float(found)
     except (TypeError, ValueError):

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import lapack
 
 from credo.numerics.array import Array, as_float
 from credo.numerics.optimize.descent import (
@@ -186,6 +187,14 @@ class _Curvature:
             # Without a scale, no parameter changes by more than one.
             found[is_free] = -slope[is_free] / max(largest(slope[is_free]), 1.0)
         elif is_free.any():
-            part = self.hessian[np.ix_(is_free, is_free)]
-            found[is_free] = descent_direction(slope[is_free], part)
+            part = self.hessian[is_free][:, is_free]
+            found[is_free] = _quick_direction(slope[is_free], part)
         return found
+
+
+def _quick_direction(slope: Array, hessian: Array) -> Array:
+    """Return ``-H^-1 g``, or a direction that descends for sure if that does not."""
+    factor, failed = lapack.dpotrf(hessian, lower=1)
+    if failed:
+        return descent_direction(slope, hessian)
+    return np.asarray(-lapack.dpotrs(factor, slope, lower=1)[0])

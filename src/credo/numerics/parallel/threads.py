@@ -161,20 +161,15 @@ class _Limits:
             if not any(self._n_asking.values()):
                 found = _libraries(linalg).lib_controllers
                 self._usual = [(library, library.num_threads) for library in found]
-            before = self._wanted()
             self._n_asking[kind] += change
-            wanted = self._wanted()
-            for (library, _), old, new in zip(self._usual, before, wanted, strict=True):
-                if old != new:
-                    library.set_num_threads(new)
+            # Only the first that asks and the last that ends change anything.
+            if self._n_asking[kind] == (change > 0):
+                for library, usual in self._usual:
+                    library.set_num_threads(self._wanted(library, usual))
 
-    def _wanted(self) -> list[int]:
-        """Return how many threads each library should have."""
-        is_one, is_part = (self._n_asking[kind] > 0 for kind in ("all", "products"))
-        return [
-            1 if is_one or (is_part and _is_of_numpy(library.filepath)) else usual
-            for library, usual in self._usual
-        ]
+    def _wanted(self, library: Any, usual: int) -> int:
+        is_part = self._n_asking["products"] > 0 and _is_of_numpy(library.filepath)
+        return 1 if self._n_asking["all"] > 0 or is_part else usual
 
 
 def _is_of_numpy(path: str) -> bool:
