@@ -55,4 +55,4 @@ def clinic_classes(table):
 
 @pytest.fixture(scope="session")
 def sorted_rows(clinic_classes):
-    return fit_table(clinic_classes, "outcome")
+    return fit_table(clinic_classes, "outcome", FitSettings(fast=True))

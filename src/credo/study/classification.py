@@ -40,12 +40,14 @@ from credo.models.gaps.gap_average import FoldCompletion, GapAverage, held_out_c
 from credo.models.gaps.row_completion import Completion, RowCompletion
 from credo.models.generative.class_conditional import GaussianClassConditional
 from credo.models.generative.naive_bayes import NaiveBayes
+from credo.models.kernel.gaussian_process_classifier import GaussianProcessClassifier
 from credo.models.linear.logistic_regression import LogisticRegression
 from credo.models.margin.ada_boost import AdaBoost
 from credo.models.neighbors.nearest_neighbors import NearestNeighborsClassifier
 from credo.numerics.array import Array
 from credo.numerics.parallel.threads import side_by_side
 from credo.study.candidates.candidate import BASELINE
+from credo.study.candidates.process import class_process_slate
 from credo.study.candidates.slate import LINEAR, Proposal, Slate, n_terms, worthwhile
 from credo.study.progress import Progress
 from credo.study.remark.class_remark import class_remarks
@@ -117,8 +119,8 @@ class _Classification:
     def slate(
         self, X: Array, y: NDArray[Any], preparation: TablePreparation, is_fast: bool = False
     ) -> Slate:
-        """Return the classifiers for rows without gaps, none of which takes long."""
-        return class_slate(X, len(np.unique(y)), bayes_kinds(preparation))
+        """Return the classifiers for rows without gaps; if fast, without a process."""
+        return class_slate(X, len(np.unique(y)), bayes_kinds(preparation), is_fast)
 
     def over_gaps(self, model: Any, completion: Completion | FoldCompletion) -> GapAverage:
         """Return a candidate that takes rows with gaps."""
@@ -203,7 +205,7 @@ class _Classification:
         """Return classifiers of all rows, stacked by folds, that were not judged."""
         completion = RowCompletion.learn(prepared.X, y, preparation.level_places)
         complete = completion.training(prepared.X, y).one_of_each().X
-        slate = self.slate(complete, y, preparation).only(settings.models)
+        slate = self.slate(complete, y, preparation, settings.fast).only(settings.models)
         held = held_out_completion(completion, prepared.X, preparation.level_places)
         n_folds, _ = _folds(y, settings.n_folds)
         inputs = prepared.frame
@@ -219,7 +221,12 @@ class _Classification:
 CLASSIFICATION = _Classification()
 
 
-def class_slate(X: ArrayLike, n_classes: int, kinds: Mapping[str, str] | None = None) -> Slate:
+def class_slate(
+    X: ArrayLike,
+    n_classes: int,
+    kinds: Mapping[str, str] | None = None,
+    is_fast: bool = False,
+) -> Slate:
     """Return the classifiers for training inputs ``X``, shape (n_rows, n_columns).
 
     Those that differ from a simpler one only in a basis that says no more about these inputs
@@ -233,6 +240,8 @@ def class_slate(X: ArrayLike, n_classes: int, kinds: Mapping[str, str] | None = 
         Each class but one has weights of its own.
     kinds
         Kinds of columns for naive Bayes, see `bayes_kinds`.
+    is_fast
+        Whether to leave out the Gaussian process, which takes seconds.
     """
     rows = np.asarray(X, dtype=np.float64)
     logistic, notes = _logistic(rows, n_classes)
@@ -249,7 +258,8 @@ def class_slate(X: ArrayLike, n_classes: int, kinds: Mapping[str, str] | None = 
     found.append(("naive bayes", NaiveBayes(kinds=kinds)))
     found.append(("neighbors", NearestNeighborsClassifier()))
     found.append(("boosting", AdaBoost()))
-    return Slate(tuple(found), tuple(notes))
+    process = Slate((), ()) if is_fast else class_process_slate(rows, n_classes)
+    return Slate((*found, *process.candidates), (*notes, *process.notes))
 
 
 def bayes_kinds(preparation: TablePreparation) -> dict[str, str] | None:
@@ -352,9 +362,12 @@ def _proposals(X: Array, max_terms: int) -> Iterator[Proposal]:
 def _over_gaps(model: Any, completion: Completion | FoldCompletion) -> GapAverage:
     """Return a candidate that takes rows with gaps.
 
-    Those that hold rows out while they learn get one completion of each.
+    Those that hold rows out while they learn, or take longer the more rows there are, get one
+    completion of each.
     """
-    is_single = isinstance(model, AdaBoost | NearestNeighborsClassifier)
+    is_single = isinstance(
+        model, AdaBoost | NearestNeighborsClassifier | GaussianProcessClassifier
+    )
     return GapAverage(model, completion, is_single)
 
 
@@ -416,9 +429,21 @@ def _relearned(
     prepared: PreparedTable,
     y: NDArray[Any],
 ) -> Stack:
-    """Return a stack of the same weights, whose members have learned from other rows."""
+    """Return a stack of the same weights, whose members have learned from other rows.
+
+    A process keeps the kernel that it has learned, as long as the columns are the same.
+    """
     X, kinds = prepared.frame, bayes_kinds(preparation)
-    members = [_over_gaps(_of_kinds(model, kinds), completion) for _, model in stack.estimators]
+    is_same = tuple(stack.feature_names_in_) == prepared.names
+    members = [
+        _over_gaps(
+            found.settled()
+            if is_same and isinstance(found, GaussianProcessClassifier)
+            else _of_kinds(model, kinds),
+            completion,
+        )
+        for (_, model), found in zip(stack.estimators, stack.estimators_, strict=True)
+    ]
     again = _kept(stack, members)
     fitted = side_by_side(lambda member: member.fit(X, y), again.estimators_)
     again.estimators_ = [member.estimator_ for member in fitted]

@@ -170,14 +170,17 @@ def held_out(
     found = [RowScores.unknown(rows.outcome) for _ in models]
     asked, held = np.arange(len(models)), np.zeros(0, dtype=np.intp)
     seen = [held for _ in models]
-    for train, test in pairs:
-        question = _Question.of(rows, train, test)
-        each = [learners[k] for k in asked]
+    left = list(pairs)
+    while left:
+        # Where one model is left there is nothing to learn from one pair for the next.
+        now, left = (left, []) if len(asked) == 1 else (left[:1], left[1:])
+        put = [(_Question.of(rows, *pair), k) for pair in now for k in asked]
         # Models that choose anew in every pair may bring threads of their own.
-        said = map(question.put, each) if fitted is None else side_by_side(question.put, each)
-        held = np.append(held, test)
-        for k, part in zip(asked, said, strict=True):
-            found[k].fill(test, part)
+        each = map if fitted is None else side_by_side
+        said = list(each(lambda one: one[0].put(learners[one[1]]), put))
+        held = np.concatenate([held, *(test for _, test in now)])
+        for (question, k), part in zip(put, said, strict=True):
+            found[k].fill(question.rows, part)
             seen[k] = held
         if drop_early and len(asked) > 1:
             judged = np.sort(held)
@@ -352,19 +355,20 @@ class _Question(NamedTuple):
 
     taught: TrainingRows
     judged: TrainingRows
-    left_out: Rows | None
+    rows: Rows
+    is_rest: bool
 
     @classmethod
     def of(cls, rows: TrainingRows, train: Rows, test: Rows) -> _Question:
         """Return the question that a pair puts to models of rows."""
         is_rest = len(train) + len(test) == np.count_nonzero(rows.weight)
-        return cls(rows.take(train), rows.take(test), test if is_rest else None)
+        return cls(rows.take(train), rows.take(test), test, is_rest)
 
     def put(self, learner: _Learner) -> RowScores:
         """Return what a model says of the rows, and the log score of what came true."""
         fit = None
-        if learner.forget is not None and self.left_out is not None:
-            fit = learner.forget(self.left_out)
+        if learner.forget is not None and self.is_rest:
+            fit = learner.forget(self.rows)
         if fit is None:
             fit = self.taught.fit(learner.model)
         return row_scores(fit, self.judged.X, self.judged.outcome)

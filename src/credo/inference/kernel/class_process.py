@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from credo.features.kernels.kernel import Kernel
 from credo.inference.engine.engine import Inference, run
-from credo.inference.kernel.search import SettingsProblem
+from credo.inference.kernel.search import MANY_ROWS, SettingsProblem
 from credo.inference.logistic.problem import LogisticProblem, mode_of
 from credo.inference.logistic.softmax import SoftmaxRows, class_coding
 from credo.inference.site.expectation_propagation import (
@@ -408,6 +408,16 @@ class ClassProblem(SettingsProblem):
     method: ClassMethod
     has_prior: bool = True
     _last: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def race_steps(self) -> tuple[int, int]:
+        """Steps of all starts, and of the better half: none before the first are told apart."""
+        return 0, 4
+
+    @property
+    def n_sides(self) -> int:
+        """To how many sides differences go: an evidence takes many steps of an engine."""
+        return int(len(self.data.x) < MANY_ROWS)
 
     @cached_property
     def natural(self) -> Array:

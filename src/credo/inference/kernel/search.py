@@ -28,6 +28,7 @@ from credo.numerics.status import Status
 __all__ = [
     "FAILED",
     "LOG_TWO_PI",
+    "MANY_ROWS",
     "Learned",
     "Search",
     "SettingsProblem",
@@ -51,8 +52,8 @@ FAR = 3.5
 FAILED = 1e20
 """Minus the log evidence where the covariance has no factor."""
 
-RACE_ROWS, RACE_STEPS = 150, (5, 8)
-"""Rows on which starts compete, and steps after which the poorer half is stopped."""
+RACE_ROWS = 150
+"""Rows on which starts compete."""
 
 FEW_ROWS, MANY_ROWS = 300, 600
 """Rows that show the way, and from how many on they do."""
@@ -71,6 +72,19 @@ class SettingsProblem(ABC):
     data: Any
     kernel: Kernel
     has_prior: bool
+
+    @property
+    def race_steps(self) -> tuple[int, int]:
+        """Steps after which the poorer half of the starts is stopped, and those after them."""
+        return 5, 8
+
+    @property
+    def n_sides(self) -> int:
+        """To how many sides differences go for a curvature: two, or one for half the cost.
+
+        Zero if the curvature of few rows, scaled, is to be taken for that of many.
+        """
+        return 2 if len(self.data.x) <= FEW_ROWS else 1
 
     @property
     def names(self) -> list[str]:
@@ -224,7 +238,9 @@ def _learned(problem: SettingsProblem, rule: SettingsSearch) -> Learned:
         problem.log_evidence(found.free)
     if not problem.has_prior:
         return normal_around(problem, found, None)
-    return normal_around(problem, found, curvature(problem, found))
+    is_scaled = len(problem.data.x) >= MANY_ROWS and not problem.n_sides
+    bend = hessian if is_scaled and hessian is not None else curvature(problem, found)
+    return normal_around(problem, found, bend)
 
 
 def _start(problem: SettingsProblem, rule: SettingsSearch) -> tuple[Array, Array | None]:
@@ -278,7 +294,7 @@ def best_start(problem: SettingsProblem) -> Search:
     """Return where the start that is ahead after a few steps on few of the rows has come to."""
     is_small = len(problem.data.x) <= RACE_ROWS
     small = problem if is_small else problem.taken(some_rows(problem, RACE_ROWS))
-    first, more = RACE_STEPS
+    first, more = problem.race_steps
     ends = [climb(small, start, None, first, ROUGH) for start in _starts(problem)]
     ahead = sorted(ends, key=lambda end: end.value)[: max(1, len(ends) // 2)]
     ends = [climb(small, end.free, end.hessian, more, ROUGH) for end in ahead]
@@ -341,16 +357,15 @@ def climb(
 def curvature(problem: SettingsProblem, found: Search) -> Array:
     """Return the Hessian of the objective, zero for settings at a bound, shape (p, p).
 
-    By differences of its gradient: to both sides where rows are few, else to one for half of
-    the cost.
+    By differences of its gradient to both sides, or to one.
     """
     is_inside = _inside(problem, found.free)
-    is_cheap = len(problem.data.x) <= FEW_ROWS
+    has_two = problem.n_sides == 2
     rows = np.zeros((len(found.free), len(found.free)))
     for place in np.flatnonzero(is_inside):
         shift = DIFFERENCE * (np.arange(len(rows)) == place)
         high = problem.objective(found.free + shift)[1]
-        low = problem.objective(found.free - shift)[1] if is_cheap else found.slope
-        rows[place] = (high - low) / (DIFFERENCE * (1 + is_cheap))
+        low = problem.objective(found.free - shift)[1] if has_two else found.slope
+        rows[place] = (high - low) / (DIFFERENCE * (1 + has_two))
     rows[:, ~is_inside] = 0.0
     return 0.5 * (rows + rows.T)

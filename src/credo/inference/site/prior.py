@@ -21,17 +21,18 @@ from functools import cached_property
 from typing import Annotated, Any, Protocol
 
 import numpy as np
-from scipy.linalg import lapack
 
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.numerics.array import Array
 from credo.numerics.form import Form
+from credo.numerics.linear import lapack
 from credo.numerics.linear.linear_algebra import (
     Cholesky,
     NotPositiveDefinite,
     cholesky,
     solve_lower,
 )
+from credo.numerics.memory import work_array
 
 __all__ = [
     "Conditioned",
@@ -207,7 +208,7 @@ class CovarianceConditioned(_Belief):
             return np.asarray(self._signed[0].diagonal().copy())
         K, prior = self.prior.covariance, self.prior.covariance.diagonal()
         is_weak = self.precision * prior < WEAK_SITE
-        share = 1.0 - self._inverse.diagonal()
+        share = 1.0 - self._half_inverse.diagonal()
         found = share / np.where(is_weak, 1.0, self.precision)
         if is_weak.any():
             rows = K[:, is_weak]
@@ -229,7 +230,7 @@ class CovarianceConditioned(_Belief):
             return np.asarray(scaled - (self.precision * (self._signed[0] @ scaled).T).T)
         root = np.sqrt(self.precision)
         columns = np.asfortranarray((root * x.T).T.reshape(len(x), -1))
-        found, _ = lapack.dpotrs(self._factor, columns, lower=1, overwrite_b=1)
+        found, _ = lapack.dpotrs(self._factor, columns, overwrite_b=True)
         return np.asarray((root * found.reshape(x.shape).T).T)
 
     def covariance_times(self, x: Array) -> Array:
@@ -252,7 +253,7 @@ class CovarianceConditioned(_Belief):
             found[np.diag_indices_from(found)] += self.precision
             return np.asarray(found)
         root = np.sqrt(self.precision)
-        found = self._inverse * root
+        found = np.multiply(self._inverse, root, out=work_array(self._inverse.shape))
         found *= root[:, None]
         return found
 
@@ -271,10 +272,17 @@ class CovarianceConditioned(_Belief):
         return _factor(self.prior.covariance, np.sqrt(self.precision))
 
     @cached_property
+    def _half_inverse(self) -> Array:
+        """Diagonal of ``B^-1`` and what is above it; what is below is something else."""
+        factor = work_array(self._factor.shape)
+        factor[...] = self._factor.T
+        half, _ = lapack.dpotri(factor.T, overwrite_c=True)
+        return np.asarray(half.T)
+
+    @cached_property
     def _inverse(self) -> Array:
         """``B^-1``."""
-        half, _ = lapack.dpotri(self._factor, lower=1)
-        return _mirrored(half.T)
+        return _mirrored(self._half_inverse)
 
     @cached_property
     def _signed(self) -> tuple[Array, float]:
@@ -297,10 +305,10 @@ def replace_precision(belief: CovarianceConditioned, precision: Array) -> Covari
 
 
 def _factor(covariance: Array, root: Array) -> Array:
-    B = covariance * root
+    B = np.multiply(covariance, root, out=work_array(covariance.shape))
     B *= root[:, None]
     B[np.diag_indices_from(B)] += 1.0
-    factor, info = lapack.dpotrf(B.T, lower=1, overwrite_a=1, clean=0)
+    factor, info = lapack.dpotrf(B.T, overwrite_a=True)
     if info:
         raise NotPositiveDefinite(
             "the covariance of the hidden numbers must be positive semidefinite; found that "

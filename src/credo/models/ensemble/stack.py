@@ -132,7 +132,8 @@ class Stack(Ensemble):
             self.classes_ = rows.outcome.classes
         pairs = fold_pairs(self.cv, rows, fold_generator(self.random_state))
         self.fold_ = fold_of_rows(pairs, len(rows))
-        fitted = side_by_side(rows.fit, models) if self.share_settings else None
+        # The last take longest: cores end together if these come first.
+        fitted = side_by_side(rows.fit, models[::-1])[::-1] if self.share_settings else None
         found = held_out(models, rows, pairs, self.drop_early, fitted)
         self.log_scores_ = np.array([part.log_score for part in found])
         _require_possible(self.names_, self.log_scores_)

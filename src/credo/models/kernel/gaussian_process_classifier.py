@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from credo import features
@@ -170,8 +171,12 @@ class GaussianProcessClassifier(PredictiveClassifier):
         is_exact = self._is_exact(data)
         n = LEARNING_ROWS // _n_functions(data)
         part = data if is_exact else data.taken(_spread_rows(data, n))
-        learned = self._learned(part, kernel)
-        self.data_, self.kernel_ = data, kernel.at(learned.free)
+        log_volume = 0.0
+        if kernel.parameters:
+            learned = self._learned(part, kernel)
+            kernel = kernel.at(learned.free)
+            log_volume = learned.log_evidence - learned.value
+        self.data_, self.kernel_ = data, kernel
         self.method_ = "exact" if is_exact else "inducing inputs"
         method = self._exact(data, {})
         if not is_exact:
@@ -180,7 +185,7 @@ class GaussianProcessClassifier(PredictiveClassifier):
             method = self._induced(data.n_classes, data.x[chosen])
         self.posterior_, found = method.belief(data, self.kernel_)
         self.inference_ = replace(found, posterior=self.posterior_, state=None)
-        self.log_evidence_ = found.log_evidence + learned.log_evidence - learned.value
+        self.log_evidence_ = found.log_evidence + log_volume
         self.evidence_method_ = found.evidence_method
         self.evidence_of_, self.evidence_flat_ = "y given X", ()
         return self
@@ -220,6 +225,12 @@ class GaussianProcessClassifier(PredictiveClassifier):
             method = self._induced(self.data_.n_classes, self.posterior_.x)
         found = method.evidence(self.data_, self.kernel_.at(logs))
         return (found.value, found.gradient) if gradient else found.value
+
+    def settled(self) -> Self:
+        """Return an unfitted copy with the kernel that was learned, to be kept as it is."""
+        check_is_fitted(self)
+        again: Self = clone(self).set_params(kernel=self.kernel_.hold())
+        return again
 
     def _learned(self, data: ClassData, kernel: Kernel) -> Learned:
         name = inference_name(self.inference, ENGINES)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import linalg
 
 from credo.numerics.array import Array, as_float
+from credo.numerics.linear import lapack
 
 __all__ = [
     "Cholesky",
@@ -72,14 +72,14 @@ class Cholesky:
         """Return ``A^-1 b`` for columns ``b``, shape (..., d, m)."""
         columns = as_float(b)
         if self.lower.ndim == columns.ndim == 2:
-            return np.asarray(linalg.cho_solve((self.lower, True), columns, check_finite=False))
+            return lapack.dpotrs(self.lower, columns)[0]
         return solve_lower(self.lower, solve_lower(self.lower, columns), transposed=True)
 
     def inverse(self) -> Array:
         """Return ``A^-1`` itself, for the rare caller who wants to look at it."""
         if self.lower.ndim == 2 and len(self.lower):
             # The other triangle of the factor is zero, and so it stays.
-            half, _ = linalg.lapack.dpotri(self.lower, lower=1)
+            half, _ = lapack.dpotri(self.lower)
             whole = half + half.T
             whole[np.diag_indices_from(whole)] *= 0.5
             return np.asarray(whole)
@@ -141,11 +141,7 @@ def cholesky(a: ArrayLike, largest_jitter: float = LARGEST_JITTER) -> Cholesky:
 def solve_lower(lower: Array, b: Array, transposed: bool = False) -> Array:
     """Return ``L^-1 b``, or ``L'^-1 b`` if ``transposed``, for columns ``b``, (..., d, m)."""
     if lower.ndim == b.ndim == 2:
-        return np.asarray(
-            linalg.solve_triangular(
-                lower, b, lower=True, trans="T" if transposed else "N", check_finite=False
-            )
-        )
+        return lapack.dtrsm(1.0, lower, b, trans_a=transposed)
     if transposed:
         return as_float(np.linalg.solve(lower.swapaxes(-1, -2), b))
     # From the last row up it is an upper triangle, of which the solver swaps no rows: swapped
@@ -219,7 +215,10 @@ def log_gaussian_integral(a: ArrayLike, b: ArrayLike, c: float = 0.0) -> float:
 def _lower_factor(matrix: Array) -> Array:
     if matrix.ndim > 2:
         return as_float(np.linalg.cholesky(matrix))
-    return np.asarray(linalg.cholesky(matrix, lower=True, check_finite=False))
+    factor, failed = lapack.dpotrf(matrix)
+    if failed:
+        raise np.linalg.LinAlgError(f"the first {failed} rows are not positive definite")
+    return np.tril(factor)
 
 
 def _smallest_eigenvalue(matrix: Array) -> float:

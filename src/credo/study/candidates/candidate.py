@@ -53,6 +53,7 @@ CLASS_MEANINGS = MappingProxyType(
         "naive bayes": "each column by itself, as if independent within a class",
         "neighbors": "the classes of the most similar training rows",
         "boosting": "a vote of many rules with one threshold each",
+        PROCESS: "log odds that are a smooth surface of any shape",
     }
 )
 """One line for each classifier that a slate may hold."""

@@ -18,6 +18,7 @@ from sklearn.base import clone
 from credo.features.basis import column_spread, distinct_rows
 from credo.inference.kernel.sparse import SparseProcess
 from credo.models.gaps.row_completion import CompletedRows
+from credo.models.kernel.gaussian_process_classifier import GaussianProcessClassifier
 from credo.models.kernel.gaussian_process_regressor import (
     GaussianProcessRegressor,
     varying_noise_basis,
@@ -29,6 +30,7 @@ __all__ = [
     "MAX_PROCESS_COLUMNS",
     "MAX_PROCESS_ROWS",
     "affordable",
+    "class_process_slate",
     "fitted_process",
     "has_varying_noise",
     "process_slate",
@@ -42,6 +44,12 @@ MAX_PROCESS_ROWS = 20_000
 """Rows up to which inducing inputs do."""
 
 INDUCED = SparseProcess(n_inducing=400, n_learning=800)
+
+MAX_CLASS_ROWS = 1_000
+"""Rows, times classes if these are more than two, up to which a process of classes does."""
+
+MAX_PROPAGATED_ROWS = 400
+"""Rows up to which it is by expectation propagation, and beyond by Laplace's method."""
 
 MAX_COMPLETED_ROWS = 2_000
 """Rows, with all completions of those with gaps, that settings once learned are applied to."""
@@ -73,23 +81,41 @@ def process_slate(X: Array) -> Slate:
     >>> process_slate(X[:10]).candidates
     ()
     """
+    method: Any = "exact" if len(X) <= MAX_EXACT_ROWS else INDUCED
+    return _affordable_slate(X, GaussianProcessRegressor(method=method), MAX_PROCESS_ROWS)
+
+
+def class_process_slate(X: Array, n_classes: int) -> Slate:
+    """Return the process of classes for training inputs, shape (n_rows, n_columns), or a note.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(400, 2))
+    >>> class_process_slate(X, 2).candidates, class_process_slate(X, 3).candidates
+    ((('process', GaussianProcessClassifier()),), ())
+    """
+    most = MAX_CLASS_ROWS // (n_classes if n_classes > 2 else 1)
+    engine = "ep" if len(X) <= MAX_PROPAGATED_ROWS else "laplace"
+    return _affordable_slate(X, GaussianProcessClassifier(inference=engine), most)
+
+
+def _affordable_slate(X: Array, model: Any, max_rows: int) -> Slate:
     n_rows, n_columns = X.shape
     is_varying = column_spread(X, 0.0) > 0
     if len(distinct_rows(X)) < MIN_PROCESS_ROWS or not is_varying.any():
         return Slate((), ())
-    method: Any = "exact" if n_rows <= MAX_EXACT_ROWS else INDUCED
-    found = Slate(((PROCESS, GaussianProcessRegressor(method=method)),), ())
+    found = Slate(((PROCESS, model),), ())
     if n_columns > MAX_PROCESS_COLUMNS:
         return found.without(
             [PROCESS],
             f"its {n_columns:,} length scales are more than the {MAX_PROCESS_COLUMNS} that are "
             "learned in seconds",
         )
-    if n_rows > MAX_PROCESS_ROWS:
+    if n_rows > max_rows:
         return found.without(
             [PROCESS],
-            f"{n_rows:,} training rows are more than the {MAX_PROCESS_ROWS:,} on which it "
-            "takes seconds",
+            f"{n_rows:,} training rows are more than the {max_rows:,} on which it takes "
+            "seconds",
         )
     return found
 
