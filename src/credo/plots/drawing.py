@@ -397,10 +397,29 @@ class Relevances:
         ax.scatter(self.value, y, c=BLUE, s=26, zorder=3)
         ax.axvline(1.0, color=GRAY, lw=1.0, ls="--")
         ax.set_xscale("log")
+        ax.margins(x=0.08)
+        ticks = _log_ticks(*ax.get_xlim())
+        ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        ax.set_xticks([], minor=True)
         ax.set_yticks(y, [shortened(name) for name in self.names], parse_math=False)
         ax.set_ylim(len(y) - 0.4, -0.6)
         ax.grid(axis="x", color=GRAY, alpha=0.25, lw=0.6)
         return tidy(ax, "length scales per standard deviation of the column")
+
+
+def _log_ticks(low: float, high: float) -> list[float]:
+    """Return round numbers on a log scale, few enough to be read.
+
+    Examples
+    --------
+    >>> _log_ticks(0.3, 2.0), _log_ticks(1e-4, 1e3)
+    ([0.5, 1.0, 2.0], [0.0001, 0.01, 1.0, 100.0])
+    """
+    first, last = int(np.floor(np.log10(low))), int(np.ceil(np.log10(high)))
+    step = max(1, (last - first) // 3)
+    factors = (1.0, 2.0, 5.0) if last - first <= 3 else (1.0,)
+    found = [float(f"{f}e{k}") for k in range(first, last + 1, step) for f in factors]
+    return [tick for tick in found if low <= tick <= high]
 
 
 def _scaled(ax: Axes, reach: Array) -> str:

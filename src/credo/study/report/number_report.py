@@ -50,6 +50,9 @@ __all__ = [
     "number_blocks",
     "profile_pictures",
 ]
+MAX_DOTS = 1_000
+"""Training rows that a picture shows."""
+
 N_WEIGHTS = 12
 N_EXAMPLES = 9
 MAX_POINTS = 600
@@ -342,12 +345,16 @@ def _surface_cards(result: JudgedRegression) -> Iterator[Card]:
 
 
 def _rows_learned(average: ModelAverage, names: tuple[str, ...]) -> tuple[Array, Array]:
-    """Return inputs, in the order of names, and outcomes; none unless a process keeps them."""
+    """Return inputs, in the order of names, and outcomes of some rows.
+
+    There are none unless a process keeps them.
+    """
     for model in average.estimators_:
         if isinstance(model, GaussianProcessRegressor):
             order = [list(model.feature_names_in_).index(name) for name in names]
             known = model.posterior_.data
-            return known.x[:, order], known.y[:, 0]
+            shown = np.random.default_rng(0).permutation(len(known.x))[:MAX_DOTS]
+            return known.x[shown][:, order], known.y[shown, 0] * model.outcome_scale_[0]
     return np.empty((0, len(names))), np.empty(0)
 
 
