@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from credo.inference.engine.block_means import BlockMeans
+from credo.inference.engine.sweep import BlockMeans
 
 
 def of(blocks):

@@ -24,7 +24,6 @@ from credo.inference.discrete.approximate.importance import ImportanceState as I
 from credo.inference.discrete.approximate.importance import ImportanceStep as ImportanceStep
 from credo.inference.discrete.approximate.importance import Updates as Updates
 from credo.inference.discrete.factor_problem import Assignment as Assignment
-from credo.inference.engine.block_means import BlockMeans as BlockMeans
 from credo.inference.engine.engine import Account as Account
 from credo.inference.engine.engine import Drawn as Drawn
 from credo.inference.engine.engine import FirstOf as FirstOf
@@ -39,6 +38,7 @@ from credo.inference.engine.engine import Step as Step
 from credo.inference.engine.engine import Steps as Steps
 from credo.inference.engine.engine import WeightStep as WeightStep
 from credo.inference.engine.problem import Expectation as Expectation
+from credo.inference.engine.sweep import BlockMeans as BlockMeans
 from credo.inference.engine.sweep import GibbsState as GibbsState
 from credo.inference.engine.sweep import GibbsStep as GibbsStep
 from credo.inference.engine.sweep import MeanFieldState as MeanFieldState
