@@ -17,7 +17,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from credo.features.kernels.kernel import Kernel, copied
-from credo.inference.kernel._loops_evidence import weigh_inverse
+from credo.inference.kernel._loops_process import weigh_inverse
 from credo.inference.kernel.process import (
     LARGEST_JITTER,
     NoisyEvidence,

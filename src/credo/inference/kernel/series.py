@@ -18,7 +18,7 @@ import numpy as np
 from numpy.random import Generator
 
 from credo.features.kernels.kernel import Kernel
-from credo.inference.kernel._loops_series import filtered, graded, smoothed
+from credo.inference.kernel._loops_process import filtered, graded, smoothed
 from credo.inference.kernel.exact import mean_factor
 from credo.inference.kernel.process import NoisyEvidence, ProcessData, centered_moments
 from credo.inference.kernel.state_space import (

@@ -1,5 +1,8 @@
-"""Kalman filter, its derivatives and its smoother, for blocks of chains, row by row.
+"""Loops of Gaussian processes: weights of the evidence on a covariance, and the Kalman filter.
 
+The weights are written over the inverse of the covariance matrix in one pass.
+
+For series, the filter, its derivatives and its smoother go row by row, for blocks of chains.
 The state moves by ``z <- A z + noise`` over the gap to the next row, where A is block
 diagonal and upper triangular: ``A[j, j + o] = move[o, j]``, and ``spread`` holds the
 covariance of the noise in the same way. A row sees ``h'z + noise`` with ``h = levels`` at the
@@ -11,7 +14,7 @@ import numpy as np
 from credo.numerics._loops_compilation import compiled, compiled_part
 from credo.numerics.array import Array
 
-__all__ = ["filtered", "graded", "smoothed"]
+__all__ = ["filtered", "graded", "smoothed", "weigh_inverse"]
 
 FAST = {"contract", "reassoc", "nsz"}
 IntArray = np.ndarray
@@ -587,3 +590,32 @@ def smoothed(
                 known_gap = gaps[i]
                 fill_moves(known_gap, chains, work, move, spread)
             retreat(move, slopes, N, row)
+
+
+@compiled(fastmath=FAST)
+def weigh_inverse(inverse: Array, plus: Array, n_outputs: float) -> None:
+    """Replace the upper triangle of an inverse by ``P P' - n_outputs A``, counted twice.
+
+    With weights twice as large above the diagonal and zero below it, sums over all pairs of
+    rows of a symmetric matrix are those of the symmetric weights.
+
+    Parameters
+    ----------
+    inverse
+        ``A``, C-contiguous, shape (n, n); what stands below its diagonal is not read.
+    plus
+        ``P'``, C-contiguous, shape (r, n).
+    """
+    n, rank = len(inverse), len(plus)
+    for i in range(n):
+        row = inverse[i]
+        for j in range(i):
+            row[j] = 0.0
+        for j in range(i, n):
+            row[j] *= -2.0 * n_outputs
+        for r in range(rank):
+            own = 2.0 * plus[r, i]
+            other = plus[r]
+            for j in range(i, n):
+                row[j] += own * other[j]
+        row[i] *= 0.5
