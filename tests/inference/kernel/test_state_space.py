@@ -15,7 +15,7 @@ from credo.features import (
     SquaredExponential,
     White,
 )
-from credo.inference.kernel.state_space import (
+from credo.inference.kernel.series import (
     TAIL,
     NoStateSpace,
     StateSpace,
