@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from credo.inference.logistic.column_products import ColumnProducts
+from credo.inference.logistic.softmax import ColumnProducts
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(40, 5))
