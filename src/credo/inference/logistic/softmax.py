@@ -13,9 +13,10 @@ Since probabilities sum to one, ``diag p - p p^T`` is the sum over pairs of clas
 of all pairs is one matrix product. Rows are centered block by block while they are in cache, so
 that offsets of the inputs cost no digits and no copy of them is made.
 
-With the products ``b_i b_j``, ``i <= j``, of each row kept in one matrix, weighted Gram matrices
-of the rows under many weights are one matrix product, and so are the quadratic forms of all rows
-in many matrices: half as much work as with the rows themselves, since symmetry is used.
+With the products ``b_i b_j``, ``i <= j``, of each row kept in one matrix, weighted Gram
+matrices of the rows under many weights are one matrix product, and so are the quadratic forms
+of all rows in many matrices: half as much work as with the rows themselves, since symmetry is
+used.
 
 Means over normal scores are, for learning, in closed form. The probability of class k is, with
 the logistic function ``f``,
