@@ -9,8 +9,8 @@ from scipy import special
 
 from credo.inference.engine.engine import ConvergenceWarning, run
 from credo.inference.spins.annealing import IsingAnnealing
-from credo.inference.spins.exact import SpinElimination
 from credo.inference.spins.problem import IsingProblem
+from credo.inference.spins.spin_engine import SpinElimination
 from credo.inference.spins.sweep import SpinGraph
 from credo.models.spins.ising_model import lattice_edges
 

@@ -3,8 +3,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from credo.inference.engine.error import InferenceTooLarge
-from credo.inference.spins.exact import SpinElimination
 from credo.inference.spins.problem import IsingProblem
+from credo.inference.spins.spin_engine import SpinElimination
 from credo.inference.spins.sweep import SpinGraph
 from credo.models.spins.ising_model import lattice_edges
 
