@@ -425,7 +425,7 @@ def test_many_rows_agree_with_one_row_at_a_time(monkeypatch):
     problem = HybridInference(nodes)
     codes = {"d1": rng.integers(0, 2, size=50)}
     values = {"x4": rng.normal(size=50), "x2": rng.normal(size=50)}
-    monkeypatch.setattr("credo.inference.hybrid.structure.CELLS_AT_ONCE", 500)
+    monkeypatch.setattr("credo.inference.hybrid.strong_inference.CELLS_AT_ONCE", 500)
     together = problem.marginals(Findings.of(codes, values), ["d0", "x0"])
     for i in range(50):
         alone = problem.marginals(
@@ -785,7 +785,7 @@ def test_rows_in_blocks_answer_as_all_at_once(monkeypatch):
     known = shared_group(problem, with_gaps(rng, nodes, 20, 0.4)).known
     names = list(problem.structure.conditionals)
     whole, log_prob = problem.posterior(known, names)
-    monkeypatch.setattr("credo.inference.hybrid.structure.CELLS_AT_ONCE", 1)
+    monkeypatch.setattr("credo.inference.hybrid.strong_inference.CELLS_AT_ONCE", 1)
     parts, log_parts = problem.posterior(known, names)
     assert_allclose(log_parts, log_prob, rtol=1e-12)
     for name in ("d0", "d1"):

@@ -8,7 +8,7 @@ from credo.graphs.factor import Factor
 from credo.graphs.variable import Variable
 from credo.inference.engine.error import InferenceTooLarge
 from credo.inference.hybrid.row_factor import RowTable, gathered, spread
-from credo.inference.hybrid.structure import RowInference, RowProblem
+from credo.inference.hybrid.strong_inference import RowInference, RowProblem
 
 NAMES = ("a", "b", "c", "d", "e")
 SIZES = dict(zip(NAMES, (2, 3, 2, 2, 3), strict=True))

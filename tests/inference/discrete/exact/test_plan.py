@@ -25,7 +25,7 @@ from credo.inference.discrete.exact_inference import TableInference, slice_varia
 from credo.inference.discrete.factor_problem import FactorProblem, Table, table_of
 from credo.inference.engine.error import InferenceTooLarge
 from credo.inference.engine.findings import Findings
-from credo.inference.hybrid.structure import HybridStructure, RowProblem
+from credo.inference.hybrid.strong_inference import HybridStructure, RowProblem
 from naive import joint_of
 
 RNG = np.random.default_rng(0)
