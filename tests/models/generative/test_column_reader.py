@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from credo.models import NaiveBayes
-from credo.models.generative.column_reader import (
+from credo.models.generative.naive_bayes import (
     Category,
     CategoryCount,
     category_codes,

@@ -83,7 +83,7 @@ from credo.inference.spins.annealing import AnnealedPart as AnnealedPart
 from credo.inference.spins.annealing import AnnealingState as AnnealingState
 from credo.inference.spins.annealing import AnnealingStep as AnnealingStep
 from credo.models.gaps.row_completion import RowCompletion as RowCompletion
-from credo.models.generative.column_reader import CategoryCount as CategoryCount
+from credo.models.generative.naive_bayes import CategoryCount as CategoryCount
 from credo.models.generative.naive_bayes import MixedBelief as MixedBelief
 from credo.models.generative.naive_bayes import MixedStatistics as MixedStatistics
 from credo.models.neighbors.nearest_neighbors import Neighborhood as Neighborhood
