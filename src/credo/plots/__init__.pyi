@@ -1,5 +1,4 @@
 from credo.plots import layout as layout
-from credo.plots.band import predictive_band as predictive_band
 from credo.plots.classes import confusion_table as confusion_table
 from credo.plots.classes import expected_losses as expected_losses
 from credo.plots.classes import precision_recall_plot as precision_recall_plot
@@ -19,6 +18,7 @@ from credo.plots.prediction import reliability_plot as reliability_plot
 from credo.plots.prediction import residuals as residuals
 from credo.plots.process import component_figure as component_figure
 from credo.plots.process import forecast_plot as forecast_plot
+from credo.plots.process import predictive_band as predictive_band
 from credo.plots.process import prior_functions as prior_functions
 from credo.plots.rank import rank_figure as rank_figure
 from credo.plots.rank import rank_plot as rank_plot
