@@ -139,7 +139,7 @@ from credo.inference.site.softmax import SoftmaxLaplace as SoftmaxLaplace
 from credo.inference.site.softmax import SoftmaxProblem as SoftmaxProblem
 from credo.inference.spins.annealing import IsingAnnealing as IsingAnnealing
 from credo.inference.spins.cut import IsingCut as IsingCut
-from credo.inference.spins.gibbs import IsingGibbs as IsingGibbs
-from credo.inference.spins.mean_field import IsingMeanField as IsingMeanField
-from credo.inference.spins.modes import IsingConditionalModes as IsingConditionalModes
+from credo.inference.spins.sweep_engine import IsingConditionalModes as IsingConditionalModes
+from credo.inference.spins.sweep_engine import IsingGibbs as IsingGibbs
+from credo.inference.spins.sweep_engine import IsingMeanField as IsingMeanField
 from credo.numerics.status import Status as Status

@@ -28,8 +28,8 @@ from credo.inference.engine.engine import (
     run,
 )
 from credo.inference.latent.expectation_maximization import ExpectationMaximization
-from credo.inference.spins.mean_field import IsingMeanField
 from credo.inference.spins.problem import small_problem
+from credo.inference.spins.sweep_engine import IsingMeanField
 from credo.numerics.status import Status
 
 

@@ -11,11 +11,9 @@ from credo.inference.discrete.approximate.gibbs import TableGibbs
 from credo.inference.discrete.approximate.mean_field import TableMeanField
 from credo.inference.engine.engine import Drawn, run
 from credo.inference.engine.sweep import GibbsState, MeanFieldState, ModeState
-from credo.inference.spins.gibbs import IsingGibbs
-from credo.inference.spins.mean_field import IsingMeanField
-from credo.inference.spins.modes import IsingConditionalModes
 from credo.inference.spins.problem import small_problem
 from credo.inference.spins.spin_engine import spin_tables
+from credo.inference.spins.sweep_engine import IsingConditionalModes, IsingGibbs, IsingMeanField
 
 SPINS = small_problem()
 TABLES = spin_tables(SPINS)

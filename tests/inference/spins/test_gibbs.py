@@ -10,11 +10,11 @@ from credo.inference.engine.engine import (
     Steps,
     run,
 )
-from credo.inference.spins.gibbs import IsingGibbs, spin_draws
 from credo.inference.spins.grid_sweep import SpinGrid
 from credo.inference.spins.problem import IsingProblem, SpinChain
 from credo.inference.spins.spin_engine import SpinElimination
 from credo.inference.spins.sweep import SpinGraph
+from credo.inference.spins.sweep_engine import IsingGibbs, spin_draws
 from credo.models.spins.ising_model import lattice_edges
 from credo.numerics.status import Status
 

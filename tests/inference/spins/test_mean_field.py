@@ -3,9 +3,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from credo.inference.engine.engine import run
-from credo.inference.spins.mean_field import IsingMeanField
 from credo.inference.spins.problem import IsingProblem
 from credo.inference.spins.sweep import SpinGraph
+from credo.inference.spins.sweep_engine import IsingMeanField
 from credo.models.spins.ising_model import lattice_edges
 
 CYCLE = np.array([[0, 1], [1, 3], [3, 2], [2, 0]])

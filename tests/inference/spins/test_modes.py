@@ -3,9 +3,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from credo.inference.engine.engine import run
-from credo.inference.spins.modes import IsingConditionalModes
 from credo.inference.spins.problem import IsingProblem
 from credo.inference.spins.sweep import SpinGraph
+from credo.inference.spins.sweep_engine import IsingConditionalModes
 from credo.models.spins.ising_model import lattice_edges
 from credo.numerics.status import Status
 

@@ -10,8 +10,7 @@ from credo.inference.engine.error import InferenceTooLarge, NotSubmodular
 from credo.inference.engine.method import ApproximationWarning
 from credo.inference.spins import spin_engine
 from credo.inference.spins.annealing import IsingAnnealing
-from credo.inference.spins.gibbs import IsingGibbs
-from credo.inference.spins.mean_field import IsingMeanField
+from credo.inference.spins.sweep_engine import IsingGibbs, IsingMeanField
 from credo.models.spins.ising_model import (
     BitFlip,
     GaussianNoise,

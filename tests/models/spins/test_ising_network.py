@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from credo.inference.engine.engine import EXACT
 from credo.inference.engine.error import InferenceTooLarge
 from credo.inference.engine.method import ApproximationWarning
-from credo.inference.spins.gibbs import IsingGibbs
+from credo.inference.spins.sweep_engine import IsingGibbs
 from credo.models.network.markov_random_field import MarkovRandomField
 from credo.models.network.network import Network
 from credo.models.network.value.findings import read_findings

@@ -18,10 +18,9 @@ from scipy.sparse.csgraph import connected_components
 
 from credo.inference.engine.engine import Account, Inference, StandardError, Step, Stop, run
 from credo.inference.spins.cut import spin_cut
-from credo.inference.spins.mean_field import best_means
-from credo.inference.spins.modes import IsingConditionalModes
 from credo.inference.spins.problem import IsingProblem, small_problem
 from credo.inference.spins.sweep import SpinGraph
+from credo.inference.spins.sweep_engine import IsingConditionalModes, best_means
 from credo.numerics.array import Array
 from credo.numerics.example import Example
 from credo.numerics.form import ANYTHING

@@ -57,10 +57,9 @@ from credo.inference.engine.method import (
 from credo.inference.engine.network import PlanReport, exact_or
 from credo.inference.spins.annealing import IsingAnnealing
 from credo.inference.spins.cut import IsingCut
-from credo.inference.spins.gibbs import IsingGibbs, spin_draws
-from credo.inference.spins.modes import IsingConditionalModes
 from credo.inference.spins.problem import IsingProblem, SpinAssignment, SpinMeans
 from credo.inference.spins.sweep import SpinGraph, Spins
+from credo.inference.spins.sweep_engine import IsingConditionalModes, IsingGibbs, spin_draws
 from credo.numerics.array import Array
 from credo.numerics.memory import USUAL_BYTES
 from credo.numerics.special.log_domain import sigmoid

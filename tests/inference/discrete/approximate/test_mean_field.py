@@ -12,7 +12,7 @@ from credo.inference.discrete.approximate.mean_field import TableMeanField
 from credo.inference.discrete.factor_problem import FactorProblem, table_of
 from credo.inference.discrete.loops.flat_tables import flat_tables, walk
 from credo.inference.engine.engine import run
-from credo.inference.spins.mean_field import IsingMeanField
+from credo.inference.spins.sweep_engine import IsingMeanField
 from naive import loopy_problem
 
 
