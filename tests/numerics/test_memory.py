@@ -5,8 +5,9 @@ import threading
 import numpy as np
 import pytest
 
-from credo.numerics import memory
-from credo.numerics.memory import RESERVE, bytes_of, bytes_text, spare_bytes, work_array
+from credo.numerics import array as memory
+from credo.numerics.array import work_array
+from credo.numerics.memory import RESERVE, bytes_of, bytes_text, spare_bytes
 
 
 @pytest.mark.parametrize(

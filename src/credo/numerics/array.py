@@ -1,11 +1,12 @@
 """The array type that every room below ``models`` speaks: float64, of known shape, trusted.
 
 What users pass becomes one here; gaps in one are found, and columns that are constant but for
-rounding.
+rounding. Large work arrays take memory that was used before.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ __all__ = [
     "is_time",
     "unmasked",
     "usual_variance",
+    "work_array",
 ]
 
 
@@ -110,3 +112,52 @@ def usual_variance(mean: Array, variance: Array) -> Array:
     scale = np.where(mean == 0, 1.0, np.abs(mean))
     is_flat = is_constant(mean, np.sqrt(np.maximum(variance, 0.0)))
     return np.where(is_flat, scale**2, variance)
+
+
+KEPT_BYTES = 1 << 26
+"""Memory of work arrays that is kept for the next ones."""
+
+SMALLEST_KEPT = 1 << 18
+"""Size in bytes below which new memory is as quick."""
+
+_free: dict[int, list[Array]] = {}
+
+
+def work_array(shape: tuple[int, ...]) -> Array:
+    """Return an array of numbers that are not set, in memory that was used before if it can.
+
+    To a system, memory that was given back is new: it is filled with zeros page by page, which
+    takes longer than simple sums over it. What large work arrays leave is kept for the next
+    ones of the same size, up to `KEPT_BYTES`.
+
+    Examples
+    --------
+    >>> work_array((2, 3)).shape
+    (2, 3)
+    """
+    size = math.prod(shape)
+    if 8 * size < SMALLEST_KEPT:
+        return np.empty(shape)
+    return np.asarray(_Lease(size)).reshape(shape)
+
+
+class _Lease:
+    """Memory that goes back to be used again when nothing refers to it any more."""
+
+    def __init__(self, size: int) -> None:
+        try:
+            self._memory = _free[size].pop()
+        except (KeyError, IndexError):
+            self._memory = np.empty(size)
+
+    @property
+    def __array_interface__(self) -> Any:
+        return self._memory.__array_interface__
+
+    def __del__(self) -> None:
+        kept = sum(8 * size * len(left) for size, left in list(_free.items()))
+        if kept + self._memory.nbytes <= KEPT_BYTES:
+            _free.setdefault(self._memory.size, []).append(self._memory)
+        elif not _free.get(self._memory.size):
+            # Sizes of the past make room for those of now.
+            _free.clear()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from credo.numerics.linear import lapack
+from credo.numerics.linear import linear_algebra as lapack
 from credo.numerics.parallel.threads import threads_for
 
 RNG = np.random.default_rng(0)

@@ -21,9 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from credo import features
-from credo.numerics.array import Array, as_float
+from credo.numerics.array import Array, as_float, work_array
 from credo.numerics.linear.linear_algebra import NotPositiveDefinite, symmetrize
-from credo.numerics.memory import work_array
 from credo.numerics.quotation import quote
 
 __all__ = [

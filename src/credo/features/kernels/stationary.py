@@ -25,10 +25,9 @@ from credo.features.kernels.kernel import (
     per_setting,
     positive_setting,
 )
-from credo.numerics.array import Array, as_float
+from credo.numerics.array import Array, as_float, work_array
 from credo.numerics.example import Example
 from credo.numerics.linear.clustering import squared_distances
-from credo.numerics.memory import work_array
 from credo.numerics.parallel.threads import in_parts
 from credo.numerics.quotation import quote
 from credo.numerics.special._loops_exponential import gaussian_profile, matern_profile

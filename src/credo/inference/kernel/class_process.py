@@ -411,7 +411,7 @@ class ClassProblem(SettingsProblem):
 
     @property
     def race_steps(self) -> tuple[int, int]:
-        """Steps of all starts, and of the better half: none before the first are told apart."""
+        """Steps of all starts, and of the better half: one evidence tells starts apart."""
         return 0, 4
 
     @property
@@ -426,7 +426,7 @@ class ClassProblem(SettingsProblem):
 
     def log_evidence(self, free: Array) -> tuple[float, Array]:
         """Return the log evidence at free numbers, and its gradient."""
-        # Steps of a search may lead where an engine needs long; only the last one is told.
+        # Steps of a search may lead where an engine needs long, which matters for the last.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = self.method.evidence(

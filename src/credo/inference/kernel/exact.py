@@ -27,10 +27,12 @@ from credo.inference.kernel.process import (
 )
 from credo.numerics.array import Array
 from credo.numerics.form import Form
-from credo.numerics.linear import lapack
 from credo.numerics.linear.linear_algebra import (
     NotPositiveDefinite,
     cholesky,
+    dpotrf,
+    dpotri,
+    dpotrs,
     solve_lower,
     symmetrize,
 )
@@ -68,7 +70,7 @@ class ExactProcess:
             factor, _ = _factored(copied(matrix), noise)
             del matrix
             weighted = _Weighted.of(data, factor)
-            half, _ = lapack.dpotri(factor, overwrite_c=True)
+            half, _ = dpotri(factor, overwrite_c=True)
             weights = np.ascontiguousarray(half.T)
             plus = np.vstack([weighted.dual.T, np.sqrt(k) * weighted.pinned.T])
             weigh_inverse(weights, plus, float(k))
@@ -250,7 +252,7 @@ class ExactBelief:
         root = cholesky(self._inverse[np.ix_(rows, rows)] + np.diag(kept)).lower
         relieved = np.asarray(solve_lower(root, self._inverse[rows]).T)
         sides = np.asfortranarray(np.hstack([y, data.columns]))
-        solved, _ = lapack.dpotrs(np.asfortranarray(self.lower), sides)
+        solved, _ = dpotrs(np.asfortranarray(self.lower), sides)
         solved -= relieved @ (relieved.T @ sides)
         is_kept = kept > 0
         log_det = 2.0 * float(np.log(np.diagonal(self.lower)).sum())
@@ -270,7 +272,7 @@ class ExactBelief:
     @cached_property
     def _inverse(self) -> Array:
         """``S^-1``."""
-        half, _ = lapack.dpotri(np.asfortranarray(self.lower))
+        half, _ = dpotri(np.asfortranarray(self.lower))
         return np.asarray(np.tril(half) + np.tril(half, -1).T)
 
     def _open_mean(self, columns: Array, cross: Array) -> Array:
@@ -338,7 +340,7 @@ class _Weighted:
     def of(cls, data: ProcessData, factor: Array) -> Self:
         """Return the weights from the factor ``L`` in Fortran order."""
         sides = np.asfortranarray(np.hstack([data.y, data.columns]))
-        solved, _ = lapack.dpotrs(factor, sides)
+        solved, _ = dpotrs(factor, sides)
         return cls.solved(data, solved, 2.0 * float(np.log(np.diagonal(factor)).sum()))
 
     @classmethod
@@ -350,7 +352,7 @@ class _Weighted:
             return cls(dual, np.empty((0, k)), np.empty((len(dual), 0)), log_det, 0.0)
         beside = solved[:, k:]
         root = mean_factor(data.columns.T @ beside)
-        coefficients, _ = lapack.dpotrs(root, beside.T @ data.y)
+        coefficients, _ = dpotrs(root, beside.T @ data.y)
         pinned = solve_lower(root, beside.T).T
         log_det_mean = 2.0 * float(np.log(np.diagonal(root)).sum())
         return cls(dual - beside @ coefficients, coefficients, pinned, log_det, log_det_mean)
@@ -385,7 +387,7 @@ def _factored(matrix: Array, noise: Array) -> tuple[Array, float]:
     level = float(np.abs(diagonal).mean()) or 1.0
     while True:
         np.fill_diagonal(matrix, diagonal + jitter)
-        factor, failed = lapack.dpotrf(matrix.T, overwrite_a=True)
+        factor, failed = dpotrf(matrix.T, overwrite_a=True)
         if not failed:
             return factor, jitter
         fraction = 10.0 * fraction if fraction else SMALLEST_JITTER

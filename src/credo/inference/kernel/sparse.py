@@ -33,8 +33,16 @@ from credo.inference.kernel.inducing import candidate_rows, greedy_rows, usual_n
 from credo.inference.kernel.process import NoisyEvidence, ProcessData, sampled
 from credo.numerics.array import Array, as_float
 from credo.numerics.form import Form
-from credo.numerics.linear import lapack
-from credo.numerics.linear.linear_algebra import NotPositiveDefinite, solve_lower, symmetrize
+from credo.numerics.linear.linear_algebra import (
+    NotPositiveDefinite,
+    dpotrf,
+    dpotri,
+    dpotrs,
+    dsyrk,
+    dtrsm,
+    solve_lower,
+    symmetrize,
+)
 from credo.numerics.parallel.threads import threads_for
 from credo.numerics.quotation import quote
 
@@ -240,8 +248,8 @@ class _Sums:
             weight = 1.0 / np.sqrt(variance)
             gram = base.kernel.evaluated(data.x[rows], base.inducing)[0]
             gram *= weight[:, None]
-            whitened = lapack.dtrsm(1.0, base.lower, gram.T, overwrite_b=True)
-            inner = lapack.dsyrk(1.0, whitened, 1.0, inner, overwrite_c=True)
+            whitened = dtrsm(1.0, base.lower, gram.T, overwrite_b=True)
+            inner = dsyrk(1.0, whitened, 1.0, inner, overwrite_c=True)
             cross += whitened @ (sides[rows] * weight[:, None])
             known = np.einsum("ij,ij->j", whitened, whitened)
             own = base.kernel.evaluated_diagonal(data.x[rows])[0]
@@ -293,7 +301,7 @@ class _Base:
         for share in JITTERS:
             jittered = gram.copy(order="F")
             np.fill_diagonal(jittered, diagonal + share * level)
-            lower, failed = lapack.dpotrf(jittered, overwrite_a=True)
+            lower, failed = dpotrf(jittered, overwrite_a=True)
             if not failed:
                 return cls(kernel, inducing, lower, share * level, share)
         raise NotPositiveDefinite(
@@ -351,12 +359,12 @@ class _Whole:
         """``R`` with ``R R' = B``, lower triangular."""
         matrix = self.sums.inner.copy(order="F")
         np.fill_diagonal(matrix, np.diagonal(matrix) + 1.0)
-        return np.asarray(lapack.dpotrf(matrix, overwrite_a=True)[0])
+        return np.asarray(dpotrf(matrix, overwrite_a=True)[0])
 
     @cached_property
     def inverse(self) -> Array:
         """``B^-1``."""
-        half, _ = lapack.dpotri(self.root)
+        half, _ = dpotri(self.root)
         return np.asarray(np.tril(half) + np.tril(half, -1).T)
 
     @cached_property
@@ -372,7 +380,7 @@ class _Whole:
         if not len(self.origin):
             return _Sides(self.origin, np.empty((0, 0)), weights, beside, beside, fit)
         mean_root = mean_factor(inner[k:, k:])
-        b, _ = lapack.dpotrs(mean_root, inner[k:, :k])
+        b, _ = dpotrs(mean_root, inner[k:, :k])
         pinned = solve_lower(mean_root, beside.T).T
         fit -= float(np.vdot(inner[k:, :k], b))
         return _Sides(b, mean_root, weights - beside @ b, beside, pinned, fit)

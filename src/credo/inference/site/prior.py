@@ -23,16 +23,17 @@ from typing import Annotated, Any, Protocol
 import numpy as np
 
 from credo.distributions.multivariate_normal import MultivariateNormal
-from credo.numerics.array import Array
+from credo.numerics.array import Array, work_array
 from credo.numerics.form import Form
-from credo.numerics.linear import lapack
 from credo.numerics.linear.linear_algebra import (
     Cholesky,
     NotPositiveDefinite,
     cholesky,
+    dpotrf,
+    dpotri,
+    dpotrs,
     solve_lower,
 )
-from credo.numerics.memory import work_array
 
 __all__ = [
     "Conditioned",
@@ -230,7 +231,7 @@ class CovarianceConditioned(_Belief):
             return np.asarray(scaled - (self.precision * (self._signed[0] @ scaled).T).T)
         root = np.sqrt(self.precision)
         columns = np.asfortranarray((root * x.T).T.reshape(len(x), -1))
-        found, _ = lapack.dpotrs(self._factor, columns, overwrite_b=True)
+        found, _ = dpotrs(self._factor, columns, overwrite_b=True)
         return np.asarray((root * found.reshape(x.shape).T).T)
 
     def covariance_times(self, x: Array) -> Array:
@@ -276,7 +277,7 @@ class CovarianceConditioned(_Belief):
         """Diagonal of ``B^-1`` and what is above it; what is below is something else."""
         factor = work_array(self._factor.shape)
         factor[...] = self._factor.T
-        half, _ = lapack.dpotri(factor.T, overwrite_c=True)
+        half, _ = dpotri(factor.T, overwrite_c=True)
         return np.asarray(half.T)
 
     @cached_property
@@ -308,7 +309,7 @@ def _factor(covariance: Array, root: Array) -> Array:
     B = np.multiply(covariance, root, out=work_array(covariance.shape))
     B *= root[:, None]
     B[np.diag_indices_from(B)] += 1.0
-    factor, info = lapack.dpotrf(B.T, overwrite_a=True)
+    factor, info = dpotrf(B.T, overwrite_a=True)
     if info:
         raise NotPositiveDefinite(
             "the covariance of the hidden numbers must be positive semidefinite; found that "

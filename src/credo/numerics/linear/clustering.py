@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.numerics.array import Array
-from credo.numerics.memory import work_array
+from credo.numerics.array import Array, work_array
 
 __all__ = ["Clustering", "kmeans", "nearest", "squared_distances"]
 

@@ -10,7 +10,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from credo.numerics.array import Array, as_float
-from credo.numerics.linear import lapack
+from credo.numerics.linear.linear_algebra import dpotrf, dpotrs
 from credo.numerics.optimize.descent import (
     LineSearch,
     Move,
@@ -194,7 +194,7 @@ class _Curvature:
 
 def _quick_direction(slope: Array, hessian: Array) -> Array:
     """Return ``-H^-1 g``, or a direction that descends for sure if that does not."""
-    factor, failed = lapack.dpotrf(hessian)
+    factor, failed = dpotrf(hessian)
     if failed:
         return descent_direction(slope, hessian)
-    return np.asarray(-lapack.dpotrs(factor, slope)[0])
+    return np.asarray(-dpotrs(factor, slope)[0])
