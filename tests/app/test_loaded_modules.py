@@ -52,7 +52,7 @@ def ran(result, table, tmp_path_factory):
         "help": ["--help"],
         "predict": ["predict", "model.credo", "table.csv"],
         "inspect": ["inspect", "model.credo"],
-        "fit": ["fit", "table.csv", "--target", "outcome"],
+        "fit": ["fit", "table.csv", "--target", "outcome", "--fast"],
     }
     ran = subprocess.run(
         [sys.executable, "-c", RUN_IN_TURN, json.dumps(list(commands.values()))],

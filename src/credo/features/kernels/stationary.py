@@ -8,8 +8,10 @@ profile ``k(s)`` with ``k(0) = 1``. All share one pull-back, ``dk / d log l_d = 
 
 from __future__ import annotations
 
+import importlib
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -30,7 +32,6 @@ from credo.numerics.example import Example
 from credo.numerics.linear.clustering import squared_distances
 from credo.numerics.parallel.threads import in_parts
 from credo.numerics.quotation import quote
-from credo.numerics.special._loops_exponential import gaussian_profile, matern_profile
 
 __all__ = [
     "ExponentialKernel",
@@ -147,8 +148,10 @@ class SquaredExponential(StationaryKernel):
 
     def profile(self, square: Array) -> Array:
         """Return ``exp(-s / 2)``, in place."""
-        flat = square.reshape(-1)
-        in_parts(lambda i, j: gaussian_profile(flat[i:j]), flat.size, flat.size // NUMBERS)
+        flat, loops = square.reshape(-1), _loops()
+        in_parts(
+            lambda i, j: loops.gaussian_profile(flat[i:j]), flat.size, flat.size // NUMBERS
+        )
         return square
 
     def slope(self, square: Array, matrix: Array) -> Array:
@@ -421,13 +424,19 @@ class Periodic(SettingsKernel):
 
 def _matern(square: Array, rate: float, a: float, b: float, c: float) -> Array:
     out = work_array(square.shape)
-    given, made = square.reshape(-1), out.reshape(-1)
+    given, made, loops = square.reshape(-1), out.reshape(-1), _loops()
     in_parts(
-        lambda i, j: matern_profile(given[i:j], made[i:j], rate, a, b, c),
+        lambda i, j: loops.matern_profile(given[i:j], made[i:j], rate, a, b, c),
         given.size,
         given.size // NUMBERS,
     )
     return out
+
+
+@cache
+def _loops() -> Any:
+    """Return the compiled loops, which take a moment to load."""
+    return importlib.import_module("credo.numerics.special._loops_exponential")
 
 
 def _squares(X: Array, Z: Array | None) -> Array:

@@ -8,16 +8,16 @@ With ``S = K + diag(noise)``, mean columns H under a flat prior, ``G = H' S^-1 H
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Annotated, Self
+from functools import cache, cached_property
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 from credo.features.kernels.kernel import Kernel, copied
-from credo.inference.kernel._loops_process import weigh_inverse
 from credo.inference.kernel.process import (
     LARGEST_JITTER,
     NoisyEvidence,
@@ -38,7 +38,7 @@ from credo.numerics.linear.linear_algebra import (
 )
 from credo.numerics.parallel.threads import threads_for_factors
 
-__all__ = ["ExactBelief", "ExactProcess", "PartBelief", "mean_factor"]
+__all__ = ["ExactBelief", "ExactProcess", "PartBelief", "mean_factor", "process_loops"]
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
 SMALLEST_JITTER = 1e-14
@@ -73,7 +73,7 @@ class ExactProcess:
             half, _ = dpotri(factor, overwrite_c=True)
             weights = np.ascontiguousarray(half.T)
             plus = np.vstack([weighted.dual.T, np.sqrt(k) * weighted.pinned.T])
-            weigh_inverse(weights, plus, float(k))
+            process_loops().weigh_inverse(weights, plus, float(k))
             by_noise = 0.5 * np.diagonal(weights)
             return NoisyEvidence(weighted.log_evidence(data), 0.5 * pull(weights), by_noise)
 
@@ -364,6 +364,12 @@ class _Weighted:
         free = (n if n_kept is None else n_kept) - data.columns.shape[1]
         scale = self.log_det + self.log_det_mean + free * LOG_TWO_PI
         return float(-0.5 * (fit + k * scale))
+
+
+@cache
+def process_loops() -> Any:
+    """Return the compiled loops, which take a moment to load."""
+    return importlib.import_module("credo.inference.kernel._loops_process")
 
 
 def mean_factor(information: Array) -> Array:

@@ -46,8 +46,7 @@ from credo.features.kernels.stationary import (
     Periodic,
     StationaryKernel,
 )
-from credo.inference.kernel._loops_process import filtered, graded, smoothed
-from credo.inference.kernel.exact import mean_factor
+from credo.inference.kernel.exact import mean_factor, process_loops
 from credo.inference.kernel.process import NoisyEvidence, ProcessData, centered_moments
 from credo.numerics.array import Array, as_float
 from credo.numerics.form import Form
@@ -785,7 +784,7 @@ class _Series:
         marks = np.empty(((n - 1) // every + 1, size, size))
         mean_marks = np.empty((len(marks), k + q, size))
         gram = np.zeros((k + q, k + q))
-        log_det, failed = filtered(
+        log_det, failed = process_loops().filtered(
             *self._model, self.noise + jitter, sides, gram, every, marks, mean_marks
         )
         if failed >= 0:
@@ -814,7 +813,7 @@ class _Series:
         shape = (self.form.space.width, self.form.space.n_states)
         by_generator, by_spread = np.zeros(shape), np.zeros(shape)
         by_level, by_noise = np.empty_like(self.form.levels), np.empty(n)
-        graded(
+        process_loops().graded(
             *self._model, self.noise + found.jitter, sides, float(k), found.every, found.marks,
             mean_marks, by_generator, by_spread, by_level, by_noise,
         )  # fmt: skip
@@ -888,7 +887,7 @@ def _smoothed(
     asked = np.concatenate([np.full(n, -1), np.arange(m)])[order]
     means, variances = np.empty((m, len(parts), n_series)), np.empty((m, len(parts)))
     weights, precision = np.empty((n + m, n_series)), np.empty(n + m)
-    smoothed(
+    process_loops().smoothed(
         _chains(form.space), form.space.start, form.gaps, form.levels, own, seen,
         asked, form.part_of, means, variances, weights, precision,
     )  # fmt: skip
