@@ -145,6 +145,7 @@ class _Lease:
     """Memory that goes back to be used again when nothing refers to it any more."""
 
     def __init__(self, size: int) -> None:
+        self._memory = np.empty(0)
         try:
             self._memory = _free[size].pop()
         except (KeyError, IndexError):
@@ -155,6 +156,8 @@ class _Lease:
         return self._memory.__array_interface__
 
     def __del__(self) -> None:
+        if not self._memory.size:
+            return
         kept = sum(8 * size * len(left) for size, left in list(_free.items()))
         if kept + self._memory.nbytes <= KEPT_BYTES:
             _free.setdefault(self._memory.size, []).append(self._memory)

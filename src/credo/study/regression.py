@@ -311,7 +311,7 @@ def trained(
 
     def begin(candidate: tuple[str, Any]) -> _Judged:
         with telling:
-            share = 0.2 + 0.5 * next(begun, 0) / len(slate.candidates)
+            share = 0.2 + 0.5 * next(begun, len(slate.candidates)) / len(slate.candidates)
             progress(share, f"cross-validating {candidate[0]}")
         judged = _Judged.of(candidate[1], rows)
         judged.ask(first)

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -172,15 +174,19 @@ def held_out(
     seen = [held for _ in models]
     left = list(pairs)
     while left:
-        # Where one model is left there is nothing to learn from one pair for the next.
-        now, left = (left, []) if len(asked) == 1 else (left[:1], left[1:])
-        put = [(_Question.of(rows, *pair), k) for pair in now for k in asked]
-        # Models that choose anew in every pair may bring threads of their own.
-        each = map if fitted is None else side_by_side
-        said = list(each(lambda one: one[0].put(learners[one[1]]), put))
+        # Where one model is left there is nothing to learn from one pair for the next; models
+        # that choose anew in every pair may bring threads of their own.
+        is_last = len(asked) == 1 and fitted is not None
+        now, left = (left, []) if is_last else (left[:1], left[1:])
+        if is_last:
+            said = side_by_side(partial(_answer, rows, learners[asked[0]]), now)
+        else:
+            question, each = _Question.of(rows, *now[0]), [learners[k] for k in asked]
+            together = map if fitted is None else side_by_side
+            said = list(together(question.put, each))
         held = np.concatenate([held, *(test for _, test in now)])
-        for (question, k), part in zip(put, said, strict=True):
-            found[k].fill(question.rows, part)
+        for ((_, test), k), part in zip(product(now, asked), said, strict=True):
+            found[k].fill(test, part)
             seen[k] = held
         if drop_early and len(asked) > 1:
             judged = np.sort(held)
@@ -372,6 +378,10 @@ class _Question(NamedTuple):
         if fit is None:
             fit = self.taught.fit(learner.model)
         return row_scores(fit, self.judged.X, self.judged.outcome)
+
+
+def _answer(rows: TrainingRows, learner: _Learner, pair: Pair) -> RowScores:
+    return _Question.of(rows, *pair).put(learner)
 
 
 @dataclass(frozen=True, eq=False)

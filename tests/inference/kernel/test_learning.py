@@ -111,7 +111,16 @@ def test_settings_of_some_rows_are_kept_for_all():
     _, found = learn_process(problem(method=method))
     some = learn(problem().taken(some_rows(problem(), 150)))
     assert_allclose(found.free, some.free)
-    assert_allclose(found.covariance, some.covariance * 150 / 400)
+    assert_allclose(found.covariance, some.covariance)
     all_rows = learn(problem())
     assert abs(found.log_evidence - all_rows.log_evidence) < 6.0
     assert found.value < all_rows.value
+
+
+def test_more_rows_bend_what_rows_say_and_not_the_prior():
+    spread = problem().spread
+    prior = np.diag(np.where(np.isfinite(spread), 1.0 / spread**2, 0.0))
+    found = search.more_bent(problem(), prior + np.diag([1.0, 2.0, 3.0, 4.0]), 0.5)
+    assert_allclose(found, prior + np.diag([2.0, 4.0, 6.0, 8.0]))
+    flat = search.more_bent(problem(has_prior=False), np.eye(4), 0.25)
+    assert_allclose(flat, 4.0 * np.eye(4))

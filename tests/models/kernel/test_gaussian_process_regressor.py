@@ -367,3 +367,21 @@ def test_saved_and_loaded_it_predicts_the_same(tmp_path):
     loaded = credo.load(tmp_path / "m.credo")
     assert_allclose(loaded.predict(x), model.predict(x), rtol=1e-10)
     assert_allclose(loaded.predict_interval(x), model.predict_interval(x), rtol=1e-8)
+
+
+def test_rows_without_weight_are_no_part_of_what_is_forgotten():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(30, 2))
+    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=30)
+    weight = np.ones(30)
+    weight[4] = 0.0
+    model = GaussianProcessRegressor().fit(X, y, weight)
+    forget = model.forgetting(X, y, weight)
+    rest = np.setdiff1d(np.arange(30), [2, 4, 9])
+    wanted = model.conditioned(X[rest], y[rest])
+    found = forget(np.array([2, 4, 9]))
+    assert_allclose(found.predict(X), wanted.predict(X), rtol=1e-8)
+    assert_allclose(found.log_evidence_, wanted.log_evidence_, rtol=1e-8)
+    assert model.forgetting(X, y) is None
+    with pytest.raises(ValueError, match="rows and weights of training"):
+        model.leave_one_out(X, y)

@@ -97,3 +97,31 @@ def test_the_interpreter_is_free_meanwhile():
         done.set()
         other.join()
     assert sum(start + 0.2 * (end - start) < t < end - 0.2 * (end - start) for t in ticks) >= 3
+
+
+def test_arrays_that_do_not_fit_are_refused_before_any_work():
+    factor = np.linalg.cholesky(definite(4))
+    for work in (
+        lambda: lapack.dpotrs(factor, np.ones((2, 1))),
+        lambda: lapack.dtrsm(1.0, factor, np.ones((5, 3))),
+        lambda: lapack.dsyrk(1.0, np.ones((3, 2)), 1.0, np.eye(4)),
+        lambda: lapack.dpotrf(np.ones((3, 2))),
+        lambda: lapack.cholesky(np.eye(4)).solve(np.ones((2, 1))),
+    ):
+        with pytest.raises(ValueError, match="shape"):
+            work()
+
+
+def test_whole_and_short_numbers_become_numbers_of_64_bits():
+    for kind in (np.int64, np.float32):
+        lower = np.array([[2, 0], [1, 3]], dtype=kind)
+        found = lapack.dtrsm(1.0, lower, np.array([[4.0], [5.0]]))
+        assert_allclose(found, [[2.0], [1.0]])
+
+
+def test_what_must_not_be_written_over_is_copied():
+    matrix = np.asfortranarray(4.0 * np.eye(3))
+    matrix.flags.writeable = False
+    factor, _ = lapack.dpotrf(matrix, overwrite_a=True)
+    assert_allclose(np.diagonal(matrix), 4.0)
+    assert_allclose(np.diagonal(factor), 2.0)

@@ -418,3 +418,10 @@ def test_a_root_between_two_points_is_found_however_flat_the_ends_are(root, stee
 
 def test_a_derivative_that_says_nothing_leaves_halving():
     assert_allclose(bracketed_root(lambda x: 0.7 - x, lambda x: 0.0, 0.0, 3.0), 0.7, atol=1e-11)
+
+
+def test_bfgs_ends_where_the_box_leaves_nothing_to_move():
+    hessian, slope = np.array([[0.01, 0.09], [0.09, 1.0]]), np.array([-0.001, -1.0])
+    bounds = [(0.0, None), (None, None)]
+    found = bfgs(lambda x: 0.0, lambda x: slope.copy(), [0.0, 1.0], hessian, bounds)
+    assert found.status is Status.NO_DESCENT

@@ -31,12 +31,14 @@ from credo.inference.kernel.search import (
     FAILED,
     LOG_TWO_PI,
     Learned,
+    Search,
     SettingsProblem,
     SettingsSearch,
     best_start,
     climb,
     curvature,
     learn,
+    more_bent,
     normal_around,
     some_rows,
 )
@@ -310,7 +312,7 @@ WORTH = 1e-3
 SPARSE_TOLERANCE = 0.1
 """Rise of the bound, in nats, that is not worth another step on all rows."""
 
-MANY_ROWS = 20_000
+SCALED_ROWS = 20_000
 """Rows from which on the curvature of a part, scaled, is taken for that of all."""
 
 
@@ -342,7 +344,7 @@ def learn_process(
         found = climb(again, found.free, hessian, rule.max_steps, SPARSE_TOLERANCE)
     if not problem.has_prior:
         return placed, normal_around(placed, found, None)
-    if len(problem.data.x) < MANY_ROWS:
+    if len(problem.data.x) < SCALED_ROWS:
         hessian = curvature(placed, found)
     return placed, normal_around(placed, found, hessian)
 
@@ -350,21 +352,23 @@ def learn_process(
 def _kept(
     problem: ProcessProblem, some: ProcessProblem, learned: Learned
 ) -> tuple[ProcessProblem, Learned]:
-    """Return the problem at settings learned from some rows, all rows leaving less doubt."""
+    """Return the problem at settings learned from some rows, with the doubt that these left.
+
+    The evidence of all rows has the volume of a normal that is narrower by about as much as
+    there are more of them.
+    """
     assert isinstance(problem.method, SparseProcess)
     placed = _placed(problem, problem.method, learned.free)
+    density, free = placed.log_density(learned.free), learned.free
+    found = Search(free, -density, np.zeros_like(free), learned.status, learned.n_steps, None)
+    if not problem.has_prior:
+        return placed, normal_around(placed, found, None)
+    is_inside = np.diagonal(learned.covariance) > 0
+    inside, hessian = np.ix_(is_inside, is_inside), np.zeros_like(learned.covariance)
+    hessian[inside] = np.linalg.inv(learned.covariance[inside])
     share = len(some.data.x) / len(problem.data.x)
-    prior = placed.log_prior(learned.free)[0]
-    value = placed.log_density(learned.free) - prior
-    volume = learned.log_evidence - learned.value
-    if problem.has_prior:
-        volume += 0.5 * float(np.log(share)) * int(np.sum(np.diagonal(learned.covariance) > 0))
-    return placed, replace(
-        learned,
-        value=value,
-        log_evidence=value + volume,
-        covariance=share * learned.covariance,
-    )
+    around = normal_around(placed, found, more_bent(placed, hessian, share))
+    return placed, replace(around, covariance=learned.covariance)
 
 
 def _placed(problem: ProcessProblem, method: SparseProcess, free: Array) -> ProcessProblem:
@@ -383,7 +387,7 @@ def _near(problem: ProcessProblem, start: Array, rule: SettingsSearch) -> tuple[
     size = min(n, max(n // PART, SMALLEST_PART))
     part = problem.taken(some_rows(problem, size), problem.method)
     found = climb(part, start, None, rule.max_steps, SPARSE_TOLERANCE)
-    hessian = curvature(part, found) * (n / size)
+    hessian = more_bent(problem, curvature(part, found), size / n)
     # A setting that was at a bound may leave it, by small steps.
     level = np.abs(np.diagonal(hessian))
     return found.free, hessian + np.diag(np.where(level == 0, level.max() or 1.0, 0.0))

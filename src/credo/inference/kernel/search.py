@@ -37,6 +37,7 @@ __all__ = [
     "climb",
     "curvature",
     "learn",
+    "more_bent",
     "normal_around",
     "some_rows",
 ]
@@ -254,9 +255,19 @@ def _start(problem: SettingsProblem, rule: SettingsSearch) -> tuple[Array, Array
     near = climb(small, best.free, best.bend(RACE_ROWS / FEW_ROWS), rule.max_steps, ROUGH)
     if near.value >= FAILED:
         return best.free, None
-    values, vectors = np.linalg.eigh(curvature(small, near))
-    values = np.maximum(values, 2 * LEAST_BEND) * (n / FEW_ROWS)
+    values, vectors = np.linalg.eigh(more_bent(problem, curvature(small, near), FEW_ROWS / n))
+    values = np.maximum(values, 2 * LEAST_BEND)
     return near.free, (vectors * values) @ vectors.T
+
+
+def more_bent(problem: SettingsProblem, hessian: Array, share: float) -> Array:
+    """Return about the curvature for all rows from that for a share of them.
+
+    What rows say grows with them, and what the prior says does not.
+    """
+    is_pulled = (np.diagonal(hessian) != 0) & problem.has_prior
+    prior = np.diag(np.where(is_pulled, 1.0 / problem.spread**2, 0.0))
+    return (hessian - prior) / share + prior
 
 
 def normal_around(problem: SettingsProblem, found: Search, hessian: Array | None) -> Learned:

@@ -359,7 +359,13 @@ class _Whole:
         """``R`` with ``R R' = B``, lower triangular."""
         matrix = self.sums.inner.copy(order="F")
         np.fill_diagonal(matrix, np.diagonal(matrix) + 1.0)
-        return np.asarray(dpotrf(matrix, overwrite_a=True)[0])
+        factor, failed = dpotrf(matrix, overwrite_a=True)
+        if failed:
+            raise NotPositiveDefinite(
+                "what rows tell of the inducing values must be positive definite; found that "
+                f"the first {failed} are not. Take fewer inducing inputs."
+            )
+        return factor
 
     @cached_property
     def inverse(self) -> Array:
@@ -575,7 +581,8 @@ class SparseBelief:
     def without(self, rows: NDArray[np.intp], kept: Array, y: Array) -> Self:
         """Return the posterior with some outcomes forgotten, or noisier, in closed form.
 
-        What the bound needs of these rows is taken off; the inducing inputs stay.
+        What the bound needs of these rows is taken off; the inducing inputs stay, and so do
+        the rows, of which `leave_one_out` cannot be asked any more.
 
         Parameters
         ----------

@@ -313,7 +313,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
         In closed form from the factor, at the most probable settings.
         """
         rows, scaled, weight = self._training_rows(X, y, sample_weight)
-        if not self._has_learned(rows):
+        if not self._has_learned(rows) or not np.all(row_weight(sample_weight, X) > 0):
             raise ValueError(
                 "leave_one_out needs the rows and weights of training, without known noise; "
                 f"found {len(scaled)} other rows. Pass the training data, and predict_dist for "
@@ -335,13 +335,14 @@ class GaussianProcessRegressor(PredictiveRegressor):
         returns has ``predict_dist`` and ``log_evidence_``.
         """
         rows, scaled, weight = self._training_rows(X, y, sample_weight)
-        known = self.posterior_
+        known, is_heavy = self.posterior_, row_weight(sample_weight, X) > 0
+        number = np.cumsum(is_heavy) - 1
         if isinstance(known.method, SeriesProcess) or not self._has_learned(rows):
             return None
 
         def without(left_out: NDArray[np.intp]) -> GaussianProcessRegressor:
-            model = copy(self)
-            model.posterior_ = known.without(rows.without(left_out, scaled, weight))
+            model, gone = copy(self), number[left_out[is_heavy[left_out]]]
+            model.posterior_ = known.without(rows.without(gone, scaled, weight))
             change = model.posterior_.log_evidence_at_mode - known.log_evidence_at_mode
             shift = model._scale_shift() - self._scale_shift()
             model.log_evidence_ = self.log_evidence_ + change - shift
@@ -423,19 +424,23 @@ class GaussianProcessRegressor(PredictiveRegressor):
     def _training_rows(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[Copies, Array, Array]:
-        """Return distinct rows, and scaled outcomes (n, k) and weights (n,) of all rows."""
+        """Return distinct rows, scaled outcomes (n, k), and weights (n,) that are not zero."""
         check_is_fitted(self)
         x, outcomes = validated(
             self, X, y, reset=False, dtype=np.float64, multi_output=True, y_numeric=True
         )
         weight = row_weight(sample_weight, x)
-        scaled = as_float(outcomes).reshape(len(x), -1) / self.outcome_scale_
+        is_heavy = weight > 0
+        x, weight = x[is_heavy], weight[is_heavy]
+        outcomes = as_float(outcomes)[is_heavy].reshape(len(x), -1)
+        scaled = outcomes / self.outcome_scale_
         return Copies.of(x, scaled, weight, np.zeros(len(x))), scaled, weight
 
     def _has_learned(self, rows: Copies) -> bool:
         known = self.posterior_.data
         is_same = rows.x.shape == known.x.shape and np.array_equal(rows.x, known.x)
-        return is_same and np.allclose(rows.y, known.y)
+        weight = self.posterior_.noise.weight
+        return is_same and np.allclose(rows.y, known.y) and np.allclose(rows.weight, weight)
 
     def _start_kernel(self, x: Array) -> Kernel:
         if self.kernel is None:

@@ -263,6 +263,7 @@ def dpotrf(a: Array, overwrite_a: bool = False) -> tuple[Array, int]:
     (array([[2., 0.],
            [1., 3.]]), 0)
     """
+    _require_square("dpotrf", a)
     factor, n = _writable(a, overwrite_a), len(a)
     failed = _call(_lapack("dpotrf"), LOWER, _integer(n), _at(factor), _integer(max(n, 1)))
     return factor, failed
@@ -270,6 +271,7 @@ def dpotrf(a: Array, overwrite_a: bool = False) -> tuple[Array, int]:
 
 def dpotri(c: Array, overwrite_c: bool = False) -> tuple[Array, int]:
     """Return the lower triangle of the inverse of a matrix from its lower Cholesky factor."""
+    _require_square("dpotri", c)
     inverse, n = _writable(c, overwrite_c), len(c)
     failed = _call(_lapack("dpotri"), LOWER, _integer(n), _at(inverse), _integer(max(n, 1)))
     return inverse, failed
@@ -277,8 +279,9 @@ def dpotri(c: Array, overwrite_c: bool = False) -> tuple[Array, int]:
 
 def dpotrs(c: Array, b: Array, overwrite_b: bool = False) -> tuple[Array, int]:
     """Return the solution ``x`` of ``c c' x = b`` from a lower factor; b may be a vector."""
+    _require_square("dpotrs", c, len(b))
     found = _writable(b, overwrite_b)
-    factor, n = _writable(c, True), _integer(len(c))
+    factor, n = _in_order(c), _integer(len(c))
     n_columns = _integer(found.shape[1] if found.ndim == 2 else 1)
     leading = _integer(max(len(c), 1))
     failed = _call(
@@ -300,9 +303,10 @@ def dtrsm(
     array([[2.],
            [1.]])
     """
+    _require_square("dtrsm", a, len(b))
     found = _writable(b, overwrite_b)
-    is_turned = not a.flags.f_contiguous and a.flags.c_contiguous
-    triangle = a if is_turned else _writable(a, True)
+    is_turned = a.dtype == np.float64 and a.flags.c_contiguous and not a.flags.f_contiguous
+    triangle = a if is_turned else _in_order(a)
     n, columns = len(a), found.shape[1]
     _blas("dtrsm")(
         LEFT,
@@ -322,7 +326,8 @@ def dtrsm(
 
 def dsyrk(factor: float, a: Array, share: float, c: Array, overwrite_c: bool = False) -> Array:
     """Return the lower triangle of ``factor a a' + share c``, what is above as in ``c``."""
-    found, rows = _writable(c, overwrite_c), _writable(a, True)
+    _require_square("dsyrk", c, len(a))
+    found, rows = _writable(c, overwrite_c), _in_order(a)
     n, k = a.shape
     _blas("dsyrk")(
         LOWER,
@@ -339,9 +344,25 @@ def dsyrk(factor: float, a: Array, share: float, c: Array, overwrite_c: bool = F
     return found
 
 
+def _require_square(name: str, a: Array, n: int | None = None) -> None:
+    """Raise if a routine would read or write what is not in its arrays."""
+    wanted = len(a) if n is None else n
+    if a.shape != (wanted, wanted):
+        raise ValueError(
+            f"{name} must have a matrix of shape {(wanted, wanted)} for columns of length "
+            f"{wanted}; found {a.shape}. Pass arrays that fit each other."
+        )
+
+
 def _writable(a: Array, may_be_written: bool) -> Array:
     """Return an array in Fortran's order, itself if it is one and may be written over."""
-    if may_be_written and a.flags.f_contiguous and a.dtype == np.float64:
+    found = _in_order(a)
+    return found if found is not a or (may_be_written and a.flags.writeable) else a.copy("F")
+
+
+def _in_order(a: Array) -> Array:
+    """Return an array of float64 in Fortran's order to be read, itself if it is one."""
+    if a.flags.f_contiguous and a.dtype == np.float64:
         return a
     return np.array(a, dtype=np.float64, order="F")
 

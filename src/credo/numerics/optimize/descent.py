@@ -147,7 +147,7 @@ def back_track(
 def _shorter(found: float, promised: float) -> float:
     """Return the part of a step with the least of the parabola through what is known of it."""
     bend = found - promised
-    return float(np.clip(-0.5 * promised / bend, 0.1, 0.5)) if bend < np.inf else 0.1
+    return float(np.clip(-0.5 * promised / bend, 0.1, 0.5)) if 0 < bend < np.inf else 0.1
 
 
 def descend(
