@@ -267,7 +267,7 @@ def more_bent(problem: SettingsProblem, hessian: Array, share: float) -> Array:
     """
     is_pulled = (np.diagonal(hessian) != 0) & problem.has_prior
     prior = np.diag(np.where(is_pulled, 1.0 / problem.spread**2, 0.0))
-    return (hessian - prior) / share + prior
+    return np.asarray((hessian - prior) / share + prior)
 
 
 def normal_around(problem: SettingsProblem, found: Search, hessian: Array | None) -> Learned:
