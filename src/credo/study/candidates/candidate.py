@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from inspect import signature
@@ -11,7 +10,6 @@ from typing import Any, NamedTuple
 
 from credo.features.basis import Basis, ConcatenatedBasis
 from credo.features.continued import ContinuedBasis
-from credo.features.kernels.kernel import Kernel
 from credo.study.candidates.slate import PROCESS, VARYING
 
 __all__ = [
@@ -63,10 +61,6 @@ MAX_LETTERS = 60
 """Settings that take more letters are shown as being there, without their value."""
 
 
-_REPEATED = re.compile(r"\(([^(),]+)(?:, \1)+\)")
-"""A tuple of one number over and over."""
-
-
 class Candidate(NamedTuple):
     """Name of a candidate, what it is in words, and in Python."""
 
@@ -101,10 +95,6 @@ def expression(model: Any) -> str:
     'LinearRegression(LinearBasis() + RadialBasis(n_centers=200))'
     >>> expression(LinearRegression(weight_precision=2.0))
     'LinearRegression(weight_precision=2.0)'
-    >>> from credo.features import Matern52
-    >>> from credo.models import GaussianProcessRegressor
-    >>> expression(GaussianProcessRegressor(1.0 * Matern52((1.0,) * 3)))
-    'GaussianProcessRegressor(kernel=1 * Matern52(length_scale=(1.0,) * 3))'
     """
     usual = signature(type(model)).parameters
     settings = model.get_params(deep=False)
@@ -121,12 +111,8 @@ def _is_usual(value: Any, default: Any) -> bool:
 
 
 def _brief(value: Any) -> str:
-    written = _REPEATED.sub(_power, repr(value)) if isinstance(value, Kernel) else repr(value)
+    written = repr(value)
     return written if len(written) <= MAX_LETTERS else "{...}"
-
-
-def _power(tuple_found: re.Match[str]) -> str:
-    return f"({tuple_found[1]},) * {tuple_found[0].count(',') + 1}"
 
 
 def _basis(basis: Basis) -> str:
