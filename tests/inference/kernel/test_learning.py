@@ -108,11 +108,14 @@ def test_without_a_prior_the_maximum_is_taken_for_what_is_known():
 
 def test_settings_of_some_rows_are_kept_for_all():
     method = SparseProcess(60, n_learning=150)
-    _, found = learn_process(problem(method=method))
+    placed, found = learn_process(problem(method=method))
     some = learn(problem().taken(some_rows(problem(), 150)))
     assert_allclose(found.free, some.free)
     assert_allclose(found.covariance, some.covariance)
     all_rows = learn(problem())
+    bend = search.more_bent(problem(), np.linalg.inv(some.covariance), 150 / 400)
+    volume = 0.5 * (len(bend) * np.log(2 * np.pi) - np.linalg.slogdet(bend)[1])
+    assert_allclose(found.log_evidence, placed.log_density(found.free) + volume)
     assert abs(found.log_evidence - all_rows.log_evidence) < 6.0
     assert found.value < all_rows.value
 
