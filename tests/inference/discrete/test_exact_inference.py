@@ -275,3 +275,21 @@ def test_what_does_not_fit_after_a_short_search_is_sought_longer(monkeypatch):
     between = TableInference(problem, max_bytes=(long + short) / 2)
     assert between.outline(question).bytes == long
     assert isinstance(between.plan(question), TablePlan)
+
+
+def test_many_rows_of_one_question_are_worth_a_long_search_for_an_order(monkeypatch):
+    efforts = []
+
+    def recorded(problem, question, effort=1.0, whole_order=None):
+        efforts.append(effort)
+        return outline(problem, question, effort, whole_order)
+
+    monkeypatch.setattr(exact_inference, "outline", recorded)
+    problem = random_problem(np.random.default_rng(0))
+    n_states = problem.n_states
+    rows = np.stack(np.unravel_index(np.arange(np.prod(n_states[:5])), n_states[:5]), axis=1)
+    assert len(rows) >= exact_inference.MANY_ROWS
+    for some in (rows[:1], rows):
+        findings = Findings(len(some), {i: some[:, i] for i in range(5)})
+        TableInference(problem).marginals(findings, [6])
+    assert efforts == [exact_inference.SHORT_SEARCH, 1.0]

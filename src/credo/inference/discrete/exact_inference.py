@@ -18,6 +18,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from credo.inference.discrete.exact.plan import (
+    Kind,
     PlanCache,
     PlanOutline,
     Question,
@@ -41,6 +42,9 @@ SHORT_SEARCH = 0.25
 
 MANY_VARIABLES = 100
 """Variables from which orders of elimination are better sought from one of the whole."""
+
+MANY_ROWS = 100
+"""Rows of one question from which on a better order soon repays a long search for it."""
 
 SMALL_PLAN = 1 << 16
 """Bytes of a plan that can answer many rows at once under any limit."""
@@ -99,13 +103,15 @@ class TableInference:
         """Bytes of the arrays of all plans that are kept."""
         return self.plans.n_bytes
 
-    def outline(self, question: Question) -> PlanOutline:
+    def outline(self, question: Question, n_rows: int = 1) -> PlanOutline:
         """Return the plan of a question by names, with its cost.
 
         The order of elimination of a large problem is sought once: where most of it matters,
         another set of findings starts from it. Where what a short search finds does not fit,
-        a long one comes after it.
+        a long one comes after it; many rows are worth a long one at once.
         """
+        if n_rows >= MANY_ROWS:
+            return outline(self.problem, question)
         is_large = len(self.problem.n_states) >= MANY_VARIABLES
         whole = (lambda: self._whole_order) if is_large else None
         quick = outline(self.problem, question, SHORT_SEARCH, whole)
@@ -117,8 +123,13 @@ class TableInference:
     def _whole_order(self) -> tuple[int, ...]:
         return elimination_of_whole(self.problem)
 
-    def plan(self, question: Question) -> Plan:
+    def plan(self, question: Question, n_rows: int = 1) -> Plan:
         """Return the plan of a question, compiled when first asked for.
+
+        Parameters
+        ----------
+        n_rows
+            How many rows ask it now.
 
         Raises
         ------
@@ -134,15 +145,21 @@ class TableInference:
             raise _again(self.refused[question])
         limit = self.limit
         try:
-            made = self._new_plan(question, limit)
+            made = self._new_plan(question, n_rows, limit)
         except InferenceTooLarge as error:
             if len(self.refused) < MOST_REFUSED:
                 self.refused[question] = _again(error)
             raise
         return self.plans.put(question, made, limit)
 
-    def _new_plan(self, question: Question, limit: float) -> Plan:
-        whole = self.outline(question)
+    def _plan_for(
+        self, kind: Kind, targets: tuple[int, ...], group: FindingsGroup[int]
+    ) -> Plan:
+        question = Question(kind, targets, group.observed, group.weighted)
+        return self.plan(question, group.codes.shape[1])
+
+    def _new_plan(self, question: Question, n_rows: int, limit: float) -> Plan:
+        whole = self.outline(question, n_rows)
         if whole.bytes <= limit:
             require_memory("an exact plan", whole.bytes)
             return TablePlan(whole, _room(whole, limit))
@@ -159,7 +176,7 @@ class TableInference:
         total = np.empty(findings.n_rows)
         for group in findings.groups(n_states):
             free = tuple(i for i in targets if i not in group.observed)
-            plan = self.plan(Question("marginals", free, group.observed, group.weighted))
+            plan = self._plan_for("marginals", free, group)
             answer = plan.run(group.codes, group.stacked_likelihood)
             total[group.rows] = answer.log_total[group.place]
             columns = answer.columns[group.place]
@@ -185,7 +202,7 @@ class TableInference:
         total = np.empty(findings.n_rows)
         for group in findings.groups(n_states):
             free = tuple(i for i in targets if i not in group.observed)
-            plan = self.plan(Question("joint", free, group.observed, group.weighted))
+            plan = self._plan_for("joint", free, group)
             answer = plan.run(group.codes, group.stacked_likelihood)
             table = _spread(answer, plan.outputs, free, n_states)
             table = _with_known(table, targets, group, n_states)
@@ -217,7 +234,7 @@ class TableInference:
         """Return the log of the sum of the density over the unknown variables, row by row."""
         total = np.empty(findings.n_rows)
         for group in findings.groups(self.problem.n_states):
-            plan = self.plan(Question("total", (), group.observed, group.weighted))
+            plan = self._plan_for("total", (), group)
             answer = plan.run(group.codes, group.stacked_likelihood)
             total[group.rows] = answer.log_total[group.place]
         return total
@@ -234,7 +251,7 @@ class TableInference:
         total = np.empty(findings.n_rows)
         for group in findings.groups(self.problem.n_states):
             free = tuple(i for i in targets if i not in group.observed)
-            plan = self.plan(Question("best", free, group.observed, group.weighted))
+            plan = self._plan_for("best", free, group)
             found, log_total = plan.states(group.codes, group.stacked_likelihood)
             found[..., [i for i in range(found.shape[2]) if i not in targets]] = MISSING
             states[group.rows] = found[group.place, 0]
@@ -249,7 +266,7 @@ class TableInference:
         states = np.empty((findings.n_rows, n_draws, n_variables), dtype=np.intp)
         total = np.empty(findings.n_rows)
         for group in findings.groups(self.problem.n_states):
-            plan = self.plan(Question("draw", (), group.observed, group.weighted))
+            plan = self._plan_for("draw", (), group)
             likelihood = group.stacked_likelihood
             if likelihood is not None:
                 likelihood = likelihood[:, group.place]

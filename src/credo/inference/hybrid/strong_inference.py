@@ -23,7 +23,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -37,7 +37,7 @@ from credo.graphs.node.linear_gaussian import GaussianNode
 from credo.graphs.node.threshold import ThresholdNode, log_shares
 from credo.graphs.structure.directed import DirectedGraph
 from credo.graphs.variable import Variable
-from credo.inference.discrete.exact.plan import PlanCache, PlanOutline, Question
+from credo.inference.discrete.exact.plan import Kind, PlanCache, PlanOutline, Question
 from credo.inference.discrete.exact_inference import Plan, TableInference
 from credo.inference.discrete.factor_problem import FactorProblem, Table
 from credo.inference.engine.error import InferenceTooLarge, NoExactAnswer, require_memory
@@ -387,7 +387,6 @@ def _homes(
 
 
 Codes = NDArray[np.intp]
-Kind = Literal["marginals", "joint", "total", "best", "draw"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -57,6 +57,7 @@ from credo.numerics.array import Array
 from credo.numerics.parallel.threads import in_parts, n_cores
 
 __all__ = [
+    "Kind",
     "PlanCache",
     "PlanOutline",
     "Question",
@@ -145,6 +146,9 @@ MOST_OF = 0.75
 """Share of the variables of a problem from which its own order of elimination helps."""
 
 
+Kind = Literal["marginals", "joint", "total", "best", "draw"]
+
+
 class Question(NamedTuple):
     """What is asked of a problem once some variables are known.
 
@@ -164,7 +168,7 @@ class Question(NamedTuple):
         Observed variables without a finding: they are fixed in turn, and the answers added up.
     """
 
-    kind: Literal["marginals", "joint", "total", "best", "draw"]
+    kind: Kind
     targets: tuple[int, ...] = ()
     observed: tuple[int, ...] = ()
     weighted: tuple[tuple[int, ...], ...] = ()
