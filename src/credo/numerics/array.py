@@ -19,6 +19,7 @@ __all__ = [
     "in_byte_order",
     "is_constant",
     "is_time",
+    "rounding_variance",
     "unmasked",
     "usual_variance",
     "work_array",
@@ -164,3 +165,20 @@ class _Lease:
         elif not _free.get(self._memory.size):
             # Sizes of the past make room for those of now.
             _free.clear()
+
+
+def rounding_variance(y: Array) -> float:
+    """Return the variance of rounding where outcomes are few numbers, such as whole ones.
+
+    Noise cannot be less than what rounding took away: ``step^2 / 12`` for the smallest step
+    between different outcomes. Zero where most outcomes differ.
+
+    Examples
+    --------
+    >>> round(rounding_variance(np.array([3.0, 4.0, 4.0, 3.0, 6.0, 3.0])), 4)
+    0.0833
+    """
+    distinct = np.unique(y)
+    if not 2 <= len(distinct) <= len(y) // 2:
+        return 0.0
+    return float(np.diff(distinct).min() ** 2 / 12.0)

@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 
 from credo.numerics.array import Array, as_float
 
-__all__ = ["Codes", "Epoch", "distinct_labeled_rows", "perceptron_epoch", "vote_shares"]
+__all__ = [
+    "Codes",
+    "Epoch",
+    "distinct_labeled_rows",
+    "perceptron_epoch",
+    "row_order",
+    "vote_shares",
+]
 
 Codes = NDArray[np.intp]
 
@@ -134,15 +141,15 @@ def distinct_labeled_rows(x: Array, code: Codes, weight: Array) -> tuple[Array, 
     """
     kept = weight > 0
     x, code, weight = x[kept], code[kept], weight[kept]
-    order = _order(x, code)
+    order = row_order(x, code)
     x, code, weight = x[order], code[order], weight[order]
     is_new = (np.diff(x, axis=0) != 0).any(axis=1) | (np.diff(code) != 0)
     starts = np.flatnonzero(np.concatenate([[True], is_new]))
     return x[starts], code[starts], np.add.reduceat(weight, starts)
 
 
-def _order(x: Array, code: Codes) -> Codes:
-    """Return the order of rows by their columns, first column first, then class."""
+def row_order(x: Array, code: Codes | Array) -> Codes:
+    """Return the order of rows by their columns, first column first, then class or outcome."""
     if x.shape[1]:
         order = np.argsort(x[:, 0], kind="stable")
         if (np.diff(x[order, 0]) > 0).all():

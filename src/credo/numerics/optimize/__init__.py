@@ -1,4 +1,4 @@
-"""Minima of smooth functions: descent, Newton, L-BFGS-B, and checks of their gradients."""
+"""Minima of smooth functions: descent, Newton, constraints, and checks of gradients."""
 
 from credo.exports import public_names
 

@@ -5,7 +5,7 @@ Early stopping judges every iterate on held-out rows and goes back to the best.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Generic, SupportsFloat, TypeVar
+from typing import Generic, NamedTuple, SupportsFloat, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ __all__ = [
     "EarlyStop",
     "Function",
     "Gradient",
+    "KKTResidual",
     "Minimum",
     "Point",
     "StepInfo",
@@ -177,3 +178,32 @@ def early_stop(
             "iterates must hold at least one state; found none. Take a step first."
         )
     return EarlyStop(kept[0], n_steps, np.array(errors))
+
+
+class KKTResidual(NamedTuple):
+    """How far a point and its multipliers are from the Karush-Kuhn-Tucker conditions.
+
+    All parts are relative to the sizes of what cancels, and zero where the conditions hold.
+
+    Attributes
+    ----------
+    stationarity
+        Largest entry of the gradient of the Lagrangian.
+    equality, inequality
+        Largest violation of an equality and of an inequality.
+    dual
+        Most negative multiplier of an inequality.
+    complementarity
+        Largest product of an inequality and its multiplier.
+    """
+
+    stationarity: float
+    equality: float
+    inequality: float
+    dual: float
+    complementarity: float
+
+    @property
+    def largest(self) -> float:
+        """The largest of the five parts."""
+        return max(self)

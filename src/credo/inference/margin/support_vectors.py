@@ -1,0 +1,580 @@
+"""Support vectors: the largest dual objective of a margin or an insensitive loss, certified.
+
+Classification and regression are one problem in the signed multipliers b, which are ``y_i
+a_i`` for classes coded -1 and 1, and ``a_i - a_i^*`` for numbers::
+
+    maximize   y.b - epsilon |b|_1 - b.K b / 2   over   low <= b <= high,  sum of b = 0.
+
+Pairs of multipliers are moved by sequential minimal optimization, each chosen to the second
+order [fan2005]_; with a linear kernel and many rows, single ones by dual coordinate descent
+[hsieh2008]_, the intercept by the method of multipliers. Steps may be in float32. What is
+returned was evaluated anew in float64, and steps go on, in float64, if it is not good enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.features.kernels.kernel import Kernel
+from credo.inference.margin.kernel_values import (
+    KernelValues,
+    LinearValues,
+    RowCache,
+    kernel_values,
+    loops,
+)
+from credo.numerics.array import Array
+from credo.numerics.form import Form
+from credo.numerics.linear.linear_algebra import NotPositiveDefinite
+from credo.numerics.memory import USUAL_BYTES, spare_bytes
+from credo.numerics.parallel.threads import threads_for
+from credo.numerics.status import Status
+
+__all__ = [
+    "Inseparable",
+    "SupportProblem",
+    "SupportSettings",
+    "SupportSolution",
+    "support_path",
+    "support_vectors",
+]
+
+Places = NDArray[np.intp]
+
+ALL_AT_ONCE = 1024
+"""Rows up to which the whole matrix of the kernel is found first."""
+
+AT_ONCE = 64
+"""Rows of the kernel that are found together: one that is needed, others that soon will be."""
+
+NARROW = 2e-5
+"""Tolerance, as a share of the largest outcome, below which float32 is not tried."""
+
+NARROW_ROUNDS = 3
+"""Times that steps in float32 may start from an exact gradient before float64 takes over."""
+
+CAUTION = 0.9
+"""Share of the tolerance that float32 must reach, so that rounding does not undo it."""
+
+MANY_ROWS = 2_000
+"""Rows from which a linear kernel is left to coordinate descent."""
+
+MOST_ROUNDS, SMALL_ROUNDS = 1_000, 10
+"""Times that steps begin from an exact gradient: of all multipliers, of a part of them."""
+
+MOST_ACTIVE = 1_000
+"""Multipliers that are moved while the others of a large linear problem are held."""
+
+MOST_PASSES = 5_000
+"""Passes of coordinate descent at most."""
+
+ROUGH = 0.03
+"""Violation, as a share of the largest outcome, from which pairs are quicker than passes."""
+
+MODEST_BYTES = 1 << 26
+"""Memory that is taken without a look at how much there is."""
+
+FLAT = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-12}
+"""Curvature of a pair, as a share of the mean diagonal, that rounding leaves unknown."""
+
+FIRST_HARD, HARDER = 10.0, 10.0
+"""Limit of multipliers, times the mean variance of the rows, that a hard margin starts with."""
+
+SMALLEST_MARGIN = 1e-5
+"""Margin, as a share of the spread of the rows, below which classes count as overlapping."""
+
+
+class Inseparable(ValueError):
+    """Classes that no function of a kernel parts, though a hard margin was asked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class SupportProblem:
+    """What is maximized over signed multipliers.
+
+    Attributes
+    ----------
+    kernel, x
+        The kernel and its inputs, shape (n, d).
+    outcome
+        Classes coded -1 and 1, or numbers, shape (n,).
+    low, high
+        Limits of the multipliers; infinite for a hard margin.
+    epsilon
+        Deviation that costs nothing; 0 for classes.
+    """
+
+    kernel: Kernel
+    x: Array
+    outcome: Array
+    low: Array
+    high: Array
+    epsilon: float = 0.0
+
+    @classmethod
+    def of_classes(cls, kernel: Kernel, x: Array, sign: Array, cost: Array) -> SupportProblem:
+        """Return the soft margin of classes -1 and 1, a cost of slack for each row."""
+        signed = sign * cost
+        return cls(kernel, x, sign, np.minimum(signed, 0.0), np.maximum(signed, 0.0))
+
+    @classmethod
+    def of_numbers(
+        cls, kernel: Kernel, x: Array, y: Array, cost: Array, epsilon: float
+    ) -> SupportProblem:
+        """Return the problem of deviations beyond ``epsilon``, with a cost for each row."""
+        return cls(kernel, x, y, -cost, cost, epsilon)
+
+    def with_limits(self, factor: float) -> SupportProblem:
+        """Return the problem with all costs multiplied."""
+        return replace(self, low=factor * self.low, high=factor * self.high)
+
+
+@dataclass(frozen=True)
+class SupportSettings:
+    """How a problem is solved.
+
+    Attributes
+    ----------
+    tolerance
+        Largest violation of the optimality (KKT) conditions, in units of the outcome.
+    n_bytes
+        Memory for rows of the kernel; fewer if the system has less to spare.
+    max_steps
+        Pairs of multipliers that are moved at most.
+    """
+
+    tolerance: float = 1e-3
+    n_bytes: float = USUAL_BYTES
+    max_steps: int = 20_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class SupportSolution:
+    """Multipliers, and what float64 says about how good they are.
+
+    Attributes
+    ----------
+    dual
+        Signed multipliers, shape (n,); they add up to zero.
+    score
+        ``K b``, shape (n,); with the intercept, the decision values of the rows.
+    intercept
+        Mean over the rows whose multiplier is free, or the middle of what is possible.
+    squared_norm
+        ``b.K b``, which is ``|w|^2``.
+    dual_objective, primal_objective
+        Between them lies the optimum.
+    residual
+        Largest violation of the optimality conditions by a pair of rows; 0 at the optimum.
+    n_steps
+        Pairs moved, or passes of coordinate descent and pairs.
+    method
+        "pairs" or "coordinates".
+    """
+
+    dual: Annotated[Array, Form("n")]
+    score: Annotated[Array, Form("n")]
+    intercept: float
+    squared_norm: float
+    dual_objective: float
+    primal_objective: float
+    residual: float
+    n_steps: int
+    method: str
+    status: Status
+
+    @property
+    def duality_gap(self) -> float:
+        """How far the dual objective can be below its largest value."""
+        return self.primal_objective - self.dual_objective
+
+    @property
+    def support(self) -> Places:
+        """Rows whose multiplier is not zero."""
+        return np.flatnonzero(self.dual)
+
+    @property
+    def margin(self) -> float:
+        """Distance ``1 / |w|`` between the boundary and scores of -1 and 1."""
+        return 1.0 / self.squared_norm**0.5 if self.squared_norm > 0 else np.inf
+
+
+def support_vectors(
+    problem: SupportProblem,
+    settings: SupportSettings | None = None,
+    start: SupportSolution | None = None,
+) -> SupportSolution:
+    """Return the multipliers of the largest dual objective.
+
+    Parameters
+    ----------
+    start
+        A solution for the same rows, perhaps with other limits, to start from.
+
+    Raises
+    ------
+    NotPositiveDefinite
+        If steps met a direction along which the matrix of the kernel is negative.
+    Inseparable
+        If limits are infinite and no function of the kernel parts the classes.
+
+    Examples
+    --------
+    >>> from credo.features import Linear
+    >>> x, sign = np.array([[0.0], [1.0], [3.0], [4.0]]), np.array([-1.0, -1.0, 1.0, 1.0])
+    >>> problem = SupportProblem.of_classes(Linear(), x, sign, np.full(4, 10.0))
+    >>> found = support_vectors(problem)
+    >>> found.dual.round(6), round(found.intercept, 6)
+    (array([ 0. , -0.5,  0.5,  0. ]), -2.0)
+    """
+    return _Climb(problem, settings or SupportSettings()).solution(problem, start)
+
+
+def support_path(
+    problem: SupportProblem, factors: Sequence[float], settings: SupportSettings | None = None
+) -> list[SupportSolution]:
+    """Return solutions with all limits multiplied by each factor, each started from the last.
+
+    Rows of the kernel are evaluated once for all of them.
+
+    Examples
+    --------
+    >>> from credo.features import Linear
+    >>> x, sign = np.array([[0.0], [1.0], [3.0], [4.0]]), np.array([-1.0, -1.0, 1.0, 1.0])
+    >>> problem = SupportProblem.of_classes(Linear(), x, sign, np.ones(4))
+    >>> [round(s.dual_objective, 6) for s in support_path(problem, [0.1, 0.3, 1.0])]
+    [0.225, 0.42, 0.5]
+    """
+    climb = _Climb(problem, settings or SupportSettings())
+    found: list[SupportSolution] = []
+    for factor in factors:
+        found.append(climb.solution(problem.with_limits(factor), found[-1] if found else None))
+    return found
+
+
+class _Climb:
+    """Solves problems that differ in their limits alone, with rows of the kernel in common."""
+
+    def __init__(self, problem: SupportProblem, settings: SupportSettings) -> None:
+        self._settings = settings
+        self._values: KernelValues = kernel_values(problem.kernel, problem.x)
+        diagonal = np.abs(self._values.diagonal)
+        self._level = float(diagonal.sum()) / max(len(diagonal), 1) or 1.0
+        self._size = float(np.abs(problem.outcome).max(initial=0.0)) or 1.0
+        self._cache: RowCache | None = None
+
+    def solution(
+        self, problem: SupportProblem, start: SupportSolution | None
+    ) -> SupportSolution:
+        """Return the certified solution of one problem."""
+        with threads_for(0):
+            if np.isinf(problem.high).any():
+                return self._hard(problem)
+            return self._soft(problem, _placed(problem, start))
+
+    def _soft(
+        self, problem: SupportProblem, start: SupportSolution, is_hard: bool = False
+    ) -> SupportSolution:
+        found = start
+        is_linear = isinstance(self._values, LinearValues) and len(problem.x) >= MANY_ROWS
+        if is_linear:
+            found = self._by_coordinates(problem, found)
+        is_narrow = self._settings.tolerance > NARROW * self._size
+        for n_rounds in range(MOST_ROUNDS):
+            if found.residual <= self._settings.tolerance:
+                return replace(found, status=Status.CONVERGED)
+            is_narrow &= n_rounds < NARROW_ROUNDS
+            before = found
+            if is_linear and n_rounds < SMALL_ROUNDS:
+                found = self._by_part(problem, found, _active(problem, found))
+            else:
+                found = self._by_pairs(problem, found, is_narrow)
+            if found.status is Status.MAX_STEPS or (is_hard and self._overlaps(found)):
+                break
+            if not is_narrow and found.dual_objective <= before.dual_objective:
+                return replace(found, status=Status.STUCK)
+        return found
+
+    def _hard(self, problem: SupportProblem) -> SupportSolution:
+        """Raise the limits until no multiplier is at one: then it is as if there were none."""
+        limit = FIRST_HARD / self._level
+        found = None
+        while True:
+            high = np.where(problem.high > 0, limit, 0.0)
+            low = np.where(problem.low < 0, -limit, 0.0)
+            soft = replace(problem, low=low, high=high)
+            found = self._soft(soft, _placed(soft, found, keep=True), is_hard=True)
+            is_free = bool(np.abs(found.dual).max() < limit)
+            if is_free and found.status.has_converged:
+                return found
+            if self._overlaps(found) or found.status is Status.MAX_STEPS:
+                raise Inseparable(self._overlap_text(soft, found))
+            limit *= HARDER
+
+    def _overlaps(self, found: SupportSolution) -> bool:
+        """Whether the hulls of the classes, of which multipliers are a mixture, meet."""
+        total = 0.5 * float(np.abs(found.dual).sum())
+        distance = max(found.squared_norm, 0.0) ** 0.5 / total if total else np.inf
+        return bool(0.5 * distance < SMALLEST_MARGIN * self._level**0.5)
+
+    def _overlap_text(self, problem: SupportProblem, found: SupportSolution) -> str:
+        margin = problem.outcome * (found.score + found.intercept)
+        slack = np.maximum(1.0 - margin, 0.0)
+        wrong = int(np.count_nonzero(margin <= 0.0))
+        return (
+            "classes must be separable by the kernel for a hard margin, C=inf; found an "
+            f"overlap, whose total slack is {slack.sum():.3g} at least as far as could be "
+            f"reached, with {wrong} of {len(margin)} distinct rows on the wrong side. Pass a "
+            "finite C, such as C=10, or a kernel that bends more."
+        )
+
+    def _by_pairs(
+        self, problem: SupportProblem, start: SupportSolution, is_narrow: bool
+    ) -> SupportSolution:
+        """Return the solution after steps in one precision, evaluated anew in float64."""
+        dtype = np.dtype(np.float32 if is_narrow else np.float64)
+        held = self._rows(len(problem.x), dtype)
+        dual = start.dual.copy()
+        gradient, up, down, diagonal = np.zeros((4, held.rows.shape[1]), dtype=dtype)
+        n = len(dual)
+        gradient[:n] = problem.outcome - start.score
+        # Only differences count, and small numbers have more digits.
+        gradient[:n] -= gradient[:n].mean()
+        diagonal[:n] = self._values.diagonal
+        up[:], down[:] = -1e30, 1e30
+        status, n_steps = self._climbed(problem, held, dual, (gradient, up, down, diagonal))
+        score = self._values.own_sums(dual)
+        return _certified(problem, dual, score, start.n_steps + n_steps, start.method, status)
+
+    def _by_part(
+        self, problem: SupportProblem, start: SupportSolution, active: Places
+    ) -> SupportSolution:
+        """Return the solution with all but some multipliers held, which is soon found.
+
+        What the others add to scores is taken off the outcomes.
+        """
+        dual, x = start.dual.copy(), problem.x[active]
+        values = kernel_values(problem.kernel, x)
+        part = SupportProblem(
+            problem.kernel, x, (problem.outcome - start.score)[active] + values.own_sums(
+                dual[active]), problem.low[active], problem.high[active], problem.epsilon,
+        )  # fmt: skip
+        inner = replace(start, dual=dual[active], score=values.own_sums(dual[active]))
+        found = _Climb(part, self._settings)._by_pairs(part, inner, is_narrow=False)
+        dual[active] = found.dual
+        score = self._values.own_sums(dual)
+        return _certified(problem, dual, score, found.n_steps, start.method, found.status)
+
+    def _climbed(
+        self,
+        problem: SupportProblem,
+        held: RowCache,
+        dual: Array,
+        sums: tuple[NDArray[Any], ...],
+    ) -> tuple[Status, int]:
+        settings, loop = self._settings, loops()
+        share = CAUTION if held.rows.dtype == np.float32 else 1.0
+        flat = FLAT[held.rows.dtype] * self._level
+        n_steps = 0
+        while True:
+            ended, row, more = loop.climb(
+                held.rows,
+                held.slot,
+                held.tick,
+                dual,
+                problem.low,
+                problem.high,
+                problem.epsilon,
+                *sums,
+                flat,
+                share * settings.tolerance,
+                settings.max_steps - n_steps,
+            )
+            n_steps += more
+            if ended == loop.BOTH_SETTLED:
+                return Status.CONVERGED, n_steps
+            if ended == loop.OUT_OF_STEPS:
+                return Status.MAX_STEPS, n_steps
+            if ended == loop.NOT_CONVEX:
+                raise NotPositiveDefinite(_NOT_CONVEX)
+            held.add(_wanted(held, row, *sums[:3]))
+
+    def _rows(self, n: int, dtype: np.dtype[Any]) -> RowCache:
+        """Return the rows of the kernel kept so far, or new ones in another precision."""
+        if self._cache is None or self._cache.rows.dtype != dtype:
+            self._cache = None
+            n_bytes = self._settings.n_bytes
+            if min(n_bytes, 8.0 * n * n) > MODEST_BYTES:
+                n_bytes = min(n_bytes, 0.5 * spare_bytes())
+            self._cache = RowCache(self._values, n, dtype, n_bytes)
+            n_first = n if n <= min(ALL_AT_ONCE, self._cache.n_slots) else 1
+            self._cache.add(np.arange(n_first))
+        return self._cache
+
+    def _by_coordinates(
+        self, problem: SupportProblem, start: SupportSolution
+    ) -> SupportSolution:
+        """Return the solution by dual coordinate descent, evaluated anew."""
+        values = self._values
+        assert isinstance(values, LinearValues)
+        tolerance = max(ROUGH * self._size, 0.5 * self._settings.tolerance)
+        dual, n_passes = _coordinate_descent(values.centered, problem, start, tolerance)
+        return _certified(
+            problem, dual, values.own_sums(dual), n_passes, "coordinates", Status.CONVERGED
+        )
+
+
+_NOT_CONVEX = (
+    "a kernel must be positive semidefinite; found two rows with k(x, x) + k(z, z) - 2 k(x, z) "
+    "below zero. Use a sum or product of kernels of credo.features, which are all valid, or "
+    "check the formula."
+)
+
+
+def _placed(
+    problem: SupportProblem, start: SupportSolution | None, keep: bool = False
+) -> SupportSolution:
+    """Return where to start: at zero, or at multipliers brought within the limits.
+
+    All are multiplied by one number, so that they still add up to zero and scores are known.
+    """
+    n = len(problem.outcome)
+    if start is None:
+        return _certified(problem, np.zeros(n), np.zeros(n), 0, "pairs", Status.STUCK)
+    limit = np.where(start.dual > 0, problem.high, -problem.low)
+    size = np.abs(start.dual)
+    used = size > 0
+    room = float((limit[used] / size[used]).min(initial=np.inf))
+    factor = min(room, 1.0) if keep else room
+    factor = factor if np.isfinite(factor) else 1.0
+    dual = np.clip(factor * start.dual, problem.low, problem.high)
+    return _certified(problem, dual, factor * start.score, 0, "pairs", Status.STUCK)
+
+
+def _certified(
+    problem: SupportProblem,
+    dual: Array,
+    score: Array,
+    n_steps: int,
+    method: str,
+    status: Status,
+) -> SupportSolution:
+    """Return multipliers with intercept, objectives and residual from scores in float64."""
+    gradient = problem.outcome - score
+    sign = np.sign(dual)
+    kink = problem.epsilon
+    can_rise, can_fall = dual < problem.high, dual > problem.low
+    rise = (gradient - np.where(sign < 0, -kink, kink))[can_rise].max(initial=-np.inf)
+    fall = (gradient - np.where(sign > 0, kink, -kink))[can_fall].min(initial=np.inf)
+    is_free = can_rise & can_fall & (sign != 0)
+    low, high = min(rise, fall), max(rise, fall)
+    known = [end for end in (low, high) if np.isfinite(end)]
+    intercept = sum(known) / max(len(known), 1)
+    if is_free.any():
+        intercept = float(np.clip((gradient - kink * sign)[is_free].mean(), low, high))
+    away = gradient - intercept
+    squared = float(dual @ score)
+    if squared < -1e-8 * float(np.abs(dual) @ np.abs(score)):
+        raise NotPositiveDefinite(_NOT_CONVEX)
+    loss = problem.high * np.maximum(away - kink, 0.0)
+    loss = loss - problem.low * np.maximum(-away - kink, 0.0)
+    value = float(problem.outcome @ dual - kink * np.abs(dual).sum())
+    return SupportSolution(
+        dual=dual,
+        score=score,
+        intercept=float(intercept),
+        squared_norm=max(squared, 0.0),
+        dual_objective=value - 0.5 * squared,
+        primal_objective=0.5 * squared + float(loss.sum()),
+        residual=max(float(rise - fall), 0.0),
+        n_steps=n_steps,
+        method=method,
+        status=status,
+    )
+
+
+def _active(problem: SupportProblem, found: SupportSolution) -> Places:
+    """Return the multipliers that violate the conditions, or come closest to it."""
+    away = problem.outcome - found.score - found.intercept
+    kink, dual = problem.epsilon, found.dual
+    rise = np.where(dual < problem.high, away + np.where(dual < 0, kink, -kink), -np.inf)
+    fall = np.where(dual > problem.low, -away + np.where(dual > 0, kink, -kink), -np.inf)
+    urgency = np.maximum(rise, fall)
+    if len(dual) <= MOST_ACTIVE:
+        return np.arange(len(dual))
+    return np.sort(np.argpartition(urgency, -MOST_ACTIVE)[-MOST_ACTIVE:])
+
+
+def _wanted(
+    held: RowCache, row: int, gradient: NDArray[Any], up: NDArray[Any], down: NDArray[Any]
+) -> Places:
+    """Return rows to evaluate together: one that is needed, and those that violate most."""
+    n = len(held.slot)
+    m = min(AT_ONCE, held.n_slots // 2)
+    rise, fall = gradient[:n] + up[:n], gradient[:n] + down[:n]
+    middle = 0.5 * (rise.max() + fall.min())
+    violation = np.maximum(rise - middle, middle - fall)
+    violation[held.slot >= 0] = -np.inf
+    violation[row] = np.inf
+    n_absent = int(np.count_nonzero(held.slot < 0))
+    if n_absent <= m:
+        return np.flatnonzero(held.slot < 0)
+    return np.argpartition(violation, n - m)[n - m :]
+
+
+def _coordinate_descent(
+    x: Array, problem: SupportProblem, start: SupportSolution, tolerance: float
+) -> tuple[Array, int]:
+    """Return multipliers of a linear kernel of centered rows, and the passes it took.
+
+    The sum of multipliers is zero at the optimum and weighed by the intercept on the way, which
+    grows by ``strength`` times the sum: the method of multipliers.
+    """
+    n = len(x)
+    dual = start.dual.copy()
+    squares = np.square(x).sum(axis=1)
+    strength = float(squares.mean()) or 1.0
+    weight = x.T @ dual
+    level = np.array([start.intercept])
+    order = np.arange(n)
+    inner, n_passes = 1.0, 0
+    while n_passes < MOST_PASSES:
+        n_left, ends = n, np.array([np.inf, -np.inf])
+        while n_passes < MOST_PASSES:
+            n_passes += 1
+            n_left = loops().visit_rows(
+                x, squares + strength, problem.outcome, dual, problem.low, problem.high,
+                problem.epsilon, weight, level, strength, order, n_left, ends, n_passes,
+            )  # fmt: skip
+            if ends[0] - ends[1] > inner and n_left:
+                ends = np.array([ends[0] or np.inf, ends[1] or -np.inf])
+                continue
+            if n_left == n:
+                break
+            n_left, ends = n, np.array([np.inf, -np.inf])
+        shift = strength * float(dual.sum())
+        level += shift
+        if abs(shift) <= tolerance and inner <= tolerance:
+            break
+        inner = max(0.3 * min(inner, max(abs(shift), tolerance)), tolerance)
+    return _balanced(problem, dual), n_passes
+
+
+def _balanced(problem: SupportProblem, dual: Array) -> Array:
+    """Return multipliers that add up to zero, moved by as little as there is too much."""
+    for _ in range(10):
+        excess = float(dual.sum())
+        if excess == 0.0:
+            break
+        room = dual - problem.low if excess > 0 else problem.high - dual
+        room = np.where((dual > problem.low) & (dual < problem.high), room, 0.0)
+        if not room.any():
+            room = dual - problem.low if excess > 0 else problem.high - dual
+        share = min(abs(excess) / float(room.sum()), 1.0)
+        dual = np.clip(dual - np.sign(excess) * share * room, problem.low, problem.high)
+    return dual

@@ -1,0 +1,287 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.svm import SVC, SVR
+
+from credo.features import (
+    FunctionKernel,
+    Linear,
+    Matern52,
+    Polynomial,
+    SquaredExponential,
+    White,
+)
+from credo.inference import (
+    Inseparable,
+    SupportProblem,
+    SupportSettings,
+    support_path,
+    support_vectors,
+)
+from credo.inference.margin import support_vectors as module
+from credo.numerics.linear.linear_algebra import NotPositiveDefinite
+from credo.numerics.optimize import QuadraticProgram
+
+EXACT = SupportSettings(tolerance=1e-9)
+LINE = np.array([-2.0, -1.0, 0.5, -0.5, 1.0, 2.0])[:, None]
+SIDE = np.array([-1.0, -1.0, -1.0, 1.0, 1.0, 1.0])
+
+
+def classes(n, seed=0, d=3):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, d))
+    score = x[:, 0] + x[:, 1] ** 2 - 1.0 + 0.5 * rng.normal(size=n)
+    return x, np.where(score > 0, 1.0, -1.0)
+
+
+def numbers(n, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 2))
+    return x, np.sin(2.0 * x[:, 0]) + 0.2 * rng.normal(size=n)
+
+
+def assert_not_beaten(found, problem, other):
+    """The dual objective is that of another library, and not below it."""
+    dual = np.zeros(len(problem.x))
+    dual[other.support_] = other.dual_coef_[0]
+    value = problem.outcome @ dual - problem.epsilon * np.abs(dual).sum()
+    value -= 0.5 * dual @ problem.kernel(problem.x) @ dual
+    assert_allclose(found.dual_objective, value, rtol=1e-6)
+    assert found.dual_objective >= value - 1e-9 * abs(value)
+
+
+def by_quadratic_program(problem):
+    """The largest dual objective by a general program, with the multipliers in two parts."""
+    gram = problem.kernel(problem.x)
+    both = np.block([[gram, -gram], [-gram, gram]])
+    slope = np.concatenate([-problem.outcome, problem.outcome]) + problem.epsilon
+    balance = np.concatenate([np.ones(len(gram)), -np.ones(len(gram))])[None]
+    most = np.concatenate([problem.high, -problem.low])
+    program = QuadraticProgram(
+        both, slope, (balance, np.zeros(1)), bounds=(np.zeros(len(most)), most)
+    )
+    found = program.minimum()
+    assert found.gap <= 1e-9 * max(1.0, abs(found.value))
+    return -found.value
+
+
+def test_the_worked_hard_margin():
+    x = np.array([[0.0, 0.0], [1.0, 0.0], [3.0, 0.0], [3.0, 2.0]])
+    sign = np.array([-1.0, -1.0, 1.0, 1.0])
+    problem = SupportProblem.of_classes(Linear(), x, sign, np.full(4, np.inf))
+    found = support_vectors(problem, EXACT)
+    assert_allclose(found.dual * sign, [0.0, 0.5, 0.5, 0.0], atol=1e-9)
+    assert_allclose(x.T @ found.dual, [1.0, 0.0], atol=1e-9)
+    assert_allclose([found.intercept, found.margin, found.dual_objective], [-2.0, 1.0, 0.5])
+    assert_allclose(found.duality_gap, 0.0, atol=1e-9)
+
+
+def test_the_worked_exclusive_or():
+    x = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
+    sign = x[:, 0] * x[:, 1]
+    problem = SupportProblem.of_classes(Polynomial(2, 1.0), x, sign, np.full(4, np.inf))
+    found = support_vectors(problem, EXACT)
+    assert_allclose(found.dual * sign, np.full(4, 0.125))
+    assert_allclose([found.dual_objective, found.squared_norm], [0.25, 0.5])
+    assert_allclose(found.margin, 1.4142135624)
+    assert_allclose(found.score + found.intercept, sign, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("cost", "slope", "objective", "multipliers"),
+    [
+        (0.5, 0.5, 1.875, [0, 0.5, 0.5, 0.5, 0.5, 0]),
+        (1.0, 1.0, 3.5, [0, 1, 1, 1, 1, 0]),
+        (10.0, 1.0, 30.5, [0, 5.5, 10, 10, 5.5, 0]),
+    ],
+)
+def test_the_worked_soft_margins(cost, slope, objective, multipliers):
+    problem = SupportProblem.of_classes(Linear(), LINE, SIDE, np.full(6, cost))
+    found = support_vectors(problem, EXACT)
+    assert_allclose(found.dual * SIDE, multipliers, atol=1e-8)
+    assert_allclose(LINE[:, 0] @ found.dual, slope)
+    assert_allclose(found.intercept, 0.0, atol=1e-9)
+    assert_allclose([found.dual_objective, found.primal_objective], objective)
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_the_optimum_is_that_of_a_quadratic_program(seed):
+    rng = np.random.default_rng(seed)
+    kernel = [SquaredExponential(1.0), Linear(), Polynomial(3, 1.0), Matern52(0.7)][seed % 4]
+    cost = rng.uniform(0.1, 3.0, size=18)
+    if seed % 2:
+        problem = SupportProblem.of_classes(kernel, *classes(18, seed), cost)
+    else:
+        problem = SupportProblem.of_numbers(kernel, *numbers(18, seed), cost, 0.1)
+    found = support_vectors(problem, SupportSettings(1e-7))
+    assert_allclose(found.dual_objective, by_quadratic_program(problem), rtol=1e-6)
+    rounding = 1e-13 * found.dual_objective
+    assert -rounding <= found.duality_gap <= 1e-5 * found.dual_objective
+    assert found.residual <= 1e-7
+    assert abs(found.dual.sum()) < 1e-9
+    assert (found.dual >= problem.low).all()
+    assert (found.dual <= problem.high).all()
+
+
+@pytest.mark.parametrize("cost", [0.1, 1.0, 30.0])
+def test_classes_are_parted_as_by_scikit_learn(cost):
+    x, sign = classes(150)
+    problem = SupportProblem.of_classes(SquaredExponential(1.0), x, sign, np.full(150, cost))
+    found = support_vectors(problem, EXACT)
+    other = SVC(C=cost, gamma=0.5, tol=1e-10).fit(x, sign)
+    # LIBSVM keeps its rows of the kernel in float32.
+    atol = 5e-6 * max(cost, 1.0)
+    assert_allclose(found.score + found.intercept, other.decision_function(x), atol=atol)
+    assert_array_equal(found.support, np.sort(other.support_))
+    assert_not_beaten(found, problem, other)
+
+
+@pytest.mark.parametrize("cost", [0.1, 1.0, 30.0])
+def test_numbers_are_fitted_as_by_scikit_learn(cost):
+    x, y = numbers(150)
+    problem = SupportProblem.of_numbers(
+        SquaredExponential(1.0), x, y, np.full(150, cost), epsilon=0.15
+    )
+    found = support_vectors(problem, EXACT)
+    other = SVR(C=cost, gamma=0.5, tol=1e-10, epsilon=0.15).fit(x, y)
+    atol = 5e-6 * max(cost, 1.0)
+    assert_allclose(found.score + found.intercept, other.predict(x), atol=atol)
+    assert_array_equal(found.support, np.sort(other.support_))
+    assert_not_beaten(found, problem, other)
+
+
+def test_every_certificate_is_what_its_definition_says():
+    x, y = numbers(80)
+    cost = np.random.default_rng(1).uniform(0.5, 2.0, size=80)
+    problem = SupportProblem.of_numbers(SquaredExponential(0.8), x, y, cost, 0.1)
+    found = support_vectors(problem)
+    gram, b = problem.kernel(x), found.dual
+    assert_allclose(found.score, gram @ b, atol=1e-12)
+    value = y @ b - 0.1 * np.abs(b).sum() - 0.5 * b @ gram @ b
+    error = np.abs(y - gram @ b - found.intercept)
+    primal = 0.5 * b @ gram @ b + cost @ np.maximum(error - 0.1, 0.0)
+    assert_allclose([found.dual_objective, found.primal_objective], [value, primal])
+    assert_allclose(found.duality_gap, primal - value)
+
+
+def test_float32_steps_end_in_a_float64_certificate(monkeypatch):
+    x, sign = classes(300)
+    problem = SupportProblem.of_classes(SquaredExponential(1.0), x, sign, np.full(300, 1e4))
+    found = support_vectors(problem, SupportSettings(1e-3))
+    gradient = sign - problem.kernel(x) @ found.dual
+    rise = gradient[found.dual < problem.high].max()
+    fall = gradient[found.dual > problem.low].min()
+    assert_allclose(found.residual, rise - fall, atol=1e-8)
+    assert rise - fall <= 1e-3
+    monkeypatch.setattr(module, "NARROW", np.inf)
+    wide = support_vectors(problem, SupportSettings(1e-3))
+    assert_allclose(found.dual_objective, wide.dual_objective, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kernel", [SquaredExponential(1.0), Matern52(1.0)])
+def test_a_cache_of_few_rows_changes_nothing(kernel):
+    x, sign = classes(1100)
+    problem = SupportProblem.of_classes(kernel, x, sign, np.ones(1100))
+    whole = support_vectors(problem, SupportSettings(1e-4))
+    few = support_vectors(problem, SupportSettings(1e-4, n_bytes=1e6))
+    assert_allclose(few.dual_objective, whole.dual_objective, rtol=1e-7)
+    assert few.residual <= 1e-4
+    assert_allclose(few.score, whole.score, atol=1e-3)
+
+
+def test_a_path_of_costs_is_the_same_as_solving_anew_in_fewer_steps():
+    x, sign = classes(400)
+    problem = SupportProblem.of_classes(SquaredExponential(1.0), x, sign, np.ones(400))
+    factors = [0.5, 0.7, 1.0, 1.4, 2.0]
+    settings = SupportSettings(1e-6)
+    path = support_path(problem, factors, settings)
+    anew = [support_vectors(problem.with_limits(f), settings) for f in factors]
+    assert_allclose(
+        [p.dual_objective for p in path], [a.dual_objective for a in anew], rtol=1e-9
+    )
+    for warm, cold in zip(path, anew, strict=True):
+        assert_allclose(warm.score + warm.intercept, cold.score + cold.intercept, atol=1e-4)
+    assert sum(p.n_steps for p in path[1:]) < 0.8 * sum(a.n_steps for a in anew[1:])
+
+
+def test_a_solution_is_kept_when_it_is_started_from():
+    x, y = numbers(100)
+    problem = SupportProblem.of_numbers(SquaredExponential(1.0), x, y, np.ones(100), 0.1)
+    first = support_vectors(problem, EXACT)
+    again = support_vectors(problem, EXACT, start=first)
+    assert again.n_steps == 0
+    assert_allclose(again.dual, first.dual, atol=1e-12)
+
+
+@pytest.mark.parametrize("is_number", [False, True])
+def test_many_linear_rows_by_coordinates_reach_the_optimum_of_pairs(is_number, monkeypatch):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2500, 4)) + 3.0
+    y = x @ [1.0, -1.0, 0.5, 0.0] - 2.0 + rng.normal(size=2500)
+    cost = rng.uniform(0.05, 0.2, size=2500)
+    kernel = 0.5 * Linear((1.0, 2.0, 1.0, 0.5))
+    problem = SupportProblem.of_classes(kernel, x, np.where(y > 0, 1.0, -1.0), cost)
+    if is_number:
+        problem = SupportProblem.of_numbers(kernel, x, y, cost, 0.3)
+    found = support_vectors(problem, SupportSettings(1e-4))
+    monkeypatch.setattr(module, "MANY_ROWS", 10_000)
+    pairs = support_vectors(problem, SupportSettings(1e-4))
+    assert (found.method, pairs.method) == ("coordinates", "pairs")
+    assert_allclose(found.dual_objective, pairs.dual_objective, rtol=1e-6)
+    assert_allclose(found.score + found.intercept, pairs.score + pairs.intercept, atol=2e-3)
+    assert found.residual <= 1e-4
+    assert abs(found.dual.sum()) < 1e-9
+
+
+def test_white_noise_softens_the_margin_by_the_squares_of_slack():
+    x, sign = classes(60)
+    problem = SupportProblem.of_classes(
+        SquaredExponential(1.0) + White(0.5), x, sign, np.full(60, 1e6)
+    )
+    found = support_vectors(problem, EXACT)
+    gram = SquaredExponential(1.0)(x) + 0.5 * np.eye(60)
+    assert_allclose(found.score, gram @ found.dual, atol=1e-9)
+    slack = 1.0 - sign * (SquaredExponential(1.0)(x) @ found.dual + found.intercept)
+    assert_allclose(found.dual * sign, np.maximum(slack, 0.0) / 0.5, atol=1e-6)
+
+
+def test_a_hard_margin_refuses_classes_that_overlap_and_says_by_how_much():
+    problem = SupportProblem.of_classes(Linear(), LINE, SIDE, np.full(6, np.inf))
+    with pytest.raises(Inseparable, match=r"total slack is 3 .* 2 of 6 distinct rows"):
+        support_vectors(problem)
+    same = SupportProblem.of_classes(
+        SquaredExponential(1.0), np.zeros((2, 1)), np.array([-1.0, 1.0]), np.full(2, np.inf)
+    )
+    with pytest.raises(Inseparable, match="Pass a finite C"):
+        support_vectors(same)
+
+
+def test_a_hard_margin_is_the_limit_of_soft_ones():
+    x, sign = classes(60)
+    problem = SupportProblem.of_classes(SquaredExponential(0.5), x, sign, np.full(60, np.inf))
+    found = support_vectors(problem, SupportSettings(1e-7))
+    largest = np.abs(found.dual).max()
+    soft = SupportProblem.of_classes(
+        SquaredExponential(0.5), x, sign, np.full(60, 2.0 * largest)
+    )
+    assert_allclose(
+        support_vectors(soft, SupportSettings(1e-7)).dual_objective, found.dual_objective
+    )
+    assert (sign * (found.score + found.intercept)).min() > 1.0 - 1e-6
+
+
+def test_a_function_that_is_no_kernel_is_refused():
+    x, sign = classes(40)
+    for shape in (lambda X, Z: -X @ Z.T, lambda X, Z: (X @ Z.T) ** 2 - 3.0 * X @ Z.T):
+        problem = SupportProblem.of_classes(FunctionKernel(shape), x, sign, np.ones(40))
+        with pytest.raises(NotPositiveDefinite, match="must be positive semidefinite"):
+            support_vectors(problem)
+
+
+def test_steps_that_run_out_are_reported():
+    x, sign = classes(200)
+    problem = SupportProblem.of_classes(SquaredExponential(1.0), x, sign, np.full(200, 10.0))
+    found = support_vectors(problem, SupportSettings(1e-9, max_steps=20))
+    assert found.n_steps == 20
+    assert not found.status.has_converged
+    assert found.residual > 1e-9

@@ -1,0 +1,275 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR
+
+import credo
+from credo import SupportVectorClassifier, SupportVectorRegressor
+from credo.decisions import HingeMargin
+from credo.features import FunctionKernel, Linear, Matern52, Polynomial, SquaredExponential
+from credo.inference import Inseparable
+from credo.models.margin import support_vector_machine as module
+from credo.numerics.linear.linear_algebra import NotPositiveDefinite
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(120, 3)) * [1.0, 10.0, 0.1] + [0.0, 5.0, -2.0]
+Z = StandardScaler().fit_transform(X)
+Y = np.where(Z[:, 0] + Z[:, 1] ** 2 - 1.0 + 0.4 * RNG.normal(size=120) > 0, "yes", "no")
+THREE = np.array(["a", "b", "c"])[np.digitize(Z[:, 0] + 0.3 * Z[:, 1] ** 2, [-0.3, 0.8])]
+NUMBER = np.sin(Z[:, 0]) + 0.2 * Z[:, 1] + 0.1 * RNG.normal(size=120)
+LINE = np.array([-2.0, -1.0, 0.5, -0.5, 1.0, 2.0])[:, None]
+SIDE = np.array([0, 0, 0, 1, 1, 1])
+
+
+def test_by_default_it_is_the_machine_of_scikit_learn_on_standardized_columns():
+    model = SupportVectorClassifier(tolerance=1e-9).fit(X, Y)
+    other = SVC(tol=1e-10).fit(Z, Y)
+    assert_allclose(model.decision_function(X), other.decision_function(Z), atol=1e-6)
+    assert_array_equal(model.support_, np.sort(other.support_))
+    assert_allclose(np.sort(model.dual_coef_), np.sort(other.dual_coef_), atol=1e-5)
+    assert_allclose(model.intercept_, other.intercept_, atol=1e-6)
+    assert_array_equal(model.predict(X), other.predict(Z))
+    assert_allclose(X[model.support_], model.support_vectors_)
+
+
+def test_the_worked_boundary_its_distances_and_its_weights():
+    x = np.array([[0.0, 0.0], [1.0, 0.0], [3.0, 0.0], [3.0, 2.0]])
+    model = SupportVectorClassifier(Linear(), C=np.inf, tolerance=1e-9).fit(x, [0, 0, 1, 1])
+    assert_allclose(model.coef_, [[1.0, 0.0]], atol=1e-9)
+    assert_allclose([*model.intercept_, *model.margin_], [-2.0, 1.0])
+    assert_allclose(model.dual_coef_, [[-0.5, 0.5]])
+    assert_array_equal(model.support_, [1, 2])
+    assert_allclose(model.dual_objective_, 0.5)
+    assert_allclose(model.duality_gap_, 0.0, atol=1e-9)
+    # Rows on the boundary belong to the first class; distances are those of projections.
+    assert_array_equal(model.predict([[2.0, 5.0], [2.1, 5.0]]), [0, 1])
+    slanted = SupportVectorClassifier(Linear(), C=np.inf).fit(
+        x @ [[3.0, 1.0], [-1.0, 3.0]], SIDE[1:5]
+    )
+    w, b = slanted.coef_[0], slanted.intercept_[0]
+    point = np.array([4.0, -7.0])
+    foot = point - (w @ point + b) / (w @ w) * w
+    assert_allclose(w @ foot + b, 0.0, atol=1e-9)
+    expected = np.sign(w @ point + b) * np.linalg.norm(point - foot)
+    assert_allclose(slanted.distance([point]), [[expected]])
+
+
+def test_scores_are_those_of_an_explicit_map_to_features():
+    x = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0], [0.5, 2.0]])
+    y = np.array([1, 0, 0, 1, 1])
+    model = SupportVectorClassifier(Polynomial(2, 1.0), C=5.0, tolerance=1e-10).fit(x, y)
+    root = np.sqrt(2.0)
+
+    def mapped(x):
+        a, b = x.T
+        ones = np.ones_like(a)
+        return np.column_stack([ones, root * a, root * b, a**2, b**2, root * a * b])
+
+    plain = SupportVectorClassifier(Linear(), C=5.0, tolerance=1e-10).fit(mapped(x), y)
+    queries = RNG.normal(size=(7, 2))
+    assert_allclose(
+        model.decision_function(queries), plain.decision_function(mapped(queries)), atol=1e-7
+    )
+    by_hand = plain.coef_[0] @ mapped(queries).T + plain.intercept_[0]
+    assert_allclose(plain.decision_function(mapped(queries)), by_hand, atol=1e-9)
+
+
+@pytest.mark.parametrize("C", [0.5, 1.0, 10.0])
+def test_the_objective_is_the_hinge_loss_with_weight_decay(C):
+    model = SupportVectorClassifier(Linear(), C=C, tolerance=1e-10).fit(LINE, SIDE)
+    margins = np.where(SIDE == 1, 1.0, -1.0) * model.decision_function(LINE)
+    risk = HingeMargin().value(margins).sum()
+    value = C * risk + 0.5 * np.square(model.coef_).sum()
+    assert_allclose(value, {0.5: 1.875, 1.0: 3.5, 10.0: 30.5}[C])
+    assert_allclose(model.dual_objective_, value)
+
+
+def test_moving_a_point_that_is_no_support_vector_changes_nothing():
+    model = SupportVectorClassifier(Matern52(1.0), C=2.0, tolerance=1e-9).fit(Z, Y)
+    signs = np.where(Y == "yes", 1.0, -1.0)
+    margins = signs * model.decision_function(Z)
+    safe = int(np.argmax(margins))
+    assert safe not in model.support_
+    moved = Z.copy()
+    moved[safe] += 0.01
+    again = SupportVectorClassifier(Matern52(1.0), C=2.0, tolerance=1e-9).fit(moved, Y)
+    assert_array_equal(again.support_, model.support_)
+    assert_allclose(again.decision_function(X), model.decision_function(X), atol=1e-7)
+    without = np.arange(len(Z)) != safe
+    less = SupportVectorClassifier(Matern52(1.0), C=2.0, tolerance=1e-9)
+    less.fit(Z[without], Y[without])
+    assert_allclose(less.decision_function(X), model.decision_function(X), atol=1e-7)
+    held = int(model.support_[0])
+    moved = Z.copy()
+    moved[held] += 0.01
+    other = SupportVectorClassifier(Matern52(1.0), C=2.0, tolerance=1e-9).fit(moved, Y)
+    assert np.abs(other.decision_function(Z) - model.decision_function(Z)).max() > 1e-5
+
+
+def test_several_classes_vote_two_by_two_as_in_scikit_learn():
+    model = SupportVectorClassifier(tolerance=1e-9).fit(X, THREE)
+    other = SVC(tol=1e-10, decision_function_shape="ovr", break_ties=True).fit(Z, THREE)
+    assert_allclose(model.decision_function(X), other.decision_function(Z), atol=1e-5)
+    assert_array_equal(model.predict(X), other.predict(Z))
+    pairs = SVC(tol=1e-10, decision_function_shape="ovo").fit(Z, THREE)
+    assert_allclose(model.pair_scores(X), -pairs.decision_function(Z), atol=1e-5)
+    for pair, (a, b) in enumerate([("a", "b"), ("a", "c"), ("b", "c")]):
+        own = np.isin(THREE, [a, b])
+        alone = SupportVectorClassifier(model.kernel_, tolerance=1e-9).fit(X[own], THREE[own])
+        assert_allclose(model.pair_scores(X)[:, pair], alone.decision_function(X), atol=1e-7)
+    assert model.pairs()["second"].tolist() == ["b", "c", "c"]
+
+
+def test_weights_multiply_the_cost_as_in_scikit_learn():
+    weight = RNG.uniform(0.2, 3.0, size=120)
+    factors = {"yes": 3.0, "no": 0.5}
+    kernel = SquaredExponential(1.0)
+    model = SupportVectorClassifier(kernel, class_weight=factors, tolerance=1e-9)
+    model.fit(Z, Y, sample_weight=weight)
+    other = SVC(gamma=0.5, class_weight=factors, tol=1e-10).fit(Z, Y, sample_weight=weight)
+    assert_allclose(model.decision_function(Z), other.decision_function(Z), atol=1e-5)
+    numbers = SupportVectorRegressor(kernel, tolerance=1e-9).fit(Z, NUMBER, weight)
+    peer = SVR(gamma=0.5, tol=1e-10).fit(Z, NUMBER, sample_weight=weight)
+    assert_allclose(numbers.predict(Z), peer.predict(Z), atol=1e-5)
+
+
+def test_balanced_classes_cost_alike():
+    y = np.where(np.arange(120) < 100, 0, 1)
+    model = SupportVectorClassifier(class_weight="balanced", tolerance=1e-9).fit(X, y)
+    other = SVC(class_weight="balanced", tol=1e-10).fit(Z, y)
+    assert_allclose(model.decision_function(X), other.decision_function(Z), atol=1e-5)
+
+
+def test_a_row_that_came_twice_is_one_of_weight_two():
+    twice = SupportVectorClassifier(C=0.7).fit(np.vstack([X, X]), np.append(Y, Y))
+    heavy = SupportVectorClassifier(C=0.7).fit(X, Y, sample_weight=np.full(120, 2.0))
+    found = twice.decision_function(X)
+    assert_allclose(found, heavy.decision_function(X), rtol=1e-10, atol=1e-12)
+    shares = np.zeros(240)
+    shares[twice.support_] = twice.dual_coef_[0]
+    assert_allclose(shares[:120], shares[120:])
+    assert np.abs(shares).max() <= 0.7 * (1 + 1e-12)
+
+
+def test_regression_is_that_of_scikit_learn():
+    model = SupportVectorRegressor(C=2.0, epsilon=0.05, tolerance=1e-9).fit(X, NUMBER + 100.0)
+    other = SVR(C=2.0, epsilon=0.05, tol=1e-10).fit(Z, NUMBER + 100.0)
+    assert_allclose(model.predict(X), other.predict(Z), atol=1e-5)
+    assert_array_equal(model.support_, np.sort(other.support_))
+    assert_allclose(model.intercept_, other.intercept_, atol=1e-5)
+
+
+def test_rows_inside_the_tube_are_no_support_vectors():
+    model = SupportVectorRegressor(epsilon=0.2, tolerance=1e-7).fit(X, NUMBER)
+    error = NUMBER - model.predict(X)
+    dual = np.zeros(120)
+    dual[model.support_] = model.dual_coef_[0]
+    assert (np.abs(error)[dual == 0] <= 0.2 + 1e-6).all()
+    assert (np.abs(error)[dual != 0] >= 0.2 - 1e-6).all()
+    assert_array_equal(np.sign(dual[dual != 0]), np.sign(error[dual != 0]))
+    assert_allclose(np.abs(dual)[np.abs(error) > 0.2 + 1e-6], 1.0)
+
+
+def test_units_of_columns_and_of_outcomes_do_not_matter():
+    scale = np.array([1e-3, 50.0, 7.0])
+    model = SupportVectorClassifier(tolerance=1e-8).fit(X, Y)
+    moved = SupportVectorClassifier(tolerance=1e-8).fit(X * scale + 3.0, Y)
+    found = moved.decision_function(X * scale + 3.0)
+    assert_allclose(found, model.decision_function(X), atol=1e-6)
+    small = SupportVectorRegressor(C=2.0, epsilon=0.1, tolerance=1e-8).fit(X, NUMBER)
+    large = SupportVectorRegressor(C=2e6, epsilon=1e5, tolerance=1e-8)
+    large.fit(X * scale, 1e6 * NUMBER)
+    assert_allclose(large.predict(X * scale), 1e6 * small.predict(X), rtol=1e-5, atol=1.0)
+
+
+def test_a_class_without_weight_is_never_predicted():
+    weight = np.where(THREE == "b", 0.0, 1.0)
+    model = SupportVectorClassifier().fit(X, THREE, sample_weight=weight)
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    assert set(model.predict(X)) == {"a", "c"}
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"C": 0.0}, ValueError, "C must be a positive number; found 0.0"),
+        ({"C": -1.0}, ValueError, "C must be a positive number; found -1.0"),
+        ({"C": np.nan}, ValueError, "C must be a positive number; found nan"),
+        ({"tolerance": 0.0}, ValueError, "tolerance must be a positive number"),
+        ({"kernel": "rbf"}, TypeError, "kernel must be None or a kernel from credo.features"),
+        ({"cache": "many"}, ValueError, "size of memory"),
+        ({"class_weight": {"maybe": 1.0}}, ValueError, "class_weight must give classes of y"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(changes, error, message):
+    with pytest.raises(error, match=message):
+        SupportVectorClassifier(**changes).fit(X, Y)
+
+
+def test_regression_refuses_a_negative_epsilon_and_an_infinite_cost():
+    with pytest.raises(
+        ValueError, match=r"epsilon must be 0 or a positive number; found -0\.1"
+    ):
+        SupportVectorRegressor(epsilon=-0.1).fit(X, NUMBER)
+    with pytest.raises(ValueError, match="C must be finite for regression"):
+        SupportVectorRegressor(C=np.inf).fit(X, NUMBER)
+
+
+def test_bad_data_are_refused():
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        SupportVectorClassifier().fit(X, np.zeros(120, dtype=int))
+    with pytest.raises(ValueError, match="X must have a number in every cell"):
+        SupportVectorClassifier().fit(np.where(X > 12.0, np.nan, X), Y)
+    with pytest.raises(ValueError, match="y must have a number in every row"):
+        SupportVectorRegressor().fit(X, np.where(NUMBER > 0.5, np.nan, NUMBER))
+    with pytest.raises(Inseparable, match="classes must be separable"):
+        SupportVectorClassifier(Linear(), C=np.inf).fit(LINE, SIDE)
+
+
+def test_a_function_that_is_no_kernel_is_refused_before_any_step():
+    wave = FunctionKernel(lambda X, Z: np.sin(X @ Z.T))
+    for model, y in (
+        (SupportVectorClassifier(wave), Y),
+        (SupportVectorRegressor(wave), NUMBER),
+    ):
+        with pytest.raises(NotPositiveDefinite, match="must be positive semidefinite"):
+            model.fit(Z, y)
+    valid = FunctionKernel(lambda X, Z: X @ Z.T)
+    found = SupportVectorClassifier(valid, tolerance=1e-9).fit(Z, Y).decision_function(Z)
+    plain = SupportVectorClassifier(Linear(), tolerance=1e-9).fit(Z, Y).decision_function(Z)
+    assert_allclose(found, plain, atol=1e-6)
+
+
+def test_weights_of_columns_are_asked_with_a_linear_kernel_alone():
+    with pytest.raises(AttributeError, match="linear kernel"):
+        SupportVectorClassifier().fit(X, Y).coef_  # noqa: B018
+    model = SupportVectorRegressor(2.0 * Linear((1.0, 0.5, 4.0))).fit(Z, NUMBER)
+    assert_allclose(Z @ model.coef_[0] + model.intercept_[0], model.predict(Z), atol=1e-9)
+
+
+def test_an_optimum_that_was_not_reached_is_reported(monkeypatch):
+    usual = module.SupportSettings
+    monkeypatch.setattr(module, "SupportSettings", lambda *a: usual(*a, max_steps=10))
+    with pytest.warns(ConvergenceWarning, match="found a violation of"):
+        model = SupportVectorClassifier().fit(X, Y)
+    assert model.kkt_residual_ > 1e-3
+
+
+@pytest.mark.parametrize("y", [Y, THREE])
+def test_a_loaded_classifier_answers_exactly_as_the_saved_one(y, tmp_path):
+    model = SupportVectorClassifier(Matern52(1.0) + Linear(), C=3.0).fit(Z, y)
+    credo.save(model, tmp_path / "machine.credo")
+    after = credo.load(tmp_path / "machine.credo")
+    assert_array_equal(after.decision_function(Z), model.decision_function(Z))
+    assert_array_equal(after.predict(Z), model.predict(Z))
+    assert_array_equal(after.support_, model.support_)
+    assert after.dual_objective_ == model.dual_objective_
+
+
+def test_a_loaded_regressor_answers_exactly_as_the_saved_one(tmp_path):
+    model = SupportVectorRegressor().fit(X, NUMBER)
+    credo.save(model, tmp_path / "machine.credo")
+    assert_array_equal(credo.load(tmp_path / "machine.credo").predict(X), model.predict(X))
