@@ -46,7 +46,11 @@ def relevance_sweep(
                         v[a] += spread[a, b] * gram[j, b]
                     s -= gram[j, a] * v[a]
             without = quadratic
-        best = _best_ratio(s, q, without, n, known_precision)
+        # What other columns leave of this one may be rounding error.
+        if s <= 1e-10 * gram[j, j]:
+            best = np.inf
+        else:
+            best = _best_ratio(s, q, without, n, known_precision)
         if np.isfinite(ratio[j]):
             if np.isfinite(best):
                 change = best - ratio[j]
@@ -86,8 +90,6 @@ def relevance_sweep(
 @compiled_part()
 def _best_ratio(s: float, q: float, without: float, n: float, known_precision: float) -> float:
     """Return the ratio r that maximizes ``log(r / (r + s)) / 2`` plus the fit at ``r + s``."""
-    if s <= 0.0:
-        return np.inf
     if known_precision > 0.0:
         pull = known_precision * q * q
         if pull <= s:

@@ -39,12 +39,35 @@ from credo.inference.linear.precision_learning import (
 )
 from credo.numerics.array import Array
 from credo.numerics.example import Example
-from credo.numerics.form import Form
+from credo.numerics.form import SMALLEST, Form
 
-__all__ = ["RelevanceDetermination", "RelevanceProblem", "RelevanceStep"]
+__all__ = [
+    "GRID",
+    "Columns",
+    "RelevanceDetermination",
+    "RelevanceProblem",
+    "RelevanceStep",
+    "is_own",
+    "log_prior_shares",
+    "penalized_solution",
+    "shrunk_log_det",
+]
 
 Columns = NDArray[np.intp]
 GRID = np.arange(-30.0, 40.0, 0.25)
+"""Logs of ratios at which evidences are added up."""
+
+RESOLVED = 1e-10
+"""Share of a column's squares below which what others leave of it is rounding error."""
+
+SWEEPS, HARDLY = 10, 0.01
+"""Sweeps of a step, which ends before if one raises the evidence by a small share of all."""
+
+MOST_AT_ONCE = 50
+"""Columns that may enter together."""
+
+FEW = 200
+"""Columns that are all looked at in every sweep, however few rows there are for them."""
 
 ACCOUNT = Account("automatic relevance determination", False, float("nan"), "unknown")
 
@@ -128,7 +151,7 @@ class RelevanceProblem:
         noise = self.freedom / float(self.shared.noise_precision[self.output])
         if self.freedom < 2 * size and noise > 1e-6 * self.products[2]:
             return max(int(self.freedom) // 2, 1)
-        return None
+        return size if self.freedom < 2 * size and size > FEW else None
 
     @property
     def resolution(self) -> float:
@@ -210,26 +233,12 @@ class RelevanceDetermination:
     def step(
         self, problem: RelevanceProblem, state: Relevances, rng: Generator
     ) -> tuple[Relevances, RelevanceStep]:
-        """Sweep once over the working columns, then look for better ones outside them."""
+        """Sweep over the working columns, then look for better ones outside them."""
         gram = problem.gram(state.working, state.working)
         cross = problem.products[1][state.working]
-        ratio = state.ratio[state.working]
-        spread, weights, quadratic = _solve(problem, gram, cross, ratio)
-        # Compiled loops load numba, which only those who ask for relevances should wait for.
-        loops = importlib.import_module("credo.inference.linear._loops_automatic_relevance")
-        quadratic = loops.relevance_sweep(
-            gram,
-            cross,
-            ratio,
-            spread,
-            weights,
-            quadratic,
-            problem.freedom,
-            problem.known_precision,
-        )
+        ratio, value = _swept(problem, gram, cross, state.ratio[state.working])
         full = np.full(len(state.ratio), np.inf)
         full[state.working] = ratio
-        value = _objective(problem, gram, ratio, quadratic)
         working, is_new = _working(problem, full, state.working)
         change = np.inf if is_new else value - state.objective
         n_columns = int(np.isfinite(full).sum())
@@ -252,10 +261,64 @@ class RelevanceDetermination:
         return Inference(belief, log_evidence, "laplace", account=ACCOUNT)
 
 
-def _solve(
+def _swept(
     problem: RelevanceProblem, gram: Array, cross: Array, ratio: Array
-) -> tuple[Array, Array, float]:
-    """Return spread, weights and quadratic from scratch, so that no rounding piles up."""
+) -> tuple[Array, float]:
+    """Return the ratios of working columns after some sweeps, and what they reach."""
+    # Compiled loops load numba, which only those who ask for relevances should wait for.
+    loops = importlib.import_module("credo.inference.linear._loops_automatic_relevance")
+    ratio = ratio.copy()
+    reached: list[float] = []
+    while len(reached) < SWEEPS:
+        spread, weights, quadratic = _solve(problem, gram, cross, ratio)
+        quadratic = loops.relevance_sweep(
+            gram,
+            cross,
+            ratio,
+            spread,
+            weights,
+            quadratic,
+            problem.freedom,
+            problem.known_precision,
+        )
+        reached.append(float(problem.fit(quadratic)) - shrunk_log_det(gram, ratio))
+        if len(reached) > 1 and reached[-1] - reached[-2] < HARDLY * (reached[-1] - reached[0]):
+            break
+    return ratio, reached[-1]
+
+
+def is_own(s: Array, squares: Array) -> NDArray[np.bool_]:
+    """Return whether columns hold something that those in use do not make up.
+
+    Parameters
+    ----------
+    s
+        Sum of squares that columns in use leave of each.
+    squares
+        Sum of squares of each.
+    """
+    return np.asarray(s > RESOLVED * squares)
+
+
+def log_prior_shares(gain: Array) -> float:
+    """Return the log of the share of prior probability that best precisions have, in total.
+
+    Parameters
+    ----------
+    gain
+        Log evidence at each precision of the grid less that at the best one, (columns, grid).
+    """
+    # Nothing is better than the best, but for rounding where outputs have hardly any noise.
+    shares = special.logsumexp(np.minimum(gain, 0.0) + log_ratio_prior(GRID), axis=1)
+    return float((shares + np.log(GRID[1] - GRID[0])).sum())
+
+
+def penalized_solution(gram: Array, cross: Array, ratio: Array) -> tuple[Array, Array]:
+    """Return spread and weights from scratch, so that no rounding piles up.
+
+    The spread is the inverse of ``gram + diag(ratio)`` on columns of finite ratio, and zero
+    elsewhere; the weights are its product with ``cross``.
+    """
     used = np.flatnonzero(np.isfinite(ratio))
     spread, weights = np.zeros_like(gram), np.zeros(len(gram))
     # In units of the prior no eigenvalue is below one, however alike the columns are.
@@ -263,14 +326,22 @@ def _solve(
     inverse = np.linalg.inv(gram[np.ix_(used, used)] / root + np.eye(len(used))) / root
     spread[np.ix_(used, used)] = 0.5 * (inverse + inverse.T)
     weights[used] = spread[np.ix_(used, used)] @ cross[used]
-    return spread, weights, max(float(problem.total - cross @ weights), problem.resolution)
+    return spread, weights
 
 
-def _objective(problem: RelevanceProblem, gram: Array, ratio: Array, quadratic: float) -> float:
+def shrunk_log_det(gram: Array, ratio: Array) -> float:
+    """Return half the log determinant of ``1 + gram / ratio``, the cost of columns."""
     used = np.flatnonzero(np.isfinite(ratio))
     shrunk = gram[np.ix_(used, used)] / np.sqrt(np.outer(ratio[used], ratio[used]))
-    _, log_det = np.linalg.slogdet(shrunk + np.eye(len(used)))
-    return float(problem.fit(quadratic) - 0.5 * log_det)
+    return 0.5 * float(np.linalg.slogdet(shrunk + np.eye(len(used)))[1])
+
+
+def _solve(
+    problem: RelevanceProblem, gram: Array, cross: Array, ratio: Array
+) -> tuple[Array, Array, float]:
+    """Return spread, weights and quadratic."""
+    spread, weights = penalized_solution(gram, cross, ratio)
+    return spread, weights, max(float(problem.total - cross @ weights), problem.resolution)
 
 
 def _additions(problem: RelevanceProblem, ratio: Array, columns: Columns) -> tuple[Array, ...]:
@@ -280,7 +351,7 @@ def _additions(problem: RelevanceProblem, ratio: Array, columns: Columns) -> tup
     spread, weights, quadratic = _solve(problem, gram, cross[used], ratio[used])
     between = problem.gram(columns, used)
     s = problem.squares[columns] - np.einsum("ij,ij->i", between @ spread, between)
-    q = cross[columns] - between @ weights
+    q = np.where(is_own(s, problem.squares[columns]), cross[columns] - between @ weights, 0.0)
     r = ratio[columns]
     inside = np.isfinite(r)
     place = np.searchsorted(used, columns[inside])
@@ -288,7 +359,7 @@ def _additions(problem: RelevanceProblem, ratio: Array, columns: Columns) -> tup
     s[inside], q[inside] = 1 / own - r[inside], weights[place] / own
     without = np.full(len(columns), quadratic)
     without[inside] += q[inside] ** 2 * own
-    return np.maximum(s, 1e-300), q, without
+    return np.maximum(s, SMALLEST), q, without
 
 
 def _working(problem: RelevanceProblem, ratio: Array, working: Columns) -> tuple[Columns, bool]:
@@ -313,7 +384,7 @@ def _working(problem: RelevanceProblem, ratio: Array, working: Columns) -> tuple
 
 def _room(capacity: int, n_used: int) -> int:
     """Return how many columns may enter next: a few at a time, so that the best come first."""
-    return max(0, min(max(capacity // 5, 1), capacity - n_used))
+    return max(0, min(max(capacity // 5, 1), MOST_AT_ONCE, capacity - n_used))
 
 
 def _log_evidence(problem: RelevanceProblem, state: Relevances, spectrum: Spectrum) -> float:
@@ -326,11 +397,8 @@ def _log_evidence(problem: RelevanceProblem, state: Relevances, spectrum: Spectr
     ratio = strength[:, None] * np.exp(-GRID)
     best = state.ratio[columns, None]
     parts = s[:, None], q[:, None], without[:, None]
-    gain = (
-        _curve(problem, ratio, *parts) - _curve(problem, best, *parts) + log_ratio_prior(GRID)
-    )
-    shares = special.logsumexp(gain, axis=1) + np.log(GRID[1] - GRID[0])
-    return top + float(shares.sum())
+    gain = _curve(problem, ratio, *parts) - _curve(problem, best, *parts)
+    return top + log_prior_shares(gain)
 
 
 def _curve(

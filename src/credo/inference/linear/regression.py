@@ -88,18 +88,24 @@ class LinearProblem:
         return PrecisionProblem(self.spectrum, given, self.noise)
 
 
-def infer(problem: LinearProblem, is_point: bool = False) -> Inference:
+def infer(
+    problem: LinearProblem,
+    is_point: bool = False,
+    relevance: RelevanceDetermination | None = None,
+) -> Inference:
     """Return the posterior of weights and noise, and the evidence.
 
     Parameters
     ----------
     is_point
         Whether to keep only the most probable weights and noise, as if they were known.
+    relevance
+        The search for one precision per weight, if that is asked for; the usual one if None.
     """
     if problem.weight_precision == "none":
         return _least_squares(problem)
     if problem.weight_precision == "ard":
-        inference = _relevances(problem)
+        inference = _relevances(problem, relevance or RelevanceDetermination())
     else:
         inference = run(EvidenceMaximization(), problem.precisions)
     if not is_point:
@@ -223,12 +229,12 @@ def _least_squares(problem: LinearProblem) -> Inference:
     return Inference(belief)
 
 
-def _relevances(problem: LinearProblem) -> Inference:
+def _relevances(problem: LinearProblem, engine: RelevanceDetermination) -> Inference:
     """Search once for each output, from the best shared precision."""
     shared = run(EvidenceMaximization(), problem.precisions).posterior
     common = problem.statistics, problem.scale, problem.intercept, problem.noise
     parts = [
-        run(RelevanceDetermination(), RelevanceProblem(*common, k, shared))
+        run(engine, RelevanceProblem(*common, k, shared))
         for k in range(problem.statistics.n_outputs)
     ]
     if len(parts) == 1:

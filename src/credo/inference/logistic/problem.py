@@ -22,14 +22,13 @@ from credo.inference.logistic.softmax import (
     SoftmaxRows,
     class_pairs,
     coordinate_covariance,
-    log_expected_softmax,
+    integrated_log_probability,
 )
 from credo.numerics.array import Array
 from credo.numerics.form import SMALLEST_SPREAD, Form, directions
-from credo.numerics.linear.linear_algebra import cholesky
 from credo.numerics.parallel.threads import threads_for
 from credo.numerics.special.log_domain import log_normalize, softmax
-from credo.numerics.special.logistic_integral import log_logistic_normal_mean, moderation
+from credo.numerics.special.logistic_integral import moderation
 
 __all__ = ["LogisticBelief", "LogisticProblem", "mode_of"]
 
@@ -297,14 +296,9 @@ class LogisticBelief:
 
     def _integrated(self, scores: Array, design: Array, by_quadrature: bool) -> Array:
         covariance = self._coordinate_covariance(design)
-        if len(self.coding) == 2 and by_quadrature:
-            difference, spread = scores[:, 1] - scores[:, 0], np.sqrt(covariance[:, 0, 0])
-            both = np.stack([-difference, difference], axis=1)
-            return log_logistic_normal_mean(both, spread[:, None])
         if by_quadrature:
             # Scores of the coding are orthonormal: its transpose gives the coordinates back.
-            root = cholesky(covariance).lower
-            return log_expected_softmax(scores @ self.coding, root, self.coding)
+            return integrated_log_probability(scores @ self.coding, covariance, self.coding)
         first, second = class_pairs(len(self.coding))
         between = self.coding[first] - self.coding[second]
         variance = np.einsum("qj,njl,ql->nq", between, covariance, between, optimize=True)

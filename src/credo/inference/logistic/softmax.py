@@ -49,8 +49,9 @@ from numpy.typing import NDArray
 from scipy import special
 
 from credo.numerics.array import Array, as_float
-from credo.numerics.linear.linear_algebra import solve_lower
+from credo.numerics.linear.linear_algebra import cholesky, solve_lower
 from credo.numerics.parallel.threads import in_parts, threads_for
+from credo.numerics.special.logistic_integral import log_logistic_normal_mean
 
 __all__ = [
     "ColumnProducts",
@@ -60,6 +61,7 @@ __all__ = [
     "class_pairs",
     "coordinate_covariance",
     "expected_softmax",
+    "integrated_log_probability",
     "log_expected_softmax",
 ]
 
@@ -764,6 +766,24 @@ def log_expected_softmax(mean: Array, root: Array, coding: Array) -> Array:
             part[is_tiny] = special.logsumexp(logs, axis=2, b=weight)
         found[rows] = part
     return np.asarray(found - special.logsumexp(found, axis=1, keepdims=True))
+
+
+def integrated_log_probability(mean: Array, covariance: Array, coding: Array) -> Array:
+    """Return log class probabilities, averaged over normal coordinates, shape (n, K).
+
+    Two classes: the exact mean of the logistic function. More: that of the softmax function
+    over nodes.
+
+    Parameters
+    ----------
+    mean, covariance
+        Of the J numbers that the scores of a row are made of, shapes (n, J) and (n, J, J).
+    """
+    if len(coding) == 2:
+        both = np.column_stack([-mean, mean])
+        return log_logistic_normal_mean(both, np.sqrt(covariance[:, 0]))
+    root = cholesky(covariance, largest_jitter=1e-6).lower
+    return log_expected_softmax(mean, root, coding)
 
 
 def _scores(mean: Array, root: Array, coding: Array) -> Iterator[tuple[slice, Array, Array]]:
