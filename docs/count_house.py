@@ -2,15 +2,15 @@
 
 A fragment is a module that one other module imports and that no stub names: a module with a
 public name has users for importers. A file is opened by a call that runs in it; to follow
-``credo fit --fast`` one opens files until the first engine runs. Each flow runs once before
-it is counted, so that what a first import calls is left out.
+``credo fit`` one opens files until the first engine runs: ``run``, or the search for the
+settings of a process. Each flow runs once before it is counted, so that what a first import
+calls is left out.
 """
 
 import ast
 import sys
 import tempfile
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import redirect_stdout
 from functools import cache, partial
 from io import StringIO
@@ -18,16 +18,20 @@ from pathlib import Path
 from threading import Event
 from types import FrameType
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 import credo
 from credo.app.cli.command_line import main as command_line
 from credo.inference.engine import engine
+from credo.inference.kernel import search
+from credo.numerics.parallel import threads
 
 __all__ = ["Counts", "files_opened", "importers", "modules", "public_modules"]
 
 SOURCE = Path(credo.__file__).parent
+ENGINES = (engine.run, search.learn)
 Counts = dict[str, str]
 
 
@@ -56,13 +60,19 @@ def public_modules() -> set[str]:
     return {module for stub in stubs for module, _ in stub.values()}
 
 
-def files_opened(flow: Callable[[], Any], until: Callable[..., Any] | None = None) -> set[str]:
-    """Return the files of the package in which calls ran, up to the first call of ``until``."""
+def files_opened(
+    flow: Callable[[], Any], until: Collection[Callable[..., Any]] = ()
+) -> set[str]:
+    """Return the files of the package in which calls ran, up to the first call of ``until``.
+
+    On one core: of work that is done side by side, the order would be that of chance.
+    """
     found: set[str] = set()
+    ends = {end.__code__ for end in until}
     is_over = Event()
 
     def see(frame: FrameType, event: str, _: Any) -> None:
-        if until is not None and frame.f_code is until.__code__:
+        if frame.f_code in ends:
             is_over.set()
         if is_over.is_set():
             sys.setprofile(None)
@@ -72,13 +82,12 @@ def files_opened(flow: Callable[[], Any], until: Callable[..., Any] | None = Non
         if is_call and SOURCE in path.parents:
             found.add(path.relative_to(SOURCE).as_posix())
 
-    threading.setprofile(see)
-    sys.setprofile(see)
-    try:
-        flow()
-    finally:
-        sys.setprofile(None)
-        threading.setprofile(None)
+    with mock.patch.object(threads, "n_cores", return_value=1):
+        sys.setprofile(see)
+        try:
+            flow()
+        finally:
+            sys.setprofile(None)
     return found
 
 
@@ -136,7 +145,7 @@ def _command(folder: str) -> Callable[[], Any]:
     rng = np.random.default_rng(0)
     rows = [f"{x:.3f},{2 * x + rng.normal():.3f}" for x in rng.uniform(0, 9, 60)]
     path.write_text("\n".join(["dose,outcome", *rows]), encoding="utf-8")
-    sys.argv = ["credo", "fit", str(path), "--target", "outcome", "--fast"]
+    sys.argv = ["credo", "fit", str(path), "--target", "outcome"]
 
     def fit() -> None:
         try:
@@ -169,9 +178,7 @@ def _flows() -> Counts:
         found = {
             "files opened by net.query": files_opened(_query()),
             "files opened by LogisticRegression.fit": files_opened(_classification()),
-            "files opened by credo fit --fast": files_opened(
-                _command(folder), until=engine.run
-            ),
+            "files opened by credo fit": files_opened(_command(folder), until=ENGINES),
         }
     return {name: str(len(files)) for name, files in found.items()}
 

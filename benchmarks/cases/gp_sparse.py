@@ -17,6 +17,7 @@ from credo.models.kernel.gaussian_process_regressor import GaussianProcessRegres
 __all__ = ["CASES"]
 
 N_COLUMNS, N_TEST, N_EXACT = 8, 5_000, 2_000
+N_SAMPLES = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +95,7 @@ EXACT = {
 }
 
 CASES = (
-    case("waves, N=10,000 D=8", lambda: waves(10_000), EXACT, 30.0),
-    case("robot arm, N=10,000 D=8", lambda: arm(10_000), EXACT, 30.0),
+    case("waves, N=10,000 D=8", lambda: waves(N_SAMPLES), EXACT, 30.0),
+    case("robot arm, N=10,000 D=8", lambda: arm(N_SAMPLES), EXACT, 30.0),
     case("waves, N=100,000 D=8", lambda: waves(100_000), {}, 300.0),
 )

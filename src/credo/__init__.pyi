@@ -47,6 +47,7 @@ from credo.inference.engine.error import NotSubmodular as NotSubmodular
 from credo.inference.engine.method import ApproximationWarning as ApproximationWarning
 from credo.inference.engine.weighted_draws import ZeroWeights as ZeroWeights
 from credo.inference.logistic.learning import SeparationWarning as SeparationWarning
+from credo.inference.margin.support_vectors import Inseparable as Inseparable
 from credo.models.baseline.baseline_classifier import BaselineClassifier as BaselineClassifier
 from credo.models.baseline.baseline_regressor import BaselineRegressor as BaselineRegressor
 from credo.models.ensemble.average import EvidenceWarning as EvidenceWarning
@@ -65,6 +66,18 @@ from credo.models.generative.naive_bayes import NaiveBayes as NaiveBayes
 from credo.models.kernel.gaussian_process_classifier import (
     GaussianProcessClassifier as GaussianProcessClassifier,
 )
+from credo.models.kernel.gaussian_process_regressor import (
+    GaussianProcessRegressor as GaussianProcessRegressor,
+)
+from credo.models.kernel.latent_process_regressor import (
+    LatentProcessRegressor as LatentProcessRegressor,
+)
+from credo.models.kernel.relevance_vector import (
+    RelevanceVectorClassifier as RelevanceVectorClassifier,
+)
+from credo.models.kernel.relevance_vector import (
+    RelevanceVectorRegressor as RelevanceVectorRegressor,
+)
 from credo.models.linear.basis_transformer import BasisTransformer as BasisTransformer
 from credo.models.linear.least_squares_classifier import (
     LeastSquaresClassifier as LeastSquaresClassifier,
@@ -75,6 +88,12 @@ from credo.models.margin.ada_boost import AdaBoost as AdaBoost
 from credo.models.margin.decision_stump import DecisionStump as DecisionStump
 from credo.models.margin.perceptron import Perceptron as Perceptron
 from credo.models.margin.regularized_risk import RegularizedRisk as RegularizedRisk
+from credo.models.margin.support_vector_machine import (
+    SupportVectorClassifier as SupportVectorClassifier,
+)
+from credo.models.margin.support_vector_machine import (
+    SupportVectorRegressor as SupportVectorRegressor,
+)
 from credo.models.margin.voted_perceptron import VotedPerceptron as VotedPerceptron
 from credo.models.neighbors.nearest_neighbors import (
     NearestNeighborsClassifier as NearestNeighborsClassifier,
@@ -94,6 +113,3 @@ from credo.study.study import fit as fit
 from credo.validation.predictive import predict_dist as predict_dist
 
 __version__: str
-from credo.models.kernel.gaussian_process_regressor import (
-    GaussianProcessRegressor as GaussianProcessRegressor,
-)

@@ -72,8 +72,12 @@ def first_integer(f: Callable[[Array], Array], low: Array, high: Array) -> Array
     """
     finite = np.isfinite(low) & np.isfinite(high)
     below, found = np.where(finite, low - 1.0, -1.0), np.where(finite, high, 0.0)
-    while np.any(apart := found - below > 1.0):
+    while True:
         middle = np.floor(0.5 * (below + found))
+        # Beyond 2^53 two numbers may have none between them, though they differ by more.
+        apart = (found - below > 1.0) & (below < middle) & (middle < found)
+        if not np.any(apart):
+            break
         reached = f(middle) >= 0
         below = np.where(apart & ~reached, middle, below)
         found = np.where(apart & reached, middle, found)

@@ -118,8 +118,20 @@ from credo.inference.linear.precision_learning import (
 from credo.inference.linear.precision_learning import PrecisionProblem as PrecisionProblem
 from credo.inference.linear.regression import LinearProblem as LinearProblem
 from credo.inference.linear.regression import infer as infer
+from credo.inference.logistic.automatic_relevance import (
+    LogisticRelevance as LogisticRelevance,
+)
+from credo.inference.logistic.automatic_relevance import (
+    LogisticRelevanceProblem as LogisticRelevanceProblem,
+)
 from credo.inference.logistic.learning import SeparationWarning as SeparationWarning
 from credo.inference.logistic.learning import VariationalLogistic as VariationalLogistic
+from credo.inference.margin.support_vectors import Inseparable as Inseparable
+from credo.inference.margin.support_vectors import SupportProblem as SupportProblem
+from credo.inference.margin.support_vectors import SupportSettings as SupportSettings
+from credo.inference.margin.support_vectors import SupportSolution as SupportSolution
+from credo.inference.margin.support_vectors import support_path as support_path
+from credo.inference.margin.support_vectors import support_vectors as support_vectors
 from credo.inference.site.expectation_propagation import (
     ExpectationPropagation as ExpectationPropagation,
 )

@@ -19,6 +19,15 @@ from credo.models.kernel.gaussian_process_classifier import (
 from credo.models.kernel.gaussian_process_regressor import (
     GaussianProcessRegressor as GaussianProcessRegressor,
 )
+from credo.models.kernel.latent_process_regressor import (
+    LatentProcessRegressor as LatentProcessRegressor,
+)
+from credo.models.kernel.relevance_vector import (
+    RelevanceVectorClassifier as RelevanceVectorClassifier,
+)
+from credo.models.kernel.relevance_vector import (
+    RelevanceVectorRegressor as RelevanceVectorRegressor,
+)
 from credo.models.linear.basis_transformer import BasisTransformer as BasisTransformer
 from credo.models.linear.least_squares_classifier import (
     LeastSquaresClassifier as LeastSquaresClassifier,
@@ -29,6 +38,12 @@ from credo.models.margin.ada_boost import AdaBoost as AdaBoost
 from credo.models.margin.decision_stump import DecisionStump as DecisionStump
 from credo.models.margin.perceptron import Perceptron as Perceptron
 from credo.models.margin.regularized_risk import RegularizedRisk as RegularizedRisk
+from credo.models.margin.support_vector_machine import (
+    SupportVectorClassifier as SupportVectorClassifier,
+)
+from credo.models.margin.support_vector_machine import (
+    SupportVectorRegressor as SupportVectorRegressor,
+)
 from credo.models.margin.voted_perceptron import VotedPerceptron as VotedPerceptron
 from credo.models.neighbors.nearest_neighbors import (
     NearestNeighborsClassifier as NearestNeighborsClassifier,

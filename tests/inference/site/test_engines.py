@@ -220,3 +220,21 @@ def test_settings_and_shapes_that_are_wrong_are_refused():
         ExpectationPropagation(damping=1.0)
     with pytest.raises(ValueError, match="one entry for each of the 2 rows"):
         SiteProblem(CovariancePrior(np.eye(2)), LogitLikelihood(), np.ones(3))
+
+
+def test_sites_of_negative_precision_are_those_of_the_inverse():
+    K, m = covariance(), 0.3 * np.arange(7.0)
+    precision = np.array([2.0, -0.2, 0.5, 0.0, -0.1, 30.0, 1e4])
+    shift = np.array([1.0, -0.4, 0.0, 0.3, 0.2, -2.0, 1e4])
+    belief = CovariancePrior(K, m).conditioned(precision, shift)
+    S = np.linalg.inv(np.linalg.inv(K) + np.diag(precision))
+    mean = S @ (np.linalg.solve(K, m) + shift)
+    assert_allclose(belief.mean, mean, rtol=1e-6)
+    assert_allclose(belief.variance, S.diagonal(), rtol=1e-6)
+    assert_allclose(belief.log_det, np.linalg.slogdet(np.eye(7) + K * precision)[1])
+    R = np.diag(precision) - precision[:, None] * S * precision
+    assert_allclose(belief.residual_precision, R, atol=1e-6)
+    assert_allclose(belief.residual_precision_times(K), R @ K, atol=1e-6)
+    assert_allclose(belief.residual_precision_times(m), R @ m, atol=1e-6)
+    with pytest.raises(NotPositiveDefinite):
+        _ = CovariancePrior(K).conditioned(-precision, shift).mean

@@ -147,3 +147,43 @@ def test_impossible_parameters_are_refused():
         OrderedLikelihood((1.0, 0.0))
     with pytest.raises(ValueError, match="scale must be"):
         StudentTLikelihood(scale=-1.0)
+
+
+@likelihoods
+def test_a_parabola_of_the_largest_bend_touches_outliers_from_below(likelihood, y):
+    y, f = grid(y, [-2.0, 0.3, 1.5])
+    bend, slope = likelihood.bend_at_most(y, f), likelihood.derivatives(y, f).first
+    if likelihood.is_log_concave:
+        assert_allclose(bend, -likelihood.derivatives(y, f).second)
+        return
+    for step in (-9.0, -1.0, -0.1, 0.1, 1.0, 9.0):
+        parabola = likelihood.log_prob(y, f) + slope * step - 0.5 * bend * step**2
+        assert np.all(parabola <= likelihood.log_prob(y, f + step) + 1e-12)
+    assert np.all(bend > 0)
+
+
+@likelihoods
+def test_natural_values_follow_the_outcomes_and_their_weights(likelihood, y):
+    weight = 1.0 + np.arange(len(y))
+    found = likelihood.natural(y, weight)
+    again = likelihood.natural(np.repeat(y, weight.astype(int)), np.ones(int(weight.sum())))
+    assert_allclose(found.likelihood.free_parameters, again.likelihood.free_parameters)
+    assert_allclose([found.level, found.variance], [again.level, again.variance])
+    assert found.least.shape == found.likelihood.prior_spread.shape
+    assert np.all(found.least <= found.likelihood.free_parameters)
+    assert len(likelihood.parameter_names) == len(likelihood.free_parameters)
+
+
+def test_natural_grades_have_their_shares_where_nothing_is_known():
+    y = np.repeat(np.arange(3.0), [20, 50, 30])
+    found = OrderedLikelihood((0.0, 1.0)).natural(y, np.ones(100))
+    share = found.likelihood.predictive(np.zeros(1), np.array([found.variance])).probability
+    assert_allclose(share[0], [0.2, 0.5, 0.3], atol=0.01)
+
+
+def test_natural_scale_of_outliers_follows_the_unit_and_not_the_outliers():
+    y = np.concatenate([np.linspace(-1.0, 1.0, 41), [50.0, 80.0]])
+    one, other = (StudentTLikelihood().natural(c * y, np.ones(43)) for c in (1.0, 1e3))
+    assert_allclose(other.likelihood.scale, 1e3 * one.likelihood.scale)
+    assert_allclose([other.level, other.variance], [1e3 * one.level, 1e6 * one.variance])
+    assert one.variance < 1.0

@@ -1,15 +1,25 @@
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
-from scipy import special
+from scipy import special, stats
 from sklearn.gaussian_process import GaussianProcessClassifier as Peer
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 import credo
 from credo import GaussianProcessClassifier
 from credo.features import Constant, Matern52, SquaredExponential
-from credo.inference import ConvergenceWarning, ExpectationPropagation
-from credo.inference.kernel.class_process import InducedBinary, InducedSoftmax
+from credo.inference import (
+    ConvergenceWarning,
+    CovariancePrior,
+    ExpectationPropagation,
+    OrderedLikelihood,
+    ProbitLikelihood,
+    SiteProblem,
+    run,
+)
+from credo.inference.kernel.latent_process import InducedLatent, InducedSoftmax
+from credo.inference.site.likelihood import BINARY_VARIANCE
 from credo.numerics.special.logistic_integral import log_logistic_normal_mean
 
 RNG = np.random.default_rng(0)
@@ -156,7 +166,7 @@ def test_propagation_is_within_a_percent_of_a_long_chain(name):
 
 def test_inducing_inputs_at_all_rows_are_the_exact_process():
     exact = GaussianProcessClassifier(KERNEL.hold()).fit(X, TWO)
-    method = InducedBinary(ExpectationPropagation(), exact.data_.x)
+    method = InducedLatent(ExpectationPropagation(), inducing=exact.data_.x)
     belief, found = method.belief(exact.data_, KERNEL)
     assert_allclose(found.log_evidence, exact.log_evidence_, atol=1e-4)
     for one, other in zip(belief.moments(X[:9]), exact.posterior_.moments(X[:9]), strict=True):
@@ -233,3 +243,73 @@ def test_propagation_that_does_not_settle_says_so():
 def test_wrong_settings_are_refused(settings, error, said):
     with pytest.raises(error, match=said):
         GaussianProcessClassifier(**settings).fit(X, TWO)
+
+
+def test_grades_in_order_are_known_better_than_classes_without():
+    draws, cuts = np.random.default_rng(5), (-1.5, -0.5, 0.5, 1.5)
+    x = draws.uniform(0.0, 6.0, (1100, 2))
+    hidden = 1.5 * np.sin(x[:, 0]) + 0.3 * x[:, 1] - 0.9
+    y = np.digitize(hidden + draws.normal(size=1100), cuts)
+    grades = GaussianProcessClassifier(ordered=True).fit(x[:100], y[:100])
+    classes = GaussianProcessClassifier().fit(x[:100], y[:100])
+    new, outcome = x[100:], y[100:]
+    score = [m.predict_log_proba(new)[np.arange(1000), outcome] for m in (grades, classes)]
+    gain = score[0] - score[1]
+    assert gain.mean() > 2.0 * gain.std() / np.sqrt(1000)
+    assert grades.log_evidence_ > classes.log_evidence_ + 5.0
+    truth = OrderedLikelihood(cuts).log_probability(hidden[100:], np.zeros(1000))
+    assert np.abs(np.exp(truth) - grades.predict_proba(new)).mean() < 0.07
+    assert_allclose(grades.predict_proba(new).sum(axis=1), 1.0)
+
+
+def test_two_grades_are_probit_classification():
+    kernel = 2.0 * SquaredExponential(1.0).hold()
+    model = GaussianProcessClassifier(kernel.hold(), ordered=True, learning="ml").fit(X, TWO)
+    cut = model.likelihood_.cut_points[0]
+    code = (model.classes_[1] == TWO).astype(float)
+    prior = CovariancePrior(kernel(X), np.full(len(X), -cut))
+    found = run(ExpectationPropagation(), SiteProblem(prior, ProbitLikelihood(), code))
+    assert_allclose(model.log_evidence_, found.log_evidence, atol=1e-4)
+    mean, variance = model.posterior_.moments(X)
+    assert_allclose(mean - cut, found.posterior.mean, atol=1e-3)
+    assert_allclose(variance, found.posterior.variance, rtol=1e-3)
+
+
+def test_the_gradient_of_grades_is_that_of_differences():
+    model = GaussianProcessClassifier(KERNEL, ordered=True).fit(X, THREE)
+    at = np.concatenate([model.kernel_.log_parameters, model.likelihood_.free_parameters])
+    value, gradient = model.log_evidence_at(at, gradient=True)
+    assert_allclose(value, model.log_evidence_at())
+    assert gradient.shape == at.shape
+    for place in range(len(at)):
+        shift = 1e-4 * (np.arange(len(at)) == place)
+        rise = model.log_evidence_at(at + shift) - model.log_evidence_at(at - shift)
+        assert_allclose(gradient[place], rise / 2e-4, rtol=1e-3, atol=1e-3)
+
+
+def test_a_gradient_that_is_not_known_is_refused():
+    model = GaussianProcessClassifier(KERNEL, n_inducing=20).fit(X, THREE)
+    with pytest.raises(ValueError, match="needs all rows; found inducing inputs"):
+        model.log_evidence_at(gradient=True)
+
+
+def test_the_evidence_integrates_over_the_settings():
+    kernel = 2.0 * SquaredExponential(1.0).hold()
+    model = GaussianProcessClassifier(kernel, "laplace").fit(X, TWO)
+    natural, spread = np.log(BINARY_VARIANCE), kernel.parameters[0].log_spread
+    grid = natural + spread * np.arange(-5.0, 5.0, 0.05)
+    logs = np.array([model.log_evidence_at([at]) for at in grid])
+    logs += stats.norm.logpdf(grid, natural, spread)
+    total = special.logsumexp(logs) + np.log(grid[1] - grid[0])
+    top = logs.argmax()
+    bend = (2.0 * logs[top] - logs[top - 1] - logs[top + 1]) / (grid[1] - grid[0]) ** 2
+    laplace = logs[top] + 0.5 * np.log(2.0 * np.pi / bend)
+    assert_allclose(model.log_evidence_, laplace, atol=0.02)
+    assert abs(laplace - total) < 0.2
+    assert model.log_evidence_ < model.log_evidence_at() - 0.2
+
+
+def test_grades_that_do_not_sort_are_refused():
+    grades = pd.Categorical.from_codes(THREE, ["low", "medium", "high"], ordered=True)
+    with pytest.raises(ValueError, match="must sort from the least to the greatest"):
+        GaussianProcessClassifier(ordered=True).fit(X, pd.Series(grades))

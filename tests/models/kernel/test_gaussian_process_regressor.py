@@ -385,3 +385,36 @@ def test_rows_without_weight_are_no_part_of_what_is_forgotten():
     assert model.forgetting(X, y) is None
     with pytest.raises(ValueError, match="rows and weights of training"):
         model.leave_one_out(X, y)
+
+
+def test_draws_of_functions_carry_the_doubt_about_settings():
+    draws = np.random.default_rng(2)
+    x = draws.uniform(0.0, 4.0, (10, 1))
+    y = np.sin(2 * x[:, 0]) + 0.1 * draws.normal(size=10)
+    model = GaussianProcessRegressor().fit(x, y)
+    new = np.array([[0.5], [2.0], [5.0]])
+    found = model.sample_functions(new, 20_000, 0)
+    assert_allclose(found.std(axis=0), model.predict_function(new).std(), rtol=0.05)
+    assert_allclose(found.mean(axis=0), model.predict_function(new).mean(), atol=0.03)
+    gap = model.sample_functions(np.array([[2.0], [2.001]]), 500, 0)
+    assert np.abs(np.diff(gap)).max() < 0.1 * found[:, 1].std()
+
+
+def test_a_wave_of_many_turns_is_found():
+    draws = np.random.default_rng(0)
+    x = np.sort(draws.uniform(0.0, 100.0, 500))[:, None]
+    y = np.sin(x[:, 0]) + 0.3 * draws.normal(size=500)
+    model = GaussianProcessRegressor(method="exact").fit(x, y)
+    assert_allclose(model.noise_variance_, 0.09, rtol=0.25)
+    assert np.sqrt(np.mean((model.predict(x) - np.sin(x[:, 0])) ** 2)) < 0.15
+
+
+@pytest.mark.parametrize("offset", [1e6, 1e10])
+def test_outcomes_may_be_far_from_zero(offset):
+    draws = np.random.default_rng(4)
+    x = draws.uniform(-2.0, 2.0, (60, 2))
+    y = np.sin(2 * x[:, 0]) + 0.5 * x[:, 1] + 0.2 * draws.normal(size=60)
+    near, far = (GaussianProcessRegressor().fit(x, y + o) for o in (0.0, offset))
+    assert_allclose(far.predict(x) - offset, near.predict(x), atol=1e-3)
+    assert_allclose(far.predict_dist(x).std(), near.predict_dist(x).std(), rtol=1e-3)
+    assert_allclose(far.log_evidence_, near.log_evidence_, atol=1e-2)

@@ -45,12 +45,13 @@ from credo.inference.engine.sweep import MeanFieldState as MeanFieldState
 from credo.inference.engine.sweep import ModeState as ModeState
 from credo.inference.engine.weighted_draws import WeightedDraws as WeightedDraws
 from credo.inference.hybrid.likelihood_weighting import DrawnState as DrawnState
-from credo.inference.kernel.class_process import BinaryBelief as BinaryBelief
-from credo.inference.kernel.class_process import ClassData as ClassData
-from credo.inference.kernel.class_process import InducedBelief as InducedBelief
-from credo.inference.kernel.class_process import InducedSoftmaxBelief as InducedSoftmaxBelief
-from credo.inference.kernel.class_process import SoftmaxBelief as SoftmaxBelief
 from credo.inference.kernel.exact import ExactProcess as ExactProcess
+from credo.inference.kernel.latent_process import ClassData as ClassData
+from credo.inference.kernel.latent_process import InducedBelief as InducedBelief
+from credo.inference.kernel.latent_process import InducedSoftmaxBelief as InducedSoftmaxBelief
+from credo.inference.kernel.latent_process import LatentBelief as LatentBelief
+from credo.inference.kernel.latent_process import LatentData as LatentData
+from credo.inference.kernel.latent_process import SoftmaxBelief as SoftmaxBelief
 from credo.inference.kernel.learning import ProcessPosterior as ProcessPosterior
 from credo.inference.kernel.learning import RowNoise as RowNoise
 from credo.inference.kernel.process import FunctionDraw as FunctionDraw
@@ -64,8 +65,16 @@ from credo.inference.latent.student_t import WeightedMoments as WeightedMoments
 from credo.inference.linear.automatic_relevance import Relevances as Relevances
 from credo.inference.linear.automatic_relevance import RelevanceStep as RelevanceStep
 from credo.inference.linear.precision_learning import Brackets as Brackets
+from credo.inference.logistic.automatic_relevance import (
+    LogisticRelevanceBelief as LogisticRelevanceBelief,
+)
+from credo.inference.logistic.automatic_relevance import (
+    LogisticRelevances as LogisticRelevances,
+)
 from credo.inference.logistic.problem import LogisticBelief as LogisticBelief
 from credo.inference.margin.stumps import Stumps as Stumps
+from credo.inference.margin.support_vectors import SupportSettings as SupportSettings
+from credo.inference.margin.support_vectors import SupportSolution as SupportSolution
 from credo.inference.site.expectation_propagation import Sites as Sites
 from credo.inference.site.laplace import DualMode as DualMode
 from credo.inference.site.likelihood import LogitLikelihood as LogitLikelihood

@@ -251,7 +251,7 @@ class ExactBelief:
         data = replace(self.data, y=y)
         root = cholesky(self._inverse[np.ix_(rows, rows)] + np.diag(kept)).lower
         relieved = np.asarray(solve_lower(root, self._inverse[rows]).T)
-        sides = np.asfortranarray(np.hstack([y, data.columns]))
+        sides = np.asfortranarray(data.sides)
         solved, _ = dpotrs(np.asfortranarray(self.lower), sides)
         solved -= relieved @ (relieved.T @ sides)
         is_kept = kept > 0
@@ -339,28 +339,29 @@ class _Weighted:
     @classmethod
     def of(cls, data: ProcessData, factor: Array) -> Self:
         """Return the weights from the factor ``L`` in Fortran order."""
-        sides = np.asfortranarray(np.hstack([data.y, data.columns]))
-        solved, _ = dpotrs(factor, sides)
+        solved, _ = dpotrs(factor, np.asfortranarray(data.sides))
         return cls.solved(data, solved, 2.0 * float(np.log(np.diagonal(factor)).sum()))
 
     @classmethod
     def solved(cls, data: ProcessData, solved: Array, log_det: float) -> Self:
-        """Return the weights from ``S^-1`` times outcomes and mean functions, and log|S|."""
+        """Return the weights from ``S^-1`` times the sides of the data, and log|S|."""
         k, q = data.y.shape[1], data.columns.shape[1]
         dual = solved[:, :k]
         if not q:
             return cls(dual, np.empty((0, k)), np.empty((len(dual), 0)), log_det, 0.0)
         beside = solved[:, k:]
         root = mean_factor(data.columns.T @ beside)
-        coefficients, _ = dpotrs(root, beside.T @ data.y)
+        coefficients, _ = dpotrs(root, beside.T @ (data.y - data.origin))
         pinned = solve_lower(root, beside.T).T
         log_det_mean = 2.0 * float(np.log(np.diagonal(root)).sum())
-        return cls(dual - beside @ coefficients, coefficients, pinned, log_det, log_det_mean)
+        dual = dual - beside @ coefficients
+        coefficients[0] += data.origin
+        return cls(dual, coefficients, pinned, log_det, log_det_mean)
 
     def log_evidence(self, data: ProcessData, n_kept: int | None = None) -> float:
         """Return the log evidence, summed over outputs; of all rows if ``n_kept`` is None."""
         n, k = data.y.shape
-        fit = float(np.vdot(data.y, self.dual))
+        fit = float(np.vdot(data.y - data.origin, self.dual))
         free = (n if n_kept is None else n_kept) - data.columns.shape[1]
         scale = self.log_det + self.log_det_mean + free * LOG_TWO_PI
         return float(-0.5 * (fit + k * scale))

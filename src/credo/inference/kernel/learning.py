@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import special
 
@@ -448,6 +449,16 @@ class ProcessPosterior:
     def beliefs(self) -> list[Any]:
         """What is believed of the function at each point."""
         return [self._belief(point) for point in self.points]
+
+    def sample(self, rng: Generator, X: Array, columns: Array, n: int) -> Array:
+        """Return draws of the function at rows, settings included, shape (n, m, k)."""
+        counts = rng.multinomial(n, self.weights)
+        parts = [
+            belief.sample(rng, X, columns, int(count))
+            for belief, count in zip(self.beliefs, counts, strict=True)
+            if count
+        ]
+        return np.asarray(rng.permutation(np.concatenate(parts)))
 
     def _belief(self, point: Array) -> Any:
         variance = self.noise.known + self.noise_at(point, self.noise.columns)

@@ -54,6 +54,20 @@ class ProcessData:
     y: Annotated[Array, Form("n k")]
     columns: Annotated[Array, Form("n q")]
 
+    @property
+    def origin(self) -> Array:
+        """Means of the outcomes if the first mean function is a level, else zero, shape (k,).
+
+        Taken off before sums, they keep outcomes far from zero from cancelling.
+        """
+        has_level = self.columns.shape[1] > 0 and bool(np.all(self.columns[:, 0] == 1.0))
+        return self.y.mean(axis=0) if has_level else np.zeros(self.y.shape[1])
+
+    @property
+    def sides(self) -> Array:
+        """Outcomes around their origin, and mean functions, shape (n, k + q)."""
+        return np.hstack([self.y - self.origin, self.columns])
+
 
 class NoisyEvidence(NamedTuple):
     """Log evidence, and its gradient by log kernel parameters and by the noise of each row."""

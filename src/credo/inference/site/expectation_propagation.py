@@ -282,7 +282,9 @@ class PropagatedSites:
 
 
 def followed_sites(
-    problem: SiteProblem, before: Sites | None = None, tolerance: float = 1e-4
+    problem: SiteProblem,
+    before: Sites | None = None,
+    engine: ExpectationPropagation = ExpectationPropagation(1e-4),
 ) -> tuple[PropagatedSites, Sites]:
     """Return the belief under a prior that is close to one whose sites are known.
 
@@ -290,20 +292,19 @@ def followed_sites(
     ----------
     before
         Sites under a similar prior; None to start close to the mode.
-    tolerance
-        Change at which sites have settled, as of `ExpectationPropagation`.
+    engine
+        Says how sites are changed, and when they have settled.
 
     Returns
     -------
     belief, sites
         The belief, and sites to go on from.
     """
-    engine = ExpectationPropagation(tolerance)
     sites = engine.init(problem, np.random.default_rng(0)) if before is None else before
     sites = Sites(sites.precision, sites.shift)
     for _ in range(engine.max_steps):
         sites, found, change = _swept(problem, sites, 1.0 - engine.damping)
-        if change <= tolerance:
+        if change <= engine.tolerance:
             break
     return found, sites
 

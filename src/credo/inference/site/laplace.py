@@ -11,6 +11,7 @@ whose terms in ``u`` come from the mode that moves with ``K``.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
@@ -105,7 +106,13 @@ class SiteLaplace:
     def posterior(self, problem: SiteProblem, state: DualMode) -> Inference:
         """Return the Gaussian at the mode, and the evidence."""
         slope, bend = _slopes(problem, state.hidden)
-        belief = problem.prior.conditioned(bend, bend * state.hidden + slope)
+        for _ in range(MAX_HALVINGS):
+            belief = problem.prior.conditioned(bend, bend * state.hidden + slope)
+            with suppress(NotPositiveDefinite):
+                _ = belief.log_det
+                break
+            # A saddle, or a place on the way: outliers count for less than they bend.
+            bend = np.where(bend < 0, 0.5 * bend, bend)
         found = LaplaceSites(problem, state.hidden, state.dual, belief)
         return Inference(found, found.log_evidence, "laplace", account=ACCOUNT)
 
@@ -137,9 +144,14 @@ class LaplaceSites:
         """Log evidence, to first order in what the curvature changed since the belief."""
         log_det = self.belief.log_det
         moved = self._precision - self.belief.precision
-        if moved.any():
+        if self.problem.likelihood.is_log_concave and moved.any():
             log_det += float(self.variance @ moved)
-        return _at(self.problem, self.mean, self.dual).log_density - 0.5 * log_det
+        return self.state.log_density - 0.5 * log_det
+
+    @property
+    def state(self) -> DualMode:
+        """Where a search from here begins."""
+        return _at(self.problem, self.mean, self.dual)
 
     @property
     def variance(self) -> Array:
@@ -189,7 +201,9 @@ class LaplaceSites:
 
 
 def followed_mode(
-    problem: SiteProblem, before: LaplaceSites | None = None, tolerance: float = 1e-3
+    problem: SiteProblem,
+    before: LaplaceSites | None = None,
+    engine: SiteLaplace = SiteLaplace(1e-3),
 ) -> LaplaceSites:
     """Return the mode under a covariance that is close to one whose mode is known.
 
@@ -201,22 +215,28 @@ def followed_mode(
     ----------
     before
         The mode under a similar `CovariancePrior`; None to start from the prior means.
-    tolerance
-        Length of the last Newton step, as of `SiteLaplace`.
+    engine
+        Says when to stop.
     """
-    engine, prior = SiteLaplace(tolerance), problem.prior
-    state = engine.init(problem, np.random.default_rng(0)) if before is None else None
-    if state is None and isinstance(prior, CovariancePrior) and before is not None:
+    prior = problem.prior
+    state = engine.init(problem, np.random.default_rng(0))
+    if isinstance(prior, CovariancePrior) and before is not None:
         known: Any = before.belief
         gap = prior.at_dual(before.dual) - before.mean
         dual = before.dual - known.residual_precision_times(gap)
-        state = _at(problem, prior.at_dual(dual), dual)
-    assert state is not None
+        # Counts are exponential: what is close for small changes may be far off for large.
+        state = max(
+            state, _at(problem, prior.at_dual(dual), dual), key=lambda mode: mode.log_density
+        )
     for _ in range(engine.max_steps):
         state, length, belief = _stepped(problem, state)
-        if length <= tolerance:
+        if length <= engine.tolerance:
             break
-    return LaplaceSites(problem, state.hidden, state.dual, belief)
+    if problem.likelihood.is_log_concave:
+        return LaplaceSites(problem, state.hidden, state.dual, belief)
+    # The last step may have taken outliers for what they are not, and said too little.
+    found: LaplaceSites = engine.posterior(problem, state).posterior
+    return found
 
 
 def _at(problem: SiteProblem, hidden: Array, dual: Array) -> DualMode:
@@ -237,16 +257,19 @@ def _stepped(problem: SiteProblem, state: DualMode) -> tuple[DualMode, float, Co
     direction = target.mean - state.hidden, target.dual - state.dual
     gain = max(float((slope - state.dual) @ direction[0]), 0.0)
     after = _raised(problem, state, direction, gain)
-    return after, float(np.sqrt(gain / len(slope))), target
+    # Where rounding hides what a step would gain, the next one is the same.
+    length = 0.0 if after is state else float(np.sqrt(gain / len(slope)))
+    return after, length, target
 
 
 def _newton(problem: SiteProblem, hidden: Array, slope: Array, bend: Array) -> Conditioned:
-    """Return where the quadratic leads; likelihoods that bend up count as straight if not."""
+    """Return where the quadratic leads; if it has no top, outliers bend as if it had one."""
     try:
         found = problem.prior.conditioned(bend, bend * hidden + slope)
         _ = found.mean
     except NotPositiveDefinite:
-        bend = np.maximum(bend, 0.0)
+        most = problem.row_weight * problem.likelihood.bend_at_most(problem.y, hidden)
+        bend = np.where(bend < 0, most, bend)
         found = problem.prior.conditioned(bend, bend * hidden + slope)
     return found
 

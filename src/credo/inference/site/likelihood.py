@@ -16,7 +16,6 @@ gradient by a likelihood's own parameters, as free numbers: logarithms of what m
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import ClassVar, NamedTuple, Protocol, Self, cast
 
 import numpy as np
@@ -32,15 +31,17 @@ from credo.distributions.parameter import positive, require
 from credo.distributions.poisson import Poisson
 from credo.distributions.student_t import StudentT
 from credo.inference.site.tilting import Tilted, TiltedNodes, tilted_nodes
-from credo.numerics.array import Array, as_float
+from credo.numerics.array import Array, as_float, rounding_variance
 from credo.numerics.quotation import quote
 from credo.numerics.special.log_domain import log1m_exp
 from credo.numerics.special.logistic_integral import log_logistic_normal_mean
 
 __all__ = [
+    "BINARY_VARIANCE",
     "Derivatives",
     "Likelihood",
     "LogitLikelihood",
+    "Natural",
     "NegativeBinomialLikelihood",
     "OrderedLikelihood",
     "PoissonLikelihood",
@@ -49,10 +50,27 @@ __all__ = [
     "likelihood_nodes",
 ]
 
-N_NODES = 32
+FEWEST_NODES, MOST_NODES = 15, 400
+REACH = 6.5
+"""Nodes to either side of a normal, at least and at most, and how far they go in its spread."""
+
 NORMAL_NODES = 0.5 * np.arange(-17, 18)
 LOGISTIC_NODES = 0.5 * np.arange(-80, 81)
 LARGEST_LOG_COUNT = 300.0
+
+BINARY_VARIANCE, LOGIT_OVER_PROBIT = 4.0, 1.7
+"""Variance that is natural for log odds, and how much longer these are than probits."""
+
+COUNT_VARIANCE, ORDERED_VARIANCE = 1.0, 1.0
+"""Variances that are natural for logs of mean counts, and beside the noise of grades."""
+
+NOISE_SHARE, LEAST_NOISE = 0.3, 1e-3
+"""Share of the spread of outcomes that is natural for noise, and the least that there is."""
+
+LEAST_DF, LEAST_DISPERSION = 1.05, 1e-4
+"""Fewer degrees of freedom have no mean; less dispersion is none."""
+
+NORMAL_QUARTILE = float(special.ndtri(0.75))
 FAR_LEFT = -1e3
 HALF_LOG_TWO_PI = 0.5 * float(np.log(2 * np.pi))
 
@@ -65,6 +83,27 @@ class Derivatives(NamedTuple):
     third: Array
 
 
+class Natural(NamedTuple):
+    """What is natural for some outcomes before anything is learned.
+
+    Attributes
+    ----------
+    likelihood
+        The likelihood with natural values of its parameters.
+    level
+        Mean of the hidden number.
+    variance
+        Variance of it.
+    least
+        The least that free parameters may become, shape (p,).
+    """
+
+    likelihood: Likelihood
+    level: float
+    variance: float
+    least: Array
+
+
 class Likelihood(Protocol):
     """What a likelihood answers, for outcomes ``y`` and hidden numbers ``f``, both (n,)."""
 
@@ -75,8 +114,22 @@ class Likelihood(Protocol):
         """Its own parameters as numbers without bounds, shape (p,)."""
         ...
 
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Names of its own parameters."""
+        ...
+
+    @property
+    def prior_spread(self) -> Array:
+        """Prior standard deviation of each around a natural value, shape (p,)."""
+        ...
+
     def at(self, free_parameters: ArrayLike) -> Self:
         """Return the likelihood with other parameters."""
+        ...
+
+    def natural(self, y: Array, weight: Array) -> Natural:
+        """Return what is natural for outcomes before anything is learned."""
         ...
 
     def outcomes(self, y: ArrayLike) -> Array:
@@ -89,6 +142,13 @@ class Likelihood(Protocol):
 
     def derivatives(self, y: Array, f: Array) -> Derivatives:
         """Return derivatives of ``log_prob`` by ``f``."""
+        ...
+
+    def bend_at_most(self, y: Array, f: Array) -> Array:
+        """Return the curvature of a parabola below ``log_prob`` that touches it at ``f``.
+
+        Where there is none, or no need for one, minus the second derivative.
+        """
         ...
 
     def parameter_derivatives(self, y: Array, f: Array) -> Derivatives:
@@ -112,8 +172,28 @@ class Likelihood(Protocol):
         ...
 
 
+class _Concave:
+    """A likelihood whose logarithm bends down everywhere."""
+
+    is_log_concave: ClassVar[bool] = True
+
+    def bend_at_most(self, y: Array, f: Array) -> Array:
+        """Return minus the second derivative."""
+        return np.asarray(-cast(Likelihood, self).derivatives(y, f).second)
+
+
 class _WithoutParameters:
     """A likelihood that has no parameters of its own."""
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """No names."""
+        return ()
+
+    @property
+    def prior_spread(self) -> Array:
+        """No numbers."""
+        return np.empty(0)
 
     @property
     def free_parameters(self) -> Array:
@@ -135,7 +215,7 @@ class _WithoutParameters:
 
 
 @dataclass(frozen=True)
-class LogitLikelihood(_WithoutParameters):
+class LogitLikelihood(_WithoutParameters, _Concave):
     """0 or 1 with ``p(1 | f) = 1 / (1 + exp(-f))``.
 
     Examples
@@ -144,7 +224,9 @@ class LogitLikelihood(_WithoutParameters):
     array([0.5   , 0.7752])
     """
 
-    is_log_concave: ClassVar[bool] = True
+    def natural(self, y: Array, weight: Array) -> Natural:
+        """Return log odds around zero, of which most leave some doubt."""
+        return Natural(self, 0.0, BINARY_VARIANCE, np.empty(0))
 
     def outcomes(self, y: ArrayLike) -> Array:
         """Return zeros and ones."""
@@ -175,7 +257,7 @@ class LogitLikelihood(_WithoutParameters):
 
 
 @dataclass(frozen=True)
-class ProbitLikelihood(_WithoutParameters):
+class ProbitLikelihood(_WithoutParameters, _Concave):
     """0 or 1 with ``p(1 | f) = Phi(f)``, the standard normal distribution function.
 
     Examples
@@ -184,7 +266,9 @@ class ProbitLikelihood(_WithoutParameters):
     array([0.6915])
     """
 
-    is_log_concave: ClassVar[bool] = True
+    def natural(self, y: Array, weight: Array) -> Natural:
+        """Return numbers around zero, of which most leave some doubt."""
+        return Natural(self, 0.0, BINARY_VARIANCE / LOGIT_OVER_PROBIT**2, np.empty(0))
 
     def outcomes(self, y: ArrayLike) -> Array:
         """Return zeros and ones."""
@@ -283,6 +367,31 @@ class StudentTLikelihood(_ByNodes):
         scale, df = np.exp(as_float(free_parameters))
         return type(self)(float(scale), float(df))
 
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Scale and degrees of freedom."""
+        return ("scale", "df")
+
+    @property
+    def prior_spread(self) -> Array:
+        """Little is known of the scale; how many outliers there may be was chosen."""
+        return np.array([1.0, 0.25])
+
+    def natural(self, y: Array, weight: Array) -> Natural:
+        """Return the median and a spread of the outcomes that outliers do not widen."""
+        level = _median(y, weight)
+        spread = _median(np.abs(y - level), weight) / NORMAL_QUARTILE
+        if spread == 0.0:
+            spread = float(np.sqrt(np.average((y - level) ** 2, weights=weight))) or 1.0
+        least = max(np.sqrt(rounding_variance(y)), LEAST_NOISE * spread)
+        scale = max(NOISE_SHARE * spread, least)
+        bounds = np.log([least, min(LEAST_DF, self.df)])
+        return Natural(type(self)(scale, self.df), level, spread**2, bounds)
+
+    def bend_at_most(self, y: Array, f: Array) -> Array:
+        """Return ``(df + 1) / q``: the precision if the outcome's own variance were known."""
+        return np.asarray((self.df + 1.0) / self._parts(y, f)[2])
+
     def outcomes(self, y: ArrayLike) -> Array:
         """Return finite numbers."""
         values = as_float(y)
@@ -318,7 +427,7 @@ class StudentTLikelihood(_ByNodes):
 
     def predictive(self, mean: Array, variance: Array) -> Mixture:
         """Return a mixture of Student's t over nodes of the normal."""
-        f, share = _normal_nodes(mean, variance)
+        f, share = _normal_nodes(mean, variance, self.scale)
         return Mixture(share, [StudentT(self.df, node, self.scale) for node in f])
 
     def _parts(self, y: Array, f: Array) -> tuple[Array, float, Array]:
@@ -331,7 +440,7 @@ class StudentTLikelihood(_ByNodes):
 
 
 @dataclass(frozen=True)
-class PoissonLikelihood(_WithoutParameters, _ByNodes):
+class PoissonLikelihood(_WithoutParameters, _Concave, _ByNodes):
     """A count with mean ``exp(f)``.
 
     Examples
@@ -340,7 +449,9 @@ class PoissonLikelihood(_WithoutParameters, _ByNodes):
     array([1.6487])
     """
 
-    is_log_concave: ClassVar[bool] = True
+    def natural(self, y: Array, weight: Array) -> Natural:
+        """Return the log of the mean count."""
+        return Natural(self, _log_mean_count(y, weight), COUNT_VARIANCE, np.empty(0))
 
     def log_prob(self, y: Array, f: Array) -> Array:
         """Return the log probability of counts."""
@@ -353,12 +464,12 @@ class PoissonLikelihood(_WithoutParameters, _ByNodes):
 
     def predictive(self, mean: Array, variance: Array) -> Mixture:
         """Return a mixture of Poisson distributions over nodes of the normal."""
-        f, share = _normal_nodes(mean, variance)
+        f, share = _normal_nodes(mean, variance, _count_width(mean, variance, 0.0))
         return Mixture(share, [Poisson(_exp(node)) for node in f])
 
 
 @dataclass(frozen=True)
-class NegativeBinomialLikelihood(_ByNodes):
+class NegativeBinomialLikelihood(_Concave, _ByNodes):
     """A count with mean ``m = exp(f)`` and variance ``m + dispersion m^2``.
 
     Attributes
@@ -375,8 +486,6 @@ class NegativeBinomialLikelihood(_ByNodes):
 
     dispersion: float = 1.0
 
-    is_log_concave: ClassVar[bool] = True
-
     def __post_init__(self) -> None:
         positive("dispersion", self.dispersion)
 
@@ -388,6 +497,21 @@ class NegativeBinomialLikelihood(_ByNodes):
     def at(self, free_parameters: ArrayLike) -> Self:
         """Return the likelihood with another dispersion."""
         return type(self)(float(np.exp(as_float(free_parameters)[0])))
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """The dispersion."""
+        return ("dispersion",)
+
+    @property
+    def prior_spread(self) -> Array:
+        """Little is known of the dispersion."""
+        return np.array([1.5])
+
+    def natural(self, y: Array, weight: Array) -> Natural:
+        """Return the log of the mean count."""
+        least = np.log([LEAST_DISPERSION])
+        return Natural(self, _log_mean_count(y, weight), COUNT_VARIANCE, least)
 
     def log_prob(self, y: Array, f: Array) -> Array:
         """Return the log probability of counts."""
@@ -419,7 +543,8 @@ class NegativeBinomialLikelihood(_ByNodes):
 
     def predictive(self, mean: Array, variance: Array) -> Mixture:
         """Return a mixture of negative binomial distributions over nodes of the normal."""
-        f, share = _normal_nodes(mean, variance)
+        width = _count_width(mean, variance, self.dispersion)
+        f, share = _normal_nodes(mean, variance, width)
         shape = 1.0 / self.dispersion
         return Mixture(share, [NegativeBinomial(shape, self._shares(node)[1]) for node in f])
 
@@ -433,7 +558,7 @@ class NegativeBinomialLikelihood(_ByNodes):
 
 
 @dataclass(frozen=True)
-class OrderedLikelihood:
+class OrderedLikelihood(_Concave):
     """One of the classes 0 to K - 1 in order: the interval of cut points that ``f + e`` is in.
 
     ``e`` is standard normal noise: ``p(k | f) = Phi(b_{k+1} - f) - Phi(b_k - f)``, where the
@@ -452,8 +577,6 @@ class OrderedLikelihood:
     """
 
     cut_points: tuple[float, ...] = (-1.0, 1.0)
-
-    is_log_concave: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         require(
@@ -474,6 +597,25 @@ class OrderedLikelihood:
         first, *gaps = as_float(free_parameters).tolist()
         points = np.cumsum([first, *np.exp(gaps)])
         return type(self)(tuple(points.tolist()))
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """The first cut point, and the distances between them."""
+        n = len(self.cut_points)
+        return ("first_cut_point", *(f"distance_{i}" for i in range(1, n)))
+
+    @property
+    def prior_spread(self) -> Array:
+        """One for each: cut points follow from how frequent classes are."""
+        return np.ones(len(self.cut_points))
+
+    def natural(self, y: Array, weight: Array) -> Natural:
+        """Return cut points that give classes their shares where nothing else is known."""
+        count = 0.5 + np.bincount(y.astype(np.intp), weight, len(self.cut_points) + 1)
+        share = np.cumsum(count)[:-1] / count.sum()
+        points = special.ndtri(share) * np.sqrt(1.0 + ORDERED_VARIANCE)
+        least = np.full(len(points), -np.inf)
+        return Natural(type(self)(tuple(points.tolist())), 0.0, ORDERED_VARIANCE, least)
 
     def outcomes(self, y: ArrayLike) -> Array:
         """Return the numbers of classes."""
@@ -529,10 +671,14 @@ class OrderedLikelihood:
 
     def predictive(self, mean: Array, variance: Array) -> Categorical:
         """Return the probabilities of the classes."""
+        return Categorical(np.exp(self.log_probability(mean, variance)))
+
+    def log_probability(self, mean: Array, variance: Array) -> Array:
+        """Return log probabilities of the classes, ``f`` integrated out, shape (..., K)."""
         spread = np.sqrt(1.0 + as_float(variance))[..., None]
         edges = np.concatenate([[-np.inf], self.cut_points, [np.inf]])
         z = (edges - as_float(mean)[..., None]) / spread
-        return Categorical(np.exp(_log_normal_between(z[..., :-1], z[..., 1:])))
+        return _log_normal_between(z[..., :-1], z[..., 1:])
 
     def _interval(self, y: Array, f: Array, spread: Array | float = 1.0) -> _Interval:
         edges = np.concatenate([[-np.inf], self.cut_points, [np.inf]])
@@ -615,22 +761,42 @@ def _binary(y: ArrayLike) -> Array:
     return values
 
 
+def _log_mean_count(y: Array, weight: Array) -> float:
+    """Return the log of the mean count, as if half a count had been seen besides."""
+    return float(np.log((weight @ y + 0.5) / weight.sum()))
+
+
+def _median(y: Array, weight: Array) -> float:
+    return float(np.quantile(y, 0.5, weights=weight, method="inverted_cdf"))
+
+
 def _exp(f: Array) -> Array:
     """Return the mean of a count, so large at most that sums of it are finite."""
     return np.exp(np.minimum(f, LARGEST_LOG_COUNT))
 
 
-def _normal_nodes(mean: Array, variance: Array) -> tuple[Array, Array]:
-    """Return nodes (q, ...) and weights (q,) of normals."""
-    nodes, weight = _hermite()
-    f = as_float(mean) + np.multiply.outer(nodes, np.sqrt(as_float(variance)))
-    return f, weight
+def _count_width(mean: Array, variance: Array, dispersion: float) -> Array:
+    """Return how far the log of a mean may be from that of its count, for large counts."""
+    large = _exp(as_float(mean) + 2.0 * np.sqrt(as_float(variance)))
+    return np.sqrt(1.0 / (large + 0.5) + dispersion)
 
 
-@cache
-def _hermite() -> tuple[Array, Array]:
-    nodes, weight = np.polynomial.hermite_e.hermegauss(N_NODES)
-    return nodes, weight / weight.sum()
+def _normal_nodes(mean: Array, variance: Array, width: ArrayLike) -> tuple[Array, Array]:
+    """Return nodes (q, ...) and weights (q,) of normals, by the trapezoid rule.
+
+    Parameters
+    ----------
+    width
+        Over what length of ``f`` an outcome's probability changes: nodes farther apart would
+        show as teeth of a comb.
+    """
+    spread = np.sqrt(as_float(variance))
+    ratio = float(np.max(spread / as_float(width), initial=0.0))
+    n = int(np.clip(np.ceil(REACH * ratio), FEWEST_NODES, MOST_NODES))
+    nodes = np.linspace(-REACH, REACH, 2 * n + 1)
+    weight = np.exp(-0.5 * nodes**2)
+    f = as_float(mean) + np.multiply.outer(nodes, spread)
+    return f, weight / weight.sum()
 
 
 def _log_normal_between(low: Array, high: Array) -> Array:

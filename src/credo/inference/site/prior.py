@@ -16,11 +16,12 @@ hidden numbers are linear in d weights.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.numerics.array import Array, work_array
@@ -186,8 +187,10 @@ class _Belief:
 class CovarianceConditioned(_Belief):
     """The belief after sites under a `CovariancePrior`.
 
-    Sites of negative precision are allowed as long as the belief can be normalized: those of
-    the others come first, and the few are then taken off by a factor of their own size.
+    Sites of negative precision ``-N`` are allowed as long as the belief can be normalized: the
+    others come first, and the few are then taken off by a factor of their own size,
+    ``R = R_+ - U D U'`` with ``U = E - R_+ K E`` for their columns ``E`` of the identity and
+    ``D^-1 = N^-1 - E' S_+ E``.
     """
 
     prior: CovariancePrior
@@ -197,16 +200,35 @@ class CovarianceConditioned(_Belief):
     @cached_property
     def mean(self) -> Array:  # type: ignore[override]
         """Mean, shape (n,)."""
-        m, K = self.prior.mean, self.prior.covariance
-        pull = self.shift - self.precision * m
-        known = K @ pull
-        return np.asarray(m + known - K @ self.residual_precision_times(known))
+        if self._is_signed:
+            known = self._above.mean
+            return np.asarray(known + self._few.covariance @ self._few.times(known))
+        return np.asarray(self.prior.mean + self.prior.covariance @ self.dual)
+
+    @cached_property
+    def dual(self) -> Array:
+        """``a`` with ``mean = m + K a``, shape (n,): ``R (v / T - m)`` where sites say much.
+
+        Of large precisions nothing then cancels; what weak sites shift comes in by itself.
+        """
+        if self._is_signed:
+            taken = self._few.columns @ self._few.times(self._above.mean)
+            return np.asarray(self._above.dual + taken)
+        K = self.prior.covariance
+        pull = self.shift - self.precision * self.prior.mean
+        is_weak = self.precision * K.diagonal() < WEAK_SITE
+        target = np.where(is_weak, 0.0, pull / np.where(is_weak, 1.0, self.precision))
+        if not is_weak.any():
+            return self.residual_precision_times(target)
+        weak = np.where(is_weak, pull, 0.0)
+        return np.asarray(weak + self.residual_precision_times(target - K @ weak))
 
     @cached_property
     def variance(self) -> Array:
         """Variance of each, shape (n,)."""
         if self._is_signed:
-            return np.asarray(self._signed[0].diagonal().copy())
+            spread = self._few.root_of(self._few.covariance.T)
+            return np.asarray(self._above.variance + (spread**2).sum(axis=0))
         K, prior = self.prior.covariance, self.prior.covariance.diagonal()
         is_weak = self.precision * prior < WEAK_SITE
         share = 1.0 - self._half_inverse.diagonal()
@@ -221,14 +243,14 @@ class CovarianceConditioned(_Belief):
     def log_det(self) -> float:  # type: ignore[override]
         """``log|I + K T|``."""
         if self._is_signed:
-            return self._signed[1]
+            return self._above.log_det + self._few.log_det
         return float(2.0 * np.log(self._factor.diagonal()).sum())
 
     def residual_precision_times(self, x: Array) -> Array:
         """Return ``R x = (T - T S T) x`` for columns ``x``, shape (n,) or (n, c)."""
         if self._is_signed:
-            scaled = (self.precision * x.T).T
-            return np.asarray(scaled - (self.precision * (self._signed[0] @ scaled).T).T)
+            taken = self._few.columns @ self._few.inner(self._few.columns.T @ x)
+            return np.asarray(self._above.residual_precision_times(x) - taken)
         root = np.sqrt(self.precision)
         columns = np.asfortranarray((root * x.T).T.reshape(len(x), -1))
         found, _ = dpotrs(self._factor, columns, overwrite_b=True)
@@ -250,20 +272,14 @@ class CovarianceConditioned(_Belief):
     def residual_precision(self) -> Array:
         """``R = T - T S T``, shape (n, n)."""
         if self._is_signed:
-            found = -self.precision[:, None] * self._signed[0] * self.precision
-            found[np.diag_indices_from(found)] += self.precision
-            return np.asarray(found)
+            half = self._few.root_of(self._few.columns.T)
+            return np.asarray(self._above.residual_precision - half.T @ half)
         root = np.sqrt(self.precision)
         found = np.multiply(self._inverse, root, out=work_array(self._inverse.shape))
         found *= root[:, None]
         return found
 
-    @property
-    def whitener(self) -> Array:
-        """``H`` with ``R = H'H``, shape (n, n), where no site has negative precision."""
-        return solve_lower(self._factor, np.diag(np.sqrt(self.precision)))
-
-    @property
+    @cached_property
     def _is_signed(self) -> bool:
         return bool(self.precision.min(initial=0.0) < 0)
 
@@ -286,29 +302,69 @@ class CovarianceConditioned(_Belief):
         return _mirrored(self._half_inverse)
 
     @cached_property
-    def _signed(self) -> tuple[Array, float]:
-        """Covariance and log determinant where some sites have negative precision."""
-        above = replace_precision(self, np.maximum(self.precision, 0.0))
-        K = self.prior.covariance
-        base = K - K @ above.residual_precision_times(K)
-        few = np.flatnonzero(self.precision < 0)
+    def _above(self) -> CovarianceConditioned:
+        """The belief without the precisions that are negative."""
+        return replace(self, precision=np.maximum(self.precision, 0.0))
+
+    @cached_property
+    def _few(self) -> _Few:
+        """What the sites of negative precision change."""
+        few, K = np.flatnonzero(self.precision < 0), self.prior.covariance
+        near = K[:, few]
+        columns = -self._above.residual_precision_times(near)
+        columns[few, np.arange(len(few))] += 1.0
+        covariance = K @ columns
         root = np.sqrt(-self.precision[few])
-        corner = -root[:, None] * base[np.ix_(few, few)] * root
+        corner = -root[:, None] * covariance[few] * root
         corner[np.diag_indices_from(corner)] += 1.0
-        factor = cholesky(corner, largest_jitter=0.0)
-        half = solve_lower(factor.lower, root[:, None] * base[few])
-        return base + half.T @ half, above.log_det + float(factor.log_det())
+        return _Few(few, root, columns, covariance, cholesky(corner, largest_jitter=0.0))
 
 
-def replace_precision(belief: CovarianceConditioned, precision: Array) -> CovarianceConditioned:
-    """Return the belief after sites of other precisions."""
-    return CovarianceConditioned(belief.prior, precision, belief.shift)
+@dataclass(frozen=True, eq=False)
+class _Few:
+    """Sites of negative precision among others.
+
+    Attributes
+    ----------
+    rows, root
+        Where they are, and roots of minus their precisions, shape (k,).
+    columns
+        ``U``, shape (n, k).
+    covariance
+        Columns ``S_+ E = K U`` of the covariance after the other sites, shape (n, k).
+    factor
+        Of ``I - N^(1/2) E' S_+ E N^(1/2)``.
+    """
+
+    rows: NDArray[np.intp]
+    root: Array
+    columns: Array
+    covariance: Array
+    factor: Cholesky
+
+    @property
+    def log_det(self) -> float:
+        """By how much the log determinant changes."""
+        return float(self.factor.log_det())
+
+    def root_of(self, x: Array) -> Array:
+        """Return ``D^(1/2) x`` for rows ``x`` of the few, shape (k, c)."""
+        return solve_lower(self.factor.lower, self.root[:, None] * x)
+
+    def inner(self, x: Array) -> Array:
+        """Return ``D x``, shape (k,) or (k, c)."""
+        found = self.factor.solve(self.root[:, None] * x.reshape(len(x), -1))
+        return np.asarray((self.root[:, None] * found).reshape(x.shape))
+
+    def times(self, x: Array) -> Array:
+        """Return ``D E' x``, shape (k,)."""
+        return self.inner(x[self.rows])
 
 
 def _factor(covariance: Array, root: Array) -> Array:
     B = np.multiply(covariance, root, out=work_array(covariance.shape))
     B *= root[:, None]
-    B[np.diag_indices_from(B)] += 1.0
+    B.reshape(-1)[:: len(B) + 1] += 1.0
     factor, info = dpotrf(B.T, overwrite_a=True)
     if info:
         raise NotPositiveDefinite(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -54,7 +55,7 @@ class SiteProblem:
                 f"the prior; found shapes {shapes}. Pass arrays of one axis."
             )
 
-    @property
+    @cached_property
     def row_weight(self) -> Array:
         """Weight of each row, shape (n,)."""
         return np.ones(self.prior.n_rows) if self.weight is None else self.weight

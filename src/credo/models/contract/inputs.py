@@ -58,6 +58,7 @@ __all__ = [
     "known_weight",
     "label_codes",
     "labeled_chunk",
+    "merged_rows",
     "more_labeled_rows",
     "placed_basis",
     "require_basis",
@@ -176,6 +177,25 @@ def row_weight(sample_weight: Any, x: Any) -> Array:
             "rows that do not count the weight 0."
         ) from None
     return as_weight(weight, _num_samples(x), "sample_weight")
+
+
+def merged_rows(x: Array, y: Array, weight: Array) -> tuple[Array, Array, Array]:
+    """Return rows that differ in inputs or outcome, with the weight of all that are alike.
+
+    They are in an order set by their values; rows without weight are left out.
+
+    Examples
+    --------
+    >>> x, y = np.array([[1.0], [0.0], [1.0]]), np.array([3.0, 2.0, 3.0])
+    >>> merged_rows(x, y, np.ones(3))[2]
+    array([1., 2.])
+    """
+    is_heavy = weight > 0
+    rows, place = np.unique(
+        np.column_stack([y[is_heavy], x[is_heavy]]), axis=0, return_inverse=True
+    )
+    total = np.bincount(place.ravel(), weight[is_heavy], len(rows)).astype(np.float64)
+    return np.ascontiguousarray(rows[:, 1:]), rows[:, 0], total
 
 
 def single_column(estimator: Any, y: ArrayLike) -> Any:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,63 +16,55 @@ from credo.distributions.categorical import Categorical
 from credo.features.basis import distinct_rows
 from credo.features.kernels.kernel import Kernel
 from credo.inference.engine.engine import Inference
-from credo.inference.kernel.class_process import (
-    HIDDEN_VARIANCE,
-    BinaryBelief,
+from credo.inference.kernel.latent_process import (
     ClassData,
-    ClassMethod,
-    ClassProblem,
-    ExactBinary,
+    ExactLatent,
     ExactSoftmax,
     InducedBelief,
-    InducedBinary,
+    InducedLatent,
     InducedSoftmax,
     InducedSoftmaxBelief,
+    LatentBelief,
+    LatentMethod,
+    LatentProcessProblem,
     SoftmaxBelief,
 )
-from credo.inference.kernel.inducing import greedy_rows
 from credo.inference.kernel.search import Learned, SettingsSearch, learn
-from credo.inference.logistic.softmax import class_coding, log_expected_softmax
+from credo.inference.logistic.softmax import class_coding, integrated_log_probability
 from credo.inference.site.expectation_propagation import ExpectationPropagation
 from credo.inference.site.laplace import SiteLaplace
+from credo.inference.site.likelihood import (
+    BINARY_VARIANCE,
+    LogitLikelihood,
+    Natural,
+    OrderedLikelihood,
+)
 from credo.inference.site.softmax import SoftmaxLaplace
 from credo.models.contract.classifier import PredictiveClassifier
-from credo.models.contract.inputs import (
-    first_labeled_rows,
-    inference_name,
-    require_choice,
-    require_count,
-    validated,
+from credo.models.contract.inputs import first_labeled_rows, merged_rows, validated
+from credo.models.kernel.latent_setting import (
+    LEARNING_ROWS,
+    MOST_EXACT,
+    TOLERANCE,
+    engine_name,
+    inducing_rows,
+    require_settings,
+    site_engine,
+    usual_scales,
+    warn_of_bounds,
 )
 from credo.numerics.array import Array, as_float
 from credo.numerics.example import Example
-from credo.numerics.linear.linear_algebra import cholesky
 from credo.numerics.quotation import quote
-from credo.numerics.special.logistic_integral import log_logistic_normal_mean
-from credo.numerics.warning import warn_user
 
 __all__ = ["GaussianProcessClassifier"]
 
-ENGINES: Mapping[str, type | None] = MappingProxyType(
-    {"ep": ExpectationPropagation, "laplace": SiteLaplace}
-)
 ROUGH = MappingProxyType({"ep": 3e-4, "laplace": 1e-3})
 """Tolerances while the kernel is learned."""
 
-TOLERANCE = 1e-4
-"""What another step of the search must promise, in nats."""
-
-MOST_EXACT = 2000
-"""Rows up to which two classes are exact; several have as many rows and classes together."""
-
-LEARNING_ROWS = 1000
-INDUCING = 300
-OWN_SCALES = 12
-"""Columns up to which each has a length scale of its own by default."""
-
 BLOCK_ROWS = 2048
 
-Belief = BinaryBelief | SoftmaxBelief | InducedBelief | InducedSoftmaxBelief
+Belief = LatentBelief | SoftmaxBelief | InducedBelief | InducedSoftmaxBelief
 
 
 class GaussianProcessClassifier(PredictiveClassifier):
@@ -102,13 +93,16 @@ class GaussianProcessClassifier(PredictiveClassifier):
         Inducing inputs by which the functions are known. If None, all rows up to 2000 for two
         classes (rows and classes together for several), else 300 rows that leave little of
         the others unknown; the kernel is then learned from 1000 rows (times classes).
+    ordered
+        Whether classes are grades, from the least to the greatest label: one function, and
+        cut points that are learned, between which it falls with standard normal noise.
 
     Attributes
     ----------
     classes_
         The labels, in rising order.
-    kernel_
-        The kernel with learned parameters.
+    kernel_, likelihood_
+        With learned parameters; the likelihood is that of one function, unused for several.
     log_evidence_, evidence_method_, evidence_of_
         Log probability of y given X, learned parameters integrated out by Laplace's method
         under their priors ("map"), or at their highest ("ml"); "ep" or "laplace"; "y given X".
@@ -135,6 +129,7 @@ class GaussianProcessClassifier(PredictiveClassifier):
     evidence_of_: str
     inference_: Inference
     kernel_: Kernel
+    likelihood_: LogitLikelihood | OrderedLikelihood
     log_evidence_: float
     method_: str
     posterior_: Belief
@@ -145,7 +140,9 @@ class GaussianProcessClassifier(PredictiveClassifier):
         inference: str | ExpectationPropagation | SiteLaplace = "ep",
         learning: str = "map",
         n_inducing: int | None = None,
+        ordered: bool = False,
     ):
+        self.ordered = ordered
         self.kernel = kernel
         self.inference = inference
         self.learning = learning
@@ -159,30 +156,34 @@ class GaussianProcessClassifier(PredictiveClassifier):
             cls(),
             Example(cls(smooth, inference="laplace"), unit_free=False, streams=False),
             cls(n_inducing=12, inference="laplace"),
+            cls(inference="laplace", ordered=True),
         )
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from ``X`` (n, d) and labels ``y`` (n,), forgetting earlier data."""
         self._check_settings()
+        if self.ordered:
+            _require_rising(y)
         rows = first_labeled_rows(self, X, y, sample_weight)
-        data = _merged(rows.x, rows.code, rows.weight, len(self.classes_))
+        x, code, weight = merged_rows(rows.x, as_float(rows.code), rows.weight)
+        data = ClassData(x, code.astype(np.intp), weight, len(self.classes_))
         kernel = _placed(self.kernel, data.x)
         kernel.check_inputs(data.x)
         is_exact = self._is_exact(data)
-        n = LEARNING_ROWS // _n_functions(data)
+        n = LEARNING_ROWS // self._n_functions(data)
         part = data if is_exact else data.taken(_spread_rows(data, n))
-        log_volume = 0.0
-        if kernel.parameters:
-            learned = self._learned(part, kernel)
-            kernel = kernel.at(learned.free)
-            log_volume = learned.log_evidence - learned.value
+        start, n = self._start(data), len(kernel.parameters)
+        self.likelihood_ = cast(Any, start.likelihood)
+        learned = self._learned(part, kernel, start)
+        kernel = kernel.at(learned.free[:n])
+        self.likelihood_ = self.likelihood_.at(learned.free[n:])
+        log_volume = learned.log_evidence - learned.value
         self.data_, self.kernel_ = data, kernel
         self.method_ = "exact" if is_exact else "inducing inputs"
-        method = self._exact(data, {})
+        method = self._exact(data)
         if not is_exact:
-            n = INDUCING if self.n_inducing is None else self.n_inducing
-            chosen = greedy_rows(self.kernel_, data.x, np.ones(len(data.x)), n)
-            method = self._induced(data.n_classes, data.x[chosen])
+            inducing = inducing_rows(self.kernel_, data, self.likelihood_, self.n_inducing)
+            method = self._induced(data, inducing)
         self.posterior_, found = method.belief(data, self.kernel_)
         self.inference_ = replace(found, posterior=self.posterior_, state=None)
         self.log_evidence_ = found.log_evidence + log_volume
@@ -209,21 +210,29 @@ class GaussianProcessClassifier(PredictiveClassifier):
     def log_evidence_at(
         self, log_parameters: ArrayLike | None = None, gradient: bool = False
     ) -> Any:
-        """Return the log evidence of the rows at given logs of kernel parameters.
+        """Return the log evidence of the rows at given parameters.
 
         Parameters
         ----------
         log_parameters
-            In the order of ``kernel_.parameters``; those of ``kernel_`` if None.
+            Logs, in the order of ``kernel_.parameters``; of ordered classes the free
+            parameters of ``likelihood_`` after them. The learned ones if None.
         gradient
             Whether to return the gradient by them as well, shape (p,).
         """
         check_is_fitted(self)
-        logs = self.kernel_.log_parameters if log_parameters is None else log_parameters
-        method = self._exact(self.data_, {})
+        n, own = len(self.kernel_.parameters), self.likelihood_.free_parameters
+        known = np.concatenate([self.kernel_.log_parameters, own])
+        logs = known if log_parameters is None else as_float(log_parameters)
+        method = self._exact(self.data_)
         if self.method_ != "exact":
-            method = self._induced(self.data_.n_classes, self.posterior_.x)
-        found = method.evidence(self.data_, self.kernel_.at(logs))
+            method = self._induced(self.data_, self.posterior_.x)
+        if gradient and isinstance(method, InducedSoftmax):
+            raise ValueError(
+                "the gradient of several classes needs all rows; found inducing inputs. Fit "
+                "with fewer rows, or with n_inducing of at least as many."
+            )
+        found = method.at(logs[n:]).evidence(self.data_, self.kernel_.at(logs[:n]))
         return (found.value, found.gradient) if gradient else found.value
 
     def settled(self) -> Self:
@@ -232,86 +241,75 @@ class GaussianProcessClassifier(PredictiveClassifier):
         again: Self = clone(self).set_params(kernel=self.kernel_.hold())
         return again
 
-    def _learned(self, data: ClassData, kernel: Kernel) -> Learned:
-        name = inference_name(self.inference, ENGINES)
-        method = self._exact(data, {"tolerance": ROUGH[name]})
-        problem = ClassProblem(data, kernel, method, self.learning == "map")
-        problem.__dict__["natural"] = kernel.natural(distinct_rows(data.x), HIDDEN_VARIANCE)
+    def _start(self, data: ClassData) -> Natural:
+        if self.ordered:
+            grades = OrderedLikelihood(tuple(np.arange(data.n_classes - 1.0).tolist()))
+            return grades.natural(data.y, data.weight)
+        return LogitLikelihood().natural(data.y, data.weight)
+
+    def _learned(self, data: ClassData, kernel: Kernel, start: Natural) -> Learned:
+        method = self._exact(data, ROUGH[engine_name(self.inference)])
+        problem = LatentProcessProblem(
+            data, kernel, method, start.variance, self.learning == "map"
+        )
         found = learn(problem, SettingsSearch(tolerance=TOLERANCE))
-        if found.at_bounds and self.learning == "ml":
-            warn_user(
-                f"kernel parameters must be learned between their bounds; found "
-                f"{quote(list(found.at_bounds))} at one. Hold them, or use another kernel.",
-                UserWarning,
-            )
+        warn_of_bounds(self, found)
         return found
 
-    def _induced(self, n_classes: int, inducing: Array) -> ClassMethod:
-        if n_classes > 2:
+    def _induced(self, data: ClassData, inducing: Array) -> LatentMethod:
+        if self._n_functions(data) > 1:
             return InducedSoftmax(inducing)
-        return InducedBinary(self._engine({}), inducing)
+        engine = site_engine(self.inference)
+        return InducedLatent(engine, self.likelihood_, inducing=inducing)
 
-    def _exact(self, data: ClassData, changes: dict[str, Any]) -> ClassMethod:
-        if data.n_classes > 2:
-            return ExactSoftmax(SoftmaxLaplace(**changes))
-        return ExactBinary(self._engine(changes))
+    def _exact(self, data: ClassData, tolerance: float | None = None) -> LatentMethod:
+        if self._n_functions(data) > 1:
+            engine = SoftmaxLaplace() if tolerance is None else SoftmaxLaplace(tolerance)
+            return ExactSoftmax(engine)
+        return ExactLatent(site_engine(self.inference, tolerance), self.likelihood_)
 
-    def _engine(self, changes: dict[str, Any]) -> ExpectationPropagation | SiteLaplace:
-        if not isinstance(self.inference, str):
-            return self.inference
-        kind: Any = ENGINES[self.inference]
-        found: ExpectationPropagation | SiteLaplace = kind(**changes)
-        return found
+    def _n_functions(self, data: ClassData) -> int:
+        return 1 if data.n_classes == 2 or self.ordered else data.n_classes
 
     def _is_exact(self, data: ClassData) -> bool:
         if self.n_inducing is not None:
             return len(data.x) <= self.n_inducing
-        return len(data.x) * _n_functions(data) <= MOST_EXACT
+        return len(data.x) * self._n_functions(data) <= MOST_EXACT
 
     def _log_probability(self, x: Array) -> Array:
         mean, spread = self.posterior_.moments(x)
-        if len(self.classes_) == 2:
-            both = np.column_stack([-mean, mean])
-            return log_logistic_normal_mean(both, np.sqrt(spread)[:, None])
+        if isinstance(self.likelihood_, OrderedLikelihood):
+            return self.likelihood_.log_probability(mean, spread)
         coding = class_coding(len(self.classes_))
-        root = cholesky(coding.T @ spread @ coding, largest_jitter=1e-6).lower
-        return log_expected_softmax(mean @ coding, root, coding)
+        if len(self.classes_) == 2:
+            return integrated_log_probability(mean[:, None], spread[:, None, None], coding)
+        return integrated_log_probability(mean @ coding, coding.T @ spread @ coding, coding)
 
     def _check_settings(self) -> None:
-        if not (self.kernel is None or isinstance(self.kernel, Kernel)):
+        require_settings(self)
+        if not isinstance(self.ordered, bool | np.bool_):
             raise TypeError(
-                "kernel must be None or a kernel from credo.features, such as Matern52(); "
-                f"found {quote(self.kernel)}. Pass an instance."
+                "ordered must be True if classes are grades in rising order, else False; found "
+                f"{quote(self.ordered)}. Pass a truth value."
             )
-        inference_name(self.inference, ENGINES)
-        require_choice("learning", self.learning, ("map", "ml"))
-        if self.n_inducing is not None:
-            require_count("n_inducing", self.n_inducing)
 
 
-def _n_functions(data: ClassData) -> int:
-    return 1 if data.n_classes == 2 else data.n_classes
-
-
-def _merged(x: Array, code: NDArray[np.intp], weight: Array, n_classes: int) -> ClassData:
-    """Return distinct rows of each class, with the weight of all that are alike."""
-    is_heavy = weight > 0
-    labeled = np.column_stack([code[is_heavy], x[is_heavy]])
-    rows, place = np.unique(labeled, axis=0, return_inverse=True)
-    total = as_float(np.bincount(place.ravel(), weight[is_heavy], len(rows)))
-    return ClassData(
-        np.ascontiguousarray(rows[:, 1:]), rows[:, 0].astype(np.intp), total, n_classes
-    )
+def _require_rising(y: Any) -> None:
+    """Raise an error if labels say that they are ordered otherwise than they sort."""
+    categories = getattr(getattr(y, "dtype", None), "categories", None)
+    if categories is not None and list(categories) != sorted(categories):
+        raise ValueError(
+            "ordered classes must sort from the least to the greatest; found categories "
+            f"{quote(list(categories))}. Pass their numbers, such as y.cat.codes."
+        )
 
 
 def _placed(kernel: Kernel | None, x: Array) -> Kernel:
     """Return the kernel, or the usual one with values that are natural for the rows."""
     if kernel is not None:
         return kernel
-    d = x.shape[1]
-    scale: Any = (1.0,) * d if d <= OWN_SCALES else 1.0
-    usual = 1.0 * features.SquaredExponential(scale) + features.Constant()
-    return usual.at(usual.natural(distinct_rows(x), HIDDEN_VARIANCE))
+    usual = 1.0 * features.SquaredExponential(usual_scales(x)) + features.Constant()
+    return usual.at(usual.natural(distinct_rows(x), BINARY_VARIANCE))
 
 
 def _spread_rows(data: ClassData, n: int) -> NDArray[np.intp]:

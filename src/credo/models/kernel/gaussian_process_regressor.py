@@ -38,7 +38,7 @@ from credo.models.contract.inputs import (
     validated,
 )
 from credo.models.contract.regressor import PredictiveRegressor
-from credo.numerics.array import Array, as_float
+from credo.numerics.array import Array, as_float, rounding_variance
 from credo.numerics.example import Example
 from credo.numerics.form import FINITE, Form
 from credo.numerics.linear.linear_algebra import independent_columns
@@ -52,28 +52,17 @@ __all__ = ["GaussianProcessRegressor", "varying_noise_basis"]
 EXACT_ROWS = 2_000
 """Rows up to which a process is exact if nothing is said: some seconds of learning."""
 
+METHODS: dict[Any, ProcessMethod] = {
+    "exact": ExactProcess(),
+    "series": SeriesProcess(),
+    "sparse": SparseProcess(),
+}
+
 SERIES_ROWS = 200
 """Rows from which on a series is quicker by its states than by its covariance matrix."""
 
 ROWS_BY_STATE = 10
 """Rows that there must be for each number in the state."""
-
-
-def rounding_variance(y: Array) -> float:
-    """Return the variance of rounding where outcomes are few numbers, such as whole ones.
-
-    Noise cannot be less than what rounding took away: ``step^2 / 12`` for the smallest step
-    between different outcomes. Zero where most outcomes differ.
-
-    Examples
-    --------
-    >>> round(rounding_variance(np.array([3.0, 4.0, 4.0, 3.0, 6.0, 3.0])), 4)
-    0.0833
-    """
-    distinct = np.unique(y)
-    if not 2 <= len(distinct) <= len(y) // 2:
-        return 0.0
-    return float(np.diff(distinct).min() ** 2 / 12.0)
 
 
 def varying_noise_basis(n_rows: int) -> Basis:
@@ -296,12 +285,13 @@ class GaussianProcessRegressor(PredictiveRegressor):
         return MultivariateNormal(mean[:, 0], covariance)
 
     def sample_functions(self, X: ArrayLike, n: int, random_state: Any = None) -> Array:
-        """Return ``n`` functions drawn from the posterior, shape (n, m), or (n, m, k)."""
+        """Return ``n`` functions drawn from the posterior, shape (n, m), or (n, m, k).
+
+        Each has settings of its own, drawn as `predict_function` averages over them.
+        """
         inputs = self._inputs(X)
         state = self.random_state if random_state is None else random_state
-        draws = self.posterior_.at_mode.sample(
-            generator(state), inputs, self._columns(inputs), n
-        )
+        draws = self.posterior_.sample(generator(state), inputs, self._columns(inputs), n)
         scaled = draws * self.outcome_scale_
         return np.asarray(scaled[..., 0] if self._is_single else scaled)
 
@@ -419,7 +409,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
                 f"found {quote(self.noise)}. Choose from these."
             )
         if isinstance(self.method, str):
-            require_choice("method", self.method, ("auto", "exact", "series", "sparse"))
+            require_choice("method", self.method, ("auto", *METHODS))
 
     def _training_rows(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
@@ -452,11 +442,13 @@ class GaussianProcessRegressor(PredictiveRegressor):
         return self.kernel
 
     def _chosen(self, x: Array, kernel: Kernel) -> ProcessMethod:
-        """Return how to compute it, and refuse what would not fit into memory."""
+        """Return how to compute it, and refuse a wish that would not fit into memory."""
         n = len(x)
-        chosen: ProcessMethod = self.method
-        if isinstance(self.method, str):
-            chosen = self._named(x, kernel)
+        if self.method == "auto":
+            if _is_series(x, kernel):
+                return SeriesProcess()
+            return ExactProcess() if n <= EXACT_ROWS else SparseProcess()
+        chosen: ProcessMethod = METHODS.get(self.method, self.method)
         needed = chosen.bytes_needed(n)
         if needed > 4 * USUAL_BYTES:
             raise ValueError(
@@ -465,13 +457,6 @@ class GaussianProcessRegressor(PredictiveRegressor):
                 "inducing inputs."
             )
         return chosen
-
-    def _named(self, x: Array, kernel: Kernel) -> ProcessMethod:
-        is_series = self.method == "auto" and _is_series(x, kernel)
-        if self.method == "series" or is_series:
-            return SeriesProcess()
-        is_small = self.method == "auto" and len(x) <= EXACT_ROWS
-        return ExactProcess() if self.method == "exact" or is_small else SparseProcess()
 
     def _rows(
         self, X: Any, y: Any, sample_weight: Any, noise_variance: Any, is_first: bool
@@ -516,9 +501,12 @@ class GaussianProcessRegressor(PredictiveRegressor):
     def _place(self, x: Array) -> None:
         rows = distinct_rows(x)
         self.basis_ = self.mean.place(rows) if isinstance(self.mean, Basis) else None
-        # The first is the level; more functions than rows have nothing to learn from.
-        most = max(1, len(rows) - 1)
-        self.mean_columns_ = independent_columns(self._mean_functions(rows))[:most]
+        functions = self._mean_functions(rows)
+        self.mean_columns_ = np.arange(functions.shape[1])
+        if self.basis_ is not None:
+            # The first is the level; more functions than rows have nothing to learn from.
+            most = max(1, len(rows) - 1)
+            self.mean_columns_ = independent_columns(functions)[:most]
         noise: Any = self.noise
         if isinstance(noise, str) and noise == "varying":
             noise = varying_noise_basis(len(rows))

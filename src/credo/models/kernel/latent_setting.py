@@ -1,0 +1,106 @@
+"""Settings that estimators of hidden functions share: their kernel, engine, and how learned."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from credo.features.kernels.kernel import Kernel
+from credo.inference.kernel.inducing import greedy_rows
+from credo.inference.kernel.latent_process import HiddenRows, SiteEngine
+from credo.inference.kernel.search import Learned
+from credo.inference.site.expectation_propagation import ExpectationPropagation
+from credo.inference.site.laplace import SiteLaplace
+from credo.inference.site.likelihood import Likelihood
+from credo.models.contract.inputs import inference_name, require_choice, require_count
+from credo.numerics.array import Array
+from credo.numerics.quotation import quote
+from credo.numerics.warning import warn_user
+
+__all__ = [
+    "LEARNING_ROWS",
+    "MOST_EXACT",
+    "TOLERANCE",
+    "engine_name",
+    "inducing_rows",
+    "require_settings",
+    "site_engine",
+    "usual_scales",
+    "warn_of_bounds",
+]
+
+ENGINES: Mapping[str, type | None] = MappingProxyType(
+    {"ep": ExpectationPropagation, "laplace": SiteLaplace}
+)
+TOLERANCE = 1e-4
+"""What another step of a search for settings must promise, in nats."""
+
+MOST_EXACT = 2_000
+"""Rows up to which one function is exact; several have as many rows and functions together."""
+
+LEARNING_ROWS = 1_000
+INDUCING = 300
+OWN_SCALES = 12
+"""Columns up to which each has a length scale of its own by default."""
+
+
+def require_settings(model: Any) -> None:
+    """Raise an error unless the settings that all have are what they must be."""
+    if not (model.kernel is None or isinstance(model.kernel, Kernel)):
+        raise TypeError(
+            "kernel must be None or a kernel from credo.features, such as Matern52(); "
+            f"found {quote(model.kernel)}. Pass an instance."
+        )
+    engine_name(model.inference)
+    require_choice("learning", model.learning, ("map", "ml"))
+    if model.n_inducing is not None:
+        require_count("n_inducing", model.n_inducing)
+
+
+def engine_name(inference: Any) -> str:
+    """Return "ep" or "laplace" for a name or an engine, or say what is wrong with it."""
+    return inference_name(inference, ENGINES)
+
+
+def site_engine(inference: str | SiteEngine, tolerance: float | None = None) -> SiteEngine:
+    """Return the engine of a name, of some tolerance if it is given; or the engine itself."""
+    if not isinstance(inference, str):
+        return inference
+    kind: Any = ENGINES[inference]
+    found: SiteEngine = kind() if tolerance is None else kind(tolerance)
+    return found
+
+
+def warn_of_bounds(model: Any, found: Learned) -> None:
+    """Warn of parameters at a bound, unless weak priors have kept them from infinity."""
+    if found.at_bounds and model.learning == "ml":
+        warn_user(
+            "parameters must be learned between their bounds; found "
+            f"{quote(list(found.at_bounds))} at one. Hold them, or use another kernel.",
+            UserWarning,
+        )
+
+
+def usual_scales(x: Array) -> Any:
+    """Return a length scale for each of a few columns, or one for all.
+
+    Examples
+    --------
+    >>> usual_scales(np.zeros((5, 2))), usual_scales(np.zeros((5, 20)))
+    ((1.0, 1.0), 1.0)
+    """
+    d = x.shape[1]
+    return (1.0,) * d if d <= OWN_SCALES else 1.0
+
+
+def inducing_rows(
+    kernel: Kernel, data: HiddenRows, likelihood: Likelihood, n_inducing: int | None
+) -> Array:
+    """Return rows that leave little of the others unknown, to be inducing inputs.
+
+    What is little depends on how far the function may move before outcomes tell.
+    """
+    n = INDUCING if n_inducing is None else n_inducing
+    noise = likelihood.landmark(data.y)[1] ** 2
+    return np.asarray(data.x[greedy_rows(kernel, data.x, noise, n)])
