@@ -11,6 +11,7 @@ MINUTES ?= 20
 SEED ?= 1
 # The other Python of `make versions`: a version that uv can fetch, or a path.
 NEWEST ?= 3.14
+# Two workers share two cores: threads of their own would wait for each other.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
 .PHONY: demo test check bench fuzz long wheel versions docs changelog clean
@@ -19,7 +20,7 @@ demo: $(USER)
 	$(BIN)/credo demo
 
 test: check
-	$(BIN)/python -m pytest -n 2
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2
 
 check: $(READY)
 	$(BIN)/ruff check .
