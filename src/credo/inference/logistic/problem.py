@@ -19,6 +19,7 @@ from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.inference.density.laplace import LaplaceApproximation, approach
 from credo.inference.engine.engine import Inference, run
 from credo.inference.logistic.softmax import (
+    ExpectedSoftmax,
     SoftmaxRows,
     class_pairs,
     coordinate_covariance,
@@ -93,10 +94,17 @@ class LogisticProblem:
         n_codes, m = self.rows.shape
         return np.tile(np.arange(m) < m - 1, n_codes)
 
-    def values(self, parameters: Array) -> Array:
-        """Return minus the log posterior of several parameters (q, d), shape (q,)."""
-        likelihood = self.rows.values(parameters.reshape(-1, *self.rows.shape))
-        return np.asarray(likelihood + self.penalty(parameters))
+    def mirrored_values(self, middle: Array, steps: Array) -> Array:
+        """Return minus the log posterior on both sides of the middle (d,), shape (2, q).
+
+        Parameters
+        ----------
+        steps
+            To one side, shape (q, d).
+        """
+        shape = self.rows.shape
+        likelihood = self.rows.mirrored_values(middle.reshape(shape), steps.reshape(-1, *shape))
+        return likelihood + self.penalty(np.stack([middle + steps, middle - steps]))
 
     def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
         """Return minus the log posterior, normalized in the prior, and its gradient."""
@@ -117,6 +125,21 @@ class LogisticProblem:
             gradient.ravel() + prior * parameters,
             curvature,
         )
+
+    def expected_derivatives(
+        self, parameters: Array, found: ExpectedSoftmax
+    ) -> tuple[Array, Array]:
+        """Return the means of gradient (d,) and curvature (d, d) over normal scores.
+
+        Parameters
+        ----------
+        parameters
+            Their mean.
+        """
+        gradient, curvature = self.rows.expected_derivatives(found)
+        prior = self.prior_precision
+        curvature[np.diag_indices_from(curvature)] += prior
+        return gradient.ravel() + prior * parameters, curvature
 
     def penalty(self, parameters: Array) -> Array:
         """Return minus the log prior density of (..., d), flat intercepts left out."""
