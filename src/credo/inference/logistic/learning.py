@@ -80,6 +80,7 @@ from credo.numerics.array import Array, is_constant
 from credo.numerics.example import Example
 from credo.numerics.linear.linear_algebra import Cholesky, cholesky, solve_lower, symmetrize
 from credo.numerics.parallel.threads import threads_for_matrix
+from credo.numerics.special.logistic_integral import moderation
 from credo.numerics.warning import warn_user
 
 __all__ = [
@@ -104,7 +105,7 @@ LEAST_PRECISION, FIRST_PRECISION, SEPARATED_PRECISION = 1e-13, 1e-8, 1e-5
 SEPARATED_SCORE = 5.0
 """Scores along directions that rows hardly hold, above which classes count as separated."""
 
-TOLERANCE_OF_TWO, TOLERANCE_OF_MORE = 0.02, 0.05
+TOLERANCE_OF_TWO, TOLERANCE_OF_MORE = 0.02, 0.06
 MOST_EXCESS = 0.1
 """How much more the likelihood may bend on average than at the mean, as a share."""
 
@@ -600,7 +601,7 @@ def _quadratic(problem: LogisticProblem, mode: Mode) -> tuple[PrecisionProblem, 
 
 MOST_HALVINGS = 6
 NEAR_START, MOST_LOOKS, LARGEST_STRIDE = 0.1, 12, 1.5
-MOST_SCALINGS, LONGEST, FLATTEST, IN_COMMON = 3, 1.0, 0.01, 0.75
+MOST_SCALINGS, LONGEST, FLATTEST = 3, 1.0, 0.03
 FEWEST_DRAWS, MOST_DRAWS, DRAWN_ROWS = 32, 256, 1 << 20
 NO_SIGNAL = 1e-300
 
@@ -689,25 +690,24 @@ class GaussianFit:
         least
             Change of the logarithms that is not worth another look at the scores.
         """
-        here = _Multiple.of(self, learns_precision)
-        loss_bend = here.first_bend()
+        here = _Multiple(self, np.zeros(2), learns_precision, self.expected)
         for _ in range(MOST_SCALINGS):
-            step = here.newton_step(loss_bend)
+            step = here.newton_step()
             if np.abs(step).max() < least:
                 break
             there = here.moved(step)
-            loss_bend = _bent(loss_bend, step, there.loss_slope - here.loss_slope)
-            if there.lost <= here.lost:
-                here = there
+            if there.lost > here.lost:
+                break
+            here = there
         change = abs(np.log(here.precision / self.problem.precision))
         return here.fit(), float(max(np.abs(here.logs).max(), 0.5 * change))
 
-    @property
+    @cached_property
     def signal(self) -> float:
         """Mean squared length of a row, weighted as the likelihood bends."""
-        likelihood = self.precision.diagonal() - self.problem.prior_precision
-        total = float(self.problem.rows.weight.sum())
-        return max(float(likelihood[self.problem.is_weight].sum()) / total, NO_SIGNAL)
+        rows = self.problem.rows
+        bend = rows.weight * (self.expected.bend @ rows.pair_variances(np.ones(1))[0])
+        return max(float(bend @ rows.lengths) / float(rows.weight.sum()), NO_SIGNAL)
 
     @property
     def squares(self) -> Array:
@@ -721,17 +721,13 @@ class GaussianFit:
         """The log of the prior variance ``s`` of the scores."""
         return float(np.log(self.signal / self.problem.precision))
 
-    @property
-    def n_zeros(self) -> float:
-        """How many weights that are zero the prior of the precision is worth.
-
-        The density of s is ``1 / (1 + s)^2``: worth up to four.
-        """
-        return 4.0 * float(special.expit(self.log_ratio))
-
     def prior_gain(self, precision: float) -> float:
-        """Return by how much another precision is more probable before the data, on the log."""
-        return 0.5 * self.n_zeros * float(np.log(precision / self.problem.precision))
+        """Return by how much another precision is more probable before the data, on the log.
+
+        The density of s is ``1 / (1 + s)^2``: worth up to four weights that are zero.
+        """
+        other = np.log(self.signal / precision)
+        return 2.0 * float(np.logaddexp(0.0, self.log_ratio) - np.logaddexp(0.0, other))
 
     def excess(self) -> float:
         """Return by what factor the likelihood bends more, on average, than at the mean."""
@@ -751,21 +747,16 @@ class _Multiple:
         The Gaussian itself.
     logs
         The two numbers.
-    n_weights
-        Number of weights, and of zeros that the prior of the precision is worth, if that is
-        learned; else zero.
+    learns_precision
+        Whether the precision of the prior is the best one for them.
+    expected
+        Means of the softmax function over the scores.
     """
 
     base: GaussianFit
     logs: Array
-    n_weights: float
+    learns_precision: bool
     expected: ExpectedSoftmax
-
-    @classmethod
-    def of(cls, base: GaussianFit, learns_precision: bool) -> _Multiple:
-        """Return the Gaussian itself."""
-        count = np.count_nonzero(base.problem.is_weight) + base.n_zeros
-        return cls(base, np.zeros(2), count * learns_precision, base.expected)
 
     def moved(self, step: Array) -> _Multiple:
         """Return another multiple, by its scores."""
@@ -798,65 +789,74 @@ class _Multiple:
     @cached_property
     def precision(self) -> float:
         """The best precision of the prior, or the given one."""
-        if self.n_weights == 0:
+        if not self.learns_precision:
             return self.base.problem.precision
-        return self.n_weights / max(float(self.squares.sum()), NO_SIGNAL)
+        # Where slopes of bound and prior add to zero: a quadratic equation.
+        signal, count = self.base.signal, np.count_nonzero(self.base.problem.is_weight)
+        length = max(float(self.squares.sum()), NO_SIGNAL)
+        middle = 0.5 * (count / length - signal)
+        root = np.sqrt(middle**2 + (count + 4.0) * signal / length)
+        # Of two forms of the root, the one that adds.
+        if middle >= 0:
+            return float(middle + root)
+        return float((count + 4.0) * signal / length / (root - middle))
 
     @cached_property
     def lost(self) -> float:
         """Minus bound and log prior, but for a constant."""
         value = float(self.base.problem.rows.weight @ self.expected.loss)
-        value += 0.5 * self.precision * float(self.squares.sum())
-        value -= 0.5 * self.n_weights * float(np.log(self.precision))
+        value += 0.5 * float(self._prior_terms.sum())
+        count = np.count_nonzero(self.base.problem.is_weight)
+        value -= 0.5 * count * float(np.log(self.precision))
+        value -= self.base.prior_gain(self.precision)
         return value - len(self.base.mean) * float(self.logs[1])
 
-    @cached_property
-    def loss_slope(self) -> Array:
-        """Derivatives of the mean loss by the two numbers."""
-        rows, (by_mean, by_width) = self.base.problem.rows, np.exp(self.logs)
-        residual = rows.expected_residual(self.expected)
-        across = self._bent_by(self.base.variance)
-        return np.array(
-            [by_mean * np.vdot(residual, self.base.coordinates), by_width**2 * across]
-        )
-
-    def first_bend(self) -> Array:
-        """Return a guess of the second derivatives of the mean loss.
-
-        Those of a quadratic likelihood, less what both numbers have in common: where scores
-        saturate, they may be multiplied by next to anything.
-        """
-        rows = self.base.problem.rows
-        first, second = class_pairs(len(rows.coding))
-        between = self.base.coordinates @ (rows.coding[first] - rows.coding[second]).T
-        along, across = self._bent_by(between**2), self._bent_by(self.base.variance)
-        both = -IN_COMMON * np.sqrt(2.0 * along * across)
-        return np.array([[along, both], [both, 2.0 * across]])
-
-    def newton_step(self, loss_bend: Array) -> Array:
+    def newton_step(self) -> Array:
         """Return the step to the minimum of a quadratic, or a long one towards it."""
-        prior = self.precision * self.squares
-        slope = self.loss_slope + prior - [0.0, len(self.base.mean)]
-        bend = loss_bend + np.diag(2.0 * prior)
-        if self.n_weights > 0:
-            bend -= np.outer(prior, prior) * 2.0 / self.n_weights
+        slope, bend = self._loss_derivatives()
+        slope += self._prior_terms - [0.0, len(self.base.mean)]
+        bend += np.diag(2.0 * self._prior_terms)
+        if self.learns_precision:
+            # The precision follows.
+            prior = self.precision * self.squares
+            held = self.base.signal / (self.base.signal + self.precision)
+            bend -= np.outer(prior, prior) * 2.0 / (prior.sum() + 4.0 * held * (1.0 - held))
         values, vectors = np.linalg.eigh(bend)
         least = max(FLATTEST * float(np.abs(values).max()), np.finfo(float).tiny)
         step = -vectors @ ((slope @ vectors) / np.maximum(np.abs(values), least))
         return np.clip(step, -LONGEST, LONGEST)
 
-    def _bent_by(self, squares: Array) -> float:
-        bend = self.expected.bend * self.base.problem.rows.weight[:, None]
-        return float(np.vdot(bend, squares))
+    @property
+    def _prior_terms(self) -> Array:
+        """Squares of mean and width of all parameters, times the precisions of their prior."""
+        problem = self.base.problem
+        fixed = np.where(problem.is_weight, 0.0, problem.prior_precision)
+        others = np.array([fixed @ self.base.mean**2, fixed @ self.base.covariance.diagonal()])
+        return self.precision * self.squares + others * np.exp(2.0 * self.logs)
 
+    def _loss_derivatives(self) -> tuple[Array, Array]:
+        """Return first and second derivatives of the mean loss by the two numbers.
 
-def _bent(bend: Array, step: Array, change: Array) -> Array:
-    """Return second derivatives that agree with how slopes changed, by a symmetric update."""
-    missed = change - bend @ step
-    along = float(missed @ step)
-    if abs(along) <= 1e-8 * float(np.linalg.norm(missed) * np.linalg.norm(step)):
-        return bend
-    return bend + np.outer(missed, missed) / along
+        Second ones as if the slope of the logistic function were a normal density, under which
+        a difference of scores leans towards zero, the more the wider it is: where scores
+        saturate, both may be multiplied by next to anything.
+        """
+        rows, (by_mean, by_width) = self.base.problem.rows, np.exp(self.logs)
+        coordinates, variance = (
+            by_mean * self.base.coordinates,
+            by_width**2 * self.base.variance,
+        )
+        first, second = class_pairs(len(rows.coding))
+        between = coordinates @ (rows.coding[first] - rows.coding[second]).T
+        bend = self.expected.bend * rows.weight[:, None]
+        along, across = bend * between**2, bend * variance
+        left = moderation(variance) ** 2
+        leans = along * (1.0 - left)
+        common, wide = -leans.sum(), leans.sum() - np.vdot(leans - across, left)
+        residual = rows.expected_residual(self.expected)
+        slope = np.array([np.vdot(residual, coordinates), across.sum()])
+        bends = np.array([[along.sum(), common], [common, wide]])
+        return slope, bends + np.diag(slope)
 
 
 @dataclass(frozen=True, eq=False)

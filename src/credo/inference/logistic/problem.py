@@ -39,6 +39,8 @@ ROWS_PER_PARAMETER = 10
 MIN_SUBSAMPLE = 5000
 WORTHWHILE = 5
 FINE_TOLERANCE, ROUGH_TOLERANCE = 1e-9, 0.02
+NO_ROWS = 0.01
+"""Prior precision of intercepts where a class has no rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +87,14 @@ class LogisticProblem:
         """Prior precision of each parameter; zero for a flat intercept."""
         each = np.full(self.rows.shape, self.precision)
         # An intercept that no row has is kept at zero by a prior of its own.
-        each[:, -1] = 0.0 if self.rows.has_intercept else 1.0
+        each[:, -1] = self._intercept_precision if self.rows.has_intercept else 1.0
         return each.ravel()
+
+    @property
+    def _intercept_precision(self) -> float:
+        """Zero, unless a class has no rows, whose intercept would have no end."""
+        counts = np.bincount(self.rows.code, self.rows.weight, len(self.rows.coding))
+        return 0.0 if counts.all() else NO_ROWS
 
     @property
     def is_weight(self) -> NDArray[np.bool_]:
@@ -295,8 +303,8 @@ class LogisticBelief:
         if self.gaussian is None:
             return float(np.count_nonzero(self.mean))
         variance = self.gaussian.form.diagonal().reshape(self.mean.shape)
-        determined = (1.0 - self.precision * variance[:, :-1]).sum()
-        return float(determined + len(variance) * self.has_intercept)
+        determined = np.maximum(1.0 - self.precision * variance[:, :-1], 0.0)
+        return float(determined.sum() + len(variance) * self.has_intercept)
 
     @cached_property
     def _covariance(self) -> Array:

@@ -281,6 +281,11 @@ class SoftmaxRows:
         scaled = matrix * np.outer(self._scale, self._scale)
         return np.concatenate([((part @ scaled) * part).sum(1) for _, part in self._blocks()])
 
+    @cached_property
+    def lengths(self) -> Array:
+        """Squared length of each row as it is seen, without the intercept."""
+        return self.forms(np.diag(np.append(np.ones(self.x.shape[1]), 0.0)))
+
     def gram(self, weight: Array) -> Array:
         """Return ``sum over rows of w b b^T`` for weights (n,)."""
         grams = _PairGrams(1, self.shape[1])
