@@ -188,10 +188,10 @@ def test_rough_means_are_those_of_moderated_scores_and_bend_as_they_do(n_classes
     data = rows(n_classes=n_classes)
     parameters, direction = RNG.normal(size=(2, *data.shape))
     exact = data.derivatives(parameters)
-    point = data.moderated(parameters, np.zeros(len(data.x)))
+    point = data.moderated(data.coordinates(parameters), np.zeros(len(data.x)))
     assert_allclose(point.gradient(), exact[1])
     along = direction.ravel() @ exact[2] @ direction.ravel()
-    assert_allclose(point.bend_along(direction), along)
+    assert_allclose(point.bend_along(data.coordinates(direction)), along)
     n_codes, m = data.shape
     blocks = exact[2].reshape(n_codes, m, n_codes, m)
     shared = np.mean([blocks[j, :, j] for j in range(n_codes)], axis=0)
@@ -201,7 +201,7 @@ def test_rough_means_are_those_of_moderated_scores_and_bend_as_they_do(n_classes
     each = data.variances(covariance.reshape(*data.shape, *data.shape))
     assert_allclose(data.pair_variances(spread), each)
     means = data.expected(data.coordinates(parameters), each)
-    wide = data.moderated(parameters, spread)
+    wide = data.moderated(data.coordinates(parameters), spread)
     far = np.abs(wide.probability - means.probability).max()
     assert far < 0.5 * np.abs(point.probability - means.probability).max()
 

@@ -105,7 +105,7 @@ LEAST_PRECISION, FIRST_PRECISION, SEPARATED_PRECISION = 1e-13, 1e-8, 1e-5
 SEPARATED_SCORE = 5.0
 """Scores along directions that rows hardly hold, above which classes count as separated."""
 
-TOLERANCE_OF_TWO, TOLERANCE_OF_MORE = 0.02, 0.06
+TOLERANCE_OF_TWO, TOLERANCE_OF_MORE = 0.02, 0.08
 MOST_EXCESS = 0.1
 """How much more the likelihood may bend on average than at the mean, as a share."""
 
@@ -600,9 +600,9 @@ def _quadratic(problem: LogisticProblem, mode: Mode) -> tuple[PrecisionProblem, 
 
 
 MOST_HALVINGS = 6
-NEAR_START, MOST_LOOKS, LARGEST_STRIDE = 0.1, 12, 1.5
+NEAR_START, MOST_LOOKS, LARGEST_STRIDE, FOLLOWED = 0.1, 8, 1.5, 0.25
 MOST_SCALINGS, LONGEST, FLATTEST = 3, 1.0, 0.03
-FEWEST_DRAWS, MOST_DRAWS, DRAWN_ROWS = 32, 256, 1 << 20
+FEWEST_DRAWS, MOST_DRAWS, DRAWN_SCORES = 32, 256, 1 << 21
 NO_SIGNAL = 1e-300
 
 
@@ -693,12 +693,14 @@ class GaussianFit:
         here = _Multiple(self, np.zeros(2), learns_precision, self.expected)
         for _ in range(MOST_SCALINGS):
             step = here.newton_step()
-            if np.abs(step).max() < least:
-                break
-            there = here.moved(step)
+            size = float(np.abs(step).max())
+            there = here.moved(step) if size >= least else here
             if there.lost > here.lost:
                 break
             here = there
+            # What is left after one of Newton's steps is about its square.
+            if size**2 < least:
+                break
         change = abs(np.log(here.precision / self.problem.precision))
         return here.fit(), float(max(np.abs(here.logs).max(), 0.5 * change))
 
@@ -968,31 +970,34 @@ def _shared_start(
     As the problem at the precision reached, mean, and means of the softmax function. Matrices
     have the size of the columns alone, and the scores of a row one variance. The mean goes
     along conjugate gradients, the precision of the prior to where the weights that the data
-    determine have its variance [mackay1992]_.
+    determine have its variance [mackay1992]_, and weights follow it some of the way.
     """
     rows = problem.rows
     mean, variance = problem.start.reshape(rows.shape), np.zeros(len(rows.x))
+    coordinates = rows.coordinates(mean)
     direction, earlier, length = np.zeros(rows.shape), np.zeros(rows.shape), 1.0
     for _ in range(MOST_LOOKS):
         prior = problem.prior_precision[: rows.shape[1]]
-        near = rows.moderated(mean, variance)
+        near = rows.moderated(coordinates, variance)
         gradient = near.gradient() + prior * mean
         covariance = cholesky(near.shared_curvature() + np.diag(prior)).inverse()
         ahead = gradient @ covariance
         turn = max(float(np.vdot(gradient - earlier, ahead)) / length, 0.0)
         direction = turn * direction - ahead
         earlier, length = gradient, max(float(np.vdot(gradient, ahead)), NO_SIGNAL)
-        bend = near.bend_along(direction) + float(np.vdot(prior * direction, direction))
-        stride = -float(np.vdot(gradient, direction)) / max(bend, NO_SIGNAL)
-        mean = mean + float(np.clip(stride, -1.0, 1.0)) * direction
+        move = rows.coordinates(direction)
+        bend = near.bend_along(move) + float(np.vdot(prior * direction, direction))
+        stride = np.clip(-np.vdot(gradient, direction) / max(bend, NO_SIGNAL), -1.0, 1.0)
+        mean, coordinates = mean + stride * direction, coordinates + stride * move
         variance = rows.forms(covariance)
         precision = problem.precision
         if learns_precision:
             problem = _at_determined(problem, mean, covariance)
-        change = abs(np.log(problem.precision / precision))
-        if max(change, np.sqrt(length / mean.size)) <= NEAR_START:
+        wider = (precision / problem.precision) ** FOLLOWED
+        mean, coordinates = wider * mean, wider * coordinates
+        if max(abs(np.log(wider)), np.sqrt(length / mean.size)) <= NEAR_START:
             break
-    expected = rows.expected(rows.coordinates(mean), rows.pair_variances(variance))
+    expected = rows.expected(coordinates, rows.pair_variances(variance))
     return problem, mean.ravel(), expected
 
 
@@ -1029,8 +1034,8 @@ def _weighed_evidence(fit: GaussianFit, factor: Cholesky) -> float:
     is small; of several nats, as with about as many parameters as rows, some are left. Many
     rows leave less of a gap, and make draws dear: they get fewer.
     """
-    d, n = len(fit.mean), len(fit.coordinates)
-    n_half = int(np.clip(DRAWN_ROWS // n, FEWEST_DRAWS, MOST_DRAWS)) // 2
+    d, n_scores = len(fit.mean), fit.expected.probability.size
+    n_half = int(np.clip(DRAWN_SCORES // n_scores, FEWEST_DRAWS, MOST_DRAWS)) // 2
     whitened = np.random.default_rng(0).standard_normal((n_half, d))
     steps = solve_lower(factor.lower, whitened.T, transposed=True).T
     log_density = 0.5 * (fit.log_det - d * LOG_TWO_PI - (whitened**2).sum(axis=1))

@@ -263,11 +263,13 @@ class SoftmaxRows:
         """Return means over normal scores of given means (n, J) and `variances`."""
         return expected_softmax(coordinates @ self.coding.T, variance, self.code)
 
-    def moderated(self, parameters: Array, variance: Array) -> ModeratedSoftmax:
-        """Return rough means over normal scores, those of a row alike in variance (n,)."""
-        typical = self.pair_variances(variance).mean(axis=1)
-        share = moderation(typical)[:, None]
-        found = self._loss_and_residual(slice(None), share * self.coordinates(parameters))
+    def moderated(self, coordinates: Array, variance: Array) -> ModeratedSoftmax:
+        """Return rough means over normal scores, for means (n, J) and one variance a row (n,).
+
+        All pairs of scores then differ with the same variance.
+        """
+        share = moderation(self.pair_variances(variance)[:, :1])
+        found = self._loss_and_residual(slice(None), share * coordinates)
         return ModeratedSoftmax(self, found[1], found[2], self.weight * share[:, 0])
 
     def pair_variances(self, variance: Array) -> Array:
@@ -279,7 +281,8 @@ class SoftmaxRows:
     def forms(self, matrix: Array) -> Array:
         """Return ``b^T A b`` of each row for a matrix (m + 1, m + 1)."""
         scaled = matrix * np.outer(self._scale, self._scale)
-        return np.concatenate([((part @ scaled) * part).sum(1) for _, part in self._blocks()])
+        each = [np.einsum("ij,ij->i", part @ scaled, part) for _, part in self._blocks()]
+        return np.concatenate(each)
 
     @cached_property
     def lengths(self) -> Array:
@@ -420,9 +423,9 @@ class ModeratedSoftmax:
         bend = share @ (coding**2).sum(axis=1) - ((share @ coding) ** 2).sum(axis=1)
         return self.rows.gram(self.weight * np.maximum(bend, 0.0) / coding.shape[1])
 
-    def bend_along(self, direction: Array) -> float:
-        """Return the second derivative of the value along parameters (J, m + 1)."""
-        change = self.rows.coordinates(direction) @ self.rows.coding.T
+    def bend_along(self, move: Array) -> float:
+        """Return the second derivative of the value along a move of ``T b`` (n, J)."""
+        change = move @ self.rows.coding.T
         mean = (self.probability * change).sum(axis=1, keepdims=True)
         return float(self.weight @ (self.probability * (change - mean) ** 2).sum(axis=1))
 
