@@ -105,7 +105,7 @@ LEAST_PRECISION, FIRST_PRECISION, SEPARATED_PRECISION = 1e-13, 1e-8, 1e-5
 SEPARATED_SCORE = 5.0
 """Scores along directions that rows hardly hold, above which classes count as separated."""
 
-TOLERANCE_OF_TWO, TOLERANCE_OF_MORE = 0.02, 0.08
+TOLERANCE_OF_TWO, TOLERANCE_OF_MORE = 0.02, 0.06
 MOST_EXCESS = 0.1
 """How much more the likelihood may bend on average than at the mean, as a share."""
 
@@ -826,7 +826,7 @@ class _Multiple:
         values, vectors = np.linalg.eigh(bend)
         least = max(FLATTEST * float(np.abs(values).max()), np.finfo(float).tiny)
         step = -vectors @ ((slope @ vectors) / np.maximum(np.abs(values), least))
-        return np.clip(step, -LONGEST, LONGEST)
+        return np.asarray(np.clip(step, -LONGEST, LONGEST))
 
     @property
     def _prior_terms(self) -> Array:
@@ -834,7 +834,7 @@ class _Multiple:
         problem = self.base.problem
         fixed = np.where(problem.is_weight, 0.0, problem.prior_precision)
         others = np.array([fixed @ self.base.mean**2, fixed @ self.base.covariance.diagonal()])
-        return self.precision * self.squares + others * np.exp(2.0 * self.logs)
+        return np.asarray(self.precision * self.squares + others * np.exp(2.0 * self.logs))
 
     def _loss_derivatives(self) -> tuple[Array, Array]:
         """Return first and second derivatives of the mean loss by the two numbers.

@@ -276,7 +276,7 @@ class SoftmaxRows:
         """Return `variances` if the J numbers of a row are independent, and alike (n,)."""
         first, second = class_pairs(len(self.coding))
         between = self.coding[first] - self.coding[second]
-        return np.multiply.outer(variance, (between**2).sum(axis=1))
+        return np.asarray(np.multiply.outer(variance, (between**2).sum(axis=1)))
 
     def forms(self, matrix: Array) -> Array:
         """Return ``b^T A b`` of each row for a matrix (m + 1, m + 1)."""
