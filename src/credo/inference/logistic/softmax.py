@@ -56,6 +56,7 @@ from credo.numerics.special.logistic_integral import log_logistic_normal_mean, m
 __all__ = [
     "ColumnProducts",
     "ExpectedSoftmax",
+    "ModeratedSoftmax",
     "SoftmaxRows",
     "class_coding",
     "class_pairs",
