@@ -10,9 +10,10 @@ from credo.inference.logistic.learning import (
     LogisticFolds,
     LogisticLearning,
     VariationalLogistic,
+    _Multiple,
 )
 from credo.inference.logistic.problem import LogisticProblem
-from credo.inference.logistic.softmax import SoftmaxRows
+from credo.inference.logistic.softmax import SoftmaxRows, class_coding
 from credo.numerics.linear.linear_algebra import cholesky
 from credo.numerics.status import Status
 
@@ -44,6 +45,10 @@ def test_the_same_problem_converges_where_the_bound_can_be_climbed():
     assert run(VariationalLogistic(True, tolerance=1e-3), problem()).status is Status.CONVERGED
 
 
+def gaussian_of(fit):
+    return fit.mean, fit.precision, cholesky(fit.precision)
+
+
 def test_a_wide_gaussian_survives_a_prior_that_gives_way_quickly():
     rng = np.random.default_rng(1)
     x, code = rng.normal(size=(4, 12)), np.array([0, 1, 0, 1])
@@ -52,7 +57,8 @@ def test_a_wide_gaussian_survives_a_prior_that_gives_way_quickly():
     wide = LogisticProblem(rows, 5.0)
     engine = VariationalLogistic(learns_precision=True)
     start = engine.init(wide, np.random.default_rng(0))
-    state = replace(start, fit=start.fit.times(np.array([0.0, 1.5])), stride=-1.0)
+    wider = _Multiple(start.fit, np.array([0.0, 1.5]), True, start.fit.expected).fit()
+    state = replace(start, fit=GaussianFit.of(wider.problem, *gaussian_of(wider)))
     found, info = engine.step(wide, state, np.random.default_rng(0))
     assert np.linalg.eigvalsh(found.fit.precision).min() > 0
     assert found.fit.bound > state.fit.bound
@@ -161,3 +167,70 @@ def test_more_columns_than_rows_are_seen_in_the_space_that_the_rows_span():
     mean, _ = closest(folds, np.arange(4, 40))
     off, moved = np.abs(found.mean - mean).max(), np.abs(belief.mean - mean).max()
     assert off < 0.2 * moved
+
+
+def multiples(n_classes):
+    """Return a Gaussian far from the best, and its multiples by their derivatives."""
+    rng = np.random.default_rng(n_classes)
+    x, code = rng.normal(size=(60, 3)), rng.integers(n_classes, size=60)
+    weight, coding = rng.uniform(0.5, 2.0, 60), class_coding(n_classes)
+    rows = SoftmaxRows(x, code, weight, np.zeros(3), np.ones(3), coding, n_classes > 2)
+    d = coding.shape[1] * 4
+    mean, root = rng.normal(size=d), 0.2 * rng.normal(size=(d, d))
+    precision = root @ root.T + np.eye(d)
+    return GaussianFit.of(LogisticProblem(rows, 0.7), mean, precision, cholesky(precision))
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("learns", [False, True])
+def test_what_a_multiple_loses_is_bound_and_prior_and_falls_along_its_step(n_classes, learns):
+    fit = multiples(n_classes)
+    here = _Multiple(fit, np.zeros(2), learns, fit.expected)
+    there = here.moved(np.array([0.3, -0.2]))
+    first, second = here.fit(), there.fit()
+    gain = second.bound - first.bound
+    if learns:
+        gain += fit.prior_gain(second.problem.precision)
+        gain -= fit.prior_gain(first.problem.precision)
+    assert_allclose(here.lost - there.lost, gain, rtol=1e-9)
+    assert (second.problem.precision != 0.7) == learns
+    again = GaussianFit.of(second.problem, *gaussian_of(second))
+    assert_allclose(again.bound, second.bound, rtol=1e-9)
+    best, far = fit.scaled(learns, 1e-3)
+    assert far > 0.1
+    assert best.bound > max(first.bound, second.bound) - learns
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_slopes_of_multiples_are_those_of_finite_differences(n_classes):
+    fit = multiples(n_classes)
+    here = _Multiple(fit, np.array([0.1, -0.1]), False, fit.expected).moved(np.zeros(2))
+    slope, bend = here._loss_derivatives()
+    fixed = here._prior_terms - [0.0, len(fit.mean)]
+    for k, step in enumerate(1e-4 * np.eye(2)):
+        up, down = here.moved(step), here.moved(-step)
+        # For more than two classes the mean loss is one approximation, and its slope another.
+        if n_classes == 2:
+            off = 1e-4 * np.abs(slope).max()
+            assert_allclose(slope[k] + fixed[k], (up.lost - down.lost) / 2e-4, atol=off)
+        turn = (up._loss_derivatives()[0] - down._loss_derivatives()[0]) / 2e-4
+        assert_allclose(bend[k], turn, atol=(0.05 if n_classes == 2 else 0.12) * bend.max())
+
+
+def test_the_learned_precision_of_a_multiple_is_the_most_probable_one():
+    fit = multiples(4)
+    here = _Multiple(fit, np.zeros(2), True, fit.expected)
+
+    def height(precision):
+        problem = replace(fit.problem, precision=precision)
+        return replace(fit, problem=problem).bound + fit.prior_gain(precision)
+
+    near = [height(here.precision * factor) for factor in (0.97, 1.0, 1.03)]
+    assert near[1] > max(near[0], near[2])
+    assert fit.signal == pytest.approx(trace_of_weights(fit))
+
+
+def trace_of_weights(fit):
+    _, curvature = fit.problem.expected_derivatives(fit.mean, fit.expected)
+    likelihood = curvature.diagonal() - fit.problem.prior_precision
+    return likelihood[fit.problem.is_weight].sum() / fit.problem.rows.weight.sum()

@@ -129,8 +129,10 @@ def test_means_over_parameters_without_spread_are_values_at_a_point():
     assert_allclose(some.expected_derivatives(found)[0], gradient, atol=1e-4)
     assert_allclose(some.expected_derivatives(found)[1], curvature, atol=1e-3)
     many = np.stack([parameters, 0.5 * parameters])
-    assert_allclose(some.values(many)[0], value)
-    assert_allclose(some.values(many)[1], some.value_and_gradient(many[1])[0])
+    sides = some.mirrored_values(np.zeros_like(parameters), many)
+    assert_allclose(sides[0, 0], value)
+    assert_allclose(sides[0, 1], some.value_and_gradient(many[1])[0])
+    assert_allclose(sides[1, 1], some.value_and_gradient(-many[1])[0])
 
 
 PAIRS = ((0, 1), (0, 2), (1, 2))
@@ -169,10 +171,39 @@ def test_variances_of_many_classes_are_those_of_few(monkeypatch):
 
 
 @pytest.mark.parametrize("n_classes", [2, 5])
-def test_values_of_many_parameters_are_those_of_each(n_classes):
+@pytest.mark.parametrize("size", [1.0, 300.0])
+def test_values_on_both_sides_of_a_point_are_those_of_each(n_classes, size):
     data = rows(n_classes=n_classes)
-    many = RNG.normal(size=(2 * module.VALUES_AT_ONCE + 3, *data.shape))
-    assert_allclose(data.values(many), [by_hand(data, one) for one in many])
+    middle = RNG.normal(size=data.shape)
+    steps = size * RNG.normal(size=(2 * module.VALUES_AT_ONCE + 3, *data.shape))
+    far = np.abs(data.coordinates(steps[0]) @ data.coding.T).max()
+    assert (far > module.FARTHEST) == (size > 1.0)
+    up, down = data.mirrored_values(middle, steps)
+    assert_allclose(up, [by_hand(data, middle + one) for one in steps])
+    assert_allclose(down, [by_hand(data, middle - one) for one in steps])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 6])
+def test_rough_means_are_those_of_moderated_scores_and_bend_as_they_do(n_classes):
+    data = rows(n_classes=n_classes)
+    parameters, direction = RNG.normal(size=(2, *data.shape))
+    exact = data.derivatives(parameters)
+    point = data.moderated(data.coordinates(parameters), np.zeros(len(data.x)))
+    assert_allclose(point.gradient(), exact[1])
+    along = direction.ravel() @ exact[2] @ direction.ravel()
+    assert_allclose(point.bend_along(data.coordinates(direction)), along)
+    n_codes, m = data.shape
+    blocks = exact[2].reshape(n_codes, m, n_codes, m)
+    shared = np.mean([blocks[j, :, j] for j in range(n_codes)], axis=0)
+    assert_allclose(point.shared_curvature(), shared, atol=1e-9 * np.abs(shared).max())
+    covariance = np.kron(np.eye(n_codes), np.linalg.inv(shared + np.eye(m)))
+    spread = data.forms(np.linalg.inv(shared + np.eye(m)))
+    each = data.variances(covariance.reshape(*data.shape, *data.shape))
+    assert_allclose(data.pair_variances(spread), each)
+    means = data.expected(data.coordinates(parameters), each)
+    wide = data.moderated(data.coordinates(parameters), spread)
+    far = np.abs(wide.probability - means.probability).max()
+    assert far < 0.5 * np.abs(point.probability - means.probability).max()
 
 
 @pytest.mark.parametrize("n_rows", [40, 9000])

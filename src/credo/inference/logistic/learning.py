@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import ClassVar, Self, cast
 
@@ -79,6 +80,7 @@ from credo.numerics.array import Array, is_constant
 from credo.numerics.example import Example
 from credo.numerics.linear.linear_algebra import Cholesky, cholesky, solve_lower, symmetrize
 from credo.numerics.parallel.threads import threads_for_matrix
+from credo.numerics.special.logistic_integral import moderation
 from credo.numerics.warning import warn_user
 
 __all__ = [
@@ -103,7 +105,7 @@ LEAST_PRECISION, FIRST_PRECISION, SEPARATED_PRECISION = 1e-13, 1e-8, 1e-5
 SEPARATED_SCORE = 5.0
 """Scores along directions that rows hardly hold, above which classes count as separated."""
 
-TOLERANCE_OF_TWO, TOLERANCE_OF_MORE = 0.02, 0.05
+TOLERANCE_OF_TWO, TOLERANCE_OF_MORE = 0.02, 0.06
 MOST_EXCESS = 0.1
 """How much more the likelihood may bend on average than at the mean, as a share."""
 
@@ -598,10 +600,9 @@ def _quadratic(problem: LogisticProblem, mode: Mode) -> tuple[PrecisionProblem, 
 
 
 MOST_HALVINGS = 6
-NEAR_MODE, MOST_LOOKS = 0.3, 12
-LARGEST_STRIDE, TOO_NEAR, SATURATED = 1.0, 0.05, 0.25
-MOST_SCALINGS, LONGEST, NO_SCALING = 4, 1.0, 0.01
-FEWEST_DRAWS, MOST_DRAWS, DRAWN_ROWS = 32, 256, 1 << 20
+NEAR_START, MOST_LOOKS, LARGEST_STRIDE, FOLLOWED = 0.1, 8, 1.5, 0.25
+MOST_SCALINGS, LONGEST, FLATTEST = 3, 1.0, 0.03
+FEWEST_DRAWS, MOST_DRAWS, DRAWN_SCORES = 32, 256, 1 << 21
 NO_SIGNAL = 1e-300
 
 
@@ -667,13 +668,6 @@ class GaussianFit:
         )
         return -value + 0.5 * (d * (1.0 + LOG_TWO_PI) - self.log_det)
 
-    def derivatives(self) -> tuple[Array, Array]:
-        """Return the mean gradient (d,) and curvature (d, d) of minus the log posterior."""
-        gradient, curvature = self.problem.rows.expected_derivatives(self.expected)
-        prior = self.problem.prior_precision
-        curvature[np.diag_indices_from(curvature)] += prior
-        return gradient.ravel() + prior * self.mean, curvature
-
     def distance(self, precision: Array, factor: Cholesky) -> float:
         """Return by how much another precision differs, relatively, per parameter.
 
@@ -684,42 +678,38 @@ class GaussianFit:
         loss = np.vdot(precision, self.covariance) - d - (factor.log_det() - self.log_det)
         return float(np.sqrt(2.0 * max(float(loss), 0.0) / d))
 
-    def at_precision(self, factor: float) -> GaussianFit:
-        """Return the same Gaussian, with the precision of the prior times a number."""
-        precision = self.problem.precision * float(factor)
-        return replace(self, problem=replace(self.problem, precision=precision))
+    def scaled(self, learns_precision: bool, least: float) -> tuple[GaussianFit, float]:
+        """Return about the best of all multiples of mean and width, and how far away it is.
 
-    def times(self, logs: Array) -> GaussianFit:
-        """Return the fit with mean and width multiplied by the exponentials of two numbers."""
-        by_mean, by_width = np.exp(logs)
-        coordinates, variance = by_mean * self.coordinates, by_width**2 * self.variance
-        return replace(
-            self,
-            mean=by_mean * self.mean,
-            precision=self.precision / by_width**2,
-            covariance=self.covariance * by_width**2,
-            log_det=self.log_det - 2.0 * len(self.mean) * float(logs[1]),
-            coordinates=coordinates,
-            variance=variance,
-            expected=self.problem.rows.expected(coordinates, variance),
-        )
+        Long weights, a wide Gaussian and a wide prior go together, and slowly if one waits for
+        the others. Here all move at once, for which the scores of the rows suffice; the
+        precision of the prior is the best one for each multiple.
 
-    def slope_of_precision(self) -> tuple[float, float]:
-        """Return slope and downward bend of bound and log prior by the log precision.
-
-        The bend is that of a quadratic likelihood.
+        Parameters
+        ----------
+        least
+            Change of the logarithms that is not worth another look at the scores.
         """
-        # The density of s is 1 / (1 + s)^2: worth up to four weights that are zero.
-        held = float(special.expit(self.log_ratio))
-        slope, bend = _precision_slope(self.problem, self.mean, self.covariance)
-        return slope + 2.0 * held, bend + 2.0 * held * (1.0 - held)
+        here = _Multiple(self, np.zeros(2), learns_precision, self.expected)
+        for _ in range(MOST_SCALINGS):
+            step = here.newton_step()
+            size = float(np.abs(step).max())
+            there = here.moved(step) if size >= least else here
+            if there.lost > here.lost:
+                break
+            here = there
+            # What is left after one of Newton's steps is about its square.
+            if size**2 < least:
+                break
+        change = abs(np.log(here.precision / self.problem.precision))
+        return here.fit(), float(max(np.abs(here.logs).max(), 0.5 * change))
 
-    @property
+    @cached_property
     def signal(self) -> float:
         """Mean squared length of a row, weighted as the likelihood bends."""
-        likelihood = self.precision.diagonal() - self.problem.prior_precision
-        total = float(self.problem.rows.weight.sum())
-        return max(float(likelihood[self.problem.is_weight].sum()) / total, NO_SIGNAL)
+        rows = self.problem.rows
+        bend = rows.weight * (self.expected.bend @ rows.pair_variances(np.ones(1))[0])
+        return max(float(bend @ rows.lengths) / float(rows.weight.sum()), NO_SIGNAL)
 
     @property
     def squares(self) -> Array:
@@ -733,6 +723,14 @@ class GaussianFit:
         """The log of the prior variance ``s`` of the scores."""
         return float(np.log(self.signal / self.problem.precision))
 
+    def prior_gain(self, precision: float) -> float:
+        """Return by how much another precision is more probable before the data, on the log.
+
+        The density of s is ``1 / (1 + s)^2``: worth up to four weights that are zero.
+        """
+        other = np.log(self.signal / precision)
+        return 2.0 * float(np.logaddexp(0.0, self.log_ratio) - np.logaddexp(0.0, other))
+
     def excess(self) -> float:
         """Return by what factor the likelihood bends more, on average, than at the mean."""
         rows = self.problem.rows
@@ -740,58 +738,134 @@ class GaussianFit:
         bends = [rows.weight @ (e.bend * self.variance) for e in (self.expected, point)]
         return float(bends[0].sum() / max(bends[1].sum(), np.finfo(float).tiny))
 
-    def scaled(self) -> tuple[GaussianFit, float]:
-        """Return about the best of all multiples of mean and width, and how far away it is.
 
-        Long weights and a wide Gaussian go together, and slowly if one waits for the other.
-        Here both move at once, for which the scores of the rows suffice.
+@dataclass(frozen=True, eq=False)
+class _Multiple:
+    """A Gaussian whose mean and width are multiplied by the exponentials of two numbers.
+
+    Attributes
+    ----------
+    base
+        The Gaussian itself.
+    logs
+        The two numbers.
+    learns_precision
+        Whether the precision of the prior is the best one for them.
+    expected
+        Means of the softmax function over the scores.
+    """
+
+    base: GaussianFit
+    logs: Array
+    learns_precision: bool
+    expected: ExpectedSoftmax
+
+    def moved(self, step: Array) -> _Multiple:
+        """Return another multiple, by its scores."""
+        by_mean, by_width = np.exp(self.logs + step)
+        found = self.base.problem.rows.expected(
+            by_mean * self.base.coordinates, by_width**2 * self.base.variance
+        )
+        return replace(self, logs=self.logs + step, expected=found)
+
+    def fit(self) -> GaussianFit:
+        """Return the Gaussian, at the best precision of the prior."""
+        by_mean, by_width = np.exp(self.logs)
+        base = self.base
+        return GaussianFit(
+            replace(base.problem, precision=self.precision),
+            by_mean * base.mean,
+            base.precision / by_width**2,
+            base.covariance * by_width**2,
+            base.log_det - 2.0 * len(base.mean) * float(self.logs[1]),
+            by_mean * base.coordinates,
+            by_width**2 * base.variance,
+            self.expected,
+        )
+
+    @cached_property
+    def squares(self) -> Array:
+        """Squared length of the mean weights, and the sum of their variances."""
+        return self.base.squares * np.exp(2.0 * self.logs)
+
+    @cached_property
+    def precision(self) -> float:
+        """The best precision of the prior, or the given one."""
+        if not self.learns_precision:
+            return self.base.problem.precision
+        # Where slopes of bound and prior add to zero: a quadratic equation.
+        signal, count = self.base.signal, np.count_nonzero(self.base.problem.is_weight)
+        length = max(float(self.squares.sum()), NO_SIGNAL)
+        middle = 0.5 * (count / length - signal)
+        root = np.sqrt(middle**2 + (count + 4.0) * signal / length)
+        # Of two forms of the root, the one that adds.
+        if middle >= 0:
+            return float(middle + root)
+        return float((count + 4.0) * signal / length / (root - middle))
+
+    @cached_property
+    def lost(self) -> float:
+        """Minus bound and log prior, but for a constant."""
+        value = float(self.base.problem.rows.weight @ self.expected.loss)
+        value += 0.5 * float(self._prior_terms.sum())
+        count = np.count_nonzero(self.base.problem.is_weight)
+        value -= 0.5 * count * float(np.log(self.precision))
+        value -= self.base.prior_gain(self.precision)
+        return value - len(self.base.mean) * float(self.logs[1])
+
+    def newton_step(self) -> Array:
+        """Return the step to the minimum of a quadratic, or a long one towards it."""
+        slope, bend = self._loss_derivatives()
+        slope += self._prior_terms - [0.0, len(self.base.mean)]
+        bend += np.diag(2.0 * self._prior_terms)
+        if self.learns_precision:
+            # The precision follows.
+            prior = self.precision * self.squares
+            held = self.base.signal / (self.base.signal + self.precision)
+            bend -= np.outer(prior, prior) * 2.0 / (prior.sum() + 4.0 * held * (1.0 - held))
+        values, vectors = np.linalg.eigh(bend)
+        least = max(FLATTEST * float(np.abs(values).max()), np.finfo(float).tiny)
+        step = -vectors @ ((slope @ vectors) / np.maximum(np.abs(values), least))
+        return np.asarray(np.clip(step, -LONGEST, LONGEST))
+
+    @property
+    def _prior_terms(self) -> Array:
+        """Squares of mean and width of all parameters, times the precisions of their prior."""
+        problem = self.base.problem
+        fixed = np.where(problem.is_weight, 0.0, problem.prior_precision)
+        others = np.array([fixed @ self.base.mean**2, fixed @ self.base.covariance.diagonal()])
+        return np.asarray(self.precision * self.squares + others * np.exp(2.0 * self.logs))
+
+    def _loss_derivatives(self) -> tuple[Array, Array]:
+        """Return first and second derivatives of the mean loss by the two numbers.
+
+        Second ones as if the slope of the logistic function were a normal density, under which
+        a difference of scores leans towards zero, the more the wider it is: where scores
+        saturate, both may be multiplied by next to anything.
         """
-        fit, logs = self, np.zeros(2)
-        for _ in range(MOST_SCALINGS):
-            slopes, bends = fit._slopes_and_bends()
-            step = np.clip(-slopes / bends, -LONGEST, LONGEST)
-            if np.abs(step).max() < NO_SCALING:
-                break
-            moved = fit.times(step)
-            if moved.bound < fit.bound:
-                break
-            fit, logs = moved, logs + step
-        return fit, float(np.abs(logs).max())
-
-    def _slopes_and_bends(self) -> tuple[Array, Array]:
-        """Return derivatives of minus the bound by the logarithms of mean and width.
-
-        First ones, and second ones for a likelihood that is quadratic.
-        """
-        rows, prior = self.problem.rows, self.problem.precision * self.squares
+        rows, (by_mean, by_width) = self.base.problem.rows, np.exp(self.logs)
+        coordinates, variance = (
+            by_mean * self.base.coordinates,
+            by_width**2 * self.base.variance,
+        )
         first, second = class_pairs(len(rows.coding))
-        between = self.coordinates @ (rows.coding[first] - rows.coding[second]).T
+        between = coordinates @ (rows.coding[first] - rows.coding[second]).T
         bend = self.expected.bend * rows.weight[:, None]
-        along, across = np.vdot(bend, between**2), np.vdot(bend, self.variance)
-        by_mean = np.vdot(rows.expected_residual(self.expected), self.coordinates)
-        slopes = np.array([by_mean, across - len(self.mean)]) + prior
-        bends = np.array([along, 2.0 * across]) + [1.0, 2.0] * prior
-        return slopes, np.maximum(bends, np.finfo(float).tiny)
+        along, across = bend * between**2, bend * variance
+        left = moderation(variance) ** 2
+        leans = along * (1.0 - left)
+        common, wide = -leans.sum(), leans.sum() - np.vdot(leans - across, left)
+        residual = rows.expected_residual(self.expected)
+        slope = np.array([np.vdot(residual, coordinates), across.sum()])
+        bends = np.array([[along.sum(), common], [common, wide]])
+        return slope, bends + np.diag(slope)
 
 
 @dataclass(frozen=True, eq=False)
 class _State:
-    """A fit on the way.
-
-    Attributes
-    ----------
-    stride
-        By how much the log precision of the prior is about to change.
-    longest
-        By how much it may change at most.
-    seen
-        Log precision and slope seen before; None at first.
-    """
+    """A fit on the way."""
 
     fit: GaussianFit
-    stride: float = 0.0
-    longest: float = LARGEST_STRIDE
-    seen: tuple[float, float] | None = None
 
     @property
     def problem(self) -> LogisticProblem:
@@ -840,11 +914,13 @@ class VariationalLogistic:
         return 0.05 * self.tolerance**2
 
     def init(self, problem: LogisticProblem, rng: Generator) -> _State:
-        """Start at the mode, with the width of the highest bound."""
-        problem, mode = _near_mode(problem, self.learns_precision)
-        factor = cholesky(mode.curvature)
-        fit = GaussianFit.of(problem, mode.parameters, mode.curvature, factor)
-        return self._strided(_State(fit), fit.scaled()[0])
+        """Start with the Gaussian that the curvature under a simpler one asks for."""
+        problem, mean, expected = _shared_start(problem, self.learns_precision)
+        gradient, curvature = problem.expected_derivatives(mean, expected)
+        factor = cholesky(curvature)
+        mean = mean - factor.solve(gradient[:, None])[:, 0]
+        fit = GaussianFit.of(problem, mean, curvature, factor)
+        return _State(fit.scaled(self.learns_precision, 0.5 * self.tolerance)[0])
 
     def step(
         self, problem: LogisticProblem, state: _State, rng: Generator
@@ -856,51 +932,23 @@ class VariationalLogistic:
         again.
         """
         fit, share = state.fit, 0.5
-        gradient, curvature = fit.derivatives()
+        gradient, curvature = fit.problem.expected_derivatives(fit.mean, fit.expected)
         least = self.least_gain * len(fit.mean)
         for _ in range(MOST_HALVINGS):
-            # The prior loses no more than the curvature brings, so that the sum stays positive.
-            before = fit.at_precision(max(np.exp(2.0 * share * state.stride), 1.0 - share))
-            prior = before.problem.prior_precision - fit.problem.prior_precision
             precision = (1.0 - share) * fit.precision + share * curvature
-            precision[np.diag_indices_from(precision)] += prior
             factor = cholesky(precision)
             drift = fit.distance(precision, factor) / share
-            slope = gradient + prior * fit.mean
-            direction = -factor.solve(slope[:, None])[:, 0]
-            length = np.sqrt(max(-float(slope @ direction), 0.0) / len(direction))
+            direction = -factor.solve(gradient[:, None])[:, 0]
+            length = np.sqrt(max(-float(gradient @ direction), 0.0) / len(direction))
             mean = fit.mean + min(2.0 * share, 1.0) * direction
-            best, far = GaussianFit.of(before.problem, mean, precision, factor).scaled()
-            gain = best.bound - before.bound
+            near = GaussianFit.of(fit.problem, mean, precision, factor)
+            best, far = near.scaled(self.learns_precision, 0.5 * self.tolerance)
+            gain = best.bound - fit.bound + fit.prior_gain(best.problem.precision)
+            change = float(max(length, 0.5 * drift, far))
             if gain >= -least:
-                found = self._strided(state, best)
-                change = max(length, 0.5 * drift, far) if gain > least else 0.0
-                return found, Move(-best.bound, float(max(change, 0.5 * abs(found.stride))))
+                return _State(best), Move(-best.bound, change if gain > least else 0.0)
             share *= 0.5
-        return state, Move(-fit.bound, float(max(length, 0.5 * drift, 0.5 * abs(state.stride))))
-
-    def _strided(self, state: _State, fit: GaussianFit) -> _State:
-        """Return the state at a new fit, with the stride of the precision that comes next.
-
-        Where scores saturate the likelihood gives way with the prior, so that the bound bends
-        much less than a quadratic likelihood would make it. The secant of two slopes sees
-        this. Strides get shorter when they have been too long.
-        """
-        if not self.learns_precision:
-            return replace(state, fit=fit)
-        place, longest = float(np.log(fit.problem.precision)), state.longest
-        slope, bend = fit.slope_of_precision()
-        bend *= SATURATED
-        if state.seen is not None:
-            earlier, slope_before = state.seen
-            if abs(place - earlier) > TOO_NEAR:
-                bend = (slope_before - slope) / (place - earlier)
-            if slope_before * slope < 0:
-                longest *= 0.5
-        stride = slope / max(bend, abs(slope) / longest, np.finfo(float).tiny)
-        if 0.5 * slope * stride < self.least_gain * len(fit.mean):
-            stride = 0.0
-        return replace(state, fit=fit, stride=stride, longest=longest, seen=(place, slope))
+        return state, Move(-fit.bound, change)
 
     def posterior(self, problem: LogisticProblem, state: _State) -> Inference:
         """Return the Gaussian, and the log evidence by weights of draws from it."""
@@ -914,21 +962,53 @@ class VariationalLogistic:
         return Inference(gaussian, log_evidence, "importance", account=CLOSEST)
 
 
-def _near_mode(problem: LogisticProblem, learns: bool) -> tuple[LogisticProblem, Mode]:
-    """Return the problem at about the best precision of Laplace's method, and its mode."""
-    engine = LaplaceApproximation(tolerance=NEAR_MODE)
+def _shared_start(
+    problem: LogisticProblem, learns_precision: bool
+) -> tuple[LogisticProblem, Array, ExpectedSoftmax]:
+    """Return about the closest Gaussian with one covariance for each code, and none between.
+
+    As the problem at the precision reached, mean, and means of the softmax function. Matrices
+    have the size of the columns alone, and the scores of a row one variance. The mean goes
+    along conjugate gradients, the precision of the prior to where the weights that the data
+    determine have its variance [mackay1992]_, and weights follow it some of the way.
+    """
+    rows = problem.rows
+    mean, variance = problem.start.reshape(rows.shape), np.zeros(len(rows.x))
+    coordinates = rows.coordinates(mean)
+    direction, earlier, length = np.zeros(rows.shape), np.zeros(rows.shape), 1.0
     for _ in range(MOST_LOOKS):
-        mode = run(engine, problem).state
-        if not learns:
+        prior = problem.prior_precision[: rows.shape[1]]
+        near = rows.moderated(coordinates, variance)
+        gradient = near.gradient() + prior * mean
+        covariance = cholesky(near.shared_curvature() + np.diag(prior)).inverse()
+        ahead = gradient @ covariance
+        turn = max(float(np.vdot(gradient - earlier, ahead)) / length, 0.0)
+        direction = turn * direction - ahead
+        earlier, length = gradient, max(float(np.vdot(gradient, ahead)), NO_SIGNAL)
+        move = rows.coordinates(direction)
+        bend = near.bend_along(move) + float(np.vdot(prior * direction, direction))
+        stride = np.clip(-np.vdot(gradient, direction) / max(bend, NO_SIGNAL), -1.0, 1.0)
+        mean, coordinates = mean + stride * direction, coordinates + stride * move
+        variance = rows.forms(covariance)
+        precision = problem.precision
+        if learns_precision:
+            problem = _at_determined(problem, mean, covariance)
+        wider = (precision / problem.precision) ** FOLLOWED
+        mean, coordinates = wider * mean, wider * coordinates
+        if max(abs(np.log(wider)), np.sqrt(length / mean.size)) <= NEAR_START:
             break
-        covariance = cholesky(mode.curvature).inverse()
-        slope, bend = _precision_slope(problem, mode.parameters, covariance)
-        stride = float(np.clip(slope / max(bend, abs(slope) / LARGEST_STRIDE, 1e-9), -2, 2))
-        if abs(stride) <= NEAR_MODE:
-            break
-        precision = problem.precision * float(np.exp(stride))
-        problem = replace(problem, precision=precision, guess=mode.parameters)
-    return problem, mode
+    expected = rows.expected(coordinates, rows.pair_variances(variance))
+    return problem, mean.ravel(), expected
+
+
+def _at_determined(problem: LogisticProblem, mean: Array, covariance: Array) -> LogisticProblem:
+    """Return the problem at the precision of weights that the data determine, or on its way."""
+    determined = 1.0 - problem.precision * covariance.diagonal()[:-1]
+    count = len(mean) * max(float(determined.sum()), 0.0)
+    squares = max(float((mean[:, :-1] ** 2).sum()), NO_SIGNAL)
+    ratio = max(count / squares, NO_SIGNAL) / problem.precision
+    stride = float(np.clip(np.log(ratio), -LARGEST_STRIDE, LARGEST_STRIDE))
+    return replace(problem, precision=problem.precision * float(np.exp(stride)))
 
 
 def _precision_slope(
@@ -954,14 +1034,13 @@ def _weighed_evidence(fit: GaussianFit, factor: Cholesky) -> float:
     is small; of several nats, as with about as many parameters as rows, some are left. Many
     rows leave less of a gap, and make draws dear: they get fewer.
     """
-    d, n = len(fit.mean), len(fit.coordinates)
-    n_half = int(np.clip(DRAWN_ROWS // n, FEWEST_DRAWS, MOST_DRAWS)) // 2
-    half = np.random.default_rng(0).standard_normal((n_half, d))
-    whitened = np.concatenate([half, -half])
-    draws = fit.mean + solve_lower(factor.lower, whitened.T, transposed=True).T
+    d, n_scores = len(fit.mean), fit.expected.probability.size
+    n_half = int(np.clip(DRAWN_SCORES // n_scores, FEWEST_DRAWS, MOST_DRAWS)) // 2
+    whitened = np.random.default_rng(0).standard_normal((n_half, d))
+    steps = solve_lower(factor.lower, whitened.T, transposed=True).T
     log_density = 0.5 * (fit.log_det - d * LOG_TWO_PI - (whitened**2).sum(axis=1))
-    log_weight = -fit.problem.values(draws) - log_density
-    return float(special.logsumexp(log_weight) - np.log(len(draws)))
+    log_weight = -fit.problem.mirrored_values(fit.mean, steps) - log_density
+    return float(special.logsumexp(log_weight) - np.log(log_weight.size))
 
 
 def _log_width(fit: GaussianFit) -> float:
@@ -1010,11 +1089,9 @@ class LogisticFolds:
         covariance = belief.gaussian.form.dense().reshape(*rows.shape, *rows.shape)
         with threads_for_matrix(belief.mean.size):
             expected = rows.expected(coordinates, rows.variances(covariance))
-            gradient, curvature = rows.expected_derivatives(expected)
-        prior = LogisticProblem(rows, belief.precision).prior_precision
-        curvature[np.diag_indices_from(curvature)] += prior
-        gradient += prior.reshape(rows.shape) * belief.mean
-        return cls(belief, rows, expected, gradient.ravel(), curvature)
+            problem = LogisticProblem(rows, belief.precision)
+            found = problem.expected_derivatives(belief.mean.ravel(), expected)
+        return cls(belief, rows, expected, *found)
 
     def without(self, left_out: Rows) -> LogisticBelief | None:
         """Return what is believed without some rows; None if that is too far for a step.

@@ -19,6 +19,7 @@ from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.inference.density.laplace import LaplaceApproximation, approach
 from credo.inference.engine.engine import Inference, run
 from credo.inference.logistic.softmax import (
+    ExpectedSoftmax,
     SoftmaxRows,
     class_pairs,
     coordinate_covariance,
@@ -38,6 +39,8 @@ ROWS_PER_PARAMETER = 10
 MIN_SUBSAMPLE = 5000
 WORTHWHILE = 5
 FINE_TOLERANCE, ROUGH_TOLERANCE = 1e-9, 0.02
+NO_ROWS = 0.01
+"""Prior precision of intercepts where a class has no rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +87,14 @@ class LogisticProblem:
         """Prior precision of each parameter; zero for a flat intercept."""
         each = np.full(self.rows.shape, self.precision)
         # An intercept that no row has is kept at zero by a prior of its own.
-        each[:, -1] = 0.0 if self.rows.has_intercept else 1.0
+        each[:, -1] = self._intercept_precision if self.rows.has_intercept else 1.0
         return each.ravel()
+
+    @property
+    def _intercept_precision(self) -> float:
+        """Zero, unless a class has no rows, whose intercept would have no end."""
+        counts = np.bincount(self.rows.code, self.rows.weight, len(self.rows.coding))
+        return 0.0 if counts.all() else NO_ROWS
 
     @property
     def is_weight(self) -> NDArray[np.bool_]:
@@ -93,10 +102,17 @@ class LogisticProblem:
         n_codes, m = self.rows.shape
         return np.tile(np.arange(m) < m - 1, n_codes)
 
-    def values(self, parameters: Array) -> Array:
-        """Return minus the log posterior of several parameters (q, d), shape (q,)."""
-        likelihood = self.rows.values(parameters.reshape(-1, *self.rows.shape))
-        return np.asarray(likelihood + self.penalty(parameters))
+    def mirrored_values(self, middle: Array, steps: Array) -> Array:
+        """Return minus the log posterior on both sides of the middle (d,), shape (2, q).
+
+        Parameters
+        ----------
+        steps
+            To one side, shape (q, d).
+        """
+        shape = self.rows.shape
+        likelihood = self.rows.mirrored_values(middle.reshape(shape), steps.reshape(-1, *shape))
+        return likelihood + self.penalty(np.stack([middle + steps, middle - steps]))
 
     def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
         """Return minus the log posterior, normalized in the prior, and its gradient."""
@@ -117,6 +133,21 @@ class LogisticProblem:
             gradient.ravel() + prior * parameters,
             curvature,
         )
+
+    def expected_derivatives(
+        self, parameters: Array, found: ExpectedSoftmax
+    ) -> tuple[Array, Array]:
+        """Return the means of gradient (d,) and curvature (d, d) over normal scores.
+
+        Parameters
+        ----------
+        parameters
+            Their mean.
+        """
+        gradient, curvature = self.rows.expected_derivatives(found)
+        prior = self.prior_precision
+        curvature[np.diag_indices_from(curvature)] += prior
+        return gradient.ravel() + prior * parameters, curvature
 
     def penalty(self, parameters: Array) -> Array:
         """Return minus the log prior density of (..., d), flat intercepts left out."""
@@ -272,8 +303,8 @@ class LogisticBelief:
         if self.gaussian is None:
             return float(np.count_nonzero(self.mean))
         variance = self.gaussian.form.diagonal().reshape(self.mean.shape)
-        determined = (1.0 - self.precision * variance[:, :-1]).sum()
-        return float(determined + len(variance) * self.has_intercept)
+        determined = np.maximum(1.0 - self.precision * variance[:, :-1], 0.0)
+        return float(determined.sum() + len(variance) * self.has_intercept)
 
     @cached_property
     def _covariance(self) -> Array:

@@ -51,11 +51,12 @@ from scipy import special
 from credo.numerics.array import Array, as_float
 from credo.numerics.linear.linear_algebra import cholesky, solve_lower
 from credo.numerics.parallel.threads import in_parts, threads_for
-from credo.numerics.special.logistic_integral import log_logistic_normal_mean
+from credo.numerics.special.logistic_integral import log_logistic_normal_mean, moderation
 
 __all__ = [
     "ColumnProducts",
     "ExpectedSoftmax",
+    "ModeratedSoftmax",
     "SoftmaxRows",
     "class_coding",
     "class_pairs",
@@ -73,6 +74,7 @@ FEW_CLASSES = 32
 MOST_PAIRS = 500
 WORTH_A_LOOP = 1 << 22
 VALUES_AT_ONCE, COLUMNS_AT_ONCE = 32, 8
+FARTHEST = 300.0
 _ALL_CORES = Lock()
 
 
@@ -123,50 +125,41 @@ class SoftmaxRows:
         scores = self.coordinates(parameters.reshape(self.shape)) @ self.coding.T
         return int(np.count_nonzero((scores.argmax(axis=1) != self.code) & (self.weight > 0)))
 
-    def values(self, parameters: Array) -> Array:
-        """Return minus the log likelihood of several parameters (q, J, m + 1), shape (q,)."""
-        seen = parameters * self._scale
-        value = np.empty(len(seen))
-        of_chunk = self._values_of_two if len(self.coding) == 2 else self._values_of_many
+    def mirrored_values(self, middle: Array, steps: Array) -> Array:
+        """Return minus the log likelihood on both sides of the middle, shape (2, q).
+
+        Parameters
+        ----------
+        middle, steps
+            Parameters (J, m + 1), and steps from there to one side (q, J, m + 1).
+        """
+        value = np.empty((2, len(steps)))
+        scores = self.coordinates(middle) @ self.coding.T
 
         def fill(start: int, stop: int) -> None:
             for chunk in range(start, stop):
                 own = slice(chunk * VALUES_AT_ONCE, (chunk + 1) * VALUES_AT_ONCE)
-                value[own] = of_chunk(seen[own])
+                value[:, own] = self._mirrored_part(scores, steps[own])
 
-        n_chunks = -(-len(seen) // VALUES_AT_ONCE)
+        n_chunks = -(-len(steps) // VALUES_AT_ONCE)
         with threads_for(0):
-            in_parts(fill, n_chunks, seen.size * len(self.x))
+            in_parts(fill, n_chunks, steps.size * len(self.x))
         return value
 
-    def _values_of_many(self, seen: Array) -> Array:
-        """Return the values of parameters (q, J, m + 1) that are scaled already."""
-        by_class = np.tensordot(self.coding, seen, axes=(1, 1))
-        value = np.zeros(len(seen))
+    def _mirrored_part(self, scores: Array, steps: Array) -> Array:
+        """Return the values of a few steps, given the scores (n, K) of the middle."""
+        by_class = np.tensordot(self.coding, steps * self._scale, axes=(1, 1))
+        value = np.zeros((2, len(steps)))
         size = max(16, SCORE_BYTES // (8 * by_class.shape[0] * by_class.shape[1]))
         for rows, part in self._blocks(size):
             # Classes first, so that what is taken over them runs along whole blocks.
-            scores = part @ by_class.transpose(0, 2, 1)
-            chosen = scores[self.code[rows], np.arange(len(part))]
-            highest = scores.max(axis=0)
-            scores -= highest
-            total = np.log(np.exp(scores, out=scores).sum(axis=0))
-            value += self.weight[rows] @ (total + highest - chosen)
-        return value
-
-    def _values_of_two(self, parameters: Array) -> Array:
-        """Return the same for two classes, where the lead of one is a single number."""
-        seen = np.tensordot(self.coding[1] - self.coding[0], parameters, (0, 1))
-        value = np.zeros(len(seen))
-        size = max(16, PRODUCT_BYTES // (8 * len(seen)))
-        for rows, part in self._blocks(size):
-            wrong = part @ seen.T
-            wrong[self.code[rows] == 1] *= -1.0
-            loss = np.maximum(wrong, 0.0)
-            np.abs(wrong, out=wrong)
-            np.negative(wrong, out=wrong)
-            loss += np.log1p(np.exp(wrong, out=wrong), out=wrong)
-            value += self.weight[rows] @ loss
+            ahead = part @ by_class.transpose(0, 2, 1)
+            chosen = ahead[self.code[rows], np.arange(len(part))]
+            middle = scores[rows].T[:, :, None]
+            own = scores[rows][np.arange(len(part)), self.code[rows], None]
+            up, down = _mirrored_log_sums(middle, ahead)
+            value[0] += self.weight[rows] @ (up - own - chosen)
+            value[1] += self.weight[rows] @ (down - own + chosen)
         return value
 
     def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
@@ -271,6 +264,39 @@ class SoftmaxRows:
         """Return means over normal scores of given means (n, J) and `variances`."""
         return expected_softmax(coordinates @ self.coding.T, variance, self.code)
 
+    def moderated(self, coordinates: Array, variance: Array) -> ModeratedSoftmax:
+        """Return rough means over normal scores, for means (n, J) and one variance a row (n,).
+
+        All pairs of scores then differ with the same variance.
+        """
+        share = moderation(self.pair_variances(variance)[:, :1])
+        found = self._loss_and_residual(slice(None), share * coordinates)
+        return ModeratedSoftmax(self, found[1], found[2], self.weight * share[:, 0])
+
+    def pair_variances(self, variance: Array) -> Array:
+        """Return `variances` if the J numbers of a row are independent, and alike (n,)."""
+        first, second = class_pairs(len(self.coding))
+        between = self.coding[first] - self.coding[second]
+        return np.asarray(np.multiply.outer(variance, (between**2).sum(axis=1)))
+
+    def forms(self, matrix: Array) -> Array:
+        """Return ``b^T A b`` of each row for a matrix (m + 1, m + 1)."""
+        scaled = matrix * np.outer(self._scale, self._scale)
+        each = [np.einsum("ij,ij->i", part @ scaled, part) for _, part in self._blocks()]
+        return np.concatenate(each)
+
+    @cached_property
+    def lengths(self) -> Array:
+        """Squared length of each row as it is seen, without the intercept."""
+        return self.forms(np.diag(np.append(np.ones(self.x.shape[1]), 0.0)))
+
+    def gram(self, weight: Array) -> Array:
+        """Return ``sum over rows of w b b^T`` for weights (n,)."""
+        grams = _PairGrams(1, self.shape[1])
+        for rows, part in self._blocks(grams.n_rows):
+            grams.add(part, weight[rows, None])
+        return np.asarray(grams.total()[0] * np.outer(self._scale, self._scale))
+
     def expected_residual(self, found: ExpectedSoftmax) -> Array:
         """Return the mean derivative of the value by ``T b`` of each row, shape (n, J)."""
         residual = found.probability @ self.coding - self.coding[self.code]
@@ -367,6 +393,42 @@ class SoftmaxRows:
             np.subtract(self.x[rows], self.center, out=part[:, :m])
             part[:, m] = self.has_intercept
             yield rows, part
+
+
+@dataclass(frozen=True, eq=False)
+class ModeratedSoftmax:
+    """Means of the softmax function over normal scores, as that of moderated ones.
+
+    Attributes
+    ----------
+    residual
+        Derivative of the value by ``T b`` of each row, shape (n, J).
+    probability
+        Of the classes, shape (n, K).
+    weight
+        Of each row, times what its scores are multiplied by, shape (n,).
+    """
+
+    rows: SoftmaxRows
+    residual: Array
+    probability: Array
+    weight: Array
+
+    def gradient(self) -> Array:
+        """Return the gradient of the value, shape (J, m + 1)."""
+        return self.rows._gradient(self.residual)
+
+    def shared_curvature(self) -> Array:
+        """Return the mean over codes of the curvature of one, shape (m + 1, m + 1)."""
+        coding, share = self.rows.coding, self.probability
+        bend = share @ (coding**2).sum(axis=1) - ((share @ coding) ** 2).sum(axis=1)
+        return self.rows.gram(self.weight * np.maximum(bend, 0.0) / coding.shape[1])
+
+    def bend_along(self, move: Array) -> float:
+        """Return the second derivative of the value along a move of ``T b`` (n, J)."""
+        change = move @ self.rows.coding.T
+        mean = (self.probability * change).sum(axis=1, keepdims=True)
+        return float(self.weight @ (self.probability * (change - mean) ** 2).sum(axis=1))
 
 
 class _PairGrams:
@@ -749,6 +811,21 @@ def _own_pairs(n_classes: int) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     is_other = ~np.eye(n_classes, dtype=bool)
     is_second = np.tril(is_other)[is_other].reshape(n_classes, -1)
     return pair[is_other].reshape(n_classes, -1), is_second
+
+
+def _mirrored_log_sums(middle: Array, ahead: Array) -> tuple[Array, Array]:
+    """Return ``log sum exp(s + t)`` and ``log sum exp(s - t)`` over the first axis.
+
+    One exponential serves both, unless it is too large. What is ahead is overwritten.
+    """
+    if np.abs(ahead).max(initial=0.0) > FARTHEST:
+        sums = [special.logsumexp(middle + step, axis=0) for step in (ahead, -ahead)]
+        return sums[0], sums[1]
+    top = middle.max(axis=0)
+    share, ratio = np.exp(middle - top), np.exp(ahead, out=ahead)
+    up = np.einsum("knq,kn->nq", ratio, share[:, :, 0])
+    down = np.einsum("knq,kn->nq", np.reciprocal(ratio, out=ratio), share[:, :, 0])
+    return top + np.log(up), top + np.log(down)
 
 
 def log_expected_softmax(mean: Array, root: Array, coding: Array) -> Array:

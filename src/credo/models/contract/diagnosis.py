@@ -113,7 +113,7 @@ def diagnose_logistic(inference: Inference, weight: float) -> Diagnosis:
     }
     checks = (
         (not inference.status.has_converged, NOT_CONVERGED),
-        (weight < 2 * numbers["effective_parameters"] / len(belief.mean), SCARCE_CLASS),
+        (weight <= 2 * numbers["effective_parameters"] / len(belief.mean), SCARCE_CLASS),
         (belief.axes is not None and belief.gaussian is not None, WIDE),
         (numbers["jitter"] > 0, COLLINEAR),
     )

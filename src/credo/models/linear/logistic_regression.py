@@ -109,7 +109,7 @@ class LogisticRegression(PredictiveClassifier):
     >>> x, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array(["no", "yes", "no", "yes"])
     >>> model = LogisticRegression(weight_precision=1.0).fit(x, y)
     >>> model.predict_proba([[4.0]]).round(3)
-    array([[0.315, 0.685]])
+    array([[0.314, 0.686]])
     """
 
     basis_: Basis | None
