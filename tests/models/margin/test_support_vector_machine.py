@@ -435,8 +435,16 @@ def test_several_settings_that_make_no_sense_are_refused(settings, error, messag
         SupportVectorClassifier(**settings).fit(X, Y)
 
 
-def test_a_class_of_one_row_is_refused_where_folds_are_needed():
-    y = np.where(np.arange(120) == 0, "rare", "common")
-    SupportVectorClassifier().fit(X, y)
-    with pytest.raises(ValueError, match="two distinct rows or more for folds"):
-        SupportVectorClassifier(probability=True).fit(X, y)
+def test_the_only_row_of_a_class_is_never_held_out():
+    y = np.where(np.arange(120) == 7, "rare", "common")
+    model = SupportVectorClassifier(C=(0.1, 1.0), probability=True).fit(X, y)
+    rows = module.DistinctRows.of(X, (y == "rare").astype(float), np.ones(120))
+    fold = rows.folds(rows.outcome)
+    assert_array_equal(fold == -1, rows.outcome == 1)
+    assert set(fold) == {-1, 0, 1, 2, 3, 4}
+    assert model.predict_proba(X)[:, 1].mean() < 0.2
+
+
+def test_one_row_of_numbers_is_not_enough_for_folds():
+    with pytest.raises(ValueError, match="need two distinct rows or more; found 1 sample"):
+        SupportVectorRegressor(probability=True).fit([[1.0]], [2.0])

@@ -388,6 +388,8 @@ class RowCache:
         self._n_used = 0
         self._values = values
         self._next = np.empty(0, dtype=np.intp)
+        # Memory that was used before is quicker than new.
+        self._fresh = np.empty((0, self.width), dtype=dtype)
 
     @property
     def n_slots(self) -> int:
@@ -403,9 +405,10 @@ class RowCache:
             self._n_used += m
         else:
             kept = self._oldest(m)
-            fresh = np.empty((m, self.width), dtype=self.rows.dtype)
-            self._values.rows(places, fresh)
-            self._flat[kept] = fresh
+            if len(self._fresh) < m:
+                self._fresh = np.empty((m, self.width), dtype=self.rows.dtype)
+            self._values.rows(places, self._fresh[:m])
+            self._flat[kept] = self._fresh[:m]
             before = self._owner[kept]
             self.slot[before[before >= 0]] = -1
             self._is_here[before[before >= 0]] = 0.0

@@ -106,26 +106,18 @@ class DistinctRows:
     def folds(self, codes: Array | None = None) -> Places:
         """Return the part that each distinct row is held out with, each class spread evenly.
 
-        Raises
-        ------
-        ValueError
-            If a class has one distinct row, which cannot be both held out and learned.
+        The only row of a class is in no part, -1: without it there would be no such class.
         """
         group = np.zeros(len(self.outcome)) if codes is None else codes
-        _, first, count = np.unique(group, return_inverse=True, return_counts=True)
-        if count.min() < 2:
-            raise ValueError(
-                "each class must have two distinct rows or more for folds, by which settings "
-                "and probabilities are learned; found one. Pass one C and one kernel, and "
-                "probability=False."
-            )
+        _, member, count = np.unique(group, return_inverse=True, return_counts=True)
         # By chance, but the same for the same rows in any order.
         chance = np.random.default_rng(0).permutation(len(group))
-        order = np.lexsort((chance, first))
+        order = np.lexsort((chance, member))
         start = np.concatenate([[0], np.cumsum(count)[:-1]])
         place = np.empty(len(group), dtype=np.intp)
-        place[order] = np.arange(len(group)) - start[first[order]]
-        return place % min(N_FOLDS, int(count.min()))
+        place[order] = np.arange(len(group)) - start[member[order]]
+        n_parts = min(N_FOLDS, int(count[count > 1].min(initial=N_FOLDS)))
+        return np.where(count[member] > 1, place % n_parts, -1)
 
     def spread_out(self, dual: Array) -> Array:
         """Return multipliers of the given rows: those of distinct ones, by share of weight."""
@@ -257,7 +249,8 @@ class SupportVectorClassifier(SupportVectorMachine, ClassifierMixin, BaseEstimat
         Factors of C: a mapping from class, "balanced", or None.
     probability
         Whether to learn probabilities as well: a sigmoid of f for each pair of classes, from
-        scores of five parts of the rows that were held out in turn.
+        scores of five parts of the rows that were held out in turn. The only row of a class
+        is never held out.
     tolerance
         Largest violation of the optimality conditions, in units of f.
     cache
@@ -449,7 +442,8 @@ class SupportVectorClassifier(SupportVectorMachine, ClassifierMixin, BaseEstimat
         factors = [1.0, *(cost / costs[0] for cost in costs[1:])]
 
         def learned(part: int) -> None:
-            test = np.flatnonzero(fold == part)
+            # A row that is never held out has the score of a machine that learned from it.
+            test = np.flatnonzero((fold == part) | ((fold < 0) & (part == 0)))
             for k, (a, b) in enumerate(pairs):
                 is_own = (rows.outcome == a) | (rows.outcome == b)
                 own = np.flatnonzero(is_own & (fold != part))
@@ -460,7 +454,7 @@ class SupportVectorClassifier(SupportVectorMachine, ClassifierMixin, BaseEstimat
                 path = support_path(problem, factors, self._settings())
                 found[test, k] = _said(problem, path, rows.x[test])
 
-        side_by_side(learned, range(int(fold.max()) + 1))
+        side_by_side(learned, range(max(int(fold.max()) + 1, 1)))
         return found
 
     def _set_sigmoids(self, rows: DistinctRows, held_out: Array | None) -> None:
@@ -645,6 +639,11 @@ class SupportVectorRegressor(SupportVectorMachine, RegressorMixin, BaseEstimator
         ]
         if len(settings) == 1 and not self.probability:
             return
+        if len(rows.outcome) < 2:
+            raise ValueError(
+                "folds, by which settings and noise are learned, need two distinct rows or "
+                "more; found 1 sample. Pass one value of each setting, and probability=False."
+            )
         fold = rows.folds()
         said = [
             self._held_out(rows, (kernel, width), costs, fold, unit)
