@@ -6,9 +6,9 @@ The sets are not part of the project: give the folder that holds ``banana_data.c
     python -m benchmarks.relevance_sets FOLDER [--splits 10]
 
 Errors are of the test rows, in percent, with the number of vectors, as means over splits;
-published are those of Tipping (2001). C and the width of the kernel of support vectors are chosen by folds of the
-training rows. The rule that leaves out kernels narrower than
-rows are apart was settled after a look at these test errors, those of german above all.
+published are those of Tipping (2001). C and the width of the kernel of support vectors are
+chosen by folds of the training rows. The rule that leaves out kernels narrower than rows are
+apart was settled after a look at these test errors, those of german above all.
 """
 
 from __future__ import annotations
