@@ -473,3 +473,12 @@ def test_more_columns_than_rows_keep_the_linear_candidate_and_are_solved_in_the_
     fitted = slate["linear"].fit(X, y)
     assert fitted.posterior_.mean.shape[1] <= len(X) + 1
     assert fitted.coef_.shape == (4, 2308)
+
+
+def test_support_vectors_are_offered_where_they_are_quick():
+    rows = np.random.default_rng(0).normal(size=(1200, 2))
+    name = "support vectors"
+    assert name in dict(class_slate(rows[:1000], 2).candidates)
+    assert name not in dict(class_slate(rows, 2).candidates)
+    assert name not in dict(class_slate(rows[:600], 3).candidates)
+    assert name not in dict(class_slate(rows[:100], 2, is_fast=True).candidates)

@@ -22,4 +22,5 @@ from credo.plots.process import predictive_band as predictive_band
 from credo.plots.process import prior_functions as prior_functions
 from credo.plots.rank import rank_figure as rank_figure
 from credo.plots.rank import rank_plot as rank_plot
+from credo.plots.search import settings_map as settings_map
 from credo.plots.weight import weights as weights

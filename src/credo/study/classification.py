@@ -43,6 +43,7 @@ from credo.models.generative.naive_bayes import NaiveBayes
 from credo.models.kernel.gaussian_process_classifier import GaussianProcessClassifier
 from credo.models.linear.logistic_regression import LogisticRegression
 from credo.models.margin.ada_boost import AdaBoost
+from credo.models.margin.support_vector_machine import SupportVectorClassifier
 from credo.models.neighbors.nearest_neighbors import NearestNeighborsClassifier
 from credo.numerics.array import Array
 from credo.numerics.parallel.threads import side_by_side
@@ -90,6 +91,9 @@ MAX_PARAMETERS = 600
 
 MAX_LINEAR_PARAMETERS = 1500
 """Nor has the linear one more than this: each step takes the cube of their number."""
+
+MAX_SUPPORT_ROWS = 1_000
+"""Rows, times classes but one, up to which support vectors take less than a second."""
 
 MAX_CENTERS = 60
 """Radial centers, where a fifth of the training rows allows as many."""
@@ -241,7 +245,7 @@ def class_slate(
     kinds
         Kinds of columns for naive Bayes, see `bayes_kinds`.
     is_fast
-        Whether to leave out the Gaussian process, which takes seconds.
+        Whether to leave out support vectors and the Gaussian process, which take seconds.
     """
     rows = np.asarray(X, dtype=np.float64)
     logistic, notes = _logistic(rows, n_classes)
@@ -258,7 +262,11 @@ def class_slate(
     found.append(("naive bayes", NaiveBayes(kinds=kinds)))
     found.append(("neighbors", NearestNeighborsClassifier()))
     found.append(("boosting", AdaBoost()))
-    process = Slate((), ()) if is_fast else class_process_slate(rows, n_classes)
+    if is_fast:
+        return Slate(tuple(found), tuple(notes))
+    if len(rows) * (n_classes - 1) <= MAX_SUPPORT_ROWS:
+        found.append(("support vectors", SupportVectorClassifier(probability=True)))
+    process = class_process_slate(rows, n_classes)
     return Slate((*found, *process.candidates), (*notes, *process.notes))
 
 
@@ -366,7 +374,11 @@ def _over_gaps(model: Any, completion: Completion | FoldCompletion) -> GapAverag
     completion of each.
     """
     is_single = isinstance(
-        model, AdaBoost | NearestNeighborsClassifier | GaussianProcessClassifier
+        model,
+        AdaBoost
+        | NearestNeighborsClassifier
+        | GaussianProcessClassifier
+        | SupportVectorClassifier,
     )
     return GapAverage(model, completion, is_single)
 

@@ -58,7 +58,7 @@ class TableRegressor(PredictiveRegressor):
         Columns of data frames that are not used, at fitting or predicting; frames without
         them are fine too.
     fast
-        Whether to leave out candidates that take seconds, which are Gaussian processes.
+        Whether to leave out candidates that take seconds: Gaussian processes, support vectors.
 
     Attributes
     ----------

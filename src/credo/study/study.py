@@ -81,7 +81,7 @@ def fit(
         Names of the candidates, such as ("linear", "spline"), besides the simplest; all that
         suit the table if None.
     fast
-        Whether to leave out candidates that take seconds, which are Gaussian processes.
+        Whether to leave out candidates that take seconds: Gaussian processes, support vectors.
     test_share
         Part of the rows that is held out.
     coverage

@@ -19,6 +19,7 @@ from credo.inference import (
     support_vectors,
 )
 from credo.inference.margin import support_vectors as module
+from credo.inference.margin.kernel_values import GaussianValues
 from credo.numerics.linear.linear_algebra import NotPositiveDefinite
 from credo.numerics.optimize import QuadraticProgram
 
@@ -187,6 +188,52 @@ def test_a_cache_of_few_rows_changes_nothing(kernel):
     assert_allclose(few.dual_objective, whole.dual_objective, rtol=1e-7)
     assert few.residual <= 1e-4
     assert_allclose(few.score, whole.score, atol=1e-3)
+
+
+@pytest.mark.parametrize("is_number", [False, True])
+@pytest.mark.parametrize("kernel", [SquaredExponential(1.0), Matern52(1.0) + White(0.1)])
+def test_multipliers_left_out_for_a_while_end_where_they_belong(is_number, kernel, monkeypatch):
+    cost = np.random.default_rng(2).uniform(0.5, 2.0, size=500)
+    problem = SupportProblem.of_classes(kernel, *classes(500), cost)
+    if is_number:
+        problem = SupportProblem.of_numbers(kernel, *numbers(500), cost, 0.1)
+    whole = support_vectors(problem, SupportSettings(1e-4))
+    rounds = []
+    plain = module._Climb._round
+
+    def noted(climb, problem, held, active, *rest):
+        rounds.append(len(active))
+        return plain(climb, problem, held, active, *rest)
+
+    monkeypatch.setattr(module, "ALL_AT_ONCE", 64)
+    monkeypatch.setattr(module._Climb, "_round", noted)
+    found = support_vectors(problem, SupportSettings(1e-4, n_bytes=3e5))
+    assert rounds[0] == 500
+    assert min(rounds) < 0.7 * 500
+    assert found.residual <= 1e-4
+    assert_allclose(found.dual_objective, whole.dual_objective, rtol=1e-7)
+    gradient = problem.outcome - problem.kernel(problem.x) @ found.dual
+    up = gradient - np.where(found.dual < 0, -problem.epsilon, problem.epsilon)
+    down = gradient - np.where(found.dual > 0, problem.epsilon, -problem.epsilon)
+    violation = up[found.dual < problem.high].max() - down[found.dual > problem.low].min()
+    assert_allclose(found.residual, max(violation, 0.0), atol=1e-10)
+
+
+def test_rows_far_inside_keep_float32_only_where_that_is_right(monkeypatch):
+    x, sign = classes(600)
+    problem = SupportProblem.of_classes(SquaredExponential(1.0), x, sign, np.ones(600))
+    monkeypatch.setattr(module, "ALL_AT_ONCE", 64)
+    found = support_vectors(problem)
+    exact = problem.kernel(x) @ found.dual
+    off = np.abs(found.score - exact)
+    assert off[found.dual != 0].max() < 1e-12
+    assert 1e-12 < off.max() < 1e-4
+    assert (sign * (exact + found.intercept))[off > 1e-12].min() > 1.04
+    plain = GaussianValues.moves
+    monkeypatch.setattr(GaussianValues, "moves", lambda *given: plain(*given) + 0.01)
+    wrong = support_vectors(problem)
+    assert_allclose(wrong.score, problem.kernel(x) @ wrong.dual, atol=1e-12)
+    assert wrong.residual <= 1e-3
 
 
 def test_a_path_of_costs_is_the_same_as_solving_anew_in_fewer_steps():

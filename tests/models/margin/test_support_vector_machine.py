@@ -1,7 +1,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import log_loss
+from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
@@ -273,3 +277,174 @@ def test_a_loaded_regressor_answers_exactly_as_the_saved_one(tmp_path):
     model = SupportVectorRegressor().fit(X, NUMBER)
     credo.save(model, tmp_path / "machine.credo")
     assert_array_equal(credo.load(tmp_path / "machine.credo").predict(X), model.predict(X))
+
+
+def spirals(n=300, seed=0, noise=0.15):
+    """Two spirals that wind around each other one and a half times."""
+    rng = np.random.default_rng(seed)
+    turn = 3.0 * np.pi * np.sqrt(rng.uniform(0.02, 1.0, size=n))
+    side = np.arange(n) % 2
+    angle = turn + np.pi * side
+    x = turn[:, None] / np.pi * np.column_stack([np.cos(angle), np.sin(angle)])
+    return x + noise * rng.normal(size=(n, 2)), side
+
+
+def held_out_by_hand(kernel, C, x, y):
+    """The share of right answers to held-out rows, every fold learned anew."""
+    rows = module.DistinctRows.of(x, y.astype(float), np.ones(len(y)))
+    fold = rows.folds(rows.outcome)
+    is_right = np.empty(len(y), dtype=bool)
+    for part in range(fold.max() + 1):
+        test = fold == part
+        model = SVC(C=C, gamma=0.5 / kernel.length_scale**2, tol=1e-6)
+        model.fit(rows.x[~test], rows.outcome[~test])
+        is_right[test] = model.predict(rows.x[test]) == rows.outcome[test]
+    return is_right.mean()
+
+
+def test_settings_are_chosen_by_folds_as_by_learning_each_anew():
+    x, y = spirals(160)
+    kernels = [SquaredExponential(length) for length in (0.1, 0.4, 1.6)]
+    costs = (0.1, 1.0, 10.0)
+    model = SupportVectorClassifier(kernels, C=costs, tolerance=1e-6).fit(x, y)
+    expected = [held_out_by_hand(kernel, C, x, y) for kernel in kernels for C in costs]
+    assert_allclose(model.cv_results_["mean_test_score"], expected)
+    best = int(np.argmax(expected))
+    assert (model.kernel_, model.C_) == (kernels[best // 3], costs[best % 3])
+    assert model.cv_results_["rank_test_score"][best] == 1
+    alone = SupportVectorClassifier(model.kernel_, C=model.C_, tolerance=1e-6).fit(x, y)
+    assert_allclose(model.decision_function(x), alone.decision_function(x))
+    assert alone.cv_results_ is None
+
+
+def test_a_grid_over_cost_and_width_parts_the_spirals():
+    x, y = spirals()
+    fresh, truth = spirals(400, seed=1)
+    kernels = [SquaredExponential(length) for length in (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)]
+    fine = SupportVectorClassifier(kernels, C=np.geomspace(0.1, 1000.0, 5)).fit(x, y)
+    coarse = SupportVectorClassifier(kernels[1::2], C=(1.0, 100.0)).fit(x, y)
+    assert fine.score(fresh, truth) > 0.95
+    best = max(fine.cv_results_["mean_test_score"])
+    assert max(coarse.cv_results_["mean_test_score"]) > best - 0.03
+
+
+def test_cost_and_epsilon_of_regression_are_chosen_by_folds():
+    model = SupportVectorRegressor(C=(0.1, 1.0, 10.0), epsilon=(0.02, 0.1, 0.5)).fit(X, NUMBER)
+    table = model.cv_results_
+    best = int(np.argmax(table["mean_test_score"]))
+    assert (model.C_, model.epsilon_) == (table["param_C"][best], table["param_epsilon"][best])
+    rows = module.DistinctRows.of(X, NUMBER, np.ones(120))
+    fold = rows.folds()
+    z = (rows.x - X.mean(axis=0)) / X.std(axis=0)
+    said = np.empty(120)
+    for part in range(5):
+        test = fold == part
+        other = SVR(C=model.C_, epsilon=model.epsilon_, gamma=1.0 / 3.0, tol=1e-8)
+        said[test] = other.fit(z[~test], rows.outcome[~test]).predict(z[test])
+    error = np.square(said - rows.outcome).mean()
+    assert_allclose(-table["mean_test_score"][best], error, rtol=1e-2)
+
+
+@pytest.mark.parametrize("labels", [Y, THREE], ids=["two", "three"])
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_answers_and_probabilities_and_scores_agree(labels, class_weight):
+    model = SupportVectorClassifier(C=3.0, class_weight=class_weight, probability=True)
+    model.fit(X, labels)
+    queries = RNG.normal(size=(300, 3)) * [2.0, 20.0, 0.2] + [0.0, 5.0, -2.0]
+    probability = model.predict_proba(queries)
+    score = model.decision_function(queries)
+    answer = model.predict(queries)
+    assert_array_equal(answer, model.classes_[probability.argmax(axis=1)])
+    assert_allclose(probability.sum(axis=1), 1.0)
+    assert_array_equal(answer, model.predict_dist(queries).mode())
+    if len(model.classes_) == 2:
+        assert_array_equal(score > 0, probability[:, 1] > 0.5)
+        order = np.argsort(score)
+        assert (np.diff(probability[order, 1]) >= 0).all()
+        assert_allclose(score, model.pair_scores(queries)[:, 0] - model.score_middle_[0])
+    else:
+        assert_array_equal(model.classes_[score.argmax(axis=1)], answer)
+
+
+def test_probabilities_are_only_there_when_asked_for():
+    plain = SupportVectorClassifier().fit(X, Y)
+    assert not hasattr(plain, "predict_proba")
+    assert not hasattr(plain, "predict_dist")
+    assert not hasattr(SupportVectorRegressor().fit(X, NUMBER), "predict_dist")
+
+
+def test_the_log_score_is_that_of_a_calibrated_machine_on_real_data():
+    for load in (load_breast_cancer, load_iris):
+        x, y = load(return_X_y=True)
+        some = train_test_split(x, y, test_size=0.4, stratify=y, random_state=0)
+        train, test, y_train, y_test = some
+        model = SupportVectorClassifier(probability=True).fit(train, y_train)
+        scaler = StandardScaler().fit(train)
+        other = CalibratedClassifierCV(SVC(), method="sigmoid", ensemble=False)
+        other.fit(scaler.transform(train), y_train)
+        own = log_loss(y_test, model.predict_proba(test))
+        theirs = log_loss(y_test, other.predict_proba(scaler.transform(test)))
+        base = log_loss(y_test, np.tile(np.bincount(y_train) / len(y_train), (len(y_test), 1)))
+        assert own < theirs + 0.02
+        assert own < 0.3 * base
+
+
+def test_noise_of_regression_is_that_of_errors_out_of_fold():
+    model = SupportVectorRegressor(probability=True).fit(X, NUMBER)
+    rows = module.DistinctRows.of(X, NUMBER, np.ones(120))
+    fold, error = rows.folds(), np.empty(120)
+    for part in range(5):
+        test = fold == part
+        fitted = SupportVectorRegressor(model.kernel_).fit(rows.x[~test], rows.outcome[~test])
+        error[test] = fitted.predict(rows.x[test]) - rows.outcome[test]
+    assert_allclose(model.noise_scale_, np.sqrt(np.square(error).mean()), rtol=1e-3)
+    assert model.noise_df_ == 120
+    rng = np.random.default_rng(4)
+    z = rng.normal(size=(1000, 3))
+    truth = np.sin(z[:, 0]) + 0.2 * z[:, 1] + 0.1 * rng.normal(size=1000)
+    low, high = model.predict_interval(z * X.std(axis=0) + X.mean(axis=0), 0.9).T
+    assert 0.85 < np.mean((low < truth) & (high > truth)) < 0.97
+    mean, std = model.predict(X, return_std=True)
+    assert_allclose(mean, model.predict_dist(X).mean())
+    assert_allclose(std, model.noise_scale_ * np.sqrt(120 / 118))
+
+
+def test_weights_of_rows_are_copies_also_in_folds():
+    weight = np.random.default_rng(3).integers(0, 3, size=120)
+    settings = {"C": (0.3, 3.0), "probability": True}
+    weighted = SupportVectorClassifier(**settings).fit(X, Y, sample_weight=weight)
+    copied = SupportVectorClassifier(weighted.kernel_, **settings)
+    copied.fit(np.repeat(X, weight, axis=0), np.repeat(Y, weight))
+    assert weighted.C_ == copied.C_
+    assert_allclose(weighted.predict_proba(X), copied.predict_proba(X), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"C": (1.0, -1.0)}, ValueError, "C must be a positive number; found -1.0"),
+        ({"C": (1.0, np.inf)}, ValueError, "several C must be finite"),
+        ({"C": ()}, ValueError, "several C must be finite"),
+        ({"kernel": ["rbf"]}, TypeError, "kernel must be None or a kernel"),
+        ({"kernel": ()}, ValueError, "kernel must name one or more"),
+        ({"probability": "yes"}, TypeError, "probability must be True or False"),
+    ],
+)
+def test_several_settings_that_make_no_sense_are_refused(settings, error, message):
+    with pytest.raises(error, match=message):
+        SupportVectorClassifier(**settings).fit(X, Y)
+
+
+def test_the_only_row_of_a_class_is_never_held_out():
+    y = np.where(np.arange(120) == 7, "rare", "common")
+    model = SupportVectorClassifier(C=(0.1, 1.0), probability=True).fit(X, y)
+    rows = module.DistinctRows.of(X, (y == "rare").astype(float), np.ones(120))
+    fold = rows.folds(rows.outcome)
+    assert_array_equal(fold == -1, rows.outcome == 1)
+    assert set(fold) == {-1, 0, 1, 2, 3, 4}
+    assert model.predict_proba(X)[:, 1].mean() < 0.2
+
+
+def test_one_row_of_numbers_is_not_enough_for_folds():
+    with pytest.raises(ValueError, match="need two distinct rows or more; found 1 sample"):
+        SupportVectorRegressor(probability=True).fit([[1.0]], [2.0])

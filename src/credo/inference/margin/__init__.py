@@ -1,1 +1,1 @@
-"""Learning from margins: perceptrons, boosting of stumps, regularized empirical risk."""
+"""Learning from margins: perceptrons, boosting of stumps, regularized risk, support vectors."""

@@ -13,12 +13,12 @@ from numba.core import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from credo.inference.margin.kernel_values import BLOCK
 from credo.numerics._loops_compilation import compiled, compiled_part
 from credo.numerics.array import Array
 from credo.numerics.special._loops_exponential import LANES, fast_exp
 
 __all__ = [
-    "BLOCK",
     "BOTH_SETTLED",
     "NEEDS_ROW",
     "NOT_CONVEX",
@@ -26,7 +26,9 @@ __all__ = [
     "climb",
     "exponential_rows",
     "exponential_sums",
+    "set_offsets",
     "visit_rows",
+    "wanted_rows",
 ]
 
 Real = Any
@@ -36,10 +38,10 @@ Places = NDArray[np.intp]
 # numba tells type checkers about little of itself.
 _intrinsic: Callable[[Callable[..., Any]], Callable[..., Any]] = intrinsic
 
-BLOCK = 64
-"""Entries that are compared at once; only the best block is searched one by one."""
-
 BOTH_SETTLED, NEEDS_ROW, OUT_OF_STEPS, NOT_CONVEX = 0, 1, 2, 3
+
+GOOD_PART = 0.5
+"""Share of the largest gain with which a row that is held is as good as one that is not."""
 
 NEVER = 1e30
 """Keeps an entry that can go no further from being chosen."""
@@ -95,10 +97,12 @@ def _raised(typing_context: Any, bits: Any, power: Any) -> Any:
 
 
 @compiled(fastmath=LANES)
-def exponential_rows(exponent: NDArray[np.float32], factor: float) -> None:
-    """Replace float32 exponents e, flat, by ``factor exp(min(e, 0))``, to about 2e-7.
+def exponential_rows(
+    exponent: NDArray[np.float32], out: NDArray[np.float32], factor: float
+) -> None:
+    """Set ``out``, another array, to ``factor exp(min(e, 0))`` of exponents e, to about 2e-7.
 
-    As in `fast_exp`, sums must keep their order here.
+    Both are flat. As in `fast_exp`, sums must keep their order here.
     """
     scale = np.float32(factor)
     for t in range(exponent.size):
@@ -114,7 +118,7 @@ def exponential_rows(exponent: NDArray[np.float32], factor: float) -> None:
         p = p * r + SERIES[5]
         p = p * r + ONE
         p = p * r + ONE
-        exponent[t] = scale * _raised(_bits_of(p), _bits_of(rounded))
+        out[t] = scale * _raised(_bits_of(p), _bits_of(rounded))
 
 
 @compiled(fastmath=LANES)
@@ -126,91 +130,129 @@ def exponential_sums(exponent: Array) -> None:
 
 @compiled_part(fastmath=LANES)
 def _most_gain(
-    row: Reals,
+    rows: Reals,
+    place: int,
+    b: int,
     gradient: Reals,
     down: Reals,
     diagonal: Reals,
-    best: Real,
-    own: Real,
-    least: Real,
-) -> Real:
-    """Return the largest ``(best - g)^2 / curvature`` in one block."""
-    top = least - least
+    present: Reals,
+    scalar: Reals,
+) -> tuple[Real, Real]:
+    """Return the largest ``(best - g)^2 / curvature`` in one block: of all, of rows held."""
+    best, own, least = scalar[0], scalar[1], scalar[2]
+    none = least - least
+    top, top_here = none, none
     for t in range(BLOCK):
-        fall = _larger(best - (gradient[t] + down[t]), least - least)
-        curvature = _larger(own + diagonal[t] - (row[t] + row[t]), least)
-        top = _larger(top, fall * fall / curvature)
-    return top
+        fall = _larger(best - (gradient[b, t] + down[b, t]), none)
+        row = rows[place, b, t]
+        curvature = _larger(own + diagonal[b, t] - (row + row), least)
+        gain = fall * fall / curvature
+        top = _larger(top, gain)
+        top_here = _larger(top_here, gain * present[b, t])
+    return top, top_here
 
 
 @compiled_part(fastmath=LANES)
 def _partner(
-    row: Reals,
+    rows: Reals,
+    place: int,
     gradient: Reals,
     down: Reals,
     diagonal: Reals,
-    best: Real,
-    own: Real,
-    least: Real,
+    present: Reals,
+    scalar: Reals,
 ) -> int:
-    """Return the entry to go down by which one step gains most."""
-    top, start = least - least, 0
-    for begin in range(0, gradient.size, BLOCK):
-        end = begin + BLOCK
-        found = _most_gain(
-            row[begin:end], gradient[begin:end], down[begin:end], diagonal[begin:end],
-            best, own, least,
-        )  # fmt: skip
+    """Return the entry to go down by which one step gains most.
+
+    An entry whose row is held is taken if it gains a good part of that.
+    """
+    best, own, least = scalar[0], scalar[1], scalar[2]
+    none = least - least
+    top, top_here, chosen, chosen_here = none, none, 0, 0
+    for b in range(gradient.shape[0]):
+        found, here = _most_gain(rows, place, b, gradient, down, diagonal, present, scalar)
         if found > top:
-            top, start = found, begin
-    place, top = start, least - least
-    for t in range(start, start + BLOCK):
-        fall = _larger(best - (gradient[t] + down[t]), least - least)
-        curvature = _larger(own + diagonal[t] - (row[t] + row[t]), least)
-        found = fall * fall / curvature
-        if found > top:
-            top, place = found, t
-    return place
-
-
-@compiled_part(fastmath=LANES)
-def _move(one: Reals, two: Reals, step: Real, gradient: Reals) -> None:
-    """Take a step off the gradient."""
-    for t in range(gradient.size):
-        gradient[t] -= step * (one[t] - two[t])
-
-
-@compiled_part(fastmath=LANES)
-def _largest(gradient: Reals, offset: Reals, never: Real) -> Real:
-    """Return the largest sum in one block."""
-    top = -never
+            top, chosen = found, b
+        if here > top_here:
+            top_here, chosen_here = here, b
+    is_here = top_here >= scalar[5] * top
+    b = chosen_here if is_here else chosen
+    entry, most = 0, none
     for t in range(BLOCK):
-        top = _larger(top, gradient[t] + offset[t])
-    return top
+        fall = _larger(best - (gradient[b, t] + down[b, t]), none)
+        row = rows[place, b, t]
+        found = fall * fall / _larger(own + diagonal[b, t] - (row + row), least)
+        if is_here:
+            found *= present[b, t]
+        if found > most:
+            most, entry = found, t
+    return b * BLOCK + entry
 
 
 @compiled_part(fastmath=LANES)
-def _least(gradient: Reals, offset: Reals, never: Real) -> Real:
-    """Return the least sum of all."""
-    bottom = never
-    for t in range(gradient.size):
-        bottom = _smaller(bottom, gradient[t] + offset[t])
-    return bottom
+def _move(
+    rows: Reals,
+    one: int,
+    two: int,
+    b: int,
+    gradient: Reals,
+    up: Reals,
+    down: Reals,
+    present: Reals,
+    scalar: Reals,
+) -> tuple[Real, Real, Real]:
+    """Take a step off the gradient in one block; return largest rises and the least fall.
+
+    The first rise is of all, the second of rows that are held.
+    """
+    step, never = scalar[3], scalar[4]
+    top, top_here, bottom = -never, -never, never
+    for t in range(BLOCK):
+        moved = gradient[b, t] - step * (rows[one, b, t] - rows[two, b, t])
+        gradient[b, t] = moved
+        rise = moved + up[b, t]
+        top = _larger(top, rise)
+        top_here = _larger(top_here, rise - never * (ONE - present[b, t]))
+        bottom = _smaller(bottom, moved + down[b, t])
+    return top, top_here, bottom
 
 
 @compiled_part(fastmath=LANES)
-def _first(gradient: Reals, up: Reals, never: Real) -> tuple[int, Real]:
-    """Return the entry that rises most, and by how much."""
-    top, start = -never, 0
-    for begin in range(0, gradient.size, BLOCK):
-        end = begin + BLOCK
-        found = _largest(gradient[begin:end], up[begin:end], never)
-        if found > top:
-            top, start = found, begin
-    for t in range(start, start + BLOCK):
-        if gradient[t] + up[t] >= top:
-            return t, top
-    return start, top
+def _moved(
+    rows: Reals,
+    one: int,
+    two: int,
+    gradient: Reals,
+    up: Reals,
+    down: Reals,
+    present: Reals,
+    scalar: Reals,
+) -> tuple[int, Real]:
+    """Take a step off the gradient; return the entry that rises most, and the violation.
+
+    An entry whose row is held is taken if it rises nearly as much. Its rise is noted.
+    """
+    top, top_here, bottom, chosen, chosen_here = -scalar[4], -scalar[4], scalar[4], 0, 0
+    for b in range(gradient.shape[0]):
+        rise, here, fall = _move(rows, one, two, b, gradient, up, down, present, scalar)
+        bottom = _smaller(bottom, fall)
+        if rise > top:
+            top, chosen = rise, b
+        if here > top_here:
+            top_here, chosen_here = here, b
+    violation = top - bottom
+    if top_here - bottom >= scalar[5] * violation:
+        top, chosen = top_here, chosen_here
+        scalar[0] = top
+        for t in range(BLOCK):
+            if present[chosen, t] > 0 and gradient[chosen, t] + up[chosen, t] >= top:
+                return chosen * BLOCK + t, violation
+    scalar[0] = top
+    for t in range(BLOCK):
+        if gradient[chosen, t] + up[chosen, t] >= top:
+            return chosen * BLOCK + t, violation
+    return chosen * BLOCK, violation
 
 
 @compiled_part()
@@ -218,15 +260,25 @@ def _offset(
     t: int, dual: Array, low: Array, high: Array, kink: float, up: Reals, down: Reals
 ) -> None:
     """Note what an entry pays to rise and to fall, or that it cannot."""
-    value = dual[t]
-    up[t] = -NEVER if value >= high[t] else (kink if value < 0.0 else -kink)
-    down[t] = NEVER if value <= low[t] else (-kink if value > 0.0 else kink)
+    value, b, k = dual[t], t // BLOCK, t % BLOCK
+    up[b, k] = -NEVER if value >= high[t] else (kink if value < 0.0 else -kink)
+    down[b, k] = NEVER if value <= low[t] else (-kink if value > 0.0 else kink)
+
+
+@compiled()
+def set_offsets(
+    dual: Array, low: Array, high: Array, kink: float, up: Reals, down: Reals
+) -> None:
+    """Note what all entries pay to rise and to fall."""
+    for t in range(dual.size):
+        _offset(t, dual, low, high, kink, up, down)
 
 
 @compiled(fastmath=LANES)
 def climb(
     rows: Reals,
     slot: NDArray[np.int32],
+    present: Reals,
     tick: NDArray[np.int64],
     dual: Array,
     low: Array,
@@ -248,13 +300,14 @@ def climb(
 
     Parameters
     ----------
-    rows, slot, tick
-        Rows of the kernel, the place of each row among them or -1, and when each place was
-        last used.
+    rows, slot, present, tick
+        Rows of the kernel in blocks, shape (n_slots, m, BLOCK), the place of each row among
+        them or -1, whether there is one (in blocks), and when each place was last used.
     dual, low, high
         Multipliers, changed in place, and their limits.
     gradient, up, down
-        ``g``, what a rise and a fall of each entry add to it; changed in place.
+        ``g``, what a rise and a fall of each entry add to it, in blocks, shape (m, BLOCK);
+        changed in place.
     least
         Curvature below which a pair counts as flat.
 
@@ -263,30 +316,30 @@ def climb(
     status, row, n_steps
         Why it ended, which row is missing (or makes a pair that is not convex), steps taken.
     """
-    # Numbers as the gradient has them: a step, the least curvature, and what is never met.
-    scalar = np.empty(3, gradient.dtype)
-    scalar[1], scalar[2] = least, NEVER
-    for t in range(dual.size):
-        _offset(t, dual, low, high, kink, up, down)
-    i, top = _first(gradient, up, scalar[2])
+    # As the gradient has them: rise, own diagonal, least curvature, step, never, good part.
+    scalar = np.zeros(6, gradient.dtype)
+    scalar[2], scalar[4], scalar[5] = least, NEVER, GOOD_PART
+    i, violation = _moved(rows, 0, 0, gradient, up, down, present, scalar)
     clock = np.max(tick)
     for n_steps in range(max_steps):
-        if not top - _least(gradient, down, scalar[2]) > tolerance:
+        if not violation > tolerance:
             return BOTH_SETTLED, i, n_steps
-        if slot[i] < 0:
+        one = slot[i]
+        if one < 0:
             return NEEDS_ROW, i, n_steps
         clock += 1
-        tick[slot[i]] = clock
-        one = rows[slot[i]]
-        j = _partner(one, gradient, down, diagonal, top, diagonal[i], scalar[1])
-        if slot[j] < 0:
+        tick[one] = clock
+        scalar[1] = diagonal[i // BLOCK, i % BLOCK]
+        j = _partner(rows, one, gradient, down, diagonal, present, scalar)
+        two = slot[j]
+        if two < 0:
             return NEEDS_ROW, j, n_steps
-        tick[slot[j]] = clock
-        two = rows[slot[j]]
-        curvature = float(diagonal[i]) + float(diagonal[j]) - 2.0 * float(one[j])
+        tick[two] = clock
+        a, b = j // BLOCK, j % BLOCK
+        curvature = float(scalar[1]) + float(diagonal[a, b]) - 2.0 * float(rows[one, a, b])
         if curvature < -1e3 * least:
             return NOT_CONVEX, j, n_steps
-        fall = float(top) - (float(gradient[j]) + float(down[j]))
+        fall = float(scalar[0]) - (float(gradient[a, b]) + float(down[a, b]))
         step = fall / max(curvature, least)
         end_up = 0.0 if dual[i] < 0.0 else high[i]
         end_down = 0.0 if dual[j] > 0.0 else low[j]
@@ -296,10 +349,69 @@ def climb(
         dual[j] = end_down if step == room_down else dual[j] - step
         _offset(i, dual, low, high, kink, up, down)
         _offset(j, dual, low, high, kink, up, down)
-        scalar[0] = step
-        _move(one, two, scalar[0], gradient)
-        i, top = _first(gradient, up, scalar[2])
+        scalar[3] = step
+        i, violation = _moved(rows, one, two, gradient, up, down, present, scalar)
     return OUT_OF_STEPS, i, max_steps
+
+
+@compiled(fastmath=LANES)
+def wanted_rows(
+    present: Reals, gradient: Reals, up: Reals, down: Reals, row: int, chosen: Places
+) -> int:
+    """Set which rows to evaluate together; return how many they are, one or more.
+
+    The first is the one that is needed, the others those that violate the conditions most
+    among the rows that are not here, one in each block at most.
+    """
+    urgency = np.zeros(len(chosen), gradient.dtype)
+    chosen[0], n_chosen = row, 1
+    middle = _middle(gradient, up, down)
+    for b in range(gradient.shape[0]):
+        best = _most_urgent(b, present, gradient, up, down, middle)
+        is_full = n_chosen == len(chosen)
+        if best <= urgency[n_chosen - 1] and (is_full or best <= 0.0):
+            continue
+        place = n_chosen - 1 if is_full else n_chosen
+        while place > 1 and best > urgency[place - 1]:
+            chosen[place], urgency[place] = chosen[place - 1], urgency[place - 1]
+            place -= 1
+        entry = b * BLOCK
+        for t in range(BLOCK):
+            value = gradient[b, t] - middle
+            found = _larger(value + up[b, t], -value - down[b, t]) * (ONE - present[b, t])
+            if found >= best:
+                entry = b * BLOCK + t
+        if entry == row:
+            for k in range(place, n_chosen - 1):
+                chosen[k], urgency[k] = chosen[k + 1], urgency[k + 1]
+            continue
+        chosen[place], urgency[place] = entry, best
+        n_chosen += 0 if is_full else 1
+    return n_chosen
+
+
+@compiled_part(fastmath=LANES)
+def _most_urgent(
+    b: int, present: Reals, gradient: Reals, up: Reals, down: Reals, middle: Real
+) -> Real:
+    """Return the largest violation among the rows of one block that are not here."""
+    best = middle - middle
+    for t in range(BLOCK):
+        value = gradient[b, t] - middle
+        found = _larger(value + up[b, t], -value - down[b, t]) * (ONE - present[b, t])
+        best = _larger(best, found)
+    return best
+
+
+@compiled_part(fastmath=LANES)
+def _middle(gradient: Reals, up: Reals, down: Reals) -> Real:
+    """Return the middle between the largest rise and the least fall."""
+    top, bottom = gradient[0, 0] + up[0, 0], gradient[0, 0] + down[0, 0]
+    for b in range(gradient.shape[0]):
+        for t in range(BLOCK):
+            top = _larger(top, gradient[b, t] + up[b, t])
+            bottom = _smaller(bottom, gradient[b, t] + down[b, t])
+    return (top + bottom) / (ONE + ONE)
 
 
 @compiled(fastmath={"reassoc", "contract"})

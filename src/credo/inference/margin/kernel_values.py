@@ -21,12 +21,21 @@ from credo.features.kernels.stationary import SquaredExponential
 from credo.numerics.array import Array, as_float
 from credo.numerics.parallel.threads import in_parts, threads_for
 
-__all__ = ["KernelValues", "LinearValues", "RowCache", "kernel_values"]
+__all__ = ["GaussianValues", "KernelValues", "LinearValues", "RowCache", "kernel_values"]
 
 Places = NDArray[np.intp]
 
 ROWS_AT_ONCE, KNOWN_AT_ONCE = 64, 256
 """Values that stay close to a core until they are summed."""
+
+BLOCK = 64
+"""Entries that are compared at once; only the best block is searched one by one."""
+
+FEW, MANY = 16, 32
+"""Rows of a matrix that are evaluated together: they stay in a cache, or take a long call."""
+
+MOVED_AT_ONCE = 64 * 512
+"""Values in float32 that stay close to a core until they are summed."""
 
 NUMBERS = 4
 """Values of a loop that take as long as one of others that threads are weighed by."""
@@ -34,6 +43,10 @@ NUMBERS = 4
 
 class KernelValues(Protocol):
     """A kernel with one of its arguments at known rows, n of them."""
+
+    @property
+    def at_once(self) -> int:
+        """How many rows of the matrix are well evaluated together."""
 
     @property
     def diagonal(self) -> Array:
@@ -49,8 +62,20 @@ class KernelValues(Protocol):
     def sums(self, X: Array, weight: Array) -> Array:
         """Return ``k(X, rows) @ weight``, shape (len(X),) or (len(X), k)."""
 
-    def own_sums(self, weight: Array) -> Array:
-        """Return ``k(rows, rows) @ weight`` with the diagonal of `diagonal`, shape (n,)."""
+    def own_sums(self, weight: Array, where: NDArray[np.bool_] | None = None) -> Array:
+        """Return ``k(rows, rows) @ weight`` with the diagonal of `diagonal`, shape (n,).
+
+        Rows outside ``where`` have no weight, and may be left out.
+        """
+
+    def part(self, places: Places) -> KernelValues:
+        """Return the values at some of the known rows."""
+
+    def moves(self, others: Places, places: Places, weight: Array) -> NDArray[Any]:
+        """Return ``k(rows[others], rows[places]) @ weight``, to the digits of float32 at least.
+
+        Where both are the same row, its noise may be left out.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +83,21 @@ class GaussianValues:
     """``variance * exp(-|x - z|^2 / 2)`` of rows in units of the length scales.
 
     The exponent ``x.z - |x|^2 / 2 - |z|^2 / 2`` is one product of widened rows.
+
+    Attributes
+    ----------
+    known, scale, center, variance
+        Known rows in units of the scale, about the center; the kernel at distance 0.
+    given_narrow
+        The widened rows in float32, and their transpose padded to whole blocks, if known.
     """
 
     known: Array
     scale: Array
     center: Array
     variance: float
+    given_narrow: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None
+    at_once = FEW
 
     @classmethod
     def of(cls, x: Array, scale: Array, variance: float) -> GaussianValues:
@@ -74,6 +108,7 @@ class GaussianValues:
 
     @property
     def diagonal(self) -> Array:
+        """The variance, once for each known row."""
         return np.full(len(self.known), self.variance)
 
     @cached_property
@@ -84,13 +119,21 @@ class GaussianValues:
 
     @cached_property
     def _narrow(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        if self.given_narrow is not None:
+            return self.given_narrow
         right = self._right
         left = np.column_stack([right[:, :-2], right[:, -1], right[:, -2]])
-        padded = np.zeros((padded_size(len(right)), right.shape[1]), dtype=np.float32)
-        padded[: len(right)] = right
+        padded = np.zeros((right.shape[1], padded_size(len(right))), dtype=np.float32)
+        padded[:, : len(right)] = right.T
         return left.astype(np.float32), padded
 
+    @cached_property
+    def _close(self) -> NDArray[np.float32]:
+        """Memory that is used again and again, so that it stays close to a core."""
+        return np.empty(max(MOVED_AT_ONCE, FEW * padded_size(len(self.known))), np.float32)
+
     def rows(self, places: Places, out: NDArray[Any]) -> None:
+        """Write rows of the matrix, what is beyond being of no meaning."""
         if out.dtype == np.float64:
             n = len(self.known)
             left = np.column_stack(
@@ -101,18 +144,48 @@ class GaussianValues:
                 loops().exponential_sums(row)
                 np.multiply(row, self.variance, out=out[k, :n])
         else:
-            left32, right32 = self._narrow
-            chosen, loop = left32[places], loops().exponential_rows
-
-            def fill(start: int, stop: int) -> None:
-                part = out[start:stop]
-                np.matmul(chosen[start:stop], right32.T, out=part)
-                loop(part.reshape(-1), self.variance)
-
-            in_parts(fill, len(places), out.size // NUMBERS)
+            left, right = self._narrow
+            chosen, loop = left[places], loops().exponential_rows
+            few = len(self._close) // out.shape[1]
+            for first in range(0, len(places), few):
+                some, part = chosen[first : first + few], out[first : first + few]
+                exponent = self._close[: part.size]
+                np.matmul(some, right, out=exponent.reshape(part.shape))
+                loop(exponent, part.reshape(-1), self.variance)
         out[np.arange(len(places)), places] = self.variance
 
+    def part(self, places: Places) -> GaussianValues:
+        """Return the values at some rows, whose float32 form is known already."""
+        left, right = self._narrow
+        padded = np.zeros((len(right), padded_size(len(places))), dtype=np.float32)
+        np.take(right, places, axis=1, out=padded[:, : len(places)])
+        return GaussianValues(
+            self.known[places], self.scale, self.center, self.variance, (left[places], padded)
+        )
+
+    def moves(self, others: Places, places: Places, weight: Array) -> NDArray[Any]:
+        """Return sums in float32, of values that never leave the core."""
+        left32, right32 = self._narrow
+        left, narrow = left32[places], weight.astype(np.float32)
+        right = right32 if len(others) == len(self.known) else right32[:, others]
+        found = np.zeros(right.shape[1], dtype=np.float32)
+        loop, values = loops().exponential_rows, np.empty(MOVED_AT_ONCE, dtype=np.float32)
+        step = min(len(left), ROWS_AT_ONCE)
+        width = MOVED_AT_ONCE // step
+        for begin in range(0, right.shape[1], width):
+            columns = right[:, begin : begin + width]
+            for first in range(0, len(left), step):
+                some = left[first : first + step]
+                n_values = len(some) * columns.shape[1]
+                exponent, part = self._close[:n_values], values[:n_values]
+                np.matmul(some, columns, out=exponent.reshape(len(some), -1))
+                loop(exponent, part, self.variance)
+                total = narrow[first : first + step] @ part.reshape(len(some), -1)
+                found[begin : begin + width] += total
+        return found[: len(others)]
+
     def sums(self, X: Array, weight: Array) -> Array:
+        """Return sums in float64."""
         inner = X / self.scale - self.center
         found = np.empty((len(X), *weight.shape[1:]))
         # Far outside, a square may overflow: the kernel is zero there.
@@ -139,14 +212,16 @@ class GaussianValues:
             in_parts(work, -(-len(X) // ROWS_AT_ONCE), len(X) * len(self.known) // NUMBERS)
         return self.variance * found
 
-    def own_sums(self, weight: Array) -> Array:
+    def own_sums(self, weight: Array, where: NDArray[np.bool_] | None = None) -> Array:
+        """Return sums in float64, each value between rows with a weight being used twice."""
         is_used = weight != 0.0
+        is_other = ~is_used if where is None else where & ~is_used
         used = GaussianValues(
             self.known[is_used], np.ones(1), np.zeros(self.known.shape[1]), self.variance
         )
-        found = np.empty(len(weight))
+        found = np.zeros(len(weight))
         found[is_used] = used._mirrored_sums(weight[is_used])
-        found[~is_used] = used.sums(self.known[~is_used], weight[is_used])
+        found[is_other] = used.sums(self.known[is_other], weight[is_used])
         return found
 
     def _mirrored_sums(self, weight: Array) -> Array:
@@ -180,6 +255,7 @@ class LinearValues:
 
     known: Array
     factor: Array
+    at_once = MANY
 
     @property
     def diagonal(self) -> Array:
@@ -197,11 +273,19 @@ class LinearValues:
         out[:, n:] = 0.0
         out[:, :n] = self.centered[places] @ self.centered.T
 
+    def part(self, places: Places) -> LinearValues:
+        """Return the products of some rows."""
+        return LinearValues(self.known[places], self.factor)
+
+    def moves(self, others: Places, places: Places, weight: Array) -> NDArray[Any]:
+        """Return products with the weighted sum of some rows."""
+        return np.asarray(self.known[others] @ (self.known[places].T @ weight))
+
     def sums(self, X: Array, weight: Array) -> Array:
         """Return products with the weighted sum of the known rows."""
         return np.asarray((X * self.factor) @ (self.known.T @ weight))
 
-    def own_sums(self, weight: Array) -> Array:
+    def own_sums(self, weight: Array, where: NDArray[np.bool_] | None = None) -> Array:
         """Return products of the known rows with their weighted sum."""
         return np.asarray(self.known @ (self.known.T @ weight))
 
@@ -212,6 +296,7 @@ class AnyValues:
 
     kernel: Kernel
     known: Array
+    at_once = MANY
 
     @cached_property
     def diagonal(self) -> Array:
@@ -224,11 +309,17 @@ class AnyValues:
         # White noise is of a row with itself, which only the diagonal knows.
         out[np.arange(len(places)), places] = self.diagonal[places]
 
+    def part(self, places: Places) -> AnyValues:
+        return AnyValues(self.kernel, self.known[places])
+
+    def moves(self, others: Places, places: Places, weight: Array) -> NDArray[Any]:
+        return self.part(places).sums(self.known[others], weight)
+
     def sums(self, X: Array, weight: Array) -> Array:
         parts = [self.kernel.evaluated(rows, self.known)[0] @ weight for rows in _blocks(X)]
         return np.concatenate(parts) if parts else np.empty((0, *weight.shape[1:]))
 
-    def own_sums(self, weight: Array) -> Array:
+    def own_sums(self, weight: Array, where: NDArray[np.bool_] | None = None) -> Array:
         used = np.flatnonzero(weight)
         found, start = np.empty(len(weight)), 0
         for rows in _blocks(self.known):
@@ -268,58 +359,77 @@ class RowCache:
     Attributes
     ----------
     rows
-        Memory for rows, shape (n_slots, padded_size(n)).
+        Memory for rows in blocks, shape (n_slots, width / block, block).
+    width
+        Length of a row with its padding.
+    diagonal, at_once
+        Those of the kernel.
     slot
         Place of each row in ``rows``, or -1.
+    present
+        Whether each row has a place, as a number, in blocks; padding counts as here.
     tick
         When each place was used last.
     """
 
-    def __init__(self, values: KernelValues, n: int, dtype: Any, n_bytes: float) -> None:
-        width = padded_size(n)
-        n_slots = int(np.clip(n_bytes // (width * np.dtype(dtype).itemsize), 2, max(n, 2)))
-        self.rows = np.empty((n_slots, width), dtype=dtype)
+    def __init__(self, values: KernelValues, dtype: Any, n_bytes: float) -> None:
+        self.diagonal, self.at_once = values.diagonal, values.at_once
+        n = len(self.diagonal)
+        self.width = padded_size(n)
+        n_slots = int(np.clip(n_bytes // (self.width * np.dtype(dtype).itemsize), 2, max(n, 2)))
+        self._flat = np.empty((n_slots, self.width), dtype=dtype)
+        self.rows = self._flat.reshape(n_slots, -1, BLOCK)
         self.slot = np.full(n, -1, dtype=np.int32)
+        self._is_here = np.ones(self.width, dtype=dtype)
+        self._is_here[:n] = 0.0
+        self.present = self._is_here.reshape(-1, BLOCK)
         self.tick = np.zeros(n_slots, dtype=np.int64)
         self._owner = np.full(n_slots, -1, dtype=np.intp)
         self._n_used = 0
         self._values = values
+        self._next = np.empty(0, dtype=np.intp)
+        # Memory that was used before is quicker than new.
+        self._fresh = np.empty((0, self.width), dtype=dtype)
 
     @property
     def n_slots(self) -> int:
         """Rows that fit."""
         return len(self.rows)
 
-    @property
-    def holds_all(self) -> bool:
-        """Whether every row has a place of its own."""
-        return self.n_slots >= len(self.slot)
-
     def add(self, places: Places) -> None:
         """Evaluate rows that are not here, at most `n_slots`, and keep them."""
         m = len(places)
         if self._n_used + m <= self.n_slots:
-            chosen: Any = slice(self._n_used, self._n_used + m)
-            self._values.rows(places, self.rows[chosen])
+            kept = np.arange(self._n_used, self._n_used + m)
+            self._values.rows(places, self._flat[self._n_used : self._n_used + m])
             self._n_used += m
-            kept = np.arange(chosen.start, chosen.stop)
         else:
-            self._n_used = self.n_slots
-            kept = np.argpartition(self.tick, m - 1)[:m]
-            fresh = np.empty((m, self.rows.shape[1]), dtype=self.rows.dtype)
-            self._values.rows(places, fresh)
-            self.rows[kept] = fresh
+            kept = self._oldest(m)
+            if len(self._fresh) < m:
+                self._fresh = np.empty((m, self.width), dtype=self.rows.dtype)
+            self._values.rows(places, self._fresh[:m])
+            self._flat[kept] = self._fresh[:m]
             before = self._owner[kept]
             self.slot[before[before >= 0]] = -1
+            self._is_here[before[before >= 0]] = 0.0
         self.slot[places] = kept
+        self._is_here[places] = 1.0
         self._owner[kept] = places
         self.tick[kept] = self.tick.max() + 1
+
+    def _oldest(self, m: int) -> Places:
+        """Return places to write over: those least lately used when last looked at."""
+        self._n_used = self.n_slots
+        if len(self._next) < m:
+            n_looked = min(max(m, self.n_slots // 8), self.n_slots)
+            self._next = np.argpartition(self.tick, n_looked - 1)[:n_looked]
+        kept, self._next = self._next[:m], self._next[m:]
+        return kept
 
 
 def padded_size(n: int) -> int:
     """Return the next whole number of blocks."""
-    block = 64
-    return -(-n // block) * block
+    return -(-n // BLOCK) * BLOCK
 
 
 def _blocks(x: Array) -> list[Array]:

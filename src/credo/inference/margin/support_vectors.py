@@ -9,6 +9,9 @@ Pairs of multipliers are moved by sequential minimal optimization, each chosen t
 order [fan2005]_; with a linear kernel and many rows, single ones by dual coordinate descent
 [hsieh2008]_, the intercept by the method of multipliers. Steps may be in float32. What is
 returned was evaluated anew in float64, and steps go on, in float64, if it is not good enough.
+Multipliers at a limit that gain nothing by leaving it are left out until the others are settled
+(shrinking [joachims1999]_), and of two pairs that gain about as much the one whose rows of the
+kernel are at hand is moved.
 """
 
 from __future__ import annotations
@@ -22,6 +25,8 @@ from numpy.typing import NDArray
 
 from credo.features.kernels.kernel import Kernel
 from credo.inference.margin.kernel_values import (
+    BLOCK,
+    GaussianValues,
     KernelValues,
     LinearValues,
     RowCache,
@@ -46,11 +51,17 @@ __all__ = [
 
 Places = NDArray[np.intp]
 
-ALL_AT_ONCE = 1024
+ALL_AT_ONCE = 2048
 """Rows up to which the whole matrix of the kernel is found first."""
 
-AT_ONCE = 64
-"""Rows of the kernel that are found together: one that is needed, others that soon will be."""
+STILL_ALL = 0.7
+"""Share of the multipliers that must move for all to be kept in sight."""
+
+SHARE_OF_GAP = 0.1
+"""Violation, as a share of that at the start of a round, at which others may join in."""
+
+FAR_INSIDE = 0.05
+"""Distance from a limit, as a share of the largest outcome, that float32 never mistakes."""
 
 NARROW = 2e-5
 """Tolerance, as a share of the largest outcome, below which float32 is not tried."""
@@ -75,6 +86,9 @@ MOST_PASSES = 5_000
 
 ROUGH = 0.03
 """Violation, as a share of the largest outcome, from which pairs are quicker than passes."""
+
+HOT_BYTES = 1 << 25
+"""Memory for rows that are found as quickly as they are read from far away."""
 
 MODEST_BYTES = 1 << 26
 """Memory that is taken without a look at how much there is."""
@@ -337,19 +351,97 @@ class _Climb:
         self, problem: SupportProblem, start: SupportSolution, is_narrow: bool
     ) -> SupportSolution:
         """Return the solution after steps in one precision, evaluated anew in float64."""
-        dtype = np.dtype(np.float32 if is_narrow else np.float64)
-        held = self._rows(len(problem.x), dtype)
         dual = start.dual.copy()
-        gradient, up, down, diagonal = np.zeros((4, held.rows.shape[1]), dtype=dtype)
-        n = len(dual)
-        gradient[:n] = problem.outcome - start.score
+        exact = problem.outcome - start.score
         # Only differences count, and small numbers have more digits.
-        gradient[:n] -= gradient[:n].mean()
-        diagonal[:n] = self._values.diagonal
-        up[:], down[:] = -1e30, 1e30
-        status, n_steps = self._climbed(problem, held, dual, (gradient, up, down, diagonal))
-        score = self._values.own_sums(dual)
+        middle = float(exact.mean())
+        gradient = (exact - middle).astype(np.float32 if is_narrow else np.float64)
+        status, n_steps = self._climbed(problem, dual, gradient)
+        score = self._scores(problem, dual, gradient, middle)
         return _certified(problem, dual, score, start.n_steps + n_steps, start.method, status)
+
+    def _scores(
+        self, problem: SupportProblem, dual: Array, gradient: NDArray[Any], middle: float
+    ) -> Array:
+        """Return ``K b`` in float64.
+
+        Rows without a multiplier that are so far inside their limits that no rounding makes
+        them violate anything keep what float32 says, if that was right for all others.
+        """
+        if len(dual) <= ALL_AT_ONCE or gradient.dtype == np.float64:
+            return self._values.own_sums(dual)
+        rise, fall = _ends(problem, dual, gradient)
+        band = FAR_INSIDE * self._size
+        is_far = (rise < fall.min() - band) & (fall > rise.max() + band) & (dual == 0.0)
+        rough = problem.outcome - (gradient + middle)
+        score = self._values.own_sums(dual, ~is_far)
+        error = np.abs(score - rough)[~is_far].max(initial=0.0)
+        if error > 0.1 * band:
+            return self._values.own_sums(dual)
+        return np.where(is_far, rough, score)
+
+    def _climbed(
+        self, problem: SupportProblem, dual: Array, gradient: NDArray[Any]
+    ) -> tuple[Status, int]:
+        """Move multipliers until float32, or float64, sees no more to gain.
+
+        Multipliers at a limit that gain nothing by leaving it are left out, round by round.
+        """
+        n, n_steps = len(dual), 0
+        is_narrow = gradient.dtype == np.float32
+        tolerance = self._settings.tolerance * (CAUTION if is_narrow else 1.0)
+        active = np.arange(n)
+        if n <= ALL_AT_ONCE or isinstance(self._values, LinearValues):
+            every = self._rows(n, gradient.dtype)
+            return self._round(problem, every, active, dual, gradient, tolerance, 0)
+        held: RowCache | None = None
+        while True:
+            rise, fall = _ends(problem, dual, gradient)
+            gap = float(rise.max() - fall.min())
+            if gap <= tolerance:
+                return Status.CONVERGED, n_steps
+            moving = np.flatnonzero((rise > fall.min()) | (fall < rise.max()))
+            if held is None or not _keeps(active, moving):
+                active, held = moving, None
+                held = self._new_rows(self._values.part(active), gradient.dtype)
+            is_whole = len(active) <= ALL_AT_ONCE
+            goal = tolerance if is_whole else max(tolerance, SHARE_OF_GAP * gap)
+            status, more = self._round(problem, held, active, dual, gradient, goal, n_steps)
+            n_steps += more
+            if status is Status.MAX_STEPS or not more:
+                return status, n_steps
+
+    def _round(
+        self,
+        problem: SupportProblem,
+        held: RowCache,
+        active: Places,
+        dual: Array,
+        gradient: NDArray[Any],
+        goal: float,
+        n_before: int,
+    ) -> tuple[Status, int]:
+        """Move some multipliers, and bring the gradient of all up to date."""
+        own = dual[active]
+        part = replace(
+            problem, x=problem.x[:0], outcome=problem.outcome[:0], low=problem.low[active],
+            high=problem.high[active],
+        )  # fmt: skip
+        sums = np.zeros((4, held.width), dtype=gradient.dtype)
+        sums[0, : len(own)] = gradient[active]
+        sums[1], sums[2] = -1e30, 1e30
+        sums[3, : len(own)] = held.diagonal
+        ended = self._steps(part, held, own, sums.reshape(4, -1, BLOCK), goal, n_before)
+        change = own - dual[active]
+        is_moved = change != 0.0
+        others = np.ones(len(dual), dtype=np.bool_)
+        others[active] = False
+        if others.any() and is_moved.any():
+            rest = np.flatnonzero(others)
+            gradient[rest] -= self._values.moves(rest, active[is_moved], change[is_moved])
+        gradient[active] = sums[0, : len(own)]
+        dual[active] = own
+        return ended
 
     def _by_part(
         self, problem: SupportProblem, start: SupportSolution, active: Places
@@ -370,31 +462,26 @@ class _Climb:
         score = self._values.own_sums(dual)
         return _certified(problem, dual, score, found.n_steps, start.method, found.status)
 
-    def _climbed(
+    def _steps(
         self,
         problem: SupportProblem,
         held: RowCache,
         dual: Array,
-        sums: tuple[NDArray[Any], ...],
+        sums: NDArray[Any],
+        goal: float,
+        n_before: int,
     ) -> tuple[Status, int]:
-        settings, loop = self._settings, loops()
-        share = CAUTION if held.rows.dtype == np.float32 else 1.0
-        flat = FLAT[held.rows.dtype] * self._level
-        n_steps = 0
+        """Move pairs of multipliers until the largest violation is at the goal."""
+        loop = loops()
+        flat = FLAT[sums.dtype] * self._level
+        gradient, up, down, diagonal = sums
+        loop.set_offsets(dual, problem.low, problem.high, problem.epsilon, up, down)
+        n_steps, most = 0, self._settings.max_steps - n_before
         while True:
             ended, row, more = loop.climb(
-                held.rows,
-                held.slot,
-                held.tick,
-                dual,
-                problem.low,
-                problem.high,
-                problem.epsilon,
-                *sums,
-                flat,
-                share * settings.tolerance,
-                settings.max_steps - n_steps,
-            )
+                held.rows, held.slot, held.present, held.tick, dual, problem.low, problem.high,
+                problem.epsilon, gradient, up, down, diagonal, flat, goal, most - n_steps,
+            )  # fmt: skip
             n_steps += more
             if ended == loop.BOTH_SETTLED:
                 return Status.CONVERGED, n_steps
@@ -402,19 +489,27 @@ class _Climb:
                 return Status.MAX_STEPS, n_steps
             if ended == loop.NOT_CONVEX:
                 raise NotPositiveDefinite(_NOT_CONVEX)
-            held.add(_wanted(held, row, *sums[:3]))
+            chosen = np.empty(min(held.at_once, held.n_slots // 2), dtype=np.intp)
+            n_chosen = loop.wanted_rows(held.present, gradient, up, down, row, chosen)
+            held.add(chosen[:n_chosen])
 
     def _rows(self, n: int, dtype: np.dtype[Any]) -> RowCache:
-        """Return the rows of the kernel kept so far, or new ones in another precision."""
+        """Return all rows of the kernel kept so far, or new ones in another precision."""
         if self._cache is None or self._cache.rows.dtype != dtype:
             self._cache = None
-            n_bytes = self._settings.n_bytes
-            if min(n_bytes, 8.0 * n * n) > MODEST_BYTES:
-                n_bytes = min(n_bytes, 0.5 * spare_bytes())
-            self._cache = RowCache(self._values, n, dtype, n_bytes)
-            n_first = n if n <= min(ALL_AT_ONCE, self._cache.n_slots) else 1
-            self._cache.add(np.arange(n_first))
+            self._cache = self._new_rows(self._values, dtype)
         return self._cache
+
+    def _new_rows(self, values: KernelValues, dtype: np.dtype[Any]) -> RowCache:
+        """Return room for rows of the kernel, all of them known if they are few."""
+        n, n_bytes = len(values.diagonal), self._settings.n_bytes
+        if isinstance(values, GaussianValues):
+            n_bytes = min(n_bytes, HOT_BYTES)
+        if min(n_bytes, 8.0 * n * n) > MODEST_BYTES:
+            n_bytes = min(n_bytes, 0.5 * spare_bytes())
+        held = RowCache(values, dtype, n_bytes)
+        held.add(np.arange(n if n <= min(ALL_AT_ONCE, held.n_slots) else 1))
+        return held
 
     def _by_coordinates(
         self, problem: SupportProblem, start: SupportSolution
@@ -498,6 +593,25 @@ def _certified(
     )
 
 
+def _ends(
+    problem: SupportProblem, dual: Array, gradient: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return what each multiplier gains by rising, and loses by falling."""
+    kink = gradient.dtype.type(problem.epsilon)
+    rise = gradient + np.where(dual < 0, kink, -kink)
+    fall = gradient + np.where(dual > 0, -kink, kink)
+    rise[dual >= problem.high] = -1e30
+    fall[dual <= problem.low] = 1e30
+    return rise, fall
+
+
+def _keeps(active: Places, moving: Places) -> bool:
+    """Whether rows for the multipliers that moved so far are still the right ones."""
+    if len(moving) < STILL_ALL * len(active):
+        return False
+    return len(np.intersect1d(active, moving, assume_unique=True)) == len(moving)
+
+
 def _active(problem: SupportProblem, found: SupportSolution) -> Places:
     """Return the multipliers that violate the conditions, or come closest to it."""
     away = problem.outcome - found.score - found.intercept
@@ -508,23 +622,6 @@ def _active(problem: SupportProblem, found: SupportSolution) -> Places:
     if len(dual) <= MOST_ACTIVE:
         return np.arange(len(dual))
     return np.sort(np.argpartition(urgency, -MOST_ACTIVE)[-MOST_ACTIVE:])
-
-
-def _wanted(
-    held: RowCache, row: int, gradient: NDArray[Any], up: NDArray[Any], down: NDArray[Any]
-) -> Places:
-    """Return rows to evaluate together: one that is needed, and those that violate most."""
-    n = len(held.slot)
-    m = min(AT_ONCE, held.n_slots // 2)
-    rise, fall = gradient[:n] + up[:n], gradient[:n] + down[:n]
-    middle = 0.5 * (rise.max() + fall.min())
-    violation = np.maximum(rise - middle, middle - fall)
-    violation[held.slot >= 0] = -np.inf
-    violation[row] = np.inf
-    n_absent = int(np.count_nonzero(held.slot < 0))
-    if n_absent <= m:
-        return np.flatnonzero(held.slot < 0)
-    return np.argpartition(violation, n - m)[n - m :]
 
 
 def _coordinate_descent(

@@ -1,1 +1,1 @@
-"""Classifiers by margin: perceptrons, boosted stumps, regularized risk."""
+"""Models by margin: perceptrons, boosted stumps, regularized risk, support vectors."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from numbers import Real
@@ -13,18 +13,24 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from credo import features
+from credo.distributions.categorical import Categorical
+from credo.distributions.predictive import Predictive
 from credo.features.kernels.kernel import Kernel, check_mercer
 from credo.inference.margin.kernel_values import LinearValues, kernel_values
 from credo.inference.margin.perceptron import row_order
+from credo.inference.margin.score_probability import ScoreSigmoid, coupled_probability
 from credo.inference.margin.support_vectors import (
     SupportProblem,
     SupportSettings,
     SupportSolution,
+    support_path,
     support_vectors,
 )
+from credo.models.contract.classifier import PredictiveClassifier
 from credo.models.contract.inputs import (
     ClassLabels,
     KnownOutcomes,
@@ -34,17 +40,26 @@ from credo.models.contract.inputs import (
     weighted_by_class,
 )
 from credo.models.contract.linear_score import best_class
+from credo.models.contract.regressor import PredictiveRegressor
 from credo.numerics.array import Array, is_constant, usual_variance
 from credo.numerics.example import Example
 from credo.numerics.form import Form
 from credo.numerics.memory import bytes_of
 from credo.numerics.parallel.threads import side_by_side
 from credo.numerics.quotation import quote
+from credo.numerics.special.log_domain import sigmoid
 from credo.numerics.warning import warn_user
+from credo.validation.held_out import ResidualNormal
 
 __all__ = ["SupportVectorClassifier", "SupportVectorRegressor"]
 
 Places = NDArray[np.intp]
+Kernels = Kernel | Sequence[Kernel | None] | None
+Numbers = float | Sequence[float]
+Settings = list[dict[str, Any]]
+
+N_FOLDS = 5
+"""Parts of the rows that are held out in turn."""
 
 MERCER_ROWS = 300
 """Rows on which a kernel that is not from credo is tried before it is used."""
@@ -88,9 +103,29 @@ class DistinctRows:
             np.ascontiguousarray(x_in_order[starts]), y_in_order[starts], total, place, share
         )
 
+    def folds(self, codes: Array | None = None) -> Places:
+        """Return the part that each distinct row is held out with, each class spread evenly.
+
+        The only row of a class is in no part, -1: without it there would be no such class.
+        """
+        group = np.zeros(len(self.outcome)) if codes is None else codes
+        _, member, count = np.unique(group, return_inverse=True, return_counts=True)
+        # By chance, but the same for the same rows in any order.
+        chance = np.random.default_rng(0).permutation(len(group))
+        order = np.lexsort((chance, member))
+        start = np.concatenate([[0], np.cumsum(count)[:-1]])
+        place = np.empty(len(group), dtype=np.intp)
+        place[order] = np.arange(len(group)) - start[member[order]]
+        n_parts = min(N_FOLDS, int(count[count > 1].min(initial=N_FOLDS)))
+        return np.where(count[member] > 1, place % n_parts, -1)
+
     def spread_out(self, dual: Array) -> Array:
         """Return multipliers of the given rows: those of distinct ones, by share of weight."""
         return np.asarray(dual[..., self.place] * self.share)
+
+
+def _tells_probability(machine: Any) -> bool:
+    return bool(machine.probability)
 
 
 class SupportVectorMachine(KnownOutcomes):
@@ -108,8 +143,12 @@ class SupportVectorMachine(KnownOutcomes):
     support_: Annotated[NDArray[np.int64], Form("v", 0, is_rising=True)]
     support_vectors_: Annotated[Array, Form("v d")]
 
-    kernel: Kernel | None
-    C: float
+    C_: Annotated[float, Form(low=0.0, high=np.inf)]
+    cv_results_: dict[str, list[Any]] | None
+
+    kernel: Kernels
+    C: Numbers
+    probability: bool
     tolerance: float
     cache: float | str
 
@@ -143,13 +182,28 @@ class SupportVectorMachine(KnownOutcomes):
         return SupportSettings(self.tolerance * unit, bytes_of(self.cache))
 
     def _check_shared(self) -> None:
-        if not (self.kernel is None or isinstance(self.kernel, Kernel)):
+        for kernel in _several(self.kernel):
+            if not (kernel is None or isinstance(kernel, Kernel)):
+                raise TypeError(
+                    "kernel must be None or a kernel from credo.features, such as Matern52(), "
+                    f"or several of these; found {quote(kernel)}. Pass an instance."
+                )
+        if not _several(self.kernel):
+            raise ValueError("kernel must name one or more; found none. Pass None or a kernel.")
+        if not isinstance(self.probability, bool | np.bool_):
             raise TypeError(
-                "kernel must be None or a kernel from credo.features, such as Matern52(); "
-                f"found {quote(self.kernel)}. Pass an instance."
+                f"probability must be True or False; found {quote(self.probability)}. Pass "
+                "True for probabilities."
             )
         _require_positive("tolerance", self.tolerance, "such as 1e-3.")
         bytes_of(self.cache)
+
+    def _kernels(self, rows: DistinctRows, x: Array, weight: Array) -> list[Kernel]:
+        """Return the kernels to try, each checked on the rows."""
+        found = [_placed(kernel, x, weight) for kernel in _several(self.kernel)]
+        for kernel in found:
+            _require_kernel(kernel, rows.x)
+        return found
 
     def _set_solution(self, x: Array, dual: Array, found: list[SupportSolution]) -> None:
         """Keep multipliers of the given rows, shape (p, n), and what is certified of them."""
@@ -186,11 +240,17 @@ class SupportVectorClassifier(SupportVectorMachine, ClassifierMixin, BaseEstimat
         From `credo.features`, used as given: nothing of it is learned. If None, a squared
         exponential whose length scale is the spread of each column times ``sqrt(d / 2)``, so
         that units do not matter (``gamma="scale"`` of scikit-learn on standardized columns).
+        Of several, folds choose.
     C
         What a unit of slack costs: the larger, the fewer rows are within the margin.
-        Infinite for a hard margin, which classes that overlap do not have.
+        Infinite for a hard margin, which classes that overlap do not have. Of several, folds
+        choose: each is solved from the one before.
     class_weight
         Factors of C: a mapping from class, "balanced", or None.
+    probability
+        Whether to learn probabilities as well: a sigmoid of f for each pair of classes, from
+        scores of five parts of the rows that were held out in turn. The only row of a class
+        is never held out.
     tolerance
         Largest violation of the optimality conditions, in units of f.
     cache
@@ -200,8 +260,15 @@ class SupportVectorClassifier(SupportVectorMachine, ClassifierMixin, BaseEstimat
     ----------
     classes_
         The labels, in rising order.
-    kernel_
-        The kernel in use.
+    kernel_, C_
+        The kernel and C in use.
+    cv_results_
+        What was tried, as of `GridSearchCV`: "params", "param_kernel", "param_C",
+        "mean_test_score" (the share of held-out rows that are right) and "std_test_score" (its
+        standard error), "rank_test_score". None if there was nothing to choose.
+    score_slope_, score_middle_
+        Slope of the sigmoid of each pair, and the f that means one half, shape (p,); None
+        without probabilities.
     support_, support_vectors_
         Places (v,) and values (v, d) of the rows with a multiplier above zero for some pair.
     dual_coef_
@@ -218,9 +285,10 @@ class SupportVectorClassifier(SupportVectorMachine, ClassifierMixin, BaseEstimat
 
     Notes
     -----
-    A score is no probability: there is no `predict_proba`. Sums over rows are in float32 at
-    first where that is enough; what is returned is certified in float64. With a linear kernel
-    and 2000 rows or more, dual coordinate descent comes first.
+    A score is no probability: without ``probability=True`` there is no `predict_proba`. With
+    it, scores are shifted so that zero means one half, and all answers agree. Sums over rows
+    are in float32 at first where that is enough; what is returned is certified in float64.
+    With a linear kernel and 2000 rows or more, dual coordinate descent comes first.
 
     Examples
     --------
@@ -233,18 +301,22 @@ class SupportVectorClassifier(SupportVectorMachine, ClassifierMixin, BaseEstimat
     """
 
     classes_: ClassLabels
+    score_middle_: Annotated[Array | None, Form("p")]
+    score_slope_: Annotated[Array | None, Form("p", 0.0)]
 
     def __init__(
         self,
-        kernel: Kernel | None = None,
-        C: float = 1.0,
+        kernel: Kernels = None,
+        C: Numbers = 1.0,
         class_weight: Any = None,
+        probability: bool = False,
         tolerance: float = 1e-3,
         cache: float | str = "2GB",
     ):
         self.kernel = kernel
         self.C = C
         self.class_weight = class_weight
+        self.probability = probability
         self.tolerance = tolerance
         self.cache = cache
 
@@ -256,44 +328,52 @@ class SupportVectorClassifier(SupportVectorMachine, ClassifierMixin, BaseEstimat
             cls(),
             Example(cls(features.Linear(), C=0.5, tolerance=1e-6), unit_free=False),
             Example(cls(smooth, C=10.0, class_weight="balanced"), unit_free=False),
+            cls(C=(0.3, 3.0), probability=True),
         )
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from ``X`` (n, d) and labels ``y`` (n,); a weight multiplies C."""
         self._check_shared()
-        _require_positive("C", self.C, "or np.inf for a hard margin.")
+        costs = _costs(self.C, "or np.inf for a hard margin.")
         rows = first_labeled_rows(self, X, y, sample_weight)
         weight = weighted_by_class(self.class_weight, self.classes_, rows.code, rows.weight)
-        self.kernel_ = _placed(self.kernel, rows.x, rows.weight)
         distinct = DistinctRows.of(rows.x, rows.code.astype(np.float64), weight)
-        _require_kernel(self.kernel_, distinct.x)
-        pairs = list(combinations(range(len(self.classes_)), 2))
-        found = _each(self._pair(distinct), pairs)
+        kernels = self._kernels(distinct, rows.x, rows.weight)
+        self.kernel_, self.C_, self.cv_results_ = kernels[0], costs[0], None
+        held_out = self._tried(distinct, kernels, costs)
+        found = _each(self._pair(distinct), _pairs(len(self.classes_)))
         dual = np.stack([one.dual for one in found])
         self._set_solution(rows.x, distinct.spread_out(dual), found)
+        self._set_sigmoids(distinct, held_out)
         return self
 
     def decision_function(self, X: ArrayLike) -> Array:
         """Return f, shape (n,), above zero for the second of two classes, else votes (n, K).
 
         A vote is 1 for the class that a pair prefers; sums of scores, less than 1/3 in size,
-        decide between classes of as many votes.
+        decide between classes of as many votes. With probabilities, f is less the score that
+        means one half, and several classes have their log probabilities.
         """
         scores = self.pair_scores(X)
         if len(self.classes_) == 2:
-            return np.asarray(scores[:, 0])
-        votes, sums = np.zeros((2, len(scores), len(self.classes_)))
-        for score, (a, b) in zip(
-            scores.T, combinations(range(len(self.classes_)), 2), strict=True
-        ):
-            votes[:, b] += score > 0
-            votes[:, a] += score <= 0
-            sums[:, b] += score
-            sums[:, a] -= score
-        return np.asarray(votes + sums / (3.0 * (np.abs(sums) + 1.0)))
+            middle = 0.0 if self.score_middle_ is None else self.score_middle_[0]
+            return np.asarray(scores[:, 0] - middle)
+        if self.score_middle_ is None:
+            return _votes(scores, len(self.classes_))
+        return np.asarray(np.log(np.maximum(self._probability(scores), 1e-300)))
+
+    def predict_dist(self, X: ArrayLike) -> Categorical:
+        """Return the distribution of the class, one entry per row."""
+        return Categorical(self._probability(self.pair_scores(X)), self.classes_)
+
+    predict_dist = available_if(_tells_probability)(predict_dist)
+    predict_proba = available_if(_tells_probability)(PredictiveClassifier.predict_proba)
+    predict_log_proba = available_if(_tells_probability)(PredictiveClassifier.predict_log_proba)
+    decide = available_if(_tells_probability)(PredictiveClassifier.decide)
+    predict_frame = available_if(_tells_probability)(PredictiveClassifier.predict_frame)
 
     def pair_scores(self, X: ArrayLike) -> Array:
-        """Return f of each pair of classes, shape (n, p), above zero for the second one."""
+        """Return f of each pair of classes, shape (n, p), never shifted."""
         return self._scores(X)
 
     def distance(self, X: ArrayLike) -> Array:
@@ -323,6 +403,74 @@ class SupportVectorClassifier(SupportVectorMachine, ClassifierMixin, BaseEstimat
             }
         )
 
+    def _probability(self, scores: Array) -> Array:
+        """Return class probabilities from scores of pairs."""
+        assert self.score_slope_ is not None
+        assert self.score_middle_ is not None
+        second = sigmoid(self.score_slope_ * (scores - self.score_middle_))
+        if len(self.classes_) == 2:
+            return np.column_stack([1.0 - second[:, 0], second[:, 0]])
+        return coupled_probability(second, len(self.classes_))
+
+    def _tried(
+        self, rows: DistinctRows, kernels: list[Kernel], costs: list[float]
+    ) -> Array | None:
+        """Choose by folds if there is a choice; return held-out scores of pairs if known."""
+        if len(kernels) * len(costs) == 1 and not self.probability:
+            return None
+        fold = rows.folds(rows.outcome)
+        held_out = [self._held_out(rows, kernel, costs, fold) for kernel in kernels]
+        if len(kernels) * len(costs) == 1:
+            return np.asarray(held_out[0][..., 0])
+        k = len(self.classes_)
+        is_right = [
+            [_answers(scores[..., c], k) == rows.outcome for c in range(len(costs))]
+            for scores in held_out
+        ]
+        settings: Settings = [{"kernel": kernel, "C": C} for kernel in kernels for C in costs]
+        right = np.array(is_right, dtype=np.float64).reshape(len(settings), -1)
+        best, self.cv_results_ = _results(settings, right, rows.weight)
+        self.kernel_, self.C_ = settings[best]["kernel"], settings[best]["C"]
+        return np.asarray(held_out[best // len(costs)][..., best % len(costs)])
+
+    def _held_out(
+        self, rows: DistinctRows, kernel: Kernel, costs: list[float], fold: Places
+    ) -> Array:
+        """Return scores of pairs for rows that were not learned from, shape (n, p, m)."""
+        pairs = _pairs(len(self.classes_))
+        found = np.empty((len(rows.outcome), len(pairs), len(costs)))
+        factors = [1.0, *(cost / costs[0] for cost in costs[1:])]
+
+        def learned(part: int) -> None:
+            # A row that is never held out has the score of a machine that learned from it.
+            test = np.flatnonzero((fold == part) | ((fold < 0) & (part == 0)))
+            for k, (a, b) in enumerate(pairs):
+                is_own = (rows.outcome == a) | (rows.outcome == b)
+                own = np.flatnonzero(is_own & (fold != part))
+                sign = np.where(rows.outcome[own] == b, 1.0, -1.0)
+                problem = SupportProblem.of_classes(
+                    kernel, rows.x[own], sign, costs[0] * rows.weight[own]
+                )
+                path = support_path(problem, factors, self._settings())
+                found[test, k] = _said(problem, path, rows.x[test])
+
+        side_by_side(learned, range(max(int(fold.max()) + 1, 1)))
+        return found
+
+    def _set_sigmoids(self, rows: DistinctRows, held_out: Array | None) -> None:
+        """Learn probabilities from held-out scores, if they are wanted."""
+        self.score_slope_ = self.score_middle_ = None
+        if not self.probability or held_out is None:
+            return
+        sigmoids = []
+        for k, (a, b) in enumerate(_pairs(len(self.classes_))):
+            own = (rows.outcome == a) | (rows.outcome == b)
+            sigmoids.append(
+                ScoreSigmoid.of(held_out[own, k], rows.outcome[own] == b, rows.weight[own])
+            )
+        self.score_slope_ = np.array([one.slope for one in sigmoids])
+        self.score_middle_ = np.array([one.middle for one in sigmoids])
+
     def _pair(self, rows: DistinctRows) -> Callable[[tuple[int, int]], SupportSolution]:
         settings = self._settings()
 
@@ -330,7 +478,7 @@ class SupportVectorClassifier(SupportVectorMachine, ClassifierMixin, BaseEstimat
             own = np.flatnonzero((rows.outcome == pair[0]) | (rows.outcome == pair[1]))
             sign = np.where(rows.outcome[own] == pair[1], 1.0, -1.0)
             problem = SupportProblem.of_classes(
-                self.kernel_, rows.x[own], sign, float(self.C) * rows.weight[own]
+                self.kernel_, rows.x[own], sign, self.C_ * rows.weight[own]
             )
             found = support_vectors(problem, settings)
             dual = np.zeros(len(rows.outcome))
@@ -351,9 +499,13 @@ class SupportVectorRegressor(SupportVectorMachine, RegressorMixin, BaseEstimator
     kernel
         As for `SupportVectorClassifier`.
     C
-        What a unit of error beyond epsilon costs; as |w| grows with y, so must C.
+        What a unit of error beyond epsilon costs; as |w| grows with y, so must C. Of several,
+        folds choose.
     epsilon
-        Error that costs nothing, 0 or more, in the units of y.
+        Error that costs nothing, 0 or more, in the units of y. Of several, folds choose.
+    probability
+        Whether to learn the noise around f as well, from errors for five parts of the rows
+        that were held out in turn: then there are distributions and intervals.
     tolerance
         Largest violation of the optimality conditions, in standard deviations of y.
     cache
@@ -361,8 +513,16 @@ class SupportVectorRegressor(SupportVectorMachine, RegressorMixin, BaseEstimator
 
     Attributes
     ----------
-    kernel_, support_, support_vectors_
-        The kernel in use; places and values of the rows at the edge of the tube or outside.
+    kernel_, C_, epsilon_
+        Those in use.
+    cv_results_
+        What was tried, as for `SupportVectorClassifier`, "mean_test_score" being less the
+        squared error; None if there was nothing to choose.
+    noise_df_, noise_scale_
+        Number of held-out errors, and their root mean square: an outcome is Student's t around
+        f. None without probabilities.
+    support_, support_vectors_
+        Places and values of the rows at the edge of the tube or outside.
     dual_coef_
         ``a_i - a_i^*``, shape (1, v).
     intercept_, margin_
@@ -380,65 +540,235 @@ class SupportVectorRegressor(SupportVectorMachine, RegressorMixin, BaseEstimator
     (array([5.]), array([[1.95]]))
     """
 
+    epsilon_: Annotated[float, Form(low=0.0)]
+    noise_df_: float | None
+    noise_scale_: float | None
+
     def __init__(
         self,
-        kernel: Kernel | None = None,
-        C: float = 1.0,
-        epsilon: float = 0.1,
+        kernel: Kernels = None,
+        C: Numbers = 1.0,
+        epsilon: Numbers = 0.1,
+        probability: bool = False,
         tolerance: float = 1e-3,
         cache: float | str = "2GB",
     ):
         self.kernel = kernel
         self.C = C
         self.epsilon = epsilon
+        self.probability = probability
         self.tolerance = tolerance
         self.cache = cache
 
     @classmethod
     def examples(cls) -> tuple[Self | Example, ...]:
         """Return examples for the laws, and for saving."""
+        several = cls(C=(0.5, 5.0), epsilon=(0.05, 0.2), probability=True)
         return (
             Example(cls(), unit_free=False),
             Example(cls(features.Linear(), C=0.5, epsilon=0.0), unit_free=False),
+            Example(several, unit_free=False),
         )
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from ``X`` (n, d) and numbers ``y`` (n,); a weight multiplies C."""
         self._check_shared()
-        _require_positive("C", self.C, "such as 1.0.")
-        if np.isinf(self.C):
+        costs = _costs(self.C, "such as 1.0.")
+        if np.isinf(costs[-1]):
             raise ValueError(
                 "C must be finite for regression; found inf. Pass a large number, such as 1e3."
             )
-        if not (isinstance(self.epsilon, Real) and 0 <= float(self.epsilon) < np.inf):
-            raise ValueError(
-                f"epsilon must be 0 or a positive number; found {quote(self.epsilon)}. Pass "
-                "the error that costs nothing, in the units of y."
-            )
+        widths = _epsilons(self.epsilon)
         x, outcome = validated(self, X, y, dtype=np.float64, y_numeric=True)
         weight = row_weight(sample_weight, x)
-        self.kernel_ = _placed(self.kernel, x, weight)
         rows = DistinctRows.of(x, outcome.astype(np.float64), weight)
-        _require_kernel(self.kernel_, rows.x)
+        kernels = self._kernels(rows, x, weight)
         # About its middle, the outcome has more digits; the intercept is free.
         share = rows.weight / rows.weight.sum()
         middle = float(share @ rows.outcome)
         unit = float(np.sqrt(share @ np.square(rows.outcome - middle))) or 1.0
+        rows = replace(rows, outcome=rows.outcome - middle)
+        self.cv_results_, self.noise_df_, self.noise_scale_ = None, None, None
+        self.kernel_, self.epsilon_, self.C_ = kernels[0], widths[0], costs[0]
+        self._try(rows, kernels, widths, costs, unit)
         problem = SupportProblem.of_numbers(
-            self.kernel_,
-            rows.x,
-            rows.outcome - middle,
-            float(self.C) * rows.weight,
-            float(self.epsilon),
+            self.kernel_, rows.x, rows.outcome, self.C_ * rows.weight, self.epsilon_
         )
         found = support_vectors(problem, self._settings(unit))
         dual = rows.spread_out(found.dual)[None]
         self._set_solution(x, dual, [replace(found, intercept=found.intercept + middle)])
         return self
 
-    def predict(self, X: ArrayLike) -> Array:
-        """Return f at each row."""
-        return np.asarray(self._scores(X)[:, 0])
+    def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
+        """Return f at each row.
+
+        Parameters
+        ----------
+        return_std
+            Whether to return the standard deviation of the noise as well.
+        """
+        mean = np.asarray(self._scores(X)[:, 0])
+        return (mean, self.predict_dist(X).std()) if return_std else mean
+
+    def predict_dist(self, X: ArrayLike) -> Predictive:
+        """Return the distribution of the outcome, one entry per row."""
+        mean = self.predict(X)
+        noise = ResidualNormal(np.asarray(self.noise_df_), np.asarray(self.noise_scale_))
+        return noise.around(mean)
+
+    predict_dist = available_if(_tells_probability)(predict_dist)
+    predict_interval = available_if(_tells_probability)(PredictiveRegressor.predict_interval)
+    predict_quantiles = available_if(_tells_probability)(PredictiveRegressor.predict_quantiles)
+    decide = available_if(_tells_probability)(PredictiveRegressor.decide)
+    predict_frame = available_if(_tells_probability)(PredictiveRegressor.predict_frame)
+
+    def _try(
+        self,
+        rows: DistinctRows,
+        kernels: list[Kernel],
+        widths: list[float],
+        costs: list[float],
+        unit: float,
+    ) -> None:
+        """Choose by folds if there is a choice, and learn the noise if that is wanted."""
+        settings: Settings = [
+            {"kernel": kernel, "epsilon": width, "C": C}
+            for kernel in kernels
+            for width in widths
+            for C in costs
+        ]
+        if len(settings) == 1 and not self.probability:
+            return
+        if len(rows.outcome) < 2:
+            raise ValueError(
+                "folds, by which settings and noise are learned, need two distinct rows or "
+                "more; found 1 sample. Pass one value of each setting, and probability=False."
+            )
+        fold = rows.folds()
+        said = [
+            self._held_out(rows, (kernel, width), costs, fold, unit)
+            for kernel in kernels
+            for width in widths
+        ]
+        held_out = np.concatenate(said, axis=1).T
+        best = 0
+        if len(settings) > 1:
+            loss = -np.square(held_out - rows.outcome)
+            best, self.cv_results_ = _results(settings, loss, rows.weight)
+        self.kernel_, self.epsilon_, self.C_ = settings[best].values()
+        if self.probability:
+            noise = ResidualNormal.of(rows.outcome, held_out[best], rows.weight)
+            self.noise_df_, self.noise_scale_ = float(noise.df), float(noise.scale)
+
+    def _held_out(
+        self,
+        rows: DistinctRows,
+        setting: tuple[Kernel, float],
+        costs: list[float],
+        fold: Places,
+        unit: float,
+    ) -> Array:
+        """Return f at rows that were not learned from, shape (n, len(costs))."""
+        kernel, width = setting
+        found = np.empty((len(rows.outcome), len(costs)))
+
+        def learned(part: int) -> None:
+            own, test = np.flatnonzero(fold != part), np.flatnonzero(fold == part)
+            problem = SupportProblem.of_numbers(
+                kernel, rows.x[own], rows.outcome[own], rows.weight[own], width
+            )
+            path = support_path(problem, costs, self._settings(unit))
+            found[test] = _said(problem, path, rows.x[test])
+
+        side_by_side(learned, range(int(fold.max()) + 1))
+        return found
+
+
+def _said(problem: SupportProblem, path: Sequence[SupportSolution], x: Array) -> Array:
+    """Return f at other rows, one column for each solution."""
+    dual = np.stack([one.dual for one in path], axis=1)
+    used = np.flatnonzero(dual.any(axis=1))
+    values = kernel_values(problem.kernel, problem.x[used])
+    return np.asarray(values.sums(x, dual[used]) + [one.intercept for one in path])
+
+
+def _votes(scores: Array, n_classes: int) -> Array:
+    """Return votes of pairs, and less than 1/3 of one by the sums of their scores."""
+    votes, sums = np.zeros((2, len(scores), n_classes))
+    for score, (a, b) in zip(scores.T, _pairs(n_classes), strict=True):
+        votes[:, b] += score > 0
+        votes[:, a] += score <= 0
+        sums[:, b] += score
+        sums[:, a] -= score
+    return np.asarray(votes + sums / (3.0 * (np.abs(sums) + 1.0)))
+
+
+def _answers(scores: Array, n_classes: int) -> Places:
+    """Return the code of the class that scores of pairs answer."""
+    if n_classes == 2:
+        return np.asarray(scores[:, 0] > 0, dtype=np.intp)
+    return np.asarray(_votes(scores, n_classes).argmax(axis=1))
+
+
+def _results(
+    settings: Settings, scores: Array, weight: Array
+) -> tuple[int, dict[str, list[Any]]]:
+    """Return the place of the first of the best settings, and a table of all.
+
+    Parameters
+    ----------
+    scores
+        Of each setting for each row, higher is better, shape (m, n).
+    """
+    share = weight / weight.sum()
+    mean = scores @ share
+    error = np.sqrt(np.square(scores - mean[:, None]) @ np.square(share))
+    # Sums of the same numbers in another order are the same score.
+    rounded = mean.round(12)
+    rank = 1 + (rounded[None, :] > rounded[:, None]).sum(axis=1)
+    table = {
+        "params": settings,
+        **{f"param_{name}": [one[name] for one in settings] for name in settings[0]},
+        "mean_test_score": mean.tolist(),
+        "std_test_score": error.tolist(),
+        "rank_test_score": rank.tolist(),
+    }
+    return int(np.argmin(rank)), table
+
+
+def _pairs(n_classes: int) -> list[tuple[int, int]]:
+    return list(combinations(range(n_classes), 2))
+
+
+def _several(setting: Any) -> list[Any]:
+    """Return the values of a setting, one or several."""
+    return list(setting) if isinstance(setting, list | tuple | np.ndarray) else [setting]
+
+
+def _costs(setting: Any, advice: str) -> list[float]:
+    """Return the values of C, in rising order."""
+    values = _several(setting)
+    for value in values:
+        _require_positive("C", value, advice)
+    costs = sorted({float(value) for value in values})
+    if not costs or (len(costs) > 1 and np.isinf(costs[-1])):
+        raise ValueError(
+            f"several C must be finite; found {quote(setting)}. Pass such as (0.1, 1.0, 10.0), "
+            "or np.inf alone."
+        )
+    return costs
+
+
+def _epsilons(setting: Any) -> list[float]:
+    """Return the values of epsilon, in rising order."""
+    values = _several(setting)
+    is_fine = [isinstance(v, Real) and 0 <= float(v) < np.inf for v in values]
+    if not values or not all(is_fine):
+        raise ValueError(
+            f"epsilon must be 0 or a positive number; found {quote(setting)}. Pass "
+            "the error that costs nothing, in the units of y."
+        )
+    return sorted({float(value) for value in values})
 
 
 def _each(

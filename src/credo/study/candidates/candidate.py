@@ -51,6 +51,7 @@ CLASS_MEANINGS = MappingProxyType(
         "naive bayes": "each column by itself, as if independent within a class",
         "neighbors": "the classes of the most similar training rows",
         "boosting": "a vote of many rules with one threshold each",
+        "support vectors": "the widest margin between classes, by a few rows that hold it",
         PROCESS: "log odds that are a smooth surface of any shape",
     }
 )
