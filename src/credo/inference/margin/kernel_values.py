@@ -62,11 +62,8 @@ class KernelValues(Protocol):
     def sums(self, X: Array, weight: Array) -> Array:
         """Return ``k(X, rows) @ weight``, shape (len(X),) or (len(X), k)."""
 
-    def own_sums(self, weight: Array, where: NDArray[np.bool_] | None = None) -> Array:
-        """Return ``k(rows, rows) @ weight`` with the diagonal of `diagonal`, shape (n,).
-
-        Rows outside ``where`` have no weight, and may be left out.
-        """
+    def own_sums(self, weight: Array) -> Array:
+        """Return ``k(rows, rows) @ weight`` with the diagonal of `diagonal`, shape (n,)."""
 
     def part(self, places: Places) -> KernelValues:
         """Return the values at some of the known rows."""
@@ -212,16 +209,15 @@ class GaussianValues:
             in_parts(work, -(-len(X) // ROWS_AT_ONCE), len(X) * len(self.known) // NUMBERS)
         return self.variance * found
 
-    def own_sums(self, weight: Array, where: NDArray[np.bool_] | None = None) -> Array:
+    def own_sums(self, weight: Array) -> Array:
         """Return sums in float64, each value between rows with a weight being used twice."""
         is_used = weight != 0.0
-        is_other = ~is_used if where is None else where & ~is_used
         used = GaussianValues(
             self.known[is_used], np.ones(1), np.zeros(self.known.shape[1]), self.variance
         )
         found = np.zeros(len(weight))
         found[is_used] = used._mirrored_sums(weight[is_used])
-        found[is_other] = used.sums(self.known[is_other], weight[is_used])
+        found[~is_used] = used.sums(self.known[~is_used], weight[is_used])
         return found
 
     def _mirrored_sums(self, weight: Array) -> Array:
@@ -285,7 +281,7 @@ class LinearValues:
         """Return products with the weighted sum of the known rows."""
         return np.asarray((X * self.factor) @ (self.known.T @ weight))
 
-    def own_sums(self, weight: Array, where: NDArray[np.bool_] | None = None) -> Array:
+    def own_sums(self, weight: Array) -> Array:
         """Return products of the known rows with their weighted sum."""
         return np.asarray(self.known @ (self.known.T @ weight))
 
@@ -319,7 +315,7 @@ class AnyValues:
         parts = [self.kernel.evaluated(rows, self.known)[0] @ weight for rows in _blocks(X)]
         return np.concatenate(parts) if parts else np.empty((0, *weight.shape[1:]))
 
-    def own_sums(self, weight: Array, where: NDArray[np.bool_] | None = None) -> Array:
+    def own_sums(self, weight: Array) -> Array:
         used = np.flatnonzero(weight)
         found, start = np.empty(len(weight)), 0
         for rows in _blocks(self.known):

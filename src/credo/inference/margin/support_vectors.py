@@ -60,9 +60,6 @@ STILL_ALL = 0.7
 SHARE_OF_GAP = 0.1
 """Violation, as a share of that at the start of a round, at which others may join in."""
 
-FAR_INSIDE = 0.05
-"""Distance from a limit, as a share of the largest outcome, that float32 never mistakes."""
-
 NARROW = 2e-5
 """Tolerance, as a share of the largest outcome, below which float32 is not tried."""
 
@@ -357,28 +354,8 @@ class _Climb:
         middle = float(exact.mean())
         gradient = (exact - middle).astype(np.float32 if is_narrow else np.float64)
         status, n_steps = self._climbed(problem, dual, gradient)
-        score = self._scores(problem, dual, gradient, middle)
+        score = self._values.own_sums(dual)
         return _certified(problem, dual, score, start.n_steps + n_steps, start.method, status)
-
-    def _scores(
-        self, problem: SupportProblem, dual: Array, gradient: NDArray[Any], middle: float
-    ) -> Array:
-        """Return ``K b`` in float64.
-
-        Rows without a multiplier that are so far inside their limits that no rounding makes
-        them violate anything keep what float32 says, if that was right for all others.
-        """
-        if len(dual) <= ALL_AT_ONCE or gradient.dtype == np.float64:
-            return self._values.own_sums(dual)
-        rise, fall = _ends(problem, dual, gradient)
-        band = FAR_INSIDE * self._size
-        is_far = (rise < fall.min() - band) & (fall > rise.max() + band) & (dual == 0.0)
-        rough = problem.outcome - (gradient + middle)
-        score = self._values.own_sums(dual, ~is_far)
-        error = np.abs(score - rough)[~is_far].max(initial=0.0)
-        if error > 0.1 * band:
-            return self._values.own_sums(dual)
-        return np.where(is_far, rough, score)
 
     def _climbed(
         self, problem: SupportProblem, dual: Array, gradient: NDArray[Any]
