@@ -1,13 +1,16 @@
 """Exact Gaussian processes against worked numbers, dense formulas and other libraries."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from credo.features import Constant, Linear, Matern32, SquaredExponential
+from credo.features import Constant, Linear, Matern32, Matern52, SquaredExponential
 from credo.inference import ExactProcess, GaussianProcess
 from credo.inference.kernel.process import ProcessData
+from credo.numerics import array
 from credo.numerics.linear.linear_algebra import NotPositiveDefinite
 
 X4, Y4 = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([[0.2], [0.9], [2.1], [2.8]])
@@ -161,3 +164,20 @@ def test_a_function_that_is_asked_for_more_stays_the_same_function():
     ends = [process.draw(rng, rows).extended(rng, more).values for _ in range(4_000)]
     expected = process.at(np.vstack([rows, more])).covariance()
     assert_allclose(np.cov(np.array(ends).T), expected, atol=0.09)
+
+
+def test_the_evidence_and_its_gradient_take_three_or_four_matrices():
+    n, rng = 600, np.random.default_rng(0)
+    x = rng.normal(size=(n, 8))
+    data = ProcessData(x, x[:, :1], np.ones((n, 1)))
+    kernels = {3.2: 1.0 * SquaredExponential((1.0,) * 8), 4.2: 1.0 * Matern52((1.0,) * 8)}
+    for most, kernel in kernels.items():
+        process = ExactProcess()
+        process.evidence(data, kernel, np.full(n, 0.1))
+        array._free.clear()
+        tracemalloc.start()
+        process.evidence(data, kernel, np.full(n, 0.1))
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert 2 * 8 * n**2 < peak < most * 8 * n**2
+        assert process.bytes_needed(n) >= peak

@@ -10,7 +10,7 @@ from credo import GaussianProcessRegressor
 from credo.data.table.preparation import PreparedTable
 from credo.evaluation import fold_labels
 from credo.models.gaps.gap_average import average_over_gaps
-from credo.models.gaps.row_completion import RowCompletion
+from credo.models.gaps.row_completion import CompletedRows, RowCompletion
 from credo.study.candidates import process
 from credo.study.candidates.process import affordable, has_varying_noise, process_slate
 from credo.study.job import fit_table
@@ -119,8 +119,8 @@ def test_noise_that_follows_a_column_is_noticed(is_varying):
     scale = np.where((x[:, 0] > 0) & is_varying, 0.5, 0.1)
     y = np.sin(2 * x[:, 0] * x[:, 1]) + scale * rng.standard_normal(250)
     model = GaussianProcessRegressor().fit(x, y)
-    assert has_varying_noise(model, x, y, None) is is_varying
-    assert not has_varying_noise(model.fit(x[:50], y[:50]), x[:50], y[:50], None)
+    assert has_varying_noise(model, x, y) is is_varying
+    assert not has_varying_noise(model.fit(x[:50], y[:50]), x[:50], y[:50])
     frame = pd.DataFrame(x, columns=NAMES).assign(y=y)
     names = [score.name for score in fit_table(frame, "y").candidates]
     assert any(name.endswith(" + noise") for name in names) is is_varying
@@ -159,3 +159,28 @@ def test_a_level_that_only_test_rows_have_gives_the_process_more_columns():
     before, after = result.training, result.model.average
     n_columns = [m.named_estimators_["process"].n_features_in_ for m in (before, after)]
     assert n_columns[1] > n_columns[0]
+
+
+def test_all_completions_of_a_row_are_left_out_together():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-2, 2, size=(120, 2))
+    y = np.sin(2 * x[:, 0]) + 0.3 * rng.standard_normal(120)
+    copies = np.repeat(x[:, None], 3, axis=1)
+    copies[:, :, 1] += 1e-3 * rng.standard_normal((120, 3))
+    rows = CompletedRows(
+        copies.reshape(-1, 2), np.repeat(np.arange(120), 3), np.full(360, 1 / 3)
+    )
+    inputs, outcome = pd.DataFrame(rows.X, columns=NAMES), y[rows.row]
+    model = GaussianProcessRegressor(method="exact").fit(inputs, outcome, rows.weight)
+    sizes = process._held_out_sizes(model, inputs, outcome, rows)
+    plain = GaussianProcessRegressor(
+        model.kernel_.hold(), noise=model.noise_variance_, method="exact"
+    )
+    for row in (0, 50, 119):
+        fold = np.random.default_rng(0).integers(process.VARYING_FOLDS, size=120)
+        kept = fold != fold[row]
+        plain.fit(x[kept], y[kept])
+        found = plain.predict_dist(x[[row]])
+        expected = abs(y[row] - found.mean()[0]) / found.std()[0]
+        assert_allclose(sizes[3 * row], expected, rtol=0.15)
+    assert not has_varying_noise(model, inputs, outcome, rows)

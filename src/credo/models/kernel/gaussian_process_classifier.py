@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from credo import features
 from credo.distributions.categorical import Categorical
-from credo.features.basis import distinct_rows
 from credo.features.kernels.kernel import Kernel
 from credo.inference.engine.engine import Inference
 from credo.inference.kernel.latent_process import (
@@ -309,7 +308,7 @@ def _placed(kernel: Kernel | None, x: Array) -> Kernel:
     if kernel is not None:
         return kernel
     usual = 1.0 * features.SquaredExponential(usual_scales(x)) + features.Constant()
-    return usual.at(usual.natural(distinct_rows(x), BINARY_VARIANCE))
+    return usual.placed(x, BINARY_VARIANCE)
 
 
 def _spread_rows(data: ClassData, n: int) -> NDArray[np.intp]:
