@@ -206,15 +206,15 @@ def test_draws_have_the_joint_distribution_of_the_function(n_mean):
     belief = SeriesProcess().belief(data, kernel, np.full(12, 0.1))
     new, columns = np.array([[1.0], [0.5], [11.0], [5.0], [5.0001]]), np.ones((5, n_mean))
     mean, covariance = belief.joint(new, columns)
-    draws = belief.sample(np.random.default_rng(1), new, columns, 20_000)
+    draws = belief.sample(np.random.default_rng(1), new, columns, 8_000)
     level = np.sqrt(np.diagonal(covariance))
-    assert draws.shape == (20_000, 5, 2)
+    assert draws.shape == (8_000, 5, 2)
     # Five standard errors.
-    assert np.abs((draws.mean(axis=0) - mean) / level[:, None]).max() < 5 / 20_000**0.5
+    assert np.abs((draws.mean(axis=0) - mean) / level[:, None]).max() < 5 / 8_000**0.5
     for k in range(2):
         found = np.cov(draws[:, :, k].T) / np.outer(level, level)
         expected = covariance / np.outer(level, level)
-        assert_allclose(found, expected, atol=5 * (2 / 20_000) ** 0.5)
+        assert_allclose(found, expected, atol=5 * (2 / 8_000) ** 0.5)
 
 
 def test_draws_of_many_rows_take_memory_that_grows_with_them():
