@@ -47,6 +47,7 @@ def test_the_worked_example():
     assert_allclose(function.mean(), [1.4245381062, 1.4186421395], rtol=1e-9)
     assert_allclose(function.variance(), [0.0784453940, 0.6049681437], rtol=1e-8)
     outcome = model.predict_dist([[1.5], [4.0]])
+    assert_allclose(outcome.mean(), [1.4245381062, 1.4186421395], rtol=1e-9)
     assert_allclose(outcome.variance() - function.variance(), 0.1, rtol=1e-9)
     assert_allclose(model.log_evidence_, -7.0341773367, rtol=1e-10)
     assert model.evidence_method_ == "exact"
@@ -292,6 +293,10 @@ def test_draws_of_functions_follow_the_posterior():
     function = model.predict_function([[1.0], [2.0]])
     assert_allclose(draws.mean(axis=0), function.mean(), atol=0.02)
     assert_allclose(draws.std(axis=0), function.std(), rtol=0.03)
+    x = np.arange(6.0)[:, None]
+    y = 5.0 + np.sin(x[:, 0])
+    known = held(noise=1e-10).fit(x, y)
+    assert_allclose(known.sample_functions(x, 3), np.tile(y, (3, 1)), atol=1e-3)
 
 
 def test_noise_is_not_less_than_rounding_leaves_open():

@@ -12,7 +12,12 @@ from credo.evaluation import fold_labels
 from credo.models.gaps.gap_average import average_over_gaps
 from credo.models.gaps.row_completion import CompletedRows, RowCompletion
 from credo.study.candidates import process
-from credo.study.candidates.process import affordable, has_varying_noise, process_slate
+from credo.study.candidates.process import (
+    affordable,
+    class_process_slate,
+    has_varying_noise,
+    process_slate,
+)
 from credo.study.job import fit_table
 from credo.study.progress import silent
 from credo.study.regression import regression_slate, retrained, trained
@@ -182,3 +187,20 @@ def test_all_completions_of_a_row_are_left_out_together():
         expected = abs(y[row] - found.mean()[0]) / found.std()[0]
         assert_allclose(sizes[2 * row], expected, rtol=0.15)
     assert not has_varying_noise(model, inputs, outcome, rows)
+
+
+def test_many_rows_of_classes_have_a_process_by_inducing_inputs(monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(1_100, 2))
+    assert dict(class_process_slate(rows[:1_000], 2).candidates)["process"].n_inducing is None
+    assert dict(class_process_slate(rows, 2).candidates)["process"].n_inducing == 200
+    assert dict(class_process_slate(rows[:400], 3).candidates)["process"].n_inducing == 200
+    few = class_process_slate(np.tile(rows, (10, 1)), 2)
+    assert few.candidates == ()
+    assert "11,000 training rows are more than the 10,000" in few.notes[0]
+    monkeypatch.setattr(process, "MAX_CLASS_ROWS", 60)
+    monkeypatch.setattr(process, "CLASS_INDUCING", 25)
+    frame = pd.DataFrame(rows[:150], columns=NAMES)
+    frame["y"] = np.where(np.sin(2 * rows[:150, 0]) * rows[:150, 1] > 0, "a", "b")
+    found = fit_table(frame, "y")
+    scores = {score.name: score.log_score for score in found.candidates}
+    assert scores["process"] > scores["linear"] + 0.1

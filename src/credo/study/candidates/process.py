@@ -46,7 +46,13 @@ MAX_PROCESS_ROWS = 20_000
 INDUCED = SparseProcess(n_inducing=400, n_learning=800)
 
 MAX_CLASS_ROWS = 1_000
-"""Rows, times classes if these are more than two, up to which a process of classes does."""
+"""Rows, times classes if more than two, up to which an exact process of classes does."""
+
+MAX_SPARSE_CLASS_ROWS = 10_000
+"""Rows, times classes if more than two, up to which one by inducing inputs does."""
+
+CLASS_INDUCING = 200
+"""Inducing inputs of a process of classes: folds are fitted one by one."""
 
 MAX_PROPAGATED_ROWS = 400
 """Rows up to which it is by expectation propagation, and beyond by Laplace's method."""
@@ -94,12 +100,16 @@ def class_process_slate(X: Array, n_classes: int) -> Slate:
     Examples
     --------
     >>> X = np.random.default_rng(0).normal(size=(400, 2))
-    >>> class_process_slate(X, 2).candidates, class_process_slate(X, 3).candidates
-    ((('process', GaussianProcessClassifier()),), ())
+    >>> class_process_slate(X, 2).candidates
+    (('process', GaussianProcessClassifier()),)
+    >>> class_process_slate(X, 3).candidates
+    (('process', GaussianProcessClassifier(n_inducing=200)),)
     """
-    most = MAX_CLASS_ROWS // (n_classes if n_classes > 2 else 1)
+    n_functions = n_classes if n_classes > 2 else 1
     engine = "ep" if len(X) <= MAX_PROPAGATED_ROWS else "laplace"
-    return _affordable_slate(X, GaussianProcessClassifier(inference=engine), most)
+    n_inducing = None if len(X) * n_functions <= MAX_CLASS_ROWS else CLASS_INDUCING
+    model = GaussianProcessClassifier(inference=engine, n_inducing=n_inducing)
+    return _affordable_slate(X, model, MAX_SPARSE_CLASS_ROWS // n_functions)
 
 
 def _affordable_slate(X: Array, model: Any, max_rows: int) -> Slate:
