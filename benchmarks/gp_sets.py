@@ -66,7 +66,7 @@ def judged(X: np.ndarray, y: np.ndarray, inference: str, is_own: bool) -> tuple[
         loss -= float(logs[np.arange(len(test)), code].sum()) / np.log(2.0)
     share = np.unique(y, return_counts=True)[1] / len(y)
     entropy = float(-(share * np.log2(share)).sum())
-    return 100.0 * wrong / len(y), entropy - loss / len(y)
+    return 100.0 * wrong / len(y), float(entropy - loss / len(y))
 
 
 def split(X: np.ndarray, y: np.ndarray, train: np.ndarray, inference: str, own: bool) -> int:
