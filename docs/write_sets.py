@@ -21,11 +21,12 @@ INTRODUCTION = """# Processes on published data sets
 ## Numbers: 20 standard splits
 
 `GaussianProcessRegressor()` with nothing set, on the splits that were published with
-probabilistic back-propagation. Root mean squared error (lower is better) and mean log density of
-the test rows (higher is better), with standard errors over splits, and the share of test rows
-inside 90 % intervals. Beside them, as published: a full Gaussian process (Duan and others 2020,
-own splits), Monte Carlo dropout (Gal's corrected run of 2018, same splits) and deep ensembles
-(Lakshminarayanan and others 2017, same splits).
+probabilistic back-propagation. Root mean squared error (lower is better) and mean log density
+of the test rows (higher is better), with standard errors over splits, and the share of test
+rows inside 90 % intervals. Beside them, as published: Monte Carlo dropout (Gal's corrected run
+of 2018, same splits), deep ensembles (Lakshminarayanan and others 2017, same splits), and a
+full Gaussian process (Duan and others 2020), whose figures were quoted from memory and not
+read again: they are a guide.
 
 `python -m benchmarks.gp_splits FOLDER --store` runs it again.
 """
@@ -34,9 +35,10 @@ CLASSES = """## Classes: crabs, ionosphere, Pima
 
 `GaussianProcessClassifier` by expectation propagation and by Laplace's method, with one length
 scale for all columns as in the published experiments, and with the kernel it takes by itself.
-Errors of 10 folds in percent, and what the probabilities tell in bits for each row; the folds are
-not those of the papers, which do not tell theirs. Of Pima as Ripley split it, wrong answers of 332.
-Published: Kuss and Rasmussen 2005; for Ripley's split Williams and Barber 1998.
+Errors of 10 folds in percent, and what the probabilities tell in bits for each row; the folds
+are not those of the papers. Of Pima as Ripley split it, wrong answers of 332. Published figures
+(Kuss and Rasmussen 2005; for Ripley's split Williams and Barber 1998) were quoted from memory
+and not read again: they are a guide.
 
 `python -m benchmarks.gp_sets FOLDER --store` runs it again.
 """
