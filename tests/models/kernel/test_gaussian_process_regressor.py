@@ -553,7 +553,7 @@ def test_joint_predictions_say_what_memory_they_need_before_any_work():
 
 def test_each_output_keeps_its_honest_intervals_whatever_its_unit():
     inside = []
-    for seed in range(5):
+    for seed in range(3):
         rng = np.random.default_rng(seed)
         x = rng.uniform(0, 10, size=(140, 1))
         y = np.hstack([np.sin(x), 1e3 * np.cos(x)]) + rng.normal(0.0, [0.1, 100.0], (140, 2))
