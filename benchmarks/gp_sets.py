@@ -3,23 +3,26 @@
 The sets are not part of the project: give the folder that holds ``crabs.csv``,
 ``ionosphere.csv.gz``, ``pima768.csv`` and ``pima_ripley.csv``::
 
-    python -m benchmarks.gp_sets FOLDER
+    python -m benchmarks.gp_sets FOLDER [SET ...] [--store]
 
 Errors are of 10 folds, in percent, with the information that probabilities carry in bits per
 row (the entropy of the classes less the mean log loss); of Pima as Ripley split it, errors of
-332 rows after learning from 200.
+332 rows after learning from 200. ``--store`` keeps them in ``benchmarks/sets/gp_sets.json``.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
-from time import perf_counter
+from time import process_time
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.model_selection import StratifiedKFold
 
+from benchmarks.gp_splits import keep
 from credo import GaussianProcessClassifier
 from credo.features import Constant, SquaredExponential
 
@@ -63,7 +66,7 @@ def judged(X: np.ndarray, y: np.ndarray, inference: str, is_own: bool) -> tuple[
         loss -= float(logs[np.arange(len(test)), code].sum()) / np.log(2.0)
     share = np.unique(y, return_counts=True)[1] / len(y)
     entropy = float(-(share * np.log2(share)).sum())
-    return 100.0 * wrong / len(y), entropy - loss / len(y)
+    return 100.0 * wrong / len(y), float(entropy - loss / len(y))
 
 
 def split(X: np.ndarray, y: np.ndarray, train: np.ndarray, inference: str, own: bool) -> int:
@@ -73,25 +76,37 @@ def split(X: np.ndarray, y: np.ndarray, train: np.ndarray, inference: str, own: 
     return int(np.sum(model.fit(seen[train], y[train]).predict(seen[~train]) != y[~train]))
 
 
+def found_of(X: np.ndarray, y: np.ndarray, is_train: np.ndarray) -> dict[str, Any]:
+    """Return errors of each method and kernel, with what they cost."""
+    found: dict[str, Any] = {"rows": len(y)}
+    for inference in ("ep", "laplace"):
+        for is_own in (False, True):
+            began = process_time()
+            if len(is_train):
+                answer: dict[str, Any] = {"wrong": split(X, y, is_train, inference, is_own)}
+            else:
+                error, bits = judged(X, y, inference, is_own)
+                answer = {"error": round(error, 2), "bits": round(bits, 3)}
+            answer["processor seconds"] = round(process_time() - began, 1)
+            found[f"{inference}, {'own kernel' if is_own else 'one scale'}"] = answer
+    return found
+
+
 def main(arguments: list[str]) -> int:
-    """Print a line for each set, method and kernel."""
-    if len(arguments) != 1 or not Path(arguments[0]).is_dir():
-        print("Skipped: give the folder of the data sets as the only argument.")
+    """Print a line for each set, and store them if asked."""
+    parser = argparse.ArgumentParser(prog="gp_sets", description=__doc__)
+    parser.add_argument("folder", type=Path, nargs="?", help="folder of the data sets")
+    parser.add_argument("sets", nargs="*", help="some of the sets")
+    parser.add_argument("--store", action="store_true", help="store what was found")
+    chosen = parser.parse_args(arguments)
+    if chosen.folder is None or not chosen.folder.is_dir():
+        print("Skipped: give the folder of the data sets as the first argument.")
         return 0
-    for name, published in PUBLISHED.items():
-        X, y, is_train = table(Path(arguments[0]), name)
-        print(f"{name}, {len(y)} rows; published: {published}", flush=True)
-        for inference in ("ep", "laplace"):
-            for is_own in (False, True):
-                began = perf_counter()
-                kind = "own kernel" if is_own else "one scale "
-                if len(is_train):
-                    found = f"{split(X, y, is_train, inference, is_own)} wrong of 332"
-                else:
-                    error, bits = judged(X, y, inference, is_own)
-                    found = f"{error:.1f} %, {bits:.3f} bits"
-                seconds = perf_counter() - began
-                print(f"  {inference:8} {kind} {found} ({seconds:.0f} s)", flush=True)
+    for name in chosen.sets or PUBLISHED:
+        found = found_of(*table(chosen.folder, name))
+        print(f"{name}: {found}; published: {PUBLISHED[name]}", flush=True)
+        if chosen.store:
+            keep("gp_sets", {name: found})
     return 0
 
 

@@ -3,36 +3,51 @@
 The sets are not part of the project: give the folder that holds ``concrete``, ``energy``,
 ``yacht`` and ``wine-quality-red``, each with ``data.csv.gz`` and ``test_index.csv.gz``::
 
-    python -m benchmarks.gp_splits FOLDER [SET ...]
+    python -m benchmarks.gp_splits FOLDER [SET ...] [--store]
 
 Root mean squared error and mean log density of the test rows, with standard errors over splits,
-and the share of them inside 90 % intervals.
+and the share of them inside 90 % intervals. ``--store`` keeps them in
+``benchmarks/sets/gp_splits.json``, from which ``docs/write_sets.py`` writes a page.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import sys
 from pathlib import Path
 from time import process_time
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from benchmarks.store import commit, machine
 from credo import GaussianProcessRegressor
 
-__all__ = ["PUBLISHED", "main"]
+__all__ = ["FOLDER", "PUBLISHED", "keep", "main"]
 
-PUBLISHED = {
-    "yacht": "dropout 0.67, -1.25; ensembles 1.58, -1.18; full GP -, -0.10",
-    "energy": "dropout 0.54, -1.21; ensembles 2.09, -1.38; full GP -, -0.66",
-    "concrete": "dropout 4.82, -2.93; ensembles 6.03, -3.06; full GP -, -3.03",
-    "wine-quality-red": "dropout 0.62, -0.93; ensembles 0.64, -0.94; full GP -, -0.95",
+FOLDER = Path(__file__).resolve().parent / "sets"
+
+PUBLISHED: dict[str, dict[str, tuple[float | None, float]]] = {
+    "yacht": {"full GP": (None, -0.10), "dropout": (0.67, -1.25), "ensembles": (1.58, -1.18)},
+    "energy": {"full GP": (None, -0.66), "dropout": (0.54, -1.21), "ensembles": (2.09, -1.38)},
+    "concrete": {
+        "full GP": (None, -3.03),
+        "dropout": (4.82, -2.93),
+        "ensembles": (6.03, -3.06),
+    },
+    "wine-quality-red": {
+        "full GP": (None, -0.95),
+        "dropout": (0.62, -0.93),
+        "ensembles": (0.64, -0.94),
+    },
 }
 """Root mean squared error and mean log density, as published."""
 
 
-def judged(folder: Path) -> str:
-    """Return what 20 fits say of their test rows."""
+def judged(folder: Path) -> dict[str, Any]:
+    """Return what 20 fits say of their test rows: means, and standard errors over splits."""
     rows = pd.read_csv(folder / "data.csv.gz").to_numpy(float)
     splits = pd.read_csv(folder / "test_index.csv.gz", header=None).to_numpy(int)
     X, y = rows[:, :-1], rows[:, -1]
@@ -46,20 +61,41 @@ def judged(folder: Path) -> str:
         density = float(predictive.log_prob(y[test]).mean())
         found.append((error, density, float(np.mean((low <= y[test]) & (y[test] <= high)))))
     mean, spread = np.mean(found, axis=0), np.std(found, axis=0, ddof=1) / len(found) ** 0.5
-    return (
-        f"RMSE {mean[0]:.3f} +- {spread[0]:.3f}, log density {mean[1]:.3f} +- {spread[1]:.3f}, "
-        f"inside {mean[2]:.1%}, {(process_time() - began) / len(found):.1f} processor s a fit"
-    )
+    names = ("rmse", "log density", "inside")
+    scores = {
+        name: [round(float(m), 4), round(float(s), 4)]
+        for name, m, s in zip(names, mean, spread, strict=True)
+    }
+    seconds = round((process_time() - began) / len(found), 2)
+    shape = {"rows": len(y), "columns": X.shape[1], "splits": len(splits)}
+    return {**shape, **scores, "processor seconds a fit": seconds}
+
+
+def keep(name: str, found: dict[str, Any], folder: Path = FOLDER) -> None:
+    """Store what was found of some sets, in place of what an earlier run found of them."""
+    path = folder / f"{name}.json"
+    old = json.loads(path.read_text(encoding="utf-8"))["sets"] if path.exists() else {}
+    facts = {"commit": commit(), "load": machine()["load"]}
+    sets = {**old, **{key: {**value, **facts} for key, value in found.items()}}
+    folder.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"sets": sets}, indent=1) + "\n", encoding="utf-8")
 
 
 def main(arguments: list[str]) -> int:
-    """Print a line for each set."""
-    if not arguments or not Path(arguments[0]).is_dir():
+    """Print a line for each set, and store them if asked."""
+    parser = argparse.ArgumentParser(prog="gp_splits", description=__doc__)
+    parser.add_argument("folder", type=Path, nargs="?", help="folder of the data sets")
+    parser.add_argument("sets", nargs="*", help="some of the sets")
+    parser.add_argument("--store", action="store_true", help="store what was found")
+    chosen = parser.parse_args(arguments)
+    if chosen.folder is None or not chosen.folder.is_dir():
         print("Skipped: give the folder of the data sets as the first argument.")
         return 0
-    for name in arguments[1:] or PUBLISHED:
-        print(f"{name}; published: {PUBLISHED[name]}", flush=True)
-        print(f"  {judged(Path(arguments[0]) / name)}", flush=True)
+    for name in chosen.sets or PUBLISHED:
+        found = judged(chosen.folder / name)
+        print(f"{name}: {found}; published: {PUBLISHED[name]}", flush=True)
+        if chosen.store:
+            keep("gp_splits", {name: found})
     return 0
 
 

@@ -452,8 +452,7 @@ class _TrainingRows:
         best = int(np.argmax(np.where(is_process, evidence, -np.inf)))
         if not is_process[best] or evidence[best] < evidence.max() - CLOSE_BEHIND:
             return []
-        whole, weight = found[best].whole, self.learned.given_weight
-        if not has_varying_noise(whole, self.inputs, self.outcome, weight):
+        if not has_varying_noise(found[best].whole, self.inputs, self.outcome, self.learned):
             return []
         return [varying_candidate(candidates[best][0])]
 

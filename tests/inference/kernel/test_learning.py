@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from credo.features import SquaredExponential
+from credo.features import FunctionKernel, Matern52, SquaredExponential
 from credo.inference.kernel import learning, search
 from credo.inference.kernel.exact import ExactProcess
 from credo.inference.kernel.learning import ProcessProblem, RowNoise, learn_process
 from credo.inference.kernel.process import ProcessData
 from credo.inference.kernel.search import climb, curvature, learn, some_rows
+from credo.inference.kernel.series import SeriesProcess
 from credo.inference.kernel.sparse import SparseProcess
 
 
@@ -133,3 +134,67 @@ def test_more_rows_bend_what_rows_say_and_not_the_prior():
     assert_allclose(found, prior + np.diag([2.0, 4.0, 6.0, 8.0]))
     flat = search.more_bent(problem(has_prior=False), np.eye(4), 0.25)
     assert_allclose(flat, 4.0 * np.eye(4))
+
+
+class Saddle(search.SettingsProblem):
+    """Two peaks at ``a = -1`` and ``a = 1``, with the natural settings on the ridge between."""
+
+    def __init__(self, has_prior):
+        self.kernel = FunctionKernel(lambda X, Z: X @ Z.T, {"a": 1.0, "b": 1.0})
+        self.data = ProcessData(np.zeros((5, 2)), np.zeros((5, 1)), np.zeros((5, 0)))
+        self.has_prior = has_prior
+
+    natural = np.zeros(2)
+
+    def log_evidence(self, free):
+        a, b = free
+        value = -30.0 * (a**2 - 1.0) ** 2 - 20.0 * b**2
+        return value, np.array([-120.0 * a * (a**2 - 1.0), -40.0 * b])
+
+    def taken(self, rows):
+        return self
+
+
+def test_a_saddle_is_left_for_a_peak():
+    found = learn(Saddle(True))
+    assert found.status.has_converged
+    assert_allclose(np.abs(found.free), [1.0, 0.0], atol=0.01)
+    # Two times thirty times four, and the prior's.
+    assert_allclose(found.covariance[0, 0], 1 / 240.0, rtol=0.1)
+
+
+@pytest.mark.parametrize("inference", ["map", "ml"])
+def test_parts_of_a_sum_that_begin_alike_part(inference):
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.uniform(0, 10, (80, 1)), axis=0)
+    y = 3 * np.sin(0.6 * x) + np.sin(8 * x) + 0.1 * rng.normal(size=(80, 1))
+    noise = RowNoise(np.zeros(80), np.ones(80), np.zeros(80), np.empty((80, 0)))
+    data = ProcessData(x, y, np.ones((80, 1)))
+    ends = []
+    for scales in ((1.0, 1.0), (3.0, 0.3)):
+        kernel = 1.0 * SquaredExponential(scales[0]) + 1.0 * SquaredExponential(scales[1])
+        part = ProcessProblem(data, kernel, noise, has_prior=inference == "map")
+        ends.append(learn(part))
+    assert_allclose(ends[0].value, ends[1].value, atol=1e-2)
+    assert_allclose(np.exp(ends[0].free[[1, 3]]), [2.7, 0.235], rtol=0.1)
+
+
+def test_a_wave_that_turns_between_rows_far_apart_is_found():
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.uniform(0, 2500.0, (5_000, 1)), axis=0)
+    y = np.sin(x) + 0.2 * rng.normal(size=x.shape)
+    noise = RowNoise(np.zeros(5_000), np.ones(5_000), np.zeros(5_000), np.empty((5_000, 0)))
+    data = ProcessData(x, y, np.ones((5_000, 1)))
+    found = learn(ProcessProblem(data, 1.0 * Matern52(1.0), noise, SeriesProcess()))
+    assert 1.0 < np.exp(found.free[1]) < 4.0
+    assert_allclose(np.exp(found.free[2]), 0.04, rtol=0.3)
+
+
+def test_some_rows_of_one_column_hold_a_stretch_without_gaps():
+    x = np.random.default_rng(0).permutation(1_000.0 * np.arange(2_000))[:, None]
+    noise = RowNoise(np.zeros(2_000), np.ones(2_000), np.zeros(2_000), np.empty((2_000, 0)))
+    data = ProcessData(x, x, np.empty((2_000, 0)))
+    rows = some_rows(ProcessProblem(data, SquaredExponential(1.0), noise), 100)
+    assert len(np.unique(rows)) == 100
+    assert np.sum(np.diff(np.sort(x[rows, 0])) == 1_000.0) >= 49
+    assert np.ptp(x[rows]) > 1_800_000

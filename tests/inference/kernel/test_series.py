@@ -194,3 +194,34 @@ def test_dimensions_of_states():
     assert state_dimension(Matern52() + 2.0 * Matern32()) == 5
     assert state_dimension(Matern52() * Matern32()) == 6
     assert state_dimension(SquaredExponential()) is None
+
+
+@pytest.mark.parametrize("n_mean", [0, 1])
+def test_draws_have_the_joint_distribution_of_the_function(n_mean):
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.uniform(0.0, 10.0, (12, 1)), axis=0)
+    x[3] = x[2]
+    data = ProcessData(x, np.hstack([np.sin(x), np.cos(x)]), np.ones((12, n_mean)))
+    kernel = 1.3 * Matern52(1.5) + 0.5 * Matern32(2.0) * Periodic(1.0, 2.0) + White(0.05)
+    belief = SeriesProcess().belief(data, kernel, np.full(12, 0.1))
+    new, columns = np.array([[1.0], [0.5], [11.0], [5.0], [5.0001]]), np.ones((5, n_mean))
+    mean, covariance = belief.joint(new, columns)
+    draws = belief.sample(np.random.default_rng(1), new, columns, 8_000)
+    level = np.sqrt(np.diagonal(covariance))
+    assert draws.shape == (8_000, 5, 2)
+    # Five standard errors.
+    assert np.abs((draws.mean(axis=0) - mean) / level[:, None]).max() < 5 / 8_000**0.5
+    for k in range(2):
+        found = np.cov(draws[:, :, k].T) / np.outer(level, level)
+        expected = covariance / np.outer(level, level)
+        assert_allclose(found, expected, atol=5 * (2 / 8_000) ** 0.5)
+
+
+def test_draws_of_many_rows_take_memory_that_grows_with_them():
+    x = np.arange(30_000.0)[:, None] / 10.0
+    data = ProcessData(x, np.sin(x), np.ones((30_000, 1)))
+    belief = SeriesProcess().belief(data, Matern52(1.0), np.full(30_000, 0.01))
+    draws = belief.sample(np.random.default_rng(0), x, np.ones((30_000, 1)), 2)
+    mean, variance = belief.moments(x, np.ones((30_000, 1)))
+    standard = (draws[..., 0] - mean[:, 0]) / np.sqrt(variance)
+    assert_allclose(standard.std(), 1.0, atol=0.05)

@@ -10,9 +10,14 @@ from credo import GaussianProcessRegressor
 from credo.data.table.preparation import PreparedTable
 from credo.evaluation import fold_labels
 from credo.models.gaps.gap_average import average_over_gaps
-from credo.models.gaps.row_completion import RowCompletion
+from credo.models.gaps.row_completion import CompletedRows, RowCompletion
 from credo.study.candidates import process
-from credo.study.candidates.process import affordable, has_varying_noise, process_slate
+from credo.study.candidates.process import (
+    affordable,
+    class_process_slate,
+    has_varying_noise,
+    process_slate,
+)
 from credo.study.job import fit_table
 from credo.study.progress import silent
 from credo.study.regression import regression_slate, retrained, trained
@@ -119,8 +124,8 @@ def test_noise_that_follows_a_column_is_noticed(is_varying):
     scale = np.where((x[:, 0] > 0) & is_varying, 0.5, 0.1)
     y = np.sin(2 * x[:, 0] * x[:, 1]) + scale * rng.standard_normal(250)
     model = GaussianProcessRegressor().fit(x, y)
-    assert has_varying_noise(model, x, y, None) is is_varying
-    assert not has_varying_noise(model.fit(x[:50], y[:50]), x[:50], y[:50], None)
+    assert has_varying_noise(model, x, y) is is_varying
+    assert not has_varying_noise(model.fit(x[:50], y[:50]), x[:50], y[:50])
     frame = pd.DataFrame(x, columns=NAMES).assign(y=y)
     names = [score.name for score in fit_table(frame, "y").candidates]
     assert any(name.endswith(" + noise") for name in names) is is_varying
@@ -159,3 +164,43 @@ def test_a_level_that_only_test_rows_have_gives_the_process_more_columns():
     before, after = result.training, result.model.average
     n_columns = [m.named_estimators_["process"].n_features_in_ for m in (before, after)]
     assert n_columns[1] > n_columns[0]
+
+
+def test_all_completions_of_a_row_are_left_out_together():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-2, 2, size=(60, 2))
+    y = np.sin(2 * x[:, 0]) + 0.3 * rng.standard_normal(60)
+    copies = np.repeat(x[:, None], 2, axis=1)
+    copies[:, :, 1] += 1e-3 * rng.standard_normal((60, 2))
+    rows = CompletedRows(copies.reshape(-1, 2), np.repeat(np.arange(60), 2), np.full(120, 0.5))
+    inputs, outcome = pd.DataFrame(rows.X, columns=NAMES), y[rows.row]
+    model = GaussianProcessRegressor(method="exact").fit(inputs, outcome, rows.weight)
+    sizes = process._held_out_sizes(model, inputs, outcome, rows)
+    plain = GaussianProcessRegressor(
+        model.kernel_.hold(), noise=model.noise_variance_, method="exact"
+    )
+    for row in (0, 30, 59):
+        fold = np.random.default_rng(0).integers(process.VARYING_FOLDS, size=60)
+        kept = fold != fold[row]
+        plain.fit(x[kept], y[kept])
+        found = plain.predict_dist(x[[row]])
+        expected = abs(y[row] - found.mean()[0]) / found.std()[0]
+        assert_allclose(sizes[2 * row], expected, rtol=0.15)
+    assert not has_varying_noise(model, inputs, outcome, rows)
+
+
+def test_many_rows_of_classes_have_a_process_by_inducing_inputs(monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(1_100, 2))
+    assert dict(class_process_slate(rows[:1_000], 2).candidates)["process"].n_inducing is None
+    assert dict(class_process_slate(rows, 2).candidates)["process"].n_inducing == 200
+    assert dict(class_process_slate(rows[:400], 3).candidates)["process"].n_inducing == 200
+    few = class_process_slate(np.tile(rows, (10, 1)), 2)
+    assert few.candidates == ()
+    assert "11,000 training rows are more than the 10,000" in few.notes[0]
+    monkeypatch.setattr(process, "MAX_CLASS_ROWS", 60)
+    monkeypatch.setattr(process, "CLASS_INDUCING", 25)
+    frame = pd.DataFrame(rows[:150], columns=NAMES)
+    frame["y"] = np.where(np.sin(2 * rows[:150, 0]) * rows[:150, 1] > 0, "a", "b")
+    found = fit_table(frame, "y")
+    scores = {score.name: score.log_score for score in found.candidates}
+    assert scores["process"] > scores["linear"] + 0.1

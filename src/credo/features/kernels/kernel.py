@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from credo import features
+from credo.features.basis import distinct_rows
 from credo.numerics.array import Array, as_float, work_array
 from credo.numerics.linear.linear_algebra import NotPositiveDefinite, symmetrize
 from credo.numerics.quotation import quote
@@ -70,6 +71,8 @@ class KernelParameter:
     log_spread
         Standard deviation of its log in the prior, a normal around the log of its natural
         value (see `Kernel.natural`).
+    column
+        The column that it is for; None if it is for all.
     """
 
     name: str
@@ -77,6 +80,19 @@ class KernelParameter:
     low: float = 0.0
     high: float = np.inf
     log_spread: float = 1.5
+    column: int | None = None
+
+    def label(self, columns: Sequence[str] | None) -> str:
+        """Return its name, with that of its column in place of a number.
+
+        Examples
+        --------
+        >>> KernelParameter("length_scale[0]", 2.0, column=1).label(["age", "dose"])
+        'length_scale[dose]'
+        """
+        if columns is None or self.column is None:
+            return self.name
+        return f"{_stem(self.name)}[{columns[self.column]}]"
 
 
 class Kernel(ABC):
@@ -142,9 +158,25 @@ class Kernel(ABC):
         there.
         """
 
+    def placed(self, X: Array, y_variance: float) -> Kernel:
+        """Return this kernel with values that are natural for rows, each counted once."""
+        return self.at(self.natural(distinct_rows(X), y_variance))
+
+    def set_params(self, **settings: Any) -> None:
+        """Refuse: a kernel never changes, and what it learns needs no grid."""
+        raise TypeError(
+            "kernels are values whose settings are not set one by one; found "
+            f"{quote(settings)}. Positive settings are learned by fit; to try others, pass "
+            "whole kernels to GridSearchCV, such as "
+            "{'kernel': [Matern52(0.5).hold(), Matern52(1.0).hold()]}."
+        )
+
     @abstractmethod
     def evaluated(self, X: Array, Z: Array | None = None) -> Evaluated:
-        """Return the matrix of checked rows, and its pull-back, which may need it again."""
+        """Return the matrix of checked rows, and its pull-back, which may need it again.
+
+        Nothing is written over the matrix, which may be one that is kept.
+        """
 
     @abstractmethod
     def evaluated_diagonal(self, X: Array) -> Evaluated:
@@ -211,7 +243,7 @@ class SettingsKernel(Kernel):
             setting = getattr(self, name)
             if isinstance(setting, tuple):
                 found += [
-                    KernelParameter(f"{name}[{k}]", value, low, high, spread)
+                    KernelParameter(f"{name}[{k}]", value, low, high, spread, k)
                     for k, value in enumerate(setting)
                 ]
             else:
@@ -457,8 +489,11 @@ class SelectedKernel(Kernel):
 
     @property
     def parameters(self) -> tuple[KernelParameter, ...]:
-        """Those of the kernel."""
-        return self.kernel.parameters
+        """Those of the kernel, for the columns that it sees."""
+        return tuple(
+            p if p.column is None else replace(p, column=self.columns[p.column])
+            for p in self.kernel.parameters
+        )
 
     @property
     def leaves(self) -> tuple[Kernel, ...]:

@@ -75,7 +75,10 @@ class StationaryKernel(SettingsKernel):
 
     @abstractmethod
     def slope(self, square: Array, matrix: Array) -> Array:
-        """Return ``-2 dk / ds`` at squared distances, of which ``matrix`` are the kernels."""
+        """Return ``-2 dk / ds`` at squared distances, of which ``matrix`` are the kernels.
+
+        In an array of its own, which may be written over, or as ``matrix`` itself.
+        """
 
     def shape_slopes(self, square: Array, matrix: Array) -> list[Array]:
         """Return the derivative by the log of every other parameter, in order."""
@@ -108,7 +111,9 @@ class StationaryKernel(SettingsKernel):
         matrix = self.profile(square)
 
         def pull(W: Array) -> Array:
-            weighted = multiplied(W, self.slope(kept, matrix))
+            slope = self.slope(kept, matrix)
+            # A slope of its own is not needed again, and its memory serves for the product.
+            weighted = multiplied(W, slope) if slope is matrix else np.multiply(W, slope, slope)
             by_column = column_squares(rows, weighted, others)
             lengths = per_setting(by_column, self.length_scale)
             shapes = [np.vdot(W, part) for part in self.shape_slopes(kept, matrix)]

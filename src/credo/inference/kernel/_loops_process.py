@@ -14,7 +14,7 @@ import numpy as np
 from credo.numerics._loops_compilation import compiled, compiled_part
 from credo.numerics.array import Array
 
-__all__ = ["filtered", "graded", "smoothed", "weigh_inverse"]
+__all__ = ["drawn", "filtered", "graded", "smoothed", "weigh_inverse"]
 
 FAST = {"contract", "reassoc", "nsz"}
 IntArray = np.ndarray
@@ -590,6 +590,69 @@ def smoothed(
                 known_gap = gaps[i]
                 fill_moves(known_gap, chains, work, move, spread)
             retreat(move, slopes, N, row)
+
+
+@compiled_part()
+def fill_root(band: Array, root: Array) -> None:
+    """Write the lower factor of a covariance that is held by its diagonals.
+
+    ``band[o, j]`` is entry (j, j + o), and ``root[i, o]`` entry (i, i - o) of the factor. A
+    state that those before it determine has no noise of its own.
+    """
+    width, n = band.shape
+    for i in range(n):
+        for o in range(min(i, width - 1), -1, -1):
+            j = i - o
+            total = band[o, j]
+            for k in range(max(0, i - width + 1), j):
+                total -= root[i, i - k] * root[j, j - k]
+            if o > 0:
+                root[i, o] = total / root[j, 0] if root[j, 0] > 0.0 else 0.0
+            else:
+                root[i, 0] = np.sqrt(total) if total > 1e-15 * band[0, i] else 0.0
+
+
+@compiled()
+def drawn(
+    chains: Chains, start: Array, gaps: Array, levels: Array, normals: Array, values: Array
+) -> None:
+    """Fill random functions at rows in the order of time.
+
+    Parameters
+    ----------
+    normals
+        Standard normal numbers, shape (n, draws, states).
+    values
+        Of each function at each row, shape (n, draws).
+    """
+    heads = chains[4]
+    width, n_states = start.shape
+    n, n_draws, _ = normals.shape
+    move, spread = np.empty((width, n_states)), np.empty((width, n_states))
+    work = np.empty((6, len(chains[0]), width, width))
+    root, state = np.zeros((n_states, width)), np.zeros((n_draws, n_states))
+    fill_root(start, root)
+    known_gap = -1.0
+    for i in range(n):
+        if i > 0 and gaps[i] > 0.0 and gaps[i] != known_gap:
+            known_gap = gaps[i]
+            fill_moves(known_gap, chains, work, move, spread)
+            fill_root(spread, root)
+        for c in range(n_draws):
+            own, fresh = state[c], normals[i, c]
+            if i == 0 or gaps[i] > 0.0:
+                for j in range(n_states):
+                    total = 0.0
+                    if i > 0:
+                        for o in range(min(width, n_states - j)):
+                            total += move[o, j] * own[j + o]
+                    for o in range(min(width, j + 1)):
+                        total += root[j, o] * fresh[j - o]
+                    own[j] = total
+            seen = 0.0
+            for b in range(len(heads)):
+                seen += levels[i, b] * own[heads[b]]
+            values[i, c] = seen
 
 
 @compiled(fastmath=FAST)

@@ -19,15 +19,19 @@ from numpy.typing import NDArray
 
 from credo.features.kernels.kernel import Kernel, copied
 from credo.inference.kernel.process import (
+    JOINT_MATRICES,
     LARGEST_JITTER,
     NoisyEvidence,
     ProcessData,
     centered_moments,
+    row_blocks,
     sampled,
 )
 from credo.numerics.array import Array
 from credo.numerics.form import Form
 from credo.numerics.linear.linear_algebra import (
+    LOG_TWO_PI,
+    SMALLEST_JITTER,
     NotPositiveDefinite,
     cholesky,
     dpotrf,
@@ -40,11 +44,11 @@ from credo.numerics.parallel.threads import threads_for_factors
 
 __all__ = ["ExactBelief", "ExactProcess", "PartBelief", "mean_factor", "process_loops"]
 
-LOG_TWO_PI = float(np.log(2 * np.pi))
-SMALLEST_JITTER = 1e-14
+MATRICES = 5
+"""Matrices of the size of the covariance that learning holds at a time.
 
-MATRICES = 4
-"""Matrices of the size of the covariance that learning holds at a time."""
+Three with a squared exponential kernel and four with one of Matern; sums hold more.
+"""
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,7 @@ class ExactProcess:
     def log_evidence(self, data: ProcessData, kernel: Kernel, noise: Array) -> float:
         """Return the log evidence alone, for a third of the cost."""
         with threads_for_factors(len(data.y)):
-            factor, _ = _factored(kernel.evaluated(data.x)[0], noise)
+            factor, _ = _factored(copied(kernel.evaluated(data.x)[0]), noise)
             return _Weighted.of(data, factor).log_evidence(data)
 
     def bytes_needed(self, n_rows: int) -> float:
@@ -90,7 +94,7 @@ class ExactProcess:
     def belief(self, data: ProcessData, kernel: Kernel, noise: Array) -> ExactBelief:
         """Return the posterior of the function."""
         with threads_for_factors(len(data.y)):
-            factor, jitter = _factored(kernel.evaluated(data.x)[0], noise)
+            factor, jitter = _factored(copied(kernel.evaluated(data.x)[0]), noise)
             lower = np.tril(factor)
             found = _Weighted.of(data, factor)
         return ExactBelief(
@@ -138,15 +142,25 @@ class ExactBelief:
     jitter: float = 0.0
     log_evidence: float = 0.0
 
+    def mean(self, X: Array, columns: Array) -> Array:
+        """Return the mean of the function at rows alone, for n numbers of work each, (m, k)."""
+        mean = columns @ self.coefficients
+        for rows in row_blocks(len(X), len(self.dual)):
+            mean[rows] += self.kernel.evaluated(X[rows], self.data.x)[0] @ self.dual
+        return mean
+
     def moments(self, X: Array, columns: Array) -> tuple[Array, Array]:
         """Return mean (m, k) and variance (m,) of the function at rows, without noise."""
-        cross = self.kernel.evaluated(X, self.data.x)[0]
-        mean = cross @ self.dual + columns @ self.coefficients
+        mean, variance = np.empty((len(X), self.dual.shape[1])), np.empty(len(X))
         with threads_for_factors(len(self.lower)):
-            spread = solve_lower(self.lower, cross.T)
-        variance = self.kernel.evaluated_diagonal(X)[0] - np.einsum("ij,ij->j", spread, spread)
-        open_mean = self._open_mean(columns, cross)
-        variance += np.einsum("ij,ij->i", open_mean, open_mean)
+            for rows in row_blocks(len(X), len(self.lower)):
+                cross = self.kernel.evaluated(X[rows], self.data.x)[0]
+                mean[rows] = cross @ self.dual + columns[rows] @ self.coefficients
+                spread = solve_lower(self.lower, cross.T)
+                open_mean = self._open_mean(columns[rows], cross)
+                variance[rows] = self.kernel.evaluated_diagonal(X[rows])[0]
+                variance[rows] -= np.einsum("ij,ij->j", spread, spread)
+                variance[rows] += np.einsum("ij,ij->i", open_mean, open_mean)
         return mean, np.maximum(variance, 0.0)
 
     def components(self, X: Array, is_centered: bool) -> list[tuple[Array, Array]]:
@@ -182,6 +196,10 @@ class ExactBelief:
         open_mean = solve_lower(self._mean_root, columns.T)
         return columns @ self.coefficients, np.einsum("ij,ij->j", open_mean, open_mean)
 
+    def joint_bytes(self, m: int) -> float:
+        """Return the memory that `joint` and draws of so many rows take."""
+        return 8.0 * m * (JOINT_MATRICES * m + 2.0 * len(self.lower))
+
     def joint(self, X: Array, columns: Array) -> tuple[Array, Array]:
         """Return mean (m, k) and covariance (m, m) of the function at rows, without noise."""
         cross = self.kernel.evaluated(X, self.data.x)[0]
@@ -209,11 +227,7 @@ class ExactBelief:
         The factor gets new rows; the old ones stay as they are.
         """
         n = len(self.lower)
-        data = ProcessData(
-            np.vstack([self.data.x, x]),
-            np.vstack([self.data.y, y]),
-            np.vstack([self.data.columns, columns]),
-        )
+        data = self.data.joined(x, y, columns)
         beside = solve_lower(self.lower, self.kernel.evaluated(self.data.x, x)[0])
         corner = self.kernel.evaluated(x)[0] + np.diag(noise) - beside.T @ beside
         lower = np.zeros((n + len(x), n + len(x)))
@@ -322,8 +336,14 @@ class PartBelief:
     def moments(self, X: Array, columns: Array) -> tuple[Array, Array]:
         """Return mean (m, k) and variance (m,) of the function at rows, without noise."""
         mean, variance = self.rest.moments(X, columns)
-        lost = self.kernel.evaluated(X, self.rest.data.x)[0] @ self.relieved
-        return mean, variance + np.einsum("ij,ij->i", lost, lost)
+        for rows in row_blocks(len(X), len(self.relieved)):
+            lost = self.kernel.evaluated(X[rows], self.rest.data.x)[0] @ self.relieved
+            variance[rows] += np.einsum("ij,ij->i", lost, lost)
+        return mean, variance
+
+    def mean(self, X: Array, columns: Array) -> Array:
+        """Return the mean of the function at rows alone, shape (m, k)."""
+        return self.rest.mean(X, columns)
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,6 @@ from credo.inference.kernel.exact import ExactProcess
 from credo.inference.kernel.process import ProcessData, ProcessMethod
 from credo.inference.kernel.search import (
     FAILED,
-    LOG_TWO_PI,
     Learned,
     Search,
     SettingsProblem,
@@ -46,7 +45,7 @@ from credo.inference.kernel.search import (
 from credo.inference.kernel.sparse import SparseProcess
 from credo.numerics.array import Array, as_float
 from credo.numerics.form import Form
-from credo.numerics.linear.linear_algebra import NotPositiveDefinite
+from credo.numerics.linear.linear_algebra import LOG_TWO_PI, NotPositiveDefinite
 
 __all__ = ["Copies", "ProcessPosterior", "ProcessProblem", "RowNoise", "learn_process"]
 
@@ -212,8 +211,11 @@ class ProcessProblem(SettingsProblem):
     method
         How the evidence is computed.
     has_prior
-        Whether kernel parameters have a log-normal prior around their natural values; the log
-        of the noise has a flat one of density one, so that evidences of models compare.
+        Whether kernel parameters have a log-normal prior around their natural values, and the
+        noise one that is flat in its log, of density one, where it is large, so that evidences
+        of models compare, and flat in its standard deviation where it is small beside the
+        spread of the outcomes [gelman2006]_: few rows that a function can go through say
+        nothing against no noise at all, which a prior flat in the log takes for granted.
     """
 
     data: ProcessData
@@ -259,6 +261,19 @@ class ProcessProblem(SettingsProblem):
             floor = self.noise.floor
             found[self.n_kernel] = np.log([max(low, floor), max(high, 10.0 * floor)])
         return found
+
+    def log_prior(self, free: Array) -> tuple[float, Array]:
+        """Return the log density of the prior, and its gradient.
+
+        With ``s`` the noise variance as a share of that of the outcomes, the log of s has the
+        density ``sqrt(s / (1 + s))``.
+        """
+        value, slope = super().log_prior(free)
+        if self.has_prior and self.noise.level is None:
+            share = float(np.exp(free[self.n_kernel])) / self.y_variance
+            value -= 0.5 * float(np.log1p(1.0 / share))
+            slope[self.n_kernel] += 0.5 / (1.0 + share)
+        return value, slope
 
     def split(self, free: Array) -> tuple[Kernel, Array]:
         """Return the kernel and what the noise learned, from free numbers."""
@@ -310,7 +325,7 @@ PART, SMALLEST_PART = 10, 2_000
 WORTH = 1e-3
 """Rise of the bound, in nats a row, for which settings are learned again with other inputs."""
 
-SPARSE_TOLERANCE = 0.1
+SPARSE_TOLERANCE = 0.05
 """Rise of the bound, in nats, that is not worth another step on all rows."""
 
 SCALED_ROWS = 20_000
@@ -397,7 +412,17 @@ def _near(problem: ProcessProblem, start: Array, rule: SettingsSearch) -> tuple[
 MOST_ENTRIES = 4_000_000
 """Numbers in all factors that predictions are averaged over together."""
 
-MOST_DRAWS = 16
+NEAR_DRAWS = 16
+"""Draws of the normal around the most probable settings."""
+
+FEW_DRAWS = 48
+"""Rows and wide draws together: fewer rows leave more open."""
+
+NEGLIGIBLE = 1e-2
+"""Share of the mean weight below which a draw is left out."""
+
+OPEN_SPREAD = 2.0
+"""Standard deviation of wide draws of a log whose prior is flat."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -472,6 +497,34 @@ class ProcessPosterior:
     def noise_at(self, point: Array, columns: Array) -> Array:
         """Return the learned noise variance at rows, under settings, shape (m,)."""
         return self.noise.varying(point[self._n_kernel :], columns)
+
+    def mean(self, X: Array, columns: Array) -> Array:
+        """Return the mean of the function at rows, which is that of outcomes, (m, k)."""
+        means = [belief.mean(X, columns) for belief in self.beliefs]
+        return np.asarray(np.tensordot(self.weights, means, axes=1))
+
+    def merged(self) -> Self:
+        """Return the posterior with rows in rising order, copies of one made one.
+
+        Rows that came later stand behind the others, at the same settings.
+        """
+        data, noise = self.data, self.noise
+        rows = Copies.of(data.x, data.y, noise.weight, noise.known)
+        place, n = rows.place, len(rows.x)
+        if np.array_equal(place, np.arange(n)):
+            return self
+        first = np.unique(place, return_index=True)[1]
+        inside = as_float(np.bincount(place, noise.scatter, n))
+        return self.conditioned(
+            ProcessData(rows.x, rows.y, data.columns[first]),
+            replace(
+                noise,
+                known=rows.known,
+                weight=rows.weight,
+                scatter=rows.scatter + inside,
+                columns=noise.columns[first],
+            ),
+        )
 
     def predictive(
         self, X: Array, columns: Array, noise: list[Array], scale: Array
@@ -602,12 +655,7 @@ class ProcessPosterior:
 
     def extended(self, data: ProcessData, noise: RowNoise) -> Self:
         """Return the posterior with more rows at the same settings, by growing the factors."""
-        joined = ProcessData(
-            *(
-                np.vstack([getattr(self.data, n), getattr(data, n)])
-                for n in ("x", "y", "columns")
-            )
-        )
+        joined = self.data.joined(data.x, data.y, data.columns)
         found = replace(self, data=joined, noise=self.noise.joined(noise))
         grown = []
         for belief, point in zip(self.beliefs, self.points, strict=True):
@@ -629,22 +677,57 @@ def _averaged(weights: Array, parts: list[Predictive]) -> Predictive:
 
 
 def _draws(problem: ProcessProblem, learned: Learned) -> tuple[Array, Array]:
-    """Return settings to average over, and their weights: few rows leave more of them open."""
-    n, p = len(problem.data.x), len(learned.free)
-    chosen = min(MOST_DRAWS, MOST_ENTRIES // max(n * n, 1))
-    if chosen < 2 or p == 0 or not problem.has_prior:
+    """Return settings to average over, and their weights: few rows leave more of them open.
+
+    Draws of the normal around the maximum, and for few rows of a wide one around the natural
+    values as well, where other peaks and long tails are; each weighs what its density is above
+    that of the mixture it was drawn from.
+    """
+    n, is_open = len(problem.data.x), np.diagonal(learned.covariance) > 0
+    n_near = min(NEAR_DRAWS, MOST_ENTRIES // max(n * n, 1)) // 2
+    if n_near < 1 or not is_open.any() or not problem.has_prior:
         return learned.free[None], np.ones(1)
-    values, vectors = np.linalg.eigh(learned.covariance)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    normal = _even_normals(chosen // 2, p)
-    normal = np.vstack([normal, -normal])
-    points = np.clip(learned.free + normal @ root.T, *problem.bounds.T)
+    n_wide, p = max(0, FEW_DRAWS - n), int(is_open.sum())
+    normal = _even_normals(n_near, p)
+    near = _Normals.of(learned.free[is_open], learned.covariance[np.ix_(is_open, is_open)])
+    spread = np.where(np.isfinite(problem.spread), problem.spread, OPEN_SPREAD)[is_open]
+    wide = _Normals.of(problem.natural[is_open], np.diag(spread**2))
+    drawn = [near.at(np.vstack([normal, -normal])), wide.at(_even_normals(n_wide, p))]
+    points = np.tile(learned.free, (2 * n_near + n_wide, 1))
+    points[:, is_open] = np.vstack(drawn)
+    points = np.clip(points, *problem.bounds.T)
     logs = np.array([problem.log_density(point) for point in points])
-    weights = logs + 0.5 * np.square(normal).sum(axis=1)
+    sources = [near.log_density(points[:, is_open]) + np.log(2 * n_near)]
+    if n_wide:
+        sources.append(wide.log_density(points[:, is_open]) + np.log(n_wide))
+    weights = logs - np.logaddexp.reduce(sources)
     shares = np.exp(weights - weights.max())
     # One draw far out must not stand for all.
     shares = np.minimum(shares, 2.0 * np.sqrt(len(shares)) * shares.mean())
-    return points, shares / shares.sum()
+    is_kept = shares > NEGLIGIBLE * shares.mean()
+    return points[is_kept], shares[is_kept] / shares[is_kept].sum()
+
+
+class _Normals(NamedTuple):
+    """A normal to draw from: its center (p,) and a root (p, p) of its covariance."""
+
+    center: Array
+    root: Array
+
+    @classmethod
+    def of(cls, center: Array, covariance: Array) -> Self:
+        values, vectors = np.linalg.eigh(covariance)
+        return cls(center, vectors * np.sqrt(values))
+
+    def at(self, standard: Array) -> Array:
+        """Return draws from standard ones, shape (s, p)."""
+        return np.asarray(self.center + standard @ self.root.T)
+
+    def log_density(self, points: Array) -> Array:
+        """Return the log density at points, but for a constant that all have, shape (s,)."""
+        standard = np.linalg.solve(self.root, (points - self.center).T)
+        log_det = np.linalg.slogdet(self.root)[1]
+        return np.asarray(-0.5 * np.square(standard).sum(axis=0) - log_det)
 
 
 def _even_normals(n: int, p: int) -> Array:

@@ -8,6 +8,7 @@ its gradient and the belief about new rows: exactly, by inducing inputs, or as a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple, Protocol
 
@@ -21,6 +22,8 @@ from credo.numerics.form import Form
 from credo.numerics.linear.linear_algebra import cholesky
 
 __all__ = [
+    "BLOCK_ENTRIES",
+    "JOINT_MATRICES",
     "LARGEST_JITTER",
     "FunctionDraw",
     "GaussianProcess",
@@ -29,11 +32,18 @@ __all__ = [
     "ProcessData",
     "ProcessMethod",
     "centered_moments",
+    "row_blocks",
     "sampled",
 ]
 
 LARGEST_JITTER = 1e-6
 """Share of the mean diagonal that may be added to a covariance to have a factor."""
+
+JOINT_MATRICES = 4
+"""Matrices of all pairs of rows that their joint distribution and draws of it need."""
+
+BLOCK_ENTRIES = 1 << 20
+"""Covariances of a block of rows with all others that are held at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +73,12 @@ class ProcessData:
         has_level = self.columns.shape[1] > 0 and bool(np.all(self.columns[:, 0] == 1.0))
         return self.y.mean(axis=0) if has_level else np.zeros(self.y.shape[1])
 
+    def joined(self, x: Array, y: Array, columns: Array) -> ProcessData:
+        """Return these rows, then others."""
+        return ProcessData(
+            np.vstack([self.x, x]), np.vstack([self.y, y]), np.vstack([self.columns, columns])
+        )
+
     @property
     def sides(self) -> Array:
         """Outcomes around their origin, and mean functions, shape (n, k + q)."""
@@ -83,6 +99,10 @@ class ProcessBelief(Protocol):
     @property
     def kernel(self) -> Kernel:
         """The kernel."""
+        ...
+
+    def mean(self, X: Array, columns: Array) -> Array:
+        """Return the mean of the function at rows alone, shape (m, k)."""
         ...
 
     def moments(self, X: Array, columns: Array) -> tuple[Array, Array]:
@@ -108,6 +128,13 @@ class ProcessMethod(Protocol):
     def bytes_needed(self, n_rows: int) -> float:
         """Return the memory that learning from so many rows takes besides them."""
         ...
+
+
+def row_blocks(n: int, m: int) -> Iterator[slice]:
+    """Yield n rows in blocks whose covariances with m others are `BLOCK_ENTRIES` or fewer."""
+    size = max(1, BLOCK_ENTRIES // max(m, 1))
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))
 
 
 def sampled(rng: Generator, mean: Array, covariance: Array, n: int) -> Array:

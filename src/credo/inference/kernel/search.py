@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from credo.features.kernels.kernel import Kernel
 from credo.numerics.array import Array
-from credo.numerics.linear.linear_algebra import NotPositiveDefinite
+from credo.numerics.linear.linear_algebra import LOG_TWO_PI, NotPositiveDefinite
 from credo.numerics.optimize.minimum import Termination
 from credo.numerics.optimize.quasi_newton import bfgs
 from credo.numerics.parallel.threads import threads_for_factors
@@ -27,7 +27,6 @@ from credo.numerics.status import Status
 
 __all__ = [
     "FAILED",
-    "LOG_TWO_PI",
     "MANY_ROWS",
     "Learned",
     "Search",
@@ -41,8 +40,6 @@ __all__ = [
     "normal_around",
     "some_rows",
 ]
-
-LOG_TWO_PI = float(np.log(2 * np.pi))
 
 WIDEST = 8.0
 """How far the log of a kernel parameter may be from its natural value, in prior spreads."""
@@ -65,6 +62,12 @@ ROUGH = 1e-2
 LONGEST_STEP = 2.0
 DIFFERENCE = 3e-3
 LEAST_BEND = 0.05
+
+NO_BEND = 1e-2
+"""Share of the largest curvature below which a negative one may be an error of differences."""
+
+MOST_SADDLES = 3
+"""Saddles that a search leaves before it takes one for the best there is."""
 
 
 class SettingsProblem(ABC):
@@ -243,10 +246,34 @@ def _learned(problem: SettingsProblem, rule: SettingsSearch) -> Learned:
         # Say why there is no factor.
         problem.log_evidence(found.free)
     if not problem.has_prior:
+        if len(problem.kernel.addends) > 1:
+            found = _off_saddle(problem, found, curvature(problem, found), rule)[0]
         return normal_around(problem, found, None)
     is_scaled = len(problem.data.x) >= MANY_ROWS and not problem.n_sides
     bend = hessian if is_scaled and hessian is not None else curvature(problem, found)
-    return normal_around(problem, found, bend)
+    return normal_around(problem, *_off_saddle(problem, found, bend, rule))
+
+
+def _off_saddle(
+    problem: SettingsProblem, found: Search, bend: Array, rule: SettingsSearch
+) -> tuple[Search, Array]:
+    """Return where a search ended and the curvature, after leaving points that are no peak.
+
+    Settings that are alike at the start, such as those of two equal parts of a sum, have equal
+    slopes: a search from there stays among settings that are alike, and ends at a saddle.
+    """
+    for _ in range(MOST_SADDLES):
+        values, vectors = np.linalg.eigh(bend)
+        if values[0] > -max(LEAST_BEND, NO_BEND * values[-1]):
+            break
+        down = vectors[:, 0]
+        starts = [np.clip(found.free + step, *problem.bounds.T) for step in (down, -down)]
+        ends = [climb(problem, one, None, rule.max_steps, rule.tolerance) for one in starts]
+        best = min(ends, key=lambda end: end.value)
+        if best.value > found.value - ROUGH:
+            break
+        found, bend = best, curvature(problem, best)
+    return found, bend
 
 
 def _start(
@@ -304,8 +331,24 @@ def _inside(problem: SettingsProblem, free: Array) -> NDArray[np.bool_]:
 
 
 def some_rows(problem: SettingsProblem, size: int) -> NDArray[np.intp]:
-    """Return the numbers of some rows, or of all if there are no more."""
-    return np.sort(np.random.default_rng(0).permutation(len(problem.data.x))[:size])
+    """Return the numbers of some rows, or of all if there are no more.
+
+    Of one column half of them are a stretch without gaps: rows far apart do not show a wave
+    that goes up and down between them.
+    """
+    x, rng = problem.data.x, np.random.default_rng(0)
+    if x.shape[1] != 1 or len(x) <= size:
+        return np.sort(rng.permutation(len(x))[:size])
+    stretch = _stretch(x, size // 2)
+    others = np.setdiff1d(np.arange(len(x)), stretch)
+    rest = rng.choice(others, size - len(stretch), replace=False)
+    return np.sort(np.concatenate([stretch, rest]))
+
+
+def _stretch(x: Array, size: int) -> NDArray[np.intp]:
+    """Return rows of one column that are next to each other, in the middle."""
+    first = (len(x) - size) // 2
+    return np.argsort(x[:, 0], kind="stable")[first : first + size]
 
 
 def best_start(problem: SettingsProblem) -> Search:
@@ -326,15 +369,30 @@ def _starts(problem: SettingsProblem) -> list[Array]:
     is_noise = np.array([name == "noise_variance" for name in problem.names])
     tries = [given, natural]
     tries += [natural - is_length - 2.3 * is_noise, natural + is_length + 1.5 * is_noise]
+    part = _part_numbers(problem.names, is_length)
+    if part.any():
+        # Parts of a sum that are alike would stay so.
+        tries.append(natural + (0.5 - 3.0 * part / part.max()) * is_length)
     if problem.data.x.shape[1] == 1:
-        # A curve may go up and down many times over the rows.
+        # A curve may go up and down many times over the rows, and over a stretch of them.
         tries.append(natural - 3.0 * is_length - is_noise)
+        if len(problem.data.x) > RACE_ROWS:
+            near = problem.data.x[_stretch(problem.data.x, RACE_ROWS // 2)]
+            shorter = np.log(np.ptp(problem.data.x) / max(np.ptp(near), 1e-300))
+            tries.append(natural - (shorter + 1.0) * is_length - is_noise)
     found: list[Array] = []
     for start in tries:
         inside = np.clip(start, *problem.bounds.T)
         if not any(np.allclose(inside, other) for other in found):
             found.append(inside)
     return found
+
+
+def _part_numbers(names: list[str], is_length: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Return the number of the part that each length scale is of, from zero in order."""
+    stems = [name.partition(".")[0] for name in names]
+    parts = list(dict.fromkeys(s for s, is_own in zip(stems, is_length, strict=True) if is_own))
+    return np.array([parts.index(s) if s in parts else 0 for s in stems], dtype=np.intp)
 
 
 def climb(

@@ -47,12 +47,19 @@ from credo.features.kernels.stationary import (
     StationaryKernel,
 )
 from credo.inference.kernel.exact import mean_factor, process_loops
-from credo.inference.kernel.process import NoisyEvidence, ProcessData, centered_moments
+from credo.inference.kernel.process import (
+    JOINT_MATRICES,
+    LARGEST_JITTER,
+    NoisyEvidence,
+    ProcessData,
+    centered_moments,
+)
 from credo.numerics.array import Array, as_float
 from credo.numerics.form import Form
 from credo.numerics.linear.linear_algebra import (
+    LOG_TWO_PI,
+    SMALLEST_JITTER,
     NotPositiveDefinite,
-    cholesky,
     solve_lower,
     symmetrize,
 )
@@ -504,10 +511,6 @@ def _stationary(step: int) -> Array:
     return as_float(found)
 
 
-LOG_TWO_PI = float(np.log(2 * np.pi))
-SMALLEST_JITTER = 1e-14
-LARGEST_JITTER = 1e-6
-
 MOST_MARKED = 1_000_000
 """Numbers in the states that the pass back computes anew at a time."""
 
@@ -522,6 +525,9 @@ MOST_LEFT_OUT = 1e-6
 
 MOST_CROSS = 4_000_000
 """Covariances of rows and new rows that are held at a time."""
+
+MOST_DRAWN = 8_000_000
+"""Random numbers of functions that are drawn at a time."""
 
 
 def state_dimension(kernel: Kernel) -> int | None:
@@ -633,6 +639,10 @@ class SeriesBelief:
         mean, variance = self._with_mean(found.means[:, 0], found.variances[:, 0], columns)
         return mean, np.maximum(variance + _white_variance(self.kernel, X), 0.0)
 
+    def mean(self, X: Array, columns: Array) -> Array:
+        """Return the mean of the function at rows, by the pass that `moments` takes, (m, k)."""
+        return self.moments(X, columns)[0]
+
     def components(self, X: Array, is_centered: bool) -> list[tuple[Array, Array]]:
         """Return mean (m, k) and variance (m,) of the part of each addend of the kernel.
 
@@ -665,6 +675,10 @@ class SeriesBelief:
         open_mean = self._open_mean(columns)
         return columns @ self.coefficients, np.einsum("ij,ij->i", open_mean, open_mean)
 
+    def joint_bytes(self, m: int) -> float:
+        """Return the memory that `joint` of so many rows takes."""
+        return 8.0 * (JOINT_MATRICES * float(m) ** 2 + 2.0 * MOST_CROSS)
+
     def joint(self, X: Array, columns: Array) -> tuple[Array, Array]:
         """Return mean (m, k) and covariance (m, m) of the function at rows, without noise."""
         mean, _ = self.moments(X, columns)
@@ -679,11 +693,31 @@ class SeriesBelief:
         return mean, symmetrize(covariance + open_mean @ open_mean.T)
 
     def sample(self, rng: Generator, X: Array, columns: Array, n: int) -> Array:
-        """Return values of ``n`` functions drawn from the posterior, shape (n, m, k)."""
-        mean, covariance = self.joint(X, columns)
-        root = cholesky(covariance, largest_jitter=LARGEST_JITTER).lower
-        draws = rng.standard_normal((n, mean.shape[1], len(root))) @ root.T
-        return np.asarray(mean + np.swapaxes(draws, 1, 2))
+        """Return values of ``n`` functions drawn from the posterior, shape (n, m, k).
+
+        A function of the prior, corrected by what the rows say of how it differs from their
+        outcomes: time grows with the rows [durbin2002]_.
+        """
+        series = _Drawn.of(self.data.x, self.noise, X, self.kernel)
+        k, parts = self.data.y.shape[1], []
+        size = max(1, MOST_DRAWN // (len(series.form.gaps) * series.form.space.n_states * k))
+        for first in range(0, n, size):
+            n_draws = min(size, n - first)
+            seen, asked = series.sample(rng, n_draws * k)
+            left = np.tile(self.data.y, n_draws) - seen
+            found = self._smoothed(X, (self.kernel,), np.hstack([left, self.data.columns]))
+            known, beside = np.hsplit(found.means[:, 0], [n_draws * k])
+            taken = self._regressed(found.weights[:, n_draws * k :].T @ left)
+            values = asked + known + (columns - beside) @ taken
+            parts.append(values.reshape(len(X), n_draws, k).transpose(1, 0, 2))
+        return np.concatenate(parts)
+
+    def _regressed(self, inner: Array) -> Array:
+        """Return coefficients of the mean functions for ``H' S^-1`` times some series."""
+        if not len(self.mean_root):
+            return inner
+        half = solve_lower(self.mean_root, inner)
+        return np.asarray(solve_lower(self.mean_root, half, transposed=True))
 
     def leave_one_out(self) -> tuple[Array, Array]:
         """Return mean (n, k) and variance (n,) of each outcome given all others.
@@ -700,11 +734,7 @@ class SeriesBelief:
 
     def extended(self, x: Array, y: Array, columns: Array, noise: Array) -> SeriesBelief:
         """Return the posterior with more rows, at the same settings."""
-        data = ProcessData(
-            np.vstack([self.data.x, x]),
-            np.vstack([self.data.y, y]),
-            np.vstack([self.data.columns, columns]),
-        )
+        data = self.data.joined(x, y, columns)
         return SeriesProcess().belief(data, self.kernel, np.concatenate([self.noise, noise]))
 
     @property
@@ -861,6 +891,51 @@ class _Series:
             f"at {time:g} is known from those before it, and has no noise. If times repeat, "
             "leave out the copies or let noise be learned."
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """Rows with outcomes and rows that are asked for in the order of time, to draw from.
+
+    Attributes
+    ----------
+    form
+        Of the kernel at all rows.
+    noise
+        Variance of the noise of each row with an outcome, what is white included, (n,).
+    white
+        Variance of what is white at rows that are asked for, shape (m,).
+    place
+        Where each row stands in the order of time: those with outcomes, then the others.
+    """
+
+    form: _Form
+    noise: Array
+    white: Array
+    place: Any
+
+    @classmethod
+    def of(cls, x: Array, noise: Array, X: Array, kernel: Kernel) -> Self:
+        """Return the rows in the order of time."""
+        times = np.concatenate([_times(x), _times(X)])
+        order = np.argsort(times, kind="stable")
+        form = _form((kernel,), times[order], _origin(_times(x)))
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        own, white = np.split(form.white[place], [len(x)])
+        return cls(form, noise + own, white, place)
+
+    def sample(self, rng: Generator, n: int) -> tuple[Array, Array]:
+        """Return n random outcomes (n_rows, n), and functions at the other rows (m, n)."""
+        space, values = self.form.space, np.empty((len(self.form.gaps), n))
+        normals = rng.standard_normal((len(values), n, space.n_states))
+        process_loops().drawn(
+            _chains(space), space.start, self.form.gaps, self.form.levels, normals, values
+        )
+        seen, asked = np.split(values[self.place], [len(self.noise)])
+        for part, variance in ((seen, self.noise), (asked, self.white)):
+            part += np.sqrt(variance)[:, None] * rng.standard_normal(part.shape)
+        return seen, asked
 
 
 class _Smoothed(NamedTuple):

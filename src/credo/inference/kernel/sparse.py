@@ -17,7 +17,6 @@ The gradient comes from a second pass. The weight of the bound on ``K_nm`` is
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, NamedTuple, Self
@@ -30,10 +29,18 @@ from credo.features.kernels.equality import White
 from credo.features.kernels.kernel import Kernel, SumKernel
 from credo.inference.kernel.exact import mean_factor
 from credo.inference.kernel.inducing import candidate_rows, greedy_rows, usual_number
-from credo.inference.kernel.process import NoisyEvidence, ProcessData, sampled
+from credo.inference.kernel.process import (
+    BLOCK_ENTRIES,
+    JOINT_MATRICES,
+    NoisyEvidence,
+    ProcessData,
+    row_blocks,
+    sampled,
+)
 from credo.numerics.array import Array, as_float
 from credo.numerics.form import Form
 from credo.numerics.linear.linear_algebra import (
+    LOG_TWO_PI,
     NotPositiveDefinite,
     dpotrf,
     dpotri,
@@ -48,17 +55,12 @@ from credo.numerics.quotation import quote
 
 __all__ = ["SparseBelief", "SparseProcess"]
 
-LOG_TWO_PI = float(np.log(2 * np.pi))
-
 JITTERS = (1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
 """Shares of the mean diagonal that are added to the covariance of the inducing values.
 
 A bound stays one with any of them. The first is always there, so that the bound is a smooth
 function of the settings.
 """
-
-BLOCK_ENTRIES = 1 << 20
-"""Numbers in a block of rows of ``K_nm``."""
 
 BLOCKS, SQUARES = 8, 10
 """Arrays of the size of a block, and of m x m numbers, that are held at a time."""
@@ -243,7 +245,7 @@ class _Sums:
         m, sides = len(base.inducing), np.hstack([data.y, data.columns])
         inner, cross = np.zeros((m, m), order="F"), np.zeros((m, sides.shape[1]))
         left = 0.0
-        for rows in _blocks(len(sides), m):
+        for rows in row_blocks(len(sides), m):
             variance = noise[rows]
             weight = 1.0 / np.sqrt(variance)
             gram = base.kernel.evaluated(data.x[rows], base.inducing)[0]
@@ -411,7 +413,7 @@ class _Whole:
         weights += flat @ (flat * np.repeat([1.0, k], self.origin.shape[::-1])).T
         by_parameter = base.pulled(-0.5 * weights)
         by_noise = np.empty(len(noise))
-        for rows in _blocks(len(noise), len(spread)):
+        for rows in row_blocks(len(noise), len(spread)):
             precision = 1.0 / noise[rows]
             gram, pull = base.kernel.evaluated(data.x[rows], base.inducing)
             own, pull_own = base.kernel.evaluated_diagonal(data.x[rows])
@@ -480,13 +482,6 @@ def _centered(data: ProcessData, origin: Array) -> ProcessData:
     return replace(data, y=data.y - data.columns @ origin)
 
 
-def _blocks(n: int, m: int) -> Iterator[slice]:
-    """Yield rows in blocks of about as many numbers of ``K_nm``."""
-    size = max(1, BLOCK_ENTRIES // max(m, 1))
-    for start in range(0, n, size):
-        yield slice(start, min(start + size, n))
-
-
 @dataclass(frozen=True, eq=False)
 class SparseBelief:
     """The posterior of a function, by its values at inducing inputs.
@@ -519,15 +514,27 @@ class SparseBelief:
         """Mean coefficients of the mean functions, shape (q, k)."""
         return self.whole.origin + self.whole.sides.coefficients
 
+    def mean(self, X: Array, columns: Array) -> Array:
+        """Return the mean of the function at rows alone, shape (m, k)."""
+        base, mean = self.whole.base, columns @ self.coefficients
+        for rows in row_blocks(len(X), len(base.inducing)):
+            gram = base.kernel.evaluated(X[rows], base.inducing)[0]
+            mean[rows] += gram @ self.whole.sides.weights
+        return mean
+
     def moments(self, X: Array, columns: Array) -> tuple[Array, Array]:
         """Return mean (m, k) and variance (m,) of the function at rows, without noise."""
         mean, variance = np.empty((len(X), self.data.y.shape[1])), np.empty(len(X))
-        for rows in _blocks(len(X), len(self.whole.base.inducing)):
+        for rows in row_blocks(len(X), len(self.whole.base.inducing)):
             mean[rows], known, doubt = self._parts(X[rows], columns[rows])
             variance[rows] = self.kernel.evaluated_diagonal(X[rows])[0]
             variance[rows] -= np.einsum("ij,ij->j", known, known)
             variance[rows] += np.einsum("ij,ij->j", doubt, doubt)
         return mean, np.maximum(variance, 0.0)
+
+    def joint_bytes(self, m: int) -> float:
+        """Return the memory that `joint` and draws of so many rows take."""
+        return 8.0 * m * (JOINT_MATRICES * m + 3.0 * len(self.whole.base.inducing))
 
     def joint(self, X: Array, columns: Array) -> tuple[Array, Array]:
         """Return mean (m, k) and covariance (m, m) of the function at rows, without noise."""
@@ -549,7 +556,7 @@ class SparseBelief:
         kernel, inducing, lower = whole.base.kernel, whole.base.inducing, whole.base.lower
         noise = _Parted.of(self.kernel).noise(data.x, self.noise)
         mean, variance = np.empty_like(data.y), np.empty(len(noise))
-        for rows in _blocks(len(noise), len(inducing)):
+        for rows in row_blocks(len(noise), len(inducing)):
             precision = 1.0 / noise[rows]
             gram = kernel.evaluated(data.x[rows], inducing)[0]
             dual, pinned = whole.residuals(data, rows, gram, precision)
@@ -558,8 +565,8 @@ class SparseBelief:
             share = precision * np.einsum("ij,ij->j", doubt, doubt)
             own = precision * (1.0 - share) - np.sum(pinned**2, axis=1)
             mean[rows] = data.y[rows] - dual / own[:, None]
-            left = kernel.evaluated_diagonal(data.x[rows])[0]
-            left -= np.einsum("ij,ij->j", known, known)
+            own_variance = kernel.evaluated_diagonal(data.x[rows])[0]
+            left = own_variance - np.einsum("ij,ij->j", known, known)
             variance[rows] = 1.0 / own + np.maximum(left, 0.0)
         return mean, variance
 
@@ -568,11 +575,7 @@ class SparseBelief:
 
         What the bound needs of the new rows is added to that of the old ones.
         """
-        more = ProcessData(x, y, columns)
-        old = self.data
-        data = ProcessData(
-            np.vstack([old.x, x]), np.vstack([old.y, y]), np.vstack([old.columns, columns])
-        )
+        more, data = ProcessData(x, y, columns), self.data.joined(x, y, columns)
         total = _Parted.of(self.kernel).noise(x, noise)
         whole = self.whole.extended(more, total)
         joined = np.concatenate([self.noise, noise])

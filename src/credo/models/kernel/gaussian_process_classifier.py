@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from credo import features
 from credo.distributions.categorical import Categorical
-from credo.features.basis import distinct_rows
 from credo.features.kernels.kernel import Kernel
 from credo.inference.engine.engine import Inference
 from credo.inference.kernel.latent_process import (
@@ -236,7 +235,10 @@ class GaussianProcessClassifier(PredictiveClassifier):
         return (found.value, found.gradient) if gradient else found.value
 
     def settled(self) -> Self:
-        """Return an unfitted copy with the kernel that was learned, to be kept as it is."""
+        """Return an unfitted copy with the kernel that was learned, to be kept as it is.
+
+        The few numbers that a likelihood may have are learned anew, which takes little.
+        """
         check_is_fitted(self)
         again: Self = clone(self).set_params(kernel=self.kernel_.hold())
         return again
@@ -309,7 +311,7 @@ def _placed(kernel: Kernel | None, x: Array) -> Kernel:
     if kernel is not None:
         return kernel
     usual = 1.0 * features.SquaredExponential(usual_scales(x)) + features.Constant()
-    return usual.at(usual.natural(distinct_rows(x), BINARY_VARIANCE))
+    return usual.placed(x, BINARY_VARIANCE)
 
 
 def _spread_rows(data: ClassData, n: int) -> NDArray[np.intp]:

@@ -81,6 +81,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
     kernel
         Covariance function from `credo.features`, whose values are the first to be tried; if
         None a variance times `Matern52` with a length scale for each column that varies.
+        Several outputs share it.
     inference
         "map" for settings under weak priors in the units of the data, averaged over; "ml" for
         the settings of largest evidence alone.
@@ -91,7 +92,9 @@ class GaussianProcessRegressor(PredictiveRegressor):
         "learned", a variance that is known, or "varying" for noise whose log follows the
         inputs; a basis says by which functions. A kernel with `White` in it brings its own
         noise, and none is learned besides. Learned noise is never less than what rounding of
-        the outcomes leaves open.
+        the outcomes leaves open. Several outputs have noise that is the same share of the
+        spread of each, for which one factor serves all: fit one model for each output where
+        one is noisier than another.
     method
         "exact" for no approximation; "series" for one column and kernels that have a state
         space form, exact as well and in time that grows with the rows; "sparse" for inducing
@@ -209,6 +212,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
         problem = ProcessProblem(data, kernel, noise, method, self.inference == "map")
         problem, learned = learn_process(problem)
         self._warn_of_bounds(learned)
+        self._warn_of_copies(int(np.sum(row_weight(sample_weight, X) > 0)), problem, learned)
         return self._set_belief(problem, learned)
 
     def partial_fit(
@@ -230,6 +234,22 @@ class GaussianProcessRegressor(PredictiveRegressor):
         self.log_evidence_ = self.log_evidence_at(self.log_parameters_)
         self.evidence_method_ = "none"
         return self
+
+    def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
+        """Return the predictive mean, the best guess under squared loss.
+
+        It takes a product of n numbers for each row; all else that is predicted takes n^2.
+
+        Parameters
+        ----------
+        return_std
+            Whether to return the predictive standard deviation as well.
+        """
+        if return_std:
+            return super().predict(X, return_std=True)
+        inputs = self._inputs(X)
+        mean = self.posterior_.mean(inputs, self._columns(inputs)) * self.outcome_scale_
+        return mean[:, 0] if self._is_single else mean
 
     def predict_dist(self, X: ArrayLike) -> Predictive:
         """Return the distribution of the outcome, noise included, one entry per row."""
@@ -279,7 +299,9 @@ class GaussianProcessRegressor(PredictiveRegressor):
                 f"predict_joint needs one output; found {len(self.outcome_scale_)}. Fit one "
                 "model for each output."
             )
-        mean, covariance = self.posterior_.at_mode.joint(inputs, self._columns(inputs))
+        belief = self.posterior_.at_mode
+        _require_memory("predict_joint", len(inputs), belief.joint_bytes(len(inputs)))
+        mean, covariance = belief.joint(inputs, self._columns(inputs))
         if with_noise:
             covariance = covariance + np.diag(self._noise_at(inputs))
         return MultivariateNormal(mean[:, 0], covariance)
@@ -287,9 +309,13 @@ class GaussianProcessRegressor(PredictiveRegressor):
     def sample_functions(self, X: ArrayLike, n: int, random_state: Any = None) -> Array:
         """Return ``n`` functions drawn from the posterior, shape (n, m), or (n, m, k).
 
-        Each has settings of its own, drawn as `predict_function` averages over them.
+        Each has settings of its own, drawn as `predict_function` averages over them. Of a
+        series, time and memory grow with the rows; else with their square, and cube.
         """
         inputs = self._inputs(X)
+        if not isinstance(self.posterior_.method, SeriesProcess):
+            needed = self.posterior_.beliefs[0].joint_bytes(len(inputs))
+            _require_memory("sample_functions", len(inputs), needed)
         state = self.random_state if random_state is None else random_state
         draws = self.posterior_.sample(generator(state), inputs, self._columns(inputs), n)
         scaled = draws * self.outcome_scale_
@@ -300,16 +326,18 @@ class GaussianProcessRegressor(PredictiveRegressor):
     ) -> Predictive:
         """Return what each training row would have been predicted as, had it been left out.
 
-        In closed form from the factor, at the most probable settings.
+        In closed form from the factor, at the most probable settings. After `partial_fit`
+        the rows of all chunks are to be passed, in any order.
         """
         rows, scaled, weight = self._training_rows(X, y, sample_weight)
-        if not self._has_learned(rows) or not np.all(row_weight(sample_weight, X) > 0):
+        known = self.posterior_.merged()
+        if not _has_learned(known, rows) or not np.all(row_weight(sample_weight, X) > 0):
             raise ValueError(
                 "leave_one_out needs the rows and weights of training, without known noise; "
                 f"found {len(scaled)} other rows. Pass the training data, and predict_dist for "
                 "new rows."
             )
-        mean, spread, noise = self.posterior_.left_out(rows.place, scaled, weight)
+        mean, spread, noise = known.left_out(rows.place, scaled, weight)
         scale = self.outcome_scale_
         doubt, own = (np.sqrt(part)[:, None] * scale for part in (spread, noise))
         found = Predictive(Normal(mean * scale, np.hypot(doubt, own)), doubt, own)
@@ -325,9 +353,9 @@ class GaussianProcessRegressor(PredictiveRegressor):
         returns has ``predict_dist`` and ``log_evidence_``.
         """
         rows, scaled, weight = self._training_rows(X, y, sample_weight)
-        known, is_heavy = self.posterior_, row_weight(sample_weight, X) > 0
+        known, is_heavy = self.posterior_.merged(), row_weight(sample_weight, X) > 0
         number = np.cumsum(is_heavy) - 1
-        if isinstance(known.method, SeriesProcess) or not self._has_learned(rows):
+        if isinstance(known.method, SeriesProcess) or not _has_learned(known, rows):
             return None
 
         def without(left_out: NDArray[np.intp]) -> GaussianProcessRegressor:
@@ -382,7 +410,10 @@ class GaussianProcessRegressor(PredictiveRegressor):
         return (value, slope[: len(logs)]) if gradient else value
 
     def settings(self, coverage: float = 0.9) -> pd.DataFrame:
-        """Return a table of what was learned: value, and an interval where it was averaged."""
+        """Return a table of what was learned: value, and an interval where it was averaged.
+
+        Length scales of columns that have names are called by these.
+        """
         check_is_fitted(self)
         half = float(Normal(0.0, 1.0).quantile(0.5 + 0.5 * coverage)) * self.log_parameter_std_
         columns = {
@@ -390,7 +421,10 @@ class GaussianProcessRegressor(PredictiveRegressor):
             "low": np.exp(self.log_parameters_ - half),
             "high": np.exp(self.log_parameters_ + half),
         }
-        return pd.DataFrame(columns, index=pd.Index(self.parameter_names_, name="setting"))
+        names = getattr(self, "feature_names_in_", None)
+        labels = [p.label(names) for p in self.kernel_.parameters]
+        labels += self.parameter_names_[len(labels) :]
+        return pd.DataFrame(columns, index=pd.Index(labels, name="setting"))
 
     def _check_settings(self) -> None:
         require_choice("inference", self.inference, ("map", "ml"))
@@ -426,18 +460,12 @@ class GaussianProcessRegressor(PredictiveRegressor):
         scaled = outcomes / self.outcome_scale_
         return Copies.of(x, scaled, weight, np.zeros(len(x))), scaled, weight
 
-    def _has_learned(self, rows: Copies) -> bool:
-        known = self.posterior_.data
-        is_same = rows.x.shape == known.x.shape and np.array_equal(rows.x, known.x)
-        weight = self.posterior_.noise.weight
-        return is_same and np.allclose(rows.y, known.y) and np.allclose(rows.weight, weight)
-
     def _start_kernel(self, x: Array) -> Kernel:
         if self.kernel is None:
             varying = np.flatnonzero(column_spread(x, 0.0) > 0).tolist() or [0]
             smooth: Kernel = Matern52((1.0,) * len(varying))
             kernel = 1.0 * (smooth if len(varying) == x.shape[1] else smooth.on(varying))
-            return kernel.at(kernel.natural(distinct_rows(x), 1.0))
+            return kernel.placed(x, 1.0)
         self.kernel.check_inputs(x)
         return self.kernel
 
@@ -487,8 +515,9 @@ class GaussianProcessRegressor(PredictiveRegressor):
                 "use mean='zero'."
             )
         varying, level = self._noise_columns(rows.x), self._noise_level
-        scaled = outcomes[is_kept].reshape(-1) / self.outcome_scale_[0]
-        floor = rounding_variance(scaled) if len(self.outcome_scale_) == 1 else 0.0
+        # Outcomes that repeat with their rows are no sign of rounding.
+        seen = outcomes[is_kept] / self.outcome_scale_[0] if rows.scatter.any() else rows.y
+        floor = rounding_variance(seen.reshape(-1)) if len(self.outcome_scale_) == 1 else 0.0
         noise = RowNoise(rows.known, rows.weight, rows.scatter, varying, level, floor)
         return ProcessData(rows.x, rows.y, columns), noise
 
@@ -606,6 +635,22 @@ class GaussianProcessRegressor(PredictiveRegressor):
                 ConvergenceWarning,
             )
 
+    def _warn_of_copies(self, n_rows: int, problem: ProcessProblem, learned: Learned) -> None:
+        """Warn of rows that are there twice, by which no noise at all was learned."""
+        noise, n_distinct = problem.noise, len(problem.data.x)
+        is_copied = 10 * (n_rows - n_distinct) >= n_rows and not noise.scatter.any()
+        if noise.level is not None or not is_copied:
+            return
+        low = problem.bounds[problem.n_kernel, 0]
+        if noise.floor < np.exp(low) and learned.free[problem.n_kernel] < low + 1.0:
+            warn_user(
+                "rows with the same inputs must be separate measurements for noise to be "
+                f"learned; found {n_rows - n_distinct} of {n_rows} that repeat another with "
+                "the same outcome, which leaves no noise at all. Leave out the copies, or "
+                "give the noise, noise=0.01.",
+                UserWarning,
+            )
+
     def _squeezed(self, predictive: Predictive) -> Predictive:
         return predictive[:, 0] if self._is_single else predictive
 
@@ -613,6 +658,22 @@ class GaussianProcessRegressor(PredictiveRegressor):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def _has_learned(known: ProcessPosterior, rows: Copies) -> bool:
+    """Return whether rows are those of a posterior."""
+    is_same = np.array_equal(rows.x, known.data.x) and np.allclose(rows.y, known.data.y)
+    return is_same and np.allclose(rows.weight, known.noise.weight)
+
+
+def _require_memory(name: str, n_rows: int, needed: float) -> None:
+    """Raise an error if what is known of all rows together would not fit into memory."""
+    if needed > USUAL_BYTES:
+        raise ValueError(
+            f"{name} must fit into {bytes_text(USUAL_BYTES)}; found {n_rows} rows, which need "
+            f"{bytes_text(needed)}. Pass fewer rows, or use predict_function, which takes "
+            "each row by itself."
+        )
 
 
 def _is_series(x: Array, kernel: Kernel) -> bool:

@@ -233,7 +233,10 @@ class LatentProcessRegressor(PredictiveRegressor):
         return (found.value, found.gradient) if gradient else found.value
 
     def settled(self) -> Self:
-        """Return an unfitted copy with the kernel that was learned, to be kept as it is."""
+        """Return an unfitted copy with the kernel that was learned, to be kept as it is.
+
+        The few numbers that a likelihood may have are learned anew, which takes little.
+        """
         check_is_fitted(self)
         again: Self = clone(self).set_params(kernel=self.kernel_.hold())
         return again

@@ -22,6 +22,8 @@ from scipy.linalg import cython_blas, cython_lapack
 from credo.numerics.array import Array, as_float
 
 __all__ = [
+    "LOG_TWO_PI",
+    "SMALLEST_JITTER",
     "Cholesky",
     "NotPositiveDefinite",
     "block_inverse",
@@ -37,6 +39,7 @@ __all__ = [
     "symmetrize",
 ]
 
+LOG_TWO_PI = float(np.log(2 * np.pi))
 SMALLEST_JITTER = 1e-14
 LARGEST_JITTER = 1e-8
 
@@ -222,7 +225,7 @@ def log_gaussian_integral(a: ArrayLike, b: ArrayLike, c: float = 0.0) -> float:
     factor = cholesky(a, largest_jitter=0.0)
     slope = factor.whiten(b)
     exponent = -0.5 * (c - 0.25 * float(np.sum(slope**2)))
-    scale = 0.5 * slope.size * float(np.log(2 * np.pi)) - 0.5 * float(factor.log_det())
+    scale = 0.5 * slope.size * LOG_TWO_PI - 0.5 * float(factor.log_det())
     return scale + exponent
 
 

@@ -46,7 +46,13 @@ MAX_PROCESS_ROWS = 20_000
 INDUCED = SparseProcess(n_inducing=400, n_learning=800)
 
 MAX_CLASS_ROWS = 1_000
-"""Rows, times classes if these are more than two, up to which a process of classes does."""
+"""Rows, times classes if more than two, up to which an exact process of classes does."""
+
+MAX_SPARSE_CLASS_ROWS = 10_000
+"""Rows, times classes if more than two, up to which one by inducing inputs does."""
+
+CLASS_INDUCING = 200
+"""Inducing inputs of a process of classes: folds are fitted one by one."""
 
 MAX_PROPAGATED_ROWS = 400
 """Rows up to which it is by expectation propagation, and beyond by Laplace's method."""
@@ -65,6 +71,9 @@ MIN_PROCESS_ROWS = 20
 
 VARYING_ROWS = (100, 1_000)
 """Fewest rows to tell where noise is larger, and most on which that takes seconds."""
+
+VARYING_FOLDS = 20
+"""Parts of the rows that are left out in turn where rows have gaps."""
 
 SURELY = 0.01
 """Chance of residuals that differ as much while the noise is the same everywhere."""
@@ -91,12 +100,16 @@ def class_process_slate(X: Array, n_classes: int) -> Slate:
     Examples
     --------
     >>> X = np.random.default_rng(0).normal(size=(400, 2))
-    >>> class_process_slate(X, 2).candidates, class_process_slate(X, 3).candidates
-    ((('process', GaussianProcessClassifier()),), ())
+    >>> class_process_slate(X, 2).candidates
+    (('process', GaussianProcessClassifier()),)
+    >>> class_process_slate(X, 3).candidates
+    (('process', GaussianProcessClassifier(n_inducing=200)),)
     """
-    most = MAX_CLASS_ROWS // (n_classes if n_classes > 2 else 1)
+    n_functions = n_classes if n_classes > 2 else 1
     engine = "ep" if len(X) <= MAX_PROPAGATED_ROWS else "laplace"
-    return _affordable_slate(X, GaussianProcessClassifier(inference=engine), most)
+    n_inducing = None if len(X) * n_functions <= MAX_CLASS_ROWS else CLASS_INDUCING
+    model = GaussianProcessClassifier(inference=engine, n_inducing=n_inducing)
+    return _affordable_slate(X, model, MAX_SPARSE_CLASS_ROWS // n_functions)
 
 
 def _affordable_slate(X: Array, model: Any, max_rows: int) -> Slate:
@@ -158,19 +171,31 @@ def varying_candidate(name: str) -> tuple[str, Any]:
 
 
 def has_varying_noise(
-    fitted: GaussianProcessRegressor, X: Any, y: Array, weight: Array | None
+    fitted: GaussianProcessRegressor, X: Any, y: Array, completed: CompletedRows | None = None
 ) -> bool:
     """Whether the size of held-out residuals of a process follows the inputs, beyond chance.
 
     ``n R^2`` of their regression on functions of the inputs is chi-square with one degree of
-    freedom for each function if the noise is the same everywhere.
+    freedom for each function if the noise is the same everywhere. Of rows with gaps all
+    completions are left out together, or those that stay would tell of the others.
+
+    Parameters
+    ----------
+    X, y
+        What the process was fitted to, with all completions of rows with gaps.
+    completed
+        Which rows these complete; None if no row has gaps.
     """
     rows = np.asarray(X, dtype=np.float64)
     fewest, most = VARYING_ROWS
     if not fewest <= len(rows) <= most:
         return False
-    left_out = fitted.leave_one_out(X, y, weight)
-    sizes = np.abs((y - left_out.mean()) / left_out.std())
+    weight = None if completed is None else completed.given_weight
+    if completed is None or weight is None:
+        left_out = fitted.leave_one_out(X, y)
+        sizes = np.abs((y - left_out.mean()) / left_out.std())
+    else:
+        sizes = _held_out_sizes(fitted, X, y, completed)
     columns = varying_noise_basis(len(rows)).place(distinct_rows(rows)).design(rows)
     root = np.sqrt(np.ones(len(rows)) if weight is None else weight)
     design = root[:, None] * np.column_stack([np.ones(len(rows)), columns])
@@ -181,3 +206,19 @@ def has_varying_noise(
     share = float(np.sum(np.square(explained - level))) / total if total > 0 else 0.0
     statistic = float(np.sum(root**2)) * share
     return bool(special.chdtrc(columns.shape[1], statistic) < SURELY)
+
+
+def _held_out_sizes(
+    fitted: GaussianProcessRegressor, X: Any, y: Array, completed: CompletedRows
+) -> Array:
+    """Return sizes of residuals of rows that were left out with all their completions."""
+    forget = fitted.forgetting(X, y, completed.weight)
+    assert forget is not None
+    sizes = np.empty(len(y))
+    fold = np.random.default_rng(0).integers(VARYING_FOLDS, size=completed.row[-1] + 1)
+    for part in range(VARYING_FOLDS):
+        out = np.flatnonzero(fold[completed.row] == part)
+        if len(out):
+            found = forget(out).predict_dist(X.iloc[out])
+            sizes[out] = np.abs((y[out] - found.mean()) / found.std())
+    return sizes
