@@ -66,6 +66,9 @@ from credo.inference.engine.error import ImpossibleFindings as ImpossibleFinding
 from credo.inference.engine.error import InferenceTooLarge as InferenceTooLarge
 from credo.inference.engine.error import NoExactAnswer as NoExactAnswer
 from credo.inference.engine.error import NotSubmodular as NotSubmodular
+from credo.inference.engine.leave_one_out import LeaveOneOut as LeaveOneOut
+from credo.inference.engine.leave_one_out import compare_leave_one_out as compare_leave_one_out
+from credo.inference.engine.leave_one_out import leave_one_out as leave_one_out
 from credo.inference.engine.method import ApproximationWarning as ApproximationWarning
 from credo.inference.engine.method import methods as methods
 from credo.inference.engine.model_evidence import bic_evidence as bic_evidence

@@ -1,9 +1,9 @@
 """Pareto smoothing of importance weights: a fit of their largest ones, which tells their worth.
 
 The largest weights of an importance sample follow a generalized Pareto distribution. Its
-quantiles take their place, and its shape ``k_hat`` says how many moments the weights have: above
-0.5 no variance, above one no mean. Up to 0.7 averages can be used; above it the density that was
-drawn from is too far from the one that is asked about [vehtari2024]_.
+quantiles take their place, and its shape ``k_hat`` says how many moments the weights have:
+above 0.5 no variance, above one no mean. Up to 0.7 averages can be used; above it the density
+that was drawn from is too far from the one that is asked about [vehtari2024]_.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class ParetoSmoothed(NamedTuple):
     k_hat: Array
 
 
-def pareto_smoothed(log_weight: ArrayLike, *, efficiency: float = 1.0) -> ParetoSmoothed:
-    r"""Return importance weights whose largest ones are quantiles of a fitted Pareto tail.
+def pareto_smoothed(log_weight: ArrayLike, *, efficiency: ArrayLike = 1.0) -> ParetoSmoothed:
+    """Return importance weights whose largest ones are quantiles of a fitted Pareto tail.
 
     The tail has ``min(n / 5, 3 sqrt(n / efficiency))`` weights. Zhang and Stephens average
     ``b = -k / scale`` over a grid by its profile likelihood; with ``x`` the amounts by which
@@ -57,7 +57,8 @@ def pareto_smoothed(log_weight: ArrayLike, *, efficiency: float = 1.0) -> Pareto
     log_weight
         Log of weights up to a constant, draws on the first axis: shape (n,) or (n, rows).
     efficiency
-        Independent draws that a draw is worth, for draws of a Markov chain.
+        Independent draws that a draw is worth, for draws of a Markov chain: a number, or one
+        for each column.
 
     Raises
     ------
@@ -75,10 +76,11 @@ def pareto_smoothed(log_weight: ArrayLike, *, efficiency: float = 1.0) -> Pareto
     array([-1.78,  0.8 ])
     """
     weight = as_float(log_weight)
-    _require(weight, efficiency)
+    worth = np.broadcast_to(as_float(efficiency), weight.shape[1:]).ravel()
+    _require(weight, worth)
     columns = weight.reshape(len(weight), -1)
-    n_tail = _tail_size(len(weight), efficiency)
-    found = [_smoothed(columns[:, j], n_tail) for j in range(columns.shape[1])]
+    sizes = np.ceil(np.minimum(len(weight) / 5.0, 3.0 * np.sqrt(len(weight) / worth)))
+    found = [_smoothed(columns[:, j], int(size)) for j, size in enumerate(sizes)]
     smoothed = np.stack([part for part, _ in found], axis=1).reshape(weight.shape)
     shapes = np.array([k for _, k in found]).reshape(weight.shape[1:])
     return ParetoSmoothed(smoothed, shapes)
@@ -97,7 +99,7 @@ def largest_k_hat(n: int) -> float:
     return float(min(1.0 - 1.0 / np.log10(n), 0.7)) if n > 1 else -np.inf
 
 
-def _require(weight: Array, efficiency: float) -> None:
+def _require(weight: Array, efficiency: Array) -> None:
     if weight.ndim not in (1, 2) or 0 in weight.shape:
         raise ValueError(
             "log_weight must have shape (n,) or (n, rows) with something in it; found "
@@ -110,15 +112,11 @@ def _require(weight: Array, efficiency: float) -> None:
         )
     if np.isneginf(weight).all(axis=0).any():
         raise ZeroWeights(len(weight))
-    if not 0.0 < efficiency < np.inf:
+    if not (np.isfinite(efficiency) & (efficiency > 0)).all():
         raise ValueError(
-            f"efficiency must be positive and finite; found {efficiency}. Divide effective "
-            "draws by draws."
+            f"efficiency must be positive and finite; found {efficiency.tolist()}. Divide "
+            "effective draws by draws."
         )
-
-
-def _tail_size(n: int, efficiency: float) -> int:
-    return int(np.ceil(min(n / 5.0, 3.0 * np.sqrt(n / efficiency))))
 
 
 def _smoothed(log_weight: Array, n_tail: int) -> tuple[Array, float]:
