@@ -1,4 +1,10 @@
+from credo.inference.density.importance import BrokenEnvelope as BrokenEnvelope
+from credo.inference.density.importance import ImportancePosterior as ImportancePosterior
+from credo.inference.density.importance import ImportanceSampling as ImportanceSampling
+from credo.inference.density.importance import ProposedDensity as ProposedDensity
+from credo.inference.density.importance import RejectionSampling as RejectionSampling
 from credo.inference.density.laplace import LaplaceApproximation as LaplaceApproximation
+from credo.inference.density.tempering import SequentialMonteCarlo as SequentialMonteCarlo
 from credo.inference.discrete.approximate.belief_propagation import (
     LoopyBeliefPropagation as LoopyBeliefPropagation,
 )
@@ -78,12 +84,14 @@ from credo.inference.engine.model_evidence import width_evidence as width_eviden
 from credo.inference.engine.pareto import ParetoSmoothed as ParetoSmoothed
 from credo.inference.engine.pareto import largest_k_hat as largest_k_hat
 from credo.inference.engine.pareto import pareto_smoothed as pareto_smoothed
+from credo.inference.engine.problem import BatchedDensity as BatchedDensity
 from credo.inference.engine.problem import ConjugateProblem as ConjugateProblem
 from credo.inference.engine.problem import CurvedProblem as CurvedProblem
 from credo.inference.engine.problem import Expectation as Expectation
 from credo.inference.engine.problem import LatentProblem as LatentProblem
 from credo.inference.engine.problem import LogDensity as LogDensity
 from credo.inference.engine.problem import Parameters as Parameters
+from credo.inference.engine.problem import PointDensity as PointDensity
 from credo.inference.engine.problem import SweepProblem as SweepProblem
 from credo.inference.engine.search_border import settings_at_edge as settings_at_edge
 from credo.inference.engine.stacking import hopeless_models as hopeless_models

@@ -18,7 +18,12 @@ from credo.distributions.elliptical import PrecisionForm as PrecisionForm
 from credo.families.linear import Rows as Rows
 from credo.families.ridge import Spectrum as Spectrum
 from credo.families.statistics import Sums as Sums
+from credo.inference.density.importance import KeptDraws as KeptDraws
+from credo.inference.density.importance import RejectionStep as RejectionStep
+from credo.inference.density.importance import WeighedDraws as WeighedDraws
 from credo.inference.density.laplace import Mode as Mode
+from credo.inference.density.tempering import Particles as Particles
+from credo.inference.density.tempering import TemperStep as TemperStep
 from credo.inference.discrete.approximate.belief_propagation import MessageState as MessageState
 from credo.inference.discrete.approximate.importance import ImportanceState as ImportanceState
 from credo.inference.discrete.approximate.importance import ImportanceStep as ImportanceStep

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from credo.inference.engine.draws import effective_draws
 from credo.inference.engine.engine import ConvergenceWarning
@@ -63,7 +63,7 @@ class LeaveOneOut:
         return float(self.log_fit.sum()) - self.elpd
 
     @property
-    def doubtful(self) -> Array:
+    def doubtful(self) -> NDArray[np.intp]:
         """Positions of rows whose weights are too uneven for their score to be trusted."""
         return np.flatnonzero(self.k_hat > largest_k_hat(self.n_draws))
 
