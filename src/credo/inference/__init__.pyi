@@ -4,6 +4,10 @@ from credo.inference.density.importance import ImportanceSampling as ImportanceS
 from credo.inference.density.importance import ProposedDensity as ProposedDensity
 from credo.inference.density.importance import RejectionSampling as RejectionSampling
 from credo.inference.density.laplace import LaplaceApproximation as LaplaceApproximation
+from credo.inference.density.metropolis import Metropolis as Metropolis
+from credo.inference.density.metropolis import MetropolisHastings as MetropolisHastings
+from credo.inference.density.metropolis import MetropolisState as MetropolisState
+from credo.inference.density.metropolis import MovedDensity as MovedDensity
 from credo.inference.density.tempering import SequentialMonteCarlo as SequentialMonteCarlo
 from credo.inference.discrete.approximate.belief_propagation import (
     LoopyBeliefPropagation as LoopyBeliefPropagation,

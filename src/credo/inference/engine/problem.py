@@ -277,7 +277,7 @@ class Parameters:
         """Return draws by name from free ones, shape (n_chains, n_draws, n_free)."""
         return Draws(self.constrain(free))
 
-    @property
+    @cached_property
     def _parts(self) -> list[tuple[str, Bijection, slice]]:
         ends = np.cumsum([0, *(support.n_free for support in self.supports.values())]).tolist()
         return [
