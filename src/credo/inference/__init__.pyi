@@ -1,3 +1,5 @@
+from credo.inference.density.gibbs import BlockProblem as BlockProblem
+from credo.inference.density.gibbs import Gibbs as Gibbs
 from credo.inference.density.importance import BrokenEnvelope as BrokenEnvelope
 from credo.inference.density.importance import ImportancePosterior as ImportancePosterior
 from credo.inference.density.importance import ImportanceSampling as ImportanceSampling
@@ -76,6 +78,7 @@ from credo.inference.engine.error import ImpossibleFindings as ImpossibleFinding
 from credo.inference.engine.error import InferenceTooLarge as InferenceTooLarge
 from credo.inference.engine.error import NoExactAnswer as NoExactAnswer
 from credo.inference.engine.error import NotSubmodular as NotSubmodular
+from credo.inference.engine.finite_chain import FiniteChain as FiniteChain
 from credo.inference.engine.leave_one_out import LeaveOneOut as LeaveOneOut
 from credo.inference.engine.leave_one_out import compare_leave_one_out as compare_leave_one_out
 from credo.inference.engine.leave_one_out import leave_one_out as leave_one_out

@@ -18,6 +18,8 @@ from credo.distributions.elliptical import PrecisionForm as PrecisionForm
 from credo.families.linear import Rows as Rows
 from credo.families.ridge import Spectrum as Spectrum
 from credo.families.statistics import Sums as Sums
+from credo.inference.density.gibbs import BlockState as BlockState
+from credo.inference.density.gibbs import BlockStep as BlockStep
 from credo.inference.density.importance import KeptDraws as KeptDraws
 from credo.inference.density.importance import RejectionStep as RejectionStep
 from credo.inference.density.importance import WeighedDraws as WeighedDraws
