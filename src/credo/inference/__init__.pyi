@@ -11,6 +11,11 @@ from credo.inference.density.metropolis import MetropolisHastings as MetropolisH
 from credo.inference.density.metropolis import MetropolisState as MetropolisState
 from credo.inference.density.metropolis import MovedDensity as MovedDensity
 from credo.inference.density.tempering import SequentialMonteCarlo as SequentialMonteCarlo
+from credo.inference.density.variational import CoordinateAscent as CoordinateAscent
+from credo.inference.density.variational import FactorizedProblem as FactorizedProblem
+from credo.inference.density.variational import GaussianVariational as GaussianVariational
+from credo.inference.density.variational import NormalMeanField as NormalMeanField
+from credo.inference.density.variational import evidence_lower_bound as evidence_lower_bound
 from credo.inference.discrete.approximate.belief_propagation import (
     LoopyBeliefPropagation as LoopyBeliefPropagation,
 )
