@@ -13,7 +13,7 @@ from credo.distributions import Gamma, Normal
 from credo.families import BernoulliStatistics, BetaBernoulli, NormalKnownVariance
 from credo.families import NormalStatistics as Rows
 from credo.graphs import ConditionalLinearGaussian, LinearGaussian
-from credo.inference import BlockProblem, Gibbs, Inference, run
+from credo.inference import BlockProblem, Drawn, Gibbs, Inference, Steps, run
 from credo.numerics.array import Array
 
 JOINT = np.array([[0.1, 0.3], [0.2, 0.4]])
@@ -48,7 +48,9 @@ def _exact_sweep() -> Array:
 
 
 def test_sweeps_have_the_exact_transition_table_and_keep_the_joint_one() -> None:
-    found = run(Gibbs(4000, 10, 2), _table(), np.random.default_rng(0)).posterior
+    stop = Drawn(4000, 10) | Steps(60)
+    rng = np.random.default_rng(0)
+    found = run(Gibbs(4000, 10, 2), _table(), rng, stop=stop).posterior
     code = (2 * found["a"] + found["b"]).astype(int)
     share = np.bincount(code.ravel(), minlength=4) / code.size
     np.testing.assert_allclose(share, JOINT.ravel(), atol=0.02)

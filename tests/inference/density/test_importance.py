@@ -18,11 +18,13 @@ from credo.distributions import (
 from credo.inference import (
     BatchedDensity,
     BrokenEnvelope,
+    Drawn,
     ImportanceSampling,
     LogDensity,
     Parameters,
     ProposedDensity,
     RejectionSampling,
+    Steps,
     ZeroWeights,
     pareto_smoothed,
     run,
@@ -65,7 +67,8 @@ def _line() -> LogDensity:
 
 def test_beta_is_accepted_two_times_in_three_and_its_draws_are_beta() -> None:
     engine = RejectionSampling(float(np.log(1.5)), n_draws=20_000, block_size=5000)
-    found = run(engine, _beta(), np.random.default_rng(0))
+    stop = Drawn(20_000) | Steps(20)
+    found = run(engine, _beta(), np.random.default_rng(0), stop=stop)
     acceptance = found.trace[-1].acceptance
     n_proposed = found.state.n_proposed
     assert acceptance == len(found.state.free) / n_proposed

@@ -14,12 +14,14 @@ from credo.distributions import MultivariateNormal
 from credo.inference import (
     BatchedDensity,
     ConvergenceWarning,
+    Drawn,
     Inference,
     Metropolis,
     MetropolisHastings,
     MovedDensity,
     Parameters,
     Seconds,
+    Steps,
     run,
 )
 from credo.numerics.array import Array
@@ -55,7 +57,8 @@ def _states(proposal: Array, sign: float = 1.0) -> MovedDensity:
 def _visited(problem: MovedDensity) -> Inference:
     # Starts at the guess itself, which is a state.
     engine = MetropolisHastings(200, 20, 200, spread=0.0)
-    return run(engine, problem, np.random.default_rng(0))
+    stop = Drawn(200, 20) | Steps(10)
+    return run(engine, problem, np.random.default_rng(0), stop=stop)
 
 
 def _counted_moves(states: Array) -> Array:
