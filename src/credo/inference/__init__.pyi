@@ -3,18 +3,18 @@ from credo.inference.density.gibbs import Gibbs as Gibbs
 from credo.inference.density.importance import BrokenEnvelope as BrokenEnvelope
 from credo.inference.density.importance import ImportancePosterior as ImportancePosterior
 from credo.inference.density.importance import ImportanceSampling as ImportanceSampling
-from credo.inference.density.importance import ProposedDensity as ProposedDensity
+from credo.inference.density.importance import ProposalProblem as ProposalProblem
 from credo.inference.density.importance import RejectionSampling as RejectionSampling
 from credo.inference.density.laplace import LaplaceApproximation as LaplaceApproximation
 from credo.inference.density.metropolis import Metropolis as Metropolis
 from credo.inference.density.metropolis import MetropolisHastings as MetropolisHastings
 from credo.inference.density.metropolis import MetropolisState as MetropolisState
-from credo.inference.density.metropolis import MovedDensity as MovedDensity
+from credo.inference.density.metropolis import MoveProblem as MoveProblem
 from credo.inference.density.tempering import SequentialMonteCarlo as SequentialMonteCarlo
 from credo.inference.density.variational import CoordinateAscent as CoordinateAscent
 from credo.inference.density.variational import FactorizedProblem as FactorizedProblem
 from credo.inference.density.variational import GaussianVariational as GaussianVariational
-from credo.inference.density.variational import NormalMeanField as NormalMeanField
+from credo.inference.density.variational import NormalMeanFieldProblem as NormalMeanFieldProblem
 from credo.inference.density.variational import evidence_lower_bound as evidence_lower_bound
 from credo.inference.discrete.approximate.belief_propagation import (
     LoopyBeliefPropagation as LoopyBeliefPropagation,

@@ -22,7 +22,7 @@ from credo.inference import (
     ImportanceSampling,
     LogDensity,
     Parameters,
-    ProposedDensity,
+    ProposalProblem,
     RejectionSampling,
     Steps,
     ZeroWeights,
@@ -38,20 +38,20 @@ LOG_EVIDENCE_OF_LINE = -4.8393921148
 """Of a line through these four points, with weight precision 0.5 and noise precision 4."""
 
 
-def _beta(a: float = 2.0, b: float = 2.0, factor: float = 1.0) -> ProposedDensity:
+def _beta(a: float = 2.0, b: float = 2.0, factor: float = 1.0) -> ProposalProblem:
     target = BatchedDensity(
         Parameters({"x": Interval(0.0, 1.0)}),
         lambda values: Beta(a, b).log_prob(values["x"]) + np.log(factor),
     )
-    return ProposedDensity(target, {"x": Uniform(0.0, 1.0)})
+    return ProposalProblem(target, {"x": Uniform(0.0, 1.0)})
 
 
-def _normal(variance: float = 4.0, log_factor: float = 0.0) -> ProposedDensity:
+def _normal(variance: float = 4.0, log_factor: float = 0.0) -> ProposalProblem:
     target = BatchedDensity(
         Parameters({"x": real()}),
         lambda values: Normal(0.0, 1.0).log_prob(values["x"]) + log_factor,
     )
-    return ProposedDensity(target, {"x": Normal(0.0, np.sqrt(variance))})
+    return ProposalProblem(target, {"x": Normal(0.0, np.sqrt(variance))})
 
 
 def _line() -> LogDensity:
@@ -168,7 +168,7 @@ def test_evidence_of_a_coin_drawn_from_its_prior_is_a_beta_function() -> None:
         Parameters({"p": Interval(0.0, 1.0)}),
         lambda v: 7 * np.log(v["p"]) + 3 * np.log1p(-v["p"]),
     )
-    problem = ProposedDensity(coin, {"p": Uniform(0.0, 1.0)})
+    problem = ProposalProblem(coin, {"p": Uniform(0.0, 1.0)})
     found = run(ImportanceSampling(20_000, 20_000), problem, np.random.default_rng(0))
     assert found.log_evidence == pytest.approx(special.betaln(8, 4), abs=4 * found.error)
     assert found.error < 0.01
@@ -192,7 +192,7 @@ def test_errors_of_the_evidence_are_honest() -> None:
 
 
 def test_evidence_of_the_worked_line_by_student_t_about_the_mode() -> None:
-    problem = ProposedDensity.by_laplace(_line())
+    problem = ProposalProblem.by_laplace(_line())
     found = run(ImportanceSampling(8000, 8000), problem, np.random.default_rng(0))
     assert found.log_evidence == pytest.approx(LOG_EVIDENCE_OF_LINE, abs=4 * found.error)
     assert found.error < 0.02
@@ -216,10 +216,10 @@ def test_a_proposal_of_values_counts_in_the_units_of_values() -> None:
     target = BatchedDensity(
         Parameters({"x": positive()}), lambda v: 2 * np.log(v["x"]) - 2 * v["x"]
     )
-    by_log = ProposedDensity(target, MultivariateNormal([0.3], [[1.0]]))
+    by_log = ProposalProblem(target, MultivariateNormal([0.3], [[1.0]]))
     found = run(ImportanceSampling(20_000, 20_000), by_log, np.random.default_rng(0))
     assert found.log_evidence == pytest.approx(np.log(2 / 8), abs=4 * found.error)
-    by_value = ProposedDensity(target, {"x": Uniform(0.0, 20.0)})
+    by_value = ProposalProblem(target, {"x": Uniform(0.0, 20.0)})
     found = run(ImportanceSampling(20_000, 20_000), by_value, np.random.default_rng(0))
     assert found.log_evidence == pytest.approx(np.log(2 / 8), abs=4 * found.error)
 
@@ -238,21 +238,21 @@ def test_chains_pool_their_draws_and_a_checkpoint_goes_on_to_the_same_bits(
 def test_bad_proposals_and_densities_are_refused() -> None:
     target = BatchedDensity(Parameters({"x": real(2)}), lambda v: -(v["x"] ** 2).sum(axis=1))
     with pytest.raises(ValueError, match="values of the shapes"):
-        ProposedDensity(target, {"x": Normal(0.0, 1.0)})
+        ProposalProblem(target, {"x": Normal(0.0, 1.0)})
     with pytest.raises(ValueError, match="2 free numbers"):
-        ProposedDensity(target, MultivariateStudentT(3.0, [0.0], [[1.0]]))
+        ProposalProblem(target, MultivariateStudentT(3.0, [0.0], [[1.0]]))
     bad = BatchedDensity(Parameters({"x": real()}), lambda v: v["x"] * np.nan)
     with pytest.raises(ValueError, match="log density must be a number below infinity"):
         run(
             ImportanceSampling(),
-            ProposedDensity(bad, {"x": Normal(0.0, 1.0)}),
+            ProposalProblem(bad, {"x": Normal(0.0, 1.0)}),
             np.random.default_rng(0),
         )
     nowhere = BatchedDensity(Parameters({"x": real()}), lambda v: np.full(len(v["x"]), -np.inf))
     with pytest.raises(ZeroWeights):
         run(
             ImportanceSampling(),
-            ProposedDensity(nowhere, {"x": Normal(0.0, 1.0)}),
+            ProposalProblem(nowhere, {"x": Normal(0.0, 1.0)}),
             np.random.default_rng(0),
         )
     summed = BatchedDensity(Parameters({"x": real()}), lambda v: v["x"].sum())

@@ -18,7 +18,7 @@ from credo.inference import (
     Inference,
     Metropolis,
     MetropolisHastings,
-    MovedDensity,
+    MoveProblem,
     Parameters,
     Seconds,
     Steps,
@@ -36,7 +36,7 @@ UNEVEN_MOVES = np.array([[0.35, 0.45, 0.2], [0.3, 0, 0.7], [0.08, 0.42, 0.5]])
 WITHOUT_FACTOR = np.array([0.1666666667, 0.3194444444, 0.5138888889])
 
 
-def _states(proposal: Array, sign: float = 1.0) -> MovedDensity:
+def _states(proposal: Array, sign: float = 1.0) -> MoveProblem:
     """Return three states with moves by a table; sign 0 or -1 breaks Hastings' factor."""
 
     def log_density(values: dict[str, Array]) -> Array:
@@ -51,10 +51,10 @@ def _states(proposal: Array, sign: float = 1.0) -> MovedDensity:
         factor = np.log(proposal[to, at]) - np.log(proposal[at, to])
         return {"s": to.astype(float)}, sign * factor
 
-    return MovedDensity(BatchedDensity(Parameters({"s": real()}), log_density), moved)
+    return MoveProblem(BatchedDensity(Parameters({"s": real()}), log_density), moved)
 
 
-def _visited(problem: MovedDensity) -> Inference:
+def _visited(problem: MoveProblem) -> Inference:
     # Starts at the guess itself, which is a state.
     engine = MetropolisHastings(200, 20, 200, spread=0.0)
     stop = Drawn(200, 20) | Steps(10)
@@ -110,7 +110,7 @@ def test_an_uneven_move_of_a_positive_number_keeps_its_distribution() -> None:
         Parameters({"x": positive()}), lambda v: 2 * np.log(v["x"]) - v["x"]
     )
     engine = MetropolisHastings(500, 100, 40)
-    found = run(engine, MovedDensity(target, _stretched), np.random.default_rng(1))
+    found = run(engine, MoveProblem(target, _stretched), np.random.default_rng(1))
     mean, error = found.posterior.mean("x"), found.posterior.mean_error("x")
     assert mean == pytest.approx(3.0, abs=4 * float(error))
     assert float(error) < 0.1
@@ -127,7 +127,7 @@ def test_values_outside_the_support_are_refused_not_an_error() -> None:
         return {"x": values["x"] + rng.uniform(-0.7, 0.7, size=values["x"].shape)}, 0.0
 
     engine = MetropolisHastings(400, 100, 40, keeps_proposals=True)
-    found = run(engine, MovedDensity(target, moved), np.random.default_rng(0))
+    found = run(engine, MoveProblem(target, moved), np.random.default_rng(0))
     x = found.posterior["x"][:, ::10].ravel()
     assert stats.kstest(x, "uniform").pvalue > 1e-4
     is_outside = np.isnan(found.state.proposals[..., 0])
@@ -241,6 +241,6 @@ def test_bad_problems_and_settings_are_refused() -> None:
     with pytest.raises(ValueError, match="scale must be positive"):
         Metropolis(scale=0.0)
     target, _ = _normal()
-    lacking = MovedDensity(target, lambda values, rng: ({}, 0.0))
+    lacking = MoveProblem(target, lambda values, rng: ({}, 0.0))
     with pytest.raises(ValueError, match="propose must return values of the shapes"):
         run(MetropolisHastings(), lacking, np.random.default_rng(0))

@@ -8,7 +8,7 @@ from credo.distributions import Normal, Uniform
 from credo.inference import (
     BatchedDensity,
     Parameters,
-    ProposedDensity,
+    ProposalProblem,
     SequentialMonteCarlo,
     Steps,
     run,
@@ -19,7 +19,7 @@ from credo.numerics.special.bijection import Interval, real
 from credo.numerics.status import Status
 
 
-def _modes(d: int = 2, scale: float = 0.1) -> ProposedDensity:
+def _modes(d: int = 2, scale: float = 0.1) -> ProposalProblem:
     """Return ``5 (0.3 N(-2, s) + 0.7 N(2, s))`` in each of d dimensions together."""
 
     def log_density(values: dict[str, Array]) -> Array:
@@ -31,7 +31,7 @@ def _modes(d: int = 2, scale: float = 0.1) -> ProposedDensity:
         return np.asarray(np.logaddexp(left, right) + np.log(5.0))
 
     target = BatchedDensity(Parameters({"x": real(d)}), log_density)
-    return ProposedDensity(target, {"x": Normal(np.zeros(d), 3.0)})
+    return ProposalProblem(target, {"x": Normal(np.zeros(d), 3.0)})
 
 
 @pytest.mark.parametrize("d", [1, 4])
@@ -54,7 +54,7 @@ def test_evidence_and_moments_of_a_coin_with_its_prior_as_start() -> None:
         Parameters({"p": Interval(0.0, 1.0)}),
         lambda v: 750 * np.log(v["p"]) + 250 * np.log1p(-v["p"]),
     )
-    problem = ProposedDensity(coin, {"p": Uniform(0.0, 1.0)})
+    problem = ProposalProblem(coin, {"p": Uniform(0.0, 1.0)})
     found = run(SequentialMonteCarlo(1000), problem, np.random.default_rng(0))
     assert found.log_evidence == pytest.approx(special.betaln(751, 251), abs=4 * found.error)
     p = found.posterior["p"].ravel()
@@ -90,7 +90,7 @@ def test_a_target_that_is_the_proposal_takes_one_step_and_has_no_error() -> None
     law = Normal(1.0, 2.0)
     target = BatchedDensity(Parameters({"x": real()}), lambda v: law.log_prob(v["x"]) + 3.0)
     found = run(
-        SequentialMonteCarlo(100), ProposedDensity(target, {"x": law}), np.random.default_rng(0)
+        SequentialMonteCarlo(100), ProposalProblem(target, {"x": law}), np.random.default_rng(0)
     )
     assert len(found.trace) == 1
     assert found.log_evidence == pytest.approx(3.0, abs=1e-9)

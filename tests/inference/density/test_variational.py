@@ -14,7 +14,7 @@ from credo.inference import (
     CoordinateAscent,
     GaussianVariational,
     LogDensity,
-    NormalMeanField,
+    NormalMeanFieldProblem,
     Parameters,
     evidence_lower_bound,
     run,
@@ -62,12 +62,12 @@ def test_states_of_no_probability_do_not_count() -> None:
         evidence_lower_bound([0.0, 0.0], [0.5, 0.4])
 
 
-def _numbers(scale: float = 3.0, shape: float = 2.0) -> NormalMeanField:
+def _numbers(scale: float = 3.0, shape: float = 2.0) -> NormalMeanFieldProblem:
     rows = NormalStatistics.of(NUMBERS[:, None])
-    return NormalMeanField(rows, Normal(0.5, scale), Gamma(shape, 1.5))
+    return NormalMeanFieldProblem(rows, Normal(0.5, scale), Gamma(shape, 1.5))
 
 
-def _log_joint(mean: Array, precision: Array, problem: NormalMeanField) -> Array:
+def _log_joint(mean: Array, precision: Array, problem: NormalMeanFieldProblem) -> Array:
     scatter = ((NUMBERS.reshape(-1, *[1] * mean.ndim) - mean) ** 2).sum(axis=0)
     n = len(NUMBERS)
     log_likelihood = 0.5 * n * np.log(precision / (2 * np.pi)) - 0.5 * precision * scatter
@@ -75,7 +75,7 @@ def _log_joint(mean: Array, precision: Array, problem: NormalMeanField) -> Array
     return np.asarray(log_likelihood + log_prior)
 
 
-def _grid(problem: NormalMeanField) -> tuple[Array, Array, Array, float]:
+def _grid(problem: NormalMeanFieldProblem) -> tuple[Array, Array, Array, float]:
     mean, precision = np.meshgrid(np.linspace(-6, 9, 1200), np.linspace(1e-4, 9, 1200))
     cell = (15 / 1199) * ((9 - 1e-4) / 1199)
     return mean, precision, _log_joint(mean, precision, problem), cell
@@ -249,4 +249,4 @@ def test_tails_that_no_gaussian_has_are_said() -> None:
 def test_numbers_of_several_columns_are_refused() -> None:
     rows = NormalStatistics.of(np.ones((3, 2)))
     with pytest.raises(ValueError, match="one column of numbers"):
-        NormalMeanField(rows, Normal(0.0, 1.0), Gamma(1.0, 1.0))
+        NormalMeanFieldProblem(rows, Normal(0.0, 1.0), Gamma(1.0, 1.0))

@@ -20,7 +20,7 @@ from credo.inference import (
     ImproperPosterior,
     ObjectivePrior,
     Parameters,
-    ProposedDensity,
+    ProposalProblem,
     SequentialMonteCarlo,
     empirical_prior,
     run,
@@ -149,7 +149,7 @@ def test_a_rule_that_is_not_known_is_refused() -> None:
         ObjectivePrior("gamma")
 
 
-def _two_level_normal() -> ProposedDensity:
+def _two_level_normal() -> ProposalProblem:
     """Return eight schools: their effects are integrated, mean and spread are left."""
 
     def log_density(values: dict[str, Array]) -> Array:
@@ -160,7 +160,7 @@ def _two_level_normal() -> ProposedDensity:
 
     support = Parameters({"mean": Interval(-60.0, 80.0), "spread": Interval(0.0, 60.0)})
     proposal = {"mean": Uniform(-60.0, 80.0), "spread": Uniform(0.0, 60.0)}
-    return ProposedDensity(BatchedDensity(support, log_density), proposal)
+    return ProposalProblem(BatchedDensity(support, log_density), proposal)
 
 
 def test_two_levels_of_normals_have_the_moments_of_quadrature() -> None:
@@ -193,7 +193,7 @@ def test_two_levels_of_coins_shrink_towards_each_other() -> None:
 
     support = Parameters({"mean": Interval(0.0, 1.0), "log_size": Interval(0.0, 8.0)})
     proposal = {"mean": Uniform(0.0, 1.0), "log_size": Uniform(0.0, 8.0)}
-    problem = ProposedDensity(BatchedDensity(support, log_density), proposal)
+    problem = ProposalProblem(BatchedDensity(support, log_density), proposal)
     draws = run(SequentialMonteCarlo(1500), problem, np.random.default_rng(0)).posterior
     grid = np.meshgrid((np.arange(300) + 0.5) / 300, 8 * (np.arange(300) + 0.5) / 300)
     logs = log_density({"mean": grid[0].ravel(), "log_size": grid[1].ravel()})

@@ -48,6 +48,11 @@ from credo.inference.engine.engine import StandardError as StandardError
 from credo.inference.engine.engine import Step as Step
 from credo.inference.engine.engine import Steps as Steps
 from credo.inference.engine.engine import WeightStep as WeightStep
+from credo.inference.engine.finite_chain import FiniteChain as FiniteChain
+from credo.inference.engine.leave_one_out import LeaveOneOut as LeaveOneOut
+from credo.inference.engine.model_evidence import SettingEvidence as SettingEvidence
+from credo.inference.engine.prior import EmpiricalPrior as EmpiricalPrior
+from credo.inference.engine.prior import ObjectivePrior as ObjectivePrior
 from credo.inference.engine.problem import Expectation as Expectation
 from credo.inference.engine.sweep import BlockMeans as BlockMeans
 from credo.inference.engine.sweep import GibbsState as GibbsState

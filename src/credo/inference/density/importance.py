@@ -45,7 +45,7 @@ __all__ = [
     "ImportancePosterior",
     "ImportanceSampling",
     "KeptDraws",
-    "ProposedDensity",
+    "ProposalProblem",
     "RejectionSampling",
     "RejectionStep",
     "WeighedDraws",
@@ -69,7 +69,7 @@ class Proposed(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ProposedDensity:
+class ProposalProblem:
     """A density, and a distribution that can be drawn from in its place.
 
     Attributes
@@ -86,7 +86,7 @@ class ProposedDensity:
     ...     Parameters({"heads": Interval(0.0, 1.0)}),
     ...     lambda values: 3 * np.log(values["heads"]) + np.log1p(-values["heads"]),
     ... )
-    >>> problem = ProposedDensity(coin, {"heads": Uniform(0.0, 1.0)})
+    >>> problem = ProposalProblem(coin, {"heads": Uniform(0.0, 1.0)})
     >>> from credo.inference import run
     >>> found = run(ImportanceSampling(), problem, np.random.default_rng(0))
     >>> bool(abs(np.exp(found.log_evidence) - 0.05) < 0.002)  # the beta function B(4, 2)
@@ -116,7 +116,7 @@ class ProposedDensity:
             )
 
     @classmethod
-    def by_laplace(cls, target: LogDensity, df: float = 5.0) -> ProposedDensity:
+    def by_laplace(cls, target: LogDensity, df: float = 5.0) -> ProposalProblem:
         """Return a density proposed by Student's t about its mode, with its curvature there.
 
         Parameters
@@ -238,7 +238,7 @@ class RejectionSampling:
     n_draws: int = 1000
     block_size: int = 1000
 
-    problem = ProposedDensity
+    problem = ProposalProblem
     is_random: ClassVar[bool] = True
 
     @property
@@ -251,12 +251,12 @@ class RejectionSampling:
         """Return engines for the laws, each with a problem to solve."""
         return (Example(cls(float(np.log(1.5)), 200, 100), problem=_beta_by_uniform()),)
 
-    def init(self, problem: ProposedDensity, rng: Generator) -> KeptDraws:
+    def init(self, problem: ProposalProblem, rng: Generator) -> KeptDraws:
         """Return no draws."""
         return KeptDraws(np.empty((0, problem.parameters.n_free)), 0)
 
     def step(
-        self, problem: ProposedDensity, state: KeptDraws, rng: Generator
+        self, problem: ProposalProblem, state: KeptDraws, rng: Generator
     ) -> tuple[KeptDraws, RejectionStep]:
         """Propose one block, and keep some of it.
 
@@ -274,12 +274,12 @@ class RejectionSampling:
         acceptance = len(free) / after.n_proposed
         return after, RejectionStep(self._log_integral(after), len(free), acceptance)
 
-    def joined(self, problem: ProposedDensity, states: Sequence[KeptDraws]) -> KeptDraws:
+    def joined(self, problem: ProposalProblem, states: Sequence[KeptDraws]) -> KeptDraws:
         """Return the draws of several chains together."""
         n_proposed = sum(state.n_proposed for state in states)
         return KeptDraws(np.concatenate([state.free for state in states]), n_proposed)
 
-    def posterior(self, problem: ProposedDensity, state: KeptDraws) -> Inference:
+    def posterior(self, problem: ProposalProblem, state: KeptDraws) -> Inference:
         """Return the draws, and the integral of the target.
 
         Raises
@@ -303,7 +303,7 @@ class RejectionSampling:
             return float(self.log_bound + np.log(len(state.free)) - np.log(state.n_proposed))
 
     def _require_envelope(
-        self, problem: ProposedDensity, free: Array, log_share: Array
+        self, problem: ProposalProblem, free: Array, log_share: Array
     ) -> None:
         worst = int(log_share.argmax())
         if log_share[worst] > ROUNDING:
@@ -399,7 +399,7 @@ class ImportanceSampling:
     >>> from credo.inference import run
     >>> from credo.numerics.special.bijection import real
     >>> target = BatchedDensity(Parameters({"x": real()}), lambda v: -0.5 * v["x"] ** 2)
-    >>> problem = ProposedDensity(target, {"x": Normal(0.0, 2.0)})
+    >>> problem = ProposalProblem(target, {"x": Normal(0.0, 2.0)})
     >>> found = run(ImportanceSampling(10_000), problem, np.random.default_rng(0)).posterior
     >>> square = found.expectation(lambda values: values["x"] ** 2)
     >>> bool(abs(square.value - 1.0) < 4 * square.standard_error < 0.05), found.is_trusted
@@ -410,7 +410,7 @@ class ImportanceSampling:
     block_size: int = 1000
     is_smoothed: bool = True
 
-    problem = ProposedDensity
+    problem = ProposalProblem
     is_random: ClassVar[bool] = True
 
     @property
@@ -427,12 +427,12 @@ class ImportanceSampling:
             Example(cls(400, 100, is_smoothed=False), problem=problem),
         )
 
-    def init(self, problem: ProposedDensity, rng: Generator) -> WeighedDraws:
+    def init(self, problem: ProposalProblem, rng: Generator) -> WeighedDraws:
         """Return no draws."""
         return WeighedDraws(np.empty((0, problem.parameters.n_free)), np.empty(0))
 
     def step(
-        self, problem: ProposedDensity, state: WeighedDraws, rng: Generator
+        self, problem: ProposalProblem, state: WeighedDraws, rng: Generator
     ) -> tuple[WeighedDraws, WeightStep]:
         """Draw one more block; report the log evidence so far and its error."""
         left = self.n_draws - len(state.log_weight)
@@ -446,14 +446,14 @@ class ImportanceSampling:
         worth = _worth(log_weight)
         return after, WeightStep(log_evidence, _relative_error(n, worth), n, worth)
 
-    def joined(self, problem: ProposedDensity, states: Sequence[WeighedDraws]) -> WeighedDraws:
+    def joined(self, problem: ProposalProblem, states: Sequence[WeighedDraws]) -> WeighedDraws:
         """Return the draws of several chains together."""
         return WeighedDraws(
             np.concatenate([state.free for state in states]),
             np.concatenate([state.log_weight for state in states]),
         )
 
-    def posterior(self, problem: ProposedDensity, state: WeighedDraws) -> Inference:
+    def posterior(self, problem: ProposalProblem, state: WeighedDraws) -> Inference:
         """Return the draws with their weights, and the log of their mean weight.
 
         Raises
@@ -491,10 +491,10 @@ def _relative_error(n: int, worth: float) -> float:
     return float(np.sqrt(max(n / worth - 1.0, 0.0) / (n - 1)))
 
 
-def _beta_by_uniform() -> ProposedDensity:
+def _beta_by_uniform() -> ProposalProblem:
     """Return Beta(2, 2), proposed by a uniform distribution."""
     law = Beta(2.0, 2.0)
     target = BatchedDensity(
         Parameters({"x": Interval(0.0, 1.0)}), lambda values: law.log_prob(values["x"])
     )
-    return ProposedDensity(target, {"x": Uniform(0.0, 1.0)})
+    return ProposalProblem(target, {"x": Uniform(0.0, 1.0)})

@@ -40,7 +40,7 @@ __all__ = [
     "MetropolisHastings",
     "MetropolisState",
     "MetropolisStep",
-    "MovedDensity",
+    "MoveProblem",
     "chain_account",
     "possible_starts",
 ]
@@ -324,7 +324,7 @@ class Metropolis:
 
 
 @dataclass(frozen=True, eq=False)
-class MovedDensity:
+class MoveProblem:
     """A density, and a way to propose moves in it.
 
     Attributes
@@ -349,7 +349,7 @@ class MovedDensity:
     ...     Parameters({"x": positive()}), lambda v: 2 * np.log(v["x"]) - v["x"]
     ... )
     >>> from credo.inference import run
-    >>> problem = MovedDensity(target, stretched)
+    >>> problem = MoveProblem(target, stretched)
     >>> found = run(MetropolisHastings(300, 50, 40), problem, np.random.default_rng(0))
     >>> bool(abs(found.posterior.mean("x") - 3.0) < 0.2)  # Gamma(3, 1)
     True
@@ -423,7 +423,7 @@ class MetropolisHastings:
     keeps_proposals: bool = False
 
     block_size: ClassVar[int] = 100
-    problem = MovedDensity
+    problem = MoveProblem
     is_random: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -439,13 +439,13 @@ class MetropolisHastings:
         """Return engines for the laws, each with a problem to solve."""
         return (Example(cls(200, 150, 2, keeps_proposals=True), problem=_stretched_gamma()),)
 
-    def init(self, problem: MovedDensity, rng: Generator) -> MetropolisState:
+    def init(self, problem: MoveProblem, rng: Generator) -> MetropolisState:
         """Return chains that start apart, where the density is positive."""
         starts = possible_starts(problem.target, self.n_chains, self.spread, rng)
         return MetropolisState.at(problem.target, starts, 1.0)
 
     def step(
-        self, problem: MovedDensity, state: MetropolisState, rng: Generator
+        self, problem: MoveProblem, state: MetropolisState, rng: Generator
     ) -> tuple[MetropolisState, MetropolisStep]:
         """Make one block of moves."""
         most = self.n_draws if state.is_warm or not self.warm_up else self.warm_up
@@ -454,17 +454,17 @@ class MetropolisHastings:
             block.move(problem.proposed(block.free, rng), rng)
         return block.end()
 
-    def warmed(self, problem: MovedDensity, state: MetropolisState) -> MetropolisState:
+    def warmed(self, problem: MoveProblem, state: MetropolisState) -> MetropolisState:
         """Return the chains from which draws count."""
         return state.warmed()
 
     def joined(
-        self, problem: MovedDensity, states: Sequence[MetropolisState]
+        self, problem: MoveProblem, states: Sequence[MetropolisState]
     ) -> MetropolisState:
         """Return the chains of several states side by side."""
         return MetropolisState.joined(states)
 
-    def posterior(self, problem: MovedDensity, state: MetropolisState) -> Inference:
+    def posterior(self, problem: MoveProblem, state: MetropolisState) -> Inference:
         """Return the draws by name."""
         is_over = state.is_warm or not self.warm_up
         account = chain_account("Metropolis-Hastings", state.draws, is_over)
@@ -558,7 +558,7 @@ def _require_positive(**settings: float) -> None:
             raise ValueError(f"{name} must be positive; found {value}. Leave it out.")
 
 
-def _stretched_gamma() -> MovedDensity:
+def _stretched_gamma() -> MoveProblem:
     """Return Gamma(3, 1), with moves that multiply by a factor."""
     target = BatchedDensity(
         Parameters({"x": positive()}), lambda values: 2 * np.log(values["x"]) - values["x"]
@@ -568,4 +568,4 @@ def _stretched_gamma() -> MovedDensity:
         log_factor = rng.normal(size=values["x"].shape)
         return {"x": values["x"] * np.exp(log_factor)}, log_factor
 
-    return MovedDensity(target, stretched)
+    return MoveProblem(target, stretched)

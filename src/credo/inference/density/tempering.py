@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from credo.distributions.mixture import Mixture
 from credo.distributions.normal import Normal
-from credo.inference.density.importance import ProposedDensity, finite_log_densities
+from credo.inference.density.importance import ProposalProblem, finite_log_densities
 from credo.inference.engine.draws import Draws
 from credo.inference.engine.engine import Account, Inference, Move, Settled
 from credo.inference.engine.problem import BatchedDensity, Parameters
@@ -121,7 +121,7 @@ class SequentialMonteCarlo:
     n_walks: int = 5
     max_steps: int = 500
 
-    problem = ProposedDensity
+    problem = ProposalProblem
     is_random: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -141,7 +141,7 @@ class SequentialMonteCarlo:
         """Return engines for the laws, each with a problem to solve."""
         return (Example(cls(200, n_walks=2), problem=_two_peaks()),)
 
-    def init(self, problem: ProposedDensity, rng: Generator) -> Particles:
+    def init(self, problem: ProposalProblem, rng: Generator) -> Particles:
         """Return draws of the proposal."""
         drawn = problem.draw(self.n_particles, rng)
         if np.isneginf(drawn.log_target).all():
@@ -158,7 +158,7 @@ class SequentialMonteCarlo:
         )
 
     def step(
-        self, problem: ProposedDensity, state: Particles, rng: Generator
+        self, problem: ProposalProblem, state: Particles, rng: Generator
     ) -> tuple[Particles, TemperStep]:
         """Raise the temperature of every chain, weigh, pick and move its particles."""
         if state.temperature.min() == 1.0:
@@ -175,11 +175,11 @@ class SequentialMonteCarlo:
         )
         return after, report
 
-    def joined(self, problem: ProposedDensity, states: Sequence[Particles]) -> Particles:
+    def joined(self, problem: ProposalProblem, states: Sequence[Particles]) -> Particles:
         """Return the particles of several chains beside each other."""
         return _stacked(states)
 
-    def posterior(self, problem: ProposedDensity, state: Particles) -> Inference:
+    def posterior(self, problem: ProposalProblem, state: Particles) -> Inference:
         """Return the particles, and the mean of the evidences of all chains.
 
         Chains count by their evidence: one that has missed a mode has seen too little of it.
@@ -208,7 +208,7 @@ class SequentialMonteCarlo:
         return Inference(draws, log_evidence, "importance", account=account)
 
     def _chain(
-        self, problem: ProposedDensity, state: Particles, c: int, rng: Generator
+        self, problem: ProposalProblem, state: Particles, c: int, rng: Generator
     ) -> tuple[Particles, float, int]:
         """Return a chain after a step, the share of walks that moved, and their number."""
         before = float(state.temperature[c])
@@ -240,7 +240,7 @@ class SequentialMonteCarlo:
 
     def _walked(
         self,
-        problem: ProposedDensity,
+        problem: ProposalProblem,
         cloud: _Cloud,
         factor: Array,
         temperature: float,
@@ -269,7 +269,7 @@ class _Cloud:
     log_proposal: Array
 
     def walked(
-        self, problem: ProposedDensity, factor: Array, temperature: float, rng: Generator
+        self, problem: ProposalProblem, factor: Array, temperature: float, rng: Generator
     ) -> tuple[_Cloud, float]:
         """Return all particles after one Metropolis step, and the share that moved."""
         free = self.free + rng.standard_normal(self.free.shape) @ factor.T
@@ -352,10 +352,10 @@ def _stacked(parts: Sequence[Particles]) -> Particles:
     )
 
 
-def _two_peaks() -> ProposedDensity:
+def _two_peaks() -> ProposalProblem:
     """Return two normal peaks at -3 and 3, proposed by a normal that covers both."""
     peaks = Mixture([0.25, 0.75], [Normal(-3.0, 0.2), Normal(3.0, 0.2)])
     target = BatchedDensity(
         Parameters({"x": real()}), lambda values: peaks.log_prob(values["x"])
     )
-    return ProposedDensity(target, {"x": Normal(0.0, 3.0)})
+    return ProposalProblem(target, {"x": Normal(0.0, 3.0)})

@@ -42,7 +42,7 @@ __all__ = [
     "FactorizedProblem",
     "GaussianState",
     "GaussianVariational",
-    "NormalMeanField",
+    "NormalMeanFieldProblem",
     "evidence_lower_bound",
 ]
 
@@ -100,7 +100,7 @@ class FactorizedProblem(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class NormalMeanField:
+class NormalMeanFieldProblem:
     """Normal numbers whose mean and precision are believed in independently.
 
     ``x_i ~ N(mean, 1 / precision)``, with a normal prior of the mean and a gamma prior of the
@@ -118,7 +118,7 @@ class NormalMeanField:
     Examples
     --------
     >>> numbers = NormalStatistics.of([[1.0], [2.0], [4.0]])
-    >>> problem = NormalMeanField(numbers, Normal(0.0, 10.0), Gamma(1.0, 1.0))
+    >>> problem = NormalMeanFieldProblem(numbers, Normal(0.0, 10.0), Gamma(1.0, 1.0))
     >>> from credo.inference import run
     >>> found = run(CoordinateAscent(), problem)
     >>> found.posterior["mean"].mean().round(2), found.evidence_method
@@ -207,7 +207,7 @@ class CoordinateAscent:
     def examples(cls) -> tuple[Example, ...]:
         """Return engines for the laws, each with a problem to solve."""
         numbers = NormalStatistics.of([[1.0], [2.0], [4.0], [2.5]])
-        problem = NormalMeanField(numbers, Normal(0.0, 3.0), Gamma(2.0, 1.0))
+        problem = NormalMeanFieldProblem(numbers, Normal(0.0, 3.0), Gamma(2.0, 1.0))
         return (Example(cls(), problem=problem),)
 
     def init(self, problem: FactorizedProblem, rng: Generator) -> FactorState:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from credo.numerics.array import Array, as_float
+from credo.numerics.form import Form
 
 __all__ = [
     "LEARNED",
@@ -237,9 +238,9 @@ class SettingEvidence:
         Log prior density at each, with integral one over the grid.
     """
 
-    settings: Array
-    log_evidence: Array
-    log_prior: Array
+    settings: Annotated[Array, Form("k", is_rising=True)]
+    log_evidence: Annotated[Array, Form("k")]
+    log_prior: Annotated[Array, Form("k")]
 
     @property
     def integrated(self) -> float:
