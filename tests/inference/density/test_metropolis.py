@@ -234,6 +234,14 @@ def test_a_run_that_is_stopped_in_its_warm_up_says_that_nothing_is_known() -> No
     assert found.error == np.inf
 
 
+def test_chains_that_never_move_are_said_loudly() -> None:
+    target, _ = _normal()
+    with pytest.warns(ConvergenceWarning, match="3 of 3 that never did"):
+        found = run(Metropolis(50, 0, 3, scale=1e9), target, np.random.default_rng(0))
+    assert found.error == np.inf
+    assert found.effective_draws == 0.0
+
+
 def test_bad_problems_and_settings_are_refused() -> None:
     nowhere = BatchedDensity(Parameters({"x": real()}), lambda v: np.full(len(v["x"]), -np.inf))
     with pytest.raises(ValueError, match="4 of 4 chains in 100 tries"):

@@ -25,7 +25,15 @@ from credo.distributions.multivariate_student_t import MultivariateStudentT
 from credo.distributions.uniform import Uniform
 from credo.inference.density.laplace import LaplaceApproximation
 from credo.inference.engine.draws import Draws
-from credo.inference.engine.engine import Account, Drawn, Inference, Step, WeightStep, run
+from credo.inference.engine.engine import (
+    Account,
+    ConvergenceWarning,
+    Drawn,
+    Inference,
+    Step,
+    WeightStep,
+    run,
+)
 from credo.inference.engine.pareto import largest_k_hat, pareto_smoothed
 from credo.inference.engine.problem import (
     BatchedDensity,
@@ -39,6 +47,7 @@ from credo.numerics.example import Example
 from credo.numerics.form import Form
 from credo.numerics.special.bijection import Interval
 from credo.numerics.special.log_domain import log_sum_exp
+from credo.numerics.warning import warn_user
 
 __all__ = [
     "BrokenEnvelope",
@@ -456,6 +465,11 @@ class ImportanceSampling:
     def posterior(self, problem: ProposalProblem, state: WeighedDraws) -> Inference:
         """Return the draws with their weights, and the log of their mean weight.
 
+        Warns
+        -----
+        ConvergenceWarning
+            If the weights are too uneven for averages over them.
+
         Raises
         ------
         ZeroWeights
@@ -469,6 +483,13 @@ class ImportanceSampling:
         found = ImportancePosterior(
             Draws(values, log_weight[None]), state.log_weight, float(k_hat), error
         )
+        if not found.is_trusted:
+            warn_user(
+                f"weights must have a k-hat of at most {largest_k_hat(n):.2f}; found "
+                f"{found.k_hat:.2f}. Do not trust averages over them: take a proposal with "
+                "heavier tails that is nearer to the target, or SequentialMonteCarlo.",
+                ConvergenceWarning,
+            )
         account = Account(
             "importance sampling", False, error, "standard error of the log evidence", worth
         )

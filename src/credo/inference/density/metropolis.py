@@ -509,10 +509,20 @@ def chain_account(title: str, draws: Array, is_over: bool = True) -> Account:
     kind = "largest standard error of a mean, in standard deviations"
     if not is_over or draws.shape[1] < 4:
         return Account(title, False, float("inf"), kind)
+    is_still = (np.ptp(draws, axis=1) == 0.0).all(axis=1)
+    if is_still.any():
+        warn_user(
+            f"chains of {title} must move; found {int(is_still.sum())} of {len(draws)} that "
+            "never did. Do not trust their means: take smaller steps, or a longer warm-up.",
+            ConvergenceWarning,
+        )
+        return Account(title, False, float("inf"), kind, 0.0, float("inf"))
     spread = draws.std(axis=(0, 1), ddof=1)
+    # A quantity that does not vary has no error, and chains agree about it.
     with np.errstate(invalid="ignore", divide="ignore"):
-        error = mean_error(draws) / spread
-    worth, ratio = float(effective_draws(draws).min()), float(np.nanmax(r_hat(draws)))
+        error = np.where(spread > 0, mean_error(draws) / spread, 0.0)
+    ratio = float(np.where(spread > 0, r_hat(draws), 1.0).max())
+    worth = float(effective_draws(draws).min())
     if ratio > MOST_R_HAT or worth < FEWEST_EFFECTIVE:
         warn_user(
             f"chains of {title} must have an R-hat of at most {MOST_R_HAT} and draws worth "
@@ -520,8 +530,7 @@ def chain_account(title: str, draws: Array, is_over: bool = True) -> Account:
             "not trust their means: draw more, or start nearer.",
             ConvergenceWarning,
         )
-    # A quantity that does not vary has no error.
-    return Account(title, False, float(np.nanmax(error, initial=0.0)), kind, worth, ratio)
+    return Account(title, False, float(error.max()), kind, worth, ratio)
 
 
 def _reshaped(state: MetropolisState) -> MetropolisState:
