@@ -218,19 +218,20 @@ def groups(rng: Generator) -> tuple[dict[str, float], GroupProblem]:
     mean, variance = float(rng.normal()), float(InverseGamma(3.0, 2.0).sample(rng))
     y = mean + np.sqrt(variance + 1.0) * rng.standard_normal(4)
 
-    def of_effects(values: dict[str, Array]) -> Normal:
+    def of_effects(values: dict[str, Array]) -> Callable[[Generator], Array]:
         center, spread = values["mean"][:, None], values["variance"][:, None]
         share = spread / (spread + 1.0)
-        return Normal(center + share * (y - center), np.sqrt(share))
+        return lambda rng: rng.normal(center + share * (y - center), np.sqrt(share))
 
-    def of_mean(values: dict[str, Array]) -> Normal:
+    def of_mean(values: dict[str, Array]) -> Callable[[Generator], Array]:
         precision = 1.0 + 4.0 / values["variance"]
         center = values["effects"].sum(axis=1) / values["variance"] / precision
-        return Normal(center, precision**-0.5)
+        return lambda rng: rng.normal(center, precision**-0.5)
 
-    def of_variance(values: dict[str, Array]) -> InverseGamma:
+    def of_variance(values: dict[str, Array]) -> Callable[[Generator], Array]:
         shift = values["effects"] - values["mean"][:, None]
-        return InverseGamma(5.0, 2.0 + 0.5 * (shift**2).sum(axis=1))
+        rate = 2.0 + 0.5 * (shift**2).sum(axis=1)
+        return lambda rng: rate / rng.gamma(5.0, size=len(rate))
 
     start = {"effects": y, "mean": 0.0, "variance": 1.0}
     blocks = {"effects": of_effects, "mean": of_mean, "variance": of_variance}
