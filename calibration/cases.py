@@ -6,14 +6,14 @@ truth is ranked among draws from what it finds.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 
 from credo import BayesianNetwork, LinearRegression
-from credo.distributions import Poisson
+from credo.distributions import InverseGamma, Normal, Poisson
 from credo.evaluation.laws import RankCalibration, simulated_ranks
 from credo.families import (
     BernoulliStatistics,
@@ -25,7 +25,7 @@ from credo.families import (
 )
 from credo.features import PolynomialBasis
 from credo.graphs import ConditionalLinearGaussian, ConditionalTable, LinearGaussian, Variable
-from credo.inference import ConditionalProblem, LikelihoodWeighting
+from credo.inference import BlockProblem, ConditionalProblem, Gibbs, LikelihoodWeighting
 from credo.inference.density.laplace import LaplaceApproximation
 from credo.numerics.array import Array
 
@@ -33,9 +33,12 @@ __all__ = [
     "CASES",
     "ENGINES",
     "EngineCase",
+    "GroupProblem",
     "LinearProblem",
+    "groups",
     "line",
     "log_likelihood_of_given",
+    "log_likelihood_of_groups",
     "log_likelihood_of_line",
     "machine",
 ]
@@ -197,6 +200,54 @@ def log_likelihood_of_given(
     return {"log likelihood": np.sum([node.log_prob(columns) for node in seen], axis=0)}
 
 
+@dataclass(frozen=True, eq=False)
+class GroupProblem(BlockProblem):
+    """Effects of groups around a mean, each seen once with noise of variance one.
+
+    Attributes
+    ----------
+    y
+        What was seen of each group, shape (n_groups,).
+    """
+
+    y: Array = field(default_factory=lambda: np.zeros(4))
+
+
+def groups(rng: Generator) -> tuple[dict[str, float], GroupProblem]:
+    """Return the mean and the variance of the effects of four groups, which are seen once."""
+    mean, variance = float(rng.normal()), float(InverseGamma(3.0, 2.0).sample(rng))
+    y = mean + np.sqrt(variance + 1.0) * rng.standard_normal(4)
+
+    def of_effects(values: dict[str, Array]) -> Callable[[Generator], Array]:
+        center, spread = values["mean"][:, None], values["variance"][:, None]
+        share = spread / (spread + 1.0)
+        return lambda rng: rng.normal(center + share * (y - center), np.sqrt(share))
+
+    def of_mean(values: dict[str, Array]) -> Callable[[Generator], Array]:
+        precision = 1.0 + 4.0 / values["variance"]
+        center = values["effects"].sum(axis=1) / values["variance"] / precision
+        return lambda rng: rng.normal(center, precision**-0.5)
+
+    def of_variance(values: dict[str, Array]) -> Callable[[Generator], Array]:
+        shift = values["effects"] - values["mean"][:, None]
+        rate = 2.0 + 0.5 * (shift**2).sum(axis=1)
+        return lambda rng: rate / rng.gamma(5.0, size=len(rate))
+
+    start = {"effects": y, "mean": 0.0, "variance": 1.0}
+    blocks = {"effects": of_effects, "mean": of_mean, "variance": of_variance}
+    truth = {"mean": mean, "variance": variance}
+    return truth, GroupProblem(start, blocks, is_batched=True, y=y)
+
+
+def log_likelihood_of_groups(
+    problem: GroupProblem, values: Mapping[str, Array]
+) -> dict[str, Array]:
+    """Return the log likelihood of each mean and variance, the effects integrated out."""
+    scale = np.sqrt(values["variance"] + 1.0)[:, None]
+    law = Normal(values["mean"][:, None], scale)
+    return {"log likelihood": law.log_prob(problem.y).sum(axis=1)}
+
+
 @dataclass(frozen=True)
 class EngineCase:
     """An engine, and problems of which the truth is known."""
@@ -221,5 +272,8 @@ ENGINES = {
         machine,
         log_likelihood_of_given,
         4000,
+    ),
+    "Gibbs sampling, groups": EngineCase(
+        Gibbs(120, 20, 16), groups, log_likelihood_of_groups, 600
     ),
 }

@@ -31,6 +31,7 @@ from credo.graphs.node.conditional_table import RoundedTableWarning as RoundedTa
 from credo.graphs.structure.directed import CycleFound as CycleFound
 from credo.graphs.variable import UnknownState as UnknownState
 from credo.graphs.variable import UnknownVariable as UnknownVariable
+from credo.inference.density.importance import BrokenEnvelope as BrokenEnvelope
 from credo.inference.discrete.approximate.flat_problem import (
     NoPossibleState as NoPossibleState,
 )
@@ -45,6 +46,7 @@ from credo.inference.engine.error import MemoryWithheld as MemoryWithheld
 from credo.inference.engine.error import NoExactAnswer as NoExactAnswer
 from credo.inference.engine.error import NotSubmodular as NotSubmodular
 from credo.inference.engine.method import ApproximationWarning as ApproximationWarning
+from credo.inference.engine.prior import ImproperPosterior as ImproperPosterior
 from credo.inference.engine.weighted_draws import ZeroWeights as ZeroWeights
 from credo.inference.logistic.learning import SeparationWarning as SeparationWarning
 from credo.inference.margin.support_vectors import Inseparable as Inseparable

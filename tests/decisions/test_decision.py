@@ -10,7 +10,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import credo
-from credo.decisions import AbsoluteLoss, LossMatrix, PinballLoss, QuadraticLoss, decide
+from credo.decisions import (
+    AbsoluteLoss,
+    LossMatrix,
+    PinballLoss,
+    QuadraticLoss,
+    averaged_hypotheses,
+    decide,
+)
 from credo.distributions import Categorical, Normal, StudentT
 from credo.models import LinearRegression
 
@@ -182,3 +189,22 @@ def test_bad_input_is_refused_before_any_work(arguments, error, message):
 
 def test_absolute_loss_takes_predictives_without_a_mean():
     assert_allclose(decide(StudentT(1.0, 3.0, 1.0), AbsoluteLoss()).action, 3.0)
+
+
+def test_hypotheses_are_averaged_by_their_posterior_and_draws_alike():
+    rng = np.random.default_rng(3)
+    posterior = np.array([0.4, 0.3, 0.3])
+    each = rng.dirichlet(np.ones(2), size=(3, 200))
+    found = averaged_hypotheses(each, posterior)
+    by_hand = sum(posterior[h] * each[h] for h in range(3))
+    assert_allclose(found, by_hand, rtol=1e-12)
+    zero_one = LossMatrix.zero_one([0, 1])
+    bayes = decide(found, zero_one).action
+    assert (bayes == by_hand.argmax(axis=1)).all()
+    assert (bayes != decide(each[0], zero_one).action).sum() > 10
+    assert_allclose(averaged_hypotheses(each), each.mean(axis=0), rtol=1e-12)
+    # The best of three votes against the most probable hypothesis.
+    outvoted = averaged_hypotheses([[[1.0, 0.0]], [[0.0, 1.0]], [[0.0, 1.0]]], posterior)
+    assert decide(outvoted, zero_one).action.tolist() == [1]
+    with pytest.raises(ValueError, match="which sum to one"):
+        averaged_hypotheses(each, [0.5, 0.5, 0.5])

@@ -1,4 +1,5 @@
 from credo.decisions.decision import Decision as Decision
+from credo.decisions.decision import averaged_hypotheses as averaged_hypotheses
 from credo.decisions.decision import decide as decide
 from credo.decisions.loss_matrix import LossMatrix as LossMatrix
 from credo.decisions.margin_loss import ExponentialMargin as ExponentialMargin

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from credo.decisions.loss_matrix import LossMatrix
 from credo.decisions.numeric_loss import NumericLoss
@@ -18,7 +18,7 @@ from credo.distributions.univariate import Univariate
 from credo.numerics.array import Array, as_float
 from credo.numerics.markup import MOST_ROWS, html_page, html_table, short_number
 
-__all__ = ["Decision", "class_decision_problem", "decide"]
+__all__ = ["Decision", "averaged_hypotheses", "class_decision_problem", "decide"]
 
 Labels = Sequence[Any] | NDArray[Any] | None
 
@@ -87,6 +87,38 @@ class Decision:
 def _cell_text(value: Any) -> str:
     is_number = isinstance(value, float | np.floating)
     return short_number(float(value)) if is_number else str(value)
+
+
+def averaged_hypotheses(probability: ArrayLike, posterior: ArrayLike | None = None) -> Array:
+    """Return class probabilities averaged over hypotheses, or over draws of parameters.
+
+    ``p(class | x) = sum_h p(class | h, x) p(h | data)``. To decide by it beats to decide by the
+    most probable hypothesis alone, which may be outvoted by all others.
+
+    Parameters
+    ----------
+    probability
+        Class probabilities under each hypothesis, shape (n_hypotheses, ..., n_classes).
+    posterior
+        Probability of each hypothesis; equal by default, as draws from a posterior are.
+
+    Examples
+    --------
+    >>> by_hypothesis = [[[1.0, 0.0]], [[0.0, 1.0]], [[0.0, 1.0]]]
+    >>> averaged_hypotheses(by_hypothesis, [0.4, 0.3, 0.3])
+    array([[0.4, 0.6]])
+    """
+    each = as_float(probability)
+    n = len(each) if each.ndim else 0
+    share = np.full(n, 1.0 / max(n, 1)) if posterior is None else as_float(posterior)
+    is_whole = np.isclose(share.sum(), 1.0, rtol=0, atol=1e-6) and (share >= 0).all()
+    if each.ndim < 2 or share.shape != (n,) or not is_whole:
+        raise ValueError(
+            "posterior must be a probability for each hypothesis along the first axis of "
+            f"probability, which sum to one; found the shapes {share.shape} and {each.shape} "
+            f"and the sum {share.sum():.6g}. Give one for each."
+        )
+    return np.asarray(np.tensordot(share, each, axes=1))
 
 
 def decide(

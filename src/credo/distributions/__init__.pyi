@@ -10,6 +10,7 @@ from credo.distributions.estimate import box_muller as box_muller
 from credo.distributions.estimate import clt_interval as clt_interval
 from credo.distributions.estimate import expectation as expectation
 from credo.distributions.estimate import monte_carlo as monte_carlo
+from credo.distributions.estimate import polar_normal as polar_normal
 from credo.distributions.estimate import (
     polynomial_regression_data as polynomial_regression_data,
 )

@@ -1,4 +1,21 @@
+from credo.inference.density.gibbs import BlockProblem as BlockProblem
+from credo.inference.density.gibbs import Gibbs as Gibbs
+from credo.inference.density.importance import BrokenEnvelope as BrokenEnvelope
+from credo.inference.density.importance import ImportancePosterior as ImportancePosterior
+from credo.inference.density.importance import ImportanceSampling as ImportanceSampling
+from credo.inference.density.importance import ProposalProblem as ProposalProblem
+from credo.inference.density.importance import RejectionSampling as RejectionSampling
 from credo.inference.density.laplace import LaplaceApproximation as LaplaceApproximation
+from credo.inference.density.metropolis import Metropolis as Metropolis
+from credo.inference.density.metropolis import MetropolisHastings as MetropolisHastings
+from credo.inference.density.metropolis import MetropolisState as MetropolisState
+from credo.inference.density.metropolis import MoveProblem as MoveProblem
+from credo.inference.density.tempering import SequentialMonteCarlo as SequentialMonteCarlo
+from credo.inference.density.variational import CoordinateAscent as CoordinateAscent
+from credo.inference.density.variational import FactorizedProblem as FactorizedProblem
+from credo.inference.density.variational import GaussianVariational as GaussianVariational
+from credo.inference.density.variational import NormalMeanFieldProblem as NormalMeanFieldProblem
+from credo.inference.density.variational import evidence_lower_bound as evidence_lower_bound
 from credo.inference.discrete.approximate.belief_propagation import (
     LoopyBeliefPropagation as LoopyBeliefPropagation,
 )
@@ -66,19 +83,45 @@ from credo.inference.engine.error import ImpossibleFindings as ImpossibleFinding
 from credo.inference.engine.error import InferenceTooLarge as InferenceTooLarge
 from credo.inference.engine.error import NoExactAnswer as NoExactAnswer
 from credo.inference.engine.error import NotSubmodular as NotSubmodular
+from credo.inference.engine.finite_chain import FiniteChain as FiniteChain
+from credo.inference.engine.leave_one_out import LeaveOneOut as LeaveOneOut
+from credo.inference.engine.leave_one_out import compare_leave_one_out as compare_leave_one_out
+from credo.inference.engine.leave_one_out import leave_one_out as leave_one_out
 from credo.inference.engine.method import ApproximationWarning as ApproximationWarning
 from credo.inference.engine.method import methods as methods
+from credo.inference.engine.model_evidence import SettingEvidence as SettingEvidence
 from credo.inference.engine.model_evidence import bic_evidence as bic_evidence
+from credo.inference.engine.model_evidence import (
+    evidence_over_data_sets as evidence_over_data_sets,
+)
+from credo.inference.engine.model_evidence import (
+    evidence_over_settings as evidence_over_settings,
+)
 from credo.inference.engine.model_evidence import laplace_evidence as laplace_evidence
 from credo.inference.engine.model_evidence import model_posterior as model_posterior
 from credo.inference.engine.model_evidence import width_evidence as width_evidence
+from credo.inference.engine.pareto import ParetoSmoothed as ParetoSmoothed
+from credo.inference.engine.pareto import largest_k_hat as largest_k_hat
+from credo.inference.engine.pareto import pareto_smoothed as pareto_smoothed
+from credo.inference.engine.prior import EmpiricalPrior as EmpiricalPrior
+from credo.inference.engine.prior import ImproperPosterior as ImproperPosterior
+from credo.inference.engine.prior import ObjectivePrior as ObjectivePrior
+from credo.inference.engine.prior import empirical_prior as empirical_prior
+from credo.inference.engine.problem import BatchedDensity as BatchedDensity
 from credo.inference.engine.problem import ConjugateProblem as ConjugateProblem
 from credo.inference.engine.problem import CurvedProblem as CurvedProblem
 from credo.inference.engine.problem import Expectation as Expectation
 from credo.inference.engine.problem import LatentProblem as LatentProblem
 from credo.inference.engine.problem import LogDensity as LogDensity
 from credo.inference.engine.problem import Parameters as Parameters
+from credo.inference.engine.problem import PointDensity as PointDensity
 from credo.inference.engine.problem import SweepProblem as SweepProblem
+from credo.inference.engine.sampling_distribution import bootstrap_draws as bootstrap_draws
+from credo.inference.engine.sampling_distribution import (
+    curvature_covariance as curvature_covariance,
+)
+from credo.inference.engine.sampling_distribution import jackknife_error as jackknife_error
+from credo.inference.engine.sampling_distribution import sampling_table as sampling_table
 from credo.inference.engine.search_border import settings_at_edge as settings_at_edge
 from credo.inference.engine.stacking import hopeless_models as hopeless_models
 from credo.inference.engine.stacking import stacking_weights as stacking_weights

@@ -130,3 +130,36 @@ def test_draws_that_say_nothing_are_refused() -> None:
         DRAWS.after(400)
     with pytest.raises(ValueError, match="finite for some draw"):
         Draws({"x": np.zeros((1, 2))}, np.full((1, 2), -np.inf))
+
+
+def test_summary_of_draws_of_a_regression_has_its_posterior_moments() -> None:
+    """Weights of the worked line: mean, covariance, standard errors, effective number."""
+    mean = np.array([0.1684210526, 0.8842105263])
+    covariance = np.array([[0.1585964912, -0.0673684211], [-0.0673684211, 0.0463157895]])
+    rng = np.random.default_rng(0)
+    x = rng.multivariate_normal(mean, covariance, size=(4, 5000))
+    draws = Draws({"intercept": x[..., 0], "slope": x[..., 1]})
+    table = draws.summary(coverage=0.9)
+    spread = np.sqrt(np.diagonal(covariance))
+    assert np.all(np.abs(table["mean"] - mean) < 4 * table["mean_error"])
+    np.testing.assert_allclose(table["mean"], x.mean(axis=(0, 1)), rtol=1e-12)
+    np.testing.assert_allclose(table["mean_error"], spread / np.sqrt(20_000), rtol=0.1)
+    np.testing.assert_allclose(table["std"], x.reshape(-1, 2).std(axis=0, ddof=1), rtol=1e-12)
+    assert np.all(np.abs(table["std"] - spread) < 4 * table["std_error"])
+    np.testing.assert_allclose(table["std_error"], spread / np.sqrt(40_000), rtol=0.1)
+    np.testing.assert_allclose(table["effective_draws"], 20_000, rtol=0.1)
+    np.testing.assert_allclose(table["high"] - table["mean"], 1.6449 * spread, rtol=0.03)
+    np.testing.assert_allclose(draws.covariance(), np.cov(x.reshape(-1, 2).T), rtol=1e-12)
+    np.testing.assert_allclose(draws.covariance("slope"), [[np.var(x[..., 1], ddof=1)]])
+    np.testing.assert_allclose(draws.covariance(), covariance, rtol=0.05)
+
+
+def test_covariance_of_weighted_draws_counts_weights() -> None:
+    rng = np.random.default_rng(1)
+    x = 2.0 * rng.normal(size=(1, 40_000, 2))
+    log_weight = -0.5 * (x**2).sum(axis=2) * (1 - 0.25)
+    found = Draws({"x": x}, log_weight).covariance("x")
+    np.testing.assert_allclose(found, np.eye(2), atol=0.05)
+    weight = np.exp(log_weight[0]) / np.exp(log_weight[0]).sum()
+    plain = np.cov(x[0].T, aweights=weight, ddof=0)
+    np.testing.assert_allclose(found, plain, rtol=1e-3)

@@ -16,11 +16,16 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, TargetEncoder
 
+from credo.distributions import Bernoulli
+from credo.families import BetaBernoulli, Known
+from credo.features import RadialBasis
 from credo.inference.engine.model_evidence import (
     LEARNED,
     TRANSFORMED,
     Evidence,
     bic_evidence,
+    evidence_over_data_sets,
+    evidence_over_settings,
     laplace_evidence,
     model_posterior,
     width_evidence,
@@ -132,3 +137,62 @@ def test_behind_a_step_that_has_seen_the_outcomes_there_is_no_evidence(step, is_
     else:
         assert np.isnan(found.value)
         assert found.reason == LEARNED
+
+
+def test_evidence_over_all_data_sets_sums_to_one_and_the_flexible_model_spreads_it():
+    flips = [np.array(flip)[:, None] for flip in itertools.product([0, 1], repeat=6)]
+    coins = {
+        "fair": Known(Bernoulli([0.5])),
+        "biased": Known(Bernoulli([0.9])),
+        "any": BetaBernoulli([1.0], [1.0]),
+    }
+    table = evidence_over_data_sets(coins, flips)
+    assert_allclose(np.exp(table).sum(), 1.0)
+    heads = np.array([int(flip.sum()) for flip in flips])
+    assert_allclose(table["any"], special.betaln(heads + 1, 7 - heads))
+    assert_allclose(table["fair"], 6 * np.log(0.5))
+    # The too simple model is particularly low where it is wrong, the flexible one nowhere.
+    assert table["biased"].min() < table["any"].min() - 5
+    assert (table["any"][heads == 3] < table["fair"][heads == 3]).all()
+    assert (table["any"][heads >= 6] > table["fair"][heads >= 6]).all()
+    for place, k in [(0, 0), (7, 3), (63, 6)]:
+        found = model_posterior(table.loc[place, ["fair", "any"]])
+        odds = 64 * special.beta(k + 1, 7 - k)
+        assert_allclose(found, [1 / (1 + odds), odds / (1 + odds)])
+
+
+def _curve():
+    rng = np.random.default_rng(0)
+    x = np.linspace(0.0, 1.0, 25)[:, None]
+    return x, np.sin(2 * np.pi * x[:, 0]) + 0.1 * rng.normal(size=25)
+
+
+def _width_evidence(width):
+    x, y = _curve()
+    basis = RadialBasis(8, "uniform", width=float(width))
+    model = LinearRegression(basis, weight_precision=0.5, noise_precision=100.0)
+    return float(model.fit(x, y).log_evidence_)
+
+
+def test_evidence_over_the_width_of_a_basis_has_its_maximum_and_its_integral():
+    widths = np.geomspace(0.05, 1.5, 31)
+    found = evidence_over_settings(_width_evidence, widths, lambda w: -np.log(w))
+    best = found.most_probable
+    assert widths[0] < best < widths[-1]
+    finer = np.linspace(0.05, 1.5, 150)
+    logs = np.array([_width_evidence(w) for w in finer])
+    prior = 1 / (finer * np.log(30.0))
+    integral = np.trapezoid(np.exp(logs - logs.max()) * prior, finer)
+    assert_allclose(found.integrated, np.log(integral) + logs.max(), atol=0.1)
+    assert_allclose(found.weight.sum(), 1.0)
+    assert abs(finer[np.argmax(logs + np.log(prior))] - best) < 0.15 * best
+    # Around the maximum the slope by differences changes its sign.
+    at = int(np.searchsorted(widths, best))
+    for width, sign in ((widths[at - 1], 1.0), (widths[at + 1], -1.0)):
+        ends = [_width_evidence(w) - np.log(w) for w in (width, 1.001 * width)]
+        assert sign * (ends[1] - ends[0]) > 0
+    assert_allclose(found.log_evidence[3], _width_evidence(widths[3]))
+    flat = evidence_over_settings(_width_evidence, widths)
+    assert_allclose(flat.log_prior, -np.log(widths[-1] - widths[0]))
+    with pytest.raises(ValueError, match="rising numbers"):
+        evidence_over_settings(_width_evidence, [1.0, 0.5])

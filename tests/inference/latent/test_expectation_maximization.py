@@ -9,7 +9,10 @@ from scipy import optimize, special
 
 from credo.inference.engine.engine import ConvergenceWarning, run
 from credo.inference.engine.problem import Expectation
-from credo.inference.latent.expectation_maximization import ExpectationMaximization
+from credo.inference.latent.expectation_maximization import (
+    ExpectationMaximization,
+    LatentState,
+)
 from credo.numerics.status import Status
 
 HEADS = np.array([5, 9, 8, 4, 7, 1, 2])
@@ -115,3 +118,48 @@ def test_a_run_goes_on_from_where_an_earlier_one_stopped():
 def test_equal_guesses_stay_equal_for_want_of_a_reason_to_differ():
     found = run(ExpectationMaximization(), TwoCoins((0.5, 0.5)))
     assert_allclose(found.posterior, HEADS.mean() / N_TOSSES)
+
+
+def bound_of(share, bias):
+    """Return the bound ``E_q[log p(x, z)] + entropy of q`` for shares of the two coins."""
+    log_joint = log_likelihood_by_coin(bias)
+    return float((share * log_joint - special.xlogy(share, share)).sum())
+
+
+def test_each_half_step_raises_the_bound_and_the_first_closes_its_gap():
+    problem, bias = TwoCoins(), np.array([0.6, 0.5])
+    share = np.full((len(HEADS), 2), 0.5)
+    for _ in range(5):
+        before = bound_of(share, bias)
+        log_joint = log_likelihood_by_coin(bias)
+        share = special.softmax(log_joint, axis=1)
+        expectation = problem.expect(bias)
+        closed = bound_of(share, bias)
+        assert closed >= before
+        assert_allclose(closed, log_likelihood(bias), rtol=1e-12)
+        assert_allclose(expectation.log_normalizer, closed, rtol=1e-12)
+        after = problem.update(expectation.statistics)
+        state, report = ExpectationMaximization().step(
+            problem, LatentState(bias, closed - 1.0), np.random.default_rng(0)
+        )
+        assert_allclose(state.belief, after, rtol=1e-12)
+        assert_allclose(report.objective, closed, rtol=1e-12)
+        assert_allclose(report.change, 1.0 / len(HEADS), rtol=1e-9)
+        raised = bound_of(share, after)
+        assert raised >= closed
+        # No other parameters do better for these shares.
+        for shift in (0.01, -0.01):
+            assert bound_of(share, after + np.array([shift, 0.0])) < raised
+            assert bound_of(share, after + np.array([0.0, shift])) < raised
+        # A lower bound of the likelihood, which lies above it by a divergence.
+        divergence = float(
+            (
+                share
+                * (
+                    np.log(share)
+                    - np.log(special.softmax(log_likelihood_by_coin(after), axis=1))
+                )
+            ).sum()
+        )
+        assert_allclose(raised + divergence, log_likelihood(after), rtol=1e-12)
+        bias = after

@@ -1,1 +1,1 @@
-"""Engines for any differentiable log density: the Laplace approximation."""
+"""Engines for any log density: Laplace, rejection, importance, Metropolis, variational."""

@@ -353,6 +353,19 @@ class Draws:
         n = self.n_chains * self.n_draws if self.log_weight is None else self._worth
         return np.asarray(np.sqrt(spread * n / (n - 1.0))) if n > 1 else 0.0 * spread
 
+    def covariance(self, *names: str) -> Array:
+        """Return the covariance of all numbers of some quantities, shape (d, d).
+
+        With n - 1 where draws count alike. Without names, of all quantities in their order.
+        """
+        chosen = names or self.names
+        n = self.n_chains * self.n_draws
+        x = np.concatenate([self.pooled(name).reshape(n, -1) for name in chosen], axis=1)
+        shift = x - self.weight @ x
+        spread = (shift * self.weight[:, None]).T @ shift
+        worth = n if self.log_weight is None else self._worth
+        return np.asarray(spread * (worth / (worth - 1.0)) if worth > 1 else 0.0 * spread)
+
     def quantile(self, name: str, share: ArrayLike) -> Array:
         """Return quantiles of a quantity, one for each share, first axis those of ``share``."""
         x = self.pooled(name)

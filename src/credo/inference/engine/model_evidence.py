@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import special
 
 from credo.numerics.array import Array, as_float
+from credo.numerics.form import Form
 
 __all__ = [
     "LEARNED",
     "TRANSFORMED",
     "Evidence",
+    "SettingEvidence",
     "bic_evidence",
+    "evidence_over_data_sets",
+    "evidence_over_settings",
     "laplace_evidence",
     "model_posterior",
     "width_evidence",
@@ -182,3 +188,115 @@ def width_evidence(
     """
     shares = np.log(as_float(posterior_width)) - np.log(as_float(prior_width))
     return float(log_likelihood + shares.sum())
+
+
+def evidence_over_data_sets(
+    models: Mapping[str, Any], data_sets: Iterable[ArrayLike]
+) -> pd.DataFrame:
+    """Return the log evidence of each model for each of several data sets.
+
+    Over all data sets that there can be each model's evidence sums to one: a model that can
+    explain many of them expects little of each, which is Occam's razor.
+
+    Parameters
+    ----------
+    models
+        Beliefs by name, with ``statistics_of`` and ``log_evidence``.
+    data_sets
+        Rows, shape (n, d) each.
+
+    Examples
+    --------
+    >>> from credo.distributions import Bernoulli
+    >>> from credo.families import BetaBernoulli, Known
+    >>> coins = {"fair": Known(Bernoulli([0.5])), "any": BetaBernoulli([1.0], [1.0])}
+    >>> flips = [[[a], [b]] for a in (0, 1) for b in (0, 1)]
+    >>> np.exp(evidence_over_data_sets(coins, flips)).sum().round(12).to_dict()
+    {'fair': 1.0, 'any': 1.0}
+    """
+    rows = [
+        {
+            name: float(np.sum(belief.log_evidence(belief.statistics_of(data))))
+            for name, belief in models.items()
+        }
+        for data in map(as_float, data_sets)
+    ]
+    return pd.DataFrame(rows, columns=list(models))
+
+
+@dataclass(frozen=True, eq=False)
+class SettingEvidence:
+    """The evidence of a model at each value of a setting, such as the width of a basis.
+
+    Attributes
+    ----------
+    settings
+        Values, rising, shape (k,).
+    log_evidence
+        Log evidence at each.
+    log_prior
+        Log prior density at each, with integral one over the grid.
+    """
+
+    settings: Annotated[Array, Form("k", is_rising=True)]
+    log_evidence: Annotated[Array, Form("k")]
+    log_prior: Annotated[Array, Form("k")]
+
+    @property
+    def integrated(self) -> float:
+        """Log of the evidence, integrated over the setting under its prior."""
+        logs = self.log_evidence + self.log_prior + np.log(_panels(self.settings))
+        return float(special.logsumexp(logs))
+
+    @property
+    def posterior(self) -> Array:
+        """Posterior density of the setting at each value, shape (k,)."""
+        return np.exp(self.log_evidence + self.log_prior - self.integrated)
+
+    @property
+    def weight(self) -> Array:
+        """Posterior probability of the part of the grid about each value; sums to one."""
+        return np.asarray(self.posterior * _panels(self.settings))
+
+    @property
+    def most_probable(self) -> float:
+        """Value of largest posterior density."""
+        return float(self.settings[int(np.argmax(self.log_evidence + self.log_prior))])
+
+
+def evidence_over_settings(
+    log_evidence: Callable[[float], float],
+    settings: ArrayLike,
+    log_prior: Callable[[Array], ArrayLike] | None = None,
+) -> SettingEvidence:
+    """Return the evidence at each value of a setting, with its maximum and its integral.
+
+    Parameters
+    ----------
+    log_evidence
+        From a value to the log evidence of the model that has it.
+    settings
+        Rising values.
+    log_prior
+        Log prior density of values, normalized over the grid; flat by default.
+
+    Examples
+    --------
+    >>> found = evidence_over_settings(lambda x: -0.5 * (x - 2.0) ** 2, np.linspace(0, 4, 41))
+    >>> found.most_probable, round(float(found.weight.sum()), 6)
+    (2.0, 1.0)
+    """
+    grid = as_float(settings)
+    if grid.ndim != 1 or len(grid) < 2 or not (np.diff(grid) > 0).all():
+        raise ValueError(
+            f"settings must be two or more rising numbers; found {grid.tolist()}. Sort them."
+        )
+    logs = np.zeros(len(grid)) if log_prior is None else as_float(log_prior(grid))
+    logs = logs - special.logsumexp(logs + np.log(_panels(grid)))
+    return SettingEvidence(grid, np.array([float(log_evidence(x)) for x in grid]), logs)
+
+
+def _panels(grid: Array) -> Array:
+    """Return the weights of the trapezoid rule."""
+    gaps = np.diff(grid)
+    return np.asarray(0.5 * (np.append(gaps, 0.0) + np.append(0.0, gaps)))

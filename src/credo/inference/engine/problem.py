@@ -4,6 +4,8 @@
 `ConjugateProblem`     a prior and statistics; solved in closed form
 `LatentProblem`        data with a hidden part, by expected statistics under a belief
 `LogDensity`           a log density and its gradient, of named parameters with supports
+`BatchedDensity`       a log density without a gradient, of many values at once
+`PointDensity`         what both of them are to an engine that needs no gradient
 `CurvedProblem`        minus a log density, with its gradient and its Hessian
 `SweepProblem`         variables that sweeps change one by one given the others
 ``FactorProblem``      a product of tables, in `credo.inference.discrete`
@@ -31,12 +33,14 @@ from credo.numerics.quotation import quote
 from credo.numerics.special.bijection import Bijection
 
 __all__ = [
+    "BatchedDensity",
     "ConjugateProblem",
     "CurvedProblem",
     "Expectation",
     "LatentProblem",
     "LogDensity",
     "Parameters",
+    "PointDensity",
     "SweepProblem",
 ]
 
@@ -273,7 +277,7 @@ class Parameters:
         """Return draws by name from free ones, shape (n_chains, n_draws, n_free)."""
         return Draws(self.constrain(free))
 
-    @property
+    @cached_property
     def _parts(self) -> list[tuple[str, Bijection, slice]]:
         ends = np.cumsum([0, *(support.n_free for support in self.supports.values())]).tolist()
         return [
@@ -321,12 +325,7 @@ class LogDensity:
     guess: Array | None = field(default=None)
 
     def __post_init__(self) -> None:
-        n = self.parameters.n_free
-        if self.guess is not None and np.shape(self.guess) != (n,):
-            raise ValueError(
-                f"guess must hold the {n} free numbers of {list(self.parameters.names)}; found "
-                f"shape {np.shape(self.guess)}. Write parameters.free(values)."
-            )
+        _require_guess(self.parameters, self.guess)
 
     @cached_property
     def start(self) -> Array:
@@ -343,6 +342,15 @@ class LogDensity:
         gradient = self.parameters.pull_back(free, by_value)
         total = float(value) + float(self.parameters.log_jacobian(free))
         return total, gradient + self.parameters.jacobian_slope(free)
+
+    def log_densities(self, free: Array) -> Array:
+        """Return the log density of each row of free numbers, shape (n, n_free)."""
+        values = self.parameters.constrain(free)
+        each = [
+            self._checked(self.density({name: x[i] for name, x in values.items()}))[0]
+            for i in range(len(free))
+        ]
+        return np.array(each) + self.parameters.log_jacobian(free)
 
     def _checked(self, answer: Any) -> tuple[float, Mapping[str, Array]]:
         """Return what the density gave, if that is a number and a gradient by each name."""
@@ -371,3 +379,75 @@ class LogDensity:
             low, high = (self.value_and_gradient(end)[1] for end in ends)
             curvature[i] = (high - low) / (ends[1][i] - ends[0][i])
         return value, gradient, 0.5 * (curvature + curvature.T)
+
+
+class PointDensity(Protocol):
+    """A log density of free numbers, shape (n_free,) each, seen through its values alone."""
+
+    @property
+    def parameters(self) -> Parameters:
+        """Names, shapes and supports."""
+        ...
+
+    @property
+    def start(self) -> Array:
+        """Free numbers to start from."""
+        ...
+
+    def log_densities(self, free: Array) -> Array:
+        """Return the log density of each row of free numbers, shape (n, n_free)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class BatchedDensity:
+    """A log density of named parameters without a gradient, of many values at once.
+
+    Attributes
+    ----------
+    parameters
+        Names, shapes and supports.
+    density
+        From values by name, shape (n, *shape) each, the log density of each, shape (n,), not
+        normalized.
+    guess
+        Free numbers to start from; zeros by default.
+
+    Examples
+    --------
+    >>> from credo.numerics.special.bijection import positive
+    >>> rate = BatchedDensity(Parameters({"x": positive()}), lambda values: -values["x"])
+    >>> rate.log_densities(np.array([[0.0], [1.0]])).round(4)  # log x is added
+    array([-1.    , -1.7183])
+    """
+
+    parameters: Parameters
+    density: Callable[[dict[str, Array]], Array]
+    guess: Array | None = field(default=None)
+
+    def __post_init__(self) -> None:
+        _require_guess(self.parameters, self.guess)
+
+    @cached_property
+    def start(self) -> Array:
+        """Free numbers to start from."""
+        return np.zeros(self.parameters.n_free) if self.guess is None else self.guess
+
+    def log_densities(self, free: Array) -> Array:
+        """Return the log density of each row of free numbers, shape (n, n_free)."""
+        found = as_float(self.density(self.parameters.constrain(free)))
+        if found.shape != (len(free),):
+            raise ValueError(
+                f"density must return one log density for each of {len(free)} values; found "
+                f"the shape {found.shape}. Sum over the axes of a value, not over values."
+            )
+        return found + self.parameters.log_jacobian(free)
+
+
+def _require_guess(parameters: Parameters, guess: Array | None) -> None:
+    if guess is not None and np.shape(guess) != (parameters.n_free,):
+        raise ValueError(
+            f"guess must hold the {parameters.n_free} free numbers of "
+            f"{list(parameters.names)}; found shape {np.shape(guess)}. Write "
+            "parameters.free(values)."
+        )
