@@ -269,6 +269,22 @@ class Parameters:
         ]
         return np.concatenate(parts, axis=-1)
 
+    def label(self, i: int) -> str:
+        """Return the name of what a free number moves, with its place if there are several.
+
+        Examples
+        --------
+        >>> from credo.numerics.special.bijection import real
+        >>> Parameters({"level": real(), "slope": real(2)}).label(2)
+        'slope[1]'
+        """
+        name, support, part = next(p for p in self._parts if p[2].start <= i < p[2].stop)
+        if not support.shape:
+            return name
+        if support.n_free != int(np.prod(support.shape)):
+            return f"free number {i - part.start} of {name}"
+        return name + str([int(k) for k in np.unravel_index(i - part.start, support.shape)])
+
     def draws(self, free: Array) -> Draws:
         """Return draws by name from free ones, shape (n_chains, n_draws, n_free)."""
         return Draws(self.constrain(free))

@@ -16,7 +16,7 @@ changes a result.
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.inference.spins._loops_split_mix import GAMMA, mixed
+from credo.numerics.special._loops_split_mix import GAMMA, mixed
 from credo.numerics._loops_compilation import compiled
 from credo.numerics.array import Array
 
