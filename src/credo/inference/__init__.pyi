@@ -72,6 +72,9 @@ from credo.inference.engine.model_evidence import bic_evidence as bic_evidence
 from credo.inference.engine.model_evidence import laplace_evidence as laplace_evidence
 from credo.inference.engine.model_evidence import model_posterior as model_posterior
 from credo.inference.engine.model_evidence import width_evidence as width_evidence
+from credo.inference.engine.pareto import ParetoSmoothed as ParetoSmoothed
+from credo.inference.engine.pareto import largest_k_hat as largest_k_hat
+from credo.inference.engine.pareto import pareto_smoothed as pareto_smoothed
 from credo.inference.engine.problem import ConjugateProblem as ConjugateProblem
 from credo.inference.engine.problem import CurvedProblem as CurvedProblem
 from credo.inference.engine.problem import Expectation as Expectation
