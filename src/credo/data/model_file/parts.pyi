@@ -19,6 +19,8 @@ from credo.families.linear import Rows as Rows
 from credo.families.ridge import Spectrum as Spectrum
 from credo.families.statistics import Sums as Sums
 from credo.inference.density.laplace import Mode as Mode
+from credo.inference.density.trajectory import TrajectoryState as TrajectoryState
+from credo.inference.density.trajectory import TrajectoryStep as TrajectoryStep
 from credo.inference.discrete.approximate.belief_propagation import MessageState as MessageState
 from credo.inference.discrete.approximate.importance import ImportanceState as ImportanceState
 from credo.inference.discrete.approximate.importance import ImportanceStep as ImportanceStep

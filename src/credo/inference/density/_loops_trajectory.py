@@ -44,8 +44,8 @@ IntArray = np.ndarray
 
 (POSITION, MOMENTUM, VELOCITY, GRADIENT, ACCELERATION) = range(5)
 LEFT, RIGHT, CHOSEN, PROPOSED = 5, 10, 15, 18
-"""Rows of a point: the one at hand, then those at both ends of the tree, in full; of points that
-were picked only position, gradient and acceleration."""
+"""Rows of a point: the one at hand, then those at both ends of the tree, in full; of points
+that were picked only position, gradient and acceleration."""
 TREE_SUM, SUBTREE_SUM, SCALE, CHECKPOINTS = 21, 22, 23, 24
 (
     STEP_SIZE,
@@ -98,9 +98,7 @@ _intrinsic: Callable[[Callable[..., Any]], Callable[..., Any]] = intrinsic
 
 
 @_intrinsic
-def call_density(
-    typing_context: Any, address: Any, values: Any, slopes: Any, data: Any
-) -> Any:
+def call_density(typing_context: Any, address: Any, values: Any, slopes: Any, data: Any) -> Any:
     """Return what a C function ``double (double *, double *, void *)`` at an address says."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

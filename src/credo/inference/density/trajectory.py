@@ -17,13 +17,14 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.random import Generator
 
-from credo.inference.engine.draws import Draws, effective_draws, mean_error, r_hat
+from credo.inference.density.compiled import CompiledDensity
+from credo.inference.engine.draws import effective_draws, mean_error, r_hat
 from credo.inference.engine.engine import Account, Drawn, Inference, Step
 from credo.inference.engine.problem import LogDensity, Parameters
 from credo.numerics.array import Array
 from credo.numerics.example import Example
 from credo.numerics.form import Form
-from credo.numerics.special.bijection import positive, support_table
+from credo.numerics.special.bijection import positive, real, support_table
 
 __all__ = [
     "FACTS",
@@ -34,6 +35,7 @@ __all__ = [
     "NoUTurnSampler",
     "TrajectoryState",
     "TrajectoryStep",
+    "find_start",
 ]
 
 FACTS = ("log_density", "energy", "acceptance", "depth", "n_steps", "is_divergent")
@@ -315,7 +317,7 @@ class _Trajectories:
         BadDensity
             If the density is infinite or no number somewhere, or a gradient is not finite.
         """
-        free, value, slope = _start(problem, rng)
+        free, value, slope = find_start(problem, rng)
         scale = 1.0 / np.sqrt(_clipped(np.abs(slope)))
         d = len(free)
         metric = Metric(scale, np.zeros((0, d)), np.zeros(0))
@@ -387,9 +389,7 @@ class _Trajectories:
         chains = [_warmed(problem, chain) for chain in state.chains]
         return chains[0] if len(chains) == 1 else TrajectoryState.joined(chains)
 
-    def joined(
-        self, problem: LogDensity, states: Sequence[TrajectoryState]
-    ) -> TrajectoryState:
+    def joined(self, problem: LogDensity, states: Sequence[TrajectoryState]) -> TrajectoryState:
         """Return the chains side by side."""
         return TrajectoryState.joined(states)
 
@@ -511,7 +511,7 @@ def _account(title: str, draws: Array) -> Account:
     )
 
 
-def _start(problem: LogDensity, rng: Generator) -> tuple[Array, float, Array]:
+def find_start(problem: LogDensity, rng: Generator) -> tuple[Array, float, Array]:
     """Return a random point of positive density, its log density and the gradient there."""
     d = problem.parameters.n_free
     for _ in range(MOST_TRIES):
@@ -524,8 +524,8 @@ def _start(problem: LogDensity, rng: Generator) -> tuple[Array, float, Array]:
         _require_slope(problem, slope, free)
         return free, value, slope
     raise NoStart(
-        f"log_density must be above minus infinity somewhere near the start; found density zero "
-        f"at {MOST_TRIES} random points around {_shown(problem, problem.start)}. Give a start "
+        f"log_density must be above minus infinity near the start; found density zero at "
+        f"{MOST_TRIES} random points around {_shown(problem, problem.start)}. Give a start "
         "of positive density, or supports that leave out what is impossible."
     )
 
@@ -639,6 +639,8 @@ def _walked(
     counts[loops.N_ADAPTED] = int(state.step[0, 4])
     counts[loops.STREAM] = rng.integers(2**63)
     counts[loops.N_DIRECTIONS] = len(metric.weights)
+    if isinstance(problem.density, CompiledDensity):
+        counts[loops.ADDRESS], counts[loops.DATA] = problem.density.pointer
     _answer(problem, loops.answer, (vectors, numbers, counts, record))
     if counts[loops.FAULT]:
         value = np.nan if counts[loops.FAULT] == 1 else np.inf
@@ -657,27 +659,28 @@ def _walked(
 
 
 def _answer(problem: LogDensity, answer: Answers, sampler: tuple[Any, ...]) -> None:
-    """Answer all that a sampler asks of a density in Python."""
-    table = support_table(problem.parameters.supports.values())
+    """Answer all that a sampler asks."""
+    supports = problem.parameters.supports
+    table = support_table(supports.values())
     if table is None:
         _answer_free(problem, answer, sampler)
         return
-    density = problem.density
-    shapes = {name: support.shape for name, support in problem.parameters.supports.items()}
-    sizes = [int(np.prod(shape, dtype=np.intp)) for shape in shapes.values()]
+    sizes = [int(np.prod(support.shape, dtype=np.intp)) for support in supports.values()]
     exchange = np.zeros((2, sum(sizes)))
-    ends = np.cumsum([0, *sizes]).tolist()
+    if isinstance(problem.density, CompiledDensity):
+        answer(0.0, *sampler, exchange, table)
+        return
+    starts = np.cumsum([0, *sizes]).tolist()
     values, slopes = (
         {
-            name: row[i : i + size].reshape(shape)
-            for (name, shape), i, size in zip(shapes.items(), ends, sizes, strict=False)
+            name: row[i : i + size].reshape(support.shape)
+            for (name, support), i, size in zip(supports.items(), starts, sizes, strict=False)
         }
         for row in exchange
     )
     for view in values.values():
         view.flags.writeable = False
-    places = list(slopes.items())
-    value = 0.0
+    density, places, value = problem.density, list(slopes.items()), 0.0
     with np.errstate(all="ignore"):
         while answer(value, *sampler, exchange, table):
             found, gradient = density(values)
@@ -689,9 +692,7 @@ def _answer(problem: LogDensity, answer: Answers, sampler: tuple[Any, ...]) -> N
 def _answer_free(problem: LogDensity, answer: Answers, sampler: tuple[Any, ...]) -> None:
     """Answer for parameters of supports that compiled loops do not know."""
     d = problem.parameters.n_free
-    exchange, table = np.zeros((2, d)), support_table([])
-    table = np.array([[0.0, 0.0, 0.0, d, -np.inf, np.inf]])
-    value = 0.0
+    exchange, table, value = np.zeros((2, d)), support_table([real(d)]), 0.0
     with np.errstate(all="ignore"):
         while answer(value, *sampler, exchange, table):
             value, exchange[1] = problem.log_density_and_gradient(exchange[0].copy())

@@ -411,8 +411,14 @@ class Draws:
         parts = [self._rows(name, ends) for name in self.values]
         return pd.concat(parts) if parts else pd.DataFrame()
 
-    def to_arviz(self) -> Any:
+    def to_arviz(self, facts: Mapping[str, Array] | None = None) -> Any:
         """Return what ArviZ reads: its ``InferenceData``, or a ``DataTree`` from version 1 on.
+
+        Parameters
+        ----------
+        facts
+            What a sampler tells of each draw, shape (n_chains, n_draws) each, by ArviZ's
+            names; they become its ``sample_stats``.
 
         Raises
         ------
@@ -426,8 +432,9 @@ class Draws:
             )
         arviz = import_module("arviz")
         values = {name: np.asarray(x) for name, x in self.values.items()}
+        groups = {"posterior": values} | ({"sample_stats": dict(facts)} if facts else {})
         is_new = int(arviz.__version__.split(".")[0]) >= 1
-        return arviz.from_dict({"posterior": values}) if is_new else arviz.from_dict(values)
+        return arviz.from_dict(groups) if is_new else arviz.from_dict(**groups)
 
     def resampled(self, n: int, rng: np.random.Generator) -> Draws:
         """Return one chain of ``n`` draws that count alike, picked by their weights."""

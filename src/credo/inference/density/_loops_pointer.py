@@ -1,0 +1,86 @@
+"""Compiled densities as C functions, of which a sampler needs to know no more than an address.
+
+The C function is ``double (double *values, double *gradient, void *data)``. Data of a density
+written with numba are arrays: ``data`` points to words, for each array its address and the
+lengths of its axes.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core import types
+from numba.extending import intrinsic
+from numba.np.arrayobj import populate_array
+from numpy.typing import NDArray
+
+__all__ = ["as_c_function", "words_of"]
+
+# numba tells type checkers about little of itself.
+_intrinsic: Callable[[Callable[..., Any]], Callable[..., Any]] = intrinsic
+_typeof: Any = numba.typeof
+_cfunc: Any = numba.cfunc
+_carray: Any = numba.carray
+
+
+def words_of(arrays: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+    """Return addresses and lengths of arrays, one after the other."""
+    words = [part for array in arrays for part in (array.ctypes.data, *array.shape)]
+    return np.array([*words, 0], dtype=np.int64)
+
+
+def as_c_function(function: Any, arrays: Sequence[NDArray[Any]], n_values: int) -> Any:
+    """Return a C function around a compiled ``function(values, gradient, *arrays)``."""
+    pointer = types.CPointer(types.float64)
+    signature = types.float64(pointer, pointer, types.CPointer(types.int64))
+    unpacked = _unpacking([_typeof(array) for array in arrays])
+
+    def density(values: Any, gradient: Any, words: Any) -> Any:
+        return function(
+            _carray(values, (n_values,)), _carray(gradient, (n_values,)), *unpacked(words)
+        )
+
+    return _cfunc(signature, error_model="numpy")(density)
+
+
+def _unpacking(kinds: Sequence[Any]) -> Callable[..., Any]:
+    """Return a function, for compiled ones alone, from words to a tuple of arrays."""
+
+    @_intrinsic
+    def unpacked(typing_context: Any, words: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            read = _words(context, builder, arguments[0])
+            found = [_array(context, builder, kind, read) for kind in kinds]
+            return context.make_tuple(builder, signature.return_type, found)
+
+        return types.Tuple(list(kinds))(words), generate
+
+    return unpacked
+
+
+def _words(context: Any, builder: Any, pointer: Any) -> Callable[[], Any]:
+    """Return a function that reads the next word each time it is called."""
+    place = iter(range(10**6))
+
+    def read() -> Any:
+        at = context.get_constant(types.int64, next(place))
+        return builder.load(builder.gep(pointer, [at]))
+
+    return read
+
+
+def _array(context: Any, builder: Any, kind: Any, read: Callable[[], Any]) -> Any:
+    """Return an array of which the next words tell the place and the shape."""
+    array = context.make_array(kind)(context, builder)
+    data = builder.inttoptr(read(), array.data.type)
+    shape = [read() for _ in range(kind.ndim)]
+    size = context.get_constant(
+        types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype))
+    )
+    strides, stride = [], size
+    for length in reversed(shape):
+        strides.insert(0, stride)
+        stride = builder.mul(stride, length)
+    populate_array(array, data, shape, strides, size, None)
+    return array._getvalue()
