@@ -109,16 +109,22 @@ def learned_metric(draws: Array, gradients: Array, kind: str) -> Metric:
     if kind == "diagonal":
         return Metric(scale, np.zeros((0, d)), np.zeros(0))
     n = len(draws)
-    parts = [(draws - draws.mean(axis=0)) / scale, (gradients - gradients.mean(axis=0)) * scale]
+    # Away from the mode both are large alike, which does not change what they say together.
+    unit = np.sqrt(max(float((spread * slope).max()), 1e-200))
+    parts = [
+        (draws - draws.mean(axis=0)) / (scale * unit),
+        (gradients - gradients.mean(axis=0)) * (scale / unit),
+    ]
     span = np.eye(d)
     if 2 * n < d:
         span = np.linalg.qr(np.concatenate(parts).T)[0].T
-    # As if one draw more, or a few, had been seen of a standard normal distribution.
+    # As if a hundredth of a draw more had been seen of a standard normal distribution.
     cov, slope_cov = (
-        (part.T @ part + 1e-3 * n * np.eye(len(span)) / (1.0 + 0.1 * n)) / n
+        (part.T @ part + 0.01 * np.eye(len(span))) / n
         for part in (part @ span.T for part in parts)
     )
     values, vectors = np.linalg.eigh(_geometric_mean(cov, slope_cov))
+    values = np.clip(values, 1e-8, 1e8)
     least = 2.0 if kind == "low_rank" else 1.0 + 1e-9
     is_kept = np.abs(np.log(values)) > np.log(least)
     directions = np.ascontiguousarray(vectors[:, is_kept].T @ span)
