@@ -6,6 +6,7 @@ lengths of its axes.
 """
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numba
@@ -21,7 +22,9 @@ __all__ = ["as_c_function", "words_of"]
 _intrinsic: Callable[[Callable[..., Any]], Callable[..., Any]] = intrinsic
 _typeof: Any = numba.typeof
 _cfunc: Any = numba.cfunc
-_carray: Any = numba.carray
+_carray: Any = getattr(numba, "carray")  # noqa: B009
+_types: Any = types
+_populate: Any = populate_array
 
 
 def words_of(arrays: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
@@ -32,9 +35,14 @@ def words_of(arrays: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
 
 def as_c_function(function: Any, arrays: Sequence[NDArray[Any]], n_values: int) -> Any:
     """Return a C function around a compiled ``function(values, gradient, *arrays)``."""
-    pointer = types.CPointer(types.float64)
-    signature = types.float64(pointer, pointer, types.CPointer(types.int64))
-    unpacked = _unpacking([_typeof(array) for array in arrays])
+    return _c_function(function, tuple(_typeof(array) for array in arrays), n_values)
+
+
+@cache
+def _c_function(function: Any, kinds: tuple[Any, ...], n_values: int) -> Any:
+    pointer = _types.CPointer(types.float64)
+    signature = types.float64(pointer, pointer, _types.CPointer(types.int64))
+    unpacked = _unpacking(kinds)
 
     def density(values: Any, gradient: Any, words: Any) -> Any:
         return function(
@@ -54,7 +62,7 @@ def _unpacking(kinds: Sequence[Any]) -> Callable[..., Any]:
             found = [_array(context, builder, kind, read) for kind in kinds]
             return context.make_tuple(builder, signature.return_type, found)
 
-        return types.Tuple(list(kinds))(words), generate
+        return _types.Tuple(list(kinds))(words), generate
 
     return unpacked
 
@@ -78,9 +86,10 @@ def _array(context: Any, builder: Any, kind: Any, read: Callable[[], Any]) -> An
     size = context.get_constant(
         types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype))
     )
-    strides, stride = [], size
+    strides: list[Any] = []
+    stride = size
     for length in reversed(shape):
         strides.insert(0, stride)
         stride = builder.mul(stride, length)
-    populate_array(array, data, shape, strides, size, None)
+    _populate(array, data, shape, strides, size, None)
     return array._getvalue()

@@ -20,7 +20,7 @@ from numpy.random import Generator
 
 from credo.inference.density.compiled import CompiledDensity
 from credo.inference.density.laplace import LaplaceApproximation, approach
-from credo.inference.density.stated import Parameter, stated_problem
+from credo.inference.density.stated import Parameter, StatedDensity, stated_problem
 from credo.inference.density.trajectory import (
     FACTS,
     NoUTurnSampler,
@@ -43,7 +43,7 @@ from credo.numerics.warning import warn_user
 
 __all__ = ["Posterior", "posterior"]
 
-N_STARTS = 4
+N_STARTS = 6
 GOOD_K_HAT = 0.5
 """Shape of the tail of the weights up to which Laplace's Gaussian is good enough."""
 
@@ -89,7 +89,7 @@ class Posterior:
     @property
     def status(self) -> str:
         """Why the engine stopped, in words."""
-        return self.inference.status.value
+        return str(self.inference.status.value)
 
     def summary(self, coverage: float = 0.9) -> pd.DataFrame:
         """Return a table of means, spreads and intervals, and how well each is known.
@@ -266,7 +266,9 @@ def _modes(asked: _Asked, problem: Any) -> list[tuple[float, Array]]:
     found = []
     with np.errstate(all="ignore"):
         for i in range(N_STARTS):
-            start = problem.start if i == 0 else find_start(asked.problem, asked.rng)[0]
+            start = (
+                problem.start if i == 0 else find_start(asked.problem, asked.rng, 2.0 * i)[0]
+            )
             if not np.isfinite(problem.value_and_gradient(start)[0]):
                 continue
             end = approach(problem, start, np.ones(len(start)))
@@ -320,7 +322,7 @@ def _laplace(asked: _Asked) -> Posterior:
         gaussian = found.posterior
         n = asked.chains * asked.draws
         free = gaussian.sample(asked.rng, 2 * n).reshape(2 * n, -1)
-        ratio = np.array([problem.log_density(row) for row in free]) - gaussian.log_prob(free)
+        ratio = _log_densities(problem, free) - gaussian.log_prob(free)
     smoothed = pareto_smoothed(np.where(np.isnan(ratio), -np.inf, ratio))
     k_hat = float(smoothed.k_hat)
     weight = np.exp(smoothed.log_weight - log_sum_exp(smoothed.log_weight))
@@ -346,6 +348,18 @@ def _laplace(asked: _Asked) -> Posterior:
         float(np.sqrt(max(2 * n / worth - 1.0, 0.0) / (2 * n))),
         problem.parameters.constrain(modes[0][1]),
     )
+
+
+def _log_densities(problem: LogDensity, free: Array) -> Array:
+    """Return the log density of each row of free numbers, without gradients if it can be."""
+    if not isinstance(problem.density, StatedDensity):
+        return np.array([problem.log_density(row) for row in free])
+    values = problem.parameters.constrain(free)
+    each = [
+        problem.density.value({name: x[i] for name, x in values.items()})
+        for i in range(len(free))
+    ]
+    return np.array(each) + problem.parameters.log_jacobian(free)
 
 
 def _is_other(found: Inference, x: Array, best: Array) -> bool:

@@ -104,16 +104,20 @@ class Parameter:
             return Interval(float(self.support[0]), float(self.support[1]), shape)
         if not isinstance(self.support, str):
             if hasattr(self.support, "constrain"):
-                found: Any = self.support
-                return found
+                return self.support
             raise _unknown_support(self.support)
         ends = {"real": (-np.inf, np.inf), "positive": (0.0, np.inf), "unit": (0.0, 1.0)}
         if self.support in ends:
             return Interval(*ends[self.support], shape)
-        kinds = {"simplex": Simplex, "ordered": Ordered, "covariance": Covariance}
+        kinds: dict[str, Any] = {
+            "simplex": Simplex,
+            "ordered": Ordered,
+            "covariance": Covariance,
+        }
         if self.support not in kinds:
             raise _unknown_support(self.support)
-        return kinds[self.support](shape[0] if shape else 1)
+        bounded: Bijection = kinds[self.support](shape[0] if shape else 1)
+        return bounded
 
 
 def _unknown_support(support: object) -> ValueError:
@@ -149,9 +153,18 @@ class StatedDensity:
         """Return the log density and its gradient by each parameter."""
         return self._answer(values)
 
+    def value(self, values: Values) -> float:
+        """Return the log density alone, without the work of a gradient where that is apart."""
+        found = self._call(values)
+        return float(found[0] if self.gradient == "own" else found)
+
+    @cached_property
+    def _call(self) -> Callable[[Values], Any]:
+        return _call(self.function, self.parameters.names, self.data)
+
     @cached_property
     def _answer(self) -> Callable[[Values], tuple[float, Mapping[str, Array]]]:
-        call = _call(self.function, self.parameters.names, self.data)
+        call = self._call
         if callable(self.gradient):
             slope = _call(self.gradient, self.parameters.names, self.data)
             return lambda values: (call(values), self._by_name(slope(values)))
@@ -411,6 +424,7 @@ def _gradient_of(
         found = _call(function, parameters.names, data)(values)
     if isinstance(found, tuple) and len(found) == 2:
         return "own"
+    _require_number(found)
     n = int(sum(x.size for x in values.values()))
     if n > MOST_DIFFERENCES:
         raise BadDensity(
@@ -481,10 +495,7 @@ def _require_form(problem: LogDensity, values: Values) -> None:
     """Refuse an answer that is no number with a gradient of the shapes of the values."""
     answer: Any = problem.density(values)
     value, gradient = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, {})
-    if np.shape(value) != () or not np.isrealobj(value):
-        raise BadDensity(
-            f"log_density must return one real number; found {quote(value)}. Sum over rows."
-        )
+    _require_number(value)
     wrong = {
         name: np.shape(gradient[name]) if name in gradient else "nothing"
         for name, x in values.items()
@@ -494,4 +505,11 @@ def _require_form(problem: LogDensity, values: Values) -> None:
         raise BadDensity(
             f"the gradient by {name} must have the shape of {name}, {values[name].shape}; "
             f"found {found}. Return one derivative for each number."
+        )
+
+
+def _require_number(value: Any) -> None:
+    if np.shape(value) != () or not np.isrealobj(value):
+        raise BadDensity(
+            f"log_density must return one real number; found {quote(value)}. Sum over rows."
         )

@@ -48,8 +48,11 @@ FIRST_BLOCK = 10
 LAST_SHARE = 0.1
 """Share of the warm-up, at its end, in which the metric stays as it is."""
 
-FLAT = 1e3
+FLAT = 1e6
 """Length of a step, in standard deviations, that only a density without end accepts."""
+
+FAR = 1e30
+"""Free numbers beyond this are those of draws that ran away."""
 
 
 class BadDensity(ValueError):
@@ -208,7 +211,7 @@ class TrajectoryState:
     @property
     def n_draws(self) -> int:
         """Draws of each chain so far."""
-        return self.draws.shape[1]
+        return int(self.draws.shape[1])
 
     @property
     def chains(self) -> list[Self]:
@@ -349,6 +352,8 @@ class _Trajectories:
         ------
         BadDensity
             If the density becomes infinite, or no number.
+        ImproperDensity
+            If the density is flat along a number, or draws run away.
         """
         moved = [self._moved(problem, chain, rng) for chain in state.chains]
         after = moved[0] if len(moved) == 1 else TrajectoryState.joined(moved)
@@ -368,6 +373,8 @@ class _Trajectories:
     ) -> TrajectoryState:
         n = self._n_next(state)
         after = _walked(problem, state, n, rng, (*self._limits, self.acceptance))
+        if not state.is_warm and after.n_draws > FIRST_BLOCK:
+            _require_proper(problem, after)
         if state.is_warm or after.n_draws > (1.0 - LAST_SHARE) * self.warm_up:
             return after
         half = after.n_draws // 2
@@ -385,14 +392,8 @@ class _Trajectories:
         return min([block, *(mark - n for mark in marks)])
 
     def warmed(self, problem: LogDensity, state: TrajectoryState) -> TrajectoryState:
-        """Return the state from which draws count: metric and step size stay as they are.
-
-        Raises
-        ------
-        ImproperDensity
-            If steps of any length are accepted, or draws ran away.
-        """
-        chains = [_warmed(problem, chain) for chain in state.chains]
+        """Return the state from which draws count: metric and step size stay as they are."""
+        chains = [_warmed(chain) for chain in state.chains]
         return chains[0] if len(chains) == 1 else TrajectoryState.joined(chains)
 
     def joined(self, problem: LogDensity, states: Sequence[TrajectoryState]) -> TrajectoryState:
@@ -517,11 +518,26 @@ def _account(title: str, draws: Array) -> Account:
     )
 
 
-def find_start(problem: LogDensity, rng: Generator) -> tuple[Array, float, Array]:
-    """Return a random point of positive density, its log density and the gradient there."""
+def find_start(
+    problem: LogDensity, rng: Generator, width: float = 2.0
+) -> tuple[Array, float, Array]:
+    """Return a random point of positive density, its log density and the gradient there.
+
+    Parameters
+    ----------
+    width
+        How far free numbers may lie from those of the problem to start from.
+
+    Raises
+    ------
+    NoStart
+        If 100 random points have density zero.
+    BadDensity
+        If the density is infinite or no number somewhere, or a gradient is not finite.
+    """
     d = problem.parameters.n_free
     for _ in range(MOST_TRIES):
-        free = problem.start + rng.uniform(-2.0, 2.0, d)
+        free = problem.start + rng.uniform(-width, width, d)
         with np.errstate(all="ignore"):
             value, slope = problem.log_density_and_gradient(free)
         _require_density(problem, value, free)
@@ -587,19 +603,27 @@ def _first_step(
     return size
 
 
-def _warmed(problem: LogDensity, state: TrajectoryState) -> TrajectoryState:
+def _require_proper(problem: LogDensity, state: TrajectoryState) -> None:
+    """Refuse a density that is flat along a number, or along which draws run away."""
+    free, half = state.here[0, 0], state.n_draws // 2
+    is_flat = np.ptp(state.slopes[0, half:], axis=0) == 0.0
+    if state.step[0, 0] > FLAT or is_flat.any() or np.abs(free).max() > FAR:
+        raise _improper(problem, np.where(is_flat, np.inf, np.abs(free)))
+
+
+def _improper(problem: LogDensity, distance: Array) -> ImproperDensity:
+    """Return the error that names the number that is furthest out."""
+    return ImproperDensity(
+        "log_density must fall off in every direction, or the posterior is improper; found "
+        f"that it does not along {problem.parameters.label(int(np.argmax(distance)))}. Give that "
+        "parameter a proper prior."
+    )
+
+
+def _warmed(state: TrajectoryState) -> TrajectoryState:
     """Return a chain without its warm-up, with the mean of its step sizes."""
     size = float(np.exp(state.step[0, 1]))
-    n, d = state.draws.shape[1:]
-    slope = state.slopes[0, n // 2 :]
-    flat = np.flatnonzero(np.ptp(slope, axis=0) == 0.0) if len(slope) > 1 else []
-    if size > FLAT or len(flat):
-        at = int(flat[0]) if len(flat) else int(np.argmax(state.scale[0]))
-        raise ImproperDensity(
-            "log_density must fall off in every direction, or the posterior is improper; found "
-            f"that it does not along {problem.parameters.label(at)}. Give that parameter a "
-            "proper prior."
-        )
+    d = state.draws.shape[2]
     return replace(
         state,
         draws=np.zeros((1, 0, d)),
@@ -650,6 +674,9 @@ def _walked(
     _answer(problem, loops.answer, (vectors, numbers, counts, record))
     if counts[loops.FAULT]:
         value = np.nan if counts[loops.FAULT] == 1 else np.inf
+        distance = np.abs(vectors[loops.POSITION])
+        if distance.max() > FAR:
+            raise _improper(problem, distance)
         _require_density(problem, value, vectors[loops.POSITION])
     slopes = record[None, :, 3 * d : 4 * d] if not state.is_warm else state.slopes[:, :0]
     step = np.append(numbers[: loops.TARGET], counts[loops.N_ADAPTED])

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.inference.engine.draws import Draws
 from credo.numerics.array import Array
@@ -13,7 +14,7 @@ from credo.numerics.array import Array
 __all__ = ["Diagnosis", "diagnose_draws", "is_mixed"]
 
 MOST_R_HAT = 1.01
-WORST_R_HAT = 1.05
+WORST_R_HAT = 1.1
 """Above this chains tell of different distributions, and their mean is that of none."""
 
 FEWEST_EFFECTIVE = 100.0
@@ -96,7 +97,7 @@ def diagnose_draws(
     return Diagnosis(not findings, tuple(findings), numbers | more)
 
 
-def is_mixed(draws: Draws) -> dict[str, Array]:
+def is_mixed(draws: Draws) -> dict[str, NDArray[np.bool_]]:
     """Return for each quantity whether its chains tell of one distribution, (...) each."""
     return {
         name: ~((draws.r_hat(name) > WORST_R_HAT) | (draws.effective_draws(name) < 4.0))

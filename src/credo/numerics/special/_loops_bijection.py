@@ -146,7 +146,7 @@ def pull_interval(
 def pull_simplex(n: int, values: Array, slopes: Array, gradient: Array) -> float:
     """Set the gradient by probabilities; return the log of their product and of sqrt(n)."""
     mean = 0.0
-    total = 0.5 * np.log(n)
+    total: float = 0.5 * np.log(n)
     for k in range(n):
         mean += values[k] * slopes[k]
         total += np.log(values[k])
@@ -162,7 +162,7 @@ def pull_simplex(n: int, values: Array, slopes: Array, gradient: Array) -> float
 @compiled_part()
 def pull_covariance(n: int, free: Array, slopes: Array, gradient: Array) -> float:
     """Set the gradient by the lower triangle of L; return the log Jacobian."""
-    total = n * np.log(2.0)
+    total: float = n * np.log(2.0)
     for a in range(n):
         for b in range(a + 1):
             slope = 0.0
