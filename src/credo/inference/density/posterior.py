@@ -20,7 +20,7 @@ from numpy.random import Generator
 
 from credo.inference.density.compiled import CompiledDensity
 from credo.inference.density.laplace import LaplaceApproximation, approach
-from credo.inference.density.stated import Parameter, StatedDensity, stated_problem
+from credo.inference.density.stated import Parameter, stated_problem
 from credo.inference.density.trajectory import (
     FACTS,
     NoUTurnSampler,
@@ -352,14 +352,9 @@ def _laplace(asked: _Asked) -> Posterior:
 
 def _log_densities(problem: LogDensity, free: Array) -> Array:
     """Return the log density of each row of free numbers, without gradients if it can be."""
-    if not isinstance(problem.density, StatedDensity):
-        return np.array([problem.log_density(row) for row in free])
+    density: Any = problem.density
     values = problem.parameters.constrain(free)
-    each = [
-        problem.density.value({name: x[i] for name, x in values.items()})
-        for i in range(len(free))
-    ]
-    return np.array(each) + problem.parameters.log_jacobian(free)
+    return np.asarray(density.many(values) + problem.parameters.log_jacobian(free))
 
 
 def _is_other(found: Inference, x: Array, best: Array) -> bool:

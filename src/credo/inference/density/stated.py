@@ -153,10 +153,12 @@ class StatedDensity:
         """Return the log density and its gradient by each parameter."""
         return self._answer(values)
 
-    def value(self, values: Values) -> float:
-        """Return the log density alone, without the work of a gradient where that is apart."""
-        found = self._call(values)
-        return float(found[0] if self.gradient == "own" else found)
+    def many(self, values: Values) -> Array:
+        """Return log densities alone, of values with an axis of points before their own."""
+        n = len(next(iter(values.values())))
+        rows = ({name: x[i] for name, x in values.items()} for i in range(n))
+        found = [self._call(row) for row in rows]
+        return np.array([each[0] for each in found] if self.gradient == "own" else found, float)
 
     @cached_property
     def _call(self) -> Callable[[Values], Any]:

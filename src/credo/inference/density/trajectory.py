@@ -615,8 +615,8 @@ def _improper(problem: LogDensity, distance: Array) -> ImproperDensity:
     """Return the error that names the number that is furthest out."""
     return ImproperDensity(
         "log_density must fall off in every direction, or the posterior is improper; found "
-        f"that it does not along {problem.parameters.label(int(np.argmax(distance)))}. Give that "
-        "parameter a proper prior."
+        f"that it does not along {problem.parameters.label(int(np.argmax(distance)))}. Give it "
+        "a proper prior."
     )
 
 
