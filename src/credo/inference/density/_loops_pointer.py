@@ -16,7 +16,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 from numpy.typing import NDArray
 
-__all__ = ["as_c_function", "words_of"]
+__all__ = ["as_c_function", "unpacking", "words_of"]
 
 # numba tells type checkers about little of itself.
 _intrinsic: Callable[[Callable[..., Any]], Callable[..., Any]] = intrinsic
@@ -42,7 +42,7 @@ def as_c_function(function: Any, arrays: Sequence[NDArray[Any]], n_values: int) 
 def _c_function(function: Any, kinds: tuple[Any, ...], n_values: int) -> Any:
     pointer = _types.CPointer(types.float64)
     signature = types.float64(pointer, pointer, _types.CPointer(types.int64))
-    unpacked = _unpacking(kinds)
+    unpacked = unpacking(kinds)
 
     def density(values: Any, gradient: Any, words: Any) -> Any:
         return function(
@@ -52,13 +52,20 @@ def _c_function(function: Any, kinds: tuple[Any, ...], n_values: int) -> Any:
     return _cfunc(signature, error_model="numpy")(density)
 
 
-def _unpacking(kinds: Sequence[Any]) -> Callable[..., Any]:
-    """Return a function, for compiled ones alone, from words to a tuple of arrays."""
+def unpacking(kinds: Sequence[Any]) -> Callable[..., Any]:
+    """Return a function, for compiled ones alone, from words to a tuple of arrays.
+
+    Words are an array, or a pointer to them. The arrays own nothing: who holds the words must
+    hold them as well.
+    """
 
     @_intrinsic
     def unpacked(typing_context: Any, words: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            read = _words(context, builder, arguments[0])
+            pointer = arguments[0]
+            if isinstance(words, _types.Array):
+                pointer = context.make_array(words)(context, builder, pointer).data
+            read = _words(context, builder, pointer)
             found = [_array(context, builder, kind, read) for kind in kinds]
             return context.make_tuple(builder, signature.return_type, found)
 

@@ -28,6 +28,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
+from credo.inference.density._loops_pointer import unpacking
 from credo.numerics._loops_compilation import compiled, compiled_part
 from credo.numerics.array import Array
 from credo.numerics.special._loops_bijection import constrain, pull_back
@@ -98,24 +99,49 @@ _intrinsic: Callable[[Callable[..., Any]], Callable[..., Any]] = intrinsic
 
 
 @_intrinsic
-def call_density(typing_context: Any, address: Any, values: Any, slopes: Any, data: Any) -> Any:
-    """Return what a C function ``double (double *, double *, void *)`` at an address says."""
+def call_density(typing_context: Any, address: Any, exchange: Any, n: Any, data: Any) -> Any:
+    """Return what a C function ``double (double *, double *, void *)`` at an address says.
+
+    It is given the two rows of ``exchange``, of length n.
+    """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         numbers, anything = ir.DoubleType().as_pointer(), ir.IntType(8).as_pointer()
         kind = ir.FunctionType(ir.DoubleType(), [numbers, numbers, anything])
         function = builder.inttoptr(arguments[0], kind.as_pointer())
-        arrays = [
-            context.make_array(signature.args[k])(context, builder, arguments[k]).data
-            for k in (1, 2)
-        ]
-        return builder.call(function, [*arrays, builder.inttoptr(arguments[3], anything)])
+        values = context.make_array(signature.args[1])(context, builder, arguments[1]).data
+        slopes = builder.gep(values, [arguments[2]])
+        words = builder.inttoptr(arguments[3], anything)
+        return builder.call(function, [values, slopes, words])
 
-    return types.float64(address, values, slopes, data), generate
+    return types.float64(address, exchange, n, data), generate
+
+
+FLOATS_2D, FLOATS_1D, INTS_1D = (
+    types.Array(kind, n, "C")
+    for kind, n in ((types.float64, 2), (types.float64, 1), (types.int64, 1))
+)
+unpacked = unpacking([FLOATS_2D, FLOATS_1D, INTS_1D, FLOATS_2D, FLOATS_2D, FLOATS_2D])
 
 
 @compiled()
-def answer(
+def answer(log_density: float, words: IntArray) -> bool:
+    """Take the density at the values asked for; return whether others are asked for.
+
+    Python needs most of a microsecond to hand over six arrays, so that it is given one: where
+    they stand, and their shapes, as `words_of` tells.
+
+    Parameters
+    ----------
+    words
+        Of ``vectors``, ``numbers``, ``counts``, ``record``, ``exchange`` and ``table``.
+    """
+    vectors, numbers, counts, record, exchange, table = unpacked(words)
+    return advance(log_density, vectors, numbers, counts, record, exchange, table)
+
+
+@compiled_part()
+def advance(
     log_density: float,
     vectors: Array,
     numbers: Array,
@@ -124,7 +150,7 @@ def answer(
     exchange: Array,
     table: Array,
 ) -> bool:
-    """Take the density at the values asked for; return whether others are asked for.
+    """Go on to the next point, subtree or transition; return whether a density is needed.
 
     With the address of a compiled density it answers itself, until the record is full.
 
@@ -137,9 +163,7 @@ def answer(
     """
     while True:
         if counts[IS_ASKING]:
-            log_density += pull_back(
-                table, vectors[POSITION], exchange[0], exchange[1], vectors[GRADIENT]
-            )
+            log_density += pull_back(table, vectors, exchange, GRADIENT)
             counts[FAULT] = fault(log_density, vectors)
             if counts[FAULT]:
                 counts[IS_ASKING] = 0
@@ -155,10 +179,10 @@ def answer(
                 return False
             begin(vectors, numbers, counts, record)
         drift(vectors, numbers, counts)
-        constrain(table, vectors[POSITION], exchange[0])
+        constrain(table, vectors, exchange)
         if not counts[ADDRESS]:
             return True
-        log_density = call_density(counts[ADDRESS], exchange[0], exchange[1], counts[DATA])
+        log_density = call_density(counts[ADDRESS], exchange, exchange.shape[1], counts[DATA])
 
 
 @compiled_part()

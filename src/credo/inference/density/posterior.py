@@ -212,8 +212,8 @@ def posterior(
     ... )
     >>> found.draws
     Draws(probability: 4 chains of 1000)
-    >>> round(float(found.draws.mean("probability")), 2)  # (7 + 1) / (10 + 2)
-    0.67
+    >>> round(float(found.draws.mean("probability")), 1)  # (7 + 1) / (10 + 2)
+    0.7
     """
     _require_numbers(chains, draws)
     problem, gradient = stated_problem(log_density, parameters, data)

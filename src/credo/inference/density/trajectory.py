@@ -18,7 +18,7 @@ import numpy as np
 from numpy.random import Generator
 
 from credo.inference.density.compiled import CompiledDensity
-from credo.inference.engine.draws import effective_draws, mean_error, r_hat
+from credo.inference.engine.draws import effective_draws, r_hat
 from credo.inference.engine.engine import Account, Drawn, Inference, Step
 from credo.inference.engine.problem import LogDensity, Parameters
 from credo.numerics.array import Array
@@ -45,6 +45,9 @@ METRICS = ("diagonal", "low_rank", "dense")
 MOST_TRIES = 100
 BLOCK = 100
 FIRST_BLOCK = 10
+GRADIENTS = 4000
+"""Gradients after which, about, a step ends, so that limits of time are seen."""
+
 LAST_SHARE = 0.1
 """Share of the warm-up, at its end, in which the metric stays as it is."""
 
@@ -386,7 +389,9 @@ class _Trajectories:
         n = state.n_draws
         if state.is_warm:
             left = self.n_draws - n
-            return min(BLOCK, left) if left > 0 else BLOCK
+            steps = state.facts[0, -BLOCK:, FACTS.index("n_steps")]
+            block = int(np.clip(GRADIENTS / steps.mean(), 1, GRADIENTS)) if n else FIRST_BLOCK
+            return min(block, left) if left > 0 else block
         block = min(max(n // 2, FIRST_BLOCK), BLOCK)
         marks = [m for m in (int((1.0 - LAST_SHARE) * self.warm_up), self.warm_up) if m > n]
         return min([block, *(mark - n for mark in marks)])
@@ -503,18 +508,17 @@ def _rates() -> LogDensity:
 
 
 def _account(title: str, draws: Array) -> Account:
-    """Return the worst error of a mean in standard deviations, and the worst of the rest."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        error = mean_error(draws) / draws.std(axis=(0, 1))
-        worth, ratio = effective_draws(draws), r_hat(draws)
-    known = [np.nan if np.isnan(x).all() else x for x in (error, worth, ratio)]
+    """Return the fewest effective draws of a free number, and the largest R-hat."""
+    worth, ratio = effective_draws(draws), r_hat(draws)
+    is_known = not np.isnan(worth).all()
+    fewest = float(np.nanmin(worth)) if is_known else float("nan")
     return Account(
         title,
         False,
-        float(np.nanmax(known[0])),
+        fewest**-0.5,
         "largest standard error of a mean, in standard deviations",
-        float(np.nanmin(known[1])),
-        None if draws.shape[0] == 1 else float(np.nanmax(known[2])),
+        fewest,
+        float(np.nanmax(ratio)) if is_known and len(draws) > 1 else None,
     )
 
 
@@ -694,14 +698,15 @@ def _walked(
 def _answer(problem: LogDensity, answer: Answers, sampler: tuple[Any, ...]) -> None:
     """Answer all that a sampler asks."""
     supports = problem.parameters.supports
-    table = support_table(supports.values())
+    table = problem.parameters.table
     if table is None:
         _answer_free(problem, answer, sampler)
         return
     sizes = [int(np.prod(support.shape, dtype=np.intp)) for support in supports.values()]
     exchange = np.zeros((2, sum(sizes)))
+    words = _words(*sampler, exchange, table)
     if isinstance(problem.density, CompiledDensity):
-        answer(0.0, *sampler, exchange, table)
+        answer(0.0, words)
         return
     starts = np.cumsum([0, *sizes]).tolist()
     values, slopes = (
@@ -715,17 +720,24 @@ def _answer(problem: LogDensity, answer: Answers, sampler: tuple[Any, ...]) -> N
         view.flags.writeable = False
     density, places, value = problem.density, list(slopes.items()), 0.0
     with np.errstate(all="ignore"):
-        while answer(value, *sampler, exchange, table):
+        while answer(value, words):
             found, gradient = density(values)
             value = float(found)
             for name, place in places:
                 place[...] = gradient[name]
 
 
+def _words(*arrays: Any) -> Any:
+    from credo.inference.density._loops_pointer import words_of  # noqa: PLC0415
+
+    return words_of(arrays)
+
+
 def _answer_free(problem: LogDensity, answer: Answers, sampler: tuple[Any, ...]) -> None:
     """Answer for parameters of supports that compiled loops do not know."""
     d = problem.parameters.n_free
     exchange, table, value = np.zeros((2, d)), support_table([real(d)]), 0.0
+    words = _words(*sampler, exchange, table)
     with np.errstate(all="ignore"):
-        while answer(value, *sampler, exchange, table):
+        while answer(value, words):
             value, exchange[1] = problem.log_density_and_gradient(exchange[0].copy())

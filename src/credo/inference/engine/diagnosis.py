@@ -66,7 +66,7 @@ def diagnose_draws(
     >>> rng = np.random.default_rng(0)
     >>> level = rng.normal(size=(4, 500))
     >>> print(diagnose_draws(Draws({"level": level}), {}))
-    sound: largest R-hat 1, fewest effective draws 1.94e+03, fewest in the tails 1.83e+03
+    sound: largest R-hat 1, fewest effective draws 2e+03, fewest in the tails 2.06e+03
     >>> apart = level + np.arange(4.0)[:, None]
     >>> diagnose_draws(Draws({"level": apart}), {}).is_sound
     False

@@ -28,7 +28,7 @@ from credo.inference.engine.draws import Draws
 from credo.inference.engine.engine import EXACT, Inference
 from credo.numerics.array import Array, as_float
 from credo.numerics.quotation import quote
-from credo.numerics.special.bijection import Bijection
+from credo.numerics.special.bijection import Bijection, support_table
 
 __all__ = [
     "ConjugateProblem",
@@ -217,7 +217,12 @@ class Parameters:
         """Names of the parameters."""
         return tuple(self.supports)
 
-    @property
+    @cached_property
+    def table(self) -> Array | None:
+        """What compiled loops must know of the supports; None if they do not know one."""
+        return support_table(self.supports.values())
+
+    @cached_property
     def n_free(self) -> int:
         """Free numbers of all parameters together."""
         return sum(support.n_free for support in self.supports.values())
@@ -289,7 +294,7 @@ class Parameters:
         """Return draws by name from free ones, shape (n_chains, n_draws, n_free)."""
         return Draws(self.constrain(free))
 
-    @property
+    @cached_property
     def _parts(self) -> list[tuple[str, Bijection, slice]]:
         ends = np.cumsum([0, *(support.n_free for support in self.supports.values())]).tolist()
         return [
