@@ -54,7 +54,7 @@ def test_auto_goes_on_to_nuts_where_they_do_not_and_says_so():
 
 def test_two_modes_are_no_gaussian():
     def two(x):
-        return np.log(np.exp(-0.5 * (x - 3.0) ** 2) + np.exp(-0.5 * (x + 3.0) ** 2))
+        return np.log(np.exp(-0.5 * (x - 2.0) ** 2) + np.exp(-0.5 * (x + 2.0) ** 2))
 
     found = credo.posterior(two, {"x": Parameter()}, random_state=1)
     assert found.method == "no-U-turn sampling"

@@ -167,7 +167,8 @@ def test_covariances_have_a_wishart_distribution():
         return value, {"x": 0.5 * (df - 3.0) * np.linalg.inv(x) - 0.5 * inverse}
 
     problem = LogDensity(Parameters({"x": Covariance(2)}), density)
-    found = run(NoUTurnSampler(), problem, np.random.default_rng(6), chains=4).posterior
+    engine = NoUTurnSampler(n_draws=600, warm_up=300)
+    found = run(engine, problem, np.random.default_rng(6), chains=2).posterior
     exact = stats.wishart(df, scale)
     within_error(found, "x", exact.mean(), np.sqrt(exact.var()))
 
@@ -181,12 +182,13 @@ def funnel(values):
 
 def test_divergences_of_a_funnel_are_reported():
     problem = LogDensity(Parameters({"v": real(), "x": real(9)}), funnel)
-    found = run(NoUTurnSampler(), problem, np.random.default_rng(0), chains=4)
+    engine = NoUTurnSampler(n_draws=400, warm_up=200, max_depth=7, acceptance=0.6)
+    found = run(engine, problem, np.random.default_rng(2), chains=2)
     facts = dict(zip(trajectory.FACTS, np.moveaxis(found.state.facts, -1, 0), strict=True))
     assert facts["is_divergent"].sum() > 0
-    reported = sum(step.n_divergent for step in found.trace if step.n_draws > 0)
+    reported = sum(step.n_divergent for step in found.trace)
     assert reported >= facts["is_divergent"][0].sum()
-    assert facts["depth"].max() <= 10
+    assert facts["depth"].max() <= 7
     assert np.all((facts["acceptance"] >= 0.0) & (facts["acceptance"] <= 1.0))
 
 

@@ -391,7 +391,7 @@ class _Trajectories:
             left = self.n_draws - n
             steps = state.facts[0, -BLOCK:, FACTS.index("n_steps")]
             block = int(np.clip(GRADIENTS / steps.mean(), 1, GRADIENTS)) if n else FIRST_BLOCK
-            return min(block, left) if left > 0 else block
+            return min(block, left) if left > 0 else min(block, BLOCK)
         block = min(max(n // 2, FIRST_BLOCK), BLOCK)
         marks = [m for m in (int((1.0 - LAST_SHARE) * self.warm_up), self.warm_up) if m > n]
         return min([block, *(mark - n for mark in marks)])

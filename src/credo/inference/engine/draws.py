@@ -32,6 +32,7 @@ from credo.numerics.special.log_domain import log_sum_exp
 
 __all__ = [
     "Draws",
+    "autocorrelation",
     "effective_draws",
     "mean_error",
     "quantile_error",
@@ -216,7 +217,7 @@ def _effective(x: Array) -> Array:
     n_chains, n = x.shape[:2]
     if n < 2:
         return np.full(x.shape[2:], np.nan)
-    rho = _autocorrelation(x)
+    rho = autocorrelation(x)
     pairs = rho[: 2 * (n // 2)].reshape(n // 2, 2, *x.shape[2:]).sum(axis=1)
     # The last pair that may count begins three lags before the end.
     last = max(0, (n - 3) // 2)
@@ -234,7 +235,7 @@ def _effective(x: Array) -> Array:
     return np.where(is_constant, float(n_chains * n), found)
 
 
-def _autocorrelation(x: Array) -> Array:
+def autocorrelation(x: Array) -> Array:
     """Return the autocorrelation at each lag, of chains taken as of one distribution."""
     n_chains, n = x.shape[:2]
     size = fft.next_fast_len(2 * n)
