@@ -6,6 +6,8 @@ All take a `Posterior` of `credo.posterior`. A quantity is named as in its summa
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 
@@ -141,4 +143,5 @@ def _series(posterior: Posterior, name: str) -> Array:
             f"name must be that of a single number; found {name!r} for a quantity of shape "
             f"{draws.shape[2:]}. Write its place, such as {base}[0]."
         )
-    return np.asarray(draws[(..., *place)])
+    at: Any = (..., *place)
+    return np.asarray(draws[at])
