@@ -24,8 +24,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from credo.inference.density._loops_pointer import unpacking
@@ -96,6 +95,7 @@ LARGEST_LOG_STEP = 60.0
 
 # numba tells type checkers about little of itself.
 _intrinsic: Callable[[Callable[..., Any]], Callable[..., Any]] = intrinsic
+_ir: Any = cgutils.ir
 
 
 @_intrinsic
@@ -106,8 +106,8 @@ def call_density(typing_context: Any, address: Any, exchange: Any, n: Any, data:
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        numbers, anything = ir.DoubleType().as_pointer(), ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(ir.DoubleType(), [numbers, numbers, anything])
+        numbers, anything = _ir.DoubleType().as_pointer(), _ir.IntType(8).as_pointer()
+        kind = _ir.FunctionType(_ir.DoubleType(), [numbers, numbers, anything])
         function = builder.inttoptr(arguments[0], kind.as_pointer())
         values = context.make_array(signature.args[1])(context, builder, arguments[1]).data
         slopes = builder.gep(values, [arguments[2]])
