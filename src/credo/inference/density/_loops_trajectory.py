@@ -95,7 +95,7 @@ LARGEST_LOG_STEP = 60.0
 
 # numba tells type checkers about little of itself.
 _intrinsic: Callable[[Callable[..., Any]], Callable[..., Any]] = intrinsic
-_ir: Any = cgutils.ir
+_ir: Any = getattr(cgutils, "ir")  # noqa: B009
 
 
 @_intrinsic
