@@ -31,7 +31,7 @@ from credo.inference import (
     ConditionalProblem,
     LikelihoodWeighting,
     LogDensity,
-    NoUTurnSampler,
+    NoUTurnSampling,
     Parameters,
 )
 from credo.inference.density.laplace import LaplaceApproximation
@@ -347,12 +347,12 @@ def log_likelihood_of_groups(
     return {"log likelihood": -0.5 * square - 3.0 * np.log(variance)}
 
 
-NUTS = NoUTurnSampler(n_draws=2000, warm_up=500)
+NUTS = NoUTurnSampling(n_draws=2000, warm_up=500)
 CHAINS = {
     "NUTS, normal numbers": EngineCase(NUTS, numbers, log_likelihood_of_numbers, 1000),
     "NUTS, logistic regression": EngineCase(NUTS, outcomes, log_likelihood_of_outcomes, 1000),
     "NUTS, groups": EngineCase(
-        NoUTurnSampler(n_draws=2000, warm_up=500, acceptance=0.95),
+        NoUTurnSampling(n_draws=2000, warm_up=500, acceptance=0.95),
         groups,
         log_likelihood_of_groups,
         1000,

@@ -23,7 +23,7 @@ import numba
 import numpy as np
 
 from benchmarks.harness import Case, Contender, Goal
-from credo.inference import CompiledDensity, LogDensity, NoUTurnSampler, Parameters, run
+from credo.inference import CompiledDensity, LogDensity, NoUTurnSampling, Parameters, run
 from credo.inference.engine.draws import effective_draws
 from credo.numerics.special._loops_exponential import fast_exp
 from credo.numerics.special.bijection import positive, real
@@ -139,7 +139,7 @@ def stated(
 ) -> Posterior:
     parameters = Parameters(supports)
     problem = LogDensity(parameters, CompiledDensity(parameters, function, data))
-    short = NoUTurnSampler(n_draws=10, warm_up=10)
+    short = NoUTurnSampling(n_draws=10, warm_up=10)
     run(short, problem, np.random.default_rng(0))
     return Posterior(problem, arrays)
 
@@ -155,7 +155,7 @@ def counted(name: str, sample: Callable[[Posterior], Any], data: Posterior) -> d
 
 
 def by_credo(metric: str, data: Posterior) -> list[np.ndarray]:
-    engine = NoUTurnSampler(N_DRAWS, WARM_UP, metric=metric)
+    engine = NoUTurnSampling(N_DRAWS, WARM_UP, metric=metric)
     found = run(engine, data.problem, np.random.default_rng(1), chains=N_CHAINS)
     return [found.state.draws]
 

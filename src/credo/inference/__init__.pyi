@@ -6,7 +6,7 @@ from credo.inference.density.trajectory import BadDensity as BadDensity
 from credo.inference.density.trajectory import HamiltonianMonteCarlo as HamiltonianMonteCarlo
 from credo.inference.density.trajectory import ImproperDensity as ImproperDensity
 from credo.inference.density.trajectory import NoStart as NoStart
-from credo.inference.density.trajectory import NoUTurnSampler as NoUTurnSampler
+from credo.inference.density.trajectory import NoUTurnSampling as NoUTurnSampling
 from credo.inference.discrete.approximate.belief_propagation import (
     LoopyBeliefPropagation as LoopyBeliefPropagation,
 )
@@ -51,7 +51,6 @@ from credo.inference.discrete.textbook.variable_elimination import (
 from credo.inference.discrete.textbook.variable_elimination import (
     explain_elimination as explain_elimination,
 )
-from credo.inference.engine.diagnosis import Diagnosis as Diagnosis
 from credo.inference.engine.draws import Draws as Draws
 from credo.inference.engine.engine import Account as Account
 from credo.inference.engine.engine import Checkpoint as Checkpoint

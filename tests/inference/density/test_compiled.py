@@ -11,7 +11,7 @@ import pytest
 from numba import types
 from numpy.testing import assert_allclose, assert_array_equal
 
-from credo.inference import CompiledDensity, LogDensity, NoUTurnSampler, Parameters, run
+from credo.inference import CompiledDensity, LogDensity, NoUTurnSampling, Parameters, run
 from credo.numerics.special.bijection import positive, real
 
 Y = np.array([1.2, 0.4, 2.1, 1.7, 0.9, 1.1])
@@ -57,7 +57,7 @@ def as_c(values, gradient, data):
 
 
 def test_machine_code_draws_what_python_draws():
-    engine = NoUTurnSampler(n_draws=200, warm_up=200)
+    engine = NoUTurnSampling(n_draws=200, warm_up=200)
     problem = LogDensity(PARAMETERS, CompiledDensity(PARAMETERS, compiled, (Y, GROUP)))
     found = run(engine, problem, np.random.default_rng(0))
     again = run(engine, LogDensity(PARAMETERS, by_name), np.random.default_rng(0))
@@ -83,7 +83,7 @@ def test_a_c_function_is_followed_too():
     assert value == pytest.approx(-1.0)
     assert_array_equal(gradient["x"], [1.0, 1.0])
     found = run(
-        NoUTurnSampler(), LogDensity(parameters, density), np.random.default_rng(0), chains=2
+        NoUTurnSampling(), LogDensity(parameters, density), np.random.default_rng(0), chains=2
     )
     error = found.posterior.mean_error("x")
     assert np.all(np.abs(found.posterior.mean("x") - [1.0, 5.0]) < 4.0 * error)
@@ -94,7 +94,7 @@ def test_a_c_function_is_followed_too():
 CHILD = """
 import numba, numpy as np
 from numba.core import event
-from credo.inference import CompiledDensity, LogDensity, NoUTurnSampler, Parameters, run
+from credo.inference import CompiledDensity, LogDensity, NoUTurnSampling, Parameters, run
 from credo.numerics.special.bijection import real
 
 class Listener(event.Listener):
@@ -109,14 +109,14 @@ def normal(values):
 
 with event.install_listener("numba:compile", Listener()):
     problem = LogDensity(Parameters({"x": real()}), normal)
-    run(NoUTurnSampler(n_draws=20, warm_up=20), problem, np.random.default_rng(0))
+    run(NoUTurnSampling(n_draws=20, warm_up=20), problem, np.random.default_rng(0))
 print(len(Listener.names))
 """
 
 
 def test_a_second_process_compiles_nothing():
     run(
-        NoUTurnSampler(n_draws=20, warm_up=20),
+        NoUTurnSampling(n_draws=20, warm_up=20),
         LogDensity(PARAMETERS, by_name),
         np.random.default_rng(0),
     )

@@ -8,7 +8,7 @@ from scipy import special, stats
 
 import credo
 from credo.data import CheckpointFile
-from credo.inference import NoUTurnSampler, Parameter
+from credo.inference import NoUTurnSampling, Parameter
 from credo.inference.engine.engine import ConvergenceWarning
 
 SHARE = {"probability": Parameter(support="unit")}
@@ -78,7 +78,7 @@ def test_the_best_of_several_searches_is_the_mode():
     assert float(found.mode["x"]) == pytest.approx(2.0, abs=1e-3)
 
 
-@pytest.mark.parametrize("inference", ["nuts", "hmc", NoUTurnSampler(n_draws=300)])
+@pytest.mark.parametrize("inference", ["nuts", "hmc", NoUTurnSampling(n_draws=300)])
 def test_engines_are_asked_for_by_name_or_as_values(inference):
     found = credo.posterior(
         coin, SHARE, (7, 3), inference=inference, chains=2, draws=300, random_state=0

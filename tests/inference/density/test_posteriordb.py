@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from credo.inference import LogDensity, NoUTurnSampler, Parameters, run
+from credo.inference import LogDensity, NoUTurnSampling, Parameters, run
 from credo.numerics.special.bijection import Interval, Ordered, positive, real
 
 FOLDER = Path(__file__).parent / "posteriordb"
@@ -175,7 +175,7 @@ SLOW = {
 
 
 def agree(name, problem):
-    engine = NoUTurnSampler(metric="dense", acceptance=0.9)
+    engine = NoUTurnSampling(metric="dense", acceptance=0.9)
     found = run(engine, problem, np.random.default_rng(14), chains=4)
     assert found.r_hat < 1.01
     for label, draws in as_named(name, found.posterior).items():

@@ -23,7 +23,7 @@ from credo.inference import (
     ImproperDensity,
     LogDensity,
     NoStart,
-    NoUTurnSampler,
+    NoUTurnSampling,
     Parameters,
     Steps,
     run,
@@ -43,7 +43,7 @@ def gaussian(values):
 
 GAUSSIAN = LogDensity(Parameters({"x": real(3)}), gaussian)
 ENGINES = [
-    *(NoUTurnSampler(metric=metric) for metric in ("diagonal", "low_rank", "dense")),
+    *(NoUTurnSampling(metric=metric) for metric in ("diagonal", "low_rank", "dense")),
     HamiltonianMonteCarlo(length=2.0),
 ]
 # Of some forty numbers that are compared, four errors are exceeded by one in 400 runs.
@@ -119,7 +119,7 @@ def conjugate(values):
 def test_a_conjugate_normal_has_its_closed_form():
     y = np.array([1.2, 0.4, 2.1, 1.7, 0.9, 1.1])
     problem = LogDensity(Parameters({"mu": real(), "variance": positive()}), conjugate)
-    found = run(NoUTurnSampler(), problem, np.random.default_rng(3), chains=4).posterior
+    found = run(NoUTurnSampling(), problem, np.random.default_rng(3), chains=4).posterior
     # Strength 2 at zero, shape 2 and rate 1, six numbers.
     strength, shape = 8.0, 5.0
     location = y.sum() / strength
@@ -138,7 +138,7 @@ def test_shares_between_ends_have_a_beta_distribution():
         }
 
     problem = LogDensity(Parameters({"share": Interval(0.0, 1.0, (2,))}), density)
-    found = run(NoUTurnSampler(), problem, np.random.default_rng(4), chains=4).posterior
+    found = run(NoUTurnSampling(), problem, np.random.default_rng(4), chains=4).posterior
     exact = stats.beta(3.0, 5.0)
     within_error(found, "share", exact.mean(), exact.std())
 
@@ -151,7 +151,7 @@ def test_probabilities_have_a_dirichlet_distribution():
         return float((counts - 1.0) @ np.log(p)), {"p": (counts - 1.0) / p}
 
     problem = LogDensity(Parameters({"p": Simplex(3)}), density)
-    found = run(NoUTurnSampler(), problem, np.random.default_rng(5), chains=4).posterior
+    found = run(NoUTurnSampling(), problem, np.random.default_rng(5), chains=4).posterior
     exact = stats.dirichlet(counts)
     within_error(found, "p", exact.mean(), np.sqrt(exact.var()))
     assert_allclose(found["p"].sum(axis=-1), 1.0)
@@ -167,7 +167,7 @@ def test_covariances_have_a_wishart_distribution():
         return value, {"x": 0.5 * (df - 3.0) * np.linalg.inv(x) - 0.5 * inverse}
 
     problem = LogDensity(Parameters({"x": Covariance(2)}), density)
-    engine = NoUTurnSampler(n_draws=600, warm_up=300)
+    engine = NoUTurnSampling(n_draws=600, warm_up=300)
     found = run(engine, problem, np.random.default_rng(6), chains=2).posterior
     exact = stats.wishart(df, scale)
     within_error(found, "x", exact.mean(), np.sqrt(exact.var()))
@@ -182,7 +182,7 @@ def funnel(values):
 
 def test_divergences_of_a_funnel_are_reported():
     problem = LogDensity(Parameters({"v": real(), "x": real(9)}), funnel)
-    engine = NoUTurnSampler(n_draws=400, warm_up=200, max_depth=7, acceptance=0.6)
+    engine = NoUTurnSampling(n_draws=400, warm_up=200, max_depth=7, acceptance=0.6)
     found = run(engine, problem, np.random.default_rng(2), chains=2)
     facts = dict(zip(trajectory.FACTS, np.moveaxis(found.state.facts, -1, 0), strict=True))
     assert facts["is_divergent"].sum() > 0
@@ -194,13 +194,13 @@ def test_divergences_of_a_funnel_are_reported():
 
 def test_the_step_size_reaches_the_wanted_acceptance():
     for wanted in (0.6, 0.9):
-        engine = NoUTurnSampler(acceptance=wanted, n_draws=2000)
+        engine = NoUTurnSampling(acceptance=wanted, n_draws=2000)
         found = run(engine, GAUSSIAN, np.random.default_rng(0))
         assert found.state.facts[..., 2].mean() == pytest.approx(wanted, abs=0.12)
 
 
 def test_energies_are_those_of_position_and_momentum():
-    found = run(NoUTurnSampler(metric="dense"), GAUSSIAN, np.random.default_rng(0))
+    found = run(NoUTurnSampling(metric="dense"), GAUSSIAN, np.random.default_rng(0))
     facts = found.state.facts[0]
     before = np.array([GAUSSIAN.log_density(x) for x in found.state.draws[0, :-1]])
     kinetic = facts[1:, 1] + before
@@ -218,13 +218,13 @@ def test_units_do_not_matter():
         return value, {"x": slopes["x"] / unit}
 
     problem = LogDensity(Parameters({"x": real(3)}), scaled)
-    found = run(NoUTurnSampler(metric="dense"), problem, np.random.default_rng(0), chains=4)
+    found = run(NoUTurnSampling(metric="dense"), problem, np.random.default_rng(0), chains=4)
     assert found.r_hat < 1.01
     within_error(found.posterior, "x", 0.0, unit * np.sqrt(np.diag(COVARIANCE)))
 
 
 def test_threads_and_rules_do_not_change_the_draws():
-    engine = NoUTurnSampler(n_draws=120, warm_up=150)
+    engine = NoUTurnSampling(n_draws=120, warm_up=150)
     plain = run(engine, GAUSSIAN, np.random.default_rng(2), chains=3)
     with ThreadPoolExecutor(2) as executor:
         found = run(engine, GAUSSIAN, np.random.default_rng(2), chains=3, executor=executor)
@@ -235,7 +235,7 @@ def test_threads_and_rules_do_not_change_the_draws():
 
 
 def test_a_run_that_goes_on_draws_more():
-    engine = NoUTurnSampler(n_draws=100, warm_up=150)
+    engine = NoUTurnSampling(n_draws=100, warm_up=150)
     first = run(engine, GAUSSIAN, np.random.default_rng(0), chains=2)
     more = run(engine, GAUSSIAN, np.random.default_rng(1), state=first.state, stop=Drawn(300))
     assert more.posterior["x"].shape == (2, 300, 3)
@@ -244,7 +244,7 @@ def test_a_run_that_goes_on_draws_more():
 
 def test_a_run_cut_short_in_its_warm_up_says_so():
     with pytest.warns(UserWarning, match="reached max_steps"):
-        found = run(NoUTurnSampler(), GAUSSIAN, np.random.default_rng(0), stop=Steps(2))
+        found = run(NoUTurnSampling(), GAUSSIAN, np.random.default_rng(0), stop=Steps(2))
     assert not found.status.has_converged
     assert found.posterior.n_draws == 20
 
@@ -272,7 +272,7 @@ def test_supports_of_ones_own_are_followed_in_free_numbers():
         return float(-0.5 * (values["x"] - 3.0) ** 2), {"x": 3.0 - values["x"]}
 
     problem = LogDensity(Parameters({"x": Doubled()}), density)
-    found = run(NoUTurnSampler(), problem, np.random.default_rng(0), chains=2).posterior
+    found = run(NoUTurnSampling(), problem, np.random.default_rng(0), chains=2).posterior
     within_error(found, "x", 3.0, 1.0)
 
 
@@ -291,7 +291,7 @@ def normal_but(answer, where):
 def test_a_density_that_is_no_number_is_refused(answer, least):
     problem = normal_but(answer, lambda x: x > least)
     with pytest.raises(BadDensity, match=rf"found {answer} at x = "):
-        run(NoUTurnSampler(), problem, np.random.default_rng(0))
+        run(NoUTurnSampling(), problem, np.random.default_rng(0))
 
 
 def test_a_gradient_that_is_no_number_is_refused():
@@ -300,12 +300,12 @@ def test_a_gradient_that_is_no_number_is_refused():
         lambda values: (0.0, {"a": 0.0, "x": np.array([0.0, np.nan])}),
     )
     with pytest.raises(BadDensity, match=r"for x\[1\]"):
-        run(NoUTurnSampler(), problem, np.random.default_rng(0))
+        run(NoUTurnSampling(), problem, np.random.default_rng(0))
 
 
 def test_density_zero_is_allowed_and_never_drawn():
     problem = normal_but(-np.inf, lambda x: x < 0.0)
-    found = run(NoUTurnSampler(), problem, np.random.default_rng(0), chains=2).posterior
+    found = run(NoUTurnSampling(), problem, np.random.default_rng(0), chains=2).posterior
     assert found["x"].min() >= 0.0
     exact = stats.halfnorm()
     assert abs(found.mean("x") - exact.mean()) < 5.0 * found.mean_error("x")
@@ -320,7 +320,7 @@ def test_a_density_that_is_zero_everywhere_has_no_start():
 
     problem = LogDensity(Parameters({"x": real()}), density)
     with pytest.raises(NoStart, match="at 100 random points"):
-        run(NoUTurnSampler(), problem, np.random.default_rng(0))
+        run(NoUTurnSampling(), problem, np.random.default_rng(0))
     assert len(n_calls) == 100
 
 
@@ -335,7 +335,7 @@ def test_a_density_without_end_is_improper(name):
     supports = {"y": real(), name: positive() if name == "rate" else real()}
     problem = LogDensity(Parameters(supports), density)
     with pytest.raises(ImproperDensity, match=f"does not along {name}"):
-        run(NoUTurnSampler(), problem, np.random.default_rng(0))
+        run(NoUTurnSampling(), problem, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(
@@ -348,13 +348,13 @@ def test_a_density_without_end_is_improper(name):
 )
 def test_settings_are_checked(settings, message):
     with pytest.raises(ValueError, match=message):
-        NoUTurnSampler(**settings)
+        NoUTurnSampling(**settings)
     with pytest.raises(ValueError, match="length must be positive"):
         HamiltonianMonteCarlo(length=0.0)
 
 
 def test_a_checkpoint_of_another_problem_is_refused(tmp_path):
-    engine = NoUTurnSampler(n_draws=20, warm_up=50)
+    engine = NoUTurnSampling(n_draws=20, warm_up=50)
     kept = CheckpointFile(tmp_path / "run.credo", seconds=0.0)
     run(engine, GAUSSIAN, np.random.default_rng(0), checkpoint=kept)
     other = LogDensity(Parameters({"x": real(3)}), gaussian, np.ones(3))
@@ -362,7 +362,7 @@ def test_a_checkpoint_of_another_problem_is_refused(tmp_path):
         run(engine, other, np.random.default_rng(0), checkpoint=kept)
 
 
-LONG = NoUTurnSampler(n_draws=3000, warm_up=1000, metric="dense")
+LONG = NoUTurnSampling(n_draws=3000, warm_up=1000, metric="dense")
 CHILD = """
 import sys, time
 import numpy as np
@@ -410,4 +410,4 @@ def test_wherever_it_is_killed_it_goes_on_to_the_same_bits(tmp_path, turn):
 def test_no_warning_comes_from_arithmetic():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        run(NoUTurnSampler(n_draws=50, warm_up=200), GAUSSIAN, np.random.default_rng(0))
+        run(NoUTurnSampling(n_draws=50, warm_up=200), GAUSSIAN, np.random.default_rng(0))

@@ -1,6 +1,6 @@
-"""Loops of samplers that follow trajectories: NUTS and HMC, compiled once for all densities.
+"""Loops of engines that follow trajectories: NUTS and HMC, compiled once for all densities.
 
-The sampler asks for the density at a point and is called again with the answer, so that one
+The engine asks for the density at a point and is called again with the answer, so that one
 function serves densities in Python and compiled ones. All that it knows between two calls
 stands in four arrays, whose rows and places are named here:
 

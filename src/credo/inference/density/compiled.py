@@ -1,4 +1,4 @@
-"""Densities compiled by numba, which samplers follow without leaving machine code."""
+"""Densities compiled by numba, which engines follow without leaving machine code."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class CompiledDensity:
     Examples
     --------
     >>> import numba
-    >>> from credo.inference import LogDensity, NoUTurnSampler, run
+    >>> from credo.inference import LogDensity, NoUTurnSampling, run
     >>> from credo.numerics.special.bijection import real
     >>> @numba.njit
     ... def normal(values, gradient, level):
@@ -49,7 +49,7 @@ class CompiledDensity:
     >>> density({"x": np.zeros(2)})
     (-13.0, {'x': array([1., 5.])})
     >>> problem = LogDensity(parameters, density)
-    >>> found = run(NoUTurnSampler(), problem, np.random.default_rng(0))
+    >>> found = run(NoUTurnSampling(), problem, np.random.default_rng(0))
     >>> found.posterior.mean("x").round()
     array([1., 5.])
     """

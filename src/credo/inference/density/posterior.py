@@ -3,7 +3,7 @@
 `posterior` is the front door to the engines of densities. By itself it looks for the mode from
 several starts, takes Laplace's Gaussian there, and weighs draws of it by what they should have
 been: if the weights have a light tail, the weighted draws are the answer, and else the density
-is followed by the no-U-turn sampler. What was done is said.
+is followed by the no-U-turn sampling. What was done is said.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from credo.inference.density.laplace import LaplaceApproximation, approach
 from credo.inference.density.stated import Parameter, stated_problem
 from credo.inference.density.trajectory import (
     FACTS,
-    NoUTurnSampler,
+    NoUTurnSampling,
     TrajectoryState,
     find_start,
 )
@@ -72,7 +72,7 @@ class Posterior:
     mode
         The values of the highest density that was found; None if it was not looked for.
     facts
-        What the sampler tells of each draw by name, shape (chains, draws) each: log density,
+        What the engine tells of each draw by name, shape (chains, draws) each: log density,
         energy, acceptance, depth, steps, divergence; empty for other methods.
     """
 
@@ -117,7 +117,7 @@ class Posterior:
         return replace(found, is_sound=False, findings=(short, *found.findings))
 
     def to_arviz(self) -> Any:
-        """Return what ArviZ reads, with what the sampler tells of each draw."""
+        """Return what ArviZ reads, with what the engine tells of each draw."""
         return self.draws.to_arviz(_for_arviz(self.facts))
 
     def __str__(self) -> str:
@@ -182,7 +182,7 @@ def posterior(
     inference
         "auto": Laplace's approximation if importance ratios confirm it, else NUTS; "map",
         "laplace", "nuts", "hmc" or the name of another engine of densities; or an engine such
-        as ``NoUTurnSampler(acceptance=0.95)``, whose own numbers of draws then hold.
+        as ``NoUTurnSampling(acceptance=0.95)``, whose own numbers of draws then hold.
     chains, draws
         Chains, and draws of each.
     settings
@@ -253,12 +253,12 @@ def _auto(asked: _Asked) -> Posterior:
             return found
         why = found.notes[-1].removeprefix("But ").rstrip(".")
         why = why[0].upper() + why[1:]
-    engine = NoUTurnSampler(n_draws=asked.draws)
+    engine = NoUTurnSampling(n_draws=asked.draws)
     return _drawn(asked, engine, (f"{why}, so the density was followed by NUTS.",))
 
 
 def _nuts(asked: _Asked) -> Posterior:
-    return _drawn(asked, NoUTurnSampler(n_draws=asked.draws), ())
+    return _drawn(asked, NoUTurnSampling(n_draws=asked.draws), ())
 
 
 def _modes(asked: _Asked, problem: Any) -> list[tuple[float, Array]]:

@@ -1,8 +1,8 @@
-"""Samplers that follow trajectories of a log density: Hamiltonian Monte Carlo and NUTS.
+"""Engines that follow trajectories of a log density: Hamiltonian Monte Carlo and NUTS.
 
 A point is given a random momentum and moves like a ball over ``-log p``, in steps that nearly
 keep its energy; points far away are reached and nearly always taken [neal2011]_. The no-U-turn
-sampler doubles a trajectory until it begins to come back, and picks one of its points
+engine doubles a trajectory until it begins to come back, and picks one of its points
 [hoffman2014]_ [betancourt2017]_. During the warm-up the length of a step is adapted to a wanted
 share of acceptance, and the metric, which is a guess of the covariance, to the later half of
 draws and of gradients there: of a Gaussian the two together tell the covariance from few draws.
@@ -32,7 +32,7 @@ __all__ = [
     "HamiltonianMonteCarlo",
     "ImproperDensity",
     "NoStart",
-    "NoUTurnSampler",
+    "NoUTurnSampling",
     "TrajectoryState",
     "TrajectoryStep",
     "find_start",
@@ -286,7 +286,7 @@ def _new_step(size: float) -> Array:
 
 @dataclass(frozen=True)
 class _Trajectories:
-    """Settings and verbs that both samplers share."""
+    """Settings and verbs that both engines share."""
 
     n_draws: int = 1000
     warm_up: int = 1000
@@ -413,8 +413,8 @@ class _Trajectories:
 
 
 @dataclass(frozen=True)
-class NoUTurnSampler(_Trajectories):
-    """The no-U-turn sampler: trajectories that are doubled until they begin to come back.
+class NoUTurnSampling(_Trajectories):
+    """The no-U-turn sampling: trajectories that are doubled until they begin to come back.
 
     Attributes
     ----------
@@ -436,7 +436,7 @@ class NoUTurnSampler(_Trajectories):
     ...     x = values["level"]
     ...     return float(-0.5 * (x - 1.0) ** 2), {"level": 1.0 - x}
     >>> problem = LogDensity(Parameters({"level": real()}), normal)
-    >>> found = run(NoUTurnSampler(n_draws=400), problem, np.random.default_rng(0), chains=2)
+    >>> found = run(NoUTurnSampling(n_draws=400), problem, np.random.default_rng(0), chains=2)
     >>> found.posterior
     Draws(level: 2 chains of 400)
     >>> bool(abs(found.posterior.mean("level") - 1.0) < 0.2)
@@ -468,7 +468,7 @@ class HamiltonianMonteCarlo(_Trajectories):
     Attributes
     ----------
     n_draws, warm_up, acceptance, metric
-        As of `NoUTurnSampler`.
+        As of `NoUTurnSampling`.
     length
         Mean length of a trajectory, in standard deviations as the metric has them; each is
         drawn from 0.6 to 1.4 times that, so that none comes back to where it began.
@@ -695,16 +695,16 @@ def _walked(
     )
 
 
-def _answer(problem: LogDensity, answer: Answers, sampler: tuple[Any, ...]) -> None:
-    """Answer all that a sampler asks."""
+def _answer(problem: LogDensity, answer: Answers, arrays: tuple[Any, ...]) -> None:
+    """Answer all that a engine asks."""
     supports = problem.parameters.supports
     table = problem.parameters.table
     if table is None:
-        _answer_free(problem, answer, sampler)
+        _answer_free(problem, answer, arrays)
         return
     sizes = [int(np.prod(support.shape, dtype=np.intp)) for support in supports.values()]
     exchange = np.zeros((2, sum(sizes)))
-    words = _words(*sampler, exchange, table)
+    words = _words(*arrays, exchange, table)
     if isinstance(problem.density, CompiledDensity):
         answer(0.0, words)
         return
@@ -733,11 +733,11 @@ def _words(*arrays: Any) -> Any:
     return words_of(arrays)
 
 
-def _answer_free(problem: LogDensity, answer: Answers, sampler: tuple[Any, ...]) -> None:
+def _answer_free(problem: LogDensity, answer: Answers, arrays: tuple[Any, ...]) -> None:
     """Answer for parameters of supports that compiled loops do not know."""
     d = problem.parameters.n_free
     exchange, table, value = np.zeros((2, d)), support_table([real(d)]), 0.0
-    words = _words(*sampler, exchange, table)
+    words = _words(*arrays, exchange, table)
     with np.errstate(all="ignore"):
         while answer(value, words):
             value, exchange[1] = problem.log_density_and_gradient(exchange[0].copy())

@@ -56,7 +56,7 @@ def diagnose_draws(
     Parameters
     ----------
     facts
-        What a sampler tells of each transition, shape (n_chains, n_draws) each: of those that
+        What a engine tells of each transition, shape (n_chains, n_draws) each: of those that
         follow trajectories ``is_divergent``, ``depth`` and ``energy``.
     max_depth
         Depth at which trees were cut off.
@@ -108,7 +108,7 @@ def is_mixed(draws: Draws) -> dict[str, NDArray[np.bool_]]:
 def _of_trajectories(
     facts: Mapping[str, Array], max_depth: int | None
 ) -> tuple[list[str], dict[str, float]]:
-    """Return findings and numbers of samplers that follow trajectories."""
+    """Return findings and numbers of engines that follow trajectories."""
     findings: list[str] = []
     numbers: dict[str, float] = {}
     if "is_divergent" in facts:
