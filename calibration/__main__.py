@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from benchmarks.store import commit
 
-from calibration.cases import CASES, ENGINES
+from calibration.cases import CASES, CHAINS, ENGINES
 from credo.evaluation.laws import RankCalibration
 
 __all__ = ["RESULTS", "main", "uniformity"]
@@ -29,11 +29,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--store", action="store_true", help="store what was found")
     chosen = parser.parse_args(arguments)
     found = {}
-    streams = np.random.default_rng(chosen.seed).spawn(len(CASES) + len(ENGINES))
+    engines = ENGINES | CHAINS
+    streams = np.random.default_rng(chosen.seed).spawn(len(CASES) + len(engines))
     for (name, (simulate, n)), rng in zip(CASES.items(), streams, strict=False):
         found[name] = uniformity(np.array([simulate(rng) for _ in range(n)]))
         print(f"{name}: {found[name]}", flush=True)
-    for (name, case), rng in zip(ENGINES.items(), streams[len(CASES) :], strict=True):
+    for (name, case), rng in zip(engines.items(), streams[len(CASES) :], strict=True):
         ranks = case.ranks(rng)
         for quantity in ranks.names:
             found[f"{name}, {quantity}"] = _account(ranks, quantity)

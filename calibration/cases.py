@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numba
 import numpy as np
 from numpy.random import Generator
 
@@ -25,12 +26,23 @@ from credo.families import (
 )
 from credo.features import PolynomialBasis
 from credo.graphs import ConditionalLinearGaussian, ConditionalTable, LinearGaussian, Variable
-from credo.inference import BlockProblem, ConditionalProblem, Gibbs, LikelihoodWeighting
+from credo.inference import (
+    BlockProblem,
+    CompiledDensity,
+    ConditionalProblem,
+    Gibbs,
+    LikelihoodWeighting,
+    LogDensity,
+    NoUTurnSampling,
+    Parameters,
+)
 from credo.inference.density.laplace import LaplaceApproximation
 from credo.numerics.array import Array
+from credo.numerics.special.bijection import positive, real
 
 __all__ = [
     "CASES",
+    "CHAINS",
     "ENGINES",
     "EngineCase",
     "GroupProblem",
@@ -277,3 +289,129 @@ ENGINES = {
         Gibbs(120, 20, 16), groups, log_likelihood_of_groups, 600
     ),
 }
+
+
+@numba.njit(error_model="numpy")
+def _numbers(values: Any, gradient: Any, y: Any) -> Any:
+    """Return numbers of unknown mean and variance, strength 1, shape 3 and rate 2."""
+    mu, variance = values[0], values[1]
+    total = 0.5 * mu**2 + 2.0
+    gradient[0] = -mu / variance
+    for i in range(y.size):
+        total += 0.5 * (y[i] - mu) ** 2
+        gradient[0] += (y[i] - mu) / variance
+    power = 4.0 + 0.5 * (y.size + 1.0)
+    gradient[1] = total / variance**2 - power / variance
+    return -total / variance - power * np.log(variance)
+
+
+@numba.njit(error_model="numpy")
+def _outcomes(values: Any, gradient: Any, x: Any, y: Any) -> Any:
+    """Return a logistic regression with standard normal weights."""
+    total = 0.0
+    for j in range(values.size):
+        total -= 0.5 * values[j] ** 2
+        gradient[j] = -values[j]
+    for i in range(y.size):
+        score = 0.0
+        for j in range(values.size):
+            score += x[i, j] * values[j]
+        total += y[i] * score - np.log1p(np.exp(score))
+        for j in range(values.size):
+            gradient[j] += x[i, j] * (y[i] - 1.0 / (1.0 + np.exp(-score)))
+    return total
+
+
+@numba.njit(error_model="numpy")
+def _shared_mean(values: Any, gradient: Any, y: Any) -> Any:
+    """Return groups around a common mean: mu, tau, then a standard normal for each."""
+    mu, tau = values[0], values[1]
+    total = -0.5 * (mu**2 + tau**2)
+    gradient[0] = -mu
+    gradient[1] = -tau
+    for j in range(y.size):
+        eta = values[2 + j]
+        rest = y[j] - mu - tau * eta
+        total -= 0.5 * (rest**2 + eta**2)
+        gradient[0] += rest
+        gradient[1] += rest * eta
+        gradient[2 + j] = tau * rest - eta
+    return total
+
+
+def _problem(supports: Mapping[str, Any], function: Any, *data: Array) -> LogDensity:
+    parameters = Parameters(supports)
+    return LogDensity(parameters, CompiledDensity(parameters, function, data))
+
+
+def numbers(rng: Generator) -> tuple[dict[str, float], LogDensity]:
+    """Return a mean and a variance, and six numbers of them."""
+    variance = 2.0 / rng.gamma(3.0)
+    mu = np.sqrt(variance) * rng.standard_normal()
+    y = mu + np.sqrt(variance) * rng.standard_normal(6)
+    problem = _problem({"mu": real(), "variance": positive()}, _numbers, y)
+    return {"mu": float(mu), "variance": float(variance)}, problem
+
+
+def outcomes(rng: Generator) -> tuple[dict[str, float], LogDensity]:
+    """Return three weights, and forty outcomes of a logistic regression."""
+    weights, x = rng.standard_normal(3), rng.standard_normal((40, 3))
+    y = (rng.random(40) < 1.0 / (1.0 + np.exp(-x @ weights))).astype(float)
+    names = ("first", "second", "third")
+    problem = _problem({name: real() for name in names}, _outcomes, x, y)
+    return dict(zip(names, weights.tolist(), strict=True)), problem
+
+
+def shared_mean(rng: Generator) -> tuple[dict[str, float], LogDensity]:
+    """Return the mean and the spread of groups, of which six are seen with error one."""
+    mu, tau = float(rng.standard_normal()), float(abs(rng.standard_normal()))
+    y = mu + np.hypot(tau, 1.0) * rng.standard_normal(6)
+    supports = {"mu": real(), "tau": positive(), "eta": real(6)}
+    return {"mu": mu, "tau": tau}, _problem(supports, _shared_mean, y)
+
+
+def _data_of(problem: LogDensity) -> tuple[Array, ...]:
+    density: Any = problem.density
+    return tuple(density.data)
+
+
+def log_likelihood_of_numbers(
+    problem: LogDensity, values: Mapping[str, Array]
+) -> dict[str, Array]:
+    """Return the log likelihood of each mean and variance."""
+    rest = _data_of(problem)[0] - values["mu"][:, None]
+    square = (rest**2).sum(axis=1) / values["variance"]
+    return {"log likelihood": -0.5 * square - 3.0 * np.log(values["variance"])}
+
+
+def log_likelihood_of_outcomes(
+    problem: LogDensity, values: Mapping[str, Array]
+) -> dict[str, Array]:
+    """Return the log likelihood of each set of weights."""
+    x, y = _data_of(problem)
+    score = np.column_stack([values[name] for name in problem.parameters.names]) @ x.T
+    return {"log likelihood": score @ y - np.logaddexp(0.0, score).sum(axis=1)}
+
+
+def log_likelihood_of_shared_mean(
+    problem: LogDensity, values: Mapping[str, Array]
+) -> dict[str, Array]:
+    """Return the log likelihood of each mean and spread, groups integrated out."""
+    variance = 1.0 + values["tau"] ** 2
+    rest = _data_of(problem)[0] - values["mu"][:, None]
+    square = (rest**2).sum(axis=1) / variance
+    return {"log likelihood": -0.5 * square - 3.0 * np.log(variance)}
+
+
+NUTS = NoUTurnSampling(n_draws=2000, warm_up=500)
+CHAINS = {
+    "NUTS, normal numbers": EngineCase(NUTS, numbers, log_likelihood_of_numbers, 1000),
+    "NUTS, logistic regression": EngineCase(NUTS, outcomes, log_likelihood_of_outcomes, 1000),
+    "NUTS, groups": EngineCase(
+        NoUTurnSampling(n_draws=2000, warm_up=500, acceptance=0.95),
+        shared_mean,
+        log_likelihood_of_shared_mean,
+        1000,
+    ),
+}
+"""Engines of Markov chains, which take minutes."""

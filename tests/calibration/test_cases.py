@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from calibration.__main__ import uniformity
-from calibration.cases import CASES, ENGINES, line
+from calibration.cases import CASES, CHAINS, ENGINES, line
 from scipy import stats
 
 from credo.inference import run
@@ -30,6 +30,14 @@ def test_uneven_levels_are_improbable():
 @pytest.mark.parametrize("name", ENGINES)
 def test_ranks_of_the_truth_are_uniform(name):
     found = ENGINES[name].ranks(np.random.default_rng(0), 100)
+    assert found.is_calibrated()
+    assert found.names[-1] == "log likelihood"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CHAINS)
+def test_chains_rank_the_truth_evenly(name):
+    found = CHAINS[name].ranks(np.random.default_rng(0), 500)
     assert found.is_calibrated()
     assert found.names[-1] == "log likelihood"
 

@@ -1,3 +1,4 @@
+from credo.inference.density.compiled import CompiledDensity as CompiledDensity
 from credo.inference.density.gibbs import BlockProblem as BlockProblem
 from credo.inference.density.gibbs import Gibbs as Gibbs
 from credo.inference.density.importance import BrokenEnvelope as BrokenEnvelope
@@ -10,7 +11,14 @@ from credo.inference.density.metropolis import Metropolis as Metropolis
 from credo.inference.density.metropolis import MetropolisHastings as MetropolisHastings
 from credo.inference.density.metropolis import MetropolisState as MetropolisState
 from credo.inference.density.metropolis import MoveProblem as MoveProblem
+from credo.inference.density.posterior import Posterior as Posterior
+from credo.inference.density.stated import Parameter as Parameter
 from credo.inference.density.tempering import SequentialMonteCarlo as SequentialMonteCarlo
+from credo.inference.density.trajectory import BadDensity as BadDensity
+from credo.inference.density.trajectory import HamiltonianMonteCarlo as HamiltonianMonteCarlo
+from credo.inference.density.trajectory import ImproperDensity as ImproperDensity
+from credo.inference.density.trajectory import NoStart as NoStart
+from credo.inference.density.trajectory import NoUTurnSampling as NoUTurnSampling
 from credo.inference.density.variational import CoordinateAscent as CoordinateAscent
 from credo.inference.density.variational import FactorizedProblem as FactorizedProblem
 from credo.inference.density.variational import GaussianVariational as GaussianVariational

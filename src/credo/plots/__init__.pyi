@@ -1,4 +1,9 @@
 from credo.plots import layout as layout
+from credo.plots.chain import autocorrelation_plot as autocorrelation_plot
+from credo.plots.chain import chain_rank_plot as chain_rank_plot
+from credo.plots.chain import energy_plot as energy_plot
+from credo.plots.chain import pair_plot as pair_plot
+from credo.plots.chain import trace_plot as trace_plot
 from credo.plots.classes import confusion_table as confusion_table
 from credo.plots.classes import expected_losses as expected_losses
 from credo.plots.classes import precision_recall_plot as precision_recall_plot

@@ -27,6 +27,8 @@ ROOMS = ["distributions", "families", "features", "inference", "models"]
 # What an engine found for one question is asked for again, never kept in a file; networks
 # themselves are kept by save_network.
 ANSWERS = ("Marginals", "Posterior", "Draws", "Elimination")
+# What states a problem may be any function.
+STATED = ("engine.problem", "density.stated", "density.compiled")
 X = np.random.default_rng(0).normal(size=(30, 2))
 
 
@@ -42,7 +44,7 @@ def public_classes():
 def holds_state(cls):
     """Whether objects of a class can be part of something that was learned."""
     is_value = dataclasses.is_dataclass(cls) or issubclass(cls, Enum)
-    is_stated = cls.__module__ == "credo.inference.engine.problem"
+    is_stated = cls.__module__.removeprefix("credo.inference.") in STATED
     is_problem = cls.__name__.endswith("Problem") or is_stated
     is_answer = cls.__name__.endswith(ANSWERS)
     is_open = inspect.isabstract(cls) or getattr(cls, "_is_protocol", False)

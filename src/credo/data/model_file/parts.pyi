@@ -28,6 +28,8 @@ from credo.inference.density.metropolis import MetropolisState as MetropolisStat
 from credo.inference.density.metropolis import MetropolisStep as MetropolisStep
 from credo.inference.density.tempering import Particles as Particles
 from credo.inference.density.tempering import TemperStep as TemperStep
+from credo.inference.density.trajectory import TrajectoryState as TrajectoryState
+from credo.inference.density.trajectory import TrajectoryStep as TrajectoryStep
 from credo.inference.density.variational import FactorState as FactorState
 from credo.inference.density.variational import GaussianState as GaussianState
 from credo.inference.discrete.approximate.belief_propagation import MessageState as MessageState

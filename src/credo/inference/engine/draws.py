@@ -32,6 +32,7 @@ from credo.numerics.special.log_domain import log_sum_exp
 
 __all__ = [
     "Draws",
+    "autocorrelation",
     "effective_draws",
     "mean_error",
     "quantile_error",
@@ -216,7 +217,7 @@ def _effective(x: Array) -> Array:
     n_chains, n = x.shape[:2]
     if n < 2:
         return np.full(x.shape[2:], np.nan)
-    rho = _autocorrelation(x)
+    rho = autocorrelation(x)
     pairs = rho[: 2 * (n // 2)].reshape(n // 2, 2, *x.shape[2:]).sum(axis=1)
     # The last pair that may count begins three lags before the end.
     last = max(0, (n - 3) // 2)
@@ -234,7 +235,7 @@ def _effective(x: Array) -> Array:
     return np.where(is_constant, float(n_chains * n), found)
 
 
-def _autocorrelation(x: Array) -> Array:
+def autocorrelation(x: Array) -> Array:
     """Return the autocorrelation at each lag, of chains taken as of one distribution."""
     n_chains, n = x.shape[:2]
     size = fft.next_fast_len(2 * n)
@@ -424,8 +425,14 @@ class Draws:
         parts = [self._rows(name, ends) for name in self.values]
         return pd.concat(parts) if parts else pd.DataFrame()
 
-    def to_arviz(self) -> Any:
+    def to_arviz(self, facts: Mapping[str, Array] | None = None) -> Any:
         """Return what ArviZ reads: its ``InferenceData``, or a ``DataTree`` from version 1 on.
+
+        Parameters
+        ----------
+        facts
+            What a engine tells of each draw, shape (n_chains, n_draws) each, by ArviZ's
+            names; they become its ``sample_stats``.
 
         Raises
         ------
@@ -439,8 +446,9 @@ class Draws:
             )
         arviz = import_module("arviz")
         values = {name: np.asarray(x) for name, x in self.values.items()}
+        groups = {"posterior": values} | ({"sample_stats": dict(facts)} if facts else {})
         is_new = int(arviz.__version__.split(".")[0]) >= 1
-        return arviz.from_dict({"posterior": values}) if is_new else arviz.from_dict(values)
+        return arviz.from_dict(groups) if is_new else arviz.from_dict(**groups)
 
     def resampled(self, n: int, rng: np.random.Generator) -> Draws:
         """Return one chain of ``n`` draws that count alike, picked by their weights."""

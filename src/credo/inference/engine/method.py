@@ -11,6 +11,7 @@ usual settings, and a name stands for the first of them that answers the questio
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -24,6 +25,7 @@ from credo.numerics.warning import warn_user
 __all__ = [
     "ApproximationWarning",
     "Method",
+    "density_engine",
     "engine_for",
     "engine_of",
     "methods",
@@ -101,6 +103,49 @@ def engine_of(method: Method, question: str) -> Any | None:
     if isinstance(method, str) and method in FREE:
         return None
     return _candidates(method, question, methods(question))[0]
+
+
+def density_engine(method: Method, n_draws: int) -> Any:
+    """Return the engine of densities that a name or a value stands for.
+
+    Parameters
+    ----------
+    n_draws
+        Draws of an engine that is asked for by name, where it has such a setting.
+
+    Raises
+    ------
+    ValueError
+        If there is no such engine of densities.
+
+    Examples
+    --------
+    >>> density_engine("nuts", 500).n_draws
+    500
+    """
+    if not isinstance(method, str):
+        return _as_engine(method)
+    kinds = {kind.name: kind for kind in _density_kinds()}
+    if method not in kinds:
+        raise _unknown(method, ("auto", "map", "laplace", *sorted(kinds)), " for a density")
+    names = {part.name for part in fields(kinds[method])}
+    return kinds[method](**({"n_draws": n_draws} if "n_draws" in names else {}))
+
+
+@cache
+def _density_kinds() -> tuple[Any, ...]:
+    """Return the classes of engines of densities that have names."""
+    lines = stub_lines("credo.inference").items()
+    found = [
+        getattr(import_module(module), name)
+        for name, (module, _) in lines
+        if module.startswith("credo.inference.density.")
+    ]
+    return tuple(
+        kind
+        for kind in found
+        if isinstance(kind, type) and isinstance(getattr(kind, "name", None), str)
+    )
 
 
 def tells_total(method: Method) -> bool:

@@ -30,7 +30,7 @@ from credo.inference.engine.draws import Draws
 from credo.inference.engine.engine import EXACT, Inference
 from credo.numerics.array import Array, as_float
 from credo.numerics.quotation import quote
-from credo.numerics.special.bijection import Bijection
+from credo.numerics.special.bijection import Bijection, support_table
 
 __all__ = [
     "BatchedDensity",
@@ -221,7 +221,12 @@ class Parameters:
         """Names of the parameters."""
         return tuple(self.supports)
 
-    @property
+    @cached_property
+    def table(self) -> Array | None:
+        """What compiled loops must know of the supports; None if they do not know one."""
+        return support_table(self.supports.values())
+
+    @cached_property
     def n_free(self) -> int:
         """Free numbers of all parameters together."""
         return sum(support.n_free for support in self.supports.values())
@@ -272,6 +277,22 @@ class Parameters:
             for name, support, part in self._parts
         ]
         return np.concatenate(parts, axis=-1)
+
+    def label(self, i: int) -> str:
+        """Return the name of what a free number moves, with its place if there are several.
+
+        Examples
+        --------
+        >>> from credo.numerics.special.bijection import real
+        >>> Parameters({"level": real(), "slope": real(2)}).label(2)
+        'slope[1]'
+        """
+        name, support, part = next(p for p in self._parts if p[2].start <= i < p[2].stop)
+        if not support.shape:
+            return name
+        if support.n_free != int(np.prod(support.shape)):
+            return f"free number {i - part.start} of {name}"
+        return name + str([int(k) for k in np.unravel_index(i - part.start, support.shape)])
 
     def draws(self, free: Array) -> Draws:
         """Return draws by name from free ones, shape (n_chains, n_draws, n_free)."""
@@ -344,13 +365,18 @@ class LogDensity:
         return total, gradient + self.parameters.jacobian_slope(free)
 
     def log_densities(self, free: Array) -> Array:
-        """Return the log density of each row of free numbers, shape (n, n_free)."""
+        """Return the log density of each row of free numbers, shape (n, n_free).
+
+        A density that has a method ``many`` is asked for all values at once, without slopes.
+        """
         values = self.parameters.constrain(free)
-        each = [
-            self._checked(self.density({name: x[i] for name, x in values.items()}))[0]
-            for i in range(len(free))
-        ]
-        return np.array(each) + self.parameters.log_jacobian(free)
+        many = getattr(self.density, "many", self._each)
+        return np.asarray(many(values) + self.parameters.log_jacobian(free))
+
+    def _each(self, values: Mapping[str, Array]) -> Array:
+        rows = range(len(next(iter(values.values()))))
+        asked = ({name: x[i] for name, x in values.items()} for i in rows)
+        return np.array([self._checked(self.density(row))[0] for row in asked])
 
     def _checked(self, answer: Any) -> tuple[float, Mapping[str, Array]]:
         """Return what the density gave, if that is a number and a gradient by each name."""

@@ -16,9 +16,9 @@ changes a result.
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.inference.spins._loops_split_mix import GAMMA, mixed
 from credo.numerics._loops_compilation import compiled
 from credo.numerics.array import Array
+from credo.numerics.special._loops_split_mix import GAMMA, mixed
 
 __all__ = ["fill_uniform", "half_steps"]
 

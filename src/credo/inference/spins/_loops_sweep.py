@@ -10,9 +10,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.inference.spins._loops_split_mix import GAMMA, uniform
 from credo.numerics._loops_compilation import compiled
 from credo.numerics.array import Array
+from credo.numerics.special._loops_split_mix import GAMMA, uniform
 
 __all__ = ["bound", "color", "gibbs", "mean_field", "modes"]
 

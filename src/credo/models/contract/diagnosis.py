@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from credo.inference.engine.diagnosis import Diagnosis
 from credo.inference.engine.engine import Inference
 from credo.numerics.array import Array
 
-__all__ = ["Diagnosis", "diagnose_classes", "diagnose_linear", "diagnose_logistic"]
+__all__ = ["diagnose_classes", "diagnose_linear", "diagnose_logistic"]
 
 NOT_CONVERGED = (
     "The search for precisions did not converge: raise its limit or read inference_.trace."
@@ -40,30 +39,6 @@ WIDE = (
 COLLINEAR = (
     "Columns nearly repeat each other: single weights mean little, predictions are fine."
 )
-
-
-@dataclass(frozen=True)
-class Diagnosis:
-    """Whether a posterior can be relied on.
-
-    Attributes
-    ----------
-    is_sound
-        True if nothing below gives cause for doubt.
-    findings
-        Sentences on what gives cause for doubt.
-    numbers
-        The measurements behind the verdict.
-    """
-
-    is_sound: bool
-    findings: tuple[str, ...]
-    numbers: dict[str, float]
-
-    def __str__(self) -> str:
-        head = "sound" if self.is_sound else "doubtful"
-        figures = ", ".join(f"{name} {value:.3g}" for name, value in self.numbers.items())
-        return "\n".join([f"{head}: {figures}", *self.findings])
 
 
 def diagnose_linear(inference: Inference) -> Diagnosis:

@@ -14,10 +14,11 @@ from credo.distributions.class_conditional import ClassConditional
 from credo.distributions.normal import Normal
 from credo.families.component import Components
 from credo.families.normal_component import NormalBelief
+from credo.inference.engine.diagnosis import Diagnosis
 from credo.inference.engine.engine import Inference
 from credo.inference.latent.expectation_maximization import ExpectationMaximization
 from credo.inference.latent.latent_class import IncompleteRows
-from credo.models.contract.diagnosis import Diagnosis, diagnose_classes
+from credo.models.contract.diagnosis import diagnose_classes
 from credo.models.contract.inputs import generator
 from credo.models.generative.class_setting import (
     ClassConditionalSetting,

@@ -22,12 +22,13 @@ from credo.families.component import Components, ComponentStatistics
 from credo.families.known import Known
 from credo.families.normal import NormalInverseGamma
 from credo.families.normal_component import has_hidden_values
+from credo.inference.engine.diagnosis import Diagnosis
 from credo.inference.engine.engine import Inference, run
 from credo.inference.engine.problem import ConjugateProblem
 from credo.inference.latent.expectation_maximization import ExpectationMaximization
 from credo.inference.latent.latent_class import IncompleteRows, LatentClassProblem
 from credo.inference.latent.student_t import StudentTProblem
-from credo.models.contract.diagnosis import Diagnosis, diagnose_classes
+from credo.models.contract.diagnosis import diagnose_classes
 from credo.models.contract.inputs import generator, inference_name, require_choice
 from credo.models.generative.class_setting import (
     RowsOfClasses,

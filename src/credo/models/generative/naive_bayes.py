@@ -41,8 +41,9 @@ from credo.families.component import Components, ComponentStatistics
 from credo.families.normal import NormalInverseGamma, NormalStatistics
 from credo.families.product import Product, ProductStatistics
 from credo.families.rows import as_rows, as_weight
+from credo.inference.engine.diagnosis import Diagnosis
 from credo.models.contract.classifier import DensityClassifier
-from credo.models.contract.diagnosis import Diagnosis, diagnose_classes
+from credo.models.contract.diagnosis import diagnose_classes
 from credo.models.contract.inputs import (
     class_labels,
     generator,

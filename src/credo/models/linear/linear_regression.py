@@ -26,6 +26,7 @@ from credo.families.ridge_belief import RidgeBelief
 from credo.families.rows import as_label, group_rows
 from credo.features.basis import Basis
 from credo.features.continued import ContinuedBasis
+from credo.inference.engine.diagnosis import Diagnosis
 from credo.inference.engine.engine import Inference
 from credo.inference.linear.regression import (
     LinearProblem,
@@ -35,7 +36,7 @@ from credo.inference.linear.regression import (
     log_evidence_at,
     prior_precision,
 )
-from credo.models.contract.diagnosis import Diagnosis, diagnose_linear
+from credo.models.contract.diagnosis import diagnose_linear
 from credo.models.contract.inputs import (
     design,
     design_blocks,

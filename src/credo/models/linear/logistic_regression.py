@@ -15,6 +15,7 @@ from credo.distributions.categorical import Categorical
 from credo.distributions.normal import Normal
 from credo.features.basis import Basis
 from credo.inference.density.laplace import LaplaceApproximation
+from credo.inference.engine.diagnosis import Diagnosis
 from credo.inference.engine.engine import Inference
 from credo.inference.logistic.learning import (
     LOGISTIC_ENGINES,
@@ -25,7 +26,7 @@ from credo.inference.logistic.learning import (
 from credo.inference.logistic.problem import LogisticBelief
 from credo.inference.site.expectation_propagation import ExpectationPropagation
 from credo.models.contract.classifier import PredictiveClassifier
-from credo.models.contract.diagnosis import Diagnosis, diagnose_logistic
+from credo.models.contract.diagnosis import diagnose_logistic
 from credo.models.contract.inputs import (
     design,
     first_labeled_rows,

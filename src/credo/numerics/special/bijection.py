@@ -11,6 +11,7 @@ Every function works along the last axis of ``free``, with any axes before it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -21,7 +22,16 @@ from scipy import special
 from credo.numerics.array import Array
 from credo.numerics.special.log_domain import softmax
 
-__all__ = ["Bijection", "Covariance", "Interval", "Ordered", "Simplex", "positive", "real"]
+__all__ = [
+    "Bijection",
+    "Covariance",
+    "Interval",
+    "Ordered",
+    "Simplex",
+    "positive",
+    "real",
+    "support_table",
+]
 
 Shape = tuple[int, ...]
 
@@ -348,6 +358,34 @@ class Covariance:
         on = np.arange(self.size)
         lower[..., on, on] = np.exp(lower[..., on, on])
         return lower
+
+
+def support_table(supports: Iterable[Bijection]) -> Array | None:
+    """Return what compiled loops must know of supports, a row for each; None if they cannot.
+
+    Kind, place of the first free number, place of the first value, size, low and high end.
+
+    Examples
+    --------
+    >>> support_table([real(2), positive()])
+    array([[  0.,   0.,   0.,   2., -inf,  inf],
+           [  1.,   2.,   2.,   1.,   0.,  inf]])
+    """
+    rows, free, value = [], 0, 0
+    for support in supports:
+        if isinstance(support, Interval):
+            kind = int(np.isfinite(support.low)) + 2 * int(np.isfinite(support.high))
+            part = (kind, support.n_free, support.low, support.high)
+        elif isinstance(support, Simplex):
+            part = (4, support.n_classes, 0.0, 0.0)
+        elif isinstance(support, Ordered | Covariance):
+            part = (5 if isinstance(support, Ordered) else 6, support.size, 0.0, 0.0)
+        else:
+            return None
+        rows.append((part[0], free, value, *part[1:]))
+        free += support.n_free
+        value += int(np.prod(support.shape, dtype=np.intp))
+    return np.array(rows, dtype=np.float64).reshape(-1, 6)
 
 
 def _flat(value: Array, shape: Shape) -> Array:

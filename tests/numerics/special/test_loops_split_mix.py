@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from credo.inference.spins._loops_split_mix import GAMMA, mixed, uniform
+from credo.numerics.special._loops_split_mix import GAMMA, mixed, uniform
 
 WORD = 1 << 64
 

@@ -1,0 +1,379 @@
+"""NUTS: effective draws per CPU second of three posteriors, and the time to a first answer.
+
+All contenders warm up 1,000 draws and keep 1,000 in each of four chains, with a diagonal metric
+or with one of more directions. Peers are compiled before the clock starts; the work counted is
+the CPU time of the process, warm-up included, and the effective draws are those of the
+parameter that has fewest. Models and settings are the same, the generators of chance are not.
+
+The time to a first answer is that of a new process in which numba finds its cache.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
+from math import log1p
+from time import process_time
+from typing import Any
+
+import numba
+import numpy as np
+
+from benchmarks.harness import Case, Contender, Goal
+from credo.inference import CompiledDensity, LogDensity, NoUTurnSampling, Parameters, run
+from credo.inference.engine.draws import effective_draws
+from credo.numerics.special._loops_exponential import fast_exp
+from credo.numerics.special.bijection import positive, real
+
+__all__ = ["CASES"]
+
+N_CHAINS, N_DRAWS, WARM_UP = 4, 1000, 1000
+RATE = "effective draws per CPU second"
+AHEAD = "credo's effective draws per CPU second, over these"
+
+
+@numba.njit(fastmath={"contract", "reassoc", "nsz"}, error_model="numpy")
+def logistic(values: Any, gradient: Any, columns: Any, y: Any, work: Any) -> Any:
+    """Return a logistic regression with standard normal weights; inputs stand by column."""
+    n, total = y.size, 0.0
+    for i in range(n):
+        work[i] = 0.0
+    for j in range(values.size):
+        total -= 0.5 * values[j] ** 2
+        for i in range(n):
+            work[i] += columns[j, i] * values[j]
+    for i in range(n):
+        size = abs(work[i])
+        tail = fast_exp(-size)
+        share = 1.0 / (1.0 + tail)
+        total += y[i] * work[i] - max(work[i], 0.0) - log1p(tail)
+        work[i] = y[i] - (share if work[i] >= 0.0 else tail * share)
+    for j in range(values.size):
+        slope = -values[j]
+        for i in range(n):
+            slope += columns[j, i] * work[i]
+        gradient[j] = slope
+    return total
+
+
+@numba.njit(error_model="numpy")
+def schools(values: Any, gradient: Any, y: Any, scale: Any) -> Any:
+    """Return eight schools, not centered: mu, tau, then one standard normal for each."""
+    mu, tau = values[0], values[1]
+    total = -0.02 * mu**2 - log1p(tau**2 / 25.0)
+    gradient[0] = -0.04 * mu
+    gradient[1] = -2.0 * tau / (25.0 + tau**2)
+    for j in range(y.size):
+        eta = values[2 + j]
+        rest = (y[j] - mu - tau * eta) / scale[j]
+        total -= 0.5 * (rest**2 + eta**2)
+        rest /= scale[j]
+        gradient[0] += rest
+        gradient[1] += rest * eta
+        gradient[2 + j] = tau * rest - eta
+    return total
+
+
+@numba.njit(fastmath={"contract", "reassoc", "nsz"}, error_model="numpy")
+def gaussian(values: Any, gradient: Any, precision: Any) -> Any:
+    """Return a Gaussian of mean zero."""
+    total = 0.0
+    for i in range(values.size):
+        slope = 0.0
+        for j in range(values.size):
+            slope -= precision[i, j] * values[j]
+        gradient[i] = slope
+        total += 0.5 * values[i] * slope
+    return total
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """A posterior in the ways of all contenders, and what they reached.
+
+    Attributes
+    ----------
+    peers
+        Contenders of other libraries that were compiled, by name.
+    rates
+        Effective draws per CPU second of each contender that ran.
+    """
+
+    problem: LogDensity
+    arrays: dict[str, np.ndarray]
+    peers: dict[str, Callable[[], Any]] = field(default_factory=dict)
+    rates: dict[str, float] = field(default_factory=dict)
+
+
+def logistic_rows() -> Posterior:
+    """Return 1,000 rows of 25 columns."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 25))
+    weight = rng.normal(size=25) / 2.0
+    y = (rng.random(1000) < 1.0 / (1.0 + np.exp(-X @ weight))).astype(float)
+    data = (np.ascontiguousarray(X.T), y, np.zeros(1000))
+    return stated({"beta": real(25)}, logistic, data, {"X": X, "y": y})
+
+
+def eight_schools() -> Posterior:
+    """Return the effects of coaching in eight schools."""
+    y = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
+    scale = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
+    supports = {"mu": real(), "tau": positive(), "eta": real(8)}
+    return stated(supports, schools, (y, scale), {"y": y, "scale": scale})
+
+
+def correlated() -> Posterior:
+    """Return a Gaussian of 50 numbers whose correlations reach over all of them."""
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(50, 50))
+    precision = np.linalg.inv(root @ root.T / 50.0 + 0.1 * np.eye(50))
+    return stated({"x": real(50)}, gaussian, (precision,), {"precision": precision})
+
+
+def stated(
+    supports: dict[str, Any], function: Any, data: tuple[Any, ...], arrays: dict[str, Any]
+) -> Posterior:
+    parameters = Parameters(supports)
+    problem = LogDensity(parameters, CompiledDensity(parameters, function, data))
+    short = NoUTurnSampling(n_draws=10, warm_up=10)
+    run(short, problem, np.random.default_rng(0))
+    return Posterior(problem, arrays)
+
+
+def counted(name: str, sample: Callable[[Posterior], Any], data: Posterior) -> dict[str, Any]:
+    """Return draws of each parameter, (chains, draws, numbers), and the CPU time they took."""
+    begin = process_time()
+    values = sample(data)
+    seconds = process_time() - begin
+    worth = min(float(effective_draws(x).min()) for x in values)
+    data.rates[name] = max(data.rates.get(name, 0.0), worth / seconds)
+    return {"name": name, "rate": data.rates[name]}
+
+
+def by_credo(metric: str, data: Posterior) -> list[np.ndarray]:
+    engine = NoUTurnSampling(N_DRAWS, WARM_UP, metric=metric)
+    found = run(engine, data.problem, np.random.default_rng(1), chains=N_CHAINS)
+    return [found.state.draws]
+
+
+def in_pymc(data: Posterior) -> Any:
+    """Return the model for PyMC."""
+    pymc = import_module("pymc")
+    arrays = data.arrays
+    with pymc.Model() as model:
+        if "X" in arrays:
+            beta = pymc.Normal("beta", 0.0, 1.0, shape=arrays["X"].shape[1])
+            pymc.Bernoulli("y", logit_p=arrays["X"] @ beta, observed=arrays["y"])
+        elif "scale" in arrays:
+            mu, tau = pymc.Normal("mu", 0.0, 5.0), pymc.HalfCauchy("tau", 5.0)
+            eta = pymc.Normal("eta", 0.0, 1.0, shape=8)
+            pymc.Normal("y", mu + tau * eta, arrays["scale"], observed=arrays["y"])
+        else:
+            pymc.MvNormal("x", np.zeros(50), tau=arrays["precision"], shape=50)
+    return model
+
+
+def by_nutpie(low_rank: bool, data: Posterior) -> list[np.ndarray]:
+    nutpie = import_module("nutpie")
+    if "nutpie" not in data.peers:
+        compiled = nutpie.compile_pymc_model(in_pymc(data))
+        data.peers["nutpie"] = partial(nutpie.sample, compiled)
+        draws_of(data.peers["nutpie"](draws=10, tune=10, chains=1, progress_bar=False))
+    found = data.peers["nutpie"](
+        draws=N_DRAWS,
+        tune=WARM_UP,
+        chains=N_CHAINS,
+        cores=1,
+        seed=1,
+        progress_bar=False,
+        low_rank_modified_mass_matrix=low_rank,
+    )
+    return draws_of(found)
+
+
+def draws_of(found: Any) -> list[np.ndarray]:
+    return [np.asarray(x) for x in found.posterior.data_vars.values()]
+
+
+def in_jax(arrays: dict[str, np.ndarray]) -> Callable[[Any], Any]:
+    """Return the log density of free numbers for JAX."""
+    jnp, nn = import_module("jax.numpy"), import_module("jax.nn")
+    if "X" in arrays:
+        X, y = jnp.asarray(arrays["X"]), jnp.asarray(arrays["y"])
+        return lambda u: y @ (X @ u) - nn.softplus(X @ u).sum() - 0.5 * u @ u
+    if "scale" in arrays:
+        y, scale = jnp.asarray(arrays["y"]), jnp.asarray(arrays["scale"])
+
+        def density(u: Any) -> Any:
+            mu, tau, eta = u[0], jnp.exp(u[1]), u[2:]
+            rest = (y - mu - tau * eta) / scale
+            prior = -0.02 * mu**2 - jnp.log1p(tau**2 / 25.0) + u[1] - 0.5 * eta @ eta
+            return prior - 0.5 * rest @ rest
+
+        return density
+    precision = jnp.asarray(arrays["precision"])
+    return lambda u: -0.5 * u @ precision @ u
+
+
+def by_blackjax(is_diagonal: bool, data: Posterior) -> list[np.ndarray]:
+    jax, blackjax = import_module("jax"), import_module("blackjax")
+    name = f"blackjax {is_diagonal}"
+    if name not in data.peers:
+        jax.config.update("jax_enable_x64", True)
+        density = in_jax(data.arrays)
+        adaptation = blackjax.window_adaptation(
+            blackjax.nuts, density, is_mass_matrix_diagonal=is_diagonal
+        )
+
+        def chain(key: Any) -> Any:
+            key_start, key_warm, key_draw = jax.random.split(key, 3)
+            d = data.problem.parameters.n_free
+            start = jax.random.uniform(key_start, (d,), minval=-2.0, maxval=2.0)
+            (state, settings), _ = adaptation.run(key_warm, start, num_steps=WARM_UP)
+            kernel = blackjax.nuts(density, **settings).step
+
+            def step(state: Any, key: Any) -> Any:
+                state, _ = kernel(key, state)
+                return state, state.position
+
+            return jax.lax.scan(step, state, jax.random.split(key_draw, N_DRAWS))[1]
+
+        sample = jax.jit(lambda keys: jax.lax.map(chain, keys))
+        data.peers[name] = partial(sample, jax.random.split(jax.random.PRNGKey(1), N_CHAINS))
+        jax.block_until_ready(data.peers[name]())
+    return [np.asarray(jax.block_until_ready(data.peers[name]()))]
+
+
+def contender(name: str, sample: Callable[[Posterior], Any], package: str | None) -> Contender:
+    return Contender(partial(counted, name, sample), package)
+
+
+def rate(data: Posterior, answer: dict[str, Any]) -> float:
+    """Return effective draws per CPU second, the best of all repeats."""
+    return float(answer["rate"])
+
+
+def ahead(data: Posterior, answer: dict[str, Any]) -> float:
+    """Return how many times as many credo makes with the same kind of metric."""
+    mine = "credo" if "diagonal" in answer["name"] or answer["name"] == "credo" else MORE
+    return float(data.rates[mine] / answer["rate"])
+
+
+MORE = "credo, dense"
+PEERS = ("nutpie, diagonal", "BlackJAX, diagonal", "nutpie, low rank", "BlackJAX, dense")
+
+
+def rate_case(name: str, data: Callable[[], Posterior]) -> Case:
+    samplers = (
+        (partial(by_nutpie, False), "nutpie"),
+        (partial(by_blackjax, True), "blackjax"),
+        (partial(by_nutpie, True), "nutpie"),
+        (partial(by_blackjax, False), "blackjax"),
+    )
+    peers = {
+        peer: contender(peer, sample, package)
+        for peer, (sample, package) in zip(PEERS, samplers, strict=True)
+    }
+    return Case(
+        name=f"{name}, {N_CHAINS} chains of {WARM_UP:,} and {N_DRAWS:,}",
+        data=data,
+        contenders={
+            "credo": contender("credo", partial(by_credo, "diagonal"), None),
+            MORE: contender(MORE, partial(by_credo, "dense"), None),
+            **peers,
+        },
+        quality={RATE: rate, AHEAD: ahead},
+        goals=tuple(Goal(peer, at_least=2.0, measure=AHEAD) for peer in PEERS),
+        repeats=3,
+    )
+
+
+CREDO = """
+import numba, numpy as np, credo
+from credo.inference import Parameter
+
+def density(beta, X, y):
+    score = X @ beta
+    tail = np.exp(-np.abs(score))
+    share = np.where(score >= 0, 1.0, tail) / (1.0 + tail)
+    value = y @ score - (np.maximum(score, 0) + np.log1p(tail)).sum() - 0.5 * beta @ beta
+    return value, X.T @ (y - share) - beta
+
+{rows}
+data = dict(X=X, y=y)
+found = credo.posterior(
+    density, dict(beta=Parameter(10)), data, inference={inference!r}, random_state=1
+)
+assert found.summary()["r_hat"].max() <= 1.01
+"""
+ROWS = """
+rng = np.random.default_rng(0)
+X = rng.normal(size=(500, 10))
+y = (rng.random(500) < 1.0 / (1.0 + np.exp(-X @ rng.normal(size=10)))).astype(float)
+"""
+PYMC = """
+import numpy as np, pymc, nutpie
+{rows}
+with pymc.Model() as model:
+    beta = pymc.Normal("beta", 0.0, 1.0, shape=10)
+    pymc.Bernoulli("y", logit_p=X @ beta, observed=y)
+compiled = nutpie.compile_pymc_model(model)
+nutpie.sample(compiled, draws=1000, tune=1000, chains=4, seed=1, progress_bar=False)
+"""
+NUMPYRO = """
+import numpy as np, jax, numpyro
+from numpyro import distributions, infer
+numpyro.enable_x64()
+{rows}
+def model():
+    beta = numpyro.sample("beta", distributions.Normal(0.0, 1.0).expand([10]).to_event(1))
+    numpyro.sample("y", distributions.Bernoulli(logits=X @ beta), obs=y)
+kernel = infer.NUTS(model)
+found = infer.MCMC(
+    kernel,
+    num_warmup=1000,
+    num_samples=1000,
+    num_chains=4,
+    chain_method="vectorized",
+    progress_bar=False,
+)
+found.run(jax.random.PRNGKey(1))
+jax.block_until_ready(found.get_samples())
+"""
+
+
+def process(code: str, data: None) -> None:
+    """Run a script in a process of its own."""
+    paths = os.pathsep.join(path for path in sys.path if path)
+    environment = os.environ | {"PYTHONPATH": paths}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+
+
+def first(template: str, package: str | None, inference: str = "") -> Contender:
+    code = template.format(rows=ROWS, inference=inference)
+    return Contender(partial(process, code), package)
+
+
+FIRST = Case(
+    name="time to a first answer, logistic regression N=500 D=10, 4 chains of 1,000",
+    data=lambda: None,
+    contenders={
+        "credo": first(CREDO, None, "nuts"),
+        "credo, auto": first(CREDO, None, "auto"),
+        "PyMC with nutpie": first(PYMC, "nutpie"),
+        "NumPyro": first(NUMPYRO, "numpyro"),
+    },
+    goals=(Goal("PyMC with nutpie", at_least=5.0), Goal("NumPyro", at_least=5.0)),
+    repeats=2,
+)
+
+CASES = (
+    rate_case("logistic regression N=1,000 D=25", logistic_rows),
+    rate_case("eight schools, not centered", eight_schools),
+    rate_case("Gaussian D=50, correlated", correlated),
+    FIRST,
+)

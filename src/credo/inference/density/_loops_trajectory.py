@@ -1,0 +1,407 @@
+"""Loops of engines that follow trajectories: NUTS and HMC, compiled once for all densities.
+
+The engine asks for the density at a point and is called again with the answer, so that one
+function serves densities in Python and compiled ones. All that it knows between two calls
+stands in four arrays, whose rows and places are named here:
+
+=========  =============================================================================
+vectors    vectors of d free numbers, checkpoints of the tree, directions of the metric
+numbers    step size, energies and weights, then the weights of the directions
+counts     where in the tree it is, and where a compiled density stands
+record     a row for each transition: momentum and velocity it starts with, position and
+           gradient it ends with, and what is known of it
+=========  =============================================================================
+
+The metric is ``S (I + U' diag(w) U) S``: scales S, orthonormal rows U, weights w. The tree is
+that of multinomial sampling with the generalized criterion of no U-turn [betancourt2017]_,
+built leaf by leaf with checkpoints of those even leaves that later ones are compared with.
+
+Functions are few and their loops plain, for each is optimized anew in every one that calls it,
+and people wait for that.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+from credo.inference.density._loops_pointer import unpacking
+from credo.numerics._loops_compilation import compiled, compiled_part
+from credo.numerics.array import Array
+from credo.numerics.special._loops_bijection import constrain, pull_back
+from credo.numerics.special._loops_split_mix import GAMMA, uniform
+
+__all__ = [
+    "COUNTS",
+    "NUMBERS",
+    "VECTORS",
+    "answer",
+]
+
+IntArray = np.ndarray
+
+(POSITION, MOMENTUM, VELOCITY, GRADIENT, ACCELERATION) = range(5)
+LEFT, RIGHT, CHOSEN, PROPOSED = 5, 10, 15, 18
+"""Rows of a point: the one at hand, then those at both ends of the tree, in full; of points
+that were picked only position, gradient and acceleration."""
+TREE_SUM, SUBTREE_SUM, SCALE, CHECKPOINTS = 21, 22, 23, 24
+(
+    STEP_SIZE,
+    LOG_STEP_MEAN,
+    SHORTFALL,
+    LOG_STEP_CENTER,
+    TARGET,
+    LENGTH,
+    ENERGY,
+    LOG_WEIGHT,
+    SUBTREE_LOG_WEIGHT,
+    CHOSEN_LOG_DENSITY,
+    PROPOSED_LOG_DENSITY,
+    ACCEPTANCE,
+    WEIGHTS,
+) = range(13)
+(
+    IS_ASKING,
+    FAULT,
+    DRAW,
+    DEPTH,
+    LEAF,
+    N_LEAVES,
+    DIRECTION,
+    N_STEPS,
+    HAS_STOPPED,
+    IS_DIVERGENT,
+    MAX_DEPTH,
+    IS_ADAPTING,
+    N_ADAPTED,
+    STREAM,
+    N_DIRECTIONS,
+    ADDRESS,
+    DATA,
+) = range(17)
+
+VECTORS, NUMBERS, COUNTS = CHECKPOINTS, WEIGHTS, DATA + 1
+"""Rows and places before checkpoints, directions and their weights."""
+
+N_FACTS = 6
+"""Of a transition: log density, energy, acceptance, depth, steps, divergence."""
+
+MOST_STEPS = 1024
+LARGEST_ERROR = 1000.0
+NEAR = 100.0
+LARGEST_LOG_STEP = 60.0
+
+# numba tells type checkers about little of itself.
+_intrinsic: Callable[[Callable[..., Any]], Callable[..., Any]] = intrinsic
+_ir: Any = getattr(cgutils, "ir")  # noqa: B009
+
+
+@_intrinsic
+def call_density(typing_context: Any, address: Any, exchange: Any, n: Any, data: Any) -> Any:
+    """Return what a C function ``double (double *, double *, void *)`` at an address says.
+
+    It is given the two rows of ``exchange``, of length n.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        numbers, anything = _ir.DoubleType().as_pointer(), _ir.IntType(8).as_pointer()
+        kind = _ir.FunctionType(_ir.DoubleType(), [numbers, numbers, anything])
+        function = builder.inttoptr(arguments[0], kind.as_pointer())
+        values = context.make_array(signature.args[1])(context, builder, arguments[1]).data
+        slopes = builder.gep(values, [arguments[2]])
+        words = builder.inttoptr(arguments[3], anything)
+        return builder.call(function, [values, slopes, words])
+
+    return types.float64(address, exchange, n, data), generate
+
+
+FLOATS_2D, FLOATS_1D, INTS_1D = (
+    types.Array(kind, n, "C")
+    for kind, n in ((types.float64, 2), (types.float64, 1), (types.int64, 1))
+)
+unpacked = unpacking([FLOATS_2D, FLOATS_1D, INTS_1D, FLOATS_2D, FLOATS_2D, FLOATS_2D])
+
+
+@compiled()
+def answer(log_density: float, words: IntArray) -> bool:
+    """Take the density at the values asked for; return whether others are asked for.
+
+    Python needs most of a microsecond to hand over six arrays, so that it is given one: where
+    they stand, and their shapes, as `words_of` tells.
+
+    Parameters
+    ----------
+    words
+        Of ``vectors``, ``numbers``, ``counts``, ``record``, ``exchange`` and ``table``.
+    """
+    vectors, numbers, counts, record, exchange, table = unpacked(words)
+    return advance(log_density, vectors, numbers, counts, record, exchange, table)
+
+
+@compiled_part()
+def advance(
+    log_density: float,
+    vectors: Array,
+    numbers: Array,
+    counts: IntArray,
+    record: Array,
+    exchange: Array,
+    table: Array,
+) -> bool:
+    """Go on to the next point, subtree or transition; return whether a density is needed.
+
+    With the address of a compiled density it answers itself, until the record is full.
+
+    Parameters
+    ----------
+    exchange
+        Values that are asked for, and in the next row the gradient there, which is answered.
+    table
+        Supports of the parameters.
+    """
+    while True:
+        if counts[IS_ASKING]:
+            log_density += pull_back(table, vectors, exchange, GRADIENT)
+            counts[FAULT] = fault(log_density, vectors)
+            if counts[FAULT]:
+                counts[IS_ASKING] = 0
+                return False
+            take_leaf(log_density, vectors, numbers, counts)
+            if counts[HAS_STOPPED] or counts[LEAF] == counts[N_LEAVES]:
+                close_subtree(vectors, numbers, counts)
+                if counts[HAS_STOPPED]:
+                    end(vectors, numbers, counts, record)
+        if counts[HAS_STOPPED]:
+            if counts[DRAW] == record.shape[0]:
+                counts[IS_ASKING] = 0
+                return False
+            begin(vectors, numbers, counts, record)
+        drift(vectors, numbers, counts)
+        constrain(table, vectors, exchange)
+        if not counts[ADDRESS]:
+            return True
+        log_density = call_density(counts[ADDRESS], exchange, exchange.shape[1], counts[DATA])
+
+
+@compiled_part()
+def fault(log_density: float, vectors: Array) -> int:
+    """Return 1 for a density that is no number, 2 for an infinite one, else 0.
+
+    Far out rounding makes differences of infinite numbers, which count as density zero.
+    """
+    if np.isnan(log_density):
+        for j in range(vectors.shape[1]):
+            if not abs(vectors[POSITION, j]) < NEAR:
+                return 0
+        return 1
+    return 2 if log_density == np.inf else 0
+
+
+@compiled_part()
+def chance(counts: IntArray) -> float:
+    """Return the next number between 0 and 1."""
+    z = np.uint64(counts[STREAM]) + GAMMA
+    counts[STREAM] = np.int64(z)
+    return uniform(z)
+
+
+@compiled_part()
+def begin(vectors: Array, numbers: Array, counts: IntArray, record: Array) -> None:
+    """Begin a transition at the chosen point, with the momentum and velocity of its row."""
+    d, row = vectors.shape[1], counts[DRAW]
+    kinetic = 0.0
+    for j in range(d):
+        momentum, velocity = record[row, j], record[row, d + j]
+        kinetic += 0.5 * momentum * velocity
+        vectors[TREE_SUM, j] = momentum
+        for side in range(LEFT, CHOSEN, RIGHT - LEFT):
+            vectors[side + POSITION, j] = vectors[CHOSEN, j]
+            vectors[side + MOMENTUM, j] = momentum
+            vectors[side + VELOCITY, j] = velocity
+            vectors[side + GRADIENT, j] = vectors[CHOSEN + 1, j]
+            vectors[side + ACCELERATION, j] = vectors[CHOSEN + 2, j]
+    numbers[ENERGY] = kinetic - numbers[CHOSEN_LOG_DENSITY]
+    numbers[LOG_WEIGHT] = 0.0
+    numbers[ACCEPTANCE] = 0.0
+    counts[IS_ASKING] = 1
+    counts[DEPTH] = 0
+    counts[LEAF] = 0
+    counts[N_LEAVES] = 0
+    counts[N_STEPS] = 0
+    counts[HAS_STOPPED] = 0
+    counts[IS_DIVERGENT] = 0
+
+
+@compiled_part()
+def drift(vectors: Array, numbers: Array, counts: IntArray) -> None:
+    """Take the half of a leapfrog step that comes before the next gradient.
+
+    After a whole subtree it begins at one end of the tree, to which as many leaves are added
+    as there are. With a length, as HMC has one, all are added at once, about as many as make
+    it up.
+    """
+    d = vectors.shape[1]
+    if counts[LEAF] == counts[N_LEAVES]:
+        counts[LEAF] = 0
+        counts[DIRECTION] = -1 if chance(counts) < 0.5 else 1
+        counts[N_LEAVES] = 1 << counts[DEPTH]
+        if numbers[LENGTH] > 0.0:
+            n = numbers[LENGTH] * (0.6 + 0.8 * chance(counts)) / numbers[STEP_SIZE]
+            counts[N_LEAVES] = int(min(max(n, 1.0), MOST_STEPS))
+        numbers[SUBTREE_LOG_WEIGHT] = -np.inf
+        edge = LEFT if counts[DIRECTION] < 0 else RIGHT
+        for j in range(d):
+            vectors[SUBTREE_SUM, j] = 0.0
+            for row in range(5):
+                vectors[row, j] = vectors[edge + row, j]
+    step = numbers[STEP_SIZE] * counts[DIRECTION]
+    for j in range(d):
+        vectors[MOMENTUM, j] += 0.5 * step * vectors[GRADIENT, j]
+        vectors[VELOCITY, j] += 0.5 * step * vectors[ACCELERATION, j]
+        vectors[POSITION, j] += step * vectors[VELOCITY, j]
+
+
+@compiled_part(fastmath={"contract", "reassoc", "nsz"})
+def set_acceleration(vectors: Array, numbers: Array, counts: IntArray) -> None:
+    """Set the acceleration, which is the metric times the gradient."""
+    d = vectors.shape[1]
+    for j in range(d):
+        vectors[ACCELERATION, j] = vectors[GRADIENT, j] * vectors[SCALE, j]
+    first = CHECKPOINTS + 3 * counts[MAX_DEPTH]
+    for k in range(counts[N_DIRECTIONS]):
+        total = 0.0
+        for j in range(d):
+            total += vectors[first + k, j] * vectors[GRADIENT, j] * vectors[SCALE, j]
+        total *= numbers[WEIGHTS + k]
+        for j in range(d):
+            vectors[ACCELERATION, j] += total * vectors[first + k, j]
+    for j in range(d):
+        vectors[ACCELERATION, j] *= vectors[SCALE, j]
+
+
+@compiled_part()
+def take_leaf(log_density: float, vectors: Array, numbers: Array, counts: IntArray) -> None:
+    """End a leapfrog step, weigh the point it has led to, and see whether the path turns.
+
+    Even leaves are kept; odd ones are compared with the first leaves of all subtrees that
+    they end. Of the momenta at both ends, which belong to half a step each, half is taken off.
+    """
+    set_acceleration(vectors, numbers, counts)
+    step = numbers[STEP_SIZE] * counts[DIRECTION]
+    kinetic = 0.0
+    for j in range(vectors.shape[1]):
+        vectors[MOMENTUM, j] += 0.5 * step * vectors[GRADIENT, j]
+        vectors[VELOCITY, j] += 0.5 * step * vectors[ACCELERATION, j]
+        vectors[SUBTREE_SUM, j] += vectors[MOMENTUM, j]
+        kinetic += 0.5 * vectors[MOMENTUM, j] * vectors[VELOCITY, j]
+    log_weight = numbers[ENERGY] + log_density - kinetic
+    if np.isnan(log_weight):
+        log_weight = -np.inf
+    numbers[ACCEPTANCE] += np.exp(min(log_weight, 0.0))
+    is_fixed = numbers[LENGTH] > 0.0
+    total = log_weight
+    if not is_fixed:
+        high = max(total, numbers[SUBTREE_LOG_WEIGHT])
+        low = min(total, numbers[SUBTREE_LOG_WEIGHT])
+        total = high if low == -np.inf else high + np.log1p(np.exp(low - high))
+    numbers[SUBTREE_LOG_WEIGHT] = total
+    if is_fixed or chance(counts) < np.exp(log_weight - total):
+        numbers[PROPOSED_LOG_DENSITY] = log_density
+        for j in range(vectors.shape[1]):
+            vectors[PROPOSED, j] = vectors[POSITION, j]
+            vectors[PROPOSED + 1, j] = vectors[GRADIENT, j]
+            vectors[PROPOSED + 2, j] = vectors[ACCELERATION, j]
+    leaf, depth = counts[LEAF], counts[MAX_DEPTH]
+    counts[N_STEPS] += 1
+    counts[LEAF] += 1
+    if log_weight < -LARGEST_ERROR:
+        counts[IS_DIVERGENT] = 1
+        counts[HAS_STOPPED] = 1
+        return
+    place = CHECKPOINTS
+    rest = leaf >> 1
+    while rest:
+        place += rest & 1
+        rest >>= 1
+    if is_fixed:
+        return
+    if leaf % 2 == 0:
+        for j in range(vectors.shape[1]):
+            vectors[place, j] = vectors[MOMENTUM, j]
+            vectors[place + depth, j] = vectors[VELOCITY, j]
+            vectors[place + 2 * depth, j] = vectors[SUBTREE_SUM, j]
+        return
+    rest = leaf
+    while rest & 1:
+        start, stop = 0.0, 0.0
+        for j in range(vectors.shape[1]):
+            path = vectors[SUBTREE_SUM, j] - vectors[place + 2 * depth, j]
+            path += 0.5 * (vectors[place, j] - vectors[MOMENTUM, j])
+            start += vectors[place + depth, j] * path
+            stop += vectors[VELOCITY, j] * path
+        if start <= 0.0 or stop <= 0.0:
+            counts[HAS_STOPPED] = 1
+            return
+        place -= 1
+        rest >>= 1
+
+
+@compiled_part()
+def close_subtree(vectors: Array, numbers: Array, counts: IntArray) -> None:
+    """Join a subtree to the tree, perhaps choose its point, and see whether to stop."""
+    if counts[HAS_STOPPED]:
+        return
+    d = vectors.shape[1]
+    gain = numbers[SUBTREE_LOG_WEIGHT] - numbers[LOG_WEIGHT]
+    if chance(counts) < np.exp(gain):
+        numbers[CHOSEN_LOG_DENSITY] = numbers[PROPOSED_LOG_DENSITY]
+        for j in range(d):
+            for row in range(3):
+                vectors[CHOSEN + row, j] = vectors[PROPOSED + row, j]
+    numbers[LOG_WEIGHT] += max(gain, 0.0) + np.log1p(np.exp(-abs(gain)))
+    counts[DEPTH] += 1
+    edge = LEFT if counts[DIRECTION] < 0 else RIGHT
+    start, stop = 0.0, 0.0
+    for j in range(d):
+        for row in range(5):
+            vectors[edge + row, j] = vectors[row, j]
+        vectors[TREE_SUM, j] += vectors[SUBTREE_SUM, j]
+        ends = vectors[LEFT + MOMENTUM, j] + vectors[RIGHT + MOMENTUM, j]
+        path = vectors[TREE_SUM, j] - 0.5 * ends
+        start += vectors[LEFT + VELOCITY, j] * path
+        stop += vectors[RIGHT + VELOCITY, j] * path
+    is_over = start <= 0.0 or stop <= 0.0 or counts[DEPTH] == counts[MAX_DEPTH]
+    counts[HAS_STOPPED] = int(is_over or numbers[LENGTH] > 0.0)
+
+
+@compiled_part()
+def end(vectors: Array, numbers: Array, counts: IntArray, record: Array) -> None:
+    """Write the row of a transition; adapt the step size by dual averaging [hoffman2014]_."""
+    d, row = vectors.shape[1], counts[DRAW]
+    acceptance = numbers[ACCEPTANCE] / counts[N_STEPS]
+    if numbers[LENGTH] > 0.0:
+        acceptance = np.exp(min(numbers[SUBTREE_LOG_WEIGHT], 0.0))
+    for j in range(d):
+        record[row, 2 * d + j] = vectors[CHOSEN, j]
+        record[row, 3 * d + j] = vectors[CHOSEN + 1, j]
+    record[row, 4 * d] = numbers[CHOSEN_LOG_DENSITY]
+    record[row, 4 * d + 1] = numbers[ENERGY]
+    record[row, 4 * d + 2] = acceptance
+    record[row, 4 * d + 3] = counts[DEPTH]
+    record[row, 4 * d + 4] = counts[N_STEPS]
+    record[row, 4 * d + 5] = counts[IS_DIVERGENT]
+    counts[DRAW] += 1
+    if not counts[IS_ADAPTING]:
+        return
+    counts[N_ADAPTED] += 1
+    t = float(counts[N_ADAPTED])
+    share = 1.0 / (t + 10.0)
+    shortfall = (1.0 - share) * numbers[SHORTFALL] + share * (numbers[TARGET] - acceptance)
+    log_step = numbers[LOG_STEP_CENTER] - shortfall * np.sqrt(t) / 0.05
+    log_step = min(max(log_step, -LARGEST_LOG_STEP), LARGEST_LOG_STEP)
+    share = t**-0.75
+    numbers[SHORTFALL] = shortfall
+    numbers[LOG_STEP_MEAN] = (1.0 - share) * numbers[LOG_STEP_MEAN] + share * log_step
+    numbers[STEP_SIZE] = np.exp(log_step)

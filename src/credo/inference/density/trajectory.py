@@ -1,0 +1,743 @@
+"""Engines that follow trajectories of a log density: Hamiltonian Monte Carlo and NUTS.
+
+A point is given a random momentum and moves like a ball over ``-log p``, in steps that nearly
+keep its energy; points far away are reached and nearly always taken [neal2011]_. The no-U-turn
+engine doubles a trajectory until it begins to come back, and picks one of its points
+[hoffman2014]_ [betancourt2017]_. During the warm-up the length of a step is adapted to a wanted
+share of acceptance, and the metric, which is a guess of the covariance, to the later half of
+draws and of gradients there: of a Gaussian the two together tell the covariance from few draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.random import Generator
+
+from credo.inference.density.compiled import CompiledDensity
+from credo.inference.engine.draws import effective_draws, r_hat
+from credo.inference.engine.engine import Account, Drawn, Inference, Step
+from credo.inference.engine.problem import LogDensity, Parameters
+from credo.numerics.array import Array
+from credo.numerics.example import Example
+from credo.numerics.form import Form
+from credo.numerics.special.bijection import positive, real, support_table
+
+__all__ = [
+    "FACTS",
+    "BadDensity",
+    "HamiltonianMonteCarlo",
+    "ImproperDensity",
+    "NoStart",
+    "NoUTurnSampling",
+    "TrajectoryState",
+    "TrajectoryStep",
+    "find_start",
+]
+
+FACTS = ("log_density", "energy", "acceptance", "depth", "n_steps", "is_divergent")
+"""What is kept of each transition, in this order."""
+
+METRICS = ("diagonal", "low_rank", "dense")
+MOST_TRIES = 100
+BLOCK = 100
+FIRST_BLOCK = 10
+GRADIENTS = 4000
+"""Gradients after which, about, a step ends, so that limits of time are seen."""
+
+LAST_SHARE = 0.1
+"""Share of the warm-up, at its end, in which the metric stays as it is."""
+
+FLAT = 1e6
+"""Length of a step, in standard deviations, that only a density without end accepts."""
+
+FAR = 1e30
+"""Free numbers beyond this are those of draws that ran away."""
+
+
+class BadDensity(ValueError):
+    """A log density or its gradient is not what it must be."""
+
+
+class NoStart(ValueError):
+    """No point of positive density was found to start from."""
+
+
+class ImproperDensity(ValueError):
+    """A density cannot be normalized."""
+
+
+class Metric(NamedTuple):
+    """The matrix ``S (I + U' diag(w) U) S``, a guess of the covariance.
+
+    Attributes
+    ----------
+    scale
+        Scales, the diagonal of S, shape (d,).
+    directions
+        Orthonormal rows U, shape (k, d).
+    weights
+        Excess w of the variance along each, shape (k,).
+    """
+
+    scale: Array
+    directions: Array
+    weights: Array
+
+    def momenta(self, noise: Array) -> tuple[Array, Array]:
+        """Return momenta of the inverse covariance, and velocities, from standard normals."""
+        along = noise @ self.directions.T
+        root = np.sqrt(1.0 + self.weights)
+        momenta = (noise + along * (1.0 / root - 1.0) @ self.directions) / self.scale
+        velocities = (noise + along * (root - 1.0) @ self.directions) * self.scale
+        return momenta, velocities
+
+    def times(self, vector: Array) -> Array:
+        """Return the matrix times a vector."""
+        scaled = self.scale * vector
+        along = self.weights * (self.directions @ scaled)
+        return np.asarray(self.scale * (scaled + along @ self.directions))
+
+
+def learned_metric(draws: Array, gradients: Array, kind: str) -> Metric:
+    """Return the metric that draws and gradients at them, (n, d) each, tell.
+
+    The diagonal is ``sqrt(var(q) / var(g))``. The rest is the geometric mean of the covariance
+    of draws and the inverse of that of gradients, in the space that both span, with directions
+    left out in which it hardly differs from one.
+    """
+    spread, slope = draws.std(axis=0), gradients.std(axis=0)
+    scale = np.sqrt(_clipped(spread) / _clipped(slope))
+    d = len(scale)
+    if kind == "diagonal":
+        return Metric(scale, np.zeros((0, d)), np.zeros(0))
+    n = len(draws)
+    # Away from the mode both are large alike, which does not change what they say together.
+    unit = np.sqrt(max(float((spread * slope).max()), 1e-200))
+    parts = [
+        (draws - draws.mean(axis=0)) / (scale * unit),
+        (gradients - gradients.mean(axis=0)) * (scale / unit),
+    ]
+    span = np.eye(d)
+    if 2 * n < d:
+        span = np.linalg.qr(np.concatenate(parts).T)[0].T
+    # As if a hundredth of a draw more had been seen of a standard normal distribution.
+    cov, slope_cov = (
+        (part.T @ part + 0.01 * np.eye(len(span))) / n
+        for part in (part @ span.T for part in parts)
+    )
+    values, vectors = np.linalg.eigh(_geometric_mean(cov, slope_cov))
+    values = np.clip(values, 1e-8, 1e8)
+    least = 2.0 if kind == "low_rank" else 1.0 + 1e-9
+    is_kept = np.abs(np.log(values)) > np.log(least)
+    directions = np.ascontiguousarray(vectors[:, is_kept].T @ span)
+    return Metric(scale, directions, values[is_kept] - 1.0)
+
+
+def _clipped(spread: Array) -> Array:
+    return np.clip(np.where(np.isfinite(spread), spread, 1.0), 1e-100, 1e100)
+
+
+def _geometric_mean(cov: Array, slope_cov: Array) -> Array:
+    """Return the matrix M with ``M slope_cov M = cov``."""
+    values, vectors = np.linalg.eigh(slope_cov)
+    root = (vectors * np.sqrt(values)) @ vectors.T
+    inverse = (vectors / np.sqrt(values)) @ vectors.T
+    middle, axes = np.linalg.eigh(root @ cov @ root)
+    found = inverse @ ((axes * np.sqrt(np.maximum(middle, 0.0))) @ axes.T) @ inverse
+    return np.asarray(0.5 * (found + found.T))
+
+
+@dataclass(frozen=True)
+class TrajectoryStep(Step):
+    """What some transitions report; the objective is the last log density.
+
+    Attributes
+    ----------
+    n_draws
+        Draws so far, those of the warm-up until it ends.
+    acceptance
+        Mean probability of acceptance of these transitions.
+    step_size
+        Length of a step, in units of the metric.
+    n_divergent
+        Transitions among these that lost their energy.
+    n_gradients
+        Gradients that they took.
+    """
+
+    n_draws: int
+    acceptance: float
+    step_size: float
+    n_divergent: int
+    n_gradients: int
+
+
+@dataclass(frozen=True, eq=False)
+class TrajectoryState:
+    """Where chains are, what they have drawn, and what they have learned; chains come first.
+
+    Attributes
+    ----------
+    draws
+        Free numbers drawn, shape (c, n, d); those of the warm-up until it ends.
+    facts
+        What is known of each transition, in the order of ``FACTS``, shape (c, n, 6).
+    slopes
+        Gradients at the draws of the warm-up, shape (c, m, d); none after it.
+    here
+        Position and gradient, shape (c, 2, d).
+    scale, directions, weights
+        The metric of each chain, shapes (c, d), (c, k, d), (c, k).
+    step
+        Step size, its log mean, shortfall, center and number of adaptations, shape (c, 5).
+    log_density
+        At the position, shape (c,).
+    is_warm
+        Whether the warm-up is over.
+    """
+
+    draws: Annotated[Array, Form("c n d")]
+    facts: Annotated[Array, Form("c n 6", -np.inf, np.inf)]
+    slopes: Annotated[Array, Form("c m d")]
+    here: Annotated[Array, Form("c 2 d")]
+    scale: Annotated[Array, Form("c d")]
+    directions: Annotated[Array, Form("c k d")]
+    weights: Annotated[Array, Form("c k")]
+    step: Annotated[Array, Form("c 5")]
+    log_density: Annotated[Array, Form("c")]
+    is_warm: bool = False
+
+    @property
+    def n_draws(self) -> int:
+        """Draws of each chain so far."""
+        return int(self.draws.shape[1])
+
+    @property
+    def chains(self) -> list[Self]:
+        """Each chain as a state of its own."""
+        parts = range(len(self.draws))
+        return [self._with({name: x[i : i + 1] for name, x in self._arrays}) for i in parts]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Return chains side by side, each as long as the shortest."""
+        n, m = (min(x.shape[1] for x in each) for each in _columns(parts, "draws", "slopes"))
+        k = max(part.weights.shape[1] for part in parts)
+        cut = [
+            part._with(
+                {
+                    "draws": part.draws[:, :n],
+                    "facts": part.facts[:, :n],
+                    "slopes": part.slopes[:, :m],
+                    "directions": _padded(part.directions, k),
+                    "weights": _padded(part.weights, k),
+                }
+            )
+            for part in parts
+        ]
+        arrays = {
+            name: np.concatenate([getattr(part, name) for part in cut])
+            for name, _ in parts[0]._arrays
+        }
+        return cut[0]._with(arrays | {"is_warm": all(part.is_warm for part in parts)})
+
+    @property
+    def metric(self) -> Metric:
+        """The metric of the first chain."""
+        return Metric(self.scale[0], self.directions[0], self.weights[0])
+
+    def with_metric(self, metric: Metric) -> Self:
+        """Return a single chain with another metric, which adapts its step size anew."""
+        size = float(self.step[0, 1])
+        return self._with(
+            {
+                "scale": metric.scale[None],
+                "directions": metric.directions[None],
+                "weights": metric.weights[None],
+                "step": _new_step(float(np.exp(size))),
+            }
+        )
+
+    @property
+    def _arrays(self) -> list[tuple[str, Array]]:
+        return [(name, x) for name, x in vars(self).items() if isinstance(x, np.ndarray)]
+
+    def _with(self, changes: dict[str, Any]) -> Self:
+        return replace(self, **changes)
+
+
+def _columns(parts: Sequence[Any], *names: str) -> list[list[Array]]:
+    return [[getattr(part, name) for part in parts] for name in names]
+
+
+def _padded(x: Array, k: int) -> Array:
+    shape = (x.shape[0], k - x.shape[1], *x.shape[2:])
+    return np.concatenate([x, np.zeros(shape)], axis=1)
+
+
+def _new_step(size: float) -> Array:
+    """Return step size, log mean, shortfall, center and number of adaptations."""
+    return np.array([[size, np.log(size), 0.0, np.log(2.0 * size), 0.0]])
+
+
+@dataclass(frozen=True)
+class _Trajectories:
+    """Settings and verbs that both engines share."""
+
+    n_draws: int = 1000
+    warm_up: int = 1000
+    acceptance: float = 0.8
+    metric: str = "diagonal"
+
+    problem = LogDensity
+    is_random: ClassVar[bool] = True
+    title: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        if self.metric not in METRICS:
+            raise ValueError(
+                f"metric must be one of {METRICS}; found {self.metric!r}. Name one of them."
+            )
+        if not 0.0 < self.acceptance < 1.0:
+            raise ValueError(
+                f"acceptance must lie between 0 and 1; found {self.acceptance}. It is the mean "
+                "probability of acceptance that the step size is adapted to, such as 0.8."
+            )
+        self.stop  # noqa: B018
+
+    @property
+    def stop(self) -> Drawn:
+        """So many draws after the warm-up."""
+        return Drawn(self.n_draws, self.warm_up)
+
+    @property
+    def _limits(self) -> tuple[int, float]:
+        """Largest depth of a tree, and length of a trajectory, zero if that is open."""
+        raise NotImplementedError
+
+    def init(self, problem: LogDensity, rng: Generator) -> TrajectoryState:
+        """Return a start of positive density, with a first guess of metric and step size.
+
+        Raises
+        ------
+        NoStart
+            If 100 random points have density zero.
+        BadDensity
+            If the density is infinite or no number somewhere, or a gradient is not finite.
+        """
+        free, value, slope = find_start(problem, rng)
+        scale = 1.0 / np.sqrt(_clipped(np.abs(slope)))
+        d = len(free)
+        metric = Metric(scale, np.zeros((0, d)), np.zeros(0))
+        size = _first_step(problem, free, value, slope, metric, rng)
+        return TrajectoryState(
+            draws=np.zeros((1, 0, d)),
+            facts=np.zeros((1, 0, len(FACTS))),
+            slopes=np.zeros((1, 0, d)),
+            here=np.stack([free, slope])[None],
+            scale=scale[None],
+            directions=np.zeros((1, 0, d)),
+            weights=np.zeros((1, 0)),
+            step=_new_step(size),
+            log_density=np.array([value]),
+        )
+
+    def step(
+        self, problem: LogDensity, state: TrajectoryState, rng: Generator
+    ) -> tuple[TrajectoryState, TrajectoryStep]:
+        """Make some transitions, up to the next time that the metric is learned.
+
+        Raises
+        ------
+        BadDensity
+            If the density becomes infinite, or no number.
+        ImproperDensity
+            If the density is flat along a number, or draws run away.
+        """
+        moved = [self._moved(problem, chain, rng) for chain in state.chains]
+        after = moved[0] if len(moved) == 1 else TrajectoryState.joined(moved)
+        new = after.facts[:, state.n_draws :]
+        report = TrajectoryStep(
+            objective=float(after.log_density[0]),
+            n_draws=after.n_draws,
+            acceptance=float(new[..., 2].mean()),
+            step_size=float(after.step[0, 0]),
+            n_divergent=int(new[..., 5].sum()),
+            n_gradients=int(new[..., 4].sum()),
+        )
+        return after, report
+
+    def _moved(
+        self, problem: LogDensity, state: TrajectoryState, rng: Generator
+    ) -> TrajectoryState:
+        n = self._n_next(state)
+        after = _walked(problem, state, n, rng, (*self._limits, self.acceptance))
+        if not state.is_warm and after.n_draws > FIRST_BLOCK:
+            _require_proper(problem, after)
+        if state.is_warm or after.n_draws > (1.0 - LAST_SHARE) * self.warm_up:
+            return after
+        half = after.n_draws // 2
+        metric = learned_metric(after.draws[0, half:], after.slopes[0, half:], self.metric)
+        return after.with_metric(metric)
+
+    def _n_next(self, state: TrajectoryState) -> int:
+        """Return how many transitions to make at once."""
+        n = state.n_draws
+        if state.is_warm:
+            left = self.n_draws - n
+            steps = state.facts[0, -BLOCK:, FACTS.index("n_steps")]
+            block = int(np.clip(GRADIENTS / steps.mean(), 1, GRADIENTS)) if n else FIRST_BLOCK
+            return min(block, left) if left > 0 else min(block, BLOCK)
+        block = min(max(n // 2, FIRST_BLOCK), BLOCK)
+        marks = [m for m in (int((1.0 - LAST_SHARE) * self.warm_up), self.warm_up) if m > n]
+        return min([block, *(mark - n for mark in marks)])
+
+    def warmed(self, problem: LogDensity, state: TrajectoryState) -> TrajectoryState:
+        """Return the state from which draws count: metric and step size stay as they are."""
+        chains = [_warmed(chain) for chain in state.chains]
+        return chains[0] if len(chains) == 1 else TrajectoryState.joined(chains)
+
+    def joined(self, problem: LogDensity, states: Sequence[TrajectoryState]) -> TrajectoryState:
+        """Return the chains side by side."""
+        return TrajectoryState.joined(states)
+
+    def posterior(self, problem: LogDensity, state: TrajectoryState) -> Inference:
+        """Return the draws by name, with the worst of their errors and R-hats."""
+        return Inference(
+            problem.parameters.draws(state.draws), account=_account(self.title, state.draws)
+        )
+
+
+@dataclass(frozen=True)
+class NoUTurnSampling(_Trajectories):
+    """The no-U-turn sampling: trajectories that are doubled until they begin to come back.
+
+    Attributes
+    ----------
+    n_draws, warm_up
+        Draws of each chain that count, and those before, which adapt step size and metric.
+    acceptance
+        Mean probability of acceptance that steps are adapted to; nearer to one steps are
+        shorter, and divergences fewer.
+    metric
+        "diagonal"; "low_rank", which adds the directions that differ much; or "dense".
+    max_depth
+        Doublings of a trajectory after which it ends.
+
+    Examples
+    --------
+    >>> from credo.inference import LogDensity, Parameters, run
+    >>> from credo.numerics.special.bijection import real
+    >>> def normal(values):
+    ...     x = values["level"]
+    ...     return float(-0.5 * (x - 1.0) ** 2), {"level": 1.0 - x}
+    >>> problem = LogDensity(Parameters({"level": real()}), normal)
+    >>> found = run(NoUTurnSampling(n_draws=400), problem, np.random.default_rng(0), chains=2)
+    >>> found.posterior
+    Draws(level: 2 chains of 400)
+    >>> bool(abs(found.posterior.mean("level") - 1.0) < 0.2)
+    True
+    """
+
+    max_depth: int = 10
+
+    name: ClassVar[str] = "nuts"
+    title: ClassVar[str] = "no-U-turn sampling"
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return engines for the laws, each with a problem to solve."""
+        return tuple(
+            Example(cls(n_draws=150, warm_up=120, metric=metric), problem=_rates())
+            for metric in METRICS
+        )
+
+    @property
+    def _limits(self) -> tuple[int, float]:
+        return self.max_depth, 0.0
+
+
+@dataclass(frozen=True)
+class HamiltonianMonteCarlo(_Trajectories):
+    """Hamiltonian Monte Carlo with trajectories of about one length.
+
+    Attributes
+    ----------
+    n_draws, warm_up, acceptance, metric
+        As of `NoUTurnSampling`.
+    length
+        Mean length of a trajectory, in standard deviations as the metric has them; each is
+        drawn from 0.6 to 1.4 times that, so that none comes back to where it began.
+    """
+
+    length: float = 1.5
+
+    name: ClassVar[str] = "hmc"
+    title: ClassVar[str] = "Hamiltonian Monte Carlo"
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return engines for the laws, each with a problem to solve."""
+        return (Example(cls(n_draws=150, warm_up=120), problem=_rates()),)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.length > 0:
+            raise ValueError(
+                f"length must be positive; found {self.length}. It is in standard deviations, "
+                "such as 1.5."
+            )
+
+    @property
+    def _limits(self) -> tuple[int, float]:
+        return 1, self.length
+
+
+def _rates() -> LogDensity:
+    """Return the density of two positive rates of counts 3 and 5, each with a gamma prior."""
+
+    def log_density(values: dict[str, Array]) -> tuple[float, dict[str, Array]]:
+        rate, shape = values["rate"], np.array([4.0, 6.0])
+        return float(shape @ np.log(rate) - 1.5 * rate.sum()), {"rate": shape / rate - 1.5}
+
+    return LogDensity(Parameters({"rate": positive(2)}), log_density)
+
+
+def _account(title: str, draws: Array) -> Account:
+    """Return the fewest effective draws of a free number, and the largest R-hat."""
+    worth, ratio = effective_draws(draws), r_hat(draws)
+    is_known = not np.isnan(worth).all()
+    fewest = float(np.nanmin(worth)) if is_known else float("nan")
+    return Account(
+        title,
+        False,
+        fewest**-0.5,
+        "largest standard error of a mean, in standard deviations",
+        fewest,
+        float(np.nanmax(ratio)) if is_known and len(draws) > 1 else None,
+    )
+
+
+def find_start(
+    problem: LogDensity, rng: Generator, width: float = 2.0
+) -> tuple[Array, float, Array]:
+    """Return a random point of positive density, its log density and the gradient there.
+
+    Parameters
+    ----------
+    width
+        How far free numbers may lie from those of the problem to start from.
+
+    Raises
+    ------
+    NoStart
+        If 100 random points have density zero.
+    BadDensity
+        If the density is infinite or no number somewhere, or a gradient is not finite.
+    """
+    d = problem.parameters.n_free
+    for _ in range(MOST_TRIES):
+        free = problem.start + rng.uniform(-width, width, d)
+        with np.errstate(all="ignore"):
+            value, slope = problem.log_density_and_gradient(free)
+        _require_density(problem, value, free)
+        if np.isneginf(value):
+            continue
+        _require_slope(problem, slope, free)
+        return free, value, slope
+    raise NoStart(
+        f"log_density must be above minus infinity near the start; found density zero at "
+        f"{MOST_TRIES} random points around {_shown(problem, problem.start)}. Give a start "
+        "of positive density, or supports that leave out what is impossible."
+    )
+
+
+def _require_density(problem: LogDensity, value: float, free: Array) -> None:
+    if np.isnan(value) or value == np.inf:
+        raise BadDensity(
+            f"log_density must be a number below infinity; found {value} at "
+            f"{_shown(problem, free)}. Return -inf where the density is zero, and look for a "
+            "logarithm of a negative number or a division by zero."
+        )
+
+
+def _require_slope(problem: LogDensity, slope: Array, free: Array) -> None:
+    if not np.isfinite(slope).all():
+        raise BadDensity(
+            f"a gradient must be finite where the density is positive; found "
+            f"{slope[~np.isfinite(slope)][0]} at {_shown(problem, free)}, for "
+            f"{problem.parameters.label(int(np.argmin(np.isfinite(slope))))}. Correct it."
+        )
+
+
+def _shown(problem: LogDensity, free: Array) -> str:
+    """Return values by name in few digits."""
+    values = problem.parameters.constrain(free)
+    with np.printoptions(precision=4, threshold=6, edgeitems=2):
+        return ", ".join(f"{name} = {np.asarray(x)}" for name, x in values.items())
+
+
+def _first_step(
+    problem: LogDensity,
+    free: Array,
+    value: float,
+    slope: Array,
+    metric: Metric,
+    rng: Generator,
+) -> float:
+    """Return a step size with which a single step is accepted with probability about 0.8."""
+    momentum, velocity = (x[0] for x in metric.momenta(rng.standard_normal((1, len(free)))))
+    size, factor = 1.0, 0.0
+    for _ in range(60):
+        push = momentum + 0.5 * size * slope
+        point = free + size * metric.times(push)
+        with np.errstate(all="ignore"):
+            there, slope_there = problem.log_density_and_gradient(point)
+            last = push + 0.5 * size * slope_there
+            change = there - value + 0.5 * (momentum @ velocity - last @ metric.times(last))
+        is_long = not change > np.log(0.8)
+        if factor and is_long == (factor > 1.0):
+            break
+        factor = 0.5 if is_long else 2.0
+        size *= factor
+    return size
+
+
+def _require_proper(problem: LogDensity, state: TrajectoryState) -> None:
+    """Refuse a density that is flat along a number, or along which draws run away."""
+    free, half = state.here[0, 0], state.n_draws // 2
+    is_flat = np.ptp(state.slopes[0, half:], axis=0) == 0.0
+    if state.step[0, 0] > FLAT or is_flat.any() or np.abs(free).max() > FAR:
+        raise _improper(problem, np.where(is_flat, np.inf, np.abs(free)))
+
+
+def _improper(problem: LogDensity, distance: Array) -> ImproperDensity:
+    """Return the error that names the number that is furthest out."""
+    return ImproperDensity(
+        "log_density must fall off in every direction, or the posterior is improper; found "
+        f"that it does not along {problem.parameters.label(int(np.argmax(distance)))}. Give it "
+        "a proper prior."
+    )
+
+
+def _warmed(state: TrajectoryState) -> TrajectoryState:
+    """Return a chain without its warm-up, with the mean of its step sizes."""
+    size = float(np.exp(state.step[0, 1]))
+    d = state.draws.shape[2]
+    return replace(
+        state,
+        draws=np.zeros((1, 0, d)),
+        facts=np.zeros((1, 0, len(FACTS))),
+        slopes=np.zeros((1, 0, d)),
+        step=np.array([[size, np.log(size), 0.0, 0.0, 0.0]]),
+        is_warm=True,
+    )
+
+
+Answers = Callable[..., bool]
+
+
+def _walked(
+    problem: LogDensity,
+    state: TrajectoryState,
+    n: int,
+    rng: Generator,
+    limits: tuple[int, float, float],
+) -> TrajectoryState:
+    """Return a single chain after ``n`` transitions."""
+    from credo.inference.density import _loops_trajectory as loops  # noqa: PLC0415
+
+    max_depth, length, target = limits
+    d = state.draws.shape[2]
+    metric = state.metric
+    record = np.zeros((n, 4 * d + loops.N_FACTS))
+    record[:, :d], record[:, d : 2 * d] = metric.momenta(rng.standard_normal((n, d)))
+    vectors = np.zeros((loops.VECTORS + 3 * max_depth + len(metric.weights), d))
+    vectors[loops.CHOSEN : loops.CHOSEN + 2] = state.here[0]
+    vectors[loops.CHOSEN + 2] = metric.times(state.here[0, 1])
+    vectors[loops.SCALE] = metric.scale
+    vectors[loops.VECTORS + 3 * max_depth :] = metric.directions
+    numbers = np.zeros(loops.NUMBERS + len(metric.weights))
+    numbers[: loops.TARGET] = state.step[0, :4]
+    numbers[loops.TARGET], numbers[loops.LENGTH] = target, length
+    numbers[loops.CHOSEN_LOG_DENSITY] = state.log_density[0]
+    numbers[loops.NUMBERS :] = metric.weights
+    counts = np.zeros(loops.COUNTS, dtype=np.int64)
+    counts[loops.HAS_STOPPED] = 1
+    counts[loops.MAX_DEPTH] = max_depth
+    counts[loops.IS_ADAPTING] = not state.is_warm
+    counts[loops.N_ADAPTED] = int(state.step[0, 4])
+    counts[loops.STREAM] = rng.integers(2**63)
+    counts[loops.N_DIRECTIONS] = len(metric.weights)
+    if isinstance(problem.density, CompiledDensity):
+        counts[loops.ADDRESS], counts[loops.DATA] = problem.density.pointer
+    _answer(problem, loops.answer, (vectors, numbers, counts, record))
+    if counts[loops.FAULT]:
+        value = np.nan if counts[loops.FAULT] == 1 else np.inf
+        distance = np.abs(vectors[loops.POSITION])
+        if distance.max() > FAR:
+            raise _improper(problem, distance)
+        _require_density(problem, value, vectors[loops.POSITION])
+    slopes = record[None, :, 3 * d : 4 * d] if not state.is_warm else state.slopes[:, :0]
+    step = np.append(numbers[: loops.TARGET], counts[loops.N_ADAPTED])
+    return replace(
+        state,
+        draws=np.concatenate([state.draws, record[None, :, 2 * d : 3 * d]], axis=1),
+        facts=np.concatenate([state.facts, record[None, :, 4 * d :]], axis=1),
+        slopes=np.concatenate([state.slopes, slopes], axis=1),
+        here=vectors[loops.CHOSEN : loops.CHOSEN + 2][None].copy(),
+        step=step[None],
+        log_density=numbers[[loops.CHOSEN_LOG_DENSITY]],
+    )
+
+
+def _answer(problem: LogDensity, answer: Answers, arrays: tuple[Any, ...]) -> None:
+    """Answer all that a engine asks."""
+    supports = problem.parameters.supports
+    table = problem.parameters.table
+    if table is None:
+        _answer_free(problem, answer, arrays)
+        return
+    sizes = [int(np.prod(support.shape, dtype=np.intp)) for support in supports.values()]
+    exchange = np.zeros((2, sum(sizes)))
+    words = _words(*arrays, exchange, table)
+    if isinstance(problem.density, CompiledDensity):
+        answer(0.0, words)
+        return
+    starts = np.cumsum([0, *sizes]).tolist()
+    values, slopes = (
+        {
+            name: row[i : i + size].reshape(support.shape)
+            for (name, support), i, size in zip(supports.items(), starts, sizes, strict=False)
+        }
+        for row in exchange
+    )
+    for view in values.values():
+        view.flags.writeable = False
+    density, places, value = problem.density, list(slopes.items()), 0.0
+    with np.errstate(all="ignore"):
+        while answer(value, words):
+            found, gradient = density(values)
+            value = float(found)
+            for name, place in places:
+                place[...] = gradient[name]
+
+
+def _words(*arrays: Any) -> Any:
+    from credo.inference.density._loops_pointer import words_of  # noqa: PLC0415
+
+    return words_of(arrays)
+
+
+def _answer_free(problem: LogDensity, answer: Answers, arrays: tuple[Any, ...]) -> None:
+    """Answer for parameters of supports that compiled loops do not know."""
+    d = problem.parameters.n_free
+    exchange, table, value = np.zeros((2, d)), support_table([real(d)]), 0.0
+    words = _words(*arrays, exchange, table)
+    with np.errstate(all="ignore"):
+        while answer(value, words):
+            value, exchange[1] = problem.log_density_and_gradient(exchange[0].copy())

@@ -1,0 +1,209 @@
+"""The front door: what it finds, what it says of that, and what it refuses."""
+
+import numba
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import special, stats
+
+import credo
+from credo.data import CheckpointFile
+from credo.inference import NoUTurnSampling, Parameter
+from credo.inference.engine.engine import ConvergenceWarning
+
+SHARE = {"probability": Parameter(support="unit")}
+
+
+def coin(probability, data):
+    heads, tails = data
+    return heads * np.log(probability) + tails * np.log1p(-probability)
+
+
+def test_auto_takes_laplace_where_importance_ratios_confirm_it():
+    found = credo.posterior(coin, SHARE, (30, 12), random_state=0)
+    assert found.method == "Laplace approximation"
+    exact = stats.beta(31, 13)
+    draws = found.draws
+    # Resampled draws repeat some, which adds to the error of independent ones.
+    assert abs(draws.mean("probability") - exact.mean()) < 6.0 * exact.std() / np.sqrt(4000)
+    assert draws.std("probability") == pytest.approx(exact.std(), rel=0.06)
+    error = abs(found.log_evidence - special.betaln(31, 13))
+    assert error < 4.0 * found.log_evidence_error < 0.05
+    assert found.diagnose().is_sound
+    assert "complex steps" in found.notes[0]
+    assert found.draws["probability"].shape == (4, 1000)
+
+
+def heavy(x):
+    """Return the log density of a Student t distribution of three degrees of freedom."""
+    return -2.0 * np.log1p(x**2 / 3.0)
+
+
+def test_auto_goes_on_to_nuts_where_they_do_not_and_says_so():
+    found = credo.posterior(heavy, {"x": Parameter()}, random_state=0)
+    assert found.method == "no-U-turn sampling"
+    assert "k-hat" in found.notes[1].lower()
+    assert "followed by NUTS" in found.notes[1]
+    assert abs(found.draws.mean("x")) < 4.0 * found.draws.mean_error("x")
+    exact = stats.t(3).cdf([-1.0, 2.0])
+    shares = [(found.draws["x"] <= q).mean() for q in (-1.0, 2.0)]
+    assert_allclose(shares, exact, atol=0.04)
+    assert set(found.facts) == set(credo.inference.density.trajectory.FACTS)
+    assert found.facts["energy"].shape == (4, 1000)
+
+
+def test_two_modes_are_no_gaussian():
+    def two(x):
+        return np.log(np.exp(-0.5 * (x - 2.0) ** 2) + np.exp(-0.5 * (x + 2.0) ** 2))
+
+    found = credo.posterior(two, {"x": Parameter()}, random_state=1)
+    assert found.method == "no-U-turn sampling"
+
+
+def test_a_mode_is_that_of_the_values_and_not_of_free_numbers():
+    found = credo.posterior(coin, SHARE, (7, 3), inference="map", random_state=0)
+    assert float(found.mode["probability"]) == pytest.approx(0.7, abs=1e-4)
+    assert found.draws["probability"].shape == (1, 1)
+    laplace = credo.posterior(coin, SHARE, (7, 3), inference="laplace", random_state=0)
+    # Free numbers have the density p^8 (1 - p)^4.
+    assert float(laplace.mode["probability"]) == pytest.approx(8 / 12, abs=1e-4)
+
+
+def test_the_best_of_several_searches_is_the_mode():
+    def two(x):
+        return np.log(0.2 * np.exp(-2.0 * (x + 2.0) ** 2) + np.exp(-2.0 * (x - 2.0) ** 2))
+
+    start = {"x": Parameter(start=-1.5)}
+    found = credo.posterior(two, start, inference="map", random_state=0)
+    assert float(found.mode["x"]) == pytest.approx(2.0, abs=1e-3)
+
+
+@pytest.mark.parametrize("inference", ["nuts", "hmc", NoUTurnSampling(n_draws=300)])
+def test_engines_are_asked_for_by_name_or_as_values(inference):
+    found = credo.posterior(
+        coin, SHARE, (7, 3), inference=inference, chains=2, draws=300, random_state=0
+    )
+    assert found.draws["probability"].shape == (2, 300)
+    exact = stats.beta(8, 4)
+    error = found.draws.mean_error("probability")
+    assert abs(found.draws.mean("probability") - exact.mean()) < 4.0 * error
+    assert found.status == "drew what was asked for"
+    assert np.isnan(found.log_evidence)
+
+
+def test_unknown_engines_are_refused():
+    with pytest.raises(ValueError, match=r"auto.*nuts"):
+        credo.posterior(coin, SHARE, (7, 3), inference="gibs")
+    with pytest.raises(ValueError, match="draws must be a whole number"):
+        credo.posterior(coin, SHARE, (7, 3), draws=0)
+
+
+def test_the_same_seed_gives_the_same_draws():
+    first, again = (
+        credo.posterior(heavy, {"x": Parameter()}, draws=200, chains=2, random_state=3)
+        for _ in range(2)
+    )
+    assert_array_equal(first.draws["x"], again.draws["x"])
+
+
+@numba.njit
+def rows(values, gradient, x, y):
+    total = 0.0
+    for j in range(values.size):
+        gradient[j] = -values[j]
+        total -= 0.5 * values[j] ** 2
+    for i in range(y.size):
+        score = 0.0
+        for j in range(values.size):
+            score += x[i, j] * values[j]
+        total += y[i] * score - np.log1p(np.exp(score))
+        rest = y[i] - 1.0 / (1.0 + np.exp(-score))
+        for j in range(values.size):
+            gradient[j] += rest * x[i, j]
+    return total
+
+
+def in_python(beta, x, y):
+    score = x @ beta
+    value = y @ score - np.logaddexp(0.0, score).sum() - 0.5 * beta @ beta
+    return value, x.T @ (y - special.expit(score)) - beta
+
+
+def test_compiled_and_plain_functions_agree():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(80, 3))
+    y = (rng.random(80) < special.expit(x @ [1.0, -1.0, 0.0])).astype(float)
+    parameters = {"beta": Parameter(3)}
+    data = {"x": x, "y": y}
+    plain, compiled = (
+        credo.posterior(f, parameters, data, inference="nuts", random_state=0)
+        for f in (in_python, rows)
+    )
+    assert "compiled" in compiled.notes[0]
+    error = np.hypot(plain.draws.mean_error("beta"), compiled.draws.mean_error("beta"))
+    shift = np.abs(plain.draws.mean("beta") - compiled.draws.mean("beta"))
+    assert np.all(shift < 4.0 * error)
+    laplace = credo.posterior(rows, parameters, data, random_state=0)
+    assert laplace.method == "Laplace approximation"
+    assert_allclose(laplace.draws.mean("beta"), plain.draws.mean("beta"), atol=0.05)
+
+
+def apart(x):
+    """Return two peaks that no trajectory joins."""
+    return np.logaddexp(-0.5 * (x - 30.0) ** 2, -0.5 * (x + 30.0) ** 2)
+
+
+def test_chains_that_do_not_mix_have_no_mean_and_say_so():
+    def slope(x):
+        weight = special.expit(60.0 * x)
+        return {"x": weight * (30.0 - x) - (1.0 - weight) * (30.0 + x)}
+
+    with pytest.warns(ConvergenceWarning, match="chains must agree"):
+        found = credo.posterior(
+            (apart, slope), {"x": Parameter()}, inference="nuts", draws=200, random_state=0
+        )
+    table = found.summary()
+    assert np.isnan(table.loc["x", ["mean", "std", "low", "high"]].astype(float)).all()
+    assert table.loc["x", "verdict"] == "chains do not agree"
+    assert table.loc["x", "r_hat"] > 1.5
+    verdict = found.diagnose()
+    assert not verdict.is_sound
+    assert "The chains do not agree about x" in verdict.findings[0]
+    assert "doubtful" in repr(found)
+    assert "doubtful" in str(found)
+
+
+def test_a_run_that_was_cut_short_is_not_sound():
+    with pytest.warns(ConvergenceWarning):
+        found = credo.posterior(
+            heavy,
+            {"x": Parameter()},
+            inference="nuts",
+            random_state=0,
+            stop=credo.inference.Steps(3),
+        )
+    assert "cut short" in found.diagnose().findings[0]
+
+
+def test_checkpoints_pass_through(tmp_path):
+    settings = {"inference": "nuts", "draws": 200, "chains": 2}
+    kept = CheckpointFile(tmp_path / "run.credo", seconds=0.0)
+    first, again = (
+        credo.posterior(coin, SHARE, (7, 3), random_state=seed, checkpoint=kept, **settings)
+        for seed in (0, 1)
+    )
+    assert_array_equal(first.draws["probability"], again.draws["probability"])
+    with pytest.raises(ValueError, match="checkpoint must be of the problem"):
+        credo.posterior(coin, SHARE, (8, 3), random_state=0, checkpoint=kept, **settings)
+
+
+@pytest.mark.comparison
+def test_arviz_reads_draws_and_what_the_sampler_tells():
+    arviz = pytest.importorskip("arviz")
+    found = credo.posterior(heavy, {"x": Parameter()}, draws=100, random_state=0)
+    read = found.to_arviz()
+    assert_array_equal(np.asarray(read["posterior"]["x"]), found.draws["x"])
+    assert np.asarray(read["sample_stats"]["diverging"]).dtype == bool
+    expected = np.asarray(arviz.bfmi(read))
+    numbers = found.diagnose().numbers
+    assert numbers["least energy share"] == pytest.approx(float(np.min(expected)), rel=1e-6)

@@ -1,0 +1,182 @@
+"""Plain functions as densities: how they are called, and every way to a gradient."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import special
+
+from credo.inference import BadDensity, Parameter
+from credo.inference.density.stated import stated_problem
+from credo.numerics.special.bijection import Simplex
+
+Y = np.array([1.2, 0.4, 2.1])
+PARAMETERS = {"level": Parameter(2), "scale": Parameter(support="positive")}
+
+
+def by_keyword(level, scale, data):
+    return -np.sum((data - level[0] * level[1]) ** 2) / scale - 3.0 * np.log(scale) - scale
+
+
+def by_dictionary(values, data):
+    return by_keyword(values["level"], values["scale"], data)
+
+
+def slopes(level, scale, data):
+    rest = data - level[0] * level[1]
+    by_mean = 2.0 * rest.sum() / scale
+    return {
+        "level": by_mean * level[::-1],
+        "scale": rest @ rest / scale**2 - 3.0 / scale - 1.0,
+    }
+
+
+def with_gradient(level, scale, data):
+    return by_keyword(level, scale, data), slopes(level, scale, data)
+
+
+def with_abs(level, scale, data):
+    return by_keyword(level, abs(scale), data)
+
+
+STATED = {
+    "keyword": by_keyword,
+    "dictionary": by_dictionary,
+    "own": with_gradient,
+    "pair": (by_keyword, slopes),
+    "complex": (by_keyword, "complex"),
+    "differences": (by_dictionary, "differences"),
+    "not complex": with_abs,
+}
+
+
+@pytest.mark.parametrize("name", STATED)
+def test_every_way_gives_the_same_density_and_gradient(name):
+    problem, words = stated_problem(STATED[name], PARAMETERS, Y)
+    free = np.array([0.3, -0.4, 0.2])
+    value, gradient = problem.log_density_and_gradient(free)
+    level, scale = free[:2], np.exp(free[2])
+    assert value == pytest.approx(by_keyword(level, scale, Y) + free[2])
+    by_hand = slopes(level, scale, Y)
+    expected = [*by_hand["level"], by_hand["scale"] * scale + 1.0]
+    loose = 1e-7 if "differences" in words else 1e-12
+    assert_allclose(gradient, expected, rtol=loose, atol=loose)
+    ways = {"own": "by hand", "pair": "by hand", "not complex": "finite differences"}
+    ways |= {"differences": "finite differences"}
+    assert ways.get(name, "complex steps") in words
+
+
+def test_data_may_come_by_keyword():
+    def density(x, y, weight):
+        return -weight * (x - y) ** 2
+
+    problem, _ = stated_problem(density, {"x": Parameter()}, {"y": 3.0, "weight": 2.0})
+    assert problem.log_density(np.array([4.0])) == -2.0
+    with pytest.raises(ValueError, match=r"must not overlap; found \['x'\] in both"):
+        stated_problem(density, {"x": Parameter()}, {"x": 3.0, "y": 2.0})
+    with pytest.raises(ValueError, match="Name an argument data"):
+        stated_problem(density, {"x": Parameter()}, 3.0)
+
+
+def test_differences_stay_inside_supports():
+    def density(values):
+        p, x = values["p"], values["x"]
+        assert np.all(p > 0)
+        assert 0.0 < x < 1.0
+        return float(special.gammaln(p + 1.0).sum() + np.log(x) + np.log1p(-x))
+
+    parameters = {"p": Parameter(3, "simplex"), "x": Parameter(support="unit")}
+    problem, words = stated_problem(density, parameters, None)
+    assert "differences" in words
+    free = np.array([0.1, 0.2, 17.0])
+    _, gradient = problem.log_density_and_gradient(free)
+    # The density of x is x (1 - x), and the volume as much again.
+    assert gradient[2] == pytest.approx(-2.0 * np.tanh(0.5 * 17.0), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"level": np.zeros(3)},
+            r"by level must have the shape .* \(2,\); found \(3,\)",
+        ),
+        ({"level": np.zeros(2)}, r"free number of level\[[01]\], 0 where differences say"),
+        ({"scale": 1.0}, "free number of scale"),
+    ],
+)
+def test_a_wrong_gradient_is_named_by_its_component(change, message):
+    def wrong(level, scale, data):
+        return slopes(level, scale, data) | change
+
+    with pytest.raises(BadDensity, match=message):
+        stated_problem((by_keyword, wrong), PARAMETERS, Y)
+
+
+def test_a_gradient_must_name_each_parameter():
+    with pytest.raises(BadDensity, match=r"for \['level', 'scale'\]"):
+        stated_problem((by_keyword, lambda level, scale, data: level), PARAMETERS, Y)
+    with pytest.raises(BadDensity, match="by scale must have the shape of scale"):
+        stated_problem((by_keyword, lambda level, scale, data: {"level": level}), PARAMETERS, Y)
+
+
+def test_one_number_is_asked_for():
+    with pytest.raises(BadDensity, match="must return one real number"):
+        stated_problem(lambda x: -(x**2), {"x": Parameter(3)}, None)
+
+
+def test_many_numbers_need_a_gradient():
+    with pytest.raises(BadDensity, match="more than 100 numbers"):
+        stated_problem(lambda x: -(x @ x), {"x": Parameter(101)}, None)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ([("x", Parameter()), ("x", Parameter())], r"must not overlap; found \['x'\]"),
+        ({"x": Parameter(2), "x[1]": Parameter()}, r"must not overlap; found \['x\[1\]'\]"),
+    ],
+)
+def test_names_that_overlap_are_refused(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        stated_problem(lambda values: 0.0, parameters, None)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"x": 3.0}, {1: Parameter()}, [Parameter()]])
+def test_parameters_are_named_parameters(parameters):
+    with pytest.raises(TypeError, match="a Parameter for each name"):
+        stated_problem(lambda values: 0.0, parameters, None)
+
+
+@pytest.mark.parametrize("log_density", [3.0, (lambda x: x, "numeric"), (lambda x: x,)])
+def test_a_density_is_a_function(log_density):
+    with pytest.raises(TypeError, match="log_density must be a function"):
+        stated_problem(log_density, {"x": Parameter()}, None)
+
+
+def test_shapes_and_supports_of_parameters_are_checked():
+    assert Parameter(3, "simplex").bijection == Simplex(3)
+    assert Parameter((2, 2), "covariance").bijection.shape == (2, 2)
+    assert Parameter(2, (0.0, np.inf)).bijection == Parameter(2, "positive").bijection
+    with pytest.raises(ValueError, match="shape must be that of the support"):
+        Parameter((2, 3), "covariance")
+    with pytest.raises(ValueError, match="support must be one of"):
+        Parameter(support="integer")
+    with pytest.raises(ValueError, match="support must be one of"):
+        Parameter(support=3.0)
+    with pytest.raises(ValueError, match="shape must be whole numbers"):
+        Parameter(shape=0)
+    with pytest.raises(ValueError, match="low must be below high"):
+        Parameter(support=(1.0, 0.0))
+
+
+def test_starts_are_inside_their_supports():
+    def density(x, rate):
+        return -(x**2) - rate
+
+    parameters = {"x": Parameter(start=7.0), "rate": Parameter(support="positive")}
+    problem, _ = stated_problem(density, parameters, None)
+    assert_allclose(problem.start, [7.0, 0.0])
+    with pytest.raises(ValueError, match="rate must lie inside its support"):
+        stated_problem(density, parameters | {"rate": Parameter((), "positive", -1.0)}, None)
+    with pytest.raises(ValueError, match="start of x must have shape"):
+        stated_problem(density, parameters | {"x": Parameter(start=[1.0, 2.0])}, None)
