@@ -256,7 +256,7 @@ def test_a_large_table_is_answered_in_chunks_as_in_one(tmp_path, monkeypatch):
     frame = load_example_network("asia").sample(50, rng=0)[["smoke", "xray", "dysp"]]
     frame.to_csv(tmp_path / "many.csv", index=False)
     whole = run("query", ASIA, "--data", tmp_path / "many.csv", "--of", "lung").stdout
-    monkeypatch.setattr("credo.app.question.query_answer.CHUNK", 7)
+    monkeypatch.setattr("credo.app.question.network_question.CHUNK", 7)
     assert run("query", ASIA, "--data", tmp_path / "many.csv", "--of", "lung").stdout == whole
 
 

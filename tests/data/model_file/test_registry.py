@@ -28,7 +28,7 @@ ROOMS = ["distributions", "families", "features", "inference", "models"]
 # themselves are kept by save_network.
 ANSWERS = ("Marginals", "Posterior", "Draws", "Elimination")
 # What states a problem may be any function.
-STATED = ("engine.problem", "density.stated", "density.compiled")
+STATED = ("engine.problem", "density.posterior", "density.compiled")
 X = np.random.default_rng(0).normal(size=(30, 2))
 
 

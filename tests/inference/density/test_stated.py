@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy import special
 
 from credo.inference import BadDensity, Parameter
-from credo.inference.density.stated import stated_problem
+from credo.inference.density.posterior import stated_problem
 from credo.numerics.special.bijection import Simplex
 
 Y = np.array([1.2, 0.4, 2.1])

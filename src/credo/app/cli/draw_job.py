@@ -14,17 +14,15 @@ from matplotlib.figure import Figure
 from rich.text import Text
 
 from credo.app.console.console import progress_bar, stderr, stdout
-from credo.app.question.finding_text import (
-    findings_text,
-    require_free,
-    typed_findings,
-    typed_settings,
-)
 from credo.app.question.network_question import (
     QuestionError,
     answering,
+    findings_text,
     opened_network,
     require_answers,
+    require_free,
+    typed_findings,
+    typed_settings,
 )
 from credo.data.output import atomic_file, require_apart, require_writable
 from credo.graphs.variable import nearest

@@ -25,20 +25,21 @@ from credo.app.console.console import (
     stdout,
 )
 from credo.app.console.csv_place import CsvPlace
-from credo.app.question.finding_text import (
+from credo.app.question.network_question import (
+    Answer,
+    QuestionError,
+    RealAnswer,
+    StateAnswer,
+    answering,
+    case_answers,
+    found_log_prob,
+    opened_network,
+    require_answers,
     require_free,
     require_names,
     typed_findings,
     typed_settings,
 )
-from credo.app.question.network_question import (
-    QuestionError,
-    answering,
-    found_log_prob,
-    opened_network,
-    require_answers,
-)
-from credo.app.question.query_answer import Answer, RealAnswer, StateAnswer, case_answers
 from credo.data.network_file.case_table import read_cases
 from credo.data.network_file.network_file import save_network
 from credo.data.output import require_apart, require_writable

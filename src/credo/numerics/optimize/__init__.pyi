@@ -20,8 +20,6 @@ from credo.numerics.optimize.lagrange import SmoothFunction as SmoothFunction
 from credo.numerics.optimize.lagrange import StationaryPoint as StationaryPoint
 from credo.numerics.optimize.lagrange import dual_maximum as dual_maximum
 from credo.numerics.optimize.lagrange import stationary_points as stationary_points
-from credo.numerics.optimize.margin_plane import MarginPlane as MarginPlane
-from credo.numerics.optimize.margin_plane import maximum_margin_plane as maximum_margin_plane
 from credo.numerics.optimize.minimum import EarlyStop as EarlyStop
 from credo.numerics.optimize.minimum import KKTResidual as KKTResidual
 from credo.numerics.optimize.minimum import Minimum as Minimum
@@ -36,10 +34,14 @@ from credo.numerics.optimize.quadratic import (
 from credo.numerics.optimize.quadratic import sum_of_squares as sum_of_squares
 from credo.numerics.optimize.quadratic import taylor as taylor
 from credo.numerics.optimize.quadratic_program import InfeasibleProgram as InfeasibleProgram
+from credo.numerics.optimize.quadratic_program import MarginPlane as MarginPlane
 from credo.numerics.optimize.quadratic_program import ProgramMinimum as ProgramMinimum
 from credo.numerics.optimize.quadratic_program import ProgramMultipliers as ProgramMultipliers
 from credo.numerics.optimize.quadratic_program import QuadraticProgram as QuadraticProgram
 from credo.numerics.optimize.quadratic_program import UnboundedProgram as UnboundedProgram
+from credo.numerics.optimize.quadratic_program import (
+    maximum_margin_plane as maximum_margin_plane,
+)
 from credo.numerics.optimize.quasi_newton import bfgs as bfgs
 from credo.numerics.optimize.quasi_newton import lbfgs as lbfgs
 from credo.numerics.status import Status as Status

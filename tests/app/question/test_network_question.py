@@ -1,7 +1,11 @@
 import pytest
 
-from credo.app.question.finding_text import findings_text, typed_findings, typed_settings
-from credo.app.question.network_question import QuestionError
+from credo.app.question.network_question import (
+    QuestionError,
+    findings_text,
+    typed_findings,
+    typed_settings,
+)
 from credo.graphs.variable import Variable
 
 VARIABLES = {

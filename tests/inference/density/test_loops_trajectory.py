@@ -4,8 +4,8 @@ import numba
 import numpy as np
 from numpy.testing import assert_allclose
 
+from credo.inference.density import _loops_trajectory as loops
 from credo.inference.engine.problem import Parameters
-from credo.numerics.special import _loops_bijection as loops
 from credo.numerics.special.bijection import (
     Covariance,
     Interval,
