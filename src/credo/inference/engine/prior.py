@@ -60,7 +60,7 @@ class EmpiricalPrior:
     """
 
     belief: Any
-    settings: dict[str, Array]
+    settings: dict[str, Any]
     log_evidence: float
     status: Status
     is_limit: bool

@@ -49,7 +49,7 @@ MAX_CLASS_ROWS = 1_000
 """Rows, times classes if more than two, up to which an exact process of classes does."""
 
 MAX_SPARSE_CLASS_ROWS = 10_000
-"""Rows, times classes if more than two, up to which one by inducing inputs does."""
+"""Rows up to which one of two classes by inducing inputs does."""
 
 CLASS_INDUCING = 200
 """Inducing inputs of a process of classes: folds are fitted one by one."""
@@ -103,13 +103,14 @@ def class_process_slate(X: Array, n_classes: int) -> Slate:
     >>> class_process_slate(X, 2).candidates
     (('process', GaussianProcessClassifier()),)
     >>> class_process_slate(X, 3).candidates
-    (('process', GaussianProcessClassifier(n_inducing=200)),)
+    ()
     """
-    n_functions = n_classes if n_classes > 2 else 1
     engine = "ep" if len(X) <= MAX_PROPAGATED_ROWS else "laplace"
-    n_inducing = None if len(X) * n_functions <= MAX_CLASS_ROWS else CLASS_INDUCING
+    n_inducing = None if len(X) <= MAX_CLASS_ROWS else CLASS_INDUCING
     model = GaussianProcessClassifier(inference=engine, n_inducing=n_inducing)
-    return _affordable_slate(X, model, MAX_SPARSE_CLASS_ROWS // n_functions)
+    # With inducing inputs, settings of several classes are learned without gradients.
+    most = MAX_SPARSE_CLASS_ROWS if n_classes == 2 else MAX_CLASS_ROWS // n_classes
+    return _affordable_slate(X, model, most)
 
 
 def _affordable_slate(X: Array, model: Any, max_rows: int) -> Slate:
