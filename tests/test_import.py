@@ -1,6 +1,8 @@
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -85,3 +87,11 @@ def test_impossible_findings_are_caught_by_their_name_in_credo():
     with pytest.raises(credo.ImpossibleFindings) as caught:
         net.query("a", given={"b": True})
     assert caught.value.conflict == {"b": True}
+
+
+def test_loops_load_numba_before_its_parts():
+    # A part that comes first holds its lock while it waits for the whole, and a thread that
+    # loads the whole waits for the part: one of them fails.
+    for path in Path(credo.__file__).parent.rglob("_loops*.py"):
+        names = re.findall(r"^(?:import|from) (numba\S*)", path.read_text(), re.MULTILINE)
+        assert names[:1] in ([], ["numba"]), path

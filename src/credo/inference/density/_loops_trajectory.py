@@ -30,7 +30,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba.core import cgutils, types
+from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from credo.inference.density._loops_pointer import unpacking
