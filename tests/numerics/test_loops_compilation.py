@@ -153,7 +153,9 @@ def test_a_package_and_home_that_cannot_be_written_leave_a_private_temporary_fol
         )
 
     at_once = [start(), start()]
-    assert [process.communicate()[0] for process in at_once] == ["0\n", "0\n"]
+    found = sorted(process.communicate()[0] for process in at_once)
+    # One that is late finds what the other has kept.
+    assert found in (["0\n", "0\n"], ["0\n", "1\n"])
     (folder,) = temporary.iterdir()
     assert folder.stat().st_mode & 0o777 == 0o700
     assert [path.suffix for path in folder.iterdir()] == [".loop"]
