@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -85,7 +86,9 @@ def fit_table(
     require_rows(wanted, table.name)
     task = task_of(wanted)
     settings = task.checked(wanted, settings, table.name)
-    with threads_for(task.n_threaded(len(wanted.y))):
+    with warnings.catch_warnings(), threads_for(task.n_threaded(len(wanted.y))):
+        # Rows that repeat others have a note of their own.
+        warnings.filterwarnings("ignore", "rows with the same inputs must be separate")
         return _studied(task, table, wanted, settings, progress, on_judged)
 
 
