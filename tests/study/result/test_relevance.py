@@ -24,7 +24,7 @@ def test_the_column_that_bends_the_surface_comes_first_with_its_interval():
     average = average_of(GaussianProcessRegressor())
     first, second = column_relevance(average, 0.8).relevances
     model = leading_process(average)
-    length, low, high = model.settings(0.8).loc["length_scale[1]", ["value", "low", "high"]]
+    length, low, high = model.settings(0.8).loc["length_scale[bent]", ["value", "low", "high"]]
     spread = model.posterior_.data.x[:, 1].std()
     assert first == (
         "bent",

@@ -2,7 +2,7 @@
 
 A move from ``x`` to ``x'`` is taken with probability
 ``min(1, p(x') q(x | x') / (p(x) q(x' | x)))``. For a step that is as likely there as back the
-two ``q`` cancel, which is the algorithm of Metropolis; any other needs Hastings' factor. A
+two ``q`` cancel, which is the method of Metropolis; any other needs Hastings' factor. A
 refused move records ``x`` once more: to leave it out would favor places that are easy to leave
 [mackay2003]_.
 """

@@ -322,14 +322,14 @@ class GaussianVariational:
         """Raise the bound by some steps of L-BFGS; report it and its gain."""
         last: dict[str, Array] = {}
 
-        def value(theta: Array) -> float:
-            found, last["gradient"] = _negative_bound(problem, self, state.base, theta)
+        def value(numbers: Array) -> float:
+            found, last["gradient"] = _negative_bound(problem, self, state.base, numbers)
             return found
 
         rules = Termination(STEPS_AT_ONCE, value_change=1e-15, gradient_norm=1e-9)
         start = _packed(state, self.is_full_rank)
         # L-BFGS asks for the gradient where it has just asked for the value.
-        found = lbfgs(value, lambda theta: last["gradient"], start, termination=rules)
+        found = lbfgs(value, lambda numbers: last["gradient"], start, termination=rules)
         bound = -float(found.value)
         if not bound > state.bound:
             return state, Move(state.bound, 0.0)
@@ -387,29 +387,29 @@ def _packed(state: GaussianState, is_full_rank: bool) -> Array:
     return np.concatenate(parts)
 
 
-def _unpacked(theta: Array, d: int, is_full_rank: bool) -> tuple[Array, Array]:
-    factor = np.diag(np.exp(theta[d : 2 * d]))
+def _unpacked(numbers: Array, d: int, is_full_rank: bool) -> tuple[Array, Array]:
+    factor = np.diag(np.exp(numbers[d : 2 * d]))
     if is_full_rank:
-        factor[np.tril_indices(d, -1)] = theta[2 * d :]
-    return theta[:d].copy(), factor
+        factor[np.tril_indices(d, -1)] = numbers[2 * d :]
+    return numbers[:d].copy(), factor
 
 
 def _negative_bound(
-    problem: LogDensity, engine: GaussianVariational, base: Array, theta: Array
+    problem: LogDensity, engine: GaussianVariational, base: Array, numbers: Array
 ) -> tuple[float, Array]:
     """Return minus the bound by fixed draws, and its gradient."""
     d = base.shape[1]
-    mean, factor = _unpacked(theta, d, engine.is_full_rank)
+    mean, factor = _unpacked(numbers, d, engine.is_full_rank)
     with np.errstate(over="ignore", invalid="ignore"):
         found = [problem.log_density_and_gradient(mean + factor @ z) for z in base]
     value = float(np.mean([log_density for log_density, _ in found]))
     if not np.isfinite(value):
-        return float("inf"), np.zeros_like(theta)
+        return float("inf"), np.zeros_like(numbers)
     gradients = np.stack([gradient for _, gradient in found])
     by_factor = gradients.T @ base / len(base)
     by_diagonal = np.diagonal(by_factor) * np.diagonal(factor) + 1.0
     parts = [gradients.mean(axis=0), by_diagonal]
     if engine.is_full_rank:
         parts.append(by_factor[np.tril_indices(d, -1)])
-    entropy = float(theta[d : 2 * d].sum()) + 0.5 * d * (1.0 + LOG_TWO_PI)
+    entropy = float(numbers[d : 2 * d].sum()) + 0.5 * d * (1.0 + LOG_TWO_PI)
     return -(value + entropy), -np.concatenate(parts)

@@ -1,7 +1,7 @@
 """Leave-one-out scores from the draws of one posterior, by Pareto-smoothed importance weights.
 
-The posterior without a row has the weights ``1 / p(y_i | theta)`` under the whole one. Their
-tail says, row by row, whether that may be done [vehtari2017]_.
+The posterior without a row has the weights ``1 / p(y_i | parameters)`` under the whole one.
+Their tail says, row by row, whether that may be done [vehtari2017]_.
 """
 
 from __future__ import annotations
