@@ -27,11 +27,11 @@ from credo.inference.density.variational import evidence_lower_bound as evidence
 from credo.inference.discrete.approximate.belief_propagation import (
     LoopyBeliefPropagation as LoopyBeliefPropagation,
 )
-from credo.inference.discrete.approximate.conditional_modes import (
-    IteratedConditionalModes as IteratedConditionalModes,
-)
 from credo.inference.discrete.approximate.flat_problem import NoPossibleState as NoPossibleState
 from credo.inference.discrete.approximate.gibbs import GibbsMarginals as GibbsMarginals
+from credo.inference.discrete.approximate.gibbs import (
+    IteratedConditionalModes as IteratedConditionalModes,
+)
 from credo.inference.discrete.approximate.gibbs import (
     ReducibleChainWarning as ReducibleChainWarning,
 )

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from credo.inference.density.laplace import LaplaceApproximation
-from credo.inference.discrete.approximate.conditional_modes import IteratedConditionalModes
+from credo.inference.discrete.approximate.gibbs import IteratedConditionalModes
 from credo.inference.discrete.approximate.importance import TableImportance
 from credo.inference.discrete.factor_problem import FactorProblem, table_of
 from credo.inference.engine.engine import (

@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from credo.inference.discrete.approximate.conditional_modes import IteratedConditionalModes
 from credo.inference.discrete.approximate.flat_problem import FlatProblem
-from credo.inference.discrete.approximate.gibbs import TableGibbs
+from credo.inference.discrete.approximate.gibbs import IteratedConditionalModes, TableGibbs
 from credo.inference.discrete.approximate.mean_field import TableMeanField
 from credo.inference.engine.engine import Drawn, run
 from credo.inference.engine.sweep import GibbsState, MeanFieldState, ModeState

@@ -18,9 +18,12 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from credo.inference.discrete.approximate.belief_propagation import LoopyBeliefPropagation
-from credo.inference.discrete.approximate.conditional_modes import IteratedConditionalModes
 from credo.inference.discrete.approximate.flat_problem import NoPossibleState
-from credo.inference.discrete.approximate.gibbs import TableGibbs, gibbs_draws_given
+from credo.inference.discrete.approximate.gibbs import (
+    IteratedConditionalModes,
+    TableGibbs,
+    gibbs_draws_given,
+)
 from credo.inference.discrete.approximate.graph_cut import GraphCut
 from credo.inference.discrete.approximate.importance import TableImportance
 from credo.inference.discrete.conflict import conflict

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from credo.inference.discrete.approximate.conditional_modes import IteratedConditionalModes
+from credo.inference.discrete.approximate.gibbs import IteratedConditionalModes
 from credo.inference.discrete.factor_problem import FactorProblem, table_of
 from credo.inference.engine.engine import run
 from credo.numerics.status import Status

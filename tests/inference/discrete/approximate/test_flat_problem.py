@@ -5,9 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from credo.inference.discrete.approximate.belief_propagation import LoopyBeliefPropagation
-from credo.inference.discrete.approximate.conditional_modes import IteratedConditionalModes
 from credo.inference.discrete.approximate.flat_problem import FlatProblem, NoPossibleState
-from credo.inference.discrete.approximate.gibbs import TableGibbs
+from credo.inference.discrete.approximate.gibbs import IteratedConditionalModes, TableGibbs
 from credo.inference.discrete.approximate.importance import TableImportance
 from credo.inference.discrete.approximate.mean_field import TableMeanField
 from credo.inference.discrete.factor_problem import FactorProblem, Table, table_of

@@ -1,4 +1,6 @@
-"""Gibbs sampling in a network: one variable at a time, drawn given its Markov blanket.
+"""Sweeps over the variables of a network: Gibbs sampling, and iterated conditional modes.
+
+Gibbs sampling draws one variable at a time given its Markov blanket.
 
 Each update leaves the target as it is [geman1984]_. Chains start in different joint states of
 positive density. Marginals are Rao-Blackwellized: conditional probabilities are averaged rather
@@ -11,6 +13,11 @@ disproved where all joint states can be listed, and otherwise suspected where va
 could move; either way it is said.
 
 Joint draws come from the same chains, for networks that are too large for exact ones.
+
+Iterated conditional modes: each variable takes its likeliest state until none would move. The
+density never falls, so it ends, in a state that no change of one variable improves
+[besag1986]_. That may be far from the mode; several starts are improved side by side and the
+best is kept.
 """
 
 from __future__ import annotations
@@ -25,17 +32,24 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from credo.inference.discrete.approximate.flat_problem import FlatProblem, NoPossibleState
-from credo.inference.discrete.factor_problem import FactorProblem, TableMarginals
+from credo.inference.discrete.factor_problem import Assignment, FactorProblem, TableMarginals
 from credo.inference.discrete.loops.messages import beliefs
 from credo.inference.discrete.loops.states import conditional_probability
-from credo.inference.engine.engine import Inference, StandardError
+from credo.inference.engine.engine import (
+    Account,
+    Inference,
+    Move,
+    Settled,
+    StandardError,
+)
 from credo.inference.engine.findings import MISSING, Findings
-from credo.inference.engine.sweep import FEWEST_BLOCKS, GibbsState, GibbsStep
+from credo.inference.engine.sweep import FEWEST_BLOCKS, GibbsState, GibbsStep, ModeState
 from credo.numerics.array import Array
 from credo.numerics.warning import warn_user
 
 __all__ = [
     "GibbsMarginals",
+    "IteratedConditionalModes",
     "ReducibleChainWarning",
     "TableGibbs",
     "gibbs_draws",
@@ -275,3 +289,67 @@ def gibbs_draws_given(
             found[row] = gibbs_draws(problem.weighted(likelihood).given(known), n, rng)
             found[row][:, list(known)] = list(known.values())
     return found
+
+
+@dataclass(frozen=True)
+class IteratedConditionalModes:
+    """Sweep over the variables until a sweep changes nothing.
+
+    Attributes
+    ----------
+    n_starts
+        Random starts, of positive density.
+    tolerance
+        Number of changes in a sweep at which it has settled.
+    max_steps
+        Sweeps after which it gives up.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from credo.inference.engine.engine import run
+    >>> from credo.inference.discrete.factor_problem import table_of
+    >>> pair = FactorProblem((2, 2), (table_of((0, 1), np.array([[0.4, 0.2], [0.3, 0.1]])),))
+    >>> run(IteratedConditionalModes(), pair, np.random.default_rng(0)).posterior.states
+    array([0, 0])
+    """
+
+    n_starts: int = 10
+    tolerance: float = 0.0
+    max_steps: int = 1000
+
+    name = "conditional_modes"
+    other_names = ("icm",)
+    title = "iterated conditional modes"
+    answers = ("mode",)
+    is_random: ClassVar[bool] = True
+
+    @property
+    def stop(self) -> Settled:
+        """No variable would move, or there were too many sweeps."""
+        return Settled(self.tolerance, self.max_steps)
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return values for laws to check; names of methods stand for the first."""
+        return (cls(),)
+
+    def init(self, problem: FactorProblem, rng: Generator) -> ModeState:
+        """Return random joint states."""
+        flat = FlatProblem.of(problem)
+        return ModeState.start(flat, flat.starts(self.n_starts, rng))
+
+    def step(
+        self, problem: FactorProblem, state: ModeState, rng: Generator
+    ) -> tuple[ModeState, Move]:
+        """Let every variable of every start move once; report how many did."""
+        return state.moved(FlatProblem.of(problem))
+
+    def joined(self, problem: FactorProblem, states: Sequence[ModeState]) -> ModeState:
+        """Return the starts of several chains together."""
+        return ModeState.joined(states)
+
+    def posterior(self, problem: FactorProblem, state: ModeState) -> Inference:
+        """Return the densest joint state found."""
+        account = Account(self.title, False, float("nan"), "unknown")
+        return Inference(Assignment(*state.best), account=account)
