@@ -131,7 +131,7 @@ class GaussianValues:
     @cached_property
     def _close(self) -> NDArray[np.float32]:
         """Memory that is used again and again, so that it stays close to a core."""
-        return np.empty(max(MOVED_AT_ONCE, FEW * padded_size(len(self.known))), np.float32)
+        return np.empty(FEW * padded_size(len(self.known)), np.float32)
 
     def rows(self, places: Places, out: NDArray[Any], slots: Places) -> None:
         """Write rows of the matrix."""
@@ -169,20 +169,24 @@ class GaussianValues:
         left, narrow = left32[places], weight.astype(np.float32)
         right = right32 if len(others) == len(self.known) else right32[:, others]
         found = np.zeros(right.shape[1], dtype=np.float32)
-        loop, values = loops().exponential_rows, np.empty(MOVED_AT_ONCE, dtype=np.float32)
-        step = min(len(left), ROWS_AT_ONCE)
-        in_order = np.arange(step)
-        width = MOVED_AT_ONCE // step
-        for begin in range(0, right.shape[1], width):
-            columns = right[:, begin : begin + width]
-            for first in range(0, len(left), step):
-                some = left[first : first + step]
-                shape = len(some), columns.shape[1]
-                exponent = self._close[: shape[0] * shape[1]].reshape(shape)
-                part = values[: shape[0] * shape[1]].reshape(shape)
-                np.matmul(some, columns, out=exponent)
-                loop(exponent, part, in_order[: len(some)], self.variance)
-                found[begin : begin + width] += narrow[first : first + step] @ part
+        step = max(min(len(left), ROWS_AT_ONCE), 1)
+        width, in_order, loop = MOVED_AT_ONCE // step, np.arange(step), loops().exponential_rows
+
+        def work(start: int, stop: int) -> None:
+            exponents, values = np.empty((2, MOVED_AT_ONCE), dtype=np.float32)
+            for begin in range(start * width, min(stop * width, right.shape[1]), width):
+                columns = right[:, begin : begin + width]
+                for first in range(0, len(left), step):
+                    some = left[first : first + step]
+                    shape = len(some), columns.shape[1]
+                    exponent = exponents[: shape[0] * shape[1]].reshape(shape)
+                    part = values[: shape[0] * shape[1]].reshape(shape)
+                    np.matmul(some, columns, out=exponent)
+                    loop(exponent, part, in_order[: len(some)], self.variance)
+                    found[begin : begin + width] += narrow[first : first + step] @ part
+
+        with threads_for(0):
+            in_parts(work, -(-right.shape[1] // width), right.shape[1] * len(left) // NUMBERS)
         return found[: len(others)]
 
     def sums(self, X: Array, weight: Array) -> Array:
