@@ -1,16 +1,25 @@
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 import credo
-from credo import SupportVectorClassifier, SupportVectorRegressor
+from credo import (
+    LinearRegression,
+    LogisticRegression,
+    SupportVectorClassifier,
+    SupportVectorRegressor,
+    compare,
+)
 from credo.decisions import HingeMargin
 from credo.features import FunctionKernel, Linear, Matern52, Polynomial, SquaredExponential
 from credo.inference import Inseparable
@@ -371,6 +380,9 @@ def test_probabilities_are_only_there_when_asked_for():
     assert not hasattr(plain, "predict_proba")
     assert not hasattr(plain, "predict_dist")
     assert not hasattr(SupportVectorRegressor().fit(X, NUMBER), "predict_dist")
+    with pytest.raises(AttributeError) as refused:
+        plain.predict_proba(X)
+    assert "Pass probability=True" in str(refused.value.__cause__)
 
 
 def test_the_log_score_is_that_of_a_calibrated_machine_on_real_data():
@@ -448,3 +460,32 @@ def test_the_only_row_of_a_class_is_never_held_out():
 def test_one_row_of_numbers_is_not_enough_for_folds():
     with pytest.raises(ValueError, match="need two distinct rows or more; found 1 sample"):
         SupportVectorRegressor(probability=True).fit([[1.0]], [2.0])
+
+
+def test_machines_work_in_a_pipeline_a_grid_search_and_a_frame():
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    steps = make_pipeline(StandardScaler(), SupportVectorClassifier())
+    grid = {"supportvectorclassifier__C": [0.01, 10.0]}
+    search = GridSearchCV(steps, grid, cv=3).fit(frame, Y)
+    assert search.best_params_ == {"supportvectorclassifier__C": 10.0}
+    assert search.score(frame, Y) > 0.9
+    machine = SupportVectorRegressor(C=10.0, epsilon=0.01, probability=True)
+    machine.fit(frame, NUMBER)
+    assert list(machine.feature_names_in_) == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="feature names"):
+        machine.predict(frame.rename(columns={"a": "z"}))
+    polar = pl.from_pandas(frame)
+    assert_array_equal(machine.predict(polar), machine.predict(frame))
+
+
+def test_machines_are_compared_with_models_of_both_kinds():
+    x = np.linspace(-3.0, 3.0, 60)[:, None]
+    noise = 0.1 * np.random.default_rng(4).normal(size=60)
+    y = np.sin(2.0 * x[:, 0]) + noise
+    machine = SupportVectorRegressor(C=10.0, epsilon=0.05, probability=True)
+    found = compare({"line": LinearRegression(), "machine": machine}, x, y)
+    assert found.table.loc["machine", "rmse"] < 0.3 * found.table.loc["line", "rmse"]
+    machine = SupportVectorClassifier(C=10.0, probability=True)
+    found = compare({"line": LogisticRegression(), "machine": machine}, x, y > 0)
+    scores = found.table["log_score"]
+    assert scores["machine"] > scores["line"]

@@ -340,9 +340,9 @@ class _Climb:
         wrong = int(np.count_nonzero(margin <= 0.0))
         return (
             "classes must be separable by the kernel for a hard margin, C=inf; found an "
-            f"overlap, whose total slack is {slack.sum():.3g} at least as far as could be "
-            f"reached, with {wrong} of {len(margin)} distinct rows on the wrong side. Pass a "
-            "finite C, such as C=10, or a kernel that bends more."
+            f"overlap: a total slack of {slack.sum():.3g} is the smallest that was reached, "
+            f"with {wrong} of {len(margin)} distinct rows on the wrong side. Pass a finite C, "
+            "such as C=10, or a kernel that bends more."
         )
 
     def _by_pairs(

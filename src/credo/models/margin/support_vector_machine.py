@@ -125,7 +125,13 @@ class DistinctRows:
 
 
 def _tells_probability(machine: Any) -> bool:
-    return bool(machine.probability)
+    """Whether there are probabilities; the reason why not is the cause of what is raised."""
+    if not machine.probability:
+        raise AttributeError(
+            "probability must be True for distributions and probabilities; found "
+            f"{quote(machine.probability)}. Pass probability=True, and fit again."
+        )
+    return True
 
 
 class SupportVectorMachine(KnownOutcomes):
