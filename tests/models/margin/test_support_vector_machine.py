@@ -103,6 +103,10 @@ def test_moving_a_point_that_is_no_support_vector_changes_nothing():
     model = SupportVectorClassifier(Matern52(1.0), C=2.0, tolerance=1e-9).fit(Z, Y)
     signs = np.where(Y == "yes", 1.0, -1.0)
     margins = signs * model.decision_function(Z)
+    dual = np.abs(model.dual_coef_[0])
+    is_free = dual < 2.0 - 1e-9
+    assert_allclose(margins[model.support_][is_free], 1.0, atol=1e-7)
+    assert (margins[model.support_][~is_free] <= 1.0 + 1e-7).all()
     safe = int(np.argmax(margins))
     assert safe not in model.support_
     moved = Z.copy()
