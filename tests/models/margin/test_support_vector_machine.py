@@ -305,7 +305,7 @@ def spirals(n=300, seed=0, noise=0.15):
 def held_out_by_hand(kernel, C, x, y):
     """The share of right answers to held-out rows, every fold learned anew."""
     rows = module.DistinctRows.of(x, y.astype(float), np.ones(len(y)))
-    fold = rows.folds(rows.outcome)
+    fold = rows.held_out_parts(rows.outcome).fold
     is_right = np.empty(len(y), dtype=bool)
     for part in range(fold.max() + 1):
         test = fold == part
@@ -347,7 +347,7 @@ def test_cost_and_epsilon_of_regression_are_chosen_by_folds():
     best = int(np.argmax(table["mean_test_score"]))
     assert (model.C_, model.epsilon_) == (table["param_C"][best], table["param_epsilon"][best])
     rows = module.DistinctRows.of(X, NUMBER, np.ones(120))
-    fold = rows.folds()
+    fold = rows.held_out_parts().fold
     z = (rows.x - X.mean(axis=0)) / X.std(axis=0)
     said = np.empty(120)
     for part in range(5):
@@ -408,7 +408,7 @@ def test_the_log_score_is_that_of_a_calibrated_machine_on_real_data():
 def test_noise_of_regression_is_that_of_errors_out_of_fold():
     model = SupportVectorRegressor(probability=True).fit(X, NUMBER)
     rows = module.DistinctRows.of(X, NUMBER, np.ones(120))
-    fold, error = rows.folds(), np.empty(120)
+    fold, error = rows.held_out_parts().fold, np.empty(120)
     for part in range(5):
         test = fold == part
         fitted = SupportVectorRegressor(model.kernel_).fit(rows.x[~test], rows.outcome[~test])
@@ -455,10 +455,26 @@ def test_the_only_row_of_a_class_is_never_held_out():
     y = np.where(np.arange(120) == 7, "rare", "common")
     model = SupportVectorClassifier(C=(0.1, 1.0), probability=True).fit(X, y)
     rows = module.DistinctRows.of(X, (y == "rare").astype(float), np.ones(120))
-    fold = rows.folds(rows.outcome)
+    fold = rows.held_out_parts(rows.outcome).fold
     assert_array_equal(fold == -1, rows.outcome == 1)
     assert set(fold) == {-1, 0, 1, 2, 3, 4}
     assert model.predict_proba(X)[:, 1].mean() < 0.2
+
+
+def test_copies_of_a_row_are_held_out_one_by_one():
+    """Of two kinds of rows, 30 % of each have the class that is rare there."""
+    x = np.repeat([[0.0], [1.0]], 100, axis=0)
+    y = (np.arange(200) % 100 < np.repeat([30, 70], 100)).astype(int)
+    model = SupportVectorClassifier(C=(1.0, 10.0), probability=True).fit(x, y)
+    assert_allclose(model.cv_results_["mean_test_score"], 0.7)
+    assert_allclose(model.predict_proba([[0.0], [1.0]])[:, 1], [0.3, 0.7], atol=0.01)
+    rows = module.DistinctRows.of(x, y.astype(float), np.ones(200))
+    parts = rows.held_out_parts(rows.outcome)
+    assert_allclose(np.bincount(parts.row, parts.weight), rows.weight)
+    for fold in range(5):
+        own, weight = parts.learned(fold)
+        assert_allclose(weight, 0.8 * rows.weight[own])
+        assert_allclose(parts.weight[parts.test(fold)], 0.2 * rows.weight)
 
 
 def test_one_row_of_numbers_is_not_enough_for_folds():
