@@ -130,7 +130,7 @@ def predict_case(n: int, at_least: float) -> Case:
 RBF = SquaredExponential(LENGTH)
 CASES = (
     fit_case("RBF", 200, 1.0, 20, RBF),
-    fit_case("RBF", 5_000, 8.0, 3, RBF),
+    fit_case("RBF", 5_000, 8.0, 7, RBF),
     fit_case("RBF", 20_000, 6.0, 2, RBF),
     predict_case(5_000, 4.0),
     fit_case("regression, RBF", 5_000, 6.0, 2, RBF, is_number=True),

@@ -6,6 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import credo
+from credo.data.error import TableError
 from credo.data.sets.embedded_table import load_set
 from credo.data.table.preparation import PreparedTable
 from credo.evaluation import cross_validate, fold_labels
@@ -53,6 +54,35 @@ def test_one_pass_gives_what_a_fit_and_a_cross_validation_of_each_give(share):
         assert_allclose(fold.mean, one.mean, rtol=1e-7, atol=1e-9)
         assert_allclose(fold.log_evidence, one.log_evidence, rtol=1e-9)
         assert fold.score.standard_error == pytest.approx(one.score.standard_error)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1])
+def test_support_vectors_are_judged_without_their_fold_and_never_averaged(share):
+    values = with_gaps(share)
+    completion = RowCompletion.learn(values, Y)
+    slate = regression_slate(X, y=Y).only(["linear", "support vectors"])
+    part = Part(PreparedTable(values, NAMES, ()), Y, np.arange(90))
+    average, folds = trained(slate, completion, part, FOLD, silent)
+    machine = slate.candidates[-1][1]
+    one = cross_validate(GapAverage(machine, completion), values, Y, labels=FOLD)
+    assert_allclose(folds[-1].log_score, one.log_score, rtol=1e-7, atol=1e-9)
+    assert_allclose(folds[-1].mean, one.mean, rtol=1e-7, atol=1e-9)
+    assert np.isnan(average.log_evidences_[-1])
+    assert average.probability_[-1] == 0.0
+    assert average.probability_.sum() == pytest.approx(1.0)
+    assert_allclose(machine.C, np.array([1.0, 10.0]) * Y.std(), rtol=0.05)
+    assert_allclose(machine.epsilon, 0.1 * Y.std(), rtol=0.05)
+
+
+def test_support_vectors_alone_are_refused_since_nothing_weighs_them():
+    table = pd.DataFrame(X, columns=NAMES).assign(outcome=Y)
+    with pytest.raises(TableError, match="must name one with an evidence"):
+        credo.fit(table, target="outcome", models=["Support vectors"])
+    study = credo.fit(table, target="outcome", models=["linear", "support vectors"])
+    scores = study.table().loc["support vectors"]
+    assert np.isnan(scores["log_evidence"])
+    assert scores["probability"] == 0.0
+    assert scores["log_score"] > study.table().loc["constant", "log_score"]
 
 
 def test_candidates_far_too_improbable_are_not_learned_again():

@@ -49,7 +49,14 @@ from credo.numerics.array import Array
 from credo.numerics.parallel.threads import side_by_side
 from credo.study.candidates.candidate import BASELINE
 from credo.study.candidates.process import class_process_slate
-from credo.study.candidates.slate import LINEAR, Proposal, Slate, n_terms, worthwhile
+from credo.study.candidates.slate import (
+    LINEAR,
+    SUPPORT,
+    Proposal,
+    Slate,
+    n_terms,
+    worthwhile,
+)
 from credo.study.progress import Progress
 from credo.study.remark.class_remark import class_remarks
 from credo.study.result.chance import CONFIDENCE
@@ -265,7 +272,7 @@ def class_slate(
     if is_fast:
         return Slate(tuple(found), tuple(notes))
     if len(rows) * (n_classes - 1) <= MAX_SUPPORT_ROWS:
-        found.append(("support vectors", SupportVectorClassifier(probability=True)))
+        found.append((SUPPORT, SupportVectorClassifier(probability=True)))
     process = class_process_slate(rows, n_classes)
     return Slate((*found, *process.candidates), (*notes, *process.notes))
 

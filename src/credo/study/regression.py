@@ -44,6 +44,7 @@ from credo.models.gaps.row_completion import (
 )
 from credo.models.kernel.gaussian_process_regressor import GaussianProcessRegressor
 from credo.models.linear.linear_regression import LinearRegression
+from credo.models.margin.support_vector_machine import SupportVectorRegressor
 from credo.numerics.array import Array, has_missing
 from credo.numerics.parallel.threads import side_by_side
 from credo.study.candidates.process import (
@@ -56,6 +57,7 @@ from credo.study.candidates.process import (
 from credo.study.candidates.slate import (
     CONSTANT,
     LINEAR,
+    SUPPORT,
     Proposal,
     Slate,
     n_terms,
@@ -95,6 +97,12 @@ __all__ = [
 MAX_TERMS = 600
 """No candidate has more terms than this, nor more than there are training rows."""
 
+SUPPORT_ROWS = (20, 1_000)
+"""Fewest rows for folds within folds, and most on which support vectors take a second."""
+
+SUPPORT_COSTS, SUPPORT_WIDTH = (1.0, 10.0), 0.1
+"""Costs of support vectors to choose from, and errors that cost nothing, in units of y."""
+
 MAX_CENTERS = 200
 """Radial centers, where three fifths of the training rows allow as many."""
 
@@ -125,13 +133,20 @@ class _Regression:
                 f"`loss` and `reject` need a target of classes; found that {target.name!r} of "
                 f"{source} is a number; leave them out, or pass `task` classification."
             )
+        named = {name.strip().casefold() for name in settings.models or ()}
+        if SUPPORT in named and named <= {SUPPORT, CONSTANT}:
+            raise TableError(
+                f"`models` must name one with an evidence, by which they are averaged; found "
+                f"{SUPPORT} alone; name another as well, such as {LINEAR}, or fit a "
+                "SupportVectorRegressor by itself."
+            )
         return settings
 
     def slate(
         self, X: Array, y: NDArray[Any], preparation: TablePreparation, is_fast: bool = False
     ) -> Slate:
         """Return the regressions for rows without gaps; if fast, without a process."""
-        return regression_slate(X, is_fast)
+        return regression_slate(X, is_fast, y)
 
     def over_gaps(self, model: Any, completion: Completion | FoldCompletion) -> GapAverage:
         """Return a candidate that takes rows with gaps."""
@@ -223,7 +238,8 @@ class _Regression:
         slate = self.slate(complete, y, preparation, settings.fast).only(settings.models)
         completion = curved_completion(drawn, _linear(slate.candidates), prepared.X, y)
         offered = _affordable(slate, completion, prepared.X, y)
-        average = learned_average(offered.candidates, completion, prepared, y)
+        kept = [one for one in offered.candidates if one[0] != SUPPORT]
+        average = learned_average(kept, completion, prepared, y)
         return TableRegression.unscored(
             preparation, prepared, drawn, 0, average=average, coverage=settings.coverage
         )
@@ -236,7 +252,7 @@ class _Regression:
 REGRESSION = _Regression()
 
 
-def regression_slate(X: ArrayLike, is_fast: bool = False) -> Slate:
+def regression_slate(X: ArrayLike, is_fast: bool = False, y: ArrayLike | None = None) -> Slate:
     """Return the candidates for training inputs ``X``, shape (n_rows, n_columns).
 
     Most are linear regressions whose precisions are learned by evidence, the last a Gaussian
@@ -244,6 +260,9 @@ def regression_slate(X: ArrayLike, is_fast: bool = False) -> Slate:
     the linear one are always there; one with more terms than rows, or than `MAX_TERMS`, is
     left out with a note, and so is one that can say no more and no less about these inputs
     than a simpler one: twice the same candidate would have twice its probability.
+
+    With outcomes ``y`` there are support vectors, whose settings are in the units of these:
+    they have no evidence, and are judged by folds and test rows only.
 
     Examples
     --------
@@ -259,8 +278,22 @@ def regression_slate(X: ArrayLike, is_fast: bool = False) -> Slate:
     rows = np.asarray(X, dtype=np.float64)
     kept, notes = worthwhile(rows, _proposals(rows), (CONSTANT, LINEAR), MAX_TERMS)
     candidates = tuple((name, LinearRegression(_continued(basis))) for name, basis, _ in kept)
-    processes = Slate((), ()) if is_fast else process_slate(rows)
-    return Slate((*candidates, *processes.candidates), (*notes, *processes.notes))
+    if is_fast:
+        return Slate(candidates, tuple(notes))
+    is_fit = SUPPORT_ROWS[0] <= len(rows) <= SUPPORT_ROWS[1]
+    support = _support(np.asarray(y)) if is_fit and y is not None else []
+    processes = process_slate(rows)
+    return Slate((*candidates, *support, *processes.candidates), (*notes, *processes.notes))
+
+
+def _support(y: Array) -> list[tuple[str, Any]]:
+    """Return the machine whose costs and width suit the spread of outcomes, if they vary."""
+    unit = float(np.std(y))
+    if not unit > 0:
+        return []
+    costs = tuple(float(f"{factor * unit:.2g}") for factor in SUPPORT_COSTS)
+    width = float(f"{SUPPORT_WIDTH * unit:.2g}")
+    return [(SUPPORT, SupportVectorRegressor(C=costs, epsilon=width, probability=True))]
 
 
 class Training(NamedTuple):
@@ -323,7 +356,7 @@ def trained(
     more = rows.with_varying_noise(candidates, found) if may_add else []
     candidates, found = [*candidates, *more], [*found, *map(begin, more)]
     average = ModelAverage(candidates).weigh(
-        [judged.whole for judged in found], takes_bounds=True
+        [judged.whole for judged in found], takes_bounds=True, takes_silent=True
     )
     is_dropped = (average.probability_ < HOPELESS) & hopeless_models(
         [judged.log_prob[first.rows] for judged in found]
@@ -447,7 +480,7 @@ class _TrainingRows:
         self, candidates: Sequence[tuple[str, Any]], found: Sequence[_Judged]
     ) -> list[tuple[str, Any]]:
         """Return the best process with noise that follows the columns, if worth a try."""
-        evidence = np.array([judged.whole.log_evidence_ for judged in found])
+        evidence = np.array([_log_evidence(judged.whole, -np.inf) for judged in found])
         is_process = np.array([isinstance(m, GaussianProcessRegressor) for _, m in candidates])
         best = int(np.argmax(np.where(is_process, evidence, -np.inf)))
         if not is_process[best] or evidence[best] < evidence.max() - CLOSE_BEHIND:
@@ -552,6 +585,39 @@ class _ForgottenFolds:
 
 
 @dataclass(frozen=True, eq=False)
+class _RefittedFolds:
+    """A candidate that is learned anew without each fold."""
+
+    whole: Any
+    rows: _TrainingRows
+
+    @classmethod
+    def of(cls, candidate: Any, rows: _TrainingRows) -> _RefittedFolds:
+        return cls(_fitted(candidate, rows, np.ones(len(rows.outcome), dtype=np.bool_)), rows)
+
+    def said(self, part: _FoldPart) -> _Said:
+        """Return what fits without each of some folds say of the rows in it."""
+        fold = self.rows.fold[self.rows.learned.row]
+        answers, evidences = [], []
+        for one in part.each:
+            model = _fitted(self.whole, self.rows, fold != one.folds[0])
+            said = one.asked.parts(model.predict_dist(one.asked.X))
+            answers += [(one.rows[own], found) for own, found in said]
+            evidences.append(_log_evidence(model))
+        return _Said(answers, evidences)
+
+
+def _fitted(candidate: Any, rows: _TrainingRows, kept: NDArray[np.bool_]) -> Any:
+    weight = rows.learned.given_weight
+    given = {} if weight is None else {"sample_weight": weight[kept]}
+    return clone(candidate).fit(rows.inputs[kept], rows.outcome[kept], **given)
+
+
+def _log_evidence(model: Any, otherwise: float = np.nan) -> float:
+    return float(getattr(model, "log_evidence_", otherwise))
+
+
+@dataclass(frozen=True, eq=False)
 class _Judged:
     """A candidate fitted to all rows, and what it said of rows whose fold it had not seen."""
 
@@ -563,8 +629,8 @@ class _Judged:
 
     @classmethod
     def of(cls, candidate: Any, rows: _TrainingRows) -> _Judged:
-        is_process = isinstance(candidate, GaussianProcessRegressor)
-        kind: Any = _ForgottenFolds if is_process else _AdditiveFolds
+        kinds = {GaussianProcessRegressor: _ForgottenFolds, LinearRegression: _AdditiveFolds}
+        kind: Any = kinds.get(type(candidate), _RefittedFolds)
         log_prob, mean = np.full((2, len(rows.y)), np.nan)
         evidences = np.full(int(rows.fold.max()) + 1, np.nan)
         return cls(kind.of(candidate, rows), rows.y, log_prob, mean, evidences)

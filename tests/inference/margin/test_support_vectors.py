@@ -19,7 +19,7 @@ from credo.inference import (
     support_vectors,
 )
 from credo.inference.margin import support_vectors as module
-from credo.inference.margin.kernel_values import GaussianValues
+from credo.inference.margin.kernel_values import kernel_values
 from credo.numerics.linear.linear_algebra import NotPositiveDefinite
 from credo.numerics.optimize import QuadraticProgram
 
@@ -219,17 +219,58 @@ def test_multipliers_left_out_for_a_while_end_where_they_belong(is_number, kerne
     assert_allclose(found.residual, max(violation, 0.0), atol=1e-10)
 
 
-def test_scores_are_those_of_float64_even_where_float32_was_wrong(monkeypatch):
-    x, sign = classes(600)
-    problem = SupportProblem.of_classes(SquaredExponential(1.0), x, sign, np.ones(600))
+def certificate(problem, found):
+    """Residual, intercept and gap by their definitions, from scores in float64."""
+    gradient = problem.outcome - problem.kernel(problem.x) @ found.dual
+    kink, sign = problem.epsilon, np.sign(found.dual)
+    rise = (gradient - np.where(sign < 0, -kink, kink))[found.dual < problem.high].max()
+    fall = (gradient - np.where(sign > 0, kink, -kink))[found.dual > problem.low].min()
+    free = (sign != 0) & (found.dual < problem.high) & (found.dual > problem.low)
+    level = np.clip((gradient - kink * sign)[free].mean(), *sorted([rise, fall]))
+    away, squared = gradient - level, found.dual @ (problem.outcome - gradient)
+    loss = problem.high @ np.maximum(away - kink, 0.0)
+    loss -= problem.low @ np.maximum(-away - kink, 0.0)
+    value = problem.outcome @ found.dual - kink * np.abs(found.dual).sum()
+    return [max(rise - fall, 0.0), level, squared + loss - value]
+
+
+@pytest.mark.parametrize("distance", [0.0, 300.0])
+@pytest.mark.parametrize("is_number", [False, True])
+def test_float32_scores_stand_only_where_no_certificate_depends_on_them(
+    distance, is_number, monkeypatch
+):
+    """Clusters that lie hundreds of length scales apart leave float32 hardly a digit."""
     monkeypatch.setattr(module, "ALL_AT_ONCE", 64)
+    n = 1500
+    x, sign = classes(n, d=2)
+    _, y = numbers(n)
+    x = x + distance * (np.arange(n) % 3 - 1.0)[:, None]
+    problem = SupportProblem.of_classes(SquaredExponential(1.0), x, sign, np.ones(n))
+    if is_number:
+        problem = SupportProblem.of_numbers(SquaredExponential(1.0), x, y, np.ones(n), 0.3)
     found = support_vectors(problem)
-    assert_allclose(found.score, problem.kernel(x) @ found.dual, atol=1e-12)
-    plain = GaussianValues.moves
-    monkeypatch.setattr(GaussianValues, "moves", lambda *given: plain(*given) + 0.01)
-    wrong = support_vectors(problem)
-    assert_allclose(wrong.score, problem.kernel(x) @ wrong.dual, atol=1e-12)
-    assert wrong.residual <= 1e-3
+    assert found.residual <= 1e-3
+    exact = problem.kernel(x) @ found.dual
+    says = [found.residual, found.intercept, found.duality_gap]
+    assert_allclose(says, certificate(problem, found), rtol=1e-9, atol=1e-9)
+    used = found.dual != 0.0
+    assert_allclose(found.score[used], exact[used], atol=1e-11)
+    bound = kernel_values(problem.kernel, x).moves_error(found.dual[used])
+    assert np.abs(found.score - exact).max() <= bound
+    n_rough = np.count_nonzero(np.abs(found.score - exact) > 1e-8)
+    assert n_rough == 0 if distance else n_rough > 100
+
+
+@pytest.mark.parametrize("spread", [0.1, 1.0, 10.0, 300.0])
+def test_sums_in_float32_are_as_far_off_as_was_said(spread):
+    rng = np.random.default_rng(3)
+    x = spread * rng.normal(size=(700, 6))
+    weight = rng.normal(size=700)
+    values = kernel_values(2.5 * SquaredExponential(1.0), x)
+    places = np.arange(700)
+    exact = values.own_sums(weight)
+    error = np.abs(values.moves(places, places, weight) - exact).max()
+    assert error <= values.moves_error(weight)
 
 
 def test_a_path_of_costs_is_the_same_as_solving_anew_in_fewer_steps():
@@ -290,7 +331,7 @@ def test_white_noise_softens_the_margin_by_the_squares_of_slack():
 
 def test_a_hard_margin_refuses_classes_that_overlap_and_says_by_how_much():
     problem = SupportProblem.of_classes(Linear(), LINE, SIDE, np.full(6, np.inf))
-    with pytest.raises(Inseparable, match=r"total slack is 3 .* 2 of 6 distinct rows"):
+    with pytest.raises(Inseparable, match=r"total slack of 3 is .* 2 of 6 distinct rows"):
         support_vectors(problem)
     same = SupportProblem.of_classes(
         SquaredExponential(1.0), np.zeros((2, 1)), np.array([-1.0, 1.0]), np.full(2, np.inf)

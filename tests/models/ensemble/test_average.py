@@ -43,6 +43,20 @@ def test_average_over_degrees_matches_the_worked_example():
     assert_allclose(predictive.variance(), 0.9950082330, atol=1e-8)
 
 
+def test_a_silent_model_may_stand_beside_others_without_any_probability():
+    named = [*degrees(2, **FIXED), ("ridge", Ridge())]
+    fitted = [clone(model).fit(X, T) for _, model in named]
+    with pytest.raises(TypeError, match="must have a log_evidence_"):
+        ModelAverage(named).weigh(fitted)
+    average = ModelAverage(named).weigh(fitted, takes_silent=True)
+    others = ModelAverage(named[:2]).weigh(fitted[:2])
+    assert_allclose(average.log_evidences_, [*others.log_evidences_, np.nan])
+    assert_allclose(average.probability_, [*others.probability_, 0.0])
+    assert average.log_evidence_ == pytest.approx(others.log_evidence_)
+    with pytest.raises(TypeError, match="must have a log_evidence_"):
+        ModelAverage(named[2:]).weigh(fitted[2:], takes_silent=True)
+
+
 def test_doubt_of_the_average_holds_the_disagreement_of_its_models():
     average = ModelAverage(degrees(**FIXED)).fit(X, T)
     predictive = average.predict_dist([[4.0], [10.0]])

@@ -1,16 +1,25 @@
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 import credo
-from credo import SupportVectorClassifier, SupportVectorRegressor
+from credo import (
+    LinearRegression,
+    LogisticRegression,
+    SupportVectorClassifier,
+    SupportVectorRegressor,
+    compare,
+)
 from credo.decisions import HingeMargin
 from credo.features import FunctionKernel, Linear, Matern52, Polynomial, SquaredExponential
 from credo.inference import Inseparable
@@ -94,6 +103,10 @@ def test_moving_a_point_that_is_no_support_vector_changes_nothing():
     model = SupportVectorClassifier(Matern52(1.0), C=2.0, tolerance=1e-9).fit(Z, Y)
     signs = np.where(Y == "yes", 1.0, -1.0)
     margins = signs * model.decision_function(Z)
+    dual = np.abs(model.dual_coef_[0])
+    is_free = dual < 2.0 - 1e-9
+    assert_allclose(margins[model.support_][is_free], 1.0, atol=1e-7)
+    assert (margins[model.support_][~is_free] <= 1.0 + 1e-7).all()
     safe = int(np.argmax(margins))
     assert safe not in model.support_
     moved = Z.copy()
@@ -292,7 +305,7 @@ def spirals(n=300, seed=0, noise=0.15):
 def held_out_by_hand(kernel, C, x, y):
     """The share of right answers to held-out rows, every fold learned anew."""
     rows = module.DistinctRows.of(x, y.astype(float), np.ones(len(y)))
-    fold = rows.folds(rows.outcome)
+    fold = rows.held_out_parts(rows.outcome).fold
     is_right = np.empty(len(y), dtype=bool)
     for part in range(fold.max() + 1):
         test = fold == part
@@ -334,7 +347,7 @@ def test_cost_and_epsilon_of_regression_are_chosen_by_folds():
     best = int(np.argmax(table["mean_test_score"]))
     assert (model.C_, model.epsilon_) == (table["param_C"][best], table["param_epsilon"][best])
     rows = module.DistinctRows.of(X, NUMBER, np.ones(120))
-    fold = rows.folds()
+    fold = rows.held_out_parts().fold
     z = (rows.x - X.mean(axis=0)) / X.std(axis=0)
     said = np.empty(120)
     for part in range(5):
@@ -371,6 +384,9 @@ def test_probabilities_are_only_there_when_asked_for():
     assert not hasattr(plain, "predict_proba")
     assert not hasattr(plain, "predict_dist")
     assert not hasattr(SupportVectorRegressor().fit(X, NUMBER), "predict_dist")
+    with pytest.raises(AttributeError) as refused:
+        plain.predict_proba(X)
+    assert "Pass probability=True" in str(refused.value.__cause__)
 
 
 def test_the_log_score_is_that_of_a_calibrated_machine_on_real_data():
@@ -392,7 +408,7 @@ def test_the_log_score_is_that_of_a_calibrated_machine_on_real_data():
 def test_noise_of_regression_is_that_of_errors_out_of_fold():
     model = SupportVectorRegressor(probability=True).fit(X, NUMBER)
     rows = module.DistinctRows.of(X, NUMBER, np.ones(120))
-    fold, error = rows.folds(), np.empty(120)
+    fold, error = rows.held_out_parts().fold, np.empty(120)
     for part in range(5):
         test = fold == part
         fitted = SupportVectorRegressor(model.kernel_).fit(rows.x[~test], rows.outcome[~test])
@@ -439,12 +455,57 @@ def test_the_only_row_of_a_class_is_never_held_out():
     y = np.where(np.arange(120) == 7, "rare", "common")
     model = SupportVectorClassifier(C=(0.1, 1.0), probability=True).fit(X, y)
     rows = module.DistinctRows.of(X, (y == "rare").astype(float), np.ones(120))
-    fold = rows.folds(rows.outcome)
+    fold = rows.held_out_parts(rows.outcome).fold
     assert_array_equal(fold == -1, rows.outcome == 1)
     assert set(fold) == {-1, 0, 1, 2, 3, 4}
     assert model.predict_proba(X)[:, 1].mean() < 0.2
 
 
+def test_copies_of_a_row_are_held_out_one_by_one():
+    """Of two kinds of rows, 30 % of each have the class that is rare there."""
+    x = np.repeat([[0.0], [1.0]], 100, axis=0)
+    y = (np.arange(200) % 100 < np.repeat([30, 70], 100)).astype(int)
+    model = SupportVectorClassifier(C=(1.0, 10.0), probability=True).fit(x, y)
+    assert_allclose(model.cv_results_["mean_test_score"], 0.7)
+    assert_allclose(model.predict_proba([[0.0], [1.0]])[:, 1], [0.3, 0.7], atol=0.01)
+    rows = module.DistinctRows.of(x, y.astype(float), np.ones(200))
+    parts = rows.held_out_parts(rows.outcome)
+    assert_allclose(np.bincount(parts.row, parts.weight), rows.weight)
+    for fold in range(5):
+        own, weight = parts.learned(fold)
+        assert_allclose(weight, 0.8 * rows.weight[own])
+        assert_allclose(parts.weight[parts.test(fold)], 0.2 * rows.weight)
+
+
 def test_one_row_of_numbers_is_not_enough_for_folds():
     with pytest.raises(ValueError, match="need two distinct rows or more; found 1 sample"):
         SupportVectorRegressor(probability=True).fit([[1.0]], [2.0])
+
+
+def test_machines_work_in_a_pipeline_a_grid_search_and_a_frame():
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    steps = make_pipeline(StandardScaler(), SupportVectorClassifier())
+    grid = {"supportvectorclassifier__C": [0.01, 10.0]}
+    search = GridSearchCV(steps, grid, cv=3).fit(frame, Y)
+    assert search.best_params_ == {"supportvectorclassifier__C": 10.0}
+    assert search.score(frame, Y) > 0.9
+    machine = SupportVectorRegressor(C=10.0, epsilon=0.01, probability=True)
+    machine.fit(frame, NUMBER)
+    assert list(machine.feature_names_in_) == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="feature names"):
+        machine.predict(frame.rename(columns={"a": "z"}))
+    polar = pl.from_pandas(frame)
+    assert_array_equal(machine.predict(polar), machine.predict(frame))
+
+
+def test_machines_are_compared_with_models_of_both_kinds():
+    x = np.linspace(-3.0, 3.0, 60)[:, None]
+    noise = 0.1 * np.random.default_rng(4).normal(size=60)
+    y = np.sin(2.0 * x[:, 0]) + noise
+    machine = SupportVectorRegressor(C=10.0, epsilon=0.05, probability=True)
+    found = compare({"line": LinearRegression(), "machine": machine}, x, y)
+    assert found.table.loc["machine", "rmse"] < 0.3 * found.table.loc["line", "rmse"]
+    machine = SupportVectorClassifier(C=10.0, probability=True)
+    found = compare({"line": LogisticRegression(), "machine": machine}, x, y > 0)
+    scores = found.table["log_score"]
+    assert scores["machine"] > scores["line"]

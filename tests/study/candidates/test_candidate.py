@@ -1,14 +1,20 @@
 import numpy as np
 
 from credo import features
-from credo.models import GaussianProcessRegressor, LinearRegression
+from credo.models import (
+    GaussianProcessRegressor,
+    LinearRegression,
+    SupportVectorRegressor,
+)
 from credo.study.candidates.candidate import MEANINGS, described
 from credo.study.regression import regression_slate
 
 NAMES = {name: getattr(features, name) for name in features.__all__}
 NAMES["LinearRegression"] = LinearRegression
 NAMES["GaussianProcessRegressor"] = GaussianProcessRegressor
-SLATE = regression_slate(np.random.default_rng(0).normal(size=(400, 3))).candidates
+NAMES["SupportVectorRegressor"] = SupportVectorRegressor
+X = np.random.default_rng(0).normal(size=(400, 3))
+SLATE = regression_slate(X, y=7.0 * X[:, 0]).candidates
 
 
 def test_the_expression_of_each_candidate_makes_it_again():

@@ -98,27 +98,29 @@ def _raised(typing_context: Any, bits: Any, power: Any) -> Any:
 
 @compiled(fastmath=LANES)
 def exponential_rows(
-    exponent: NDArray[np.float32], out: NDArray[np.float32], factor: float
+    exponent: NDArray[np.float32], out: NDArray[np.float32], places: Places, factor: float
 ) -> None:
-    """Set ``out``, another array, to ``factor exp(min(e, 0))`` of exponents e, to about 2e-7.
+    """Write ``factor exp(min(e, 0))`` of rows of exponents e to places in ``out``, to 2e-7.
 
-    Both are flat. As in `fast_exp`, sums must keep their order here.
+    ``out`` is another array. As in `fast_exp`, sums must keep their order here.
     """
     scale = np.float32(factor)
-    for t in range(exponent.size):
-        x = _larger(_smaller(exponent[t], ZERO), SMALLEST)
-        rounded = x * PER_LOG2 + ROUNDING
-        n = rounded - ROUNDING
-        r = (x - n * LOG2_HIGH) - n * LOG2_LOW
-        p = SERIES[0]
-        p = p * r + SERIES[1]
-        p = p * r + SERIES[2]
-        p = p * r + SERIES[3]
-        p = p * r + SERIES[4]
-        p = p * r + SERIES[5]
-        p = p * r + ONE
-        p = p * r + ONE
-        out[t] = scale * _raised(_bits_of(p), _bits_of(rounded))
+    for k in range(len(places)):
+        place = places[k]
+        for t in range(exponent.shape[1]):
+            x = _larger(_smaller(exponent[k, t], ZERO), SMALLEST)
+            rounded = x * PER_LOG2 + ROUNDING
+            n = rounded - ROUNDING
+            r = (x - n * LOG2_HIGH) - n * LOG2_LOW
+            p = SERIES[0]
+            p = p * r + SERIES[1]
+            p = p * r + SERIES[2]
+            p = p * r + SERIES[3]
+            p = p * r + SERIES[4]
+            p = p * r + SERIES[5]
+            p = p * r + ONE
+            p = p * r + ONE
+            out[place, t] = scale * _raised(_bits_of(p), _bits_of(rounded))
 
 
 @compiled(fastmath=LANES)

@@ -31,11 +31,14 @@ ROWS_AT_ONCE, KNOWN_AT_ONCE = 64, 256
 BLOCK = 64
 """Entries that are compared at once; only the best block is searched one by one."""
 
-FEW, MANY = 16, 32
+FEW, MANY = 24, 32
 """Rows of a matrix that are evaluated together: they stay in a cache, or take a long call."""
 
 MOVED_AT_ONCE = 64 * 512
 """Values in float32 that stay close to a core until they are summed."""
+
+UNIT, EXPONENTIAL_ERROR = 2.0**-24, 4e-7
+"""Rounding of a number to float32, and of an exponential and its factor, relative to them."""
 
 NUMBERS = 4
 """Values of a loop that take as long as one of others that threads are weighed by."""
@@ -52,9 +55,10 @@ class KernelValues(Protocol):
     def diagonal(self) -> Array:
         """The kernel of each known row with itself, shape (n,)."""
 
-    def rows(self, places: Places, out: NDArray[Any]) -> None:
-        """Write rows of the matrix, float32 or float64, into ``out``; what is beyond is 0.
+    def rows(self, places: Places, out: NDArray[Any], slots: Places) -> None:
+        """Write rows of the matrix, float32 or float64, to some rows of ``out``.
 
+        What is beyond the known rows stays finite.
         A number that is the same in a whole row, or in a whole column, may be left out: sums
         with multipliers that add up to zero do not change by more than a constant.
         """
@@ -127,29 +131,28 @@ class GaussianValues:
     @cached_property
     def _close(self) -> NDArray[np.float32]:
         """Memory that is used again and again, so that it stays close to a core."""
-        return np.empty(max(MOVED_AT_ONCE, FEW * padded_size(len(self.known))), np.float32)
+        return np.empty(FEW * padded_size(len(self.known)), np.float32)
 
-    def rows(self, places: Places, out: NDArray[Any]) -> None:
-        """Write rows of the matrix, what is beyond being of no meaning."""
+    def rows(self, places: Places, out: NDArray[Any], slots: Places) -> None:
+        """Write rows of the matrix."""
         if out.dtype == np.float64:
             n = len(self.known)
             left = np.column_stack(
                 [self._right[places, :-2], self._right[places, -1], self._right[places, -2]]
             )
-            out[:, n:] = 0.0
-            for k, row in enumerate(left @ self._right.T):
+            for slot, row in zip(slots, left @ self._right.T, strict=True):
                 loops().exponential_sums(row)
-                np.multiply(row, self.variance, out=out[k, :n])
+                np.multiply(row, self.variance, out=out[slot, :n])
         else:
             left, right = self._narrow
-            chosen, loop = left[places], loops().exponential_rows
-            few = len(self._close) // out.shape[1]
+            chosen, loop, width = left[places], loops().exponential_rows, out.shape[1]
+            few = len(self._close) // width
             for first in range(0, len(places), few):
-                some, part = chosen[first : first + few], out[first : first + few]
-                exponent = self._close[: part.size]
-                np.matmul(some, right, out=exponent.reshape(part.shape))
-                loop(exponent, part.reshape(-1), self.variance)
-        out[np.arange(len(places)), places] = self.variance
+                some = chosen[first : first + few]
+                exponent = self._close[: len(some) * width].reshape(len(some), width)
+                np.matmul(some, right, out=exponent)
+                loop(exponent, out, slots[first : first + few], self.variance)
+        out[slots, places] = self.variance
 
     def part(self, places: Places) -> GaussianValues:
         """Return the values at some rows, whose float32 form is known already."""
@@ -166,19 +169,24 @@ class GaussianValues:
         left, narrow = left32[places], weight.astype(np.float32)
         right = right32 if len(others) == len(self.known) else right32[:, others]
         found = np.zeros(right.shape[1], dtype=np.float32)
-        loop, values = loops().exponential_rows, np.empty(MOVED_AT_ONCE, dtype=np.float32)
-        step = min(len(left), ROWS_AT_ONCE)
-        width = MOVED_AT_ONCE // step
-        for begin in range(0, right.shape[1], width):
-            columns = right[:, begin : begin + width]
-            for first in range(0, len(left), step):
-                some = left[first : first + step]
-                n_values = len(some) * columns.shape[1]
-                exponent, part = self._close[:n_values], values[:n_values]
-                np.matmul(some, columns, out=exponent.reshape(len(some), -1))
-                loop(exponent, part, self.variance)
-                total = narrow[first : first + step] @ part.reshape(len(some), -1)
-                found[begin : begin + width] += total
+        step = max(min(len(left), ROWS_AT_ONCE), 1)
+        width, in_order, loop = MOVED_AT_ONCE // step, np.arange(step), loops().exponential_rows
+
+        def work(start: int, stop: int) -> None:
+            exponents, values = np.empty((2, MOVED_AT_ONCE), dtype=np.float32)
+            for begin in range(start * width, min(stop * width, right.shape[1]), width):
+                columns = right[:, begin : begin + width]
+                for first in range(0, len(left), step):
+                    some = left[first : first + step]
+                    shape = len(some), columns.shape[1]
+                    exponent = exponents[: shape[0] * shape[1]].reshape(shape)
+                    part = values[: shape[0] * shape[1]].reshape(shape)
+                    np.matmul(some, columns, out=exponent)
+                    loop(exponent, part, in_order[: len(some)], self.variance)
+                    found[begin : begin + width] += narrow[first : first + step] @ part
+
+        with threads_for(0):
+            in_parts(work, -(-right.shape[1] // width), right.shape[1] * len(left) // NUMBERS)
         return found[: len(others)]
 
     def sums(self, X: Array, weight: Array) -> Array:
@@ -211,14 +219,38 @@ class GaussianValues:
 
     def own_sums(self, weight: Array) -> Array:
         """Return sums in float64, each value between rows with a weight being used twice."""
-        is_used = weight != 0.0
-        used = GaussianValues(
-            self.known[is_used], np.ones(1), np.zeros(self.known.shape[1]), self.variance
-        )
+        used, rest = np.flatnonzero(weight), np.flatnonzero(weight == 0.0)
         found = np.zeros(len(weight))
-        found[is_used] = used._mirrored_sums(weight[is_used])
-        found[~is_used] = used.sums(self.known[~is_used], weight[is_used])
+        found[used] = self.mirrored_sums(used, weight[used])
+        found[rest] = self.sums_at(rest, used, weight[used])
         return found
+
+    def sums_at(self, others: Places, places: Places, weight: Array) -> Array:
+        """Return sums as `moves`, in float64."""
+        return self._bare(places).sums(self.known[others], weight)
+
+    def mirrored_sums(self, places: Places, weight: Array) -> Array:
+        """Return sums of some rows at themselves in float64, each value being used twice."""
+        return self._bare(places)._mirrored_sums(weight)
+
+    def moves_error(self, weight: Array) -> float:
+        """Return the most by which rounding may change any of `moves`.
+
+        A product of m pairs of rounded numbers in float32 is wrong by at most ``(m + 2) u``
+        times the sum of their sizes, here of ``|x_i z_i|``, ``|x|^2 / 2`` and ``|z|^2 / 2``; so
+        is a sum of blocks of values, with as many terms as follow each other.
+        """
+        longest = float(np.square(self.known).sum(axis=1).max(initial=0.0))
+        exponent = (self.known.shape[1] + 4) * UNIT * 2.0 * longest
+        n_terms = ROWS_AT_ONCE + len(weight) // ROWS_AT_ONCE + 4
+        each = np.expm1(min(exponent, 1.0)) + EXPONENTIAL_ERROR + n_terms * UNIT
+        return float(self.variance * each * np.abs(weight).sum())
+
+    def _bare(self, places: Places) -> GaussianValues:
+        """Return the values at some rows, which others are compared with in the same units."""
+        return GaussianValues(
+            self.known[places], np.ones(1), np.zeros(self.known.shape[1]), self.variance
+        )
 
     def _mirrored_sums(self, weight: Array) -> Array:
         """Return sums over the known rows at themselves, each value being used twice."""
@@ -263,11 +295,9 @@ class LinearValues:
         """The known rows about their mean, which changes sums by a constant only."""
         return np.ascontiguousarray(self.known - self.known.mean(axis=0))
 
-    def rows(self, places: Places, out: NDArray[Any]) -> None:
+    def rows(self, places: Places, out: NDArray[Any], slots: Places) -> None:
         """Write products of rows about their mean."""
-        n = len(self.known)
-        out[:, n:] = 0.0
-        out[:, :n] = self.centered[places] @ self.centered.T
+        out[slots, : len(self.known)] = self.centered[places] @ self.centered.T
 
     def part(self, places: Places) -> LinearValues:
         """Return the products of some rows."""
@@ -298,12 +328,10 @@ class AnyValues:
     def diagonal(self) -> Array:
         return self.kernel.evaluated_diagonal(self.known)[0]
 
-    def rows(self, places: Places, out: NDArray[Any]) -> None:
-        n = len(self.known)
-        out[:, n:] = 0.0
-        out[:, :n] = self.kernel.evaluated(self.known[places], self.known)[0]
+    def rows(self, places: Places, out: NDArray[Any], slots: Places) -> None:
+        out[slots, : len(self.known)] = self.kernel.evaluated(self.known[places], self.known)[0]
         # White noise is of a row with itself, which only the diagonal knows.
-        out[np.arange(len(places)), places] = self.diagonal[places]
+        out[slots, places] = self.diagonal[places]
 
     def part(self, places: Places) -> AnyValues:
         return AnyValues(self.kernel, self.known[places])
@@ -374,6 +402,7 @@ class RowCache:
         self.width = padded_size(n)
         n_slots = int(np.clip(n_bytes // (self.width * np.dtype(dtype).itemsize), 2, max(n, 2)))
         self._flat = np.empty((n_slots, self.width), dtype=dtype)
+        self._flat[:, n:] = 0.0
         self.rows = self._flat.reshape(n_slots, -1, BLOCK)
         self.slot = np.full(n, -1, dtype=np.int32)
         self._is_here = np.ones(self.width, dtype=dtype)
@@ -384,8 +413,6 @@ class RowCache:
         self._n_used = 0
         self._values = values
         self._next = np.empty(0, dtype=np.intp)
-        # Memory that was used before is quicker than new.
-        self._fresh = np.empty((0, self.width), dtype=dtype)
 
     @property
     def n_slots(self) -> int:
@@ -397,17 +424,13 @@ class RowCache:
         m = len(places)
         if self._n_used + m <= self.n_slots:
             kept = np.arange(self._n_used, self._n_used + m)
-            self._values.rows(places, self._flat[self._n_used : self._n_used + m])
             self._n_used += m
         else:
             kept = self._oldest(m)
-            if len(self._fresh) < m:
-                self._fresh = np.empty((m, self.width), dtype=self.rows.dtype)
-            self._values.rows(places, self._fresh[:m])
-            self._flat[kept] = self._fresh[:m]
             before = self._owner[kept]
             self.slot[before[before >= 0]] = -1
             self._is_here[before[before >= 0]] = 0.0
+        self._values.rows(places, self._flat, kept)
         self.slot[places] = kept
         self._is_here[places] = 1.0
         self._owner[kept] = places

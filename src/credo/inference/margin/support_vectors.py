@@ -173,7 +173,8 @@ class SupportSolution:
     dual
         Signed multipliers, shape (n,); they add up to zero.
     score
-        ``K b``, shape (n,); with the intercept, the decision values of the rows.
+        ``K b``, shape (n,); with the intercept, the decision values of the rows. Those of rows
+        on which nothing else here depends may have the digits of float32 only.
     intercept
         Mean over the rows whose multiplier is free, or the middle of what is possible.
     squared_norm
@@ -339,9 +340,9 @@ class _Climb:
         wrong = int(np.count_nonzero(margin <= 0.0))
         return (
             "classes must be separable by the kernel for a hard margin, C=inf; found an "
-            f"overlap, whose total slack is {slack.sum():.3g} at least as far as could be "
-            f"reached, with {wrong} of {len(margin)} distinct rows on the wrong side. Pass a "
-            "finite C, such as C=10, or a kernel that bends more."
+            f"overlap: a total slack of {slack.sum():.3g} is the smallest that was reached, "
+            f"with {wrong} of {len(margin)} distinct rows on the wrong side. Pass a finite C, "
+            "such as C=10, or a kernel that bends more."
         )
 
     def _by_pairs(
@@ -353,9 +354,15 @@ class _Climb:
         # Only differences count, and small numbers have more digits.
         middle = float(exact.mean())
         gradient = (exact - middle).astype(np.float32 if is_narrow else np.float64)
-        status, n_steps = self._climbed(problem, dual, gradient)
-        score = self._values.own_sums(dual)
-        return _certified(problem, dual, score, start.n_steps + n_steps, start.method, status)
+        status, more = self._climbed(problem, dual, gradient)
+        n_steps, values = start.n_steps + more, self._values
+        is_large = len(dual) > ALL_AT_ONCE
+        if is_narrow and is_large and isinstance(values, GaussianValues):
+            score = _telling_score(problem, dual, values)
+            found = _certified(problem, dual, score, n_steps, start.method, status)
+            if found.residual <= self._settings.tolerance:
+                return found
+        return _certified(problem, dual, values.own_sums(dual), n_steps, start.method, status)
 
     def _climbed(
         self, problem: SupportProblem, dual: Array, gradient: NDArray[Any]
@@ -537,18 +544,8 @@ def _certified(
     status: Status,
 ) -> SupportSolution:
     """Return multipliers with intercept, objectives and residual from scores in float64."""
-    gradient = problem.outcome - score
-    sign = np.sign(dual)
-    kink = problem.epsilon
-    can_rise, can_fall = dual < problem.high, dual > problem.low
-    rise = (gradient - np.where(sign < 0, -kink, kink))[can_rise].max(initial=-np.inf)
-    fall = (gradient - np.where(sign > 0, kink, -kink))[can_fall].min(initial=np.inf)
-    is_free = can_rise & can_fall & (sign != 0)
-    low, high = min(rise, fall), max(rise, fall)
-    known = [end for end in (low, high) if np.isfinite(end)]
-    intercept = sum(known) / max(len(known), 1)
-    if is_free.any():
-        intercept = float(np.clip((gradient - kink * sign)[is_free].mean(), low, high))
+    gradient, kink = problem.outcome - score, problem.epsilon
+    rise, fall, intercept = _balance(dual, problem.low, problem.high, gradient, kink)
     away = gradient - intercept
     squared = float(dual @ score)
     if squared < -1e-8 * float(np.abs(dual) @ np.abs(score)):
@@ -568,6 +565,51 @@ def _certified(
         method=method,
         status=status,
     )
+
+
+def _balance(
+    dual: Array, low: Array, high: Array, gradient: Array, kink: float
+) -> tuple[float, float, float]:
+    """Return the largest rise, the least fall, and the intercept that lies between them."""
+    sign = np.sign(dual)
+    can_rise, can_fall = dual < high, dual > low
+    rise = (gradient - np.where(sign < 0, -kink, kink))[can_rise].max(initial=-np.inf)
+    fall = (gradient - np.where(sign > 0, kink, -kink))[can_fall].min(initial=np.inf)
+    is_free = can_rise & can_fall & (sign != 0)
+    ends = min(rise, fall), max(rise, fall)
+    known = [end for end in ends if np.isfinite(end)]
+    intercept = sum(known) / max(len(known), 1)
+    if is_free.any():
+        intercept = np.clip((gradient - kink * sign)[is_free].mean(), *ends)
+    return float(rise), float(fall), float(intercept)
+
+
+def _telling_score(problem: SupportProblem, dual: Array, values: GaussianValues) -> Array:
+    """Return sums in float64 for all rows on which a certificate depends.
+
+    A row without a multiplier whose sum in float32 differs from what would matter by more than
+    any rounding can do has that sum: objectives, intercept and residual are the same.
+    """
+    used, is_exact = np.flatnonzero(dual), dual != 0.0
+    weight, kink, score = dual[used], problem.epsilon, np.empty(len(dual))
+    score[used] = values.mirrored_sums(used, weight)
+    rest = np.flatnonzero(~is_exact)
+    score[rest] = values.moves(rest, used, weight)
+    error = values.moves_error(weight)
+    while True:
+        rise, fall, intercept = _balance(
+            dual[is_exact], problem.low[is_exact], problem.high[is_exact],
+            (problem.outcome - score)[is_exact], kink,
+        )  # fmt: skip
+        gradient = problem.outcome - score
+        rises = gradient - kink + error > min(rise, intercept)
+        falls = gradient + kink - error < max(fall, intercept)
+        in_doubt = (rises & (problem.high > 0)) | (falls & (problem.low < 0))
+        more = np.flatnonzero(in_doubt & ~is_exact)
+        if not len(more):
+            return score
+        score[more] = values.sums_at(more, used, weight)
+        is_exact[more] = True
 
 
 def _ends(

@@ -116,7 +116,7 @@ class ModelAverage(Ensemble):
     criterion_: str
     evidence_method_: str
     log_evidence_: float
-    log_evidences_: Annotated[NDArray[np.float64], Form("m")]
+    log_evidences_: Annotated[NDArray[np.float64], Form("m", has_gaps=True)]
     log_scores_: Annotated[Array, Form("m n", -np.inf, has_gaps=True)]
     probability_: Annotated[NDArray[np.float64], Form("m", 0.0, 1.0)]
 
@@ -161,7 +161,9 @@ class ModelAverage(Ensemble):
         rows = training_rows(X, y, is_classifier, sample_weight)
         return self._weigh_by_score(names, models, fitted, rows)
 
-    def weigh(self, fitted: Sequence[Any], takes_bounds: bool = False) -> Self:
+    def weigh(
+        self, fitted: Sequence[Any], takes_bounds: bool = False, takes_silent: bool = False
+    ) -> Self:
         """Weigh the models by evidence, fitted to the same data already, in their order.
 
         Parameters
@@ -169,12 +171,15 @@ class ModelAverage(Ensemble):
         takes_bounds
             Whether a lower bound may stand for the evidence of a model, which makes that model
             less probable than it is; without it there is a warning.
+        takes_silent
+            Whether models without an evidence may be among them, beside others: they stay
+            without any probability.
         """
         names, _ = self._checked()
         learned = ("n_features_in_", "feature_names_in_", "classes_")
         for name in (name for name in learned if hasattr(fitted[0], name)):
             setattr(self, name, getattr(fitted[0], name))
-        return self._weigh(names, list(fitted), takes_bounds)
+        return self._weigh(names, list(fitted), takes_bounds, takes_silent)
 
     def predict_dist(self, X: ArrayLike) -> Any:
         """Return the mixture of the models' predictives, one entry per row."""
@@ -200,21 +205,32 @@ class ModelAverage(Ensemble):
         columns["probability"] = self.probability_
         return pd.DataFrame(columns, index=pd.Index(self.names_, name="model"))
 
-    def _weigh(self, names: list[str], models: list[Any], takes_bounds: bool = False) -> Self:
+    def _weigh(
+        self,
+        names: list[str],
+        models: list[Any],
+        takes_bounds: bool = False,
+        takes_silent: bool = False,
+    ) -> Self:
         silent = _silent(names, models)
-        if silent:
+        if silent and (not takes_silent or len(silent) == len(names)):
             raise TypeError(
                 f"every model must have a log_evidence_ to be weighed; found none in {silent}. "
                 "Average credo estimators, or use fit, which weighs others by held-out rows."
             )
-        evidences = [Evidence.of_model(model) for model in models]
-        _require_comparable(names, evidences, takes_bounds)
+        heard = [name not in silent for name in names]
+        evidences = [
+            Evidence.of_model(m) for m, is_heard in zip(models, heard, strict=True) if is_heard
+        ]
+        _require_comparable([n for n in names if n not in silent], evidences, takes_bounds)
         self._forget()
         self.names_, self.estimators_, self.criterion_ = names, models, "evidence"
-        self.log_evidences_ = np.array([evidence.value for evidence in evidences])
-        self.probability_ = model_posterior(self.log_evidences_, self.prior)
-        prior = model_posterior(np.zeros(len(names)), self.prior)
-        self.log_evidence_ = float(log_sum_exp(self.log_evidences_, weights=prior))
+        self.log_evidences_ = np.full(len(names), np.nan)
+        self.log_evidences_[heard] = [evidence.value for evidence in evidences]
+        compared = np.where(heard, self.log_evidences_, -np.inf)
+        self.probability_ = model_posterior(compared, self.prior)
+        prior = model_posterior(np.where(heard, 0.0, -np.inf), self.prior)
+        self.log_evidence_ = float(log_sum_exp(compared, weights=prior))
         methods = {evidence.method for evidence in evidences}
         self.evidence_method_ = max(methods, key=FROM_EXACT_TO_NONE.index)
         return self

@@ -66,6 +66,40 @@ MERCER_ROWS = 300
 
 
 @dataclass(frozen=True, eq=False)
+class HeldOutParts:
+    """Parts of distinct rows, each held out once.
+
+    Attributes
+    ----------
+    row, fold, weight
+        Which row each is a part of, with which fold it is held out, or -1, and its weight.
+    """
+
+    row: Places
+    fold: Places
+    weight: Array
+
+    @property
+    def n_folds(self) -> int:
+        """How many times something is held out."""
+        return int(self.fold.max()) + 1
+
+    def test(self, fold: int) -> Places:
+        """Return the parts to be judged by what is learned without a fold.
+
+        Those in no fold have the score of a machine that learned from them.
+        """
+        return np.flatnonzero((self.fold == fold) | ((self.fold < 0) & (fold == 0)))
+
+    def learned(self, fold: int) -> tuple[Places, Array]:
+        """Return the rows to learn from without a fold, and their weights."""
+        kept = self.fold != fold
+        weight = np.bincount(self.row[kept], self.weight[kept])
+        rows = np.flatnonzero(weight > 0)
+        return rows, np.asarray(weight[rows])
+
+
+@dataclass(frozen=True, eq=False)
 class DistinctRows:
     """Rows that weigh something, each once with all of its weight, ordered by value.
 
@@ -103,21 +137,26 @@ class DistinctRows:
             np.ascontiguousarray(x_in_order[starts]), y_in_order[starts], total, place, share
         )
 
-    def folds(self, codes: Array | None = None) -> Places:
-        """Return the part that each distinct row is held out with, each class spread evenly.
+    def held_out_parts(self, codes: Array | None = None) -> HeldOutParts:
+        """Return which part of the rows is held out when, each class spread evenly.
 
-        The only row of a class is in no part, -1: without it there would be no such class.
+        A row that came several times, or weighs as much, is held out bit by bit: its copies
+        are learned from as they would be of rows that happen to be alike. The only row of a
+        class is in no fold, -1: without it there would be no such class.
         """
-        group = np.zeros(len(self.outcome)) if codes is None else codes
+        n_copies = np.clip(np.rint(self.weight), 1, N_FOLDS).astype(np.intp)
+        row = np.repeat(np.arange(len(self.outcome)), n_copies)
+        group = np.zeros(len(row)) if codes is None else codes[row]
         _, member, count = np.unique(group, return_inverse=True, return_counts=True)
-        # By chance, but the same for the same rows in any order.
-        chance = np.random.default_rng(0).permutation(len(group))
-        order = np.lexsort((chance, member))
+        # By chance, but the same for the same rows in any order; copies follow each other.
+        chance = np.random.default_rng(0).permutation(len(self.outcome))
+        order = np.lexsort((chance[row], member))
         start = np.concatenate([[0], np.cumsum(count)[:-1]])
-        place = np.empty(len(group), dtype=np.intp)
-        place[order] = np.arange(len(group)) - start[member[order]]
+        place = np.empty(len(row), dtype=np.intp)
+        place[order] = np.arange(len(row)) - start[member[order]]
         n_parts = min(N_FOLDS, int(count[count > 1].min(initial=N_FOLDS)))
-        return np.where(count[member] > 1, place % n_parts, -1)
+        fold = np.where(count[member] > 1, place % n_parts, -1)
+        return HeldOutParts(row, fold, (self.weight / n_copies)[row])
 
     def spread_out(self, dual: Array) -> Array:
         """Return multipliers of the given rows: those of distinct ones, by share of weight."""
@@ -125,7 +164,13 @@ class DistinctRows:
 
 
 def _tells_probability(machine: Any) -> bool:
-    return bool(machine.probability)
+    """Whether there are probabilities; the reason why not is the cause of what is raised."""
+    if not machine.probability:
+        raise AttributeError(
+            "probability must be True for distributions and probabilities; found "
+            f"{quote(machine.probability)}. Pass probability=True, and fit again."
+        )
+    return True
 
 
 class SupportVectorMachine(KnownOutcomes):
@@ -414,59 +459,62 @@ class SupportVectorClassifier(SupportVectorMachine, ClassifierMixin, BaseEstimat
 
     def _tried(
         self, rows: DistinctRows, kernels: list[Kernel], costs: list[float]
-    ) -> Array | None:
+    ) -> tuple[HeldOutParts, Array] | None:
         """Choose by folds if there is a choice; return held-out scores of pairs if known."""
         if len(kernels) * len(costs) == 1 and not self.probability:
             return None
-        fold = rows.folds(rows.outcome)
-        held_out = [self._held_out(rows, kernel, costs, fold) for kernel in kernels]
+        parts = rows.held_out_parts(rows.outcome)
+        held_out = [self._held_out(rows, kernel, costs, parts) for kernel in kernels]
         if len(kernels) * len(costs) == 1:
-            return np.asarray(held_out[0][..., 0])
-        k = len(self.classes_)
+            return parts, np.asarray(held_out[0][..., 0])
+        k, outcome = len(self.classes_), rows.outcome[parts.row]
         is_right = [
-            [_answers(scores[..., c], k) == rows.outcome for c in range(len(costs))]
+            [_answers(scores[..., c], k) == outcome for c in range(len(costs))]
             for scores in held_out
         ]
         settings: Settings = [{"kernel": kernel, "C": C} for kernel in kernels for C in costs]
         right = np.array(is_right, dtype=np.float64).reshape(len(settings), -1)
-        best, self.cv_results_ = _results(settings, right, rows.weight)
+        best, self.cv_results_ = _results(settings, right, parts.weight)
         self.kernel_, self.C_ = settings[best]["kernel"], settings[best]["C"]
-        return np.asarray(held_out[best // len(costs)][..., best % len(costs)])
+        return parts, np.asarray(held_out[best // len(costs)][..., best % len(costs)])
 
     def _held_out(
-        self, rows: DistinctRows, kernel: Kernel, costs: list[float], fold: Places
+        self, rows: DistinctRows, kernel: Kernel, costs: list[float], parts: HeldOutParts
     ) -> Array:
-        """Return scores of pairs for rows that were not learned from, shape (n, p, m)."""
+        """Return scores of pairs for parts that were not learned from, shape (n, p, m)."""
         pairs = _pairs(len(self.classes_))
-        found = np.empty((len(rows.outcome), len(pairs), len(costs)))
+        found = np.empty((len(parts.row), len(pairs), len(costs)))
         factors = [1.0, *(cost / costs[0] for cost in costs[1:])]
 
-        def learned(part: int) -> None:
-            # A row that is never held out has the score of a machine that learned from it.
-            test = np.flatnonzero((fold == part) | ((fold < 0) & (part == 0)))
+        def learned(fold: int) -> None:
+            test = parts.test(fold)
+            kept, weight = parts.learned(fold)
             for k, (a, b) in enumerate(pairs):
-                is_own = (rows.outcome == a) | (rows.outcome == b)
-                own = np.flatnonzero(is_own & (fold != part))
+                is_own = (rows.outcome[kept] == a) | (rows.outcome[kept] == b)
+                own = kept[is_own]
                 sign = np.where(rows.outcome[own] == b, 1.0, -1.0)
                 problem = SupportProblem.of_classes(
-                    kernel, rows.x[own], sign, costs[0] * rows.weight[own]
+                    kernel, rows.x[own], sign, costs[0] * weight[is_own]
                 )
                 path = support_path(problem, factors, self._settings())
-                found[test, k] = _said(problem, path, rows.x[test])
+                found[test, k] = _said(problem, path, rows.x[parts.row[test]])
 
-        side_by_side(learned, range(max(int(fold.max()) + 1, 1)))
+        side_by_side(learned, range(max(parts.n_folds, 1)))
         return found
 
-    def _set_sigmoids(self, rows: DistinctRows, held_out: Array | None) -> None:
+    def _set_sigmoids(
+        self, rows: DistinctRows, held_out: tuple[HeldOutParts, Array] | None
+    ) -> None:
         """Learn probabilities from held-out scores, if they are wanted."""
         self.score_slope_ = self.score_middle_ = None
         if not self.probability or held_out is None:
             return
-        sigmoids = []
+        parts, scores = held_out
+        outcome, sigmoids = rows.outcome[parts.row], []
         for k, (a, b) in enumerate(_pairs(len(self.classes_))):
-            own = (rows.outcome == a) | (rows.outcome == b)
+            own = (outcome == a) | (outcome == b)
             sigmoids.append(
-                ScoreSigmoid.of(held_out[own, k], rows.outcome[own] == b, rows.weight[own])
+                ScoreSigmoid.of(scores[own, k], outcome[own] == b, parts.weight[own])
             )
         self.score_slope_ = np.array([one.slope for one in sigmoids])
         self.score_middle_ = np.array([one.middle for one in sigmoids])
@@ -644,20 +692,20 @@ class SupportVectorRegressor(SupportVectorMachine, RegressorMixin, BaseEstimator
                 "folds, by which settings and noise are learned, need two distinct rows or "
                 "more; found 1 sample. Pass one value of each setting, and probability=False."
             )
-        fold = rows.folds()
+        parts = rows.held_out_parts()
         said = [
-            self._held_out(rows, (kernel, width), costs, fold, unit)
+            self._held_out(rows, (kernel, width), costs, parts, unit)
             for kernel in kernels
             for width in widths
         ]
-        held_out = np.concatenate(said, axis=1).T
+        held_out, outcome = np.concatenate(said, axis=1).T, rows.outcome[parts.row]
         best = 0
         if len(settings) > 1:
-            loss = -np.square(held_out - rows.outcome)
-            best, self.cv_results_ = _results(settings, loss, rows.weight)
+            loss = -np.square(held_out - outcome)
+            best, self.cv_results_ = _results(settings, loss, parts.weight)
         self.kernel_, self.epsilon_, self.C_ = settings[best].values()
         if self.probability:
-            noise = ResidualNormal.of(rows.outcome, held_out[best], rows.weight)
+            noise = ResidualNormal.of(outcome, held_out[best], parts.weight)
             self.noise_df_, self.noise_scale_ = float(noise.df), float(noise.scale)
 
     def _held_out(
@@ -665,22 +713,23 @@ class SupportVectorRegressor(SupportVectorMachine, RegressorMixin, BaseEstimator
         rows: DistinctRows,
         setting: tuple[Kernel, float],
         costs: list[float],
-        fold: Places,
+        parts: HeldOutParts,
         unit: float,
     ) -> Array:
-        """Return f at rows that were not learned from, shape (n, len(costs))."""
+        """Return f at parts that were not learned from, shape (n, len(costs))."""
         kernel, width = setting
-        found = np.empty((len(rows.outcome), len(costs)))
+        found = np.empty((len(parts.row), len(costs)))
 
-        def learned(part: int) -> None:
-            own, test = np.flatnonzero(fold != part), np.flatnonzero(fold == part)
+        def learned(fold: int) -> None:
+            test = parts.test(fold)
+            own, weight = parts.learned(fold)
             problem = SupportProblem.of_numbers(
-                kernel, rows.x[own], rows.outcome[own], rows.weight[own], width
+                kernel, rows.x[own], rows.outcome[own], weight, width
             )
             path = support_path(problem, costs, self._settings(unit))
-            found[test] = _said(problem, path, rows.x[test])
+            found[test] = _said(problem, path, rows.x[parts.row[test]])
 
-        side_by_side(learned, range(int(fold.max()) + 1))
+        side_by_side(learned, range(parts.n_folds))
         return found
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from credo.features.basis import Basis, ConcatenatedBasis
 from credo.features.continued import ContinuedBasis
-from credo.study.candidates.slate import PROCESS, VARYING
+from credo.study.candidates.slate import PROCESS, SUPPORT, VARYING
 
 __all__ = [
     "BASELINE",
@@ -32,6 +32,7 @@ MEANINGS = MappingProxyType(
         "radial": "a straight line in each column, and bumps around clusters of rows",
         "spline + quadratic": "the terms of both",
         "spline + radial": "the curves of spline, and the bumps of radial",
+        SUPPORT: "a smooth surface held by a few rows, judged but never averaged",
         PROCESS: "a smooth surface of any shape, a length scale for each column",
     }
 )
@@ -51,7 +52,7 @@ CLASS_MEANINGS = MappingProxyType(
         "naive bayes": "each column by itself, as if independent within a class",
         "neighbors": "the classes of the most similar training rows",
         "boosting": "a vote of many rules with one threshold each",
-        "support vectors": "the widest margin between classes, by a few rows that hold it",
+        SUPPORT: "the widest margin between classes, by a few rows that hold it",
         PROCESS: "log odds that are a smooth surface of any shape",
     }
 )

@@ -24,7 +24,7 @@ from credo.models.kernel.gaussian_process_regressor import (
     varying_noise_basis,
 )
 from credo.numerics.array import Array
-from credo.study.candidates.slate import PROCESS, VARYING, Slate
+from credo.study.candidates.slate import PROCESS, SUPPORT, VARYING, Slate
 
 __all__ = [
     "MAX_PROCESS_COLUMNS",
@@ -135,14 +135,14 @@ def _affordable_slate(X: Array, model: Any, max_rows: int) -> Slate:
 
 
 def affordable(slate: Slate, n_completed: int) -> Slate:
-    """Return a slate without the process if gaps have too many completions for it."""
+    """Return a slate without what is slow if gaps have too many completions for it."""
     if n_completed <= MAX_COMPLETED_ROWS:
         return slate
     reason = (
         f"{n_completed:,} completions of rows with gaps are more than the "
         f"{MAX_COMPLETED_ROWS:,} on which it takes seconds"
     )
-    return slate.without([PROCESS], reason)
+    return slate.without([SUPPORT, PROCESS], reason)
 
 
 def fitted_process(

@@ -26,6 +26,7 @@ __all__ = [
     "MAX_COMPARED",
     "PROCESS",
     "READABLE",
+    "SUPPORT",
     "VARYING",
     "Proposal",
     "Slate",
@@ -39,6 +40,7 @@ AVERAGE = "average"
 CONSTANT = "constant"
 LINEAR = "linear"
 PROCESS = "process"
+SUPPORT = "support vectors"
 
 VARYING = " + noise"
 """Behind the name of a process whose noise follows the columns."""

@@ -269,8 +269,10 @@ def _probability_picture(result: JudgedRegression) -> Picture:
     labels = tuple(
         f"{name}\nlog evidence {evidence:.1f}"
         for name, evidence in zip(average.names_, average.log_evidences_, strict=True)
+        if not np.isnan(evidence)
     )
-    drawing = Shares(labels, average.probability_, "posterior probability")
+    shares = average.probability_[~np.isnan(average.log_evidences_)]
+    drawing = Shares(labels, shares, "posterior probability")
     return Picture("models", (5.2, 0.7 + 0.5 * len(labels)), drawing)
 
 

@@ -266,7 +266,7 @@ def _candidate_score(
     return CandidateScore(
         name=weighed.name,
         n_terms=sum(len(getattr(part, "coef_", ())) for part in parts),
-        log_evidence=float(model.log_evidence_),
+        log_evidence=float(getattr(model, "log_evidence_", np.nan)),
         probability=probability,
         cv_weight=weighed.weight,
         cv_log_score=float(weighed.cv_score.value),

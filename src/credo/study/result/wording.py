@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from credo.plots.wording import probability
 from credo.study.candidates.slate import AVERAGE
 from credo.study.counting import count
@@ -131,12 +133,16 @@ def class_score_cells(score: ClassScore, whole: str, digits: int = 3) -> tuple[s
     )
 
 
+def _evidence(value: float) -> str:
+    return "none" if np.isnan(value) else f"{value:,.{int(abs(value) < 10_000)}f}"
+
+
 def score_cells(score: CandidateScore) -> tuple[str, ...]:
     """Return a row of the table: name, evidence, probability, weight and scores."""
     is_average = score.name == AVERAGE
     return (
         score.name,
-        f"{score.log_evidence:,.{int(abs(score.log_evidence) < 10_000)}f}",
+        _evidence(score.log_evidence),
         "" if is_average else probability(score.probability),
         "" if is_average else probability(score.cv_weight),
         plus_minus(score.cv_log_score, score.cv_log_score_error),
