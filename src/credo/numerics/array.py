@@ -19,6 +19,7 @@ __all__ = [
     "in_byte_order",
     "is_constant",
     "is_time",
+    "rounded",
     "rounding_variance",
     "unmasked",
     "usual_variance",
@@ -182,3 +183,20 @@ def rounding_variance(y: Array) -> float:
     if not 2 <= len(distinct) <= len(y) // 2:
         return 0.0
     return float(np.diff(distinct).min() ** 2 / 12.0)
+
+
+def rounded(x: ArrayLike, digits: int, axis: int | None = None) -> Array:
+    """Return numbers rounded to some digits of the largest, along an axis or of all.
+
+    What differs by rounding errors alone, such as sums in another order, becomes the same, so
+    that what is very sensitive, such as a chain of draws, does not tell them apart.
+
+    Examples
+    --------
+    >>> rounded([[1.0, 250.0], [0.123456, 0.123456]], 3, axis=0).tolist()
+    [[1.0, 250.0], [0.123, 0.0]]
+    """
+    values = as_float(x)
+    largest = np.abs(values).max(axis=axis, keepdims=axis is not None, initial=0.0)
+    _, power = np.frexp(np.where(largest > 0, largest, 1.0))
+    return np.asarray(np.ldexp(np.round(np.ldexp(values, -power), digits), power))
