@@ -19,6 +19,7 @@ __all__ = [
     "in_byte_order",
     "is_constant",
     "is_time",
+    "merged_rows",
     "rounded",
     "rounding_variance",
     "unmasked",
@@ -193,10 +194,26 @@ def rounded(x: ArrayLike, digits: int, axis: int | None = None) -> Array:
 
     Examples
     --------
-    >>> rounded([[1.0, 250.0], [0.123456, 0.123456]], 3, axis=0).tolist()
-    [[1.0, 250.0], [0.123, 0.0]]
+    >>> bool(rounded(0.1 + 0.2, 10) == rounded(0.3, 10))
+    True
     """
     values = as_float(x)
     largest = np.abs(values).max(axis=axis, keepdims=axis is not None, initial=0.0)
     _, power = np.frexp(np.where(largest > 0, largest, 1.0))
     return np.asarray(np.ldexp(np.round(np.ldexp(values, -power), digits), power))
+
+
+def merged_rows(rows: Array, weight: Array, digits: int = 10) -> tuple[Array, Array]:
+    """Return each distinct row once, in an order of their own, and the weights of all alike.
+
+    Numbers are rounded to some digits of the largest of their column, so that the order of
+    rows, copies in place of weights, and the units of columns leave the answer as it is.
+
+    Examples
+    --------
+    >>> merged_rows(np.array([[2.0], [1.0], [2.0]]), np.ones(3))
+    (array([[1.],
+           [2.]]), array([1., 2.]))
+    """
+    once, place = np.unique(rounded(rows, digits, axis=0), axis=0, return_inverse=True)
+    return once, rounded(np.bincount(place.ravel(), weight), digits)

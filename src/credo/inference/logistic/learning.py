@@ -87,7 +87,7 @@ from credo.inference.site.expectation_propagation import (
 from credo.inference.site.likelihood import LogitLikelihood
 from credo.inference.site.prior import LinearConditioned, LinearPrior
 from credo.inference.site.problem import SiteProblem
-from credo.numerics.array import Array, is_constant, rounded
+from credo.numerics.array import Array, is_constant, merged_rows, rounded
 from credo.numerics.example import Example
 from credo.numerics.linear.linear_algebra import Cholesky, cholesky, solve_lower, symmetrize
 from credo.numerics.parallel.threads import threads_for_matrix
@@ -261,8 +261,8 @@ class LogisticLearning:
             return self._most_likely(problem)
         if self.inference == "nuts":
             near = replace(self, inference="variational", engine=None)._by_newton(problem)
-            own = self.engine if isinstance(self.engine, NoUTurnSampling) else None
-            return drawn(near, problem, self.learns_precision, own or USUAL_DRAWS, self.rng)
+            chains = self.engine if isinstance(self.engine, NoUTurnSampling) else USUAL_DRAWS
+            return drawn(near, problem, self.learns_precision, chains, self.rng)
         if self.inference == "ep":
             own = self.engine if isinstance(self.engine, ExpectationPropagation) else None
             return propagated(problem, self.learns_precision, own or ExpectationPropagation())
@@ -1254,8 +1254,8 @@ def _log_prior(
 
 CHAINS = 4
 USUAL_DRAWS = NoUTurnSampling(metric="low_rank")
-COARSE, FINE = 6, 10
-"""Digits of where a chain begins, and of what it learns from."""
+COARSE = 6
+"""Digits of where a chain begins."""
 
 WIDER = 20.0
 """How much wider a prior is under which it shows whether classes overlap."""
@@ -1284,7 +1284,7 @@ def drawn(
         *_distinct_rows(rows, view.is_used[0]),
         rows.coding[1:] - rows.coding[0],
         view.place,
-        rounded([view.at, np.log(_first_signal(problem))], FINE),
+        rounded([view.at, np.log(_first_signal(problem))], 10),
     )
     found = posterior(
         loops.log_posterior, view.unknown, arrays, engine, chains=CHAINS, random_state=rng
@@ -1369,10 +1369,8 @@ def _distinct_rows(
     In an order of their own, so that draws are the same for any order of the rows, for copies
     and for weights, and in any unit.
     """
-    seen = rounded((rows.x - rows.center) * rows.scale, FINE, axis=0)
-    whole = np.column_stack([seen[:, is_used[:-1]], rows.code])
-    once, place = np.unique(whole, axis=0, return_inverse=True)
-    weight = rounded(np.bincount(place.ravel(), rows.weight), FINE)
+    seen = ((rows.x - rows.center) * rows.scale)[:, is_used[:-1]]
+    once, weight = merged_rows(np.column_stack([seen, rows.code]), rows.weight)
     code = once[:, -1].astype(np.intp)
     once[:, -1] = float(rows.has_intercept)
     return once, code, weight
@@ -1385,7 +1383,7 @@ def _bend_of_wide(problem: LogisticProblem, guess: Array) -> Array:
     """
     wide = replace(problem, precision=problem.precision / WIDER, guess=guess)
     curvature = mode_of(wide).state.curvature
-    return np.maximum(curvature.diagonal() - wide.prior_precision, 0.0)
+    return np.asarray(np.maximum(curvature.diagonal() - wide.prior_precision, 0.0))
 
 
 def _first_signal(problem: LogisticProblem) -> float:

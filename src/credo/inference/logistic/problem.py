@@ -374,7 +374,7 @@ class LogisticBelief:
             if self.axes is not None:
                 scores += np.sqrt(rest)[:, None, None] * free
             found[start : start + size] = log_sum_exp(log_normalize(scores), axis=1)
-        return found - np.log(len(parameters))
+        return np.asarray(found - np.log(len(parameters)))
 
     def _integrated(self, scores: Array, design: Array, by_quadrature: bool) -> Array:
         covariance = self._coordinate_covariance(design)

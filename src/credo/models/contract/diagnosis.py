@@ -9,7 +9,7 @@ from credo.inference.engine.draws import Draws
 from credo.inference.engine.engine import Inference
 from credo.numerics.array import Array
 
-__all__ = ["diagnose_classes", "diagnose_linear", "diagnose_logistic"]
+__all__ = ["diagnose_classes", "diagnose_drawn", "diagnose_linear", "diagnose_logistic"]
 
 NOT_CONVERGED = (
     "The search for precisions did not converge: raise its limit or read inference_.trace."
@@ -80,7 +80,7 @@ def diagnose_logistic(inference: Inference, weight: float) -> Diagnosis:
     """
     belief = inference.posterior
     if belief.draws is not None:
-        return _diagnose_drawn(inference, belief.draws, ("parameters", "precision"))
+        return diagnose_drawn(inference, belief.draws, ("parameters", "precision"))
     factor = None if belief.gaussian is None else belief.gaussian.form.factor
     numbers = {
         "steps": float(len(inference.trace)),
@@ -99,7 +99,7 @@ def diagnose_logistic(inference: Inference, weight: float) -> Diagnosis:
     return Diagnosis(not findings, findings, numbers)
 
 
-def _diagnose_drawn(inference: Inference, kept: Draws, names: tuple[str, ...]) -> Diagnosis:
+def diagnose_drawn(inference: Inference, kept: Draws, names: tuple[str, ...]) -> Diagnosis:
     """Return the verdict on draws, of which ``names`` are unknowns and the rest is told."""
     # What does not vary, such as an unused intercept or a precision that is known, is no doubt.
     values = {name: _varying(kept[name]) for name in names}

@@ -69,7 +69,7 @@ class LogisticRegression(PredictiveClassifier):
         "variational" for the Gaussian closest to the posterior (that of Laplace's method where
         rows are many and show that it is the same), "laplace" for a Gaussian at the mode,
         "ep" for that of expectation propagation (two classes), "nuts" for draws from the
-        posterior itself, of a learned precision as well, in time that grows with the rows;
+        posterior itself, of a learned precision as well, under a weak prior of intercepts;
         "map" for the mode alone, "ml" for maximum likelihood; or an engine with settings, such
         as ``LaplaceApproximation(max_steps=50)`` or ``NoUTurnSampling(n_draws=4000)``.
     weight_precision
@@ -99,9 +99,9 @@ class LogisticRegression(PredictiveClassifier):
         a constant column.
     log_evidence_, evidence_method_, evidence_of_
         Log probability of y given X, a learned precision integrated out; "importance" where
-        draws of the closest Gaussian are weighed, also for "nuts", "laplace" for Laplace's method, "ep" for
-        expectation propagation, "none" for
-        maximum likelihood and where a class has no weight;
+        draws of the closest Gaussian are weighed, also for "nuts", "laplace" for Laplace's
+        method, "ep" for expectation propagation, "none" for maximum likelihood and where a
+        class has no weight;
         "y given X", or "weighted y given X" under class weights, which are no data.
     n_effective_parameters_
         How many parameters the data determine.
@@ -163,7 +163,7 @@ class LogisticRegression(PredictiveClassifier):
             Example(cls(weight_precision=1.0, integration="probit"), unit_free=False),
             Example(cls(features.RadialBasis(6)), streams=False),
             cls(class_weight="balanced"),
-            cls(inference=NoUTurnSampling(n_draws=100, warm_up=150), random_state=0),
+            cls(inference=NoUTurnSampling(n_draws=50, warm_up=60), random_state=0),
         )
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
