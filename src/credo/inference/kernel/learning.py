@@ -720,7 +720,7 @@ def _draws(problem: ProcessProblem, learned: Learned) -> tuple[Array, Array]:
     return points[is_kept], shares[is_kept] / shares[is_kept].sum()
 
 
-CHAINS, MOST_POINTS, FEWEST_POINTS = 4, 64, 8
+CHAINS, MOST_POINTS, FEWEST_POINTS = 4, 200, 8
 USUAL_DRAWS = NoUTurnSampling(n_draws=250, warm_up=200, metric="dense")
 
 
