@@ -758,7 +758,7 @@ def draw_settings(
         engine or USUAL_DRAWS, LogDensity(parameters, density, guess), rng, chains=CHAINS
     )
     drawn = np.stack([found.posterior[name] for name in names], axis=-1)
-    told = {
+    facts = {
         name: found.state.facts[..., FACTS.index(name)]
         for name in ("is_divergent", "depth", "energy")
     }
@@ -769,7 +769,7 @@ def draw_settings(
     parts = (data, problem.kernel, noise, problem.method, learned.free)
     belief = ProcessPosterior(*parts, pooled[chosen], np.full(n_points, 1.0 / n_points))
     return belief, replace(
-        found, posterior=Draws({"log_parameters": drawn, **told}), state=None
+        found, posterior=Draws({"log_parameters": drawn, **facts}), state=None
     )
 
 

@@ -76,7 +76,7 @@ def log_posterior(
         df = 2.0 + above
         total += numbers[6] * values[at] - numbers[7] * above
         total += numbers[6] * math.log(numbers[7]) - math.lgamma(numbers[6])
-    weight = np.empty(m)
+    weight = np.zeros(m)
     slope = np.zeros(m)
     squares, volume = 0.0, 0.0
     for j in range(m):
@@ -129,4 +129,4 @@ def log_posterior(
     gradient[by_noise] = of_noise + 0.5 * count + 0.5 * m
     if numbers[5] == 0.0:
         gradient[at] = of_df * above + numbers[6] - numbers[7] * above
-    return total
+    return float(total)

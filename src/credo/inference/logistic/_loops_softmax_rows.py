@@ -95,16 +95,16 @@ def log_posterior(
     is_learned = values.size > d
     log_precision = values[d] if is_learned else numbers[0]
     here, precision = math.exp(numbers[0]), math.exp(log_precision)
-    theta = np.empty((n_codes, m))
+    parameters = np.empty((n_codes, m))
     slope = np.zeros((n_codes, m))
     log_volume = 0.0
     for j in range(n_codes):
         for i in range(m):
             at = j * m + i
-            theta[j, i] = place[0, at] + place[1, at] * values[at]
+            parameters[j, i] = place[0, at] + place[1, at] * values[at]
             if is_learned and i < m - 1:
                 ratio = (place[2, at] + here) / (place[2, at] + precision)
-                theta[j, i] *= math.sqrt(ratio)
+                parameters[j, i] *= math.sqrt(ratio)
                 log_volume += 0.5 * math.log(ratio)
     total = 0.0
     numbers_of_row = np.empty(n_codes)
@@ -113,7 +113,7 @@ def log_posterior(
         for j in range(n_codes):
             s = 0.0
             for i in range(m):
-                s += theta[j, i] * rows[r, i]
+                s += parameters[j, i] * rows[r, i]
             numbers_of_row[j] = s
         top = 0.0
         for k in range(n_others):
@@ -142,7 +142,7 @@ def log_posterior(
             at = j * m + i
             is_weight = i < m - 1
             prior = precision if is_weight else place[2, at]
-            x = theta[j, i]
+            x = parameters[j, i]
             total -= 0.5 * prior * x * x
             by_value = slope[j, i] - prior * x
             gradient[at] = by_value * place[1, at]

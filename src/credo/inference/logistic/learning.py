@@ -1289,10 +1289,10 @@ def drawn(
     found = posterior(
         loops.log_posterior, view.unknown, arrays, engine, chains=CHAINS, random_state=rng
     )
-    told = {name: found.facts[name] for name in ("is_divergent", "depth", "energy")}
+    facts = {name: found.facts[name] for name in ("is_divergent", "depth", "energy")}
     return replace(
         found.inference,
-        posterior=Draws(view.values(found.draws) | told),
+        posterior=Draws(view.values(found.draws) | facts),
         log_evidence=near.log_evidence,
         evidence_method=near.evidence_method,
     )

@@ -234,7 +234,7 @@ class LogisticBelief:
         Whether ``b`` ends with one, or with zero.
     draws
         "parameters" (chains, draws, J, m + 1), of ``T``; "precision" (chains, draws) of their
-        prior; and what the engine told of each draw. None for a Gaussian or a point.
+        prior; and what the engine says of each draw. None for a Gaussian or a point.
     """
 
     mean: Annotated[Array, Form("j m")]

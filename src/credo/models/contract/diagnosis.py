@@ -100,11 +100,11 @@ def diagnose_logistic(inference: Inference, weight: float) -> Diagnosis:
 
 
 def diagnose_drawn(inference: Inference, kept: Draws, names: tuple[str, ...]) -> Diagnosis:
-    """Return the verdict on draws, of which ``names`` are unknowns and the rest is told."""
-    # What does not vary, such as an unused intercept or a precision that is known, is no doubt.
+    """Return the verdict on draws of ``names``; the rest is what the engine says of each."""
+    # What does not vary, such as a precision that is known, is no cause for doubt.
     values = {name: _varying(kept[name]) for name in names}
-    told = {name: kept[name] for name in kept if name not in names}
-    found = diagnose_draws(Draws({n: x for n, x in values.items() if x.size}), told)
+    facts = {name: kept[name] for name in kept if name not in names}
+    found = diagnose_draws(Draws({n: x for n, x in values.items() if x.size}), facts)
     if inference.status.has_converged:
         return found
     return Diagnosis(False, (NOT_CONVERGED, *found.findings), found.numbers)

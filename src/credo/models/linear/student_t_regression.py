@@ -44,7 +44,7 @@ MIXED = 100
 """Draws that a predictive distribution is a mixture of."""
 
 WAYS = ("auto", "laplace", "nuts")
-TOLD = ("is_divergent", "depth", "energy")
+FACTS_KEPT = ("is_divergent", "depth", "energy")
 
 
 class StudentTRegression(PredictiveRegressor):
@@ -82,7 +82,7 @@ class StudentTRegression(PredictiveRegressor):
     draws_
         Draws of "coef", "intercept", "scale" and "df" by chain.
     posterior_, inference_, basis_
-        Draws with what the engine told of each, its whole answer, the placed basis.
+        Draws with what the engine says of each, its whole answer, the placed basis.
 
     Examples
     --------
@@ -225,8 +225,8 @@ class StudentTRegression(PredictiveRegressor):
                 problem.log_density, unknown, problem.data, "laplace", random_state=rng
             )
             log_evidence = other.log_evidence
-        told = {name: found.facts[name] for name in TOLD if name in found.facts}
-        self.posterior_ = Draws(problem.values(found.draws) | told)
+        facts = {name: found.facts[name] for name in FACTS_KEPT if name in found.facts}
+        self.posterior_ = Draws(problem.values(found.draws) | facts)
         self.inference_ = replace(found.inference, posterior=self.posterior_, state=None)
         self.coef_ = self.posterior_.mean("coef")
         self.intercept_ = float(self.posterior_.mean("intercept"))
