@@ -22,9 +22,9 @@ How far each engine is from the exact answer, a sum over a grid, or from that of
 no-U-turn engine that is many times as long; and CPU seconds of a fit, all that is compiled
 being compiled. Errors are the largest over what is asked. Draws have errors of their own, and
 so have long runs: where NUTS is as far from a long run as another engine, the two cannot be
-told apart here. Laplace stands for what is built on it: of Student-t noise its draws are resampled
-by importance ratios, and settings of processes are weighted draws around the best. An engine
-that a model does not have is left open.
+told apart here. Laplace stands for what is built on it: of Student-t noise its draws are
+resampled by importance ratios, and settings of processes are weighted draws around the best.
+An engine that a model does not have is left open.
 
 `python -m benchmarks.engines --store` runs it again.
 """
