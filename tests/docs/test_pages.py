@@ -128,3 +128,13 @@ def test_the_page_of_published_sets_is_what_the_script_writes_from_what_is_store
     toy["yacht"] |= {"inside": [0.91, 0.01], "commit": "abc"}
     expected = "| yacht | 9 | 2 | **credo** | 0.500 ± 0.100 | -1.000 ± 0.200 | 91.0% | abc |"
     assert expected in script["page"](toy, {})
+
+
+def test_the_page_of_engines_is_what_the_script_writes_from_what_is_stored():
+    script = runpy.run_path(str(DOCS / "write_engines.py"))
+    text = (DOCS / "engines_compared.md").read_text(encoding="utf-8")
+    assert text == script["page"](script["read_models"]()), "run: python docs/write_engines.py"
+    toy = {"judge": "grid", "unit": "sd", "engines": {"ep": [0.25, 1.5]}, "commit": "abc"}
+    cells = ["coin", "grid", "of a mean, in posterior sds", "", "0.2500 in 1.500 s", "", ""]
+    expected = f"| {' | '.join([*cells, 'abc', '2'])} |"
+    assert expected in script["page"]({"coin": toy | {"load": 2.0}})

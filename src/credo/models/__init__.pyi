@@ -34,6 +34,9 @@ from credo.models.linear.least_squares_classifier import (
 )
 from credo.models.linear.linear_regression import LinearRegression as LinearRegression
 from credo.models.linear.logistic_regression import LogisticRegression as LogisticRegression
+from credo.models.linear.student_t_regression import (
+    StudentTRegression as StudentTRegression,
+)
 from credo.models.margin.ada_boost import AdaBoost as AdaBoost
 from credo.models.margin.decision_stump import DecisionStump as DecisionStump
 from credo.models.margin.perceptron import Perceptron as Perceptron

@@ -19,6 +19,8 @@ __all__ = [
     "in_byte_order",
     "is_constant",
     "is_time",
+    "merged_rows",
+    "rounded",
     "rounding_variance",
     "unmasked",
     "usual_variance",
@@ -182,3 +184,36 @@ def rounding_variance(y: Array) -> float:
     if not 2 <= len(distinct) <= len(y) // 2:
         return 0.0
     return float(np.diff(distinct).min() ** 2 / 12.0)
+
+
+def rounded(x: ArrayLike, digits: int, axis: int | None = None) -> Array:
+    """Return numbers rounded to some digits of the largest, along an axis or of all.
+
+    What differs by rounding errors alone, such as sums in another order, becomes the same, so
+    that what is very sensitive, such as a chain of draws, does not tell them apart.
+
+    Examples
+    --------
+    >>> bool(rounded(0.1 + 0.2, 10) == rounded(0.3, 10))
+    True
+    """
+    values = as_float(x)
+    largest = np.abs(values).max(axis=axis, keepdims=axis is not None, initial=0.0)
+    _, power = np.frexp(np.where(largest > 0, largest, 1.0))
+    return np.asarray(np.ldexp(np.round(np.ldexp(values, -power), digits), power))
+
+
+def merged_rows(rows: Array, weight: Array, digits: int = 10) -> tuple[Array, Array]:
+    """Return each distinct row once, in an order of their own, and the weights of all alike.
+
+    Numbers are rounded to some digits of the largest of their column, so that the order of
+    rows, copies in place of weights, and the units of columns leave the answer as it is.
+
+    Examples
+    --------
+    >>> merged_rows(np.array([[2.0], [1.0], [2.0]]), np.ones(3))
+    (array([[1.],
+           [2.]]), array([1., 2.]))
+    """
+    once, place = np.unique(rounded(rows, digits, axis=0), axis=0, return_inverse=True)
+    return once, rounded(np.bincount(place.ravel(), weight), digits)

@@ -37,6 +37,7 @@ from credo.inference.discrete.approximate.importance import ImportanceState as I
 from credo.inference.discrete.approximate.importance import ImportanceStep as ImportanceStep
 from credo.inference.discrete.approximate.importance import Updates as Updates
 from credo.inference.discrete.factor_problem import Assignment as Assignment
+from credo.inference.engine.draws import Draws as Draws
 from credo.inference.engine.engine import Account as Account
 from credo.inference.engine.engine import Drawn as Drawn
 from credo.inference.engine.engine import FirstOf as FirstOf

@@ -26,6 +26,10 @@ from credo.distributions.predictive import Predictive
 from credo.features.basis import distinct_rows
 from credo.features.kernels.equality import White
 from credo.features.kernels.kernel import Kernel
+from credo.inference.density.trajectory import FACTS, NoUTurnSampling
+from credo.inference.engine.draws import Draws
+from credo.inference.engine.engine import Inference, run
+from credo.inference.engine.problem import LogDensity, Parameters
 from credo.inference.kernel.exact import ExactProcess
 from credo.inference.kernel.process import ProcessData, ProcessMethod
 from credo.inference.kernel.search import (
@@ -43,11 +47,19 @@ from credo.inference.kernel.search import (
     some_rows,
 )
 from credo.inference.kernel.sparse import SparseProcess
-from credo.numerics.array import Array, as_float
+from credo.numerics.array import Array, as_float, rounded
 from credo.numerics.form import Form
 from credo.numerics.linear.linear_algebra import LOG_TWO_PI, NotPositiveDefinite
+from credo.numerics.special.bijection import Interval
 
-__all__ = ["Copies", "ProcessPosterior", "ProcessProblem", "RowNoise", "learn_process"]
+__all__ = [
+    "Copies",
+    "ProcessPosterior",
+    "ProcessProblem",
+    "RowNoise",
+    "draw_settings",
+    "learn_process",
+]
 
 NOISE_SHARES = (1e-8, 10.0)
 """Least and largest noise variance, as shares of the variance of the outcomes."""
@@ -706,6 +718,59 @@ def _draws(problem: ProcessProblem, learned: Learned) -> tuple[Array, Array]:
     shares = np.minimum(shares, 2.0 * np.sqrt(len(shares)) * shares.mean())
     is_kept = shares > NEGLIGIBLE * shares.mean()
     return points[is_kept], shares[is_kept] / shares[is_kept].sum()
+
+
+CHAINS, MOST_POINTS, FEWEST_POINTS = 4, 200, 8
+USUAL_DRAWS = NoUTurnSampling(n_draws=250, warm_up=200, metric="dense")
+
+
+def draw_settings(
+    problem: ProcessProblem, learned: Learned, engine: NoUTurnSampling | None, rng: Generator
+) -> tuple[ProcessPosterior, Inference]:
+    """Return the process averaged over draws of its settings, and these draws by name.
+
+    By the evidence and its gradient, between the bounds of the search. What is rounded is that
+    in which copies and weights of rows differ by rounding errors alone.
+    """
+    data, noise = problem.data, problem.noise
+    steady = replace(
+        problem,
+        data=replace(data, y=rounded(data.y, 10, axis=0)),
+        noise=replace(noise, scatter=rounded(noise.scatter, 10)),
+    )
+    low, high = problem.bounds.T
+    names = {f"s{i}": Interval(*ends) for i, ends in enumerate(problem.bounds.tolist())}
+    parameters = Parameters(names)
+
+    def density(values: dict[str, Array]) -> tuple[float, dict[str, Array]]:
+        free = np.array([float(values[name]) for name in names])
+        value, slope = steady.objective(free)
+        if value >= FAILED:
+            return -np.inf, dict.fromkeys(names, np.zeros(()))
+        return -value, {
+            name: np.asarray(-part) for name, part in zip(names, slope, strict=True)
+        }
+
+    margin = 1e-3 * (high - low)
+    start = rounded(np.clip(learned.free, low + margin, high - margin), 6)
+    guess = parameters.free(dict(zip(names, start, strict=True)))
+    found = run(
+        engine or USUAL_DRAWS, LogDensity(parameters, density, guess), rng, chains=CHAINS
+    )
+    drawn = np.stack([found.posterior[name] for name in names], axis=-1)
+    facts = {
+        name: found.state.facts[..., FACTS.index(name)]
+        for name in ("is_divergent", "depth", "energy")
+    }
+    pooled = drawn.reshape(-1, drawn.shape[-1])
+    most = MOST_ENTRIES // max(len(data.x) ** 2, 1)
+    n_points = min(int(np.clip(most, FEWEST_POINTS, MOST_POINTS)), len(pooled))
+    chosen = np.linspace(0, len(pooled) - 1, n_points).astype(np.intp)
+    parts = (data, problem.kernel, noise, problem.method, learned.free)
+    belief = ProcessPosterior(*parts, pooled[chosen], np.full(n_points, 1.0 / n_points))
+    return belief, replace(
+        found, posterior=Draws({"log_parameters": drawn, **facts}), state=None
+    )
 
 
 class _Normals(NamedTuple):

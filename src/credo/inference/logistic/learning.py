@@ -25,6 +25,13 @@ rows are linear in few weights, so that sites are taken in by matrices of the si
 weights. Here too a learned precision is the most probable one under the same prior, and it is
 integrated out by Laplace's approximation in its logarithm.
 
+The no-U-turn engine draws weights and precision from the posterior itself, in a loop that never
+leaves machine code. It moves in units of the closest Gaussian, which the precision scales as
+far as the data do not determine a weight, so that no funnel is left between the two
+[papaspiliopoulos2007]_. A learned precision has the prior above with the signal of rows of
+which no column tells the class, and intercepts then have a standard deviation of ten before the
+data: if they were flat, classes without overlap would have no posterior.
+
 At the closest Gaussian gradient and curvature are sums over rows: without some rows the
 curvature is that of the others, and one step by it leads to where their gradient is nearly
 zero. So one pass over the rows serves all folds; where it is small, the step is as good as a
@@ -33,6 +40,7 @@ fit.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -48,6 +56,9 @@ from credo.distributions.elliptical import PrecisionForm
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.families.ridge import Spectrum
 from credo.inference.density.laplace import LaplaceApproximation, Mode, approach
+from credo.inference.density.posterior import Parameter, posterior
+from credo.inference.density.trajectory import NoUTurnSampling
+from credo.inference.engine.draws import Draws
 from credo.inference.engine.engine import (
     Account,
     ConvergenceWarning,
@@ -61,7 +72,7 @@ from credo.inference.linear.precision_learning import (
     PrecisionProblem,
     log_ratio_prior,
 )
-from credo.inference.logistic.problem import LogisticBelief, LogisticProblem, mode_of
+from credo.inference.logistic.problem import NO_ROWS, LogisticBelief, LogisticProblem, mode_of
 from credo.inference.logistic.softmax import (
     ExpectedSoftmax,
     SoftmaxRows,
@@ -76,7 +87,7 @@ from credo.inference.site.expectation_propagation import (
 from credo.inference.site.likelihood import LogitLikelihood
 from credo.inference.site.prior import LinearConditioned, LinearPrior
 from credo.inference.site.problem import SiteProblem
-from credo.numerics.array import Array, is_constant
+from credo.numerics.array import Array, is_constant, merged_rows, rounded
 from credo.numerics.example import Example
 from credo.numerics.linear.linear_algebra import Cholesky, cholesky, solve_lower, symmetrize
 from credo.numerics.parallel.threads import threads_for_matrix
@@ -93,6 +104,7 @@ __all__ = [
     "PropagatedPrecision",
     "SeparationWarning",
     "VariationalLogistic",
+    "drawn",
     "propagated",
 ]
 
@@ -122,19 +134,23 @@ class LogisticLearning:
     ----------
     inference
         "variational" for the closest Gaussian, "laplace" for one at the mode, "ep" for that of
-        expectation propagation, "map" for the mode alone, "ml" for maximum likelihood.
+        expectation propagation, "nuts" for draws, "map" for the mode alone, "ml" for maximum
+        likelihood.
     weight_precision
         Inverse prior variance of the weights in the units of the design, or "evidence".
     fit_intercept
         Whether there are intercepts.
     engine
-        Engine of the Gaussian with settings of its own; None for the usual one.
+        Engine with settings of its own; None for the usual one.
+    rng
+        Where draws come from.
     """
 
     inference: str
     weight_precision: float | str
     fit_intercept: bool
-    engine: VariationalLogistic | LaplaceApproximation | ExpectationPropagation | None = None
+    engine: LogisticEngine | None = None
+    rng: Generator | None = None
 
     @property
     def learns_precision(self) -> bool:
@@ -143,8 +159,8 @@ class LogisticLearning:
 
     @property
     def has_gaussian(self) -> bool:
-        """Whether the belief is a Gaussian."""
-        return self.inference in ("variational", "laplace", "ep")
+        """Whether the belief is a Gaussian, or draws that begin at one."""
+        return self.inference in ("variational", "laplace", "ep", "nuts")
 
     def learn(
         self, design: Array, codes: NDArray[np.intp], weight: Array, n_classes: int
@@ -164,9 +180,13 @@ class LogisticLearning:
         problem = LogisticProblem(rows, self._first_precision(rows))
         inference = self._inferred(problem)
         precision = problem.precision
-        if self.learns_precision:
+        if self.learns_precision and self.inference != "nuts":
             precision = inference.state.problem.precision
         found = inference.posterior
+        draws = found if isinstance(found, Draws) else None
+        if draws is not None:
+            precision = float(np.exp(np.log(draws["precision"]).mean()))
+            found = draws.mean("parameters")
         is_point = not (self.has_gaussian and isinstance(found, MultivariateNormal))
         mean = found.loc if isinstance(found, MultivariateNormal) else found
         belief = LogisticBelief(
@@ -178,6 +198,7 @@ class LogisticLearning:
             axes=axes,
             precision=precision,
             has_intercept=self.fit_intercept,
+            draws=draws,
         )
         if self.inference == "ml":
             inference = replace(inference, log_evidence=float("nan"), evidence_method="none")
@@ -238,6 +259,10 @@ class LogisticLearning:
     def _by_newton(self, problem: LogisticProblem) -> Inference:
         if self.inference == "ml":
             return self._most_likely(problem)
+        if self.inference == "nuts":
+            near = replace(self, inference="variational", engine=None)._by_newton(problem)
+            chains = self.engine if isinstance(self.engine, NoUTurnSampling) else USUAL_DRAWS
+            return drawn(near, problem, self.learns_precision, chains, self.rng)
         if self.inference == "ep":
             own = self.engine if isinstance(self.engine, ExpectationPropagation) else None
             return propagated(problem, self.learns_precision, own or ExpectationPropagation())
@@ -707,9 +732,7 @@ class GaussianFit:
     @cached_property
     def signal(self) -> float:
         """Mean squared length of a row, weighted as the likelihood bends."""
-        rows = self.problem.rows
-        bend = rows.weight * (self.expected.bend @ rows.pair_variances(np.ones(1))[0])
-        return max(float(bend @ rows.lengths) / float(rows.weight.sum()), NO_SIGNAL)
+        return _signal(self.problem.rows, self.expected)
 
     @property
     def squares(self) -> Array:
@@ -737,6 +760,12 @@ class GaussianFit:
         point = rows.expected(self.coordinates, np.zeros_like(self.variance))
         bends = [rows.weight @ (e.bend * self.variance) for e in (self.expected, point)]
         return float(bends[0].sum() / max(bends[1].sum(), np.finfo(float).tiny))
+
+
+def _signal(rows: SoftmaxRows, expected: ExpectedSoftmax) -> float:
+    """Return the mean squared length of a row, weighted as the likelihood bends."""
+    bend = rows.weight * (expected.bend @ rows.pair_variances(np.ones(1))[0])
+    return max(float(bend @ rows.lengths) / float(rows.weight.sum()), NO_SIGNAL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -1223,11 +1252,162 @@ def _log_prior(
     return float(log_ratio_prior(np.asarray(np.log(signal) - log_precision)))
 
 
+CHAINS = 4
+USUAL_DRAWS = NoUTurnSampling(metric="low_rank")
+COARSE = 6
+"""Digits of where a chain begins."""
+
+WIDER = 20.0
+"""How much wider a prior is under which it shows whether classes overlap."""
+
+
+def drawn(
+    near: Inference,
+    problem: LogisticProblem,
+    learns_precision: bool,
+    engine: NoUTurnSampling,
+    rng: Generator | None,
+) -> Inference:
+    """Return draws of parameters and precision, by a compiled density.
+
+    Parameters
+    ----------
+    near
+        A Gaussian close to the posterior, with the problem at its precision as its state's.
+        The log evidence is the one found with it.
+    """
+    loops = importlib.import_module("credo.inference.logistic._loops_softmax_rows")
+    if learns_precision:
+        problem = near.state.problem
+    rows, view = problem.rows, _Whitening.of(problem, near.posterior, learns_precision)
+    arrays = (
+        *_distinct_rows(rows, view.is_used[0]),
+        rows.coding[1:] - rows.coding[0],
+        view.place,
+        rounded([view.at, np.log(_first_signal(problem))], 10),
+    )
+    found = posterior(
+        loops.log_posterior, view.unknown, arrays, engine, chains=CHAINS, random_state=rng
+    )
+    facts = {name: found.facts[name] for name in ("is_divergent", "depth", "energy")}
+    return replace(
+        found.inference,
+        posterior=Draws(view.values(found.draws) | facts),
+        log_evidence=near.log_evidence,
+        evidence_method=near.evidence_method,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Whitening:
+    """Units in which a chain moves; those of weights are scaled with the precision.
+
+    Attributes
+    ----------
+    problem
+        At the precision where weights have their center and width as they are.
+    is_used
+        Which parameters are drawn, shape (J, m + 1): not the weights of constant columns.
+    place
+        Center, width, and bend or own precision of those that are, shape (3, d).
+    at
+        The log of that precision.
+    learns_precision
+        Whether it is drawn as well.
+    """
+
+    problem: LogisticProblem
+    is_used: NDArray[np.bool_]
+    place: Array
+    at: float
+    learns_precision: bool
+
+    @classmethod
+    def of(
+        cls, problem: LogisticProblem, gaussian: MultivariateNormal, learns_precision: bool
+    ) -> _Whitening:
+        """Return the units of a Gaussian near the posterior."""
+        at, rows = float(np.log(problem.precision)), problem.rows
+        is_used = np.tile(np.append(rows.scale > 0, True), (rows.shape[0], 1))
+        last = problem.prior_precision
+        if learns_precision:
+            at = float(rounded(at, COARSE))
+            bend = _bend_of_wide(problem, gaussian.loc)
+            last = np.where(problem.is_weight, bend, np.maximum(last, NO_ROWS))
+        place = np.stack([gaussian.loc, np.sqrt(gaussian.form.diagonal()), last])
+        place = rounded(place[:, is_used.ravel(), None], COARSE, axis=2)[..., 0]
+        return cls(problem, is_used, place, at, learns_precision)
+
+    @property
+    def unknown(self) -> dict[str, Parameter]:
+        """What is drawn."""
+        whitened = Parameter((len(self.is_used), int(self.is_used[0].sum())))
+        if not self.learns_precision:
+            return {"whitened": whitened}
+        return {"whitened": whitened, "log_precision": Parameter(start=self.at)}
+
+    def values(self, draws: Draws) -> dict[str, Array]:
+        """Return draws of the parameters (c, n, J, m + 1) and of the precision (c, n)."""
+        shape = (draws.n_chains, draws.n_draws)
+        precision, ratio = np.full(shape, self.problem.precision), np.ones((*shape, 1))
+        if self.learns_precision:
+            precision = np.exp(draws["log_precision"])
+            bend = self.place[2]
+            ratio = (bend + np.exp(self.at)) / (bend + precision[..., None])
+            ratio = np.where(self.problem.is_weight[self.is_used.ravel()], ratio, 1.0)
+        seen = self.place[0] + self.place[1] * draws["whitened"].reshape(*shape, -1)
+        parameters = np.zeros((*shape, *self.is_used.shape))
+        parameters[..., self.is_used] = seen * np.sqrt(ratio)
+        return {"parameters": parameters, "precision": precision}
+
+
+def _distinct_rows(
+    rows: SoftmaxRows, is_used: NDArray[np.bool_]
+) -> tuple[Array, NDArray[np.intp], Array]:
+    """Return rows with a column for the intercept, their classes and weights, each once.
+
+    In an order of their own, so that draws are the same for any order of the rows, for copies
+    and for weights, and in any unit.
+    """
+    seen = ((rows.x - rows.center) * rows.scale)[:, is_used[:-1]]
+    once, weight = merged_rows(np.column_stack([seen, rows.code]), rows.weight)
+    code = once[:, -1].astype(np.intp)
+    once[:, -1] = float(rows.has_intercept)
+    return once, code, weight
+
+
+def _bend_of_wide(problem: LogisticProblem, guess: Array) -> Array:
+    """Return how much the likelihood bends by each parameter under a wider prior.
+
+    Where classes do not overlap it bends the less the wider the prior is.
+    """
+    wide = replace(problem, precision=problem.precision / WIDER, guess=guess)
+    curvature = mode_of(wide).state.curvature
+    return np.asarray(np.maximum(curvature.diagonal() - wide.prior_precision, 0.0))
+
+
+def _first_signal(problem: LogisticProblem) -> float:
+    """Return the signal of rows of which no column tells the class.
+
+    Unlike that at a fit it is the same whatever the weights are, as what a prior depends on
+    must be.
+    """
+    rows = problem.rows
+    flat = replace(problem, guess=None).start.reshape(rows.shape)
+    none = np.zeros((len(rows.x), len(class_pairs(len(rows.coding))[0])))
+    return _signal(rows, rows.expected(rows.coordinates(flat), none))
+
+
+LogisticEngine = (
+    VariationalLogistic | LaplaceApproximation | ExpectationPropagation | NoUTurnSampling
+)
+
 LOGISTIC_ENGINES: Mapping[str, type | None] = MappingProxyType(
     {
         "variational": VariationalLogistic,
         "laplace": LaplaceApproximation,
         "ep": ExpectationPropagation,
+        "nuts": NoUTurnSampling,
         "map": None,
         "ml": None,
     }

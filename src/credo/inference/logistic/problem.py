@@ -1,13 +1,13 @@
 """Logistic and softmax regression at a given precision, and what is believed of its weights.
 
 Weights are normal around zero with one precision; intercepts are flat. The posterior is
-approximated by a Gaussian at its mode (Laplace), or by one that engines above find; predictions
-for new rows average over it.
+approximated by a Gaussian at its mode (Laplace), by one that engines above find, or by draws;
+predictions for new rows average over it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.inference.density.laplace import LaplaceApproximation, approach
+from credo.inference.engine.draws import Draws
 from credo.inference.engine.engine import Inference, run
 from credo.inference.logistic.softmax import (
     ExpectedSoftmax,
@@ -26,9 +27,9 @@ from credo.inference.logistic.softmax import (
     integrated_log_probability,
 )
 from credo.numerics.array import Array
-from credo.numerics.form import SMALLEST_SPREAD, Form, directions
+from credo.numerics.form import LATER, SMALLEST_SPREAD, Form, directions
 from credo.numerics.parallel.threads import threads_for
-from credo.numerics.special.log_domain import log_normalize, softmax
+from credo.numerics.special.log_domain import log_normalize, log_sum_exp, softmax
 from credo.numerics.special.logistic_integral import moderation
 
 __all__ = ["LogisticBelief", "LogisticProblem", "mode_of"]
@@ -202,11 +203,13 @@ def _mode_of_many(
 
 
 BLOCK_ROWS = 1 << 13
+DRAWN_SCORES = 1 << 20
+"""Scores of draws that are held at once."""
 
 
 @dataclass(frozen=True, eq=False)
 class LogisticBelief:
-    """Weights and intercepts of K classes, a Gaussian or a point.
+    """Weights and intercepts of K classes: a Gaussian, draws, or a point.
 
     A row of a design is seen as ``b = ((x - center) * scale, 1)``; the K class scores are
     ``coding @ T @ b`` with ``T`` of shape (J, m + 1). If there are more columns than rows to
@@ -216,9 +219,9 @@ class LogisticBelief:
     Attributes
     ----------
     mean
-        Mean of ``T`` under the Gaussian, or the point.
+        Mean of ``T`` under the Gaussian or of the draws, or the point.
     gaussian
-        Belief about ``T``, flattened; None for a point.
+        Belief about ``T``, flattened; None for draws and for a point.
     coding
         Scores of the classes from J numbers, shape (K, J).
     center, scale
@@ -229,6 +232,9 @@ class LogisticBelief:
         Prior precision of the weights of the seen columns.
     has_intercept
         Whether ``b`` ends with one, or with zero.
+    draws
+        "parameters" (chains, draws, J, m + 1), of ``T``; "precision" (chains, draws) of their
+        prior; and what the engine says of each draw. None for a Gaussian or a point.
     """
 
     mean: Annotated[Array, Form("j m")]
@@ -239,6 +245,7 @@ class LogisticBelief:
     axes: Annotated[Array | None, directions("c a")]
     precision: Annotated[float, Form(low=0.0)]
     has_intercept: bool
+    draws: Draws | None = field(default=None, metadata=LATER)
 
     def weights(self) -> tuple[Array, Array]:
         """Return weights (J, n_columns) and intercepts (J,) in the units of the design."""
@@ -257,8 +264,10 @@ class LogisticBelief:
         of the softmax function over nodes in the space of the scores of a row. If not
         ``by_quadrature``, scores are moderated [mackay1992]_, those of more than two classes
         alike, by the variance of the difference of two scores, averaged over pairs in
-        proportion to the product of their probabilities.
+        proportion to the product of their probabilities. Draws are averaged over as they are.
         """
+        if self.draws is not None:
+            return self._log_mean_over_draws(design, self.draws)
         scores = self.scores(design)
         if self.gaussian is None:
             return log_normalize(scores)
@@ -269,12 +278,15 @@ class LogisticBelief:
 
     def sample(self, rng: Generator, n: int) -> tuple[Array, Array]:
         """Return ``n`` draws of weights (n, J, n_columns) and intercepts (n, J)."""
+        if self.draws is not None:
+            chosen = rng.integers(self.draws.n_chains * self.draws.n_draws, size=n)
+            precision = self.draws.pooled("precision")[chosen]
+            return self.in_design_units(self.draws.pooled("parameters")[chosen], precision, rng)
         if self.gaussian is None:
             weights, intercepts = self.weights()
             return np.repeat(weights[None], n, axis=0), np.repeat(intercepts[None], n, axis=0)
         draws = self.gaussian.sample(rng, n).reshape(n, *self.mean.shape)
-        parts = [self._in_design_units(draw, rng) for draw in draws]
-        return np.array([part[0] for part in parts]), np.array([part[1] for part in parts])
+        return self.in_design_units(draws, np.full(n, self.precision), rng)
 
     def weight_variance(self, contrasts: Array) -> Array:
         """Return the variance of combinations of the weights, in the units of the design.
@@ -284,6 +296,10 @@ class LogisticBelief:
         contrasts
             What the J weights of a column are multiplied by, shape (n_contrasts, J).
         """
+        if self.draws is not None:
+            chosen = self.draws.pooled("parameters"), self.draws.pooled("precision")
+            weights, _ = self.in_design_units(*chosen, np.random.default_rng(0))
+            return np.asarray(np.einsum("kj,njc->nkc", contrasts, weights).var(axis=0))
         if self.gaussian is None:
             return np.zeros((len(contrasts), len(self.center)))
         blocks = self._covariance[:, :-1, :, :-1]
@@ -300,9 +316,12 @@ class LogisticBelief:
 
     def n_effective_parameters(self) -> float:
         """Return how many parameters the data determine."""
-        if self.gaussian is None:
+        if self.draws is not None:
+            variance = self.draws.pooled("parameters").var(axis=0)
+        elif self.gaussian is None:
             return float(np.count_nonzero(self.mean))
-        variance = self.gaussian.form.diagonal().reshape(self.mean.shape)
+        else:
+            variance = self.gaussian.form.diagonal().reshape(self.mean.shape)
         determined = np.maximum(1.0 - self.precision * variance[:, :-1], 0.0)
         return float(determined.sum() + len(variance) * self.has_intercept)
 
@@ -312,18 +331,50 @@ class LogisticBelief:
         assert self.gaussian is not None
         return self.gaussian.form.dense().reshape(*self.mean.shape, *self.mean.shape)
 
-    def _in_design_units(
-        self, parameters: Array, rng: Generator | None = None
+    def in_design_units(
+        self, parameters: Array, precision: Array, rng: Generator
     ) -> tuple[Array, Array]:
-        seen = parameters[:, :-1]
+        """Return weights (n, J, n_columns) and intercepts (n, J) of draws of ``T``.
+
+        Parameters
+        ----------
+        parameters, precision
+            Draws (n, J, m + 1) of ``T``, and of the precision (n,) of the prior, under which
+            weights stay in directions that no row spans.
+        """
+        free = None
         if self.axes is not None:
-            spanned = seen @ self.axes.T
-            if rng is not None:
-                free = rng.standard_normal(spanned.shape) / np.sqrt(self.precision)
-                spanned = spanned + free - (free @ self.axes) @ self.axes.T
-            seen = spanned
+            shape = (*parameters.shape[:2], len(self.center))
+            free = rng.standard_normal(shape) / np.sqrt(precision)[:, None, None]
+        return self._in_design_units(parameters, free)
+
+    def _in_design_units(
+        self, parameters: Array, free: Array | None = None
+    ) -> tuple[Array, Array]:
+        seen = parameters[..., :-1]
+        if self.axes is not None:
+            seen = seen @ self.axes.T
+            if free is not None:
+                seen = seen + free - (free @ self.axes) @ self.axes.T
         weights = seen * self.scale
-        return weights, parameters[:, -1] * self.has_intercept - weights @ self.center
+        return weights, parameters[..., -1] * self.has_intercept - weights @ self.center
+
+    def _log_mean_over_draws(self, design: Array, draws: Draws) -> Array:
+        """Return the log of the mean of the class probabilities under all draws, (n, K)."""
+        parameters, precision = draws.pooled("parameters"), draws.pooled("precision")
+        by_class = np.einsum("kj,njm->nkm", self.coding, parameters)
+        # One number for each draw stands for the directions that no row spans.
+        free = np.random.default_rng(0).standard_normal((len(parameters), self.mean.shape[0]))
+        free = (free @ self.coding.T) / np.sqrt(precision)[:, None]
+        size = max(1, DRAWN_SCORES // by_class[..., 0].size)
+        found = np.empty((len(design), len(self.coding)))
+        for start in range(0, len(design), size):
+            part, rest = self._seen(design[start : start + size])
+            scores = np.tensordot(part, by_class, axes=(1, 2))
+            if self.axes is not None:
+                scores += np.sqrt(rest)[:, None, None] * free
+            found[start : start + size] = log_sum_exp(log_normalize(scores), axis=1)
+        return np.asarray(found - np.log(len(parameters)))
 
     def _integrated(self, scores: Array, design: Array, by_quadrature: bool) -> Array:
         covariance = self._coordinate_covariance(design)
@@ -339,15 +390,19 @@ class LogisticBelief:
 
     def _coordinate_covariance(self, design: Array) -> Array:
         """Return the covariance of the J numbers of each row, shape (n, J, J)."""
+        part, rest = self._seen(design)
+        found = coordinate_covariance(part, self._covariance)
+        index = np.arange(found.shape[1])
+        found[:, index, index] = np.maximum(found[:, index, index], 0.0)
+        found[:, index, index] += (rest / self.precision)[:, None]
+        return found
+
+    def _seen(self, design: Array) -> tuple[Array, Array]:
+        """Return rows as ``T`` sees them (n, m + 1), and the squared length of the rest."""
         seen = (design - self.center) * self.scale
         rest = np.zeros(len(seen))
         if self.axes is not None:
             spanned = seen @ self.axes
             rest = np.maximum((seen**2).sum(axis=1) - (spanned**2).sum(axis=1), 0.0)
             seen = spanned
-        part = np.column_stack([seen, np.full(len(seen), float(self.has_intercept))])
-        found = coordinate_covariance(part, self._covariance)
-        index = np.arange(found.shape[1])
-        found[:, index, index] = np.maximum(found[:, index, index], 0.0)
-        found[:, index, index] += (rest / self.precision)[:, None]
-        return found
+        return np.column_stack([seen, np.full(len(seen), float(self.has_intercept))]), rest

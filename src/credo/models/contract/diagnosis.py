@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from credo.inference.engine.diagnosis import Diagnosis
+from credo.inference.engine.diagnosis import Diagnosis, diagnose_draws
+from credo.inference.engine.draws import Draws
 from credo.inference.engine.engine import Inference
 from credo.numerics.array import Array
 
-__all__ = ["diagnose_classes", "diagnose_linear", "diagnose_logistic"]
+__all__ = ["diagnose_classes", "diagnose_drawn", "diagnose_linear", "diagnose_logistic"]
 
 NOT_CONVERGED = (
     "The search for precisions did not converge: raise its limit or read inference_.trace."
@@ -78,6 +79,8 @@ def diagnose_logistic(inference: Inference, weight: float) -> Diagnosis:
         Total weight of the rows of the rarest class.
     """
     belief = inference.posterior
+    if belief.draws is not None:
+        return diagnose_drawn(inference, belief.draws, ("parameters", "precision"))
     factor = None if belief.gaussian is None else belief.gaussian.form.factor
     numbers = {
         "steps": float(len(inference.trace)),
@@ -94,6 +97,22 @@ def diagnose_logistic(inference: Inference, weight: float) -> Diagnosis:
     )
     findings = tuple(text for is_found, text in checks if is_found)
     return Diagnosis(not findings, findings, numbers)
+
+
+def diagnose_drawn(inference: Inference, kept: Draws, names: tuple[str, ...]) -> Diagnosis:
+    """Return the verdict on draws of ``names``; the rest is what the engine says of each."""
+    # What does not vary, such as a precision that is known, is no cause for doubt.
+    values = {name: _varying(kept[name]) for name in names}
+    facts = {name: kept[name] for name in kept if name not in names}
+    found = diagnose_draws(Draws({n: x for n, x in values.items() if x.size}), facts)
+    if inference.status.has_converged:
+        return found
+    return Diagnosis(False, (NOT_CONVERGED, *found.findings), found.numbers)
+
+
+def _varying(x: Array) -> Array:
+    flat = x.reshape(*x.shape[:2], -1)
+    return np.asarray(flat[..., np.ptp(flat, axis=(0, 1)) > 0])
 
 
 def diagnose_classes(

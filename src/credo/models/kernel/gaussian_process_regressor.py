@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -18,6 +19,9 @@ from credo.features.basis import Basis, column_spread, distinct_rows
 from credo.features.kernels.equality import White
 from credo.features.kernels.kernel import Kernel
 from credo.features.kernels.stationary import Matern52
+from credo.inference.density.trajectory import NoUTurnSampling
+from credo.inference.engine.diagnosis import Diagnosis
+from credo.inference.engine.draws import Draws
 from credo.inference.engine.engine import ConvergenceWarning, Inference
 from credo.inference.kernel.exact import ExactProcess
 from credo.inference.kernel.learning import (
@@ -25,12 +29,14 @@ from credo.inference.kernel.learning import (
     ProcessPosterior,
     ProcessProblem,
     RowNoise,
+    draw_settings,
     learn_process,
 )
 from credo.inference.kernel.process import ProcessData, ProcessMethod
 from credo.inference.kernel.search import Learned
 from credo.inference.kernel.series import SeriesProcess, state_dimension
 from credo.inference.kernel.sparse import SparseProcess
+from credo.models.contract.diagnosis import diagnose_drawn
 from credo.models.contract.inputs import (
     generator,
     require_choice,
@@ -83,8 +89,10 @@ class GaussianProcessRegressor(PredictiveRegressor):
         None a variance times `Matern52` with a length scale for each column that varies.
         Several outputs share it.
     inference
-        "map" for settings under weak priors in the units of the data, averaged over; "ml" for
-        the settings of largest evidence alone.
+        "map" for settings under weak priors in the units of the data, averaged over by
+        weighted draws of a normal around the best; "nuts" for draws from the posterior of the
+        settings itself, or ``NoUTurnSampling`` with settings; "ml" for the settings of largest
+        evidence alone.
     mean
         "constant" for a level that is integrated out under a flat prior of density one,
         "zero" for none, or a basis from `credo.features` whose weights are integrated out.
@@ -102,7 +110,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
         up to 2,000 rows and sparse beyond; or a method of `credo.inference` with settings,
         such as ``SparseProcess(500)``.
     random_state
-        Seed of the draws of `sample_functions`.
+        Seed of the draws of `sample_functions`, and of "nuts".
 
     Attributes
     ----------
@@ -125,6 +133,8 @@ class GaussianProcessRegressor(PredictiveRegressor):
         How it was computed.
     jitter_
         What had to be added to the diagonal of the covariance.
+    draws_
+        Of "nuts": draws of the logs of the settings by chain, "log_parameters".
     posterior_, inference_
         The belief about the function, and the whole answer of the search.
 
@@ -158,7 +168,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
     def __init__(
         self,
         kernel: Kernel | None = None,
-        inference: str = "map",
+        inference: str | NoUTurnSampling = "map",
         mean: str | Basis = "constant",
         noise: str | float | Basis = "learned",
         method: Any = "auto",
@@ -184,6 +194,11 @@ class GaussianProcessRegressor(PredictiveRegressor):
                 cls(smooth.hold(), mean=line, noise="varying"), unit_free=False, streams=False
             ),
             Example(cls(smooth.hold(), noise=0.5), unit_free=False),
+            Example(
+                cls(smooth, NoUTurnSampling(n_draws=10, warm_up=10), random_state=0),
+                unit_free=False,
+                streams=False,
+            ),
         )
 
     def fit(
@@ -209,7 +224,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
         data, noise = self._rows(X, y, sample_weight, noise_variance, is_first=True)
         kernel = self._start_kernel(data.x)
         method = self._chosen(data.x, kernel)
-        problem = ProcessProblem(data, kernel, noise, method, self.inference == "map")
+        problem = ProcessProblem(data, kernel, noise, method, self.inference != "ml")
         problem, learned = learn_process(problem)
         self._warn_of_bounds(learned)
         self._warn_of_copies(int(np.sum(row_weight(sample_weight, X) > 0)), problem, learned)
@@ -416,10 +431,14 @@ class GaussianProcessRegressor(PredictiveRegressor):
         """
         check_is_fitted(self)
         half = float(Normal(0.0, 1.0).quantile(0.5 + 0.5 * coverage)) * self.log_parameter_std_
+        low, high = self.log_parameters_ - half, self.log_parameters_ + half
+        if hasattr(self, "draws_"):
+            ends = [0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage]
+            low, high = self.draws_.quantile("log_parameters", ends)
         columns = {
             "value": np.exp(self.log_parameters_),
-            "low": np.exp(self.log_parameters_ - half),
-            "high": np.exp(self.log_parameters_ + half),
+            "low": np.exp(low),
+            "high": np.exp(high),
         }
         names = getattr(self, "feature_names_in_", None)
         labels = [p.label(names) for p in self.kernel_.parameters]
@@ -427,7 +446,8 @@ class GaussianProcessRegressor(PredictiveRegressor):
         return pd.DataFrame(columns, index=pd.Index(labels, name="setting"))
 
     def _check_settings(self) -> None:
-        require_choice("inference", self.inference, ("map", "ml"))
+        if not isinstance(self.inference, NoUTurnSampling):
+            require_choice("inference", self.inference, ("map", "ml", "nuts"))
         if not (self.kernel is None or isinstance(self.kernel, Kernel)):
             raise TypeError(
                 "kernel must be None or a kernel from credo.features, such as "
@@ -622,8 +642,38 @@ class GaussianProcessRegressor(PredictiveRegressor):
             None, self.log_evidence_, self.evidence_method_, learned.status
         )
         self.log_parameter_std_ = np.sqrt(np.maximum(np.diagonal(learned.covariance), 0.0))
+        if self._is_drawn and is_learned:
+            self._draw_settings(problem, learned)
         self.jitter_ = max(float(getattr(b, "jitter", 0.0)) for b in self.posterior_.beliefs)
         return self
+
+    @property
+    def _is_drawn(self) -> bool:
+        return self.inference == "nuts" or isinstance(self.inference, NoUTurnSampling)
+
+    def _draw_settings(self, problem: ProcessProblem, learned: Learned) -> None:
+        engine = self.inference if isinstance(self.inference, NoUTurnSampling) else None
+        rng = generator(self.random_state)
+        self.posterior_, found = draw_settings(problem, learned, engine, rng)
+        self.inference_ = replace(
+            found, log_evidence=self.log_evidence_, evidence_method=self.evidence_method_
+        )
+        self.log_parameter_std_ = found.posterior.std("log_parameters")
+
+    @property
+    def draws_(self) -> Draws:
+        """Draws of the logs of the settings, where they were drawn."""
+        kept = getattr(getattr(self, "inference_", None), "posterior", None)
+        if kept is None:
+            raise AttributeError(
+                "draws_ must be asked of a model that learned settings with inference='nuts'; "
+                f"found {self.inference!r}. Read settings()."
+            )
+        return Draws({"log_parameters": kept["log_parameters"]})
+
+    def diagnose(self) -> Diagnosis:
+        """Return whether draws of the settings can be relied on, and why not."""
+        return diagnose_drawn(self.inference_, self.inference_.posterior, self.draws_.names)
 
     def _warn_of_bounds(self, learned: Learned) -> None:
         if learned.at_bounds and self.inference == "ml":

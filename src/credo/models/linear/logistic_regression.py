@@ -15,16 +15,17 @@ from credo.distributions.categorical import Categorical
 from credo.distributions.normal import Normal
 from credo.features.basis import Basis
 from credo.inference.density.laplace import LaplaceApproximation
+from credo.inference.density.trajectory import NoUTurnSampling
 from credo.inference.engine.diagnosis import Diagnosis
+from credo.inference.engine.draws import Draws
 from credo.inference.engine.engine import Inference
 from credo.inference.logistic.learning import (
     LOGISTIC_ENGINES,
+    LogisticEngine,
     LogisticFolds,
     LogisticLearning,
-    VariationalLogistic,
 )
 from credo.inference.logistic.problem import LogisticBelief
-from credo.inference.site.expectation_propagation import ExpectationPropagation
 from credo.models.contract.classifier import PredictiveClassifier
 from credo.models.contract.diagnosis import diagnose_logistic
 from credo.models.contract.inputs import (
@@ -55,9 +56,9 @@ class LogisticRegression(PredictiveClassifier):
     """Linear classification that knows how sure it is.
 
     Class probabilities are ``softmax(intercept + W b(x))``, weights normal around zero,
-    intercepts flat. The posterior of the weights is approximated by the closest Gaussian,
-    over which predictions are averaged: where the data say little, probabilities stay
-    moderate.
+    intercepts flat. The posterior of the weights is approximated by the closest Gaussian, or
+    drawn from, and predictions are averaged over it: where the data say little, probabilities
+    stay moderate.
 
     Parameters
     ----------
@@ -67,9 +68,10 @@ class LogisticRegression(PredictiveClassifier):
     inference
         "variational" for the Gaussian closest to the posterior (that of Laplace's method where
         rows are many and show that it is the same), "laplace" for a Gaussian at the mode,
-        "ep" for that of expectation propagation (two classes), "map" for the mode alone, "ml"
-        for maximum likelihood; or an engine with settings, such as
-        ``LaplaceApproximation(max_steps=50)``.
+        "ep" for that of expectation propagation (two classes), "nuts" for draws from the
+        posterior itself, of a learned precision as well, under a weak prior of intercepts;
+        "map" for the mode alone, "ml" for maximum likelihood; or an engine with settings, such
+        as ``LaplaceApproximation(max_steps=50)`` or ``NoUTurnSampling(n_draws=4000)``.
     weight_precision
         Inverse prior variance of the weights in the units of the data, or "evidence" to
         learn one for all (columns scaled to unit variance inside).
@@ -80,7 +82,10 @@ class LogisticRegression(PredictiveClassifier):
         then those of a population with classes in these proportions.
     integration
         How classes are averaged over the posterior: "quadrature", for two classes accurate to
-        rounding, for more to about a percent; or "probit", the closed form of MacKay.
+        rounding, for more to about a percent; or "probit", the closed form of MacKay. Draws
+        are averaged over as they are.
+    random_state
+        Seed of the draws of "nuts".
 
     Attributes
     ----------
@@ -94,14 +99,17 @@ class LogisticRegression(PredictiveClassifier):
         a constant column.
     log_evidence_, evidence_method_, evidence_of_
         Log probability of y given X, a learned precision integrated out; "importance" where
-        draws of the closest Gaussian are weighed, "laplace" for Laplace's method, "ep" for
-        expectation propagation, "none" for
-        maximum likelihood and where a class has no weight;
+        draws of the closest Gaussian are weighed, also for "nuts", "laplace" for Laplace's
+        method, "ep" for expectation propagation, "none" for maximum likelihood and where a
+        class has no weight;
         "y given X", or "weighted y given X" under class weights, which are no data.
     n_effective_parameters_
         How many parameters the data determine.
     class_weight_
         Total weight of the rows of each class.
+    draws_
+        Of "nuts": draws of "coef", "intercept" and "precision" by chain, the last of the
+        weights of columns scaled to unit variance.
     posterior_, inference_, basis_
         The belief, the whole answer of the engine, the placed basis.
 
@@ -129,14 +137,12 @@ class LogisticRegression(PredictiveClassifier):
     def __init__(
         self,
         basis: Basis | None = None,
-        inference: str
-        | VariationalLogistic
-        | LaplaceApproximation
-        | ExpectationPropagation = "variational",
+        inference: str | LogisticEngine = "variational",
         weight_precision: float | str = "evidence",
         fit_intercept: bool = True,
         class_weight: Any = None,
         integration: str = "quadrature",
+        random_state: Any = None,
     ):
         self.basis = basis
         self.inference = inference
@@ -144,6 +150,7 @@ class LogisticRegression(PredictiveClassifier):
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.integration = integration
+        self.random_state = random_state
 
     @classmethod
     def examples(cls) -> tuple[Self | Example, ...]:
@@ -156,6 +163,7 @@ class LogisticRegression(PredictiveClassifier):
             Example(cls(weight_precision=1.0, integration="probit"), unit_free=False),
             Example(cls(features.RadialBasis(6)), streams=False),
             cls(class_weight="balanced"),
+            cls(inference=NoUTurnSampling(n_draws=50, warm_up=60), random_state=0),
         )
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -170,6 +178,7 @@ class LogisticRegression(PredictiveClassifier):
             self.weight_precision,
             self.fit_intercept,
             None if isinstance(self.inference, str) else self.inference,
+            generator(self.random_state),
         )
         self.posterior_, self.inference_ = learning.learn(
             design(self.basis_, rows.x), rows.code, weight, len(self.classes_)
@@ -221,7 +230,31 @@ class LogisticRegression(PredictiveClassifier):
     def sample_posterior(self, n: int, random_state: Any = None) -> dict[str, Array]:
         """Return ``n`` draws of "coef" and "intercept" from the posterior."""
         check_is_fitted(self)
-        weights, intercepts = self.posterior_.sample(generator(random_state), n)
+        return self._by_class(*self.posterior_.sample(generator(random_state), n))
+
+    @property
+    def draws_(self) -> Draws:
+        """Draws by chain, where the posterior was drawn from."""
+        belief: LogisticBelief | None = getattr(self, "posterior_", None)
+        if belief is None or belief.draws is None:
+            raise AttributeError(
+                "draws_ must be asked of a model that was fitted with inference='nuts'; found "
+                f"{self.inference!r}. Use sample_posterior(n)."
+            )
+        precision = belief.draws.pooled("precision")
+        weights, intercepts = belief.in_design_units(
+            belief.draws.pooled("parameters"), precision, np.random.default_rng(0)
+        )
+        values = self._by_class(weights, intercepts) | {"precision": precision}
+        names = ["coef", *(["intercept"] if self.fit_intercept else [])]
+        names += ["precision"] if isinstance(self.weight_precision, str) else []
+        shape = (belief.draws.n_chains, belief.draws.n_draws)
+        return Draws(
+            {name: values[name].reshape(*shape, *values[name].shape[1:]) for name in names}
+        )
+
+    def _by_class(self, weights: Array, intercepts: Array) -> dict[str, Array]:
+        """Return draws of weights and intercepts as ``coef_`` and ``intercept_`` are shaped."""
         if len(self.classes_) == 2:
             return {"coef": weights, "intercept": intercepts}
         coding = self.posterior_.coding
@@ -246,11 +279,15 @@ class LogisticRegression(PredictiveClassifier):
         shown = self.posterior_.coding[1 if len(self.classes_) == 2 else 0 :]
         sd = np.sqrt(self.posterior_.weight_variance(shown))
         half = float(Normal(0.0, 1.0).quantile(0.5 + 0.5 * coverage)) * sd
+        low, high = self.coef_ - half, self.coef_ + half
+        if self.posterior_.draws is not None:
+            ends = [0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage]
+            low, high = self.draws_.quantile("coef", ends)
         columns = {
             "mean": self.coef_.ravel(),
             "sd": sd.ravel(),
-            "low": (self.coef_ - half).ravel(),
-            "high": (self.coef_ + half).ravel(),
+            "low": low.ravel(),
+            "high": high.ravel(),
         }
         terms = self.term_names()
         if len(self.classes_) == 2:
