@@ -194,11 +194,6 @@ class GaussianProcessRegressor(PredictiveRegressor):
                 cls(smooth.hold(), mean=line, noise="varying"), unit_free=False, streams=False
             ),
             Example(cls(smooth.hold(), noise=0.5), unit_free=False),
-            Example(
-                cls(smooth, NoUTurnSampling(n_draws=10, warm_up=10), random_state=0),
-                unit_free=False,
-                streams=False,
-            ),
         )
 
     def fit(

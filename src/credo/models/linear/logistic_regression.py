@@ -15,7 +15,6 @@ from credo.distributions.categorical import Categorical
 from credo.distributions.normal import Normal
 from credo.features.basis import Basis
 from credo.inference.density.laplace import LaplaceApproximation
-from credo.inference.density.trajectory import NoUTurnSampling
 from credo.inference.engine.diagnosis import Diagnosis
 from credo.inference.engine.draws import Draws
 from credo.inference.engine.engine import Inference
@@ -163,7 +162,6 @@ class LogisticRegression(PredictiveClassifier):
             Example(cls(weight_precision=1.0, integration="probit"), unit_free=False),
             Example(cls(features.RadialBasis(6)), streams=False),
             cls(class_weight="balanced"),
-            cls(inference=NoUTurnSampling(n_draws=50, warm_up=60), random_state=0),
         )
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
