@@ -1,5 +1,10 @@
 """The front door: what it finds, what it says of that, and what it refuses."""
 
+import subprocess
+import sys
+import time
+import warnings
+
 import numba
 import numpy as np
 import pytest
@@ -183,6 +188,59 @@ def test_a_run_that_was_cut_short_is_not_sound():
             stop=credo.inference.Steps(3),
         )
     assert "cut short" in found.diagnose().findings[0]
+
+
+@pytest.mark.parametrize("inference", ["auto", "nuts", "hmc"])
+def test_a_limit_of_time_holds_for_everything(inference):
+    def slow(x):
+        time.sleep(0.002)
+        return heavy(x)
+
+    begin = time.monotonic()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = credo.posterior(
+            slow, {"x": Parameter()}, inference=inference, random_state=0, seconds=1.0
+        )
+    # A step that has begun is ended; chains take turns.
+    assert time.monotonic() - begin < 6.0
+    assert found.status == "reached max_seconds"
+    assert not found.diagnose().is_sound
+    assert ("k-hat" if inference == "auto" else "warm-up") in found.notes[-1]
+    with pytest.raises(ValueError, match="seconds must be a positive number; found 0"):
+        credo.posterior(heavy, {"x": Parameter()}, seconds=0)
+
+
+INTERRUPTED = """
+import os, signal, sys, threading
+import numpy as np
+import credo
+from credo.inference import Parameter
+
+calls = iter(range(10**9))
+
+def counted(x):
+    if next(calls) == 20_000:
+        threading.Thread(target=os.kill, args=(os.getpid(), signal.SIGINT)).start()
+    return -2.0 * np.log1p(x**2 / 3.0)
+
+parameters = {"x": Parameter()}
+found = credo.posterior(counted, parameters, inference="nuts", draws=10**6, random_state=0)
+print(found)
+print(found.draws["x"].shape[1] < 10**6, found.status)
+"""
+
+
+def test_an_interrupted_process_goes_on_with_what_it_has():
+    ended = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", INTERRUPTED],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "no-U-turn sampling: was interrupted" in ended.stdout
+    assert "The run was cut short: it was interrupted." in ended.stdout
+    assert ended.stdout.splitlines()[-1] == "True was interrupted"
 
 
 def test_checkpoints_pass_through(tmp_path):

@@ -9,6 +9,7 @@ is followed by the no-U-turn sampling. What was done is said.
 from __future__ import annotations
 
 import inspect
+import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -35,7 +36,7 @@ from credo.inference.density.trajectory import (
 )
 from credo.inference.engine.diagnosis import Diagnosis, diagnose_draws, is_mixed
 from credo.inference.engine.draws import Draws
-from credo.inference.engine.engine import ConvergenceWarning, Inference, run
+from credo.inference.engine.engine import ConvergenceWarning, Inference, Seconds, Stop, run
 from credo.inference.engine.method import density_engine
 from credo.inference.engine.pareto import pareto_smoothed
 from credo.inference.engine.problem import LogDensity, Parameters
@@ -201,7 +202,9 @@ def posterior(
     chains, draws
         Chains, and draws of each.
     settings
-        Of `credo.inference.run`: ``stop``, ``executor``, ``on_step``, ``checkpoint``.
+        ``seconds``, the most wall time that everything may take; and those of
+        `credo.inference.run`: ``stop``, ``executor``, ``on_step``, ``checkpoint``. A run
+        that is interrupted (Ctrl-C) answers with the draws it has.
 
     Warns
     -----
@@ -231,9 +234,11 @@ def posterior(
     0.7
     """
     _require_numbers(chains, draws)
+    ends_at = _ends_at(settings.pop("seconds", None))
     problem, gradient = stated_problem(log_density, parameters, data)
     rng = np.random.default_rng(random_state)
-    asked = _Asked(problem, chains, draws, rng, settings, f"The gradient is {gradient}.")
+    note = f"The gradient is {gradient}."
+    asked = _Asked(problem, chains, draws, rng, settings, note, ends_at)
     if isinstance(inference, str) and inference in _WAYS:
         return _WAYS[inference](asked)
     return _drawn(asked, density_engine(inference, draws), ())
@@ -243,6 +248,18 @@ def _require_numbers(chains: int, draws: int) -> None:
     for name, n in (("chains", chains), ("draws", draws)):
         if not isinstance(n, int | np.integer) or n < 1:
             raise ValueError(f"{name} must be a whole number of at least 1; found {n!r}.")
+
+
+def _ends_at(seconds: float | None) -> float:
+    """Return the time at which an answer must be there."""
+    if seconds is None:
+        return float("inf")
+    if not isinstance(seconds, int | float) or not seconds > 0:
+        raise ValueError(
+            f"seconds must be a positive number; found {quote(seconds)}. It is the most wall "
+            "time that an answer may take; leave it out for no limit."
+        )
+    return time.monotonic() + seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,6 +272,17 @@ class _Asked:
     rng: Generator
     settings: Mapping[str, Any]
     note: str
+    ends_at: float = float("inf")
+
+    @property
+    def seconds_left(self) -> float:
+        """Wall time that is left."""
+        return max(self.ends_at - time.monotonic(), 0.0)
+
+    def limited(self, rule: Stop, n_turns: int = 1) -> Stop:
+        """Return a rule that also ends after the share of time left of one of some turns."""
+        left = self.seconds_left / n_turns
+        return rule if np.isinf(left) else rule | Seconds(left)
 
 
 def _auto(asked: _Asked) -> Posterior:
@@ -264,7 +292,7 @@ def _auto(asked: _Asked) -> Posterior:
     except (NotPositiveDefinite, FloatingPointError, ZeroWeights, np.linalg.LinAlgError):
         why = "No mode was found at which the density bends down in every direction"
     else:
-        if not found.notes[-1].startswith("But"):
+        if not found.notes[-1].startswith("But") or not asked.seconds_left:
             return found
         why = found.notes[-1].removeprefix("But ").rstrip(".")
         why = why[0].upper() + why[1:]
@@ -286,6 +314,8 @@ def _modes(asked: _Asked, problem: Any) -> list[tuple[float, Array]]:
             )
             if not np.isfinite(problem.value_and_gradient(start)[0]):
                 continue
+            if found and not asked.seconds_left:
+                break
             end = approach(problem, start, np.ones(len(start)))
             if np.isfinite(end.value):
                 found.append((-end.value, end.x))
@@ -333,15 +363,19 @@ def _laplace(asked: _Asked) -> Posterior:
     modes = _modes(asked, problem)
     at_mode = replace(problem, guess=modes[0][1])
     with np.errstate(all="ignore"):
-        found = run(LaplaceApproximation(), at_mode)
+        engine = LaplaceApproximation()
+        found = run(engine, at_mode, stop=asked.limited(engine.stop))
         gaussian = found.posterior
         n = asked.chains * asked.draws
         free = gaussian.sample(asked.rng, 2 * n).reshape(2 * n, -1)
-        ratio = problem.log_densities(free) - gaussian.log_prob(free)
+        log_density = _timed_log_densities(asked, free)
+        n_weighed = len(log_density)
+        free = free[:n_weighed]
+        ratio = log_density - gaussian.log_prob(free)
     smoothed = pareto_smoothed(np.where(np.isnan(ratio), -np.inf, ratio))
     k_hat = float(smoothed.k_hat)
     weight = np.exp(smoothed.log_weight - log_sum_exp(smoothed.log_weight))
-    rows = asked.rng.choice(2 * n, size=n, p=weight)
+    rows = asked.rng.choice(n_weighed, size=n, p=weight)
     draws = problem.parameters.draws(free[rows].reshape(asked.chains, asked.draws, -1))
     worth = float(1.0 / (weight**2).sum())
     notes = [
@@ -354,15 +388,26 @@ def _laplace(asked: _Asked) -> Posterior:
         notes.append(f"But k-hat {k_hat:.2f} of its importance ratios is above {GOOD_K_HAT}.")
     elif others and max(others) > modes[0][0] - OTHER_MODE:
         notes.append("But searches from several starts ended at different modes.")
+    status = found.status if n_weighed == 2 * n else Status.MAX_SECONDS
     return Posterior(
         draws,
-        replace(found, posterior=draws),
+        replace(found, posterior=draws, status=status),
         "Laplace approximation",
         tuple(notes),
-        float(log_sum_exp(ratio) - np.log(2 * n)),
-        float(np.sqrt(max(2 * n / worth - 1.0, 0.0) / (2 * n))),
+        float(log_sum_exp(ratio) - np.log(n_weighed)),
+        float(np.sqrt(max(n_weighed / worth - 1.0, 0.0) / n_weighed)),
         problem.parameters.constrain(modes[0][1]),
     )
+
+
+def _timed_log_densities(asked: _Asked, free: Array) -> Array:
+    """Return log densities of rows of free numbers, of the first ones if time runs out."""
+    parts: list[Array] = []
+    begin, size = 0, 16
+    while begin < len(free) and (not parts or asked.seconds_left):
+        parts.append(asked.problem.log_densities(free[begin : begin + size]))
+        begin, size = begin + size, 2 * size
+    return np.concatenate(parts)
 
 
 def _is_other(found: Inference, x: Array, best: Array) -> bool:
@@ -382,10 +427,15 @@ def _drawn(asked: _Asked, engine: Any, notes: tuple[str, ...]) -> Posterior:
     own = is_compiled and n_threads > 1 and "executor" not in settings
     with ThreadPoolExecutor(n_threads) if own else nullcontext() as executor:
         settings.setdefault("executor", executor)
+        at_once = 1 if settings["executor"] is None else n_threads
+        rule = settings.get("stop") or engine.stop
+        settings["stop"] = asked.limited(rule, -(-asked.chains // at_once))
         found = run(engine, asked.problem, asked.rng, chains=asked.chains, **settings)
     facts: dict[str, Array] = {}
     if isinstance(found.state, TrajectoryState):
         facts = {name: found.state.facts[..., i] for i, name in enumerate(FACTS)}
+    if _is_warm_up(engine, found):
+        notes = (*notes, "All draws are of the warm-up, in which chains are on their way.")
     result = Posterior(
         found.posterior,
         found,
@@ -397,6 +447,12 @@ def _drawn(asked: _Asked, engine: Any, notes: tuple[str, ...]) -> Posterior:
     )
     _warn(result)
     return result
+
+
+def _is_warm_up(engine: Any, found: Inference) -> bool:
+    """Return whether a run was cut short before its warm-up was over."""
+    is_short = bool(engine.stop.n_warm_up) and not found.status.has_converged
+    return is_short and not getattr(found.state, "is_warm", True)
 
 
 def _warn(result: Posterior) -> None:
