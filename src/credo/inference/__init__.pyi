@@ -7,6 +7,7 @@ from credo.inference.density.importance import ImportanceSampling as ImportanceS
 from credo.inference.density.importance import ProposalProblem as ProposalProblem
 from credo.inference.density.importance import RejectionSampling as RejectionSampling
 from credo.inference.density.laplace import LaplaceApproximation as LaplaceApproximation
+from credo.inference.density.laplace import Pathfinder as Pathfinder
 from credo.inference.density.metropolis import Metropolis as Metropolis
 from credo.inference.density.metropolis import MetropolisHastings as MetropolisHastings
 from credo.inference.density.metropolis import MetropolisState as MetropolisState

@@ -13,7 +13,7 @@ from scipy import special, stats
 
 import credo
 from credo.data import CheckpointFile
-from credo.inference import NoUTurnSampling, Parameter
+from credo.inference import GaussianVariational, NoUTurnSampling, Parameter, Pathfinder
 from credo.inference.engine.engine import ConvergenceWarning
 
 SHARE = {"probability": Parameter(support="unit")}
@@ -81,6 +81,37 @@ def test_the_best_of_several_searches_is_the_mode():
     start = {"x": Parameter(start=-1.5)}
     found = credo.posterior(two, start, inference="map", random_state=0)
     assert float(found.mode["x"]) == pytest.approx(2.0, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "inference", ["laplace", "pathfinder", Pathfinder(history=3), GaussianVariational()]
+)
+def test_draws_of_gaussians_are_resampled_and_tell_the_evidence(inference):
+    found = credo.posterior(coin, SHARE, (30, 12), inference=inference, random_state=0)
+    exact = stats.beta(31, 13)
+    assert found.draws["probability"].shape == (4, 1000)
+    draws = found.draws
+    # Resampled draws repeat some, which adds to the error of independent ones.
+    assert abs(draws.mean("probability") - exact.mean()) < 6.0 * exact.std() / np.sqrt(4000)
+    assert draws.std("probability") == pytest.approx(exact.std(), rel=0.06)
+    error = abs(found.log_evidence - special.betaln(31, 13))
+    assert error < 4.0 * found.log_evidence_error < 0.05
+    assert found.diagnose().numbers["k-hat"] == found.k_hat
+    # The largest ratios of the variational Gaussian lie on two sides, which no Pareto fits.
+    if not isinstance(inference, GaussianVariational):
+        assert found.k_hat < 0.5
+        assert found.diagnose().is_sound
+
+
+@pytest.mark.parametrize("inference", ["laplace", "pathfinder"])
+def test_a_gaussian_far_from_the_density_is_not_sound(inference):
+    def sharp(x):
+        return -np.log1p(x**2)
+
+    found = credo.posterior(sharp, {"x": Parameter()}, inference=inference, random_state=0)
+    assert found.k_hat > 0.7
+    assert "far from the density" in found.diagnose().findings[-1]
+    assert not found.diagnose().is_sound
 
 
 @pytest.mark.parametrize("inference", ["nuts", "hmc", NoUTurnSampling(n_draws=300)])

@@ -25,8 +25,9 @@ from numpy.exceptions import ComplexWarning
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
+from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.inference.density.compiled import CompiledDensity
-from credo.inference.density.laplace import LaplaceApproximation, approach
+from credo.inference.density.laplace import LaplaceApproximation, Pathfinder, approach
 from credo.inference.density.trajectory import (
     FACTS,
     BadDensity,
@@ -38,7 +39,7 @@ from credo.inference.engine.diagnosis import Diagnosis, diagnose_draws, is_mixed
 from credo.inference.engine.draws import Draws
 from credo.inference.engine.engine import ConvergenceWarning, Inference, Seconds, Stop, run
 from credo.inference.engine.method import density_engine
-from credo.inference.engine.pareto import pareto_smoothed
+from credo.inference.engine.pareto import largest_k_hat, pareto_smoothed
 from credo.inference.engine.problem import LogDensity, Parameters
 from credo.inference.engine.weighted_draws import ZeroWeights
 from credo.numerics.array import Array, as_float
@@ -60,6 +61,7 @@ from credo.numerics.warning import warn_user
 __all__ = ["Parameter", "Posterior", "StatedDensity", "posterior", "stated_problem"]
 
 N_STARTS = 6
+N_PATHS = 4
 GOOD_K_HAT = 0.5
 """Shape of the tail of the weights up to which Laplace's Gaussian is good enough."""
 
@@ -90,6 +92,10 @@ class Posterior:
     facts
         What the engine tells of each draw by name, shape (chains, draws) each: log density,
         energy, acceptance, depth, steps, divergence; empty for other methods.
+    max_depth
+        Depth at which trees of trajectories are cut off; None for other methods.
+    k_hat
+        Shape of the tail of importance ratios, of draws that were resampled by them; else NaN.
     """
 
     draws: Draws
@@ -101,6 +107,7 @@ class Posterior:
     mode: Mapping[str, Array] | None = None
     facts: Mapping[str, Array] = field(default_factory=dict)
     max_depth: int | None = None
+    k_hat: float = float("nan")
 
     @property
     def status(self) -> str:
@@ -127,10 +134,23 @@ class Posterior:
     def diagnose(self) -> Diagnosis:
         """Return one verdict, with advice and the numbers behind it."""
         found = diagnose_draws(self.draws, self.facts, self.max_depth)
+        if not np.isnan(self.k_hat):
+            found = self._with_k_hat(found)
         if self.inference.status.has_converged:
             return found
         short = f"The run was cut short: it {self.status}. Give it more time or draws."
         return replace(found, is_sound=False, findings=(short, *found.findings))
+
+    def _with_k_hat(self, found: Diagnosis) -> Diagnosis:
+        numbers = found.numbers | {"k-hat": self.k_hat}
+        most = largest_k_hat(self.draws.n_chains * self.draws.n_draws)
+        if self.k_hat <= most:
+            return replace(found, numbers=numbers)
+        far = (
+            f"The Gaussian that was drawn from is far from the density: k-hat must be at most "
+            f'{most:.2f}; found {self.k_hat:.2f}. Draw with inference="nuts".'
+        )
+        return Diagnosis(False, (*found.findings, far), numbers)
 
     def to_arviz(self) -> Any:
         """Return what ArviZ reads, with what the engine tells of each draw."""
@@ -197,8 +217,8 @@ def posterior(
         dictionary of names that are arguments, by keyword. To a compiled function, arrays.
     inference
         "auto": Laplace's approximation if importance ratios confirm it, else NUTS; "map",
-        "laplace", "nuts", "hmc" or the name of another engine of densities; or an engine such
-        as ``NoUTurnSampling(acceptance=0.95)``, whose own numbers of draws then hold.
+        "laplace", "pathfinder", "nuts", "hmc" or the name of another engine of densities; or an
+        engine such as ``NoUTurnSampling(acceptance=0.95)``, whose own numbers of draws hold.
     chains, draws
         Chains, and draws of each.
     settings
@@ -241,7 +261,10 @@ def posterior(
     asked = _Asked(problem, chains, draws, rng, settings, note, ends_at)
     if isinstance(inference, str) and inference in _WAYS:
         return _WAYS[inference](asked)
-    return _drawn(asked, density_engine(inference, draws), ())
+    engine = density_engine(inference, draws)
+    if isinstance(engine, Pathfinder):
+        return _pathfinder(asked, engine)
+    return _drawn(asked, engine, ())
 
 
 def _require_numbers(chains: int, draws: int) -> None:
@@ -359,44 +382,64 @@ def _map(asked: _Asked) -> Posterior:
 
 def _laplace(asked: _Asked) -> Posterior:
     """Return draws of Laplace's Gaussian, resampled by importance ratios; say their tail."""
-    problem = asked.problem
-    modes = _modes(asked, problem)
-    at_mode = replace(problem, guess=modes[0][1])
+    modes = _modes(asked, asked.problem)
+    engine = LaplaceApproximation()
     with np.errstate(all="ignore"):
-        engine = LaplaceApproximation()
+        at_mode = replace(asked.problem, guess=modes[0][1])
         found = run(engine, at_mode, stop=asked.limited(engine.stop))
-        gaussian = found.posterior
-        n = asked.chains * asked.draws
-        free = gaussian.sample(asked.rng, 2 * n).reshape(2 * n, -1)
+    title = f"Laplace's Gaussian at the highest of {len(modes)} searches"
+    result = _resampled(asked, [found], title)
+    others = [value for value, x in modes if _is_other(found, x, modes[0][1])]
+    notes = result.notes
+    if result.k_hat < GOOD_K_HAT and others and max(others) > modes[0][0] - OTHER_MODE:
+        notes = (*notes, "But searches from several starts ended at different modes.")
+    mode = asked.problem.parameters.constrain(modes[0][1])
+    return replace(result, notes=notes, mode=mode)
+
+
+def _pathfinder(asked: _Asked, engine: Pathfinder | None = None) -> Posterior:
+    """Return draws of the best Gaussians of several paths, resampled by importance ratios."""
+    path = engine or Pathfinder()
+    found = [
+        run(path, asked.problem, rng, stop=asked.limited(path.stop, N_PATHS - i))
+        for i, rng in enumerate(asked.rng.spawn(N_PATHS))
+    ]
+    return _resampled(asked, found, f"Gaussians along {N_PATHS} paths to modes")
+
+
+def _resampled(asked: _Asked, found: Sequence[Inference], title: str) -> Posterior:
+    """Return draws of Gaussians of free numbers, resampled by what they should have been."""
+    problem, n = asked.problem, asked.chains * asked.draws
+    each = -(-2 * n // len(found))
+    samples = [part.posterior.sample(asked.rng, each).reshape(each, -1) for part in found]
+    logs = [part.posterior.log_prob(x) for part, x in zip(found, samples, strict=True)]
+    # Side by side, so that the first ones are of all Gaussians if time runs out.
+    free = np.stack(samples, axis=1).reshape(each * len(found), -1)
+    with np.errstate(all="ignore"):
         log_density = _timed_log_densities(asked, free)
-        n_weighed = len(log_density)
-        free = free[:n_weighed]
-        ratio = log_density - gaussian.log_prob(free)
-    smoothed = pareto_smoothed(np.where(np.isnan(ratio), -np.inf, ratio))
-    k_hat = float(smoothed.k_hat)
+        ratio = log_density - np.stack(logs, axis=1).ravel()[: len(log_density)]
+    ratio = np.where(np.isnan(ratio), -np.inf, ratio)
+    smoothed = pareto_smoothed(ratio)
     weight = np.exp(smoothed.log_weight - log_sum_exp(smoothed.log_weight))
-    rows = asked.rng.choice(n_weighed, size=n, p=weight)
+    m, worth, k_hat = len(ratio), float(1.0 / (weight**2).sum()), float(smoothed.k_hat)
+    rows = asked.rng.choice(m, size=n, p=weight)
     draws = problem.parameters.draws(free[rows].reshape(asked.chains, asked.draws, -1))
-    worth = float(1.0 / (weight**2).sum())
     notes = [
         asked.note,
-        f"Laplace's Gaussian at the highest of {len(modes)} searches, its draws resampled by "
-        f"importance ratios (k-hat {k_hat:.2f}).",
+        f"{title}, its draws resampled by importance ratios (k-hat {k_hat:.2f}).",
     ]
-    others = [value for value, x in modes if _is_other(found, x, modes[0][1])]
     if not k_hat < GOOD_K_HAT:
         notes.append(f"But k-hat {k_hat:.2f} of its importance ratios is above {GOOD_K_HAT}.")
-    elif others and max(others) > modes[0][0] - OTHER_MODE:
-        notes.append("But searches from several starts ended at different modes.")
-    status = found.status if n_weighed == 2 * n else Status.MAX_SECONDS
+    short = next((part for part in found if not part.status.has_converged), found[0])
+    status = short.status if m == len(free) else Status.MAX_SECONDS
     return Posterior(
         draws,
-        replace(found, posterior=draws, status=status),
-        "Laplace approximation",
+        replace(found[0], posterior=draws, status=status),
+        found[0].account.method,
         tuple(notes),
-        float(log_sum_exp(ratio) - np.log(n_weighed)),
-        float(np.sqrt(max(n_weighed / worth - 1.0, 0.0) / n_weighed)),
-        problem.parameters.constrain(modes[0][1]),
+        float(log_sum_exp(ratio) - np.log(m)),
+        float(np.sqrt(max(m / worth - 1.0, 0.0) / m)),
+        k_hat=k_hat,
     )
 
 
@@ -416,7 +459,13 @@ def _is_other(found: Inference, x: Array, best: Array) -> bool:
     return bool(np.abs(shift).max() > 1.0)
 
 
-_WAYS = {"auto": _auto, "map": _map, "laplace": _laplace, "nuts": _nuts}
+_WAYS = {
+    "auto": _auto,
+    "map": _map,
+    "laplace": _laplace,
+    "nuts": _nuts,
+    "pathfinder": _pathfinder,
+}
 
 
 def _drawn(asked: _Asked, engine: Any, notes: tuple[str, ...]) -> Posterior:
@@ -430,7 +479,10 @@ def _drawn(asked: _Asked, engine: Any, notes: tuple[str, ...]) -> Posterior:
         at_once = 1 if settings["executor"] is None else n_threads
         rule = settings.get("stop") or engine.stop
         settings["stop"] = asked.limited(rule, -(-asked.chains // at_once))
-        found = run(engine, asked.problem, asked.rng, chains=asked.chains, **settings)
+        n_chains = asked.chains if hasattr(engine, "joined") else 1
+        found = run(engine, asked.problem, asked.rng, chains=n_chains, **settings)
+    if isinstance(found.posterior, MultivariateNormal):
+        return _resampled(asked, [found], f"The Gaussian of {type(engine).__name__}")
     facts: dict[str, Array] = {}
     if isinstance(found.state, TrajectoryState):
         facts = {name: found.state.facts[..., i] for i, name in enumerate(FACTS)}
