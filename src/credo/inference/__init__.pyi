@@ -14,6 +14,7 @@ from credo.inference.density.metropolis import MetropolisState as MetropolisStat
 from credo.inference.density.metropolis import MoveProblem as MoveProblem
 from credo.inference.density.posterior import Parameter as Parameter
 from credo.inference.density.posterior import Posterior as Posterior
+from credo.inference.density.posterior import PredictiveCheck as PredictiveCheck
 from credo.inference.density.tempering import SequentialMonteCarlo as SequentialMonteCarlo
 from credo.inference.density.trajectory import BadDensity as BadDensity
 from credo.inference.density.trajectory import HamiltonianMonteCarlo as HamiltonianMonteCarlo

@@ -13,6 +13,7 @@ from scipy import special, stats
 
 import credo
 from credo.data import CheckpointFile
+from credo.distributions import Normal
 from credo.inference import GaussianVariational, NoUTurnSampling, Parameter, Pathfinder
 from credo.inference.engine.engine import ConvergenceWarning
 
@@ -296,3 +297,65 @@ def test_arviz_reads_draws_and_what_the_sampler_tells():
     expected = np.asarray(arviz.bfmi(read))
     numbers = found.diagnose().numbers
     assert numbers["least energy share"] == pytest.approx(float(np.min(expected)), rel=1e-6)
+
+
+ROWS = np.array([0.9, 1.7, 0.2, 2.4, 1.1])
+
+
+def level_of_rows(level, data):
+    """Return the log density of a level, N(0, 2^2) before, of rows with noise of one."""
+    return -0.5 * np.sum((data - level) ** 2) - 0.125 * level**2
+
+
+def simulated(level, rng):
+    return rng.normal(level, 1.0, 5)
+
+
+def test_predictive_checks_have_the_shares_of_the_closed_form():
+    found = credo.posterior(level_of_rows, {"level": Parameter()}, ROWS, random_state=0)
+    precision = 5.0 + 0.25
+    law = stats.norm(ROWS.sum() / precision, np.sqrt(1.0 / precision + 0.2))
+    check = found.predictive_check(simulated, ROWS, n=4000, random_state=0)
+    assert check.share_above("mean") == pytest.approx(law.sf(ROWS.mean()), abs=0.035)
+    assert check.simulated["mean"].std() == pytest.approx(law.std(), rel=0.05)
+    assert check.surprises == ()
+    assert "look like simulated ones" in str(check)
+    spread = check.table().loc["std"]
+    assert spread["observed"] == pytest.approx(ROWS.std())
+    assert spread["low"] < spread["mean"] < spread["high"]
+    before = found.predictive_check(
+        simulated, ROWS + 6.0, prior={"level": Normal(0.0, 2.0)}, n=4000, random_state=0
+    )
+    assert before.source == "prior"
+    exact = stats.norm(0.0, np.sqrt(4.2))
+    assert before.share_above("mean") == pytest.approx(exact.sf(ROWS.mean() + 6.0), abs=0.004)
+    assert before.surprises == ("mean", "smallest", "largest")
+    assert "hardly ever have the mean" in str(before)
+
+
+def test_predictive_checks_take_dictionaries_and_statistics_of_ones_own():
+    found = credo.posterior(level_of_rows, {"level": Parameter()}, ROWS, random_state=0)
+    check = found.predictive_check(
+        lambda values, rng: np.ones(5) + 0.0 * values["level"],
+        np.ones(5),
+        {"first": lambda rows: rows[0]},
+        n=50,
+        random_state=0,
+    )
+    # All are tied with the data.
+    assert check.share_above("first") == 0.5
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n": 0}, "n must be a whole number of at least 1; found 0"),
+        ({"observed": ROWS[:3]}, r"shape of observed, \(3,\); found \(5,\)"),
+        ({"prior": {}}, r"a distribution for each of \['level'\]; found \[\]"),
+        ({"prior": {"level": Normal([0.0, 1.0], 1.0)}}, r"of shape \(\); found \(2,\)"),
+    ],
+)
+def test_predictive_checks_of_other_things_are_refused(settings, message):
+    found = credo.posterior(level_of_rows, {"level": Parameter()}, ROWS, random_state=0)
+    with pytest.raises(ValueError, match=message):
+        found.predictive_check(**({"simulate": simulated, "observed": ROWS} | settings))

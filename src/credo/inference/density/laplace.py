@@ -400,8 +400,8 @@ def path_metric(diagonal: Array, steps: Array, changes: Array) -> Metric:
     """Return the inverse Hessian that pairs of L-BFGS stand for, as ``S (I + U' diag(w) U) S``.
 
     With steps ``s`` and changes ``z`` in columns, ``R`` the upper triangle of ``s' z`` with the
-    diagonal ``e`` and ``D`` the first guess, it is ``D + B G B'`` for ``B = (D z, s)``, ``G`` of
-    the blocks ``0``, ``-R^-1`` and ``R^-T (diag(e) + z' D z) R^-1`` [byrd1994]_.
+    diagonal ``e`` and ``D`` the first guess, it is ``D + B G B'`` for ``B = (D z, s)``, and
+    G has the blocks ``0``, ``-R^-1`` and ``R^-T (diag(e) + z' D z) R^-1`` [byrd1994]_.
 
     Parameters
     ----------

@@ -25,6 +25,7 @@ from numpy.exceptions import ComplexWarning
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
+from credo.distributions.distribution import Distribution
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.inference.density.compiled import CompiledDensity
 from credo.inference.density.laplace import LaplaceApproximation, Pathfinder, approach
@@ -58,7 +59,14 @@ from credo.numerics.special.log_domain import log_sum_exp
 from credo.numerics.status import Status
 from credo.numerics.warning import warn_user
 
-__all__ = ["Parameter", "Posterior", "StatedDensity", "posterior", "stated_problem"]
+__all__ = [
+    "Parameter",
+    "Posterior",
+    "PredictiveCheck",
+    "StatedDensity",
+    "posterior",
+    "stated_problem",
+]
 
 N_STARTS = 6
 N_PATHS = 4
@@ -141,6 +149,75 @@ class Posterior:
         short = f"The run was cut short: it {self.status}. Give it more time or draws."
         return replace(found, is_sound=False, findings=(short, *found.findings))
 
+    def predictive_check(
+        self,
+        simulate: Callable[..., ArrayLike],
+        observed: ArrayLike,
+        statistics: Mapping[str, Callable[[Array], float]] | None = None,
+        prior: Mapping[str, Distribution] | None = None,
+        n: int = 1000,
+        random_state: int | Generator | None = None,
+    ) -> PredictiveCheck:
+        """Return statistics of data simulated from the posterior, beside those of the data.
+
+        Parameters
+        ----------
+        simulate
+            Makes new data, of the form of the observed ones, from the values of one draw:
+            called with them and ``rng`` by keyword if its arguments have their names, and else
+            with a dictionary of values and a Generator.
+        observed
+            The data.
+        statistics
+            Functions of data by name; mean, standard deviation and both ends by default.
+        prior
+            Distributions of all parameters by name, whose draws take the place of those of the
+            posterior: what the model expected before it saw data.
+        n
+            Data sets to simulate.
+
+        Examples
+        --------
+        >>> y = np.array([0.3, 1.2, -0.7, 0.4])
+        >>> def density(level, data):
+        ...     return -0.5 * np.sum((data - level) ** 2)
+        >>> found = posterior(density, {"level": Parameter()}, y, random_state=0)
+        >>> def simulate(level, rng):
+        ...     return rng.normal(level, 1.0, 4)
+        >>> check = found.predictive_check(simulate, y, random_state=0)
+        >>> bool(abs(check.table().loc["mean", "share_above"] - 0.5) < 0.05)
+        True
+        """
+        rng = np.random.default_rng(random_state)
+        if not isinstance(n, int | np.integer) or n < 1:
+            raise ValueError(f"n must be a whole number of at least 1; found {n!r}.")
+        values = (
+            self._drawn_values(n, rng)
+            if prior is None
+            else _prior_values(prior, self.draws, n, rng)
+        )
+        call = _simulation(simulate, list(self.draws))
+        functions = dict(STATISTICS if statistics is None else statistics)
+        seen = as_float(observed)
+        new = [
+            as_float(call({name: x[i] for name, x in values.items()}, rng)) for i in range(n)
+        ]
+        if new[0].shape != seen.shape:
+            raise ValueError(
+                f"simulate must return data of the shape of observed, {seen.shape}; found "
+                f"{new[0].shape}. Simulate one row for each that was seen."
+            )
+        return PredictiveCheck(
+            "posterior" if prior is None else "prior",
+            {name: float(function(seen)) for name, function in functions.items()},
+            {name: np.array([float(f(x)) for x in new]) for name, f in functions.items()},
+        )
+
+    def _drawn_values(self, n: int, rng: Generator) -> dict[str, Array]:
+        """Return values of draws picked at random, by their weights if they have any."""
+        rows = rng.choice(self.draws.n_chains * self.draws.n_draws, size=n, p=self.draws.weight)
+        return {name: self.draws.pooled(name)[rows] for name in self.draws}
+
     def _with_k_hat(self, found: Diagnosis) -> Diagnosis:
         numbers = found.numbers | {"k-hat": self.k_hat}
         most = largest_k_hat(self.draws.n_chains * self.draws.n_draws)
@@ -166,6 +243,100 @@ class Posterior:
     def __repr__(self) -> str:
         verdict = "sound" if self.diagnose().is_sound else "doubtful"
         return f"Posterior({self.draws!r}, {self.method}, {verdict})"
+
+
+STATISTICS: Mapping[str, Callable[[Array], Any]] = {
+    "mean": np.mean,
+    "std": np.std,
+    "smallest": np.min,
+    "largest": np.max,
+}
+
+SURPRISING = 0.025
+"""Share of simulated statistics beyond the observed one below which it is a surprise."""
+
+
+@dataclass(frozen=True, eq=False)
+class PredictiveCheck:
+    """Statistics of simulated data beside those of the data that were seen.
+
+    Attributes
+    ----------
+    source
+        "posterior" or "prior", of which parameters were drawn.
+    observed
+        Statistics of the data by name.
+    simulated
+        Those of simulated data sets by name, shape (n,) each.
+    """
+
+    source: str
+    observed: Mapping[str, float]
+    simulated: Mapping[str, Array]
+
+    def table(self, coverage: float = 0.9) -> pd.DataFrame:
+        """Return a row for each statistic: seen, simulated, and how it stands among those.
+
+        Parameters
+        ----------
+        coverage
+            Probability of the interval from ``low`` to ``high``.
+        """
+        ends = 0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage
+        rows = {
+            name: [self.observed[name], x.mean(), *np.quantile(x, ends), self.share_above(name)]
+            for name, x in self.simulated.items()
+        }
+        columns = ["observed", "mean", "low", "high", "share_above"]
+        return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+    def share_above(self, name: str) -> float:
+        """Return the share of simulated statistics above the observed one; ties count half."""
+        simulated, seen = self.simulated[name], self.observed[name]
+        return float((simulated > seen).mean() + 0.5 * (simulated == seen).mean())
+
+    @property
+    def surprises(self) -> tuple[str, ...]:
+        """Names of statistics that the data have and simulated data hardly ever."""
+        shares = {name: self.share_above(name) for name in self.simulated}
+        return tuple(name for name, p in shares.items() if min(p, 1.0 - p) < SURPRISING)
+
+    def __str__(self) -> str:
+        found = ", ".join(self.surprises)
+        verdict = (
+            f"Simulated data hardly ever have the {found} of the data."
+            if found
+            else ("The data look like simulated ones in all of these.")
+        )
+        return f"Simulated from the {self.source}.\n{self.table().round(4)}\n{verdict}"
+
+
+def _prior_values(
+    prior: Mapping[str, Distribution], draws: Draws, n: int, rng: Generator
+) -> dict[str, Array]:
+    if set(prior) != set(draws):
+        raise ValueError(
+            f"prior must have a distribution for each of {list(draws)}; found {list(prior)}. "
+            "Name all parameters."
+        )
+    found = {name: as_float(prior[name].sample(rng, n)) for name in draws}
+    for name, x in found.items():
+        shape = draws[name].shape[2:]
+        if x.shape[1:] != shape:
+            raise ValueError(
+                f"the prior of {name} must have draws of shape {shape}; found {x.shape[1:]}. "
+                "Give arrays of its parameters."
+            )
+    return found
+
+
+def _simulation(
+    simulate: Callable[..., Any], names: Sequence[str]
+) -> Callable[[dict[str, Array], Generator], Any]:
+    """Return a function of values and a Generator that calls another as it is written."""
+    if {*names, "rng"} <= set(inspect.signature(simulate).parameters):
+        return lambda values, rng: simulate(**values, rng=rng)
+    return simulate
 
 
 _WORTHS = ("effective_draws", "tail_effective_draws", "r_hat")
