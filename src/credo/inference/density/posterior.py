@@ -500,7 +500,7 @@ def _nuts(asked: _Asked) -> Posterior:
 
 def _modes(asked: _Asked, problem: Any) -> list[tuple[float, Array]]:
     """Return where searches from several starts end, the highest log density first."""
-    found = []
+    found: list[tuple[float, Array]] = []
     with np.errstate(all="ignore"):
         for i in range(N_STARTS):
             start = (
