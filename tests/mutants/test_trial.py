@@ -3,8 +3,9 @@
 import time
 
 import pytest
-from mutants import trial as module
 from mutants.trial import has_passed, trial_of, verdict
+
+from mutants import trial as module
 
 SIGMOID = "credo.numerics.sigmoid"
 FOLDER = "tests/numerics/special/test_log_domain.py"

@@ -199,5 +199,5 @@ def test_a_path_of_more_numbers_than_pairs_has_the_units_of_each():
     found = run(Pathfinder(), problem, np.random.default_rng(0))
     assert found.status is Status.CONVERGED
     assert_allclose(found.posterior.std(), scale, rtol=1.0)
-    with pytest.raises(ValueError, match="history and n_draws must be at least 1"):
-        Pathfinder(history=0)
+    with pytest.raises(ValueError, match="n_pairs and n_draws must be at least 1"):
+        Pathfinder(n_pairs=0)

@@ -85,7 +85,7 @@ def test_the_best_of_several_searches_is_the_mode():
 
 
 @pytest.mark.parametrize(
-    "inference", ["laplace", "pathfinder", Pathfinder(history=3), GaussianVariational()]
+    "inference", ["laplace", "pathfinder", Pathfinder(n_pairs=3), GaussianVariational()]
 )
 def test_draws_of_gaussians_are_resampled_and_tell_the_evidence(inference):
     found = credo.posterior(coin, SHARE, (30, 12), inference=inference, random_state=0)

@@ -266,11 +266,11 @@ class Pathfinder:
 
     It needs gradients alone, some tens of them, and a start anywhere: the Gaussian before the
     mode is the better one where the mode is not typical. What is left between it and the
-    density is told by the k-hat of importance ratios [zhang2022]_.
+    density is measured by the k-hat of importance ratios [zhang2022]_.
 
     Attributes
     ----------
-    history
+    n_pairs
         Last steps that tell of the curvature. A Gaussian of no more numbers is found exactly.
     n_draws
         Draws by which the Gaussian of each step is judged.
@@ -290,7 +290,7 @@ class Pathfinder:
     'importance'
     """
 
-    history: int = 10
+    n_pairs: int = 10
     n_draws: int = 10
     tolerance: float = 1e-4
     max_steps: int = 500
@@ -300,9 +300,9 @@ class Pathfinder:
     is_random: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.history < 1 or self.n_draws < 1:
+        if self.n_pairs < 1 or self.n_draws < 1:
             raise ValueError(
-                f"history and n_draws must be at least 1; found {self.history} and "
+                f"n_pairs and n_draws must be at least 1; found {self.n_pairs} and "
                 f"{self.n_draws}. Use 10 and 10."
             )
 
@@ -354,8 +354,8 @@ class Pathfinder:
         step, change = after - position, gradient - slope
         steps, changes = state.steps, state.changes
         if step @ change > LEAST_CURVATURE * np.sqrt((step @ step) * (change @ change)):
-            steps = np.concatenate([steps, step[None]])[-self.history :]
-            changes = np.concatenate([changes, change[None]])[-self.history :]
+            steps = np.concatenate([steps, step[None]])[-self.n_pairs :]
+            changes = np.concatenate([changes, change[None]])[-self.n_pairs :]
             diagonal = _next_diagonal(diagonal, step, change)
         moved = replace(
             state,
