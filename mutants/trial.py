@@ -26,6 +26,9 @@ ROOT = Path(__file__).resolve().parent.parent
 LIMIT = 300
 """Seconds of processor time that a test may take."""
 
+PATIENCE = 900.0
+"""Seconds of wall time after which a child that says nothing is killed."""
+
 MUTANTS: dict[str, Callable[[], Change | None]] = {
     "raises": lambda: None,
     "negated": negated,
@@ -93,6 +96,8 @@ def _apart(symbol: str, test: str, mutant: str) -> tuple[bool, dict[str, Any]]:
         ours.close()
         _run(symbol, test, mutant, theirs)
     theirs.close()
+    if not ours.poll(PATIENCE):
+        os.kill(child, signal.SIGKILL)
     with contextlib.suppress(EOFError):
         told = json.loads(ours.recv())
         os.waitpid(child, 0)

@@ -1,7 +1,11 @@
 """A test that is about its symbol catches every mutant; one that is not lets it live."""
 
+import time
+
 import pytest
 from mutants.trial import has_passed, trial_of, verdict
+
+from mutants import trial as module
 
 SIGMOID = "credo.numerics.sigmoid"
 FOLDER = "tests/numerics/special/test_log_domain.py"
@@ -42,3 +46,11 @@ def test_methods_of_a_class_and_of_its_heirs_are_changed():
 )
 def test_a_mutant_without_another_answer_does_not_count(mutant, passed, n_changed, expected):
     assert verdict(mutant, passed, n_changed) == expected
+
+
+def test_a_child_that_never_ends_is_killed(monkeypatch):
+    monkeypatch.setattr(module, "PATIENCE", 0.2)
+    monkeypatch.setattr(module, "_run", lambda *arguments: time.sleep(60.0))
+    begin = time.monotonic()
+    assert module._apart("credo.fit", "tests/none.py::test_none", "raises") == (False, {})
+    assert time.monotonic() - begin < 20.0

@@ -1,13 +1,27 @@
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from credo.inference import Draws, Inference, Posterior
+from credo.inference import (
+    Draws,
+    ImportanceSampling,
+    Inference,
+    Metropolis,
+    MetropolisHastings,
+    Posterior,
+    PredictiveCheck,
+    run,
+)
 from credo.plots import (
     autocorrelation_plot,
     chain_rank_plot,
     energy_plot,
+    importance_weight_plot,
+    metropolis_path_plot,
     pair_plot,
+    predictive_check_plot,
     trace_plot,
 )
 
@@ -77,3 +91,61 @@ def test_what_cannot_be_drawn_is_refused(ax):
         energy_plot(Posterior(DRAWS, Inference(DRAWS), "Laplace approximation"), ax)
     with pytest.raises(ValueError, match="name must be that of a single number"):
         trace_plot(FOUND, "slope", ax)
+
+
+@pytest.mark.parametrize("example", ImportanceSampling.examples(), ids=["smoothed", "raw"])
+def test_weights_fall_from_the_largest_and_average_to_one(example, ax):
+    problem = example.arguments["problem"]
+    found = run(example.it, problem, np.random.default_rng(0)).posterior
+    importance_weight_plot(found, ax)
+    for line in ax.lines[:2]:
+        heights = line.get_ydata()
+        assert np.all(np.diff(heights) <= 0.0)
+        assert np.mean(heights) == pytest.approx(1.0)
+    weight = np.exp(found.raw_log_weight)
+    assert ax.lines[0].get_ydata()[0] == pytest.approx(weight.max() / weight.mean())
+    assert "can be trusted" in ax.get_xlabel()
+
+
+def quietly(engine, problem):
+    """Return what few draws tell, which engines warn of."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return run(engine, problem, np.random.default_rng(0))
+
+
+def test_a_path_shows_where_it_was_and_what_it_refused(ax):
+    example = Metropolis.examples()[1]
+    problem = example.arguments["problem"]
+    found = quietly(example.it, problem)
+    metropolis_path_plot(found, problem.parameters, "x[0]", "x[1]", 50, ax)
+    state = found.state
+    by_label = {line.get_label(): line for line in ax.lines}
+    assert_allclose(by_label["taken"].get_xdata(), state.draws[0, :50, 0])
+    refused = ~state.is_accepted[0, :50]
+    assert 0 < refused.sum() < 50
+    assert_allclose(by_label["refused"].get_ydata(), state.proposals[0, :50][refused, 1])
+    assert f"{1.0 - refused.mean():.0%} of moves taken" in ax.get_xlabel()
+    kept = quietly(Metropolis.examples()[0].it, problem)
+    with pytest.raises(ValueError, match="proposals must have been kept"):
+        metropolis_path_plot(kept, problem.parameters, "x[0]", "x[1]", ax=ax)
+
+
+def test_a_path_of_positive_numbers_is_drawn_in_their_units(ax):
+    example = next(e for e in MetropolisHastings.examples() if e.it.keeps_proposals)
+    problem = example.arguments["problem"]
+    found = quietly(example.it, problem)
+    name = next(iter(problem.parameters.names))
+    metropolis_path_plot(found, problem.parameters, name, name, 30, ax)
+    taken = next(line for line in ax.lines if line.get_label() == "taken")
+    assert_allclose(taken.get_xdata(), found.posterior[name][0, :30])
+
+
+def test_a_check_shows_the_data_among_simulated_ones(ax):
+    check = PredictiveCheck("prior", {"mean": 2.0}, {"mean": np.arange(10.0)})
+    predictive_check_plot(check, "mean", ax)
+    assert_allclose(ax.lines[0].get_xdata(), [2.0, 2.0])
+    assert ax.patches[0].get_data().values.sum() == 10
+    assert "75% above" in ax.get_xlabel()
+    with pytest.raises(ValueError, match="must be a statistic of the check"):
+        predictive_check_plot(check, "median", ax)

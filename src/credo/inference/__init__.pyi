@@ -7,12 +7,14 @@ from credo.inference.density.importance import ImportanceSampling as ImportanceS
 from credo.inference.density.importance import ProposalProblem as ProposalProblem
 from credo.inference.density.importance import RejectionSampling as RejectionSampling
 from credo.inference.density.laplace import LaplaceApproximation as LaplaceApproximation
+from credo.inference.density.laplace import Pathfinder as Pathfinder
 from credo.inference.density.metropolis import Metropolis as Metropolis
 from credo.inference.density.metropolis import MetropolisHastings as MetropolisHastings
 from credo.inference.density.metropolis import MetropolisState as MetropolisState
 from credo.inference.density.metropolis import MoveProblem as MoveProblem
 from credo.inference.density.posterior import Parameter as Parameter
 from credo.inference.density.posterior import Posterior as Posterior
+from credo.inference.density.posterior import PredictiveCheck as PredictiveCheck
 from credo.inference.density.tempering import SequentialMonteCarlo as SequentialMonteCarlo
 from credo.inference.density.trajectory import BadDensity as BadDensity
 from credo.inference.density.trajectory import HamiltonianMonteCarlo as HamiltonianMonteCarlo

@@ -32,6 +32,7 @@ class Status(Enum):
     MAX_DRAWS = "reached the most draws", False
     WORTHLESS = "found draws of hardly any weight", False
     MAX_SECONDS = "reached max_seconds", False
+    INTERRUPTED = "was interrupted", False
     STUCK = "found no better step", False
     NO_DESCENT = "no step along the direction lowers the value", False
     DIVERGED = "value is no longer finite", False

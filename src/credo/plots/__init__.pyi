@@ -2,7 +2,10 @@ from credo.plots import layout as layout
 from credo.plots.chain import autocorrelation_plot as autocorrelation_plot
 from credo.plots.chain import chain_rank_plot as chain_rank_plot
 from credo.plots.chain import energy_plot as energy_plot
+from credo.plots.chain import importance_weight_plot as importance_weight_plot
+from credo.plots.chain import metropolis_path_plot as metropolis_path_plot
 from credo.plots.chain import pair_plot as pair_plot
+from credo.plots.chain import predictive_check_plot as predictive_check_plot
 from credo.plots.chain import trace_plot as trace_plot
 from credo.plots.classes import confusion_table as confusion_table
 from credo.plots.classes import expected_losses as expected_losses

@@ -1,7 +1,8 @@
-"""Draws of Markov chains as pictures: traces, ranks, pairs, autocorrelations, energies.
+"""Draws as pictures: traces, ranks, pairs, autocorrelations, energies, weights, paths, checks.
 
-All take a `Posterior` of `credo.posterior`. A quantity is named as in its summary, ``"tau"`` or
-``"eta[0]"``.
+Pictures of chains take a `Posterior` of `credo.posterior`. A quantity is named as in its
+summary, ``"tau"`` or ``"eta[0]"``. Those of weights, of paths of Metropolis and of predictive
+checks take what their engines and checks return.
 """
 
 from __future__ import annotations
@@ -11,9 +12,13 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from credo.inference.density.posterior import Posterior
+from credo.inference.density.importance import ImportancePosterior
+from credo.inference.density.posterior import Posterior, PredictiveCheck
 from credo.inference.engine.draws import autocorrelation
+from credo.inference.engine.engine import Inference
+from credo.inference.engine.problem import Parameters
 from credo.numerics.array import Array
+from credo.numerics.special.log_domain import log_sum_exp
 from credo.plots.drawing import COLORS
 from credo.plots.style import GRAY, INK, ORANGE, axes_of, legend_above, tidy
 
@@ -21,7 +26,10 @@ __all__ = [
     "autocorrelation_plot",
     "chain_rank_plot",
     "energy_plot",
+    "importance_weight_plot",
+    "metropolis_path_plot",
     "pair_plot",
+    "predictive_check_plot",
     "trace_plot",
 ]
 
@@ -133,11 +141,127 @@ def energy_plot(posterior: Posterior, ax: Axes | None = None) -> Axes:
     return tidy(ax, "energy", "density")
 
 
+def importance_weight_plot(posterior: ImportancePosterior, ax: Axes | None = None) -> Axes:
+    """Draw the weights of draws from the largest to the smallest, and the smoothed ones.
+
+    Weights are in units of an even one. A few that stand far above the others carry all
+    averages; k-hat says how heavy their tail is, and the title whether to trust them.
+
+    Examples
+    --------
+    >>> from credo.inference import ImportanceSampling, run
+    >>> from matplotlib.figure import Figure
+    >>> example = ImportanceSampling.examples()[0]
+    >>> found = run(example.it, example.arguments["problem"], np.random.default_rng(0))
+    >>> ax = importance_weight_plot(found.posterior, Figure().subplots())
+    >>> ax.get_ylabel()
+    'weight over an even one'
+    """
+    ax = axes_of(ax)
+    log_weight = posterior.raw_log_weight
+    n = len(log_weight)
+    raw = np.exp(log_weight - log_sum_exp(log_weight)) * n
+    used = np.asarray(posterior.draws.weight) * n
+    rank = np.arange(1, n + 1)
+    for weight, color, label in (
+        (raw, GRAY, "as drawn"),
+        (used, COLORS[0], "as used"),
+    ):
+        ax.plot(rank, np.sort(weight)[::-1], color=color, linewidth=1.5, label=label)
+    ax.axhline(1.0, color=INK, linewidth=0.8, linestyle="--")
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_ylim(bottom=max(0.7 * float(min(raw.min(), used.min())), 1e-6 * float(used.max())))
+    legend_above(ax, 2)
+    words = "can be trusted" if posterior.is_trusted else "do not trust averages"
+    worth = (
+        f"k-hat {posterior.k_hat:.2f}, worth {posterior.effective_draws:.0f} of {n}: {words}"
+    )
+    return tidy(ax, f"draw, by its weight ({worth})", "weight over an even one")
+
+
+def metropolis_path_plot(
+    inference: Inference,
+    parameters: Parameters,
+    first: str,
+    second: str,
+    n_moves: int = 200,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the first moves of the first chain in two quantities, with those it refused.
+
+    Parameters
+    ----------
+    inference
+        What an engine with ``keeps_proposals=True`` found.
+    parameters
+        Names, shapes and supports of the problem.
+    first, second
+        Quantities, such as ``"x[0]"``.
+
+    Raises
+    ------
+    ValueError
+        If the proposals were not kept.
+    """
+    state = inference.state
+    if not getattr(state, "proposals", np.empty((0, 0)))[:1].size:
+        raise ValueError(
+            "proposals must have been kept to be drawn; found none. Draw with "
+            "Metropolis(keeps_proposals=True)."
+        )
+    ax = axes_of(ax)
+    is_taken = state.is_accepted[0, :n_moves]
+    at, to = (
+        np.stack([_of(parameters.constrain(x[0, :n_moves]), name) for name in (first, second)])
+        for x in (state.draws, state.proposals)
+    )
+    refused = np.flatnonzero(~is_taken & np.isfinite(to).all(axis=0))
+    lines = np.stack([at[:, refused], to[:, refused]])
+    ax.plot(lines[:, 0], lines[:, 1], color=ORANGE, linewidth=0.5, alpha=0.6)
+    ax.plot(to[0, refused], to[1, refused], "x", color=ORANGE, markersize=4, label="refused")
+    ax.plot(at[0], at[1], color=COLORS[0], linewidth=0.9)
+    ax.plot(at[0], at[1], ".", color=COLORS[0], markersize=4, label="taken")
+    ax.plot(at[0, :1], at[1, :1], "o", color=INK, markersize=6, label="start")
+    legend_above(ax, 3)
+    return tidy(ax, f"{first}, {is_taken.mean():.0%} of moves taken", second)
+
+
+def predictive_check_plot(check: PredictiveCheck, name: str, ax: Axes | None = None) -> Axes:
+    """Draw a statistic of simulated data sets, and where that of the data stands among them."""
+    if name not in check.simulated:
+        raise ValueError(
+            f"name must be a statistic of the check, one of {list(check.simulated)}; found "
+            f"{name!r}. Name one of them."
+        )
+    ax = axes_of(ax)
+    simulated, seen = check.simulated[name], check.observed[name]
+    ends = np.histogram_bin_edges(simulated, bins=30)
+    counts = np.histogram(simulated, bins=ends)[0]
+    label = f"simulated from the {check.source}"
+    ax.stairs(counts, ends, color=COLORS[0], fill=True, alpha=0.4, label=label)
+    ax.axvline(seen, color=ORANGE, linewidth=1.8, label="observed")
+    legend_above(ax, 2)
+    return tidy(ax, f"{name} ({check.share_above(name):.0%} above)", "data sets")
+
+
+def _of(values: dict[str, Array], name: str) -> Array:
+    """Return one number of values by name that have an axis of draws first."""
+    base, place = _place(name)
+    at: Any = (slice(None), *place)
+    return np.asarray(values[base][at])
+
+
+def _place(name: str) -> tuple[str, tuple[int, ...]]:
+    """Return the name of a quantity and the place of the number in it."""
+    base, _, rest = name.partition("[")
+    return base, tuple(int(part) for part in rest.rstrip("]").split(",")) if rest else ()
+
+
 def _series(posterior: Posterior, name: str) -> Array:
     """Return the draws of one number, shape (n_chains, n_draws)."""
-    base, _, rest = name.partition("[")
+    base, place = _place(name)
     draws = posterior.draws[base]
-    place = tuple(int(part) for part in rest.rstrip("]").split(",")) if rest else ()
     if len(place) != draws.ndim - 2:
         raise ValueError(
             f"name must be that of a single number; found {name!r} for a quantity of shape "

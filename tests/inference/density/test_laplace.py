@@ -4,9 +4,15 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import special
 
 from credo.inference import LogDensity, Parameters, run
-from credo.inference.density.laplace import LaplaceApproximation, approach
+from credo.inference.density.laplace import (
+    LaplaceApproximation,
+    Pathfinder,
+    approach,
+    path_metric,
+)
 from credo.inference.engine.engine import ConvergenceWarning
 from credo.numerics.linear.linear_algebra import NotPositiveDefinite
 from credo.numerics.special.bijection import positive, real
@@ -111,3 +117,87 @@ def test_giving_up_is_said():
 def test_gradients_alone_lead_close_to_the_mode_whatever_the_guide(guide):
     problem = Quadratic(np.array([5.0, 1.0]), np.zeros(2))
     assert_allclose(approach(problem, np.zeros(2), guide).x, [5.0, 1.0], atol=1e-3)
+
+
+def test_factors_of_pairs_are_the_inverse_hessian_that_they_give_one_by_one():
+    rng = np.random.default_rng(0)
+    for m, d in ((1, 3), (4, 9), (6, 5)):
+        root = rng.normal(size=(d, d))
+        hessian = root @ root.T + np.eye(d)
+        steps = rng.normal(size=(m, d))
+        changes = steps @ hessian
+        diagonal = rng.uniform(0.2, 3.0, d)
+        dense = np.diag(diagonal)
+        for s, z in zip(steps, changes, strict=True):
+            left = np.eye(d) - np.outer(s, z) / (s @ z)
+            dense = left @ dense @ left.T + np.outer(s, s) / (s @ z)
+        metric = path_metric(diagonal, steps, changes)
+        found = np.stack([metric.times(unit) for unit in np.eye(d)])
+        assert_allclose(found, dense, rtol=1e-8, atol=1e-8 * np.abs(dense).max())
+        noise = rng.normal(size=(2, d))
+        momenta, velocities = metric.momenta(noise)
+        assert_allclose(momenta @ dense, velocities, rtol=1e-6, atol=1e-8)
+
+
+def gaussian(d, seed=0):
+    """Return a density proportional to a Gaussian, its mean, covariance and log integral."""
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(d, d))
+    covariance = root @ root.T / d + 0.1 * np.eye(d)
+    precision, mean = np.linalg.inv(covariance), rng.normal(size=d)
+
+    def density(values):
+        shift = values["x"] - mean
+        return 1.5 - 0.5 * float(shift @ precision @ shift), {"x": -precision @ shift}
+
+    log_integral = 1.5 + 0.5 * np.linalg.slogdet(2.0 * np.pi * covariance)[1]
+    return LogDensity(Parameters({"x": real(d)}), density), mean, covariance, log_integral
+
+
+def test_a_path_to_a_gaussian_ends_in_it_with_its_evidence():
+    problem, mean, covariance, log_integral = gaussian(6)
+    found = run(Pathfinder(), problem, np.random.default_rng(0))
+    assert found.status is Status.CONVERGED
+    assert_allclose(found.posterior.mean(), mean, atol=1e-6)
+    assert_allclose(found.posterior.covariance(), covariance, atol=1e-5)
+    assert found.log_evidence == pytest.approx(log_integral, abs=1e-5)
+    assert found.trace[-1].objective == pytest.approx(log_integral, abs=1e-4)
+
+
+def test_a_path_to_positive_rates_has_their_evidence_and_a_bound_below_it():
+    # Densities x^4 exp(-1.5 x) and x^6 exp(-1.5 x), whose integrals are gamma functions.
+    problem = Pathfinder.examples()[0].arguments["problem"]
+    shape = np.array([5.0, 7.0])
+    exact = float((special.gammaln(shape) - shape * np.log(1.5)).sum())
+    found = [run(Pathfinder(), problem, np.random.default_rng(seed)) for seed in range(20)]
+    logs = np.array([each.log_evidence for each in found])
+    assert abs(logs.mean() - exact) < 4.0 * logs.std(ddof=1) / np.sqrt(20.0) < 0.02
+    # Logs of rates have a longer tail than a Gaussian, so that some k-hats are large.
+    assert np.median([each.error for each in found]) < 0.7
+    judged = run(Pathfinder(n_draws=2000), problem, np.random.default_rng(0))
+    assert exact - 0.2 < judged.trace[-1].objective < exact
+
+
+def test_a_heavy_tail_is_seen_in_the_k_hat_of_a_path():
+    def density(values):
+        x = values["x"]
+        return -float(np.log1p(x @ x)), {"x": -2.0 * x / (1.0 + x @ x)}
+
+    problem = LogDensity(Parameters({"x": real(3)}), density)
+    found = run(Pathfinder(), problem, np.random.default_rng(0))
+    assert found.error > 0.7
+
+
+def test_a_path_of_more_numbers_than_pairs_has_the_units_of_each():
+    scale = 10.0 ** np.linspace(-3.0, 3.0, 40)
+
+    def density(values):
+        x = values["x"] / scale
+        return -0.5 * float(x @ x), {"x": -x / scale}
+
+    problem = LogDensity(Parameters({"x": real(40)}), density)
+    found = run(Pathfinder(), problem, np.random.default_rng(0))
+    assert found.status is Status.CONVERGED
+    assert_allclose(found.posterior.std(), scale, rtol=1.0)
+    with pytest.raises(ValueError, match="n_pairs and n_draws must be at least 1"):
+        Pathfinder(n_pairs=0)

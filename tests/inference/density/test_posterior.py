@@ -1,5 +1,10 @@
 """The front door: what it finds, what it says of that, and what it refuses."""
 
+import subprocess
+import sys
+import time
+import warnings
+
 import numba
 import numpy as np
 import pytest
@@ -8,7 +13,8 @@ from scipy import special, stats
 
 import credo
 from credo.data import CheckpointFile
-from credo.inference import NoUTurnSampling, Parameter
+from credo.distributions import Normal
+from credo.inference import GaussianVariational, NoUTurnSampling, Parameter, Pathfinder
 from credo.inference.engine.engine import ConvergenceWarning
 
 SHARE = {"probability": Parameter(support="unit")}
@@ -76,6 +82,37 @@ def test_the_best_of_several_searches_is_the_mode():
     start = {"x": Parameter(start=-1.5)}
     found = credo.posterior(two, start, inference="map", random_state=0)
     assert float(found.mode["x"]) == pytest.approx(2.0, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "inference", ["laplace", "pathfinder", Pathfinder(n_pairs=3), GaussianVariational()]
+)
+def test_draws_of_gaussians_are_resampled_and_tell_the_evidence(inference):
+    found = credo.posterior(coin, SHARE, (30, 12), inference=inference, random_state=0)
+    exact = stats.beta(31, 13)
+    assert found.draws["probability"].shape == (4, 1000)
+    draws = found.draws
+    # Resampled draws repeat some, which adds to the error of independent ones.
+    assert abs(draws.mean("probability") - exact.mean()) < 6.0 * exact.std() / np.sqrt(4000)
+    assert draws.std("probability") == pytest.approx(exact.std(), rel=0.06)
+    error = abs(found.log_evidence - special.betaln(31, 13))
+    assert error < 4.0 * found.log_evidence_error < 0.05
+    assert found.diagnose().numbers["k-hat"] == found.k_hat
+    # The largest ratios of the variational Gaussian lie on two sides, which no Pareto fits.
+    if not isinstance(inference, GaussianVariational):
+        assert found.k_hat < 0.5
+        assert found.diagnose().is_sound
+
+
+@pytest.mark.parametrize("inference", ["laplace", "pathfinder"])
+def test_a_gaussian_far_from_the_density_is_not_sound(inference):
+    def sharp(x):
+        return -np.log1p(x**2)
+
+    found = credo.posterior(sharp, {"x": Parameter()}, inference=inference, random_state=0)
+    assert found.k_hat > 0.7
+    assert "far from the density" in found.diagnose().findings[-1]
+    assert not found.diagnose().is_sound
 
 
 @pytest.mark.parametrize("inference", ["nuts", "hmc", NoUTurnSampling(n_draws=300)])
@@ -185,6 +222,59 @@ def test_a_run_that_was_cut_short_is_not_sound():
     assert "cut short" in found.diagnose().findings[0]
 
 
+@pytest.mark.parametrize("inference", ["auto", "nuts", "hmc"])
+def test_a_limit_of_time_holds_for_everything(inference):
+    def slow(x):
+        time.sleep(0.002)
+        return heavy(x)
+
+    begin = time.monotonic()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = credo.posterior(
+            slow, {"x": Parameter()}, inference=inference, random_state=0, seconds=1.0
+        )
+    # A step that has begun is ended; chains take turns.
+    assert time.monotonic() - begin < 6.0
+    assert found.status == "reached max_seconds"
+    assert not found.diagnose().is_sound
+    assert ("k-hat" if inference == "auto" else "warm-up") in found.notes[-1]
+    with pytest.raises(ValueError, match="seconds must be a positive number; found 0"):
+        credo.posterior(heavy, {"x": Parameter()}, seconds=0)
+
+
+INTERRUPTED = """
+import os, signal, sys, threading
+import numpy as np
+import credo
+from credo.inference import Parameter
+
+calls = iter(range(10**9))
+
+def counted(x):
+    if next(calls) == 20_000:
+        threading.Thread(target=os.kill, args=(os.getpid(), signal.SIGINT)).start()
+    return -2.0 * np.log1p(x**2 / 3.0)
+
+parameters = {"x": Parameter()}
+found = credo.posterior(counted, parameters, inference="nuts", draws=10**6, random_state=0)
+print(found)
+print(found.draws["x"].shape[1] < 10**6, found.status)
+"""
+
+
+def test_an_interrupted_process_goes_on_with_what_it_has():
+    ended = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", INTERRUPTED],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "no-U-turn sampling: was interrupted" in ended.stdout
+    assert "The run was cut short: it was interrupted." in ended.stdout
+    assert ended.stdout.splitlines()[-1] == "True was interrupted"
+
+
 def test_checkpoints_pass_through(tmp_path):
     settings = {"inference": "nuts", "draws": 200, "chains": 2}
     kept = CheckpointFile(tmp_path / "run.credo", seconds=0.0)
@@ -207,3 +297,65 @@ def test_arviz_reads_draws_and_what_the_sampler_tells():
     expected = np.asarray(arviz.bfmi(read))
     numbers = found.diagnose().numbers
     assert numbers["least energy share"] == pytest.approx(float(np.min(expected)), rel=1e-6)
+
+
+ROWS = np.array([0.9, 1.7, 0.2, 2.4, 1.1])
+
+
+def level_of_rows(level, data):
+    """Return the log density of a level, N(0, 2^2) before, of rows with noise of one."""
+    return -0.5 * np.sum((data - level) ** 2) - 0.125 * level**2
+
+
+def simulated(level, rng):
+    return rng.normal(level, 1.0, 5)
+
+
+def test_predictive_checks_have_the_shares_of_the_closed_form():
+    found = credo.posterior(level_of_rows, {"level": Parameter()}, ROWS, random_state=0)
+    precision = 5.0 + 0.25
+    law = stats.norm(ROWS.sum() / precision, np.sqrt(1.0 / precision + 0.2))
+    check = found.predictive_check(simulated, ROWS, n=4000, random_state=0)
+    assert check.share_above("mean") == pytest.approx(law.sf(ROWS.mean()), abs=0.035)
+    assert check.simulated["mean"].std() == pytest.approx(law.std(), rel=0.05)
+    assert check.surprises == ()
+    assert "look like simulated ones" in str(check)
+    spread = check.table().loc["std"]
+    assert spread["observed"] == pytest.approx(ROWS.std())
+    assert spread["low"] < spread["mean"] < spread["high"]
+    before = found.predictive_check(
+        simulated, ROWS + 6.0, prior={"level": Normal(0.0, 2.0)}, n=4000, random_state=0
+    )
+    assert before.source == "prior"
+    exact = stats.norm(0.0, np.sqrt(4.2))
+    assert before.share_above("mean") == pytest.approx(exact.sf(ROWS.mean() + 6.0), abs=0.004)
+    assert before.surprises == ("mean", "smallest", "largest")
+    assert "hardly ever have the mean" in str(before)
+
+
+def test_predictive_checks_take_dictionaries_and_statistics_of_ones_own():
+    found = credo.posterior(level_of_rows, {"level": Parameter()}, ROWS, random_state=0)
+    check = found.predictive_check(
+        lambda values, rng: np.ones(5) + 0.0 * values["level"],
+        np.ones(5),
+        {"first": lambda rows: rows[0]},
+        n=50,
+        random_state=0,
+    )
+    # All are tied with the data.
+    assert check.share_above("first") == 0.5
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n": 0}, "n must be a whole number of at least 1; found 0"),
+        ({"observed": ROWS[:3]}, r"shape of observed, \(3,\); found \(5,\)"),
+        ({"prior": {}}, r"a distribution for each of \['level'\]; found \[\]"),
+        ({"prior": {"level": Normal([0.0, 1.0], 1.0)}}, r"of shape \(\); found \(2,\)"),
+    ],
+)
+def test_predictive_checks_of_other_things_are_refused(settings, message):
+    found = credo.posterior(level_of_rows, {"level": Parameter()}, ROWS, random_state=0)
+    with pytest.raises(ValueError, match=message):
+        found.predictive_check(**({"simulate": simulated, "observed": ROWS} | settings))

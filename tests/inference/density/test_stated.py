@@ -1,10 +1,13 @@
 """Plain functions as densities: how they are called, and every way to a gradient."""
 
+import sys
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import special
 
+import credo
 from credo.inference import BadDensity, Parameter
 from credo.inference.density.posterior import stated_problem
 from credo.numerics.special.bijection import Simplex
@@ -180,3 +183,45 @@ def test_starts_are_inside_their_supports():
         stated_problem(density, parameters | {"rate": Parameter((), "positive", -1.0)}, None)
     with pytest.raises(ValueError, match="start of x must have shape"):
         stated_problem(density, parameters | {"x": Parameter(start=[1.0, 2.0])}, None)
+
+
+def in_jax(level, scale, data):
+    """Return the density of `by_keyword` for JAX."""
+    jnp = pytest.importorskip("jax.numpy")
+    rest = jnp.sum((data - level[0] * level[1]) ** 2)
+    return -rest / scale - 3.0 * jnp.log(scale) - scale
+
+
+@pytest.mark.comparison
+def test_jax_gives_the_gradient_that_is_written_by_hand():
+    pytest.importorskip("jax")
+    problem, words = stated_problem((in_jax, "jax"), PARAMETERS, Y)
+    assert words == "by JAX"
+    for free in np.random.default_rng(0).normal(size=(5, 3)):
+        by_hand, _ = stated_problem((by_keyword, slopes), PARAMETERS, Y)
+        expected = by_hand.log_density_and_gradient(free)
+        value, gradient = problem.log_density_and_gradient(free)
+        assert value == pytest.approx(expected[0], rel=1e-12)
+        assert_allclose(gradient, expected[1], rtol=1e-10, atol=1e-12)
+        many = problem.log_densities(np.stack([free, free]))
+        assert_allclose(many, expected[0], rtol=1e-12)
+
+
+@pytest.mark.comparison
+def test_a_density_in_jax_is_drawn_from():
+    jnp = pytest.importorskip("jax.numpy")
+
+    def normal(x):
+        return -0.5 * jnp.sum((x - 1.0) ** 2) / 0.25
+
+    found = credo.posterior((normal, "jax"), {"x": Parameter(2)}, draws=300, random_state=0)
+    assert "by JAX" in found.notes[0]
+    error = found.draws.mean_error("x")
+    assert np.all(np.abs(found.draws.mean("x") - 1.0) < 4.0 * error)
+    assert_allclose(found.draws.std("x"), 0.5, rtol=0.15)
+
+
+def test_without_jax_it_is_said_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "jax", None)
+    with pytest.raises(ImportError, match=r"must find JAX installed.*Install"):
+        stated_problem((by_keyword, "jax"), PARAMETERS, Y)

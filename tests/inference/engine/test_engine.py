@@ -1,12 +1,17 @@
+import os
 import pickle
+import signal
+import threading
+import time
 import warnings
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from credo.evaluation.laws.engine import INDEPENDENT
 from credo.inference.density.laplace import LaplaceApproximation
 from credo.inference.discrete.approximate.gibbs import IteratedConditionalModes
 from credo.inference.discrete.approximate.importance import TableImportance
@@ -31,6 +36,7 @@ from credo.inference.latent.expectation_maximization import ExpectationMaximizat
 from credo.inference.spins.problem import small_problem
 from credo.inference.spins.sweep_engine import IsingMeanField
 from credo.numerics.status import Status
+from rooms import every_example, named
 
 
 @dataclass(frozen=True)
@@ -417,3 +423,120 @@ def test_settings_of_rules_out_of_range_are_refused(make):
 def test_a_problem_of_another_kind_is_refused_before_any_work(engine, problem, said):
     with pytest.raises(TypeError, match=said):
         run(engine, problem, np.random.default_rng(0))
+
+
+def interrupting(after):
+    """Return what interrupts this process as people do, after some steps."""
+
+    def on_step(n, step):
+        if n == after:
+            thread = threading.Thread(target=os.kill, args=(os.getpid(), signal.SIGINT))
+            thread.start()
+            thread.join()
+            time.sleep(10.0)
+
+    return on_step
+
+
+DRAWING = [
+    example
+    for example in every_example("inference")
+    if hasattr(example.it, "joined") and "n_draws" in {part.name for part in fields(example.it)}
+]
+
+
+def quietly(*arguments, **settings):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return run(*arguments, **settings)
+
+
+@pytest.mark.parametrize("example", DRAWING, ids=named)
+@pytest.mark.parametrize("n_steps", [1, 2, 5])
+def test_an_interrupted_engine_answers_with_the_draws_it_has(example, n_steps):
+    engine, problem = example.it, example.arguments.get("problem", INDEPENDENT)
+    whole = quietly(engine, problem, np.random.default_rng(0))
+    if len(whole.trace) <= n_steps:
+        return
+    # Where the warm-up has just ended, its draws are all that there is.
+    same = quietly(engine, problem, np.random.default_rng(0), stop=Steps(n_steps))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        found = run(engine, problem, np.random.default_rng(0), on_step=interrupting(n_steps))
+    assert any(f"was interrupted after {n_steps} steps" in str(w.message) for w in said)
+    assert found.status is Status.INTERRUPTED
+    assert found.trace == same.trace[:n_steps] == whole.trace[:n_steps]
+    if len(same.trace) == n_steps:
+        assert fingerprint(found.state) == fingerprint(same.state)
+
+
+def test_an_interrupt_inside_a_step_leaves_the_step_out_and_can_be_gone_on_from():
+    walker, memory = Walker(), Memory()
+    whole = run(walker, None, np.random.default_rng(4))
+
+    @dataclass(frozen=True)
+    class Interrupted(Walker):
+        def step(self, problem, state, rng):
+            after = super().step(problem, state, rng)
+            if len(state) == 41:
+                interrupting(0)(0, None)
+            return after
+
+    with pytest.warns(ConvergenceWarning, match="was interrupted after 50 steps"):
+        found = run(Interrupted(), None, np.random.default_rng(4), checkpoint=memory)
+    assert_array_equal(found.posterior, whole.posterior[:41])
+    memory.kept[0] = replace(memory.kept[0], engine=walker)
+    again = run(walker, None, np.random.default_rng(0), checkpoint=memory)
+    assert_array_equal(again.posterior, whole.posterior)
+
+
+def test_an_interrupt_before_the_first_draw_or_of_a_search_is_passed_on():
+    @dataclass(frozen=True)
+    class Early(Walker):
+        def init(self, problem, rng):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(Early(), None, np.random.default_rng(0))
+    with pytest.raises(KeyboardInterrupt):
+        run(Halving(tolerance=0.0), 1.0, on_step=interrupting(3))
+
+
+@pytest.mark.parametrize(("n_steps", "n_draws"), [(40, 30), (5, 5)])
+def test_of_interrupted_chains_those_answer_that_have_come_furthest(n_steps, n_draws):
+    """The first of three has drawn a hundred, the second little, the third nothing."""
+    count = iter(range(10**6))
+    after = 110 + n_steps
+
+    def on_step(n, step):
+        if next(count) + 1 == after:
+            raise KeyboardInterrupt
+
+    first = run(Walker(), None, np.random.default_rng(4).spawn(3)[0])
+    with pytest.warns(ConvergenceWarning, match="was interrupted"):
+        found = run(Walker(), None, np.random.default_rng(4), chains=3, on_step=on_step)
+    assert found.status is Status.INTERRUPTED
+    assert_array_equal(found.posterior, first.posterior)
+
+
+def test_chains_in_threads_are_halted_together():
+    @dataclass(frozen=True)
+    class Slow(Walker):
+        stop = Drawn(10**6, warm_up=10)
+
+        def step(self, problem, state, rng):
+            time.sleep(0.002)
+            return super().step(problem, state, rng)
+
+    timer = threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with ThreadPoolExecutor(2) as pool, pytest.warns(ConvergenceWarning, match="interrupted"):
+        found = run(Slow(), None, np.random.default_rng(4), chains=2, executor=pool)
+    timer.join()
+    assert found.status is Status.INTERRUPTED
+    ends = [
+        quietly(Slow(), None, rng, stop=Steps(20)) for rng in np.random.default_rng(4).spawn(2)
+    ]
+    starts = [end.posterior[1] for end in ends]
+    assert found.posterior[0] == starts[0]
+    assert starts[1] in found.posterior

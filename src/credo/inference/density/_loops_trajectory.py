@@ -93,6 +93,12 @@ MOST_STEPS = 1024
 LARGEST_ERROR = 1000.0
 NEAR = 100.0
 LARGEST_LOG_STEP = 60.0
+CAUTION = 0.2
+"""How little one acceptance moves the step size. With less, steps swing so far that their mean
+is accepted much more often than they are."""
+
+# Sums over numbers may be taken in any order, so that they use all lanes of a processor.
+LANES = {"contract", "reassoc", "nsz"}
 
 # numba tells type checkers about little of itself.
 _intrinsic: Callable[[Callable[..., Any]], Callable[..., Any]] = intrinsic
@@ -208,7 +214,7 @@ def chance(counts: IntArray) -> float:
     return uniform(z)
 
 
-@compiled_part()
+@compiled_part(fastmath=LANES)
 def begin(vectors: Array, numbers: Array, counts: IntArray, record: Array) -> None:
     """Begin a transition at the chosen point, with the momentum and velocity of its row."""
     d, row = vectors.shape[1], counts[DRAW]
@@ -235,7 +241,7 @@ def begin(vectors: Array, numbers: Array, counts: IntArray, record: Array) -> No
     counts[IS_DIVERGENT] = 0
 
 
-@compiled_part()
+@compiled_part(fastmath=LANES)
 def drift(vectors: Array, numbers: Array, counts: IntArray) -> None:
     """Take the half of a leapfrog step that comes before the next gradient.
 
@@ -264,7 +270,7 @@ def drift(vectors: Array, numbers: Array, counts: IntArray) -> None:
         vectors[POSITION, j] += step * vectors[VELOCITY, j]
 
 
-@compiled_part(fastmath={"contract", "reassoc", "nsz"})
+@compiled_part(fastmath=LANES)
 def set_acceleration(vectors: Array, numbers: Array, counts: IntArray) -> None:
     """Set the acceleration, which is the metric times the gradient."""
     d = vectors.shape[1]
@@ -282,7 +288,7 @@ def set_acceleration(vectors: Array, numbers: Array, counts: IntArray) -> None:
         vectors[ACCELERATION, j] *= vectors[SCALE, j]
 
 
-@compiled_part()
+@compiled_part(fastmath=LANES)
 def take_leaf(log_density: float, vectors: Array, numbers: Array, counts: IntArray) -> None:
     """End a leapfrog step, weigh the point it has led to, and see whether the path turns.
 
@@ -349,7 +355,7 @@ def take_leaf(log_density: float, vectors: Array, numbers: Array, counts: IntArr
         rest >>= 1
 
 
-@compiled_part()
+@compiled_part(fastmath=LANES)
 def close_subtree(vectors: Array, numbers: Array, counts: IntArray) -> None:
     """Join a subtree to the tree, perhaps choose its point, and see whether to stop."""
     if counts[HAS_STOPPED]:
@@ -400,7 +406,7 @@ def end(vectors: Array, numbers: Array, counts: IntArray, record: Array) -> None
     t = float(counts[N_ADAPTED])
     share = 1.0 / (t + 10.0)
     shortfall = (1.0 - share) * numbers[SHORTFALL] + share * (numbers[TARGET] - acceptance)
-    log_step = numbers[LOG_STEP_CENTER] - shortfall * np.sqrt(t) / 0.05
+    log_step = numbers[LOG_STEP_CENTER] - shortfall * np.sqrt(t) / CAUTION
     log_step = min(max(log_step, -LARGEST_LOG_STEP), LARGEST_LOG_STEP)
     share = t**-0.75
     numbers[SHORTFALL] = shortfall

@@ -9,6 +9,7 @@ is followed by the no-U-turn sampling. What was done is said.
 from __future__ import annotations
 
 import inspect
+import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,8 +25,10 @@ from numpy.exceptions import ComplexWarning
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
+from credo.distributions.distribution import Distribution
+from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.inference.density.compiled import CompiledDensity
-from credo.inference.density.laplace import LaplaceApproximation, approach
+from credo.inference.density.laplace import LaplaceApproximation, Pathfinder, approach
 from credo.inference.density.trajectory import (
     FACTS,
     BadDensity,
@@ -35,9 +38,9 @@ from credo.inference.density.trajectory import (
 )
 from credo.inference.engine.diagnosis import Diagnosis, diagnose_draws, is_mixed
 from credo.inference.engine.draws import Draws
-from credo.inference.engine.engine import ConvergenceWarning, Inference, run
+from credo.inference.engine.engine import ConvergenceWarning, Inference, Seconds, Stop, run
 from credo.inference.engine.method import density_engine
-from credo.inference.engine.pareto import pareto_smoothed
+from credo.inference.engine.pareto import largest_k_hat, pareto_smoothed
 from credo.inference.engine.problem import LogDensity, Parameters
 from credo.inference.engine.weighted_draws import ZeroWeights
 from credo.numerics.array import Array, as_float
@@ -56,9 +59,17 @@ from credo.numerics.special.log_domain import log_sum_exp
 from credo.numerics.status import Status
 from credo.numerics.warning import warn_user
 
-__all__ = ["Parameter", "Posterior", "StatedDensity", "posterior", "stated_problem"]
+__all__ = [
+    "Parameter",
+    "Posterior",
+    "PredictiveCheck",
+    "StatedDensity",
+    "posterior",
+    "stated_problem",
+]
 
 N_STARTS = 6
+N_PATHS = 4
 GOOD_K_HAT = 0.5
 """Shape of the tail of the weights up to which Laplace's Gaussian is good enough."""
 
@@ -89,6 +100,10 @@ class Posterior:
     facts
         What the engine tells of each draw by name, shape (chains, draws) each: log density,
         energy, acceptance, depth, steps, divergence; empty for other methods.
+    max_depth
+        Depth at which trees of trajectories are cut off; None for other methods.
+    k_hat
+        Shape of the tail of importance ratios, of draws that were resampled by them; else NaN.
     """
 
     draws: Draws
@@ -100,6 +115,7 @@ class Posterior:
     mode: Mapping[str, Array] | None = None
     facts: Mapping[str, Array] = field(default_factory=dict)
     max_depth: int | None = None
+    k_hat: float = float("nan")
 
     @property
     def status(self) -> str:
@@ -126,10 +142,92 @@ class Posterior:
     def diagnose(self) -> Diagnosis:
         """Return one verdict, with advice and the numbers behind it."""
         found = diagnose_draws(self.draws, self.facts, self.max_depth)
+        if not np.isnan(self.k_hat):
+            found = self._with_k_hat(found)
         if self.inference.status.has_converged:
             return found
         short = f"The run was cut short: it {self.status}. Give it more time or draws."
         return replace(found, is_sound=False, findings=(short, *found.findings))
+
+    def predictive_check(
+        self,
+        simulate: Callable[..., ArrayLike],
+        observed: ArrayLike,
+        statistics: Mapping[str, Callable[[Array], float]] | None = None,
+        prior: Mapping[str, Distribution] | None = None,
+        n: int = 1000,
+        random_state: int | Generator | None = None,
+    ) -> PredictiveCheck:
+        """Return statistics of data simulated from the posterior, beside those of the data.
+
+        Parameters
+        ----------
+        simulate
+            Makes new data, of the form of the observed ones, from the values of one draw:
+            called with them and ``rng`` by keyword if its arguments have their names, and else
+            with a dictionary of values and a Generator.
+        observed
+            The data.
+        statistics
+            Functions of data by name; mean, standard deviation and both ends by default.
+        prior
+            Distributions of all parameters by name, whose draws take the place of those of the
+            posterior: what the model expected before it saw data.
+        n
+            Data sets to simulate.
+
+        Examples
+        --------
+        >>> y = np.array([0.3, 1.2, -0.7, 0.4])
+        >>> def density(level, data):
+        ...     return -0.5 * np.sum((data - level) ** 2)
+        >>> found = posterior(density, {"level": Parameter()}, y, random_state=0)
+        >>> def simulate(level, rng):
+        ...     return rng.normal(level, 1.0, 4)
+        >>> check = found.predictive_check(simulate, y, random_state=0)
+        >>> bool(abs(check.table().loc["mean", "share_above"] - 0.5) < 0.05)
+        True
+        """
+        rng = np.random.default_rng(random_state)
+        if not isinstance(n, int | np.integer) or n < 1:
+            raise ValueError(f"n must be a whole number of at least 1; found {n!r}.")
+        values = (
+            self._drawn_values(n, rng)
+            if prior is None
+            else _prior_values(prior, self.draws, n, rng)
+        )
+        call = _simulation(simulate, list(self.draws))
+        functions = dict(STATISTICS if statistics is None else statistics)
+        seen = as_float(observed)
+        new = [
+            as_float(call({name: x[i] for name, x in values.items()}, rng)) for i in range(n)
+        ]
+        if new[0].shape != seen.shape:
+            raise ValueError(
+                f"simulate must return data of the shape of observed, {seen.shape}; found "
+                f"{new[0].shape}. Simulate one row for each that was seen."
+            )
+        return PredictiveCheck(
+            "posterior" if prior is None else "prior",
+            {name: float(function(seen)) for name, function in functions.items()},
+            {name: np.array([float(f(x)) for x in new]) for name, f in functions.items()},
+        )
+
+    def _drawn_values(self, n: int, rng: Generator) -> dict[str, Array]:
+        """Return values of draws picked at random, by their weights if they have any."""
+        rows = rng.choice(self.draws.n_chains * self.draws.n_draws, size=n, p=self.draws.weight)
+        return {name: self.draws.pooled(name)[rows] for name in self.draws}
+
+    def _with_k_hat(self, found: Diagnosis) -> Diagnosis:
+        numbers = found.numbers | {"k-hat": self.k_hat}
+        most = largest_k_hat(self.draws.n_chains * self.draws.n_draws)
+        if self.k_hat <= most:
+            return replace(found, numbers=numbers)
+        far = (
+            f"The Gaussian that was drawn from is far from the density: k-hat must be at most "
+            f'{most:.2f}; found {self.k_hat:.2f}. Draw with inference="nuts".'
+        )
+        return Diagnosis(False, (*found.findings, far), numbers)
 
     def to_arviz(self) -> Any:
         """Return what ArviZ reads, with what the engine tells of each draw."""
@@ -145,6 +243,100 @@ class Posterior:
     def __repr__(self) -> str:
         verdict = "sound" if self.diagnose().is_sound else "doubtful"
         return f"Posterior({self.draws!r}, {self.method}, {verdict})"
+
+
+STATISTICS: Mapping[str, Callable[[Array], Any]] = {
+    "mean": np.mean,
+    "std": np.std,
+    "smallest": np.min,
+    "largest": np.max,
+}
+
+SURPRISING = 0.025
+"""Share of simulated statistics beyond the observed one below which it is a surprise."""
+
+
+@dataclass(frozen=True, eq=False)
+class PredictiveCheck:
+    """Statistics of simulated data beside those of the data that were seen.
+
+    Attributes
+    ----------
+    source
+        "posterior" or "prior", of which parameters were drawn.
+    observed
+        Statistics of the data by name.
+    simulated
+        Those of simulated data sets by name, shape (n,) each.
+    """
+
+    source: str
+    observed: Mapping[str, float]
+    simulated: Mapping[str, Array]
+
+    def table(self, coverage: float = 0.9) -> pd.DataFrame:
+        """Return a row for each statistic: seen, simulated, and how it stands among those.
+
+        Parameters
+        ----------
+        coverage
+            Probability of the interval from ``low`` to ``high``.
+        """
+        ends = 0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage
+        rows = {
+            name: [self.observed[name], x.mean(), *np.quantile(x, ends), self.share_above(name)]
+            for name, x in self.simulated.items()
+        }
+        columns = ["observed", "mean", "low", "high", "share_above"]
+        return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+    def share_above(self, name: str) -> float:
+        """Return the share of simulated statistics above the observed one; ties count half."""
+        simulated, seen = self.simulated[name], self.observed[name]
+        return float((simulated > seen).mean() + 0.5 * (simulated == seen).mean())
+
+    @property
+    def surprises(self) -> tuple[str, ...]:
+        """Names of statistics that the data have and simulated data hardly ever."""
+        shares = {name: self.share_above(name) for name in self.simulated}
+        return tuple(name for name, p in shares.items() if min(p, 1.0 - p) < SURPRISING)
+
+    def __str__(self) -> str:
+        found = ", ".join(self.surprises)
+        verdict = (
+            f"Simulated data hardly ever have the {found} of the data."
+            if found
+            else ("The data look like simulated ones in all of these.")
+        )
+        return f"Simulated from the {self.source}.\n{self.table().round(4)}\n{verdict}"
+
+
+def _prior_values(
+    prior: Mapping[str, Distribution], draws: Draws, n: int, rng: Generator
+) -> dict[str, Array]:
+    if set(prior) != set(draws):
+        raise ValueError(
+            f"prior must have a distribution for each of {list(draws)}; found {list(prior)}. "
+            "Name all parameters."
+        )
+    found = {name: as_float(prior[name].sample(rng, n)) for name in draws}
+    for name, x in found.items():
+        shape = draws[name].shape[2:]
+        if x.shape[1:] != shape:
+            raise ValueError(
+                f"the prior of {name} must have draws of shape {shape}; found {x.shape[1:]}. "
+                "Give arrays of its parameters."
+            )
+    return found
+
+
+def _simulation(
+    simulate: Callable[..., Any], names: Sequence[str]
+) -> Callable[[dict[str, Array], Generator], Any]:
+    """Return a function of values and a Generator that calls another as it is written."""
+    if {*names, "rng"} <= set(inspect.signature(simulate).parameters):
+        return lambda values, rng: simulate(**values, rng=rng)
+    return simulate
 
 
 _WORTHS = ("effective_draws", "tail_effective_draws", "r_hat")
@@ -196,12 +388,14 @@ def posterior(
         dictionary of names that are arguments, by keyword. To a compiled function, arrays.
     inference
         "auto": Laplace's approximation if importance ratios confirm it, else NUTS; "map",
-        "laplace", "nuts", "hmc" or the name of another engine of densities; or an engine such
-        as ``NoUTurnSampling(acceptance=0.95)``, whose own numbers of draws then hold.
+        "laplace", "pathfinder", "nuts", "hmc" or the name of another engine of densities; or an
+        engine such as ``NoUTurnSampling(acceptance=0.95)``, whose own numbers of draws hold.
     chains, draws
         Chains, and draws of each.
     settings
-        Of `credo.inference.run`: ``stop``, ``executor``, ``on_step``, ``checkpoint``.
+        ``seconds``, the most wall time that everything may take; and those of
+        `credo.inference.run`: ``stop``, ``executor``, ``on_step``, ``checkpoint``. A run
+        that is interrupted (Ctrl-C) answers with the draws it has.
 
     Warns
     -----
@@ -231,18 +425,35 @@ def posterior(
     0.7
     """
     _require_numbers(chains, draws)
+    ends_at = _ends_at(settings.pop("seconds", None))
     problem, gradient = stated_problem(log_density, parameters, data)
     rng = np.random.default_rng(random_state)
-    asked = _Asked(problem, chains, draws, rng, settings, f"The gradient is {gradient}.")
+    note = f"The gradient is {gradient}."
+    asked = _Asked(problem, chains, draws, rng, settings, note, ends_at)
     if isinstance(inference, str) and inference in _WAYS:
         return _WAYS[inference](asked)
-    return _drawn(asked, density_engine(inference, draws), ())
+    engine = density_engine(inference, draws)
+    if isinstance(engine, Pathfinder):
+        return _pathfinder(asked, engine)
+    return _drawn(asked, engine, ())
 
 
 def _require_numbers(chains: int, draws: int) -> None:
     for name, n in (("chains", chains), ("draws", draws)):
         if not isinstance(n, int | np.integer) or n < 1:
             raise ValueError(f"{name} must be a whole number of at least 1; found {n!r}.")
+
+
+def _ends_at(seconds: float | None) -> float:
+    """Return the time at which an answer must be there."""
+    if seconds is None:
+        return float("inf")
+    if not isinstance(seconds, int | float) or not seconds > 0:
+        raise ValueError(
+            f"seconds must be a positive number; found {quote(seconds)}. It is the most wall "
+            "time that an answer may take; leave it out for no limit."
+        )
+    return time.monotonic() + seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,6 +466,17 @@ class _Asked:
     rng: Generator
     settings: Mapping[str, Any]
     note: str
+    ends_at: float = float("inf")
+
+    @property
+    def seconds_left(self) -> float:
+        """Wall time that is left."""
+        return max(self.ends_at - time.monotonic(), 0.0)
+
+    def limited(self, rule: Stop, n_turns: int = 1) -> Stop:
+        """Return a rule that also ends after the share of time left of one of some turns."""
+        left = self.seconds_left / n_turns
+        return rule if np.isinf(left) else rule | Seconds(left)
 
 
 def _auto(asked: _Asked) -> Posterior:
@@ -264,7 +486,7 @@ def _auto(asked: _Asked) -> Posterior:
     except (NotPositiveDefinite, FloatingPointError, ZeroWeights, np.linalg.LinAlgError):
         why = "No mode was found at which the density bends down in every direction"
     else:
-        if not found.notes[-1].startswith("But"):
+        if not found.notes[-1].startswith("But") or not asked.seconds_left:
             return found
         why = found.notes[-1].removeprefix("But ").rstrip(".")
         why = why[0].upper() + why[1:]
@@ -278,7 +500,7 @@ def _nuts(asked: _Asked) -> Posterior:
 
 def _modes(asked: _Asked, problem: Any) -> list[tuple[float, Array]]:
     """Return where searches from several starts end, the highest log density first."""
-    found = []
+    found: list[tuple[float, Array]] = []
     with np.errstate(all="ignore"):
         for i in range(N_STARTS):
             start = (
@@ -286,6 +508,8 @@ def _modes(asked: _Asked, problem: Any) -> list[tuple[float, Array]]:
             )
             if not np.isfinite(problem.value_and_gradient(start)[0]):
                 continue
+            if found and not asked.seconds_left:
+                break
             end = approach(problem, start, np.ones(len(start)))
             if np.isfinite(end.value):
                 found.append((-end.value, end.x))
@@ -329,40 +553,75 @@ def _map(asked: _Asked) -> Posterior:
 
 def _laplace(asked: _Asked) -> Posterior:
     """Return draws of Laplace's Gaussian, resampled by importance ratios; say their tail."""
-    problem = asked.problem
-    modes = _modes(asked, problem)
-    at_mode = replace(problem, guess=modes[0][1])
+    modes = _modes(asked, asked.problem)
+    engine = LaplaceApproximation()
     with np.errstate(all="ignore"):
-        found = run(LaplaceApproximation(), at_mode)
-        gaussian = found.posterior
-        n = asked.chains * asked.draws
-        free = gaussian.sample(asked.rng, 2 * n).reshape(2 * n, -1)
-        ratio = problem.log_densities(free) - gaussian.log_prob(free)
-    smoothed = pareto_smoothed(np.where(np.isnan(ratio), -np.inf, ratio))
-    k_hat = float(smoothed.k_hat)
+        at_mode = replace(asked.problem, guess=modes[0][1])
+        found = run(engine, at_mode, stop=asked.limited(engine.stop))
+    title = f"Laplace's Gaussian at the highest of {len(modes)} searches"
+    result = _resampled(asked, [found], title)
+    others = [value for value, x in modes if _is_other(found, x, modes[0][1])]
+    notes = result.notes
+    if result.k_hat < GOOD_K_HAT and others and max(others) > modes[0][0] - OTHER_MODE:
+        notes = (*notes, "But searches from several starts ended at different modes.")
+    mode = asked.problem.parameters.constrain(modes[0][1])
+    return replace(result, notes=notes, mode=mode)
+
+
+def _pathfinder(asked: _Asked, engine: Pathfinder | None = None) -> Posterior:
+    """Return draws of the best Gaussians of several paths, resampled by importance ratios."""
+    path = engine or Pathfinder()
+    found = [
+        run(path, asked.problem, rng, stop=asked.limited(path.stop, N_PATHS - i))
+        for i, rng in enumerate(asked.rng.spawn(N_PATHS))
+    ]
+    return _resampled(asked, found, f"Gaussians along {N_PATHS} paths to modes")
+
+
+def _resampled(asked: _Asked, found: Sequence[Inference], title: str) -> Posterior:
+    """Return draws of Gaussians of free numbers, resampled by what they should have been."""
+    problem, n = asked.problem, asked.chains * asked.draws
+    each = -(-2 * n // len(found))
+    samples = [part.posterior.sample(asked.rng, each).reshape(each, -1) for part in found]
+    logs = [part.posterior.log_prob(x) for part, x in zip(found, samples, strict=True)]
+    # Side by side, so that the first ones are of all Gaussians if time runs out.
+    free = np.stack(samples, axis=1).reshape(each * len(found), -1)
+    with np.errstate(all="ignore"):
+        log_density = _timed_log_densities(asked, free)
+        ratio = log_density - np.stack(logs, axis=1).ravel()[: len(log_density)]
+    ratio = np.where(np.isnan(ratio), -np.inf, ratio)
+    smoothed = pareto_smoothed(ratio)
     weight = np.exp(smoothed.log_weight - log_sum_exp(smoothed.log_weight))
-    rows = asked.rng.choice(2 * n, size=n, p=weight)
+    m, worth, k_hat = len(ratio), float(1.0 / (weight**2).sum()), float(smoothed.k_hat)
+    rows = asked.rng.choice(m, size=n, p=weight)
     draws = problem.parameters.draws(free[rows].reshape(asked.chains, asked.draws, -1))
-    worth = float(1.0 / (weight**2).sum())
     notes = [
         asked.note,
-        f"Laplace's Gaussian at the highest of {len(modes)} searches, its draws resampled by "
-        f"importance ratios (k-hat {k_hat:.2f}).",
+        f"{title}, its draws resampled by importance ratios (k-hat {k_hat:.2f}).",
     ]
-    others = [value for value, x in modes if _is_other(found, x, modes[0][1])]
     if not k_hat < GOOD_K_HAT:
         notes.append(f"But k-hat {k_hat:.2f} of its importance ratios is above {GOOD_K_HAT}.")
-    elif others and max(others) > modes[0][0] - OTHER_MODE:
-        notes.append("But searches from several starts ended at different modes.")
+    short = next((part for part in found if not part.status.has_converged), found[0])
+    status = short.status if m == len(free) else Status.MAX_SECONDS
     return Posterior(
         draws,
-        replace(found, posterior=draws),
-        "Laplace approximation",
+        replace(found[0], posterior=draws, status=status),
+        found[0].account.method,
         tuple(notes),
-        float(log_sum_exp(ratio) - np.log(2 * n)),
-        float(np.sqrt(max(2 * n / worth - 1.0, 0.0) / (2 * n))),
-        problem.parameters.constrain(modes[0][1]),
+        float(log_sum_exp(ratio) - np.log(m)),
+        float(np.sqrt(max(m / worth - 1.0, 0.0) / m)),
+        k_hat=k_hat,
     )
+
+
+def _timed_log_densities(asked: _Asked, free: Array) -> Array:
+    """Return log densities of rows of free numbers, of the first ones if time runs out."""
+    parts: list[Array] = []
+    begin, size = 0, 16
+    while begin < len(free) and (not parts or asked.seconds_left):
+        parts.append(asked.problem.log_densities(free[begin : begin + size]))
+        begin, size = begin + size, 2 * size
+    return np.concatenate(parts)
 
 
 def _is_other(found: Inference, x: Array, best: Array) -> bool:
@@ -371,7 +630,13 @@ def _is_other(found: Inference, x: Array, best: Array) -> bool:
     return bool(np.abs(shift).max() > 1.0)
 
 
-_WAYS = {"auto": _auto, "map": _map, "laplace": _laplace, "nuts": _nuts}
+_WAYS = {
+    "auto": _auto,
+    "map": _map,
+    "laplace": _laplace,
+    "nuts": _nuts,
+    "pathfinder": _pathfinder,
+}
 
 
 def _drawn(asked: _Asked, engine: Any, notes: tuple[str, ...]) -> Posterior:
@@ -382,10 +647,18 @@ def _drawn(asked: _Asked, engine: Any, notes: tuple[str, ...]) -> Posterior:
     own = is_compiled and n_threads > 1 and "executor" not in settings
     with ThreadPoolExecutor(n_threads) if own else nullcontext() as executor:
         settings.setdefault("executor", executor)
-        found = run(engine, asked.problem, asked.rng, chains=asked.chains, **settings)
+        at_once = 1 if settings["executor"] is None else n_threads
+        rule = settings.get("stop") or engine.stop
+        settings["stop"] = asked.limited(rule, -(-asked.chains // at_once))
+        n_chains = asked.chains if hasattr(engine, "joined") else 1
+        found = run(engine, asked.problem, asked.rng, chains=n_chains, **settings)
+    if isinstance(found.posterior, MultivariateNormal):
+        return _resampled(asked, [found], f"The Gaussian of {type(engine).__name__}")
     facts: dict[str, Array] = {}
     if isinstance(found.state, TrajectoryState):
         facts = {name: found.state.facts[..., i] for i, name in enumerate(FACTS)}
+    if _is_warm_up(engine, found):
+        notes = (*notes, "All draws are of the warm-up, in which chains are on their way.")
     result = Posterior(
         found.posterior,
         found,
@@ -397,6 +670,12 @@ def _drawn(asked: _Asked, engine: Any, notes: tuple[str, ...]) -> Posterior:
     )
     _warn(result)
     return result
+
+
+def _is_warm_up(engine: Any, found: Inference) -> bool:
+    """Return whether a run was cut short before its warm-up was over."""
+    is_short = bool(engine.stop.n_warm_up) and not found.status.has_converged
+    return is_short and not getattr(found.state, "is_warm", True)
 
 
 def _warn(result: Posterior) -> None:

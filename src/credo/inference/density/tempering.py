@@ -10,7 +10,7 @@ has [delmoral2006]_.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -26,7 +26,7 @@ from credo.inference.engine.problem import BatchedDensity, Parameters
 from credo.inference.engine.weighted_draws import ZeroWeights
 from credo.numerics.array import Array
 from credo.numerics.example import Example
-from credo.numerics.form import Form
+from credo.numerics.form import LATER, Form
 from credo.numerics.special.bijection import real
 from credo.numerics.special.log_domain import log_sum_exp, softmax
 
@@ -79,11 +79,14 @@ class TemperStep(Move):
         Share of the walks that moved.
     n_walks
         Walks that each particle took.
+    n_draws
+        Particles.
     """
 
     temperature: float
     acceptance: float
     n_walks: int
+    n_draws: int = field(default=0, metadata=LATER)
 
 
 @dataclass(frozen=True)
@@ -162,7 +165,8 @@ class SequentialMonteCarlo:
     ) -> tuple[Particles, TemperStep]:
         """Raise the temperature of every chain, weigh, pick and move its particles."""
         if state.temperature.min() == 1.0:
-            return state, TemperStep(float(state.log_evidence[0]), 0.0, 1.0, 1.0, 0)
+            level = float(state.log_evidence[0])
+            return state, TemperStep(level, 0.0, 1.0, 1.0, 0, state.log_target.size)
         moved = [self._chain(problem, state, c, rng) for c in range(len(state.temperature))]
         after = _stacked([part for part, _, _ in moved])
         temperature = float(after.temperature.min())
@@ -172,6 +176,7 @@ class SequentialMonteCarlo:
             temperature,
             float(np.mean([share for _, share, _ in moved])),
             max(n for _, _, n in moved),
+            after.log_target.size,
         )
         return after, report
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.random import Generator
 
 from credo.inference.density.compiled import CompiledDensity
-from credo.inference.engine.draws import effective_draws, r_hat
+from credo.inference.engine.draws import worth_and_ratio
 from credo.inference.engine.engine import Account, Drawn, Inference, Step
 from credo.inference.engine.problem import LogDensity, Parameters
 from credo.numerics.array import Array
@@ -46,7 +46,11 @@ MOST_TRIES = 100
 BLOCK = 100
 FIRST_BLOCK = 10
 GRADIENTS = 4000
-"""Gradients after which, about, a step ends, so that limits of time are seen."""
+"""Gradients after which, about, a step ends, so that limits of time are seen; of a compiled
+density, which needs less time for each, four times as many."""
+
+FIRST_DEPTH = 6
+"""Doublings of a trajectory while next to nothing is known of the metric."""
 
 LAST_SHARE = 0.1
 """Share of the warm-up, at its end, in which the metric stays as it is."""
@@ -219,6 +223,8 @@ class TrajectoryState:
     @property
     def chains(self) -> list[Self]:
         """Each chain as a state of its own."""
+        if len(self.draws) == 1:
+            return [self]
         parts = range(len(self.draws))
         return [self._with({name: x[i : i + 1] for name, x in self._arrays}) for i in parts]
 
@@ -374,8 +380,11 @@ class _Trajectories:
     def _moved(
         self, problem: LogDensity, state: TrajectoryState, rng: Generator
     ) -> TrajectoryState:
-        n = self._n_next(state)
-        after = _walked(problem, state, n, rng, (*self._limits, self.acceptance))
+        n = self._n_next(problem, state)
+        depth, length = self._limits
+        if state.n_draws < FIRST_BLOCK and not state.is_warm:
+            depth = min(depth, FIRST_DEPTH)
+        after = _walked(problem, state, n, rng, (depth, length, self.acceptance))
         if not state.is_warm and after.n_draws > FIRST_BLOCK:
             _require_proper(problem, after)
         if state.is_warm or after.n_draws > (1.0 - LAST_SHARE) * self.warm_up:
@@ -384,13 +393,14 @@ class _Trajectories:
         metric = learned_metric(after.draws[0, half:], after.slopes[0, half:], self.metric)
         return after.with_metric(metric)
 
-    def _n_next(self, state: TrajectoryState) -> int:
+    def _n_next(self, problem: LogDensity, state: TrajectoryState) -> int:
         """Return how many transitions to make at once."""
         n = state.n_draws
         if state.is_warm:
             left = self.n_draws - n
             steps = state.facts[0, -BLOCK:, FACTS.index("n_steps")]
-            block = int(np.clip(GRADIENTS / steps.mean(), 1, GRADIENTS)) if n else FIRST_BLOCK
+            most = GRADIENTS * (4 if isinstance(problem.density, CompiledDensity) else 1)
+            block = int(np.clip(most / steps.mean(), 1, most)) if n else FIRST_BLOCK
             return min(block, left) if left > 0 else min(block, BLOCK)
         block = min(max(n // 2, FIRST_BLOCK), BLOCK)
         marks = [m for m in (int((1.0 - LAST_SHARE) * self.warm_up), self.warm_up) if m > n]
@@ -509,7 +519,7 @@ def _rates() -> LogDensity:
 
 def _account(title: str, draws: Array) -> Account:
     """Return the fewest effective draws of a free number, and the largest R-hat."""
-    worth, ratio = effective_draws(draws), r_hat(draws)
+    worth, ratio = worth_and_ratio(draws)
     is_known = not np.isnan(worth).all()
     fewest = float(np.nanmin(worth)) if is_known else float("nan")
     return Account(

@@ -39,6 +39,7 @@ __all__ = [
     "r_hat",
     "std_error",
     "tail_effective_draws",
+    "worth_and_ratio",
 ]
 
 
@@ -71,10 +72,30 @@ def r_hat(draws: ArrayLike) -> Array:
     """
     x = _checked(draws)
     halves = _split(x)
+    return _known(_largest_ratio(halves, _scores(halves)), x)
+
+
+def worth_and_ratio(draws: ArrayLike) -> tuple[Array, Array]:
+    """Return effective draws and R-hat together, which share most of their work.
+
+    Examples
+    --------
+    >>> chains = np.random.default_rng(0).normal(size=(4, 100, 2))
+    >>> worth, ratio = worth_and_ratio(chains)
+    >>> bool(np.all(worth == effective_draws(chains)) and np.all(ratio == r_hat(chains)))
+    True
+    """
+    x = _checked(draws)
+    halves = _split(x)
+    scores = _scores(halves)
+    return _known(_effective(scores), x), _known(_largest_ratio(halves, scores), x)
+
+
+def _largest_ratio(halves: Array, scores: Array) -> Array:
+    """Return the larger of the ratios of normal scores, and of those of folded draws."""
     with np.errstate(invalid="ignore"):
         folded = np.abs(halves - np.median(halves, axis=(0, 1)))
-    found = np.fmax(_spread_ratio(_scores(halves)), _spread_ratio(_scores(folded)))
-    return _known(found, x)
+    return np.fmax(_spread_ratio(scores), _spread_ratio(_scores(folded)))
 
 
 def effective_draws(draws: ArrayLike, *, is_ranked: bool = True) -> Array:
@@ -178,13 +199,19 @@ def _split(x: Array) -> Array:
 def _scores(x: Array) -> Array:
     """Return normal scores of the ranks of all draws, equal ones sharing their mean rank."""
     n = x.shape[0] * x.shape[1]
-    columns = x.reshape(n, -1)
+    columns = np.ascontiguousarray(x.reshape(n, -1).T)
+    order = np.argsort(columns, axis=1)
+    ordered = np.take_along_axis(columns, order, axis=1)
+    # Draws of chains that refuse moves are equal; of others none is, and all scores are alike.
+    is_tied = (np.diff(ordered, axis=1) == 0.0).any(axis=1)
+    distinct = special.ndtri((np.arange(1.0, n + 1.0) - _OFFSET) / (n - 2.0 * _OFFSET + 1.0))
     found = np.empty_like(columns)
-    for j in range(columns.shape[1]):
-        _, place, count = np.unique(columns[:, j], return_inverse=True, return_counts=True)
+    np.put_along_axis(found, order, np.broadcast_to(distinct, columns.shape), axis=1)
+    for j in np.flatnonzero(is_tied):
+        _, place, count = np.unique(columns[j], return_inverse=True, return_counts=True)
         rank = np.cumsum(count) - 0.5 * (count - 1)
-        found[:, j] = special.ndtri((rank - _OFFSET) / (n - 2.0 * _OFFSET + 1.0))[place]
-    return found.reshape(x.shape)
+        found[j] = special.ndtri((rank - _OFFSET) / (n - 2.0 * _OFFSET + 1.0))[place]
+    return found.T.reshape(x.shape)
 
 
 def _unitless(x: Array) -> Array:

@@ -10,22 +10,23 @@ and after a minute at the latest.
 
 The driver watches the rule, keeps the trace, runs several chains side by side, goes on from a
 state that an earlier run left, and takes checkpoints from which a run that was killed goes on
-to the same bits.
+to the same bits. An engine that draws answers with what it has when people interrupt it.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
 from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from hashlib import blake2b
 from inspect import getattr_static
 from types import MappingProxyType
-from typing import Any, Protocol, TypeVar, get_type_hints
+from typing import Any, NamedTuple, Protocol, TypeVar, get_type_hints
 
 import numpy as np
 from numpy.random import (
@@ -630,6 +631,10 @@ def run(
 
     Raises
     ------
+    KeyboardInterrupt
+        If an engine that does not draw is interrupted, or one that draws before its first step
+        is done. Later an engine that draws answers with the draws it has, of the chains that
+        have come furthest, and the status says so.
     ValueError
         If the engine draws and no Generator is given, cannot run in several chains, or has no
         warm-up where the rule asks for one.
@@ -641,19 +646,25 @@ def run(
     rule = engine.stop if stop is None else stop
     _require_able(engine, rule, chains, state)
     streams = _streams(engine, rng, chains)
+    halt = _Halt()
     # A rule that says nothing of a warm-up leaves that of the engine as it is.
     n_warm_up = max(rule.n_warm_up, engine.stop.n_warm_up) if state is None else 0
     works = [
-        _Chain(engine, problem, stream, rule, state, checkpoint, number, chains, n_warm_up)
+        _Chain(
+            engine, problem, stream, rule, state, checkpoint, number, chains, n_warm_up, halt
+        )
         for number, stream in enumerate(streams)
     ]
     ends = _ends(works, executor, on_step)
+    is_interrupted = any(end.status is Status.INTERRUPTED for end in ends)
+    if is_interrupted:
+        ends = _furthest(engine, ends)
     last = ends[0].state
-    if chains > 1:
+    if len(ends) > 1:
         joining: Any = engine
         last = joining.joined(problem, [end.state for end in ends])
     short = next((end for end in ends if not end.status.has_converged), ends[0])
-    status = short.status
+    status = Status.INTERRUPTED if is_interrupted else short.status
     # An engine that found nothing says so itself, and it should be known how it stopped.
     is_short = not status.has_converged
     if is_short and chains == 1:
@@ -670,13 +681,47 @@ def run(
     return replace(found, status=status, trace=ends[0].trace, state=last)
 
 
+class _Halt:
+    """What chains in other threads look at, to see whether people have interrupted the run."""
+
+    def __init__(self) -> None:
+        self.is_asked = threading.Event()
+
+    def __reduce__(self) -> tuple[type[_Halt], tuple[()]]:
+        # Another process is interrupted by itself: a terminal tells all of them.
+        return _Halt, ()
+
+
 @dataclass(frozen=True, eq=False)
 class _End:
-    """Where a chain stopped, and why."""
+    """Where a chain stopped, and why; None for the state of one that was never begun."""
 
     state: Any
     status: Status
-    trace: tuple[Any, ...]
+    trace: tuple[Any, ...] = ()
+    is_warm: bool = False
+
+    @property
+    def n_draws(self) -> int:
+        """Draws that it has made, of the warm-up or of those that count; zero without any."""
+        return int(getattr(self.trace[-1], "n_draws", 0)) if self.trace else 0
+
+
+def _furthest(engine: Any, ends: list[_End]) -> list[_End]:
+    """Return the chains to answer with after an interrupt: those that hold the most draws.
+
+    Joined chains are as long as the shortest, so that one that has hardly begun is left out.
+    Half a search is no answer: without draws the interrupt is passed on.
+    """
+    begun = [end for end in ends if end.n_draws]
+    if not begun:
+        raise KeyboardInterrupt
+    if not hasattr(engine, "warmed"):
+        return begun
+    past = [end for end in begun if end.is_warm] or begun
+    lengths = sorted((end.n_draws for end in past), reverse=True)
+    least = max(range(len(lengths)), key=lambda i: (i + 1) * lengths[i])
+    return [end for end in past if end.n_draws >= lengths[least]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -692,6 +737,7 @@ class _Chain:
     number: int
     n_chains: int
     n_warm_up: int
+    halt: _Halt
 
     def run(self, on_step: OnStep | None = None) -> _End:
         """Take steps until the rule holds."""
@@ -711,72 +757,128 @@ class _Chain:
         return Snapshot(self.engine, "", 0, state, (), n_warm_up, False, 0.0, {})
 
 
+class _Place(NamedTuple):
+    """How far a walk has come: one value, so that an interrupt finds it whole.
+
+    Attributes
+    ----------
+    state, n_steps
+        The state, and the steps that led to it.
+    n_warm_up
+        Steps that were warm-up; None while that goes on.
+    warm_up
+        The last state of the warm-up while none that counts has been made.
+    is_still, seconds, random_state
+        As of a `Snapshot`.
+    """
+
+    state: Any
+    n_steps: int
+    n_warm_up: int | None
+    warm_up: Any
+    is_still: bool
+    seconds: float
+    random_state: dict[str, Any]
+
+
 class _Walk:
     """A chain on its way."""
 
     def __init__(self, chain: _Chain, begin: Snapshot) -> None:
         self._chain, self._checkpoint = chain, chain.checkpoint
         self._rng = begin.rng if begin.trace else chain.rng
-        self._state, self._trace = begin.state, list(begin.trace)
-        self._n_warm_up, self._is_still = begin.n_warm_up, begin.is_still
-        self._saved = self._seconds = begin.seconds
+        self._trace = list(begin.trace)
+        self._at = _Place(
+            begin.state,
+            len(begin.trace),
+            begin.n_warm_up,
+            None,
+            begin.is_still,
+            begin.seconds,
+            begin.random_state,
+        )
+        self._saved = begin.seconds
         self._started = time.perf_counter() - begin.seconds
 
     def end(self, on_step: OnStep | None) -> _End:
-        """Take steps until the rule holds."""
-        status = self._status() if self._trace else None
+        """Take steps until the rule holds, or until the run is interrupted."""
+        try:
+            status = self._taken(on_step)
+        except KeyboardInterrupt:
+            if not self._at.n_steps:
+                raise
+            status = Status.INTERRUPTED
+        at = self._at
+        if status is Status.INTERRUPTED and self._checkpoint is not None:
+            self._keep(self._checkpoint, is_last=True)
+        is_warm = at.n_warm_up is not None and at.warm_up is None
+        state = at.state if at.warm_up is None else at.warm_up
+        return _End(state, status, tuple(self._trace[: at.n_steps]), is_warm)
+
+    def _taken(self, on_step: OnStep | None) -> Status:
+        """Take steps; return why they ended."""
+        halt = self._chain.halt
+        status = self._status() if self._at.n_steps else None
         while status is None:
             self._step()
             if on_step is not None:
-                on_step(len(self._trace), self._trace[-1])
+                on_step(self._at.n_steps, self._trace[-1])
             status = self._status()
             if self._checkpoint is not None:
                 self._keep(self._checkpoint, is_last=status is not None)
-        return _End(self._state, status, tuple(self._trace))
+            if status is None and halt.is_asked.is_set():
+                status = Status.INTERRUPTED
+        return status
 
     def _step(self) -> None:
-        engine, problem, before = self._chain.engine, self._chain.problem, self._state
-        self._state, report = engine.step(problem, before, self._rng)
-        self._is_still = self._state is before
+        engine, problem, before = self._chain.engine, self._chain.problem, self._at
+        state, report = engine.step(problem, before.state, self._rng)
+        n_steps, n_warm_up, warm_up = before.n_steps + 1, before.n_warm_up, None
+        is_still = state is before.state
         self._trace.append(report)
-        self._seconds = time.perf_counter() - self._started
-        if self._n_warm_up is None and report.n_draws >= self._chain.n_warm_up:
+        if n_warm_up is None and report.n_draws >= self._chain.n_warm_up:
             warming: Any = engine
-            self._state = warming.warmed(problem, self._state)
-            self._n_warm_up = len(self._trace)
+            warm_up = state
+            state = warming.warmed(problem, state)
+            n_warm_up = n_steps
+        bits = {} if self._checkpoint is None else _bits(self._rng)
+        seconds = time.perf_counter() - self._started
+        self._at = _Place(state, n_steps, n_warm_up, warm_up, is_still, seconds, bits)
 
     def _status(self) -> Status | None:
-        if self._n_warm_up is None:
+        at = self._at
+        if at.n_warm_up is None:
             return self._limit()
-        n_steps = len(self._trace) - self._n_warm_up
+        n_steps = at.n_steps - at.n_warm_up
         if not n_steps:
             return None
         return self._chain.stop.status(
-            Progress(n_steps, self._trace[-1], self._is_still, self._seconds)
+            Progress(n_steps, self._trace[-1], at.is_still, at.seconds)
         )
 
     def _limit(self) -> Status | None:
         """Return whether time or steps are used up, which also ends a warm-up."""
         limits = [p for p in self._chain.stop.parts if isinstance(p, Seconds | Steps)]
-        progress = Progress(len(self._trace), self._trace[-1], False, self._seconds)
+        progress = Progress(self._at.n_steps, self._trace[-1], False, self._at.seconds)
         return FirstOf(tuple(limits)).status(progress)
 
     def _keep(self, checkpoint: Checkpoint, *, is_last: bool) -> None:
-        if is_last or checkpoint.is_due(self._seconds - self._saved):
-            self._saved = self._seconds
+        if is_last or checkpoint.is_due(self._at.seconds - self._saved):
+            self._saved = self._at.seconds
             checkpoint.save(self._chain.number, self._snapshot())
 
     def _snapshot(self) -> Snapshot:
+        at = self._at
         return Snapshot(
             self._chain.engine,
             fingerprint(self._chain.problem),
             self._chain.n_chains,
-            self._state,
-            tuple(self._trace),
-            self._n_warm_up,
-            self._is_still,
-            self._seconds,
-            _bits(self._rng),
+            at.state,
+            tuple(self._trace[: at.n_steps]),
+            at.n_warm_up,
+            at.is_still,
+            at.seconds,
+            at.random_state,
         )
 
 
@@ -868,11 +970,40 @@ def _streams(engine: Engine[Any, Any, Any], rng: Generator | None, n: int) -> li
 
 
 def _ends(works: list[_Chain], executor: Executor | None, on_step: OnStep | None) -> list[_End]:
-    """Return where the chains end, in their order."""
-    if executor is None:
-        return [work.run(on_step) for work in works]
-    futures = [executor.submit(work.run) for work in works]
-    return [future.result() for future in futures]
+    """Return where the chains end, in their order; after an interrupt the first ones."""
+    if executor is not None:
+        return _gathered([executor.submit(work.run) for work in works], works[0].halt)
+    ends: list[_End] = []
+    for work in works:
+        try:
+            ends.append(work.run(on_step))
+        except KeyboardInterrupt:
+            if not ends:
+                raise
+            ends.append(NOT_BEGUN)
+        if ends[-1].status is Status.INTERRUPTED:
+            break
+    return ends
+
+
+NOT_BEGUN = _End(None, Status.INTERRUPTED)
+
+
+def _gathered(futures: list[Future[_End]], halt: _Halt) -> list[_End]:
+    """Return what other threads or processes found; an interrupt halts them first."""
+    try:
+        return [future.result() for future in futures]
+    except KeyboardInterrupt:
+        halt.is_asked.set()
+        return [NOT_BEGUN if future.cancel() else _found(future) for future in futures]
+
+
+def _found(future: Future[_End]) -> _End:
+    """Return the end of a chain; one that was interrupted too early has none."""
+    try:
+        return future.result()
+    except KeyboardInterrupt:
+        return NOT_BEGUN
 
 
 def _bits(rng: Generator) -> dict[str, Any]:
