@@ -331,7 +331,7 @@ def test_distinct_rows_stand_in_rising_order_with_their_place():
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"inference": "nuts"}, "inference must be one of"),
+        ({"inference": "gibbs"}, "inference must be one of"),
         ({"mean": "linear"}, "mean must be one of"),
         ({"noise": "none"}, "noise must be one of"),
         ({"noise": -1.0}, "variance of 0 or more"),

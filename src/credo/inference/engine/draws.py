@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike
 from scipy import fft, special
 
 from credo.numerics.array import Array, as_float
+from credo.numerics.form import Form
 from credo.numerics.special.log_domain import log_sum_exp
 
 __all__ = [
@@ -302,8 +303,8 @@ class Draws:
     ['level', 'slope[0]', 'slope[1]']
     """
 
-    values: Mapping[str, Array]
-    log_weight: Array | None = None
+    values: Annotated[Mapping[str, Array], Form()]
+    log_weight: Annotated[Array | None, Form("c n", -np.inf)] = None
 
     def __post_init__(self) -> None:
         values = {name: as_float(x) for name, x in self.values.items()}
