@@ -409,6 +409,22 @@ def test_settings_come_as_a_table():
     assert 0.05 < table.loc["noise_variance", "value"] < 0.2
 
 
+@pytest.mark.parametrize(
+    ("kernel", "noise"),
+    [(SquaredExponential(1.0), 0.0), (SquaredExponential(1.0) + White(0.1), "learned")],
+)
+def test_copies_without_noise_are_refused(kernel, noise):
+    x, y = wave(20)
+    model = GaussianProcessRegressor(kernel, noise=noise)
+    twice = np.vstack([x, x[:3]]), np.concatenate([y, y[:3] + 0.5])
+    with pytest.raises(ValueError, match="found 3 distinct rows of this kind without any"):
+        model.fit(*twice)
+    with pytest.raises(ValueError, match="must have noise of positive variance; found 20"):
+        model.fit(x, y, np.full(20, 2.0))
+    known = model.fit(*twice, noise_variance=np.full(23, 0.1))
+    assert np.isfinite(known.log_evidence_)
+
+
 def test_distinct_rows_stand_in_rising_order_with_their_place():
     rows = Copies.of(
         np.array([[2.0], [1.0], [2.0]]),

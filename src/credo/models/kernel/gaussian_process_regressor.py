@@ -530,6 +530,7 @@ class GaussianProcessRegressor(PredictiveRegressor):
             None if level is None else level / scale**2,
             np.array([rounding_variance(output) for output in seen.T]),
         )
+        _require_noise_of_copies(noise)
         return ProcessData(rows.x, rows.y, columns), noise
 
     def _scale_of(self, outcomes: Array) -> Array:
@@ -672,6 +673,20 @@ class GaussianProcessRegressor(PredictiveRegressor):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def _require_noise_of_copies(noise: RowNoise) -> None:
+    """Raise an error if rows of which there are several have no noise that tells them apart."""
+    if noise.level is None:
+        return
+    is_bare = ((noise.known + noise.level) == 0).any(axis=1) & (noise.weight != 1.0)
+    if is_bare.any():
+        raise ValueError(
+            "rows that repeat the inputs of another, or have a weight other than 1, must have "
+            f"noise of positive variance; found {int(is_bare.sum())} distinct rows of this "
+            "kind without any. Leave out the copies, give a noise, noise=0.01, or let it be "
+            "learned, noise='learned', without White in the kernel."
+        )
 
 
 def _has_learned(known: ProcessPosterior, rows: Copies) -> bool:
